@@ -1,7 +1,7 @@
 /**
- * All heads at once: layers × heads as thumbnails that keep thin patterns, on one color scale for all. In the side column
- * it is as high as it needs and scrolls with it; in the model view it is panned and zoomed. Pointing previews, a click
- * moves the cursor, Shift and a click pins, a double click opens the head.
+ * All heads at once: layers × heads as thumbnails that keep thin patterns, all on one color scale. In the left column it is as
+ * high as it needs; in the model view it can be panned and zoomed. Hovering previews a head, a click moves the cursor,
+ * Shift+click pins, a double click opens the head.
  */
 
 import { codeOf } from "../../../src/store/measures/transfer.ts";
@@ -22,22 +22,22 @@ export interface AtlasHost {
   readonly overviews: Overviews;
   readonly takesWheel: (event: WheelEvent) => boolean;
   readonly describe: (head: HeadName, full: boolean) => string;
-  /** The head under the pointer, and where; undefined: none. */
+  /** Shows a preview of the head under the pointer; undefined hides it. */
   readonly preview: (head: HeadName | undefined, at?: Point) => void;
   readonly openHead: () => void;
 }
 
-/** Room for names at the left and the top. */
+/** Pixels for the names at the left and the top. */
 const LEFT = 26;
 const TOP = 18;
 
-/** Pixels of a thumbnail that has room for its head's name. */
+/** The minimum size in pixels of a thumbnail with a name. */
 const NAMED = 36;
 
 export class Atlas {
   readonly root = document.createElement("div");
   readonly #host: AtlasHost;
-  /** Panned and zoomed; else as high as it needs. */
+  /** It can be panned and zoomed; else it is as high as it needs. */
   readonly #large: boolean;
   readonly #canvas = document.createElement("canvas");
   readonly #grid = new Grid(() => this.#gridded());
@@ -46,7 +46,7 @@ export class Atlas {
   readonly #sizes: ResizeObserver;
   #size: readonly [number, number] = [0, 0];
   #due = 0;
-  /** What the heads answered, by layer and head; undefined: they were not asked. */
+  /** The weights of the question "ask the heads" by layer and head; undefined: nothing is asked. */
   #asked: ReadonlyMap<string, number> | undefined;
   #drawn = "";
   #paints: Paints | undefined;
@@ -99,13 +99,13 @@ export class Atlas {
     if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
-  /** The head so many places on from the cursor's. */
+  /** The head at an offset from the cursor's, in rows and columns. */
   headAt(rows: number, columns: number): HeadName | undefined {
     const here = this.#arranged.placed.find((head) => sameHead(head, this.#host.session.state));
     if (here === undefined) return undefined;
     const [row, column] = [here.row + rows, here.column + columns];
-    const most = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
-    const [r, c] = [most(row, this.#arranged.rows), most(column, this.#arranged.columns)];
+    const within = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
+    const [r, c] = [within(row, this.#arranged.rows), within(column, this.#arranged.columns)];
     return this.#arranged.placed.find((head) => head.row === r && head.column === c);
   }
 
@@ -119,7 +119,7 @@ export class Atlas {
     });
   }
 
-  /** Draws now: before a page is printed there is no further frame. */
+  /** Draws immediately: there is no frame between `beforeprint` and printing. */
   draw(): void {
     cancelAnimationFrame(this.#due);
     this.#draw();
@@ -161,7 +161,7 @@ export class Atlas {
     ]);
     if (key === this.#drawn && this.#paints) return;
     this.#drawn = key;
-    // Beside the picture the sorted list has fewer thumbnails a row, so that each has its name.
+    // In the left column the sorted list has fewer thumbnails per row, so that each has a name.
     const perRow = Math.min(block.heads, Math.max(1, Math.floor((width - LEFT) / NAMED)));
     this.#arranged = this.#large ? arrange(session) : arrange(session, state, perRow);
     const { rows, columns, placed } = this.#arranged;
@@ -209,14 +209,14 @@ export class Atlas {
     this.#grid.update();
   }
 
-  /** What is on screen first, then the rest. */
+  /** All heads, the visible ones first. */
   #wanted(): HeadName[] {
     const { x, y, scale } = this.#view;
     const { width = 0, height = 0 } = this.#scene ?? {};
-    const seen = ({ row, column }: Placed) =>
+    const isVisible = ({ row, column }: Placed) =>
       row >= y - 1 && column >= x - 1 && row < y + height / scale && column < x + width / scale;
     const { placed } = this.#arranged;
-    return [...placed.filter(seen), ...placed.filter((head) => !seen(head))];
+    return [...placed.filter(isVisible), ...placed.filter((head) => !isVisible(head))];
   }
 
   #box({ row, column }: { row: number; column: number }): { x: number; y: number; side: number } {
@@ -252,7 +252,7 @@ export class Atlas {
     );
     const asked = this.#asked?.get(`${head.layer} ${head.head}`);
     if (asked !== undefined) {
-      // The head is one cell: what it gives to the link that is asked about.
+      // The thumbnail is one cell: the weight of the link that is asked about.
       const { state, dark } = session;
       const words = wordsOf(rampOf(state.ramp, false, dark));
       const code = Number.isFinite(asked) ? codeOf(asked, state.transfer, 1) : 0;
@@ -263,7 +263,7 @@ export class Atlas {
     context.globalAlpha = 1;
   }
 
-  /** A cross over a head that the model runs without. */
+  /** A cross over an ablated head. */
   #crossOut(context: CanvasRenderingContext2D, head: Placed): void {
     const { x, y, side } = this.#box(head);
     const { paper, ink } = this.#paints!;
@@ -282,7 +282,7 @@ export class Atlas {
     }
   }
 
-  /** Which head a thumbnail is, where the edges do not say it. */
+  /** The name of a head in the sorted list, where rows and columns have no names. */
   #caption(context: CanvasRenderingContext2D, head: Placed): void {
     const { x, y, side } = this.#box(head);
     if (side < 24) return;
@@ -298,7 +298,7 @@ export class Atlas {
     context.fillText(text, x + 2, y + side - 3);
   }
 
-  /** The cursor's head, the hovered one, and pins with their letters. */
+  /** The outline of the cursor's head, the hovered head, and pinned heads with their letters. */
   #outline(context: CanvasRenderingContext2D, head: Placed): void {
     const { session } = this.#host;
     const paints = this.#paints!;
@@ -324,7 +324,7 @@ export class Atlas {
       box(3, paints.paper);
       box(1.5, paints.ink, PIN_DASHES[pin]);
     }
-    // A letter would cover a small thumbnail: its dashes say which pin it is.
+    // A letter would cover a small thumbnail; its dashes identify the pin.
     if (!lettered) return;
     const size = Math.min(14, Math.max(11, side / 3));
     context.fillStyle = paints.ink;
@@ -336,7 +336,7 @@ export class Atlas {
     context.fillText(PIN_LETTERS[pin], x + side - size / 2 + 1, y + size / 2 - 0.5);
   }
 
-  /** Layers at the left, heads at the top, brackets over heads that share their keys. */
+  /** Layers at the left, heads at the top, brackets over heads that share a key head. */
   #names(context: CanvasRenderingContext2D, width: number, height: number): void {
     const { rowNames, columnNames, columns, group } = this.#arranged;
     const paints = this.#paints!;

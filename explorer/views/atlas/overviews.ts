@@ -1,6 +1,6 @@
 /**
- * The overviews of all heads: asked of the store once, those on screen first, and colored in the size they are drawn in.
- * Made smaller by the largest value again, so that a pattern one cell wide stays.
+ * The overviews of all heads: requested from the store once, visible heads first, and colored at the size they are drawn in.
+ * Downsampling takes the maximum, so that a pattern one cell wide is kept.
  */
 import { codeOf } from "../../../src/store/measures/transfer.ts";
 import type { HeadStore, Overview } from "../../../src/store/types.ts";
@@ -9,10 +9,10 @@ import { NOT_A_WEIGHT, rampOf, wordOf, wordsOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import type { HeadName, TransferName } from "../../state/state.ts";
 
-/** Bytes of colored pictures kept. */
-const MOST = 8 * 2 ** 20;
+/** The capacity of the cache of colored pictures, in bytes. */
+const MAX_BYTES = 8 * 2 ** 20;
 const nonFinite = wordOf(NOT_A_WEIGHT);
-/** Ranges a side of an overview that is looked at in full size. */
+/** The size of an overview that is shown in full size. */
 const FINE = 512;
 
 export class Overviews {
@@ -21,12 +21,12 @@ export class Overviews {
   readonly #fine = new Map<string, Overview | null>();
   readonly #asked = new Set<string>();
   readonly #settled = new Set<string>();
-  readonly #painted = new Lru<HTMLCanvasElement>(MOST);
+  readonly #painted = new Lru<HTMLCanvasElement>(MAX_BYTES);
   readonly #changed: () => void;
   #store: HeadStore | undefined;
   #stop = new AbortController();
 
-  /** Goes up whenever a picture may have changed. */
+  /** Incremented whenever a picture may have changed. */
   version = 0;
 
   constructor(session: Session, changed: () => void) {
@@ -37,7 +37,7 @@ export class Overviews {
     };
   }
 
-  /** Share of the heads whose overview is whole. */
+  /** The share of the requested overviews that has been computed. */
   get done(): number {
     if (this.#waiting === 0) return 1;
     let done = 0;
@@ -46,7 +46,7 @@ export class Overviews {
   }
   #waiting = 0;
 
-  /** Asks for the overviews of all heads of a block, these first. */
+  /** Requests the overviews of heads, in this order. */
   want(names: readonly HeadName[]): void {
     const { store } = this.#session;
     if (store !== this.#store) this.clear();
@@ -89,7 +89,7 @@ export class Overviews {
         );
   }
 
-  /** Whether the head's overview is still computed; undefined where it was not asked for, or cannot be had. */
+  /** Whether a head's overview is complete; undefined if it was not requested or its computation failed. */
   stateOf(name: HeadName): "under way" | "done" | undefined {
     const key = keyOf(name);
     if (this.#session.store !== this.#store || !this.#asked.has(key)) return undefined;
@@ -101,7 +101,7 @@ export class Overviews {
     return this.#known.get(keyOf(name));
   }
 
-  /** The head at a finer size than a thumbnail needs: asked for where it is not there. */
+  /** The overview of a head at full size, which is requested if it is not cached; until then, the small one. */
   #finer(name: HeadName): Overview | undefined {
     const key = keyOf(name);
     const known = this.#fine.get(key);
@@ -121,7 +121,7 @@ export class Overviews {
     return known ?? this.get(name);
   }
 
-  /** The head in so many device pixels, in the page's colors; undefined where it is not there yet. */
+  /** The picture of a head with at most this size in device pixels; undefined until its overview arrives. */
   picture(
     name: HeadName,
     width: number,
@@ -155,18 +155,18 @@ export class Overviews {
   }
 }
 
-/** Sizes pictures are made in: zooming goes through a few, not through every one. */
+/** The sizes of pictures: zooming colors only a few sizes. */
 const STEPS = [512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 4];
 
-/** The size made for so many pixels: never more than there are, so that no pixel is left out when it is drawn. */
-function stepBelow(pixels: number, most: number): number {
-  if (pixels >= most) return most;
+/** The size of a picture for a number of pixels, never larger, so that drawing never drops a pixel. */
+function stepBelow(pixels: number, max: number): number {
+  if (pixels >= max) return max;
   return Math.max(1, STEPS.find((step) => step <= pixels) ?? pixels);
 }
 
 const keyOf = ({ block, layer, head }: HeadName) => `${layer} ${head} ${block}`;
 
-/** Colors by the code of an overview, 255·√w, under another transfer. */
+/** The colors for the codes of an overview, 255·√w, with another transfer function. */
 function lookUp(colors: Uint32Array, transfer: TransferName): Uint32Array {
   if (transfer === "sqrt") return colors;
   return colors.map((_, code) => colors[codeOf((code / 255) ** 2, transfer, 1)]);

@@ -1,6 +1,6 @@
 /**
- * A larger look at the head under the pointer: its picture at 220 px, its strongest cell, its measures in one sentence.
- * Lies over everything (the top layer), beside the pointer, and takes no pointer itself.
+ * A preview of the head under the pointer: its picture at 220 px, its strongest cell, its measures in one sentence. It is a
+ * popover next to the pointer and ignores pointer events.
  */
 import { html, render } from "lit";
 import { describeHead } from "../../../src/store/measures/sentence.ts";
@@ -12,6 +12,7 @@ import { type HeadName, sameHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import type { Overviews } from "./overviews.ts";
 
+/** The size of the picture in pixels. */
 const SIDE = 220;
 
 export class Preview {
@@ -29,7 +30,7 @@ export class Preview {
     this.root.setAttribute("aria-hidden", "true");
   }
 
-  /** Shows a head beside a point of the window, or hides. */
+  /** Shows a head next to a point of the window, or hides the preview. */
   show(head: HeadName | undefined, x = 0, y = 0): void {
     if (head === undefined || this.#overviews.get(head) === undefined) {
       this.#head = undefined;
@@ -78,7 +79,7 @@ export class Preview {
     );
   }
 
-  /** The largest weight: looked for, exactly, among the rows of the darkest spot. */
+  /** The largest weight, searched in the rows of the largest value of the overview. */
   #strongest(head: HeadName): { query: number; key: number; weight: number } | undefined {
     const { store, block } = this.#session;
     const overview = this.#overviews.get(head);
@@ -93,7 +94,7 @@ export class Preview {
     const to = Math.min(block.Nq, from + 16, Math.ceil(((row + 1) * block.Nq) / overview.rows));
     for (let query = from; query < to; query++) {
       const weights = store.row(ref, query, "weights");
-      // A row with one key gives it all its weight: nothing to report.
+      // A row with one visible key gives it all its weight, which is not worth showing.
       if (block.Nk > 1 && store.visible(ref, query).reduce((sum, one) => sum + one, 0) < 2) continue;
       const [key] = largest(weights, 1);
       if (key !== undefined && weights[key] > (best?.weight ?? 0))

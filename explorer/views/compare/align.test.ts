@@ -5,13 +5,13 @@ import { align, comparable, shared } from "./align.ts";
 const words = (text: string) => text.split(" ");
 
 describe("aligned tokens", () => {
-  it("puts the same words beside each other, and others in their place", () => {
+  it("pairs equal words, and replaced words by position", () => {
     const a = words("[CLS] time flies like an arrow [SEP]");
     const b = words("[CLS] fruit flies like a banana [SEP]");
     expect(align(a, b)).toEqual(a.map((_, i) => ({ a: i, b: i })));
   });
 
-  it("leaves a place where only one text has a word", () => {
+  it("gives a word that is only in one text no partner", () => {
     const pairs = align(words("the cat sat"), words("the old cat sat"));
     expect(pairs).toEqual([
       { a: 0, b: 0 },
@@ -33,7 +33,7 @@ describe("aligned tokens", () => {
     expect(comparable(["Ġ", "<pad>", "a"])).toEqual(["Ġ", "<pad>", "a"]);
   });
 
-  it("has every token of both once and in order", () => {
+  it("contains every token of both texts once, in order", () => {
     const list = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });
     fc.assert(
       fc.property(list, list, (a, b) => {

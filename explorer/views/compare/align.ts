@@ -1,23 +1,23 @@
 /**
- * Two lists of tokens aligned by least edits (Wagner and Fischer 1974): a token is paired with an equal one, or with the one
- * that replaces it; a token that only one list has is paired with nothing. Tokens of two models are compared as plain text.
+ * Aligns two lists of tokens by edit distance (Wagner and Fischer 1974): a token is paired with an equal one or with its
+ * replacement; a token that is only in one list has no partner. Tokens of two models are compared as plain text.
  */
 import { isSpecial, piecesOf, plainText } from "../../../src/store/text/tokens.ts";
 
-/** A token of the first list and one of the second; undefined where there is none. */
+/** A token of the first list and its partner in the second; undefined: none. */
 export interface Pair {
   readonly a: number | undefined;
   readonly b: number | undefined;
 }
 
-/** Longer lists are aligned by index: the table takes a number for each two tokens. */
+/** Longer lists are aligned by index: the table needs one number for each pair of tokens. */
 const MAX_TOKENS = 2048;
 
-/** Special tokens of the same purpose in several families of models. */
+/** Special tokens with the same purpose in several model families. */
 const FIRST = /^(?:\[CLS\]|<s>|<bos>|<\|begin_of_text\|>)$/;
 const LAST = /^(?:\[SEP\]|<\/s>|<eos>|<\|end_of_text\|>)$/;
 
-/** Tokens without what marks the words in them, in lower case: `Ġflies`, `▁flies` and `Flies` are one. */
+/** Tokens in lower case without word markers: `Ġflies`, `▁flies` and `Flies` are equal. */
 export function comparable(tokens: readonly string[]): readonly string[] {
   const pieces = piecesOf(tokens);
   return tokens.map((token) => {
@@ -29,7 +29,7 @@ export function comparable(tokens: readonly string[]): readonly string[] {
   });
 }
 
-/** Pairs of places: every token of both lists once, in order. */
+/** Pairs of indices that contain every token of both lists once, in order. */
 export function align(a: readonly string[], b: readonly string[]): readonly Pair[] {
   if (a.length > MAX_TOKENS || b.length > MAX_TOKENS)
     return Array.from({ length: Math.max(a.length, b.length) }, (_, i) => ({
@@ -44,11 +44,11 @@ export function align(a: readonly string[], b: readonly string[]): readonly Pair
         cost[i * width + j] = 2 * (i + j);
         continue;
       }
-      // Another token in the place costs less than one taken out and one put in.
-      const change = cost[(i - 1) * width + j - 1] + (a[i - 1] === b[j - 1] ? 0 : 3);
-      const out = cost[(i - 1) * width + j] + 2;
-      const put = cost[i * width + j - 1] + 2;
-      cost[i * width + j] = Math.min(change, out, put);
+      // A replacement costs less than a deletion and an insertion.
+      const replaced = cost[(i - 1) * width + j - 1] + (a[i - 1] === b[j - 1] ? 0 : 3);
+      const deleted = cost[(i - 1) * width + j] + 2;
+      const inserted = cost[i * width + j - 1] + 2;
+      cost[i * width + j] = Math.min(replaced, deleted, inserted);
     }
   const pairs: Pair[] = [];
   for (let i = a.length, j = b.length; i > 0 || j > 0; ) {
@@ -61,6 +61,12 @@ export function align(a: readonly string[], b: readonly string[]): readonly Pair
   return pairs.reverse();
 }
 
-/** Pairs of two tokens. */
-export const shared = (pairs: readonly Pair[]): readonly { readonly a: number; readonly b: number }[] =>
+/** The indices of two partners. */
+export interface Shared {
+  readonly a: number;
+  readonly b: number;
+}
+
+/** The pairs that have a token of both lists. */
+export const shared = (pairs: readonly Pair[]): readonly Shared[] =>
   pairs.flatMap(({ a, b }) => (a === undefined || b === undefined ? [] : [{ a, b }]));

@@ -1,6 +1,6 @@
 /**
- * The difference of two heads as a store: its rows are those of the first head less those of the second, over the tokens that
- * both have. It answers what a matrix asks; its numbers are at the stage `scores`, since they have signs.
+ * The difference of two heads as a store: its rows are the rows of the first head minus those of the second, over the tokens
+ * that both texts have. It implements only what a matrix needs. Its stage is `scores`, because the numbers have signs.
  */
 import { UnsupportedError } from "../../../src/core/errors.ts";
 import { signedCodeOf } from "../../../src/store/measures/transfer.ts";
@@ -15,14 +15,14 @@ import {
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import { shownWeights } from "../../state/words.ts";
 
-/** One side: whose head, and its token in each place of the axes. */
+/** One of the two heads, and its tokens that have partners. */
 export interface Side {
   readonly session: Session;
   readonly rows: readonly number[];
   readonly columns: readonly number[];
 }
 
-/** A row as the comparison shows it: weights without the keys that are left out, rescaled where that is asked for. */
+/** A row as the comparison shows it: weights without hidden keys, rescaled if the state says so. */
 export function shownRow(session: Session, query: number): Float64Array {
   return session.state.stage === "weights"
     ? shownWeights(session, query)
@@ -54,7 +54,7 @@ export function differenceStore(first: Side, second: Side, stage: Stage): HeadSt
     },
     stages: ["scores"],
   };
-  const seen = ({ session, rows, columns }: Side, i: number): Uint8Array => {
+  const visibleOf = ({ session, rows, columns }: Side, i: number): Uint8Array => {
     const visible = session.store!.visible(session.ref, rows[i]);
     const hidden = new Set(hiddenKeys(session.block!, session.state));
     return Uint8Array.from(columns, (j) =>
@@ -70,21 +70,21 @@ export function differenceStore(first: Side, second: Side, stage: Stage): HeadSt
     return numbers(first, i).map((value, j) => value - other[j]);
   };
   const visible = (i: number): Uint8Array => {
-    const other = seen(second, i);
-    return seen(first, i).map((one, j) => one & other[j]);
+    const other = visibleOf(second, i);
+    return visibleOf(first, i).map((one, j) => one & other[j]);
   };
-  let most: number | undefined;
+  let maximum: number | undefined;
   const largest = () => {
-    if (most === undefined) {
-      most = 0;
+    if (maximum === undefined) {
+      maximum = 0;
       for (let i = 0; i < block.Nq; i++) {
-        const see = visible(i);
+        const isVisible = visible(i);
         row(i).forEach((value, j) => {
-          if (see[j] && Number.isFinite(value)) most = Math.max(most!, Math.abs(value));
+          if (isVisible[j] && Number.isFinite(value)) maximum = Math.max(maximum!, Math.abs(value));
         });
       }
     }
-    return most || 1;
+    return maximum || 1;
   };
   const tile = (level: number, top: number, left: number, domain = largest()): Tile => {
     const pool = 2 ** level;
@@ -94,10 +94,10 @@ export function differenceStore(first: Side, second: Side, stage: Stage): HeadSt
     const codes = new Uint8Array(TILE * TILE);
     const marks = new Uint8Array(TILE * TILE).fill(1);
     for (let i = from; i < Math.min(block.Nq, from + rows * pool); i++) {
-      const [values, see] = [row(i), visible(i)];
+      const [values, isVisible] = [row(i), visible(i)];
       for (let j = start; j < Math.min(block.Nk, start + columns * pool); j++) {
         const at = Math.floor((i - from) / pool) * TILE + Math.floor((j - start) / pool);
-        if (!see[j]) continue;
+        if (!isVisible[j]) continue;
         if (!Number.isFinite(values[j])) {
           marks[at] = 2;
           continue;

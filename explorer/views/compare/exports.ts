@@ -1,23 +1,24 @@
-/** A comparison on its way out: both heads and their difference as one figure, and every pair of tokens as a table. */
+/** The exports of a comparison: both heads and their difference as one figure, and all pairs of tokens as a table. */
 import type { HeadStore } from "../../../src/store/types.ts";
 import type { FigureOptions } from "../../../src/view/figure/options.ts";
 import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
 import type { FigureTable } from "../../../src/view/figure/table.ts";
 import type { Exports, Session } from "../../app/session.ts";
 import { badges, headName, STAGE_NAMES } from "../../state/words.ts";
+import type { Shared } from "./align.ts";
 import { shownRow } from "./difference.ts";
 
-/** What is compared: two sessions, their difference, and the tokens that both have. */
+/** Two heads, their difference, and the tokens that both texts have. */
 export interface Compared {
   readonly first: Session;
   readonly second: Session;
   readonly difference: Session;
-  /** Places of the difference as tokens of both texts. */
-  readonly rows: readonly { readonly a: number; readonly b: number }[];
-  readonly columns: readonly { readonly a: number; readonly b: number }[];
+  /** The queries and keys of the difference as tokens of both texts. */
+  readonly rows: readonly Shared[];
+  readonly columns: readonly Shared[];
 }
 
-const placeOf = (session: Session) => `${session.store!.report.name}, ${headName(session)}`;
+const nameOf = (session: Session) => `${session.store!.report.name}, ${headName(session)}`;
 
 /** How a comparison is exported. */
 export function exportsOf(compared: () => Compared): Exports {
@@ -42,18 +43,18 @@ function figureOf({ first, second, difference }: Compared, options: FigureOption
       ...more,
     });
   };
-  const letters = [
+  const panels = [
     panel("A", first),
     panel("B", second),
     panel("A − B", difference, { block: 0, layer: 0, head: 0 }),
   ];
   const facts = [
-    `A: ${placeOf(first)}`,
-    `B: ${placeOf(second)}`,
+    `A: ${nameOf(first)}`,
+    `B: ${nameOf(second)}`,
     `${STAGE_NAMES[first.state.stage]}, and A − B over the tokens that both have`,
     ...badges(first),
   ];
-  return renderPanels(letters, { ...options, title: "Two heads and their difference", facts });
+  return renderPanels(panels, { ...options, title: "Two heads and their difference", facts });
 }
 
 function tableOf({ first, second, difference, rows, columns }: Compared): FigureTable {
@@ -67,7 +68,7 @@ function tableOf({ first, second, difference, rows, columns }: Compared): Figure
         const { store, ref } = difference;
         for (const [i, { a, b }] of rows.entries()) {
           const [own, other] = [shownRow(first, a), shownRow(second, b)];
-          const less = store!.row(ref, i, "scores");
+          const differences = store!.row(ref, i, "scores");
           for (const [j, key] of columns.entries())
             yield [
               names(first, "query")[a],
@@ -76,7 +77,7 @@ function tableOf({ first, second, difference, rows, columns }: Compared): Figure
               names(second, "key")[key.b],
               value(own[key.a]),
               value(other[key.b]),
-              value(less[j]),
+              value(differences[j]),
             ];
         }
       },

@@ -1,6 +1,6 @@
 /**
- * Three matrices in a row: a head of the text that is shown, a head of any text beside it, and the first less the second. The
- * cursor and the pointer are linked: what is pointed at in one is marked on the same tokens in the others.
+ * Three matrices in a row: a head of the current text, a head of any text, and the first minus the second. The cursor and the
+ * pointer are linked: the cell under the pointer is marked at the same tokens in the other matrices.
  */
 import { html, render, type TemplateResult } from "lit";
 import { UnsupportedError } from "../../../src/core/errors.ts";
@@ -14,16 +14,13 @@ import type { Pane, PaneContext } from "../view.ts";
 import { align, comparable, shared } from "./align.ts";
 import { differenceStore, shownRow } from "./difference.ts";
 import { type Compared, exportsOf } from "./exports.ts";
-import { mostLike } from "./partner.ts";
+import { mostSimilar } from "./partner.ts";
 import { comparedTable } from "./table.ts";
 
-type Place = NonNullable<State["other"]>;
+type SecondHead = NonNullable<State["other"]>;
 
-/** Tokens of the first text, the second, and the places in the difference, one beside the other. */
-interface Axes {
-  readonly rows: readonly { readonly a: number; readonly b: number }[];
-  readonly columns: readonly { readonly a: number; readonly b: number }[];
-}
+/** The tokens of both texts in each row and column of the difference. */
+type Axes = Pick<Compared, "rows" | "columns">;
 
 export class ComparePane implements Pane {
   readonly root = document.createElement("div");
@@ -41,7 +38,7 @@ export class ComparePane implements Pane {
   #axes: Axes = { rows: [], columns: [] };
   #opening = -1;
   #opened = -1;
-  /** The store of the first head that the second and the difference belong to. */
+  /** The store of the first head for which the second head and the difference were opened. */
   #first: unknown;
   #linking = false;
   #due = 0;
@@ -158,23 +155,23 @@ export class ComparePane implements Pane {
     return this.#context.session.ready && this.#second.ready && this.#difference.store !== undefined;
   }
 
-  /** Shows the table in place of the pictures where the state asks for it. */
+  /** Shows the table instead of the pictures, or the reverse. */
   #swap(): void {
     const { table } = this.#context.session.state;
     if (!table && !this.#matrices[0].root.isConnected)
       for (const [n, stage] of this.#stages.entries()) stage.append(this.#matrices[n].root);
     this.root.classList.toggle("tabled", table);
     this.#table.place(this.#tabled, table, this);
-    // Matrices that are not seen would wait for a drawing that never happens.
+    // A hidden matrix would wait for a drawing that never happens.
     if (table) for (const { root } of this.#matrices) root.remove();
   }
 
-  /** The second head: what the state names, or the same head of the text most like this one, or the next head of the same text. */
-  get #place(): Place {
+  /** The second head: the one in the state, else the same head of the most similar text, else the next head of the same text. */
+  get #other(): SecondHead {
     const { state, sources, block } = this.#context.session;
     if (state.other !== null)
       return { ...state.other, text: Math.min(state.other.text, Math.max(0, sources.length - 1)) };
-    const text = mostLike(
+    const text = mostSimilar(
       sources.map(({ name }) => name),
       state.text,
     );
@@ -182,28 +179,28 @@ export class ComparePane implements Pane {
     return { text: state.text, layer: state.layer, head: (state.head + 1) % Math.max(1, block?.heads ?? 1) };
   }
 
-  /** Colors and motion as the page has them. */
+  /** Copies the theme and the animation setting to the other sessions. */
   #mirror(): void {
     const { dark, still } = this.#context.session;
     for (const session of [this.#second, this.#difference]) Object.assign(session, { dark, still });
   }
 
-  /** Updates the second head and the difference to what the state of the first one asks for. */
+  /** Updates the second head and the difference for the state of the first session. */
   #update(): void {
     const { session } = this.#context;
     const { state, store, block } = session;
     if (store === undefined || block === undefined) return;
     this.#mirror();
-    const place = this.#place;
-    if (place.text === state.text && this.#second.store !== store) {
+    const other = this.#other;
+    if (other.text === state.text && this.#second.store !== store) {
       this.#second.open(store);
-      this.#opened = place.text;
-    } else if (place.text !== state.text && (this.#opened !== place.text || this.#second.store === store))
-      this.#open(place.text);
+      this.#opened = other.text;
+    } else if (other.text !== state.text && (this.#opened !== other.text || this.#second.store === store))
+      this.#open(other.text);
     const second = this.#second;
-    if (second.store === undefined || second.block === undefined || this.#opened !== place.text) return;
+    if (second.store === undefined || second.block === undefined || this.#opened !== other.text) return;
     const found = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
-    // A file of weights has no scores: both heads are then compared by their weights.
+    // A file of weights has no scores: then the weights of both heads are compared.
     if (!found.stages.includes(state.stage)) session.set({ stage: "weights" }, "replace");
     this.#linking = true;
     const { mode, stage, transfer, domain, ramp, hide, renormalize, values } = session.state;
@@ -211,7 +208,7 @@ export class ComparePane implements Pane {
       {
         ...{ view: "head", mode, stage, transfer, domain, ramp, values, table: false },
         ...{ hide: hide === "chosen" ? "none" : hide, renormalize },
-        ...{ block: found.name, layer: place.layer, head: place.head },
+        ...{ block: found.name, layer: other.layer, head: other.head },
       },
       "replace",
     );
@@ -238,7 +235,7 @@ export class ComparePane implements Pane {
     this.#link(session);
   }
 
-  /** Another text is shown: the store of the one before may be disposed of at any time, so nothing refers to it any more. */
+  /** When another text is shown, drops all references to the previous store, which may be disposed of at any time. */
   #release(): void {
     const { store } = this.#context.session;
     if (store === this.#first) return;
@@ -309,13 +306,13 @@ export class ComparePane implements Pane {
   #render(): void {
     const { session } = this.#context;
     const second = this.#second;
-    const place = this.#place;
-    const set = (patch: Partial<Place>) => session.set({ other: { ...place, ...patch } });
+    const other = this.#other;
+    const set = (patch: Partial<SecondHead>) => session.set({ other: { ...other, ...patch } });
     render(
       this.#chooser(session, session.state, "A", (patch) => session.set(patch)),
       this.#heads[0],
     );
-    render(this.#chooser(second, place, "B", set), this.#heads[1]);
+    render(this.#chooser(second, other, "B", set), this.#heads[1]);
     render(
       html`<h2>A − B</h2><p class="quiet">blue: more in A · ${session.dark ? "orange" : "brown"}: more in B${this.#scale()}</p>`,
       this.#heads[2],
@@ -332,9 +329,9 @@ export class ComparePane implements Pane {
 
   #chooser(
     of: Session,
-    place: Pick<Place, "text" | "layer" | "head">,
+    { text }: Pick<SecondHead, "text">,
     letter: string,
-    set: (patch: Partial<Place>) => void,
+    set: (patch: Partial<SecondHead>) => void,
   ): TemplateResult {
     const { sources } = this.#context.session;
     const { block } = of;
@@ -346,8 +343,8 @@ export class ComparePane implements Pane {
           ? select(
               `text ${letter}`,
               sources.map(({ name }, n) => [String(n), name] as const),
-              String(place.text),
-              (text) => set({ text: Number(text) }),
+              String(text),
+              (chosen) => set({ text: Number(chosen) }),
               "wide",
             )
           : ""
@@ -357,7 +354,7 @@ export class ComparePane implements Pane {
     </div>`;
   }
 
-  /** The cell that is pointed at, in both and their difference. */
+  /** The value of the hovered cell in both heads, and the difference. */
   #sentence(): TemplateResult | string {
     const { session } = this.#context;
     const second = this.#second;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { likeness, mostLike } from "./partner.ts";
+import { mostSimilar, similarity } from "./partner.ts";
 
 const SENTENCES = [
   "The cat sat on the mat because it was tired",
@@ -11,18 +11,18 @@ const SENTENCES = [
 
 describe("the text that is compared first", () => {
   it("is the one with the most words in common", () => {
-    expect(SENTENCES.map((_, n) => mostLike(SENTENCES, n))).toEqual([0, 2, 1, 4, 3]);
-    expect(likeness(SENTENCES[1], SENTENCES[2])).toBeCloseTo(0.4, 12);
+    expect(SENTENCES.map((_, n) => mostSimilar(SENTENCES, n))).toEqual([0, 2, 1, 4, 3]);
+    expect(similarity(SENTENCES[1], SENTENCES[2])).toBeCloseTo(0.4, 12);
   });
 
-  it("is the text itself where it is alone, or the others are sentences of other words", () => {
-    expect(mostLike(["alone"], 0)).toBe(0);
-    expect(mostLike(["the cat sat", "a dog ran"], 1)).toBe(1);
+  it("is the text itself if it is the only one, or if the others are sentences with other words", () => {
+    expect(mostSimilar(["alone"], 0)).toBe(0);
+    expect(mostSimilar(["the cat sat", "a dog ran"], 1)).toBe(1);
   });
 
-  it("is the next file where no name has a word in common", () => {
-    expect(mostLike(["minilm.safetensors", "bert.safetensors", "gpt2.npz"], 1)).toBe(2);
-    expect(mostLike(["a", "b"], 1)).toBe(0);
-    expect(mostLike(["", ""], 0)).toBe(1);
+  it("is the next file if no name has a word in common", () => {
+    expect(mostSimilar(["minilm.safetensors", "bert.safetensors", "gpt2.npz"], 1)).toBe(2);
+    expect(mostSimilar(["a", "b"], 1)).toBe(0);
+    expect(mostSimilar(["", ""], 0)).toBe(1);
   });
 });

@@ -1,13 +1,13 @@
-/** Which text is compared where none has been chosen: the one with the most words in common with the text that is shown. */
+/** Chooses the text to compare with if the user has not chosen one: the one with the most words in common. */
 
-/** The words of a name, lower case, without the ending of a file. */
+/** The words of a name in lower case, without a file extension. */
 function wordsOf(name: string): readonly string[] {
   const text = name.replace(/\.(?:heed|safetensors|npz|npy|json)$/i, "").toLowerCase();
   return text.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** The share of words that two names have in common, each counted as often as both have it: 0 to 1 (Dice's coefficient). */
-export function likeness(one: string, other: string): number {
+/** The similarity of two names, 0 to 1: Dice's coefficient of their multisets of words. */
+export function similarity(one: string, other: string): number {
   const [a, b] = [wordsOf(one), wordsOf(other)];
   if (a.length + b.length === 0) return 0;
   const left = [...b];
@@ -21,23 +21,23 @@ export function likeness(one: string, other: string): number {
   return (2 * common) / (a.length + b.length);
 }
 
-/** Two sentences with fewer words in common have no tokens to compare. */
-const LEAST = 0.25;
+/** Sentences with a lower similarity have too few tokens in common. */
+const MIN_SIMILARITY = 0.25;
 const isSentence = (name: string) => /\S\s+\S/.test(name);
 
 /**
- * The index of the name most like the one at `index`, of equals the next one in order. The index itself where there is no
- * other name, or where all of them are sentences of other words.
+ * The index of the name that is most similar to the one at `index`; of equals, the next one in order. Returns `index` if there is
+ * no other name, or if all names are sentences with too few words in common.
  */
-export function mostLike(names: readonly string[], index: number): number {
+export function mostSimilar(names: readonly string[], index: number): number {
   const name = names[index] ?? "";
   let best = index;
-  let most = -1;
+  let highest = -1;
   for (let by = 1; by < names.length; by++) {
     const at = (index + by) % names.length;
-    const found = likeness(name, names[at]);
-    if (found < LEAST && isSentence(name) && isSentence(names[at])) continue;
-    if (found > most) [best, most] = [at, found];
+    const found = similarity(name, names[at]);
+    if (found < MIN_SIMILARITY && isSentence(name) && isSentence(names[at])) continue;
+    if (found > highest) [best, highest] = [at, found];
   }
   return best;
 }

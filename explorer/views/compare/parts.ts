@@ -1,4 +1,4 @@
-/** The comparison as a view. */
+/** The parts of the compare view. */
 import type { ViewParts } from "../view.ts";
 import { ComparePane } from "./pane.ts";
 

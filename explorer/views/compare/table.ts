@@ -1,4 +1,4 @@
-/** A comparison as a table: each key of the cursor's query with its number in both heads, and their difference. */
+/** The table of a comparison: for each key of the cursor's query, the values of both heads and their difference. */
 import type { Table } from "../../state/tables.ts";
 import { STAGE_NAMES } from "../../state/words.ts";
 import { shownRow } from "./difference.ts";
@@ -27,7 +27,7 @@ export function comparedTable({ first, second, difference, rows, columns }: Comp
       row: () => [],
     };
   const [a, b] = [shownRow(first, rows[at].a), shownRow(second, rows[at].b)];
-  const less = difference.store!.row(difference.ref, at, "scores");
+  const differences = difference.store!.row(difference.ref, at, "scores");
   return {
     ...common,
     caption: `Every key of query ${rows[at].a} in A and query ${rows[at].b} in B, ${STAGE_NAMES[stage]}`,
@@ -36,7 +36,7 @@ export function comparedTable({ first, second, difference, rows, columns }: Comp
       { token: names.key[j] },
       { value: a[columns[j].a] },
       { value: b[columns[j].b] },
-      { value: less[j] },
+      { value: differences[j] },
     ],
   };
 }

@@ -1,4 +1,4 @@
-/** Two heads side by side, of two texts or of one, and their difference cell by cell; tokens are aligned. */
+/** The compare view: two heads side by side, of one text or of two, and their difference; tokens are aligned. */
 import type { View } from "../view.ts";
 
 export const compare: View = {

@@ -32,7 +32,7 @@ const steps = fc
   );
 
 describe("the bands of a rollout", () => {
-  it("pass on all of the target at every layer, down to the target's row of the product", () => {
+  it("sum to 1 at every layer, and end in the target's row of the product", () => {
     fc.assert(
       fc.property(steps, fc.nat({ max: 6 }), (rolled, at) => {
         const { tokens } = rolled;
@@ -40,7 +40,7 @@ describe("the bands of a rollout", () => {
         const { shares, bands, drawn } = bandsOf(rolled, target);
         expect(shares).toHaveLength(rolled.steps.length + 1);
         for (const share of shares) expect(share.reduce((a, b) => a + b, 0)).toBeCloseTo(1, 10);
-        // The product of all layers, plainly.
+        // The product of all layers by plain loops.
         let row = Float64Array.from({ length: tokens }, (_, j) => Number(j === target));
         for (const step of [...rolled.steps].reverse())
           row = row.map((_, j) => row.reduce((sum, x, i) => sum + x * step[i * tokens + j], 0));
@@ -56,7 +56,7 @@ describe("the bands of a rollout", () => {
     );
   });
 
-  it("leaves out what is too thin to see, and says how much that is", () => {
+  it("leaves out links that are too thin to see, and returns the share of the drawn ones", () => {
     const tokens = 1000;
     const { bands, drawn } = bandsOf({ tokens, steps: [new Float64Array(tokens ** 2).fill(1 / tokens)] }, 3);
     expect(bands).toHaveLength(0);

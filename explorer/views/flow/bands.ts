@@ -1,6 +1,6 @@
 /**
- * How a rollout reaches one target token: which share of it passes through each position after each layer, and along which
- * links. With Ã_1 … Ã_L the layers' matrices and t the target:
+ * The path of a rollout to one target token: the share that passes through each position after each layer, and the share of
+ * each link. With Ã_1 … Ã_L the layers' matrices and t the target:
  *
  *     f_L = the target's unit vector      f_{l−1}[j] = Σ_i f_l[i]·Ã_l[i, j]      link (l, i, j) carries f_l[i]·Ã_l[i, j]
  *
@@ -24,13 +24,13 @@ export interface Bands {
   readonly shares: readonly Float64Array[];
   /** The strongest links, the weakest of them first. */
   readonly bands: readonly Band[];
-  /** Of what passes through all layers, the share that the drawn links carry. */
+  /** The share of the flow through all layers that the drawn links carry. */
   readonly drawn: number;
 }
 
-/** Links drawn at most, and the least share that is drawn. */
+/** The maximum number of links, and the minimum share of a link that is drawn. */
 const MAX_BANDS = 600;
-const LEAST = 0.002;
+const MIN_SHARE = 0.002;
 
 export function bandsOf({ steps, tokens }: Pick<LayerMatrices, "steps" | "tokens">, target: number): Bands {
   let after = new Float64Array(tokens);
@@ -44,21 +44,26 @@ export function bandsOf({ steps, tokens }: Pick<LayerMatrices, "steps" | "tokens
       for (let from = 0; from < tokens; from++) {
         const share = after[to] * steps[step][to * tokens + from];
         before[from] += share;
-        if (share >= LEAST) found.push({ step, from, to, share });
+        if (share >= MIN_SHARE) found.push({ step, from, to, share });
       }
     }
     after = before;
     shares.unshift(before);
   }
+  return strongest(shares, found, steps.length);
+}
+
+/** The strongest links; `total` is the flow through all layers, summed over the layers. */
+function strongest(shares: readonly Float64Array[], found: Band[], total: number): Bands {
   found.sort((a, b) => b.share - a.share);
   const bands = found.slice(0, MAX_BANDS).reverse();
   const carried = bands.reduce((sum, { share }) => sum + share, 0);
-  return { shares, bands, drawn: steps.length === 0 ? 1 : carried / steps.length };
+  return { shares, bands, drawn: total > 0 ? carried / total : 1 };
 }
 
 /**
- * The largest flow from one input token to the target: what each link carries of it, and how much is at each position after
- * each layer. There may be other flows that are as large.
+ * The maximum flow from one input token to the target: the flow along each link, and through each position after each layer.
+ * Other flows may be equally large.
  */
 export function flowBands(
   { steps, tokens: N }: Pick<LayerMatrices, "steps" | "tokens">,
@@ -75,10 +80,7 @@ export function flowBands(
       if (share <= 0) continue;
       const from = at % N;
       shares[step][from] += share;
-      if (share >= LEAST) found.push({ step, from, to: Math.floor(at / N), share });
+      if (share >= MIN_SHARE) found.push({ step, from, to: Math.floor(at / N), share });
     }
-  found.sort((a, b) => b.share - a.share);
-  const bands = found.slice(0, MAX_BANDS).reverse();
-  const drawn = bands.reduce((sum, { share }) => sum + share, 0);
-  return { shares, bands, drawn: steps.length * value > 0 ? drawn / (steps.length * value) : 1 };
+  return strongest(shares, found, steps.length * value);
 }

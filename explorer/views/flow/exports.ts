@@ -1,4 +1,4 @@
-/** The flow on its way out: its bands and the product of all layers as one figure; the product as a table. */
+/** The exports of the flow: its bands and the product of all layers as one figure; the product as a table. */
 import { truncate } from "../../../src/store/text/label.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
@@ -7,7 +7,7 @@ import type { Exports, Session } from "../../app/session.ts";
 import type { Bands } from "./bands.ts";
 import type { Rolling } from "./rolled.ts";
 
-/** What is exported. */
+/** The data of an export. */
 export interface Flowing {
   readonly session: Session;
   readonly product: Session;
@@ -67,7 +67,7 @@ export function exportsOf(flowing: () => Flowing): Exports {
   };
 }
 
-/** The bands as the page has them, in points. */
+/** The bands as on the page, in points. */
 function bandsPanel(
   session: Session,
   layers: readonly number[],
@@ -105,9 +105,9 @@ function bandsPanel(
       }
       const every = Math.ceil((FONT + 1) / pitch);
       for (let position = 0; position < N; position += every) {
-        const said = truncate(names.key[position], 15);
+        const name = truncate(names.key[position], 15);
         const share = formatNumber(inputs[position], { style: "percent", digits: 2 });
-        lines.push(text(left - 26, y(position) + 2.2, said, { ...font, "text-anchor": "end" }));
+        lines.push(text(left - 26, y(position) + 2.2, name, { ...font, "text-anchor": "end" }));
         lines.push(
           text(left - 3, y(position) + 2.2, share, { ...font, "font-size": 5.5, "text-anchor": "end" }),
         );

@@ -1,6 +1,6 @@
 /**
- * The rollout as two pictures: bands from layer to layer that show where the target's final position comes from, and the
- * product of all layers as a matrix, whose rows are targets and whose columns are input tokens. The cursor is linked.
+ * The rollout as two pictures with a linked cursor: bands from layer to layer that lead to the target position, and the product
+ * of all layers as a matrix, whose rows are targets and whose columns are input tokens.
  */
 import { html, nothing, render, type TemplateResult } from "lit";
 import { UnsupportedError } from "../../../src/core/errors.ts";
@@ -22,11 +22,11 @@ import { type Rolling, rolledOf } from "./rolled.ts";
 import { specialShare } from "./side.ts";
 import { flowTable } from "./table.ts";
 
-/** Pixels above the columns of tokens, and the widest band. */
+/** The pixels above the columns of tokens, and the maximum width of a band. */
 const TOP = 22;
-const WIDEST = 32;
+const MAX_WIDTH = 32;
 
-/** Where the columns are: pixels. */
+/** The position of the columns in pixels. */
 interface Place {
   readonly left: number;
   readonly right: number;
@@ -60,7 +60,7 @@ export class FlowPane implements Pane {
   #due = 0;
   #exports: Exports | undefined;
   #linking = false;
-  /** The position and column that the pointer is on; column 0: the input. */
+  /** The column and position under the pointer; column 0 is the input. */
   #pointed: readonly [column: number, position: number] | undefined;
 
   constructor(context: PaneContext) {
@@ -182,7 +182,7 @@ export class FlowPane implements Pane {
     if (done !== undefined && !this.#tabled && !this.#matrix.root.isConnected)
       this.#frame.append(this.#matrix.root);
     this.#swap();
-    // A matrix without a rollout, or with the table in its place, would wait for a drawing that never happens.
+    // A matrix that is not shown would wait for a drawing that never happens.
     if (done === undefined || this.#tabled) this.#matrix.root.remove();
     const key = `${version} ${session.opened}`;
     if (done !== undefined && key !== this.#shown) {
@@ -254,7 +254,7 @@ export class FlowPane implements Pane {
       : bandsOf(done, target);
   }
 
-  /** The table is shown in place of the pictures. */
+  /** Whether the table is shown instead of the pictures. */
   get #tabled(): boolean {
     return this.#context.session.state.table && rolledOf(this.#context.session).done !== undefined;
   }
@@ -266,7 +266,7 @@ export class FlowPane implements Pane {
     this.#table.place(this.root, tabled, this);
   }
 
-  /** The product as a store of its own, so that the matrix draws it and says it as it does any weights. */
+  /** Opens the product as a store, so that the matrix shows it like any weights. */
   #open(product: Float64Array, N: number): void {
     const { block } = this.#context.session;
     const before = this.#product.store;
@@ -289,7 +289,7 @@ export class FlowPane implements Pane {
     this.#link(this.#context.session, this.#product);
   }
 
-  /** Colors and scales as the page has them. */
+  /** Copies the theme and the color scale to the session of the product. */
   #mirror(): void {
     const { session } = this.#context;
     const { dark, still, state } = session;
@@ -302,7 +302,7 @@ export class FlowPane implements Pane {
     this.#linking = false;
   }
 
-  /** Puts the cursor and the pointer of one where the other has them. */
+  /** Copies the cursor and the hovered cell from one session to the other. */
   #link(from: Session, to: Session): void {
     this.schedule();
     if (this.#linking || from.store === undefined || to.store === undefined) return;
@@ -330,7 +330,7 @@ export class FlowPane implements Pane {
     const columns = shares.length;
     const x = (column: number) => left + ((right - left) * column) / Math.max(1, columns - 1);
     const y = (position: number) => TOP + (position + 0.5) * pitch;
-    const widest = Math.min(WIDEST, Math.max(6, pitch * 0.85));
+    const widest = Math.min(MAX_WIDTH, Math.max(6, pitch * 0.85));
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, context.canvas.width, context.canvas.height);
     context.font = `11px ${paints.mono}`;
@@ -352,7 +352,7 @@ export class FlowPane implements Pane {
     const lit = this.#pointed;
     const special = this.#context.session.block!.special.key;
     for (const { step, from, to, share } of bands) {
-      // What passes through special tokens is gray: they get most of a rollout, and say little of a text.
+      // Bands from special tokens are gray: they have the largest shares of a rollout, and say little about a text.
       context.strokeStyle = special[from] ? paints.second : paints.weight;
       const touched =
         lit === undefined || (lit[0] === step && lit[1] === from) || (lit[0] === step + 1 && lit[1] === to);
@@ -403,7 +403,7 @@ export class FlowPane implements Pane {
     ];
   }
 
-  /** What is pointed at, or how much of the flow is drawn; or why there is none. */
+  /** The sentence below the bands: about the hovered position, about the drawn share, or why there is no flow. */
   #words(problem: string | undefined): TemplateResult {
     const { session } = this.#context;
     const { block, state } = session;
@@ -486,7 +486,7 @@ export class FlowPane implements Pane {
   }
 }
 
-/** What is going on, and how much of it is done. */
+/** The text while the rollout is computed. */
 const progressOf = (done: number) =>
   `Multiplying the layers … ${done > 0 ? formatNumber(done, { style: "percent" }) : ""}`;
 const percent = (share: number) => formatNumber(share, { style: "percent", digits: 2 });

@@ -1,4 +1,4 @@
-/** Rollout as a view: its picture, and the column with its settings, row sums and warning. */
+/** The parts of the flow view: its pane, and the column with settings, row sums and warning. */
 import type { ViewParts } from "../view.ts";
 import { FlowPane } from "./pane.ts";
 import { flowSide } from "./side.ts";

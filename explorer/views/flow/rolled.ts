@@ -1,31 +1,31 @@
 /**
- * The rollout of the block that is shown, or its attention flow, computed by the store's own functions. It is kept until the text or a setting
- * changes; while the next one is computed, the one before stays on screen.
+ * The rollout or the attention flow of the current block, computed by functions of the store. It is cached until the text or a
+ * setting changes; while the next one is computed, the previous one stays on screen.
  */
 import { attentionFlow, MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
 import { type LayerMatrices, type RolloutOptions, rollout } from "../../../src/store/measures/rollout.ts";
 import type { Asking, HeadStore } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
 
-/** All layers together. */
+/** The result for all layers together. */
 export interface Rolling extends LayerMatrices {
   readonly by: "rollout" | "flow";
   /** [N, N]: the product of all layers, or the flow of each pair as a share of its row. Rows sum to 1. */
   readonly matrix: Float64Array;
-  /** Of the product; of the flows before they were divided by it. */
+  /** The row sums of the product, or of the flows before each row is divided by its sum. */
   readonly rowSums: Float64Array;
   /** The largest |row sum − 1| of `matrix`. */
   readonly worst: number;
   readonly warning: string;
 }
 
-/** What is known of a rollout: the last one that was computed, or why there is none. */
+/** The last computed rollout, or why there is none. */
 export interface Rolled {
   readonly done: Rolling | undefined;
   /** Share of the work that is done. */
   readonly progress: number;
   readonly problem: string | undefined;
-  /** Grows with every new rollout. */
+  /** Incremented with every new rollout. */
   readonly version: number;
 }
 
@@ -37,13 +37,13 @@ interface Kept extends Rolled {
 
 const known = new WeakMap<Session, Kept>();
 
-/** The rollout of the session's state; asked for where it is not known. */
+/** The rollout for the session's state; it is computed if it is not cached. */
 export function rolledOf(session: Session): Rolled {
   const { store, state } = session;
   const { block } = session.ref;
   const text = `${session.opened} ${block}`;
   const { alpha, fuse, discard, fromLayer } = state;
-  // A longer text has a rollout alone.
+  // Longer texts only have a rollout.
   const by = (store?.blocks[block]?.Nq ?? 0) > MAX_FLOW_TOKENS ? "rollout" : state.flowBy;
   const key = JSON.stringify([text, alpha, fuse, discard, fromLayer, by]);
   const before = known.get(session);
@@ -69,7 +69,7 @@ export function rolledOf(session: Session): Rolled {
   };
   const onProgress = (progress: number) => {
     const now = known.get(session);
-    // Every tenth is reported: more often, the page would only draw more often.
+    // Every tenth is reported, to limit how often the page is drawn.
     if (now?.key !== key || progress < now.progress + 0.1) return;
     known.set(session, { ...now, progress });
     session.changed();
@@ -94,7 +94,7 @@ async function allLayers(
 ): Promise<Rolling> {
   if (by === "rollout") {
     const { products, ...rest } = await rollout(store, options, asking);
-    // The products before the last are as large, and nothing shows them.
+    // The products before the last one are dropped: they are as large, and are not shown.
     return { ...rest, by, matrix: products[products.length - 1] };
   }
   const { shares, rowSums, ...rest } = await attentionFlow(store, options, asking);

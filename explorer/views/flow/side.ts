@@ -1,4 +1,4 @@
-/** Beside the flow: what the target comes from as a list, the settings, the row sums, and what a rollout leaves out. */
+/** The right column of the flow: the input tokens of the target, the settings, the row sums, and the warning. */
 import { html, nothing, type TemplateResult } from "lit";
 import { MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
@@ -7,9 +7,9 @@ import { bar, choice, figure, quoted, select, token, type Ui } from "../../app/u
 import { largest } from "../../state/facts.ts";
 import { rolledOf } from "./rolled.ts";
 
-/** Input tokens that are listed. */
+/** How many input tokens are listed. */
 const LISTED = 8;
-/** Row sums that are printed one by one. */
+/** How many row sums are listed. */
 const SUMS = 200;
 
 export function flowSide(ui: Ui): TemplateResult {
@@ -25,7 +25,7 @@ export function flowSide(ui: Ui): TemplateResult {
   const long = block.Nq > MAX_FLOW_TOKENS;
   const N = done?.tokens ?? 0;
   const row = product?.subarray(query * N, (query + 1) * N);
-  // Words first: special tokens get most of a rollout in many models, and say little of a text.
+  // Words are listed first: in many models special tokens have the largest shares, and they say little about a text.
   const { special } = block;
   const ranked = row ? largest(row, row.length) : [];
   const best = [...ranked.filter((at) => !special.key[at]), ...ranked.filter((at) => special.key[at])];
@@ -99,23 +99,23 @@ export function flowSide(ui: Ui): TemplateResult {
     <p class="warning" role="note">${done?.warning ?? nothing}</p>`;
 }
 
-/** The share of a row that special tokens have together. */
+/** The total share of special tokens in a row. */
 export function specialShare(row: Float64Array, special: readonly boolean[]): number {
   return row.reduce((sum, share, at) => sum + (special[at] ? share : 0), 0);
 }
 
-/** "0 to 5", or the one there is. */
+/** "0 to 5", or the only layer. */
 const span = (layers: readonly number[]) =>
   layers.length === 1 ? String(layers[0]) : `${layers[0]} to ${layers[layers.length - 1]}`;
 
 function slider(
   label: string,
   value: number,
-  most: number,
+  max: number,
   set: (value: number) => void,
   done: () => void,
 ): TemplateResult {
   const on = (event: Event) => set(Number((event.target as HTMLInputElement).value));
   return html`<label class="setting"><span>${label}</span> <output>${formatNumber(value, { style: "percent" })}</output>
-    <input type="range" min="0" max=${most} step="0.05" .value=${String(value)} @input=${on} @change=${done}></label>`;
+    <input type="range" min="0" max=${max} step="0.05" .value=${String(value)} @input=${on} @change=${done}></label>`;
 }

@@ -1,4 +1,4 @@
-/** Attention rollout: what the last layer's positions are made of, as bands from layer to layer and as a matrix. */
+/** The flow view: attention rollout as bands from layer to layer and as a matrix. */
 import type { View } from "../view.ts";
 
 export const flow: View = {

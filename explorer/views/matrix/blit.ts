@@ -1,15 +1,15 @@
 /**
- * A head's picture on a canvas: squares put where they belong, each edge on a whole device pixel, nothing smoothed.
- * A square of a level has at least one device pixel for each of its cells, and is pooled by maximum, so that a pattern
- * one cell wide is never lost. Masked cells are clear: the hatch below shows through.
+ * Draws the tiles of a head on a canvas, each edge on a whole device pixel, without smoothing. The level is chosen so that each
+ * cell of a tile has at least one device pixel. Tiles are pooled by maximum, so that a pattern one cell wide is never lost.
+ * Masked cells are transparent: the hatch below shows through.
  */
 import { TILE } from "../../../src/store/types.ts";
 import { type Axis, between } from "../../canvas/axis.ts";
 import type { Drawn, Plan, Tiles } from "./tiles.ts";
 import { topLevel } from "./tiles.ts";
 
-/** A part of a picture on a canvas, all in device pixels; `x` and `y` are the places at its upper left corner. */
-export interface Window {
+/** The viewport of a picture on a canvas in device pixels; `x` and `y` are the places at its upper left corner. */
+export interface Viewport {
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -20,29 +20,29 @@ export interface Window {
   readonly cellHeight: number;
 }
 
-/** What is shown of a head where it has no square yet: its overview. */
+/** The overview of a head, drawn where a tile is missing. */
 export interface Backdrop {
   readonly picture: HTMLCanvasElement | undefined;
-  /** The pass that makes it is under way. */
+  /** The overview is still being computed. */
   readonly waiting: boolean;
 }
 
-/** Squares of this level on are cut from a map of the whole head, which the overview's pass makes too (store/work.ts). */
+/** From this level on, tiles are cut from a map of the whole head that the overview also computes (src/store/compute/work.ts). */
 const FROM_MAP = 3;
 
-/** The finest level whose cells still have a device pixel each. */
+/** The finest level at which each cell has at least one device pixel. */
 export function levelFor(cellWidth: number, cellHeight: number): number {
   const narrow = Math.min(cellWidth, cellHeight);
   return narrow >= 1 ? 0 : Math.ceil(Math.log2(1 / narrow) - 1e-9);
 }
 
-/** The x of a place, and the y. */
-export const xOf = ({ left, x, cellWidth }: Window, place: number) =>
+/** The x and the y coordinate of a place. */
+export const xOf = ({ left, x, cellWidth }: Viewport, place: number) =>
   left + Math.round((place - x) * cellWidth);
-export const yOf = ({ top, y, cellHeight }: Window, place: number) =>
+export const yOf = ({ top, y, cellHeight }: Viewport, place: number) =>
   top + Math.round((place - y) * cellHeight);
 
-/** A range of tokens a square covers, and where it is put. */
+/** A range of tokens inside one tile, and its pixels on the canvas. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -50,14 +50,14 @@ interface Span {
   readonly to: number;
 }
 
-/** Draws what is there, asks for what is not; returns how many squares were missing, and how many had nothing in their place. */
+/** Draws the cached tiles and requests the missing ones. Returns how many are missing, and how many have no fallback either. */
 export function blit(
   context: CanvasRenderingContext2D,
   tiles: Tiles,
   plan: Plan,
   rows: Axis,
   columns: Axis,
-  view: Window,
+  view: Viewport,
   backdrop?: Backdrop,
 ): { missing: number; bare: number; domain: number | undefined } {
   const { Nq, Nk } = plan.store.blocks[plan.ref.block];
@@ -68,13 +68,13 @@ export function blit(
   context.rect(view.left, view.top, view.width, view.height);
   context.clip();
   context.imageSmoothingEnabled = false;
-  // The coarsest square is asked for first: it is drawn in place of all others. An overview does the same, and is ready.
-  const last = top > level && backdrop === undefined ? tiles.get(plan, top, 0, 0) : undefined;
-  // What the running pass computes is not asked for: that would start a second pass with a higher priority.
+  // The coarsest tile is requested first: it is the fallback of all others. An overview is a fallback too.
+  const coarsest = top > level && backdrop === undefined ? tiles.get(plan, top, 0, 0) : undefined;
+  // A running overview also computes these tiles: a request would start the same work again, with a higher priority.
   const wait = backdrop?.waiting === true && level >= FROM_MAP;
   const side = TILE * 2 ** level;
   let [missing, bare] = [0, 0];
-  let domain = last?.domain;
+  let domain = coarsest?.domain;
   const down = spans(rows, side, view.y, view.y + view.height / view.cellHeight, (place) => yOf(view, place));
   const across = spans(columns, side, view.x, view.x + view.width / view.cellWidth, (place) =>
     xOf(view, place),
@@ -84,9 +84,9 @@ export function blit(
       const [i, j] = [Math.floor(vertical.start / side), Math.floor(horizontal.start / side)];
       const found = wait ? tiles.peek(plan, level, i, j) : tiles.get(plan, level, i, j);
       if (found === undefined) missing++;
-      const [shown, at] = found ? [found, level] : standIn(tiles, plan, level, top, i, j);
+      const [shown, at] = found ? [found, level] : fallback(tiles, plan, level, top, i, j);
       if (shown === undefined) {
-        if (backdrop?.picture) stretch(context, backdrop.picture, [Nq, Nk], vertical, horizontal);
+        if (backdrop?.picture) drawOverview(context, backdrop.picture, [Nq, Nk], vertical, horizontal);
         else bare++;
         continue;
       }
@@ -97,8 +97,8 @@ export function blit(
   return { missing, bare, domain };
 }
 
-/** The finest coarser square that is there. */
-function standIn(
+/** The finest cached tile of a coarser level. */
+function fallback(
   tiles: Tiles,
   plan: Plan,
   level: number,
@@ -113,7 +113,7 @@ function standIn(
   return [undefined, top];
 }
 
-/** The runs of tokens between two places, cut where squares end. */
+/** The runs of tokens between two places, split at tile boundaries. */
 function spans(axis: Axis, side: number, from: number, to: number, pixel: (place: number) => number): Span[] {
   const found: Span[] = [];
   for (const { start, end, at } of between(axis, from, to))
@@ -125,8 +125,8 @@ function spans(axis: Axis, side: number, from: number, to: number, pixel: (place
   return found;
 }
 
-/** A part of the overview, in place of a square. */
-function stretch(
+/** Draws a part of the overview instead of a tile. */
+function drawOverview(
   context: CanvasRenderingContext2D,
   picture: HTMLCanvasElement,
   [Nq, Nk]: readonly [number, number],
@@ -174,10 +174,10 @@ function put(
     );
 }
 
-/** Fills with the hatch of masked cells: 45° lines, 1 px wide, every 6 px, fixed to the page. */
+/** Fills the viewport with the hatch of masked cells: 45° lines, 1 px wide, every 6 px. */
 export function hatch(
   context: CanvasRenderingContext2D,
-  { left, top, width, height }: Window,
+  { left, top, width, height }: Viewport,
   color: string,
   ratio: number,
 ): void {

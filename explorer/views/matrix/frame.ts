@@ -1,6 +1,6 @@
 /**
- * Where the parts of a matrix are: labels at the left and the top, the cells, and thin margins for the
- * entropy of each row (right) and the sum of each column (bottom). CSS pixels.
+ * The layout of a matrix in CSS pixels: labels at the left and the top, the cells, and thin margins for the entropy of each row
+ * (right) and the sum of each column (bottom).
  */
 import type { Labels as Names } from "../../app/session.ts";
 import { type Axis, placeOf } from "../../canvas/axis.ts";
@@ -16,7 +16,7 @@ export interface Frame {
   readonly top: number;
   readonly areaWidth: number;
   readonly areaHeight: number;
-  /** What of the area cells take. */
+  /** The part of the area that has cells. */
   readonly usedWidth: number;
   readonly usedHeight: number;
   /** Widths of the margins; 0: none. */
@@ -30,10 +30,10 @@ export interface Frame {
   readonly cellHeight: number;
 }
 
-/** Pixels of a tick beside the cells. */
+/** The length of a tick next to the cells, in pixels. */
 export const TICK = 6;
 
-/** Cells of a picture that fits are at most this large. */
+/** The maximum size of a cell when the whole picture fits. */
 const LARGEST = 64;
 
 export function frameOf(
@@ -48,11 +48,11 @@ export function frameOf(
   const side = labelWidth(names.query, Math.min(128, width * 0.3));
   const lean = labelWidth(names.key, small ? Math.max(72, width * 0.25) : 120);
   const left = side + 12 + TICK;
-  // Between a label and the cells there is the tick of what is pointed at.
+  // The tick of the hovered column is between its label and the cells.
   const top = Math.ceil(lean * 0.866) + 14 + TICK;
   const right = small ? 28 : 44;
   const bottom = small ? 24 : 36;
-  // Leaning labels of the last columns reach over the right margin.
+  // The slanted labels of the last columns extend over the right margin.
   const areaWidth = Math.max(16, width - left - Math.max(right, lean * 0.5));
   const areaHeight = Math.max(16, height - top - bottom);
   const scene: Scene = {
@@ -83,18 +83,18 @@ export function frameOf(
   };
 }
 
-/** The place of a pixel of the whole picture, fractions kept. */
+/** The row and column at a pixel of the whole picture, with fractions. */
 export function placeAt({ left, top, x, y, cellWidth, cellHeight }: Frame, px: number, py: number) {
   return { column: x + (px - left) / cellWidth, row: y + (py - top) / cellHeight };
 }
 
-/** Tokens along both edges. */
+/** The tokens along both edges. */
 export interface Axes {
   readonly rows: Axis;
   readonly columns: Axis;
 }
 
-/** A box, CSS pixels. */
+/** A box in CSS pixels. */
 export interface Box {
   readonly x: number;
   readonly y: number;
@@ -102,7 +102,7 @@ export interface Box {
   readonly height: number;
 }
 
-/** A cell's box inside the whole picture, its edges where the canvas has them; undefined where it is not shown. */
+/** The box of a cell in the whole picture, its edges on device pixels as on the canvas; undefined if it is not shown. */
 export function boxOf(frame: Frame, { rows, columns }: Axes, query: number, key: number): Box | undefined {
   const [row, column] = [placeOf(rows, query), placeOf(columns, key)];
   if (row === undefined || column === undefined) return undefined;

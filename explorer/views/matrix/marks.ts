@@ -1,6 +1,6 @@
 /**
- * Outlines over the cells: the cursor, what is pointed at, what is pinned, the selection, the rectangle being drawn, and the
- * ticks in the gutters. The cells of a row or column are never tinted: a tint would change the colors being read.
+ * Outlines over the cells: the cursor, the hovered cell, the pinned cell, the selection, the rectangle being dragged, and the
+ * ticks next to the cells. Rows and columns are never tinted: a tint would change the colors that encode values.
  */
 import type { Session } from "../../app/session.ts";
 import { type Axis, indexAt } from "../../canvas/axis.ts";
@@ -12,7 +12,7 @@ type Name = (typeof NAMES)[number];
 
 export class Marks {
   readonly all: readonly HTMLElement[];
-  /** The rectangle being drawn, inside the cells' area. */
+  /** The rectangle being dragged, relative to the area of the cells. */
   band: readonly [from: Point, to: Point] | undefined;
   readonly #of: Readonly<Record<Name, HTMLElement>>;
 
@@ -63,7 +63,7 @@ export class Marks {
     );
   }
 
-  /** About all that is selected; a side that has none is whole. */
+  /** The box around the selection; without selected rows (or columns) it spans all of them. */
   #selected(frame: Frame, axes: Axes, rows: readonly number[], columns: readonly number[]): Box | undefined {
     if (rows.length === 0 && columns.length === 0) return undefined;
     const ends = (values: readonly number[], axis: Axis) =>

@@ -1,7 +1,7 @@
 /**
- * The matrix of a head: a canvas for the cells, elements for everything that is read or pointed at. It is notified when the
- * session has changed and paints in the next frame; it changes the session when somebody points, clicks, drags or turns
- * the wheel. Painting is paint.ts's, the grid for keyboards and screen readers grid.ts's.
+ * The matrix of a head: a canvas for the cells, elements for labels, outlines and the accessible grid. It is notified when the
+ * session has changed, and paints in the next frame; pointer gestures change the session (pointing.ts). paint.ts paints the
+ * canvas, canvas/grid.ts is the grid for keyboards and screen readers.
  */
 
 import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
@@ -21,19 +21,19 @@ import { paint, resize } from "./paint.ts";
 import { type Area, pointAt } from "./pointing.ts";
 import { type Plan, Tiles } from "./tiles.ts";
 
-/** What the matrix needs of the element it is in. */
+/** What the matrix needs of its element. */
 export interface Host {
   readonly session: Session;
   readonly slices: Slices;
   readonly takesWheel: (event: WheelEvent) => boolean;
-  /** What a cell says; `full` where it is the cursor's. */
+  /** The text of a cell for screen readers; `full` for the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
   readonly failed: (error: unknown) => void;
-  /** The cursor's head as far as it is known, in at most so many device pixels. */
+  /** The overview of the cursor's head as far as it is computed, with at most this size in device pixels. */
   readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
-  /** Without margins: what the cells are is no weight. */
+  /** No margins: the cells are not weights. */
   readonly bare?: boolean;
-  /** How far that is; undefined: it was not asked for. */
+  /** Whether the overview is complete; undefined: it was not requested. */
   readonly overviewed: () => "under way" | "done" | undefined;
 }
 
@@ -41,7 +41,7 @@ const EMPTY: Axis = axisOf(0);
 
 export class Matrix {
   readonly root = document.createElement("div");
-  /** The value at full color of what is painted, for the legend. */
+  /** The value at full color of the last painting, for the legend. */
   domain: number | undefined;
   readonly #host: Host;
   readonly #canvas = document.createElement("canvas");
@@ -52,7 +52,7 @@ export class Matrix {
   readonly #marks = new Marks();
   readonly #probe = document.createElement("i");
   readonly #grid: Grid;
-  /** Which of the session's stores was drawn last. */
+  /** The `opened` counter of the session at the last drawing. */
   #drawn = -1;
   readonly #tiles: Tiles;
   readonly #minimap: Minimap;
@@ -116,7 +116,7 @@ export class Matrix {
     });
   }
 
-  /** Begins to watch its size. */
+  /** Starts to observe the size. */
   connect(): void {
     this.#sizes.observe(this.root);
     this.#size = [this.root.clientWidth, this.root.clientHeight];
@@ -131,18 +131,18 @@ export class Matrix {
     this.#painted = "";
   }
 
-  /** Ends for good. */
+  /** Removes all listeners. */
   dispose(): void {
     this.disconnect();
     this.#stop.abort();
   }
 
-  /** Squares still waited for. */
+  /** How many tiles have not arrived. */
   get waiting(): number {
     return Math.max(this.#missing, this.#tiles.waiting);
   }
 
-  /** The overview is shown where there is no tile yet, or in place of tiles. */
+  /** Repaints if the overview is visible: where tiles are missing, or instead of tiles. */
   overviewed(): void {
     if (this.waiting > 0 || this.#host.session.state.pool === "mean") this.schedule(true);
   }
@@ -156,9 +156,9 @@ export class Matrix {
     return this.#frame && boxOf(this.#frame, this.#axes, query, key);
   }
 
-  /** Puts the keyboard's focus on the cursor's cell. */
+  /** Focuses the cursor's cell. */
   focus(): void {
-    // The grid's rows and columns are those of the last drawing, which may have been another file's.
+    // The grid has the rows and columns of the last drawing, which may have shown another file.
     if (this.root.isConnected) this.draw();
     this.#grid.focus();
   }
@@ -174,7 +174,7 @@ export class Matrix {
     if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Draws now: before a page is printed there is no further frame. */
+  /** Draws immediately: there is no frame between `beforeprint` and printing. */
   draw(): void {
     cancelAnimationFrame(this.#due);
     this.#draw();
@@ -224,7 +224,7 @@ export class Matrix {
         facts: facts && (facts.whole || facts.entropy.length > 512) ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
         backdrop,
-        squares: !this.#meaned(ratio),
+        tiled: !this.#meaned(ratio),
         ...(state.values && { value: (query: number, key: number) => cellValue(session, query, key) }),
       });
       if (backdrop?.waiting !== true)
@@ -242,7 +242,7 @@ export class Matrix {
     this.#place();
   }
 
-  /** The head's overview, where it is what the squares will show. */
+  /** The overview of the head, if it shows the same values as the tiles. */
   #backdrop(ratio: number): Backdrop | undefined {
     const { session, overview, overviewed } = this.#host;
     const { state, block } = session;
@@ -253,20 +253,20 @@ export class Matrix {
     if (this.#plan!.renormalize) return undefined;
     const { usedWidth, usedHeight } = this.#frame!;
     const [width, height] = [Math.round(usedWidth * ratio), Math.round(usedHeight * ratio)];
-    // Squares keep the largest value; the mean is the overview's.
+    // Tiles are pooled by maximum; only the overview has the mean.
     if (this.#meaned(ratio)) return { picture: overview(width, height, true), waiting: false };
     const how = overviewed();
     return how && { picture: overview(width, height, false), waiting: how === "under way" };
   }
 
-  /** Whether cells are merged, and by their mean. */
+  /** Whether cells are merged by their mean. */
   #meaned(ratio: number): boolean {
     const { cellWidth, cellHeight } = this.#frame!;
     const { pool, stage } = this.#host.session.state;
     return pool === "mean" && stage === "weights" && Math.min(cellWidth, cellHeight) * ratio < 1;
   }
 
-  /** What is painted, and how. */
+  /** The data and the colors of the next painting. */
   #planOf(): Plan {
     const { session } = this.#host;
     const { state } = session;
@@ -306,7 +306,7 @@ export class Matrix {
     ].join(" ");
   }
 
-  /** Facts of the rows, gathered while nothing else is to be done. */
+  /** The facts of the rows, collected in idle slices. */
   #factsOf({ store, ref, hidden }: Plan): HeadFacts {
     const key = `${ref.block} ${ref.layer} ${ref.head} ${hidden.join()}`;
     if (
@@ -319,7 +319,7 @@ export class Matrix {
       this.#facts = facts;
       let reportedAt = 0;
       this.#host.slices.add(() => {
-        // Another store may have been opened since, and this one closed.
+        // The store may have been closed in the meantime.
         const current = facts === this.#facts && facts.store === this.#host.session.store;
         if (!current || !this.root.isConnected) return false;
         const more = facts.step();
@@ -333,7 +333,7 @@ export class Matrix {
     return this.#facts;
   }
 
-  /** The picture before fades out over the new one, in place. */
+  /** Fades the previous picture out over the new one. */
   #fade(): void {
     if (this.#host.session.still) return;
     const { width, height, style } = this.#canvas;
@@ -349,7 +349,7 @@ export class Matrix {
     });
   }
 
-  /** Puts labels, outlines and the grid where they belong. */
+  /** Positions labels, outlines and the grid. */
   #place(): void {
     const { session } = this.#host;
     const { state, hover } = session;
@@ -367,7 +367,7 @@ export class Matrix {
       height: frame.top - 6 - TICK,
       width: frame.usedWidth + frame.right,
     });
-    // A longer name ends in dots where the labels end.
+    // A longer name is cut off with an ellipsis.
     const lean = (frame.top - 14 - TICK) / 0.866;
     this.#columnLabels.root.style.setProperty("--lean", `${lean.toFixed(1)}px`);
     this.#area.classList.toggle("zoomed", state.camera !== null);
@@ -389,17 +389,17 @@ export class Matrix {
     this.#grid.update();
   }
 
-  /** What the grid says of the cells. */
+  /** The content of the grid. */
   #gridded(): Gridded | undefined {
     const { session, describe } = this.#host;
     const { block, state } = session;
     const frame = this.#frame;
-    // Before the first drawing of a file its rows and columns are not known.
+    // The rows and columns of a file are not known before its first drawing.
     if (block === undefined || frame === undefined || this.#drawn !== session.opened) return undefined;
     const { rows, columns } = this.#axes;
     const names = session.labels(block);
     const box = boxOf(frame, this.#axes, state.query, state.key);
-    const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, value));
+    const within = (value: number, size: number) => Math.max(0, Math.min(size - 1, value));
     return {
       label: `Layer ${state.layer}, head ${state.head}: ${state.stage}. Rows are queries, columns are keys.`,
       rows: rows.count,
@@ -422,7 +422,7 @@ export class Matrix {
     };
   }
 
-  /** Moves the picture so that the cursor's cell is seen. */
+  /** Pans the picture so that the cursor's cell is visible. */
   follow(): void {
     const { session } = this.#host;
     const [row, column] = [
@@ -434,7 +434,7 @@ export class Matrix {
     if (camera !== session.state.camera) session.set({ camera }, "replace");
   }
 
-  /** Zooms about the cursor (or the middle). */
+  /** Zooms about the cursor, or about the center if the cursor is not visible. */
   zoomBy(factor: number): void {
     const { session } = this.#host;
     const frame = this.#frame;

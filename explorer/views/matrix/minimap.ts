@@ -1,16 +1,13 @@
-/**
- * The whole head in a corner, where there are many tokens and only a part of them is seen: shows which part, and moves it.
- */
-
+/** A thumbnail of the whole head in a corner of a zoomed picture: it shows the visible part, and dragging moves that part. */
 import type { Paints } from "../../canvas/colors.ts";
 import { listen } from "../../canvas/gestures.ts";
 import type { Camera } from "../../state/state.ts";
 import type { Frame } from "./frame.ts";
 import { type Plan, type Tiles, topLevel } from "./tiles.ts";
 
-/** Pixels of its longer side. */
-const SIDE = 112;
-/** More tokens than this have a map. */
+/** The length of the longer edge in pixels. */
+const EDGE = 112;
+/** Heads with more tokens than this have a minimap. */
 const MANY = 256;
 
 export class Minimap {
@@ -60,9 +57,9 @@ export class Minimap {
     if (this.root.hidden) return;
     const whole = this.#tiles.get(plan, topLevel(Nq, Nk), 0, 0);
     if (whole === undefined) return;
-    const scale = SIDE / Math.max(columns, rows);
+    const scale = EDGE / Math.max(columns, rows);
     const [width, height] = [columns, rows].map((count) => Math.max(8, Math.round(count * scale)));
-    const [w, h] = [width, height].map((side) => Math.round(side * ratio));
+    const [w, h] = [width, height].map((length) => Math.round(length * ratio));
     if (this.root.width !== w || this.root.height !== h) {
       this.root.width = w;
       this.root.height = h;

@@ -1,6 +1,6 @@
 /**
- * One painting of a matrix: hatch, squares, gaps between cells, hidden keys, marks of what is no number, values in the
- * cells, and the margins. Everything is in device pixels here; what moves with the pointer is elsewhere (matrix.ts).
+ * Paints a matrix: hatch, tiles, gaps between cells, hidden keys, crosses on values that are not numbers, values in the cells,
+ * and the margins, all in device pixels. marks.ts draws the outlines that follow the pointer.
  */
 
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
@@ -9,7 +9,7 @@ import { lightness } from "../../../src/view/color.ts";
 import { type Axis, between, placeOf } from "../../canvas/axis.ts";
 import type { Paints } from "../../canvas/colors.ts";
 import type { HeadFacts } from "../../state/facts.ts";
-import { type Backdrop, blit, hatch, type Window, xOf, yOf } from "./blit.ts";
+import { type Backdrop, blit, hatch, type Viewport, xOf, yOf } from "./blit.ts";
 import type { Frame } from "./frame.ts";
 import type { Plan, Tiles } from "./tiles.ts";
 
@@ -17,30 +17,30 @@ export interface Painting {
   /** Width and height of the canvas, in device pixels. */
   readonly size: readonly [number, number];
   readonly frame: Frame;
-  /** Device pixels a CSS pixel. */
+  /** The pixel ratio: device pixels per CSS pixel. */
   readonly ratio: number;
   readonly plan: Plan;
   readonly rows: Axis;
   readonly columns: Axis;
   readonly paints: Paints;
   readonly facts: HeadFacts | undefined;
-  /** The value printed in a cell, where it is asked for; and the colors' lightness decides its ink. */
+  /** The value to print in a cell; undefined: none are printed. */
   readonly value?: (query: number, key: number) => number;
   readonly readRow: (query: number) => Float64Array;
-  /** The whole head made small, as far as it is known: shown where there is no square yet; undefined: it is another picture. */
+  /** The overview of the head, drawn where tiles are missing; undefined if it differs from the tiles. */
   readonly backdrop: Backdrop | undefined;
-  /** Whether there are squares, or only that. */
-  readonly squares: boolean;
+  /** Whether tiles are drawn, or only the overview. */
+  readonly tiled: boolean;
 }
 
-/** Paints; false where there was nothing at all to show yet, and the canvas is as it was, in its old size too. */
+/** Paints the matrix. If no tile and no overview is available yet, the canvas is unchanged and `shown` is false. */
 export function paint(
   context: CanvasRenderingContext2D,
   tiles: Tiles,
   painting: Painting,
 ): { shown: boolean; missing: number; domain: number | undefined } {
   const { frame, ratio, plan, rows, columns, paints, backdrop } = painting;
-  const view: Window = {
+  const view: Viewport = {
     left: Math.round(frame.left * ratio),
     top: Math.round(frame.top * ratio),
     width: Math.round(frame.usedWidth * ratio),
@@ -53,8 +53,8 @@ export function paint(
   const layer = scratch(context.canvas, painting.size);
   layer.clearRect(0, 0, layer.canvas.width, layer.canvas.height);
   hatch(layer, view, paints.hatch, ratio);
-  if (!painting.squares && backdrop?.picture) stretch(layer, view, backdrop.picture, painting);
-  const { missing, bare, domain } = painting.squares
+  if (!painting.tiled && backdrop?.picture) drawOverview(layer, view, backdrop.picture, painting);
+  const { missing, bare, domain } = painting.tiled
     ? blit(layer, tiles, plan, rows, columns, view, backdrop)
     : { missing: 0, bare: 0, domain: 1 };
   const all = rows.runs.length > 0 && columns.runs.length > 0;
@@ -72,10 +72,10 @@ export function paint(
   return { shown: true, missing, domain };
 }
 
-/** The whole head in place of its squares. */
-function stretch(
+/** Draws the overview of the whole head instead of tiles. */
+function drawOverview(
   context: CanvasRenderingContext2D,
-  view: Window,
+  view: Viewport,
   picture: HTMLCanvasElement,
   { rows, columns }: Painting,
 ): void {
@@ -90,14 +90,14 @@ function stretch(
   context.restore();
 }
 
-/** Gives a canvas its size, which clears it where the size is new. */
+/** Sets the size of a canvas; a new size clears it. */
 export function resize(canvas: HTMLCanvasElement, [width, height]: readonly [number, number]): void {
   if (canvas.width === width && canvas.height === height) return;
   canvas.width = width;
   canvas.height = height;
 }
 
-/** A second canvas, so that a picture that is not whole never shows. */
+/** A second canvas for each canvas (double buffering), so that an incomplete picture is never visible. */
 const scratches = new WeakMap<HTMLCanvasElement, CanvasRenderingContext2D>();
 function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRenderingContext2D {
   let found = scratches.get(canvas);
@@ -109,10 +109,10 @@ function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRende
   return found;
 }
 
-/** A line of paper between cells that have room for it. */
+/** Lines in the paper color between large cells, and between segments. */
 function gaps(
   context: CanvasRenderingContext2D,
-  view: Window,
+  view: Viewport,
   rows: Axis,
   columns: Axis,
   { paper }: Paints,
@@ -127,17 +127,17 @@ function gaps(
   if (cellHeight >= 6 * ratio)
     for (let place = Math.ceil(y + 1e-9); place <= y + height / cellHeight; place++)
       context.fillRect(left, yOf(view, place) - thick, width, thick);
-  // Segments that do not follow one another are set apart.
+  // Segments that are not adjacent in the text are separated.
   for (const { at } of columns.runs.slice(1))
     if (at > x) context.fillRect(xOf(view, at) - 2 * thick, top, 3 * thick, height);
   for (const { at } of rows.runs.slice(1))
     if (at > y) context.fillRect(left, yOf(view, at) - 2 * thick, width, 3 * thick);
 }
 
-/** Hidden keys are paper with a line through the middle. */
+/** Covers the columns of hidden keys, and draws a line through the middle of each. */
 function hideKeys(
   context: CanvasRenderingContext2D,
-  view: Window,
+  view: Viewport,
   hidden: readonly number[],
   columns: Axis,
   { paper, line }: Paints,
@@ -157,7 +157,7 @@ function hideKeys(
 
 function outline(
   context: CanvasRenderingContext2D,
-  { left, top, width, height }: Window,
+  { left, top, width, height }: Viewport,
   { line }: Paints,
 ): void {
   context.strokeStyle = line;
@@ -165,10 +165,10 @@ function outline(
   context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
 }
 
-/** Values in cells, and a cross on what is no number. */
+/** Prints values in cells, and a cross on values that are not numbers. */
 function cellMarks(
   context: CanvasRenderingContext2D,
-  view: Window,
+  view: Viewport,
   painting: Painting,
   drawn: number | undefined,
 ): void {
@@ -207,18 +207,17 @@ function cellMarks(
     }
 }
 
-/** A value as a cell has room for it: two places of a weight, three digits where cells are large, nothing for next to nothing. */
+/** The text of a value that fits its cell: weights have two or three decimals; a weight that rounds to 0 in a small cell gives "". */
 function written(value: number, stage: Plan["stage"], space: number): string {
   const source = `row ${stage}`;
   if (stage !== "weights") return num(value, source, { digits: space >= 36 ? 3 : 2 }).text;
-  // Two places, three where there is room: .93, .004; what rounds to 0 is left empty where cells are small.
   const places = space >= 40 ? 3 : 2;
   const text = value.toFixed(places);
   if (Number(text) === 0) return space >= 28 ? ".".padEnd(places + 1, "0") : "";
   return text.replace(/^0\./, ".");
 }
 
-/** Which ink is read on a value's color. */
+/** The ink that is legible on the color of a value. */
 function inkOn({ colors, stage, transfer }: Plan, value: number, domain: number): "dark" | "light" {
   const code = isSigned(stage) ? signedCodeOf(value, domain) : codeOf(value, transfer, domain);
   const [red, green, blue] = new Uint8Array(colors.buffer, 4 * code, 3);
@@ -236,14 +235,14 @@ function cross(context: CanvasRenderingContext2D, x: number, y: number, r: numbe
   context.stroke();
 }
 
-/** Entropy of each row at the right, the sum of each column at the bottom; what hidden keys took, as a grey bar. */
-function margins(context: CanvasRenderingContext2D, view: Window, painting: Painting): void {
+/** The entropy of each row at the right, the sum of each column at the bottom; a gray bar for the share of hidden keys. */
+function margins(context: CanvasRenderingContext2D, view: Viewport, painting: Painting): void {
   const { facts, frame, ratio, rows, columns, paints, plan } = painting;
   if (facts === undefined) return;
   const most = Math.log(Math.max(2, facts.totals.length));
   const wide = Math.round((frame.right - 6) * ratio);
   const x = view.left + view.width + Math.round(6 * ratio);
-  // Bars of small cells touch: gaps of a pixel at regular steps would look like data.
+  // Bars of small cells touch: regular gaps of one pixel would look like data.
   const thick = (cell: number) =>
     cell < 3 * ratio ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
   const took = plan.renormalize ? undefined : facts.hidden;
@@ -286,7 +285,7 @@ function margins(context: CanvasRenderingContext2D, view: Window, painting: Pain
   context.restore();
 }
 
-/** Calls back for each bar on screen: one a token, or the largest of those that share a pixel. */
+/** Calls `draw` for each visible bar: one for each token, or the largest of the tokens that share a pixel. */
 function bars(
   axis: Axis,
   from: number,

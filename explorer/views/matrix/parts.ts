@@ -1,4 +1,4 @@
-/** The matrix as a view: its picture, its control, its legend. */
+/** The parts of the matrix view: pane, control, legend. */
 import { legend } from "../../app/panels/legend.ts";
 import { check } from "../../app/ui.ts";
 import type { ViewParts } from "../view.ts";

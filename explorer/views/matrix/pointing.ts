@@ -1,6 +1,6 @@
 /**
- * What pointing at a matrix does: hovering previews, clicking pins, dragging selects a rectangle (or moves the picture,
- * where only part of it is seen), the wheel zooms, a label selects its row or column.
+ * Pointer gestures on a matrix: hovering previews, a click pins, dragging selects a rectangle (or pans a zoomed picture), the
+ * wheel zooms, a click on a label selects its row or column.
  */
 import type { Cell, Session } from "../../app/session.ts";
 import { indexAt } from "../../canvas/axis.ts";
@@ -9,7 +9,7 @@ import { listen, type Phase, type Point } from "../../canvas/gestures.ts";
 import { clickCell, clickToken, span } from "../../state/select.ts";
 import { type Axes, type Frame, placeAt } from "./frame.ts";
 
-/** What pointing needs of a matrix. */
+/** What the gestures need of a matrix. */
 export interface Area {
   readonly session: Session;
   readonly cells: HTMLElement;
@@ -18,7 +18,7 @@ export interface Area {
   readonly frame: () => Frame | undefined;
   readonly axes: () => Axes;
   readonly takesWheel: (event: WheelEvent) => boolean;
-  /** The rectangle being drawn has changed. */
+  /** Called when the rectangle being dragged changes. */
   readonly band: (band: readonly [Point, Point] | undefined) => void;
   readonly focus: () => void;
 }

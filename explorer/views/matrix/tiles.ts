@@ -1,9 +1,9 @@
 /**
- * The tiles of 128 × 128 cells that make up a head's picture, colored and cached: 16 MiB of them, the least recently used
- * is removed first. A missing tile is requested; until it arrives, a coarser one is drawn.
+ * The tiles of a head's picture, 128 × 128 cells each. Colored tiles are cached, at most 16 MiB of them; the least recently used
+ * ones are evicted. A missing tile is requested; until it arrives, a coarser one is drawn.
  *
- * The store's workers make most tiles. Where each row has a factor of its own (renormalized after hiding keys, or colored
- * by its own maximum) they are made here, row by row: a pooled tile does not record the row of a value.
+ * The store's workers compute most tiles. If each row has its own factor (weights renormalized after keys are hidden, or colors
+ * relative to each row's maximum), tiles are computed here, row by row: a pooled tile does not record the row of a value.
  */
 
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
@@ -20,30 +20,30 @@ import { NOT_A_WEIGHT, wordOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import { factsOf } from "../../state/facts.ts";
 
-/** What is drawn, and in which colors. */
+/** The data and the colors of a picture. */
 export interface Plan {
   readonly store: HeadStore;
   readonly ref: HeadRef;
   readonly stage: Stage;
   readonly transfer: TileTransfer;
-  /** The value at full color; undefined: the store's own choice. */
+  /** The value at full color; undefined: the store chooses it. */
   readonly domain?: number;
   /** 256 colors as words; see colors.ts. */
   readonly colors: Uint32Array;
-  /** Keys left out, and whether the rest of each row is made to sum to 1. */
+  /** The hidden keys, and whether the other weights of each row are rescaled to sum to 1. */
   readonly hidden: readonly number[];
   readonly renormalize: boolean;
-  /** Each row colored by its own maximum. */
+  /** Colors are relative to the maximum of each row. */
   readonly rowMax: boolean;
 }
 
-/** Bytes of colored squares that are kept, and of their codes: in other colors a square is made of them at once. */
-const MOST = 16 * 2 ** 20;
-const MOST_CODES = 4 * 2 ** 20;
+/** The capacities in bytes of the caches of colored tiles and of their codes, which give a tile new colors without a request. */
+const MAX_BYTES = 16 * 2 ** 20;
+const MAX_CODE_BYTES = 4 * 2 ** 20;
 const BYTES = TILE * TILE * 4;
 const nonFinite = wordOf(NOT_A_WEIGHT);
 
-/** A square's canvas, and how many of its cells are inside the head. */
+/** A colored tile, and how many of its rows and columns are inside the head. */
 export interface Drawn {
   readonly canvas: HTMLCanvasElement;
   readonly rows: number;
@@ -52,14 +52,14 @@ export interface Drawn {
 }
 
 export class Tiles {
-  readonly #kept = new Lru<Drawn>(MOST);
-  readonly #codes = new Lru<Tile>(MOST_CODES);
-  readonly #asked = new Map<string, AbortController>();
+  readonly #drawn = new Lru<Drawn>(MAX_BYTES);
+  readonly #codes = new Lru<Tile>(MAX_CODE_BYTES);
+  readonly #requests = new Map<string, AbortController>();
   readonly #wanted = new Set<string>();
   readonly #slices: Slices;
   readonly #arrived: () => void;
   readonly #failed: (error: unknown) => void;
-  /** The store that every tile kept or asked for is of. */
+  /** The store of all cached and requested tiles. */
   #store: HeadStore | undefined;
 
   constructor(slices: Slices, arrived: () => void, failed: (error: unknown) => void) {
@@ -68,32 +68,32 @@ export class Tiles {
     this.#failed = failed;
   }
 
-  /** Squares asked for and not there yet. */
+  /** How many tiles have been requested and have not arrived. */
   get waiting(): number {
-    return this.#asked.size;
+    return this.#requests.size;
   }
 
   get bytes(): number {
-    return this.#kept.bytes;
+    return this.#drawn.bytes;
   }
 
-  /** The square, or undefined and it is asked for. */
+  /** The tile; if it is not cached, it is requested and undefined is returned. */
   get(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
     this.#keepOnly(plan.store);
     const key = `${keyOf(plan)} ${level} ${i} ${j}`;
     this.#wanted.add(key);
-    const found = this.#kept.get(key) ?? this.#recolored(plan, level, i, j);
-    if (found === undefined && !this.#asked.has(key)) this.#ask(plan, key, level, i, j);
+    const found = this.#drawn.get(key) ?? this.#recolored(plan, level, i, j);
+    if (found === undefined && !this.#requests.has(key)) this.#request(plan, key, level, i, j);
     return found;
   }
 
-  /** The square where it is there already. */
+  /** The tile if it is cached. */
   peek(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
     this.#keepOnly(plan.store);
-    return this.#kept.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recolored(plan, level, i, j);
+    return this.#drawn.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recolored(plan, level, i, j);
   }
 
-  /** Drops the tiles of any other store: keys name a head, not its data. */
+  /** Evicts the tiles of any other store: a cache key names a head, not its data. */
   #keepOnly(store: HeadStore): void {
     if (store !== this.#store) this.clear();
     this.#store = store;
@@ -107,37 +107,37 @@ export class Tiles {
   #keep(tile: Tile, plan: Plan, level: number, i: number, j: number): Drawn {
     const { rows, columns, domain } = tile;
     const drawn = { canvas: colored(tile, plan.colors), rows, columns, domain };
-    this.#kept.set(`${keyOf(plan)} ${level} ${i} ${j}`, drawn, BYTES);
+    this.#drawn.set(`${keyOf(plan)} ${level} ${i} ${j}`, drawn, BYTES);
     this.#codes.set(`${nameOf(plan)} ${level} ${i} ${j}`, tile, 2 * TILE * TILE);
     return drawn;
   }
 
-  /** Ends a painting: what it did not ask for is no longer waited for. */
+  /** Ends a painting: aborts the requests that it did not repeat. */
   settle(): void {
-    for (const [key, asked] of this.#asked)
+    for (const [key, request] of this.#requests)
       if (!this.#wanted.has(key)) {
-        asked.abort();
-        this.#asked.delete(key);
+        request.abort();
+        this.#requests.delete(key);
       }
     this.#wanted.clear();
   }
 
-  /** Lets go of everything. */
+  /** Aborts all requests and empties the caches. */
   clear(): void {
-    for (const asked of this.#asked.values()) asked.abort();
-    this.#asked.clear();
+    for (const request of this.#requests.values()) request.abort();
+    this.#requests.clear();
     this.#wanted.clear();
-    this.#kept.clear();
+    this.#drawn.clear();
     this.#codes.clear();
     this.#store = undefined;
   }
 
-  #ask(plan: Plan, key: string, level: number, i: number, j: number): void {
+  #request(plan: Plan, key: string, level: number, i: number, j: number): void {
     const control = new AbortController();
-    this.#asked.set(key, control);
+    this.#requests.set(key, control);
     const arrive = (tile: Tile) => {
       if (control.signal.aborted) return;
-      this.#asked.delete(key);
+      this.#requests.delete(key);
       this.#keep(tile, plan, level, i, j);
       this.#arrived();
     };
@@ -156,7 +156,7 @@ export class Tiles {
       .tile(ref, { stage, transfer, level, i, j, domain }, { signal: control.signal })
       .then(arrive, (error) => {
         if (control.signal.aborted) return;
-        this.#asked.delete(key);
+        this.#requests.delete(key);
         this.#failed(error);
       });
   }
@@ -166,18 +166,18 @@ function keyOf(plan: Plan): string {
   return `${nameOf(plan)} ${plan.colors[0]} ${plan.colors[255]}`;
 }
 
-/** A plan without its colors. */
+/** The cache key of a plan without its colors. */
 function nameOf({ ref, stage, transfer, domain, hidden, renormalize, rowMax }: Plan): string {
   const own = renormalize || rowMax ? `${hidden.join()} ${renormalize} ${rowMax}` : "";
   return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${own}`;
 }
 
-/** The coarsest level: one square holds the whole head. */
+/** The coarsest level, at which one tile contains the whole head. */
 export function topLevel(rows: number, columns: number): number {
   return Math.max(0, Math.ceil(Math.log2(Math.max(1, rows, columns) / TILE)));
 }
 
-/** Codes as colors; masked cells are transparent, so that the hatch below them is seen. */
+/** The codes of a tile as colors; masked cells are transparent, so that the hatch below shows through. */
 function colored({ codes, marks }: Tile, colors: Uint32Array): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = TILE;
@@ -191,7 +191,7 @@ function colored({ codes, marks }: Tile, colors: Uint32Array): HTMLCanvasElement
   return canvas;
 }
 
-/** Makes a square of factored rows, one row a call; gives it once it is whole. */
+/** Computes a tile whose rows have their own factors, one row per call; returns the tile once it is complete. */
 function maker(plan: Plan, level: number, i: number, j: number): () => Tile | undefined {
   const { store, ref, stage, hidden, renormalize, rowMax } = plan;
   const { Nq, Nk } = store.blocks[ref.block];
@@ -211,10 +211,10 @@ function maker(plan: Plan, level: number, i: number, j: number): () => Tile | un
     const facts = bySign ? undefined : factsOf(store.row(ref, query, "weights"), hidden);
     let factor = renormalize && facts ? 1 / Math.max(Number.MIN_VALUE, facts.sum - facts.hidden) : 1;
     if (rowMax) {
-      let most = 0;
+      let maximum = 0;
       for (let key = 0; key < Nk; key++)
-        if (visible[key] && !isHidden.has(key) && Math.abs(row[key]) > most) most = Math.abs(row[key]);
-      factor = most > 0 ? domain / most : 1;
+        if (visible[key] && !isHidden.has(key) && Math.abs(row[key]) > maximum) maximum = Math.abs(row[key]);
+      factor = maximum > 0 ? domain / maximum : 1;
     }
     const r = Math.floor((query - top) / pool) * TILE;
     for (let key = left; key < Math.min(Nk, left + columns * pool); key++) {

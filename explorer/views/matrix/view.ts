@@ -1,4 +1,4 @@
-/** A head as a matrix: a row for each query, a column for each key. */
+/** The matrix view: one row for each query, one column for each key. */
 import type { View } from "../view.ts";
 
 export const matrix: View = {

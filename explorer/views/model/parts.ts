@@ -1,11 +1,11 @@
-/** The atlas of all heads as a view: its picture, the column beside it, its legend. */
+/** The parts of the model view: the large atlas, the right column, the legend. */
 import { html } from "lit";
 import { legend } from "../../app/panels/legend.ts";
 import { modelSide } from "../../app/panels/model.ts";
 import { Atlas } from "../atlas/atlas.ts";
 import type { ViewParts } from "../view.ts";
 
-/** More tokens than this do not fit a thumbnail one by one. */
+/** With more tokens than this, a thumbnail merges cells. */
 const MERGED = 64;
 
 export const parts: ViewParts = {

@@ -1,4 +1,4 @@
-/** All heads of a block at a glance: a thumbnail each, sorted and filtered by measures. */
+/** The model view: a thumbnail of each head of a block, sorted and filtered by measures. */
 import type { View } from "../view.ts";
 
 export const model: View = {

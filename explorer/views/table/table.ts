@@ -1,6 +1,6 @@
 /**
- * The table twin: a real table of what the picture shows, however long, of which only what is on screen is made. Sorted by
- * any column, copied as CSV; arrow keys move the cursor as in the picture.
+ * The table of a picture: an HTML table of any length, of which only the visible rows are rendered. It can be sorted by any
+ * column and copied as CSV; arrow keys move the cursor as in the picture.
  */
 import { html, render, type TemplateResult } from "lit";
 import { formatNumber, type NumberOptions } from "../../../src/store/text/number.ts";
@@ -11,15 +11,15 @@ import { type Column, csvOf, sortValue, type Table, type TableCell, tableOf } fr
 import { css } from "../../styles/css.ts";
 import type { Pane } from "../view.ts";
 
-/** Pixels of a row, and rows made beyond the edges. */
+/** The height of a row in pixels, and how many rows are rendered beyond each edge. */
 const PITCH = 28;
-const SPARE = 6;
+const OVERSCAN = 6;
 
-/** A table that a view makes of its own picture. */
+/** The table of a view that provides its own. */
 export interface OwnTable {
   /** Undefined while there is nothing to show. */
   readonly table: () => Table | undefined;
-  /** Differs when any row of the table does. */
+  /** Changes when any row of the table changes. */
   readonly key: () => string;
 }
 
@@ -36,7 +36,7 @@ export class TablePane {
   #key = "";
   #copied = "";
 
-  /** @param own the table of a view that has its own; by default that of the session's state */
+  /** @param own the table of a view that provides its own; by default, the table of the session's state */
   constructor(session: Session, slices: Slices, own?: OwnTable) {
     this.#session = session;
     this.#slices = slices;
@@ -68,7 +68,7 @@ export class TablePane {
     this.root.focus({ preventScroll: true });
   }
 
-  /** Puts the table into a picture's element or takes it out; the focus stays in the picture. */
+  /** Adds the table to the element of a pane, or removes it; the focus stays in the pane. */
   place(host: HTMLElement, on: boolean, picture: Pick<Pane, "root" | "focus">): void {
     if (on !== this.root.isConnected) {
       const focused = (picture.root.getRootNode() as ShadowRoot).activeElement;
@@ -97,7 +97,7 @@ export class TablePane {
     if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Draws now: before a page is printed there is no further frame. */
+  /** Draws immediately: there is no frame between `beforeprint` and printing. */
   draw(): void {
     cancelAnimationFrame(this.#due);
     this.#draw();
@@ -141,7 +141,7 @@ export class TablePane {
   }
 
   #row(table: Table, at: number): readonly TableCell[] {
-    // The measures of heads arrive by and by: those rows are made anew each time.
+    // The measures of heads arrive over time: these rows are not cached.
     if (this.#session.state.view === "model") return table.row(at);
     let row = this.#rows.get(at);
     if (row === undefined) {
@@ -151,7 +151,7 @@ export class TablePane {
     return row;
   }
 
-  /** Places in the order they are shown; while they are being sorted, in the order before. */
+  /** The indices of the rows in the order they are shown; while they are being sorted, in the previous order. */
   #places(table: Table): readonly number[] {
     const plain = Array.from({ length: table.count }, (_, at) => at);
     const sort = this.#sort;
@@ -181,10 +181,10 @@ export class TablePane {
 
   #table(table: Table): TemplateResult {
     const places = this.#places(table);
-    const first = Math.max(0, Math.floor(this.root.scrollTop / PITCH) - SPARE);
+    const first = Math.max(0, Math.floor(this.root.scrollTop / PITCH) - OVERSCAN);
     const last = Math.min(
       table.count,
-      Math.ceil((this.root.scrollTop + this.root.clientHeight) / PITCH) + SPARE,
+      Math.ceil((this.root.scrollTop + this.root.clientHeight) / PITCH) + OVERSCAN,
     );
     const sorted = (i: number) =>
       this.#sort?.column === i ? (this.#sort.descending ? "descending" : "ascending") : "none";
@@ -241,13 +241,13 @@ function content(
   return text === undefined ? number : html`<span class="pair">${token(text, lang)} ${number}</span>`;
 }
 
-/** A number by itself: right-aligned. */
+/** Whether a cell has only a number, which is right-aligned. */
 const isFigure = (cell: TableCell | undefined) => cell?.value !== undefined && cell.token === undefined;
 
-/** Characters after the point that a column leaves room for. */
+/** The digits after the decimal point that a column has space for. */
 const DECIMALS = 4;
 
-/** How many characters are missing after a number for its point to be under the others'. Indices and units have none. */
+/** The padding in characters that aligns the decimal points of a column; 0 for indices, percentages and units. */
 function afterPoint(value: number, source: string, options: NumberOptions | undefined): number {
   if (source === "" || source === "index" || options?.style === "percent" || options?.unit) return 0;
   const [, decimals] = /^[^.]*(\.?\d*)$/.exec(formatNumber(value, options)) ?? [];
