@@ -155,7 +155,7 @@ describe("--causal where arrays are opened", () => {
     expect(await heed(["show", "the old ship", "-o", "r.safetensors"])).toMatchObject({ code: 0 });
     expect(await heed(["figure", "r.safetensors", "--causal", "-o", "w.svg"])).toMatchObject({
       code: 0,
-      err: expect.stringMatching(/has a recipe of its own; the given one is not used/),
+      err: expect.stringMatching(/has a recipe; the given one is not used/),
     });
     expect(await heed(["figure", "--text", "a b", "--causal", "-o", "w.svg"])).toMatchObject({
       code: 2,

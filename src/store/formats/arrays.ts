@@ -1,6 +1,6 @@
 /**
- * Arrays under the names people give them (`attn`, `q` and `k`, `arr_0`, …) as the tensors of a bundle: layers apart,
- * axes of one left out. Views, not copies.
+ * Arrays with common names (`attn`, `q` and `k`, `arr_0`, …) as the tensors of a bundle: split into layers, without batch axes.
+ * Views, not copies.
  */
 import { FormatError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/tensor.ts";
@@ -9,7 +9,7 @@ import type { Part } from "../layout/layout.ts";
 import { type Problems, VERSION } from "./metadata.ts";
 import { type Bag, memoryBag } from "./tensor-source.ts";
 
-/** Names, in lower case, by what they mean. */
+/** Lowercase names of each part. */
 const NAMES: Readonly<Record<Part, readonly string[]>> = {
   w: [
     "w",
@@ -33,13 +33,13 @@ const NAMES: Readonly<Record<Part, readonly string[]>> = {
 const NUMBERED = /^(?:arr|attn|attention|attentions|weights|layer|pattern)[_.-]?(\d{1,5})$/;
 const IN_BUNDLE = /^.+\.(?:q|k|w|v|vnorm|wo|lse)\.\d{1,6}$/s;
 
-/** True where at least one name is that of a bundle's part. */
+/** True if at least one name is the name of a bundle's tensor. */
 export function isBundle(names: Iterable<string>): boolean {
   for (const name of names) if (IN_BUNDLE.test(name)) return true;
   return false;
 }
 
-/** The tensors of block `block`; names nobody knows are noted. */
+/** The tensors of block `block`. Unknown names are reported. */
 export function fromArrays(
   arrays: ReadonlyMap<string, FileTensor>,
   problems: Problems,
@@ -69,7 +69,7 @@ export function fromArrays(
   return bag;
 }
 
-/** A bag of arrays, under a bundle's names already or still under people's; `tokens` name the positions of all of them. */
+/** A bag of arrays with bundle names or common names; `tokens` are the tokens of all of them. */
 export function arrayBag(
   arrays: ReadonlyMap<string, FileTensor>,
   tokens: readonly string[] | undefined,
@@ -81,7 +81,7 @@ export function arrayBag(
   return memoryBag(tensors, metadata);
 }
 
-/** The layers of one array: [L, H, …], [L, 1, H, …], [H, …], or one head alone. `rank` is that of a layer. */
+/** The layers of one array: [L, H, …], [L, 1, H, …], [H, …], or a single head. `rank` is the rank of a layer. */
 function layersOf(
   name: string,
   array: FileTensor,
@@ -99,10 +99,14 @@ function layersOf(
     );
   if (shape.length === rank - 1) return [reshaped(array, [1, ...shape])];
   if (shape.length === rank) return [array];
-  // An axis more is layers, or of a single layer the batch; two more are layers and batch.
+  // One more axis is layers, or the batch of a single layer; two more are layers and batch.
   const batch = shape.length === rank + 2 ? 1 : single ? 0 : -1;
   if (batch >= 0 && shape[batch] !== 1)
-    problems.add("warning", "batch", `\`${name}\` holds ${shape[batch]} texts at once; the first is shown`);
+    problems.add(
+      "warning",
+      "batch",
+      `\`${name}\` holds a batch of ${shape[batch]} texts; only the first is shown`,
+    );
   const inner = shape.slice(-rank);
   const size = sizeOf(inner);
   const layers = single ? 1 : shape[0];

@@ -124,22 +124,22 @@ describe("dtypes", () => {
 });
 
 describe("writeBundle", () => {
-  it("refuses what is not there", async () => {
+  it("refuses heads, layers and options that do not exist", async () => {
     const input = sampleBundle("causal");
     const cases: [object, RegExp][] = [
       [{ heads: [4] }, /heads holds 4; `self` has heads 0 to 3/],
-      [{ layers: [7] }, /nothing is left to write/],
-      [{ blocks: ["enc"] }, /nothing is left to write/],
+      [{ layers: [7] }, /nothing to write/],
+      [{ blocks: ["enc"] }, /nothing to write/],
       [{ tokens: 0 }, /tokens must be an integer ≥ 1, got 0/],
       [{ dtype: "int8" }, /dtype must be one of float32, float16, bfloat16, float64, got "int8"/],
       [{ weightDtype: "int8" }, /weightDtype must be uint8 or one of/],
-      [{ head: [1] }, /no option "head"/],
+      [{ head: [1] }, /unknown option "head"/],
     ];
     for (const [options, message] of cases)
       await expect(writeBundle(input, options)).rejects.toThrow(message);
     await expect(
       writeBundle({ blocks: [{ layers: [{ query: { data: new Float32Array(1), shape: [1, 1, 1] } }] }] }),
-    ).rejects.toThrow(/without `self.k.0`/);
+    ).rejects.toThrow(/`self.k.0` is missing/);
   });
 
   it("writes the same bytes twice", async () => {

@@ -1,10 +1,11 @@
 /**
- * Writing bundles: safetensors with a recipe, of all a store holds or of a few layers, heads and first tokens, in the
- * dtype asked for. What a subset changes is changed with it: slopes, sinks and tables go with their heads; the model's
- * log-sum-exp stays only where the keys it sums over do.
+ * Writes bundles: safetensors with a recipe, of a whole store or of some layers, heads and first tokens, in the requested
+ * dtype. The recipe is changed to match the subset: slopes, sinks and tables keep the entries of the chosen heads, and the
+ * model's log-sum-exp is kept only if all keys are.
  */
 import { arrayFor, type FloatDType, writerOf } from "../../core/dtype.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
 import { writeSafetensors } from "../../io/safetensors.ts";
@@ -15,17 +16,17 @@ import type { Block, BundleOptions } from "../types.ts";
 import { Problems, VERSION } from "./metadata.ts";
 import { type Bag, floatsOf } from "./tensor-source.ts";
 
-/** A tensor to be written: where it comes from, which of it, as what. */
+/** A tensor to write: its source, the part to take, and the dtype. */
 interface Entry {
   readonly name: string;
   readonly from: string;
-  /** Indices along each axis; all where undefined. */
+  /** Indices along each axis; undefined: all. */
   readonly take: readonly (readonly number[] | undefined)[];
   readonly shape: readonly number[];
   readonly dtype: FileTensor["dtype"];
 }
 
-/** Tensors and texts of a bundle, not yet read. */
+/** The tensors and metadata of a bundle, before any tensor is read. */
 interface BundlePlan {
   readonly entries: readonly Entry[];
   readonly metadata: ReadonlyMap<string, string>;
@@ -53,7 +54,7 @@ export async function writeBundle(input: StoreInput, options: BundleOptions = {}
   return writeBag(bag, blocks, options);
 }
 
-/** Bytes a bundle's tensors take: known before anything is read. */
+/** Bytes of a bundle's tensors, computed from their shapes. */
 export function bundleSize(bag: Bag, blocks: readonly Laid[], options: BundleOptions = {}): number {
   return plan(bag, blocks, options).entries.reduce(
     (sum, { shape, dtype }) => sum + sizeOf(shape) * ELEMENTS[dtype].bytes,
@@ -61,7 +62,7 @@ export function bundleSize(bag: Bag, blocks: readonly Laid[], options: BundleOpt
   );
 }
 
-/** Writes what a bag holds. */
+/** Writes the tensors of a bag as a bundle. */
 export async function writeBag(
   bag: Bag,
   blocks: readonly Laid[],
@@ -88,7 +89,7 @@ function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): Bundle
     const cut = cutOf(block, options);
     for (const [number, layer] of laid.layers)
       if (!options.layers || options.layers.includes(number))
-        addLayer(entries, bag, block, number, layer, cut, options);
+        addLayer(entries, bag, block, layer, cut, options);
     Object.assign(abouts, { [block.name]: describe(block, cut, metadata) });
     const recipe = recipeFor(block, cut);
     if (Object.keys(recipe).length > 0) metadata.set(`recipe.${block.name}`, JSON.stringify(recipe));
@@ -96,13 +97,13 @@ function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): Bundle
   if (entries.length === 0)
     throw new OptionError(
       "bundle",
-      "writeBundle: nothing is left to write; the layers or blocks asked for are not there",
+      "writeBundle: nothing to write; the store has none of the requested layers or blocks",
     );
   metadata.set("blocks", JSON.stringify(abouts));
   return { entries, metadata };
 }
 
-/** Which heads, queries and keys are kept; undefined where all are. */
+/** The heads, queries and keys that are kept; undefined: all. */
 interface Kept {
   readonly heads?: readonly number[];
   readonly queries?: readonly number[];
@@ -125,7 +126,6 @@ function addLayer(
   entries: Entry[],
   bag: Bag,
   block: Block,
-  _number: number,
   layer: Layer,
   { heads, queries, keys }: Kept,
   options: BundleOptions,
@@ -160,7 +160,7 @@ function addLayer(
   const norms = parts.vnorm === undefined ? 0 : bag.tensors.get(parts.vnorm)!.shape[0];
   if (all) add(parts.vnorm, [norms === block.heads ? heads : shared, keys], "kept");
   if (all) add(parts.wo, [heads?.flatMap(wo)], "numbers");
-  // A sum over other keys than the model's would not match it.
+  // The model's log-sum-exp is over all keys; it would not match fewer keys.
   if (keys === undefined) add(parts.lse, [heads, queries], "kept");
   for (const tensor of [layer.mask, layer.bias]) {
     const rank = tensor === undefined ? 0 : bag.tensors.get(tensor)!.shape.length;
@@ -170,7 +170,7 @@ function addLayer(
   add(layer.sinks, [heads], "kept");
 }
 
-/** What the metadata says of a block. */
+/** The metadata of a block. */
 function describe(
   block: Block,
   { heads, queries, keys }: Kept,
@@ -202,7 +202,7 @@ function describe(
       ? {}
       : {
           segments: block.segments.map(({ name, query, key }) => ({
-            name: name,
+            name,
             query: span(query, queryTokens.length),
             key: span(key, keyTokens.length),
           })),
@@ -239,7 +239,7 @@ function recipeFor({ recipe }: Block, { heads, keys }: Kept): ScoreRecipe {
   return { ...cut(rest), ...(overrides.length ? { layerOverrides: Object.fromEntries(overrides) } : {}) };
 }
 
-/** The part asked for, in the dtype asked for. */
+/** The entry's part of a tensor, in the entry's dtype. */
 function convert(tensor: FileTensor, { take, shape, dtype, name }: Entry): FileTensor {
   if (dtype === tensor.dtype && take.every((indices) => indices === undefined)) return tensor;
   const from =
@@ -273,7 +273,7 @@ function convert(tensor: FileTensor, { take, shape, dtype, name }: Entry): FileT
 
 const scaled = ({ data }: FileTensor): Float64Array => Float64Array.from(data as Uint8Array, (n) => n / 255);
 
-/** A new array of the file's own kind. */
+/** A new array of the tensor's type. */
 function alike({ data }: FileTensor, dtype: FileTensor["dtype"], size: number): FileTensor["data"] {
   return dtype === "uint8"
     ? new Uint8Array(size)
@@ -297,13 +297,15 @@ const share = (name: string, data: Uint8Array) => (n: number, x: number) => {
 
 function check(blocks: readonly Laid[], options: BundleOptions): void {
   const { heads, tokens, dtype, weightDtype } = options;
-  for (const name of Object.keys(options))
-    if (!["blocks", "layers", "heads", "tokens", "dtype", "weightDtype", "values"].includes(name))
-      throw new OptionError(
-        "option-name",
-        `writeBundle: no option ${formatValue(name)}; the options are blocks, layers, heads, tokens, dtype, weightDtype, values`,
-        { option: name },
-      );
+  checkNames("writeBundle", options, [
+    "blocks",
+    "layers",
+    "heads",
+    "tokens",
+    "dtype",
+    "weightDtype",
+    "values",
+  ]);
   if (dtype !== undefined && !FLOATS.includes(dtype))
     throw new OptionError(
       "dtype",

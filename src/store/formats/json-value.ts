@@ -1,7 +1,7 @@
 /**
- * JSON with arrays of numbers in it, as people save attention: nested lists of numbers become one flat array with a
- * shape while they are read, so that ten million weights cost 80 MB, not ten million boxed numbers. Python's NaN and
- * Infinity are numbers here (JavaScript's `null` for them too); tokens stay the texts they are, half surrogates included.
+ * A JSON reader for large arrays of numbers: nested lists of numbers become one flat array with a shape while they are read, so
+ * ten million weights take 80 MB, not ten million boxed numbers. NaN and Infinity, which Python writes, are numbers, and `null`
+ * among numbers is NaN, as JavaScript writes it. Strings are unchanged, unpaired surrogates included.
  */
 import { FormatError } from "../../core/errors.ts";
 
@@ -21,7 +21,7 @@ export type JsonValue = null | boolean | number | string | Numbers | JsonValue[]
 /** Deepest nesting. */
 const DEPTH = 32;
 
-/** Reads a JSON text in UTF-8; `name` begins its errors, which say the byte. */
+/** Reads JSON in UTF-8. Errors begin with `name` and include the byte offset. */
 export function readJson(bytes: Uint8Array, name: string): JsonValue {
   return new Scanner(bytes, name).whole();
 }
@@ -48,7 +48,7 @@ class Scanner {
 
   private refuse(what: string, at = this.at): never {
     if (this.at >= this.bytes.length && what !== "expected the end of the file")
-      what = `the file ends in the middle of a value: it is cut off`;
+      what = "the file ends in the middle of a value: it is cut off";
     throw new FormatError("json", `${this.name}: ${what} (byte ${at})`, { offset: at });
   }
 
@@ -77,7 +77,7 @@ class Scanner {
       this.space();
       if (this.bytes[this.at] !== 0x22) this.refuse("expected a key");
       const key = this.text();
-      if (map.has(key)) this.refuse(`the key ${JSON.stringify(key.slice(0, 80))} comes twice`);
+      if (map.has(key)) this.refuse(`the key ${JSON.stringify(key.slice(0, 80))} appears twice`);
       this.space();
       if (!this.takeIf(0x3a)) this.refuse('expected ":"');
       map.set(key, this.value(depth + 1));
@@ -100,7 +100,7 @@ class Scanner {
     }
   }
 
-  /** True where the first thing inside the brackets that is not a bracket is a number. */
+  /** True if the first value inside the brackets is a number. */
   private beginsNumbers(): boolean {
     const { bytes } = this;
     let at = this.at;
@@ -110,7 +110,7 @@ class Scanner {
     return (c >= 0x30 && c <= 0x39) || c === 0x2d || c === 0x4e || c === 0x49 || c === 0x6e;
   }
 
-  /** A nested list of numbers in which every list of one depth has one length. */
+  /** A nested list of numbers. All lists at one depth have the same length. */
   private numbers(): Numbers {
     const shape: number[] = [];
     let data = new Float64Array(256);
@@ -157,7 +157,7 @@ class Scanner {
     const negative = this.takeIf(0x2d);
     if (this.takeWord("Infinity")) return negative ? -Infinity : Infinity;
     if (!negative && this.takeWord("NaN")) return Number.NaN;
-    // Up to 15 digits and a power of ten up to 22 are exact as they are; the rest is the engine's business.
+    // Up to 15 digits with a power of ten up to 22 are exact in float64; the engine parses other numbers.
     let [digits, mantissa, power] = [0, 0, 0];
     let c = bytes[this.at];
     const integer = this.at;
@@ -200,8 +200,8 @@ class Scanner {
     const start = this.at++;
     let escapes = false;
     for (let c = bytes[this.at]; c !== 0x22; c = bytes[++this.at]) {
-      if (c === undefined) this.refuse("a text without an end", start);
-      if (c < 0x20) this.refuse("a control character in a text");
+      if (c === undefined) this.refuse("a string without an end", start);
+      if (c < 0x20) this.refuse("a control character in a string");
       if (c !== 0x5c) continue;
       escapes = true;
       this.at++;
@@ -212,7 +212,7 @@ class Scanner {
     try {
       return JSON.parse(text);
     } catch {
-      return this.refuse("a text with an escape that JSON does not know", start);
+      return this.refuse("a string with an invalid escape", start);
     }
   }
 

@@ -1,13 +1,13 @@
 /**
- * What a file says about its tensors in words: token lists, which list each block's queries and keys are, offsets,
- * segments, recipes. All of it is somebody's text: read field by field, kept as text, believed only where it fits.
+ * The metadata of a file: token lists, the list of each block's queries and keys, offsets, segments and recipes. It is untrusted
+ * text: each field is checked, and strings stay text.
  */
 import { FormatError, formatValue, HeedError } from "../../core/errors.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
 import type { LoadProblem, Segment } from "../types.ts";
 
-/** What `blocks` in the metadata says of one block; everything optional. */
+/** The entry of one block under `blocks` in the metadata. All fields are optional. */
 export interface BlockAbout {
   readonly kind?: "self" | "cross";
   /** Names of token lists (`tokens.NAME`). */
@@ -16,11 +16,11 @@ export interface BlockAbout {
   readonly queryOffset?: number;
   readonly segments?: readonly Segment[];
   readonly headNames?: readonly string[];
-  /** Places of markers among queries and keys; by their looks where left out. */
+  /** Positions of special tokens among queries and keys. Default: detected by their form. */
   readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
 }
 
-/** The metadata of a bundle, read. */
+/** The metadata of a bundle, parsed and checked. */
 export interface About {
   readonly tokens: ReadonlyMap<string, readonly string[]>;
   /** Language of all tokens, and of single lists (`lang.NAME`): tags as `languageTag` gives them. */
@@ -35,23 +35,27 @@ export interface About {
   readonly createdBy?: string;
 }
 
-/** Characters of a sentence. */
-const LONGEST = 800;
+/** Maximum number of characters of a problem. */
+const MAX_LENGTH = 800;
 
-/** Collects what is wrong or noteworthy. */
+/** Collects problems and notes. */
 export class Problems {
   readonly list: LoadProblem[] = [];
   add(severity: LoadProblem["severity"], code: string, text: string): void {
-    // Names out of files are in it: no line break, control or direction mark of theirs reaches a page or a terminal.
+    // Names from files can have line breaks, control characters and direction marks, which must not reach a page or a terminal.
     const line = oneLine(text);
-    this.list.push({ severity, code, text: line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line });
+    this.list.push({
+      severity,
+      code,
+      text: line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line,
+    });
   }
 }
 
 /** Version of the bundle's metadata. */
 export const VERSION = "1";
 
-/** Reads `__metadata__`. A newer version is refused; a broken entry is a problem and counts as missing. */
+/** Reads `__metadata__`. A newer version is refused; an invalid entry is reported and left out. */
 export function readAbout(metadata: ReadonlyMap<string, string>, problems: Problems): About {
   const version = metadata.get("heed");
   if (version !== undefined && version !== VERSION)
@@ -99,7 +103,7 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
   };
 }
 
-/** A list of tokens: texts as they are, whatever is in them. */
+/** Checks that `value` is a list of strings; the strings are not changed. */
 export function tokenList(value: unknown, what: string): readonly string[] {
   if (Array.isArray(value) && value.every((x) => typeof x === "string")) return value;
   throw new FormatError(
@@ -108,12 +112,12 @@ export function tokenList(value: unknown, what: string): readonly string[] {
   );
 }
 
-/** A language tag (BCP 47, RFC 5646) as pages have it in `lang`: `ar`, `pt-BR`; in its canonical spelling. */
+/** A language tag (BCP 47, RFC 5646), as in HTML's `lang`: `ar`, `pt-BR`; in its canonical spelling. */
 export function languageTag(value: unknown, what: string): string {
   try {
     if (typeof value === "string" && value.length <= 64) return Intl.getCanonicalLocales(value)[0];
   } catch {
-    // Not a tag: said below.
+    // Not a tag: the error is thrown below.
   }
   throw new FormatError(
     "lang",
@@ -149,7 +153,7 @@ function blockAbout(value: unknown, name: string): BlockAbout {
   const where = `\`blocks.${name}\``;
   const given = record(value, where);
   for (const key of Object.keys(given))
-    if (!FIELDS.includes(key)) bad(where, `a field out of ${FIELDS.join(", ")}`, key);
+    if (!FIELDS.includes(key)) bad(where, `one of the fields ${FIELDS.join(", ")}`, key);
   const { kind, queryTokens, keyTokens, queryOffset, segments, headNames, special } = given;
   if (kind !== undefined && kind !== "self" && kind !== "cross")
     bad(`${where}: kind`, '"self" or "cross"', kind);
@@ -221,11 +225,11 @@ function bad(where: string, expected: string, got: unknown): never {
   );
 }
 
-/** Markers by their looks: [CLS], <s>, </s>, <|endoftext|>, <pad>, <start_of_turn>, ▁-less bytes are not. */
-const MARKER =
+/** Special tokens by their form: [CLS], <s>, </s>, <|endoftext|>, <pad>, <start_of_turn>. */
+const SPECIAL =
   /^(?:\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS)\]|<\/?(?:s|pad|unk|mask|bos|eos|cls|sep)>|<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_\w{1,20}>)$/i;
 
-/** True for tokens that are markers by their looks. */
+/** True for tokens that have the form of a special token. */
 export function looksSpecial(token: string): boolean {
-  return token.length <= 48 && MARKER.test(token);
+  return token.length <= 48 && SPECIAL.test(token);
 }

@@ -225,7 +225,7 @@ describe("npz, npy and plain safetensors", () => {
     expect([store.blocks[0].layers, store.blocks[0].heads]).toEqual([[0, 1], 3]);
     store.dispose();
     const two = await openStore(await writeNpz({ arr_0: { data: attn, shape: [2, 3, 4, 4] } }));
-    expect(problem(two, "batch")).toMatch(/`arr_0` holds 2 texts at once; the first is shown/);
+    expect(problem(two, "batch")).toMatch(/`arr_0` holds a batch of 2 texts; only the first is shown/);
     two.dispose();
   });
 
@@ -302,7 +302,7 @@ describe("JSON", () => {
     expect(bare.blocks[0].keyTokens).toEqual(["x", "y"]);
     const own = await openStore(text({ attention, tokens: ["a", "b"] }), { tokens: ["x", "y"] });
     expect(own.blocks[0].keyTokens).toEqual(["a", "b"]);
-    expect(problem(own, "tokens")).toMatch(/has tokens of its own; the given ones are not used/);
+    expect(problem(own, "tokens")).toMatch(/has tokens; the given ones are not used/);
   });
 
   it("that is cut off says so", async () => {
@@ -436,10 +436,10 @@ describe("JSON", () => {
       [{ hello: 1 }, /no attention in it: expected nested lists .* got an object with "hello"/],
       ["[]", /no attention in it: .* got a list of 0/],
       ["[[1,2]", /it is cut off \(byte 6\)/],
-      ['{"attention": [[1]], "attention": 1}', /the key "attention" comes twice/],
+      ['{"attention": [[1]], "attention": 1}', /the key "attention" appears twice/],
       ["[[01]]", /not a JSON number/],
       ["[[1.]]", /not a JSON number/],
-      ['{"tokens": ["a\u0001"]}', /a control character in a text/],
+      ['{"tokens": ["a\u0001"]}', /a control character in a string/],
       [`${"[".repeat(100)}1${"]".repeat(100)}`, /nested deeper than 32/],
       [`${'{"a":'.repeat(100)}1${"}".repeat(100)}`, /nested deeper than 32/],
       [
@@ -495,8 +495,8 @@ describe("what is not opened", () => {
     const cases: [Uint8Array, RegExp][] = [
       [new Uint8Array(0), /x is empty/],
       [text("GGUF\0\0\0\0"), /begins with "GGUF.*; run the model and save q and k/],
-      [text("hello world, this is text"), /begins with "hello wo": no safetensors, npz, npy or JSON file/],
-      [Uint8Array.of(0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0), /no safetensors/],
+      [text("hello world, this is text"), /begins with "hello wo": not a safetensors, npz, npy or JSON file/],
+      [Uint8Array.of(0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0), /not a safetensors/],
     ];
     for (const [bytes, message] of cases)
       await expect(openStore(bytes, { name: "x" })).rejects.toThrow(message);

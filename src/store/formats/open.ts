@@ -1,8 +1,7 @@
 /**
- * Opening a file of attention of any format, recognized by its first bytes, not by its name. Bundles are read by byte range;
- * the others in full. What can run code (pickles) is never read; the load report lists what does not fit.
+ * Opens a file of attention. Its format is detected from its first bytes, not from its name. Bundles are read by byte range,
+ * other formats in full. Pickles, which can run code, are never read. The load report lists the parts that are invalid.
  */
-
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
@@ -19,15 +18,15 @@ import { languageTag, Problems, tokenList } from "./metadata.ts";
 import { pickle } from "./pickle.ts";
 import type { Bag } from "./tensor-source.ts";
 
-/** How to open a file. */
+/** Options of `openStore`. */
 export interface OpenStoreOptions extends ComputeOptions, SizeLimit {
-  /** What it is called; a File's own name, a path's last part. */
+  /** The name of the file. Default: a File's name, or the last part of a path. */
   readonly name?: string;
-  /** Tokens of a file that has none (npz, npy), or the text of a `tokens.json`. */
+  /** Tokens for a file without tokens (npz, npy): a list, or the text of a `tokens.json`. */
   readonly tokens?: readonly string[] | string;
-  /** How the scores were made, for blocks of which the file does not say it: `{ mask: "causal" }` for a decoder's q and k. */
+  /** The recipe of blocks whose recipe is not in the file: `{ mask: "causal" }` for a decoder's q and k. */
   readonly recipe?: ScoreRecipe;
-  /** Language of the tokens of a file that names none: a BCP 47 tag such as `ar`. */
+  /** Language of the tokens, if the file has none: a BCP 47 tag such as `ar`. */
   readonly lang?: string;
 }
 
@@ -37,7 +36,7 @@ type Format = "bundle" | "npz" | "npy" | "json";
  * Opens a bundle (safetensors), an npz or npy file, or JSON.
  *
  * @param from a File or Blob, bytes, a path (Node), a file handle, or `{ size, read }`
- * @throws FormatError, UnsupportedError where nothing in it can be shown; problems with parts are in `report`
+ * @throws FormatError, UnsupportedError if nothing in it can be shown; problems with parts are in `report`
  *
  * @example
  * const store = await openStore("run.safetensors");
@@ -45,11 +44,6 @@ type Format = "bundle" | "npz" | "npy" | "json";
  * store.dispose();
  */
 export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
-  if (from === null || from === undefined)
-    throw new OptionError(
-      "source",
-      `openStore: expected a path, bytes, a Blob or { size, read }, got ${formatValue(from)}`,
-    );
   checkNames("openStore", options, [...COMPUTE_OPTIONS, "maxBytes", "name", "tokens", "recipe", "lang"]);
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
   const source = await openSource("openStore", from);
@@ -86,11 +80,12 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
 
 function nameOf(from: SourceLike): string {
   if (typeof from === "string") return from.split(/[/\\]/).at(-1) || from;
-  const { name } = from as { name?: unknown };
+  // openSource refuses null and undefined.
+  const name = (from as { name?: unknown } | null | undefined)?.name;
   return typeof name === "string" && name !== "" ? name : "the file";
 }
 
-/** What the first bytes say. */
+/** The format, from the first bytes. */
 async function formatOf(source: Source, name: string): Promise<Format> {
   const first = await source.read(0, Math.min(64, source.size));
   const ascii = String.fromCharCode(...first);
@@ -100,14 +95,14 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   const length = first.length >= 9 ? new DataView(first.buffer, first.byteOffset).getUint32(0, true) : 0;
   if (first[8] === 0x7b && first.subarray(4, 8).every((x) => x === 0) && length <= source.size - 8)
     return "bundle";
-  // A pickle of protocol 2 to 5 begins with PROTO and its number; torch's old files with a magic number so pickled. So does
-  // a bundle whose header is 640 bytes long: that is why bundles are distinguished first.
+  // A pickle of protocol 2 to 5 begins with the opcode PROTO (0x80) and its number, and so do torch's old files. A bundle with a
+  // header of 640 bytes begins with the same bytes (80 02), so bundles are detected first.
   if (first[0] === 0x80 && first[1] >= 2 && first[1] <= 5) throw pickle(name);
   if (/^(?:\xef\xbb\xbf)?[ \t\r\n]*[[{]/.test(ascii)) return "json";
   if (/\.safetensors$/i.test(name)) return "bundle";
   throw new FormatError(
     "unknown-format",
-    `openStore: ${name} begins with ${formatValue(ascii.slice(0, 8))}: no safetensors, npz, npy or JSON file. ${
+    `openStore: ${name} begins with ${formatValue(ascii.slice(0, 8))}: not a safetensors, npz, npy or JSON file. ${
       ascii.startsWith("GGUF")
         ? "GGUF holds a model's weights, not its attention; run the model and save q and k"
         : "Save q and k (or the weights) as safetensors"
@@ -116,7 +111,7 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   );
 }
 
-/** The tensors in a file. Each reader is loaded when its kind of file comes: a page that shows bundles never loads the others. */
+/** The tensors in a file. Each format's reader is loaded on demand: a page that shows bundles never loads the others. */
 async function bagOf(
   source: Source,
   format: Format,
@@ -125,7 +120,7 @@ async function bagOf(
   problems: Problems,
 ): Promise<Bag> {
   const given = givenTokens(options.tokens);
-  const bag = await tensorsOf(source, format, name, given.tokens, problems, options);
+  const bag = await tensorsOf(source, format, name, given.tokens, problems, options.maxBytes);
   const lang = options.lang ?? given.lang;
   if (lang === undefined) return bag;
   const tag = languageTag(lang, "openStore: lang");
@@ -138,23 +133,23 @@ async function tensorsOf(
   name: string,
   tokens: readonly string[] | undefined,
   problems: Problems,
-  limit: SizeLimit,
+  maxBytes: number | undefined,
 ): Promise<Bag> {
-  const maxBytes = sizeLimit("openStore", { maxBytes: limit.maxBytes });
-  if (format === "bundle")
-    return (await import("./read-bundle.ts")).readBundle(source, tokens, problems, maxBytes);
   if (format === "json") {
-    const bag = await (await import("./read-json.ts")).readJsonFile(source, name, problems, limit);
+    const bag = await (await import("./read-json.ts")).readJsonFile(source, name, problems, maxBytes);
     if (tokens === undefined) return bag;
     if (![...bag.metadata.keys()].some((key) => key.startsWith("tokens.")))
       return { ...bag, metadata: new Map([...bag.metadata, ["tokens.text", JSON.stringify(tokens)]]) };
-    problems.add("warning", "tokens", `${name} has tokens of its own; the given ones are not used`);
+    problems.add("warning", "tokens", `${name} has tokens; the given ones are not used`);
     return bag;
   }
-  return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems, maxBytes);
+  const limit = sizeLimit("openStore", { maxBytes });
+  if (format === "bundle")
+    return (await import("./read-bundle.ts")).readBundle(source, tokens, problems, limit);
+  return (await import("./read-numpy.ts")).readNumpy(source, format, name, tokens, problems, limit);
 }
 
-/** Tokens given with the file: a list, or the text of a JSON file with one, bare or under `tokens`, with `lang` beside it. */
+/** Tokens given as an option: a list, or JSON text of a list or of `{ tokens, lang }`. */
 function givenTokens(tokens: readonly string[] | string | undefined): {
   readonly tokens?: readonly string[];
   readonly lang?: unknown;

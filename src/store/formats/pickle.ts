@@ -1,4 +1,4 @@
-/** Python's pickles: never read, because opening one can run what is in it. What to do instead is said in two lines. */
+/** Python pickles are never read, because opening one can run code. The error has the two lines of Python that convert one. */
 import { UnsupportedError } from "../../core/errors.ts";
 
 /** The refusal of a pickle, torch's old and new files among them. */

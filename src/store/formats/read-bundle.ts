@@ -1,4 +1,4 @@
-/** Safetensors: heed's bundles, read by byte range, and files whose tensors are called as people call them. */
+/** Safetensors files: heed's bundles, read by byte range, and files whose tensors have common names. */
 import type { FileTensor } from "../../io/element.ts";
 import { openSafetensors } from "../../io/open.ts";
 import type { Source } from "../../io/source.ts";
@@ -13,7 +13,7 @@ export async function readBundle(
   problems: Problems,
   maxBytes: number,
 ): Promise<Bag> {
-  // As a source of a caller's own, so that its reader does not close it.
+  // Passed as `{ size, read }`, so that the reader does not close the source.
   const own = {
     size: source.size,
     read: (offset: number, length: number) => source.read(offset, length),

@@ -1,11 +1,11 @@
 /**
- * Attention in JSON, in the shapes people already have: BertViz's ([layers][1][heads][n][n] with tokens, its parameters
+ * Attention in JSON, in the formats of other tools: BertViz's ([layers][1][heads][n][n] with tokens, its parameters
  * with left_text and right_text, sentence_b_start, encoder, decoder and cross attention), CircuitsVis's ([heads][n][n]
- * with tokens), and Inspectus's lists of `{ values: base64, shape }`. Weights only: q and k go into bundles.
+ * with tokens), and Inspectus's lists of `{ values: base64, shape }`. Weights only; for q and k use a bundle.
  */
 import { FormatError, formatValue } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
-import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
+import { checkSize, sizeLimit } from "../../io/limit.ts";
 import type { Source } from "../../io/source.ts";
 import { formatBytes } from "../measures/report.ts";
 import type { Segment } from "../types.ts";
@@ -14,7 +14,7 @@ import { type JsonValue, Numbers, readJson } from "./json-value.ts";
 import { type Problems, VERSION } from "./metadata.ts";
 import { type Bag, memoryBag } from "./tensor-source.ts";
 
-/** What a JSON file comes to: tensors under bundle names, and the metadata a bundle would have. */
+/** A JSON file as a bundle: tensors under bundle names, and metadata. */
 export interface Converted {
   readonly tensors: Map<string, FileTensor>;
   readonly metadata: Map<string, string>;
@@ -31,30 +31,30 @@ const SIDES = [
   { block: "cross", attention: "cross_attention", query: "decoder", key: "encoder" },
 ] as const;
 
-/** The maximum bytes of JSON, and the size from which a warning says that it is slow. */
-const MOST = 256 * 2 ** 20;
+/** Default maximum size of a JSON file, and the size above which a warning says that reading is slow. */
+const MAX_BYTES = 256 * 2 ** 20;
 const SLOW = 16 * 2 ** 20;
 
-/** The weights in a JSON file. */
+/** Reads the weights of a JSON file of at most `maxBytes` (default 256 MiB). */
 export async function readJsonFile(
   source: Source,
   name: string,
   problems: Problems,
-  limit: SizeLimit = {},
+  maxBytes?: number,
 ): Promise<Bag> {
   const size = formatBytes(source.size);
   checkSize(
     "openStore",
     `${name} (JSON)`,
     source.size,
-    sizeLimit("openStore", { maxBytes: limit.maxBytes }, MOST),
+    sizeLimit("openStore", { maxBytes }, MAX_BYTES),
     ". Save q and k (or the weights) as safetensors: a tenth of the size, and read in parts",
   );
   if (source.size > SLOW)
     problems.add(
       "warning",
       "json-size",
-      `JSON of ${size} is slow to read; save it as a bundle, which takes a fraction and opens at once`,
+      `JSON of ${size} is slow to read; save it as a bundle, which is much smaller and opens immediately`,
     );
   const { tensors, metadata } = fromJson(await source.read(0, source.size), name, problems);
   return memoryBag(tensors, metadata);
@@ -92,20 +92,20 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
     else if (value instanceof Map) readObject(value, fallback);
     else unknown(name, value);
   };
-  const speak = (name: string, lang: JsonValue | undefined) => {
-    // Read, or reported as invalid, with the rest of the metadata.
+  const addLang = (name: string, lang: JsonValue | undefined) => {
+    // The metadata reader checks the tag and reports invalid ones.
     if (lang !== undefined && lang !== null)
       out.metadata.set(name, typeof lang === "string" ? lang : formatValue(lang));
   };
   const readObject = (value: Fields, fallback: string): void => {
-    if (value === root) speak("lang", value.get("lang"));
+    if (value === root) addLang("lang", value.get("lang"));
     const sides = SIDES.filter(({ attention }) => value.has(attention));
     for (const side of sides) {
       const weights = weightsOf(value.get(side.attention)!, name);
       const [query, key] = [side.query, side.key].map((which) => texts(value.get(`${which}_tokens`)));
       add(side.block, weights, query, key, { kind: side.block === "cross" ? "cross" : "self" });
-      speak(`lang.${side.block}`, value.get(`${side.query}_lang`));
-      speak(`lang.${side.block}.keys`, value.get(`${side.key}_lang`));
+      addLang(`lang.${side.block}`, value.get(`${side.query}_lang`));
+      addLang(`lang.${side.block}.keys`, value.get(`${side.key}_lang`));
     }
     if (sides.length > 0) return;
     const nested = ATTENTION.map((key) => value.get(key)).find((x) => x !== undefined);
@@ -121,8 +121,11 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
     }
     const weights = weightsOf(nested, name);
     const keys = texts(value.get("right_text")) ?? texts(value.get("key_tokens"));
-    if (value !== root) speak(`lang.${fallback}`, value.get("lang"));
-    speak(`lang.${fallback}.keys`, value.get("key_lang") ?? (value === root ? undefined : value.get("lang")));
+    if (value !== root) addLang(`lang.${fallback}`, value.get("lang"));
+    addLang(
+      `lang.${fallback}.keys`,
+      value.get("key_lang") ?? (value === root ? undefined : value.get("lang")),
+    );
     const segments = sentences(value.get("sentence_b_start"), tokens, problems);
     const headNames = ["head_labels", "attentionHeadNames", "head_names"]
       .map((key) => texts(value.get(key)))
@@ -212,7 +215,7 @@ function weightsOf(value: JsonValue, name: string): FileTensor {
       if (layer.shape.join() !== shape.join())
         throw new FormatError(
           "json-attention",
-          `openStore: ${name}: entry ${n} is [${layer.shape.join(", ")}], the first [${shape.join(", ")}]; all must be alike`,
+          `openStore: ${name}: entry ${n} is [${layer.shape.join(", ")}], the first [${shape.join(", ")}]; all must have the same shape`,
         );
     const size = layers[0].data.length;
     const data = new Float64Array(size * layers.length);

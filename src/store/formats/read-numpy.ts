@@ -1,4 +1,4 @@
-/** NumPy's files: an npz archive, once it is known how much it inflates to, or a single npy array of weights. */
+/** NumPy files: an npz archive, whose uncompressed size is checked first, or a single npy array of weights. */
 import { listMembers } from "../../io/archive/zip.ts";
 import type { FileTensor } from "../../io/element.ts";
 import { checkSize } from "../../io/limit.ts";
@@ -21,7 +21,7 @@ export async function readNumpy(
   problems: Problems,
   maxBytes: number,
 ): Promise<Bag> {
-  // The archive itself is in memory as well; it is no larger than what it inflates to, but for its directory.
+  // The archive is in memory as well. Except for its directory, it is no larger than its uncompressed members.
   checkSize("openStore", name, source.size, maxBytes, ADVICE);
   const bytes = await source.read(0, source.size);
   if (format === "npy") return arrayBag(new Map([["attn", readNpy(bytes, { maxBytes })]]), tokens, problems);
@@ -31,10 +31,10 @@ export async function readNumpy(
 
 const ADVICE = ". Save it as safetensors, which is read in parts";
 
-/** Arrays of texts by these names are the tokens. */
+/** An array of strings with one of these names has the tokens. */
 const TOKENS = /^(?:tokens?|labels?|words?)$/i;
 
-/** The arrays of an archive, and the texts that name its tokens. */
+/** The arrays of an archive, and its tokens. */
 async function unzip(
   bytes: Uint8Array,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Named tensors wherever they lie: in memory, where they answer at once, or in a file, where rows are read when asked
- * for. Every format comes in as a bag under the names of a bundle (`self.q.0`), so that one reader lays them all out.
+ * Named tensors, in memory or in a file whose rows are read on demand. Every format is read as a bag of tensors under the names
+ * of a bundle (`self.q.0`), so that one function lays out all formats.
  */
 import {
   arrayFor,
@@ -17,25 +17,24 @@ import type { FileDType, FileTensor } from "../../io/element.ts";
 import type { SafetensorsFile } from "../../io/open.ts";
 import type { Floats } from "../compute/head.ts";
 
-/** What is known of a tensor before it is read. */
+/** The dtype and shape of a tensor, known before it is read. */
 export interface TensorHead {
   readonly dtype: FileDType;
   readonly shape: readonly number[];
 }
 
-/** Named tensors. */
+/** Named tensors and their metadata. */
 export interface Bag {
   readonly tensors: ReadonlyMap<string, TensorHead>;
-  /** True where every read answers at once. */
+  /** True if `read` is synchronous. */
   readonly inMemory: boolean;
-  /** Texts beside them. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** Rows `[from, to)` of the first axis, or all. Row-major. At once where the tensor is in memory. */
+  /** Rows `[from, to)` of the first axis, or all rows, row-major. Synchronous if the tensors are in memory. */
   read(name: string, rows?: readonly [number, number]): FileTensor | Promise<FileTensor>;
   close(): void | Promise<void>;
 }
 
-/** A bag over arrays in memory; strided views are copied row by row when they are read, dense ones never. */
+/** A bag of arrays in memory. Reading copies the rows of strided views; rows of dense arrays are views. */
 export function memoryBag(
   given: ReadonlyMap<string, TensorLike | FileTensor>,
   metadata: ReadonlyMap<string, string> = new Map(),
@@ -53,7 +52,7 @@ export function memoryBag(
 
 function inMemory(name: string, value: TensorLike | FileTensor): TensorHead & { readonly read: Bag["read"] } {
   const data = value.data as TypedData;
-  // A Uint8Array that does not say what it is holds numbers here; heed's own tensors call it bool.
+  // A Uint8Array without a dtype has numbers here; in heed's tensors it is bool.
   const bytes = arrayName(data) === "Uint8Array" && !(value instanceof Tensor);
   const said = (value as TensorLike).dtype ?? (value as TensorLike).type;
   const numbers = bytes && (said === undefined || said === "uint8" || said === "U8");
@@ -82,7 +81,7 @@ function rowsOf(t: Tensor<DType>, [from, to]: readonly [number, number]): Tensor
   return new Tensor(t.data, shape, t.dtype, t.strides, t.offset + from * (t.strides[0] ?? 0));
 }
 
-/** A bag over a safetensors file, read by byte range. */
+/** A bag of the tensors of a safetensors file, read by byte range. */
 export function fileBag(file: SafetensorsFile): Bag {
   return {
     tensors: file.tensors,
@@ -93,12 +92,12 @@ export function fileBag(file: SafetensorsFile): Bag {
   };
 }
 
-/** True for dtypes that can be queries, keys, values. */
+/** True for the dtypes of queries, keys and values. */
 export function isFloatFile(dtype: FileDType): dtype is FloatDType {
   return isFloat(dtype as DType);
 }
 
-/** The numbers of a tensor: a view where they are float32 or float64, else decoded to float32. */
+/** The numbers of a tensor: a view of float32 or float64, else decoded to float32. */
 export function floatsOf({ data, dtype, shape }: FileTensor): Floats {
   if (dtype === "float32" || dtype === "float64") return data as Floats;
   const read = readerOf(dtype as DType, data as TypedData);
@@ -107,7 +106,7 @@ export function floatsOf({ data, dtype, shape }: FileTensor): Floats {
   return out;
 }
 
-/** Bytes a tensor takes in its file: those of heed's dtypes, or as many as the name of an integer says. */
+/** Bytes of a tensor in its file. The size of an integer dtype is the number in its name. */
 export function bytesOfTensor({ dtype, shape }: TensorHead): number {
   return sizeOf(shape) * (BYTES[dtype as DType] ?? Math.max(8, Number(/\d+$/.exec(dtype)?.[0] ?? 8)) / 8);
 }

@@ -3,7 +3,7 @@ import { causal } from "../../index.ts";
 import { locateShipped, readModel, withWeights } from "../../models/index.ts";
 import { storeFromModel } from "./from.ts";
 
-it("a decoder's heads have no weight on the future: the recipe is made of the layers' options", async () => {
+it("the recipe of a causal decoder is derived from the options of its layers", async () => {
   const decoder = await readModel(locateShipped("decoder"));
   const seen = decoder.attention("the old red house by the river");
   const full = withWeights(seen);
@@ -18,7 +18,7 @@ it("a decoder's heads have no weight on the future: the recipe is made of the la
   store.dispose();
 });
 
-it("what a recipe cannot say is refused, and so is what is no attention of a model", async () => {
+it("options without an equivalent in a recipe are refused, and so is input that is not a model's attention", async () => {
   const decoder = await readModel(locateShipped("decoder"));
   const seen = decoder.attention("time flies");
   const masked = {
@@ -32,7 +32,7 @@ it("what a recipe cannot say is refused, and so is what is no attention of a mod
   );
 });
 
-it("a model's heads, from its own queries and keys, have the weights the model computed", async () => {
+it("the weights computed from a model's queries and keys equal the model's weights", async () => {
   const encoder = await readModel(locateShipped("encoder"));
   const encoded = withWeights(encoder.attention("time flies like an arrow"));
   const store = storeFromModel({

@@ -1,8 +1,7 @@
 /**
- * Stores over arrays a program already has: a model's queries and keys, or weights from elsewhere. Nothing is copied;
- * what does not fit is an error at once.
+ * Stores of arrays in memory: a model's queries and keys, or weights. Nothing is copied; invalid input is an immediate
+ * error.
  */
-
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -23,19 +22,19 @@ import { sourceOf } from "./source.ts";
 
 export type { BlockInput, StoreInput } from "./input.ts";
 
-/** Where long work is done. */
+/** Where a store computes. */
 export interface ComputeOptions {
-  /** Makes a worker that runs `serveStore`. Without it, or where it fails, work is done on this thread in slices. */
+  /** Makes a worker that runs `serveStore`. Without it, or if it throws, the store computes on this thread in time slices. */
   readonly worker?: () => Port;
-  /** How many; by default one fewer than there are cores, 1 to 4. */
+  /** Number of workers. Default: the number of cores minus 1, at least 1 and at most 4. */
   readonly workers?: number;
-  /** Bytes of heads each worker may hold; 96 MiB by default. */
+  /** Bytes of heads that each worker keeps. Default 96 MiB. */
   readonly workerBytes?: number;
-  /** What computes on this thread; the plain kernel by default. */
+  /** The kernel on this thread. Default: `plainKernel`. */
   readonly kernel?: Kernel;
 }
 
-/** Names of `ComputeOptions`. */
+/** The option names of `ComputeOptions`. */
 export const COMPUTE_OPTIONS: readonly (keyof ComputeOptions)[] = [
   "worker",
   "workers",
@@ -44,7 +43,7 @@ export const COMPUTE_OPTIONS: readonly (keyof ComputeOptions)[] = [
 ];
 
 /**
- * A store over arrays in memory.
+ * A store of arrays in memory.
  *
  * @example
  * const heads = randn([2, 4, 8], { seed: 1 }); // [heads, tokens, d]
@@ -65,7 +64,7 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
     );
   const source = sourceOf(bag, blocks);
   const checks: Checks = {};
-  // In memory every head answers at once.
+  // Heads of a bag in memory are synchronous.
   const all = isWhole(blocks, bag);
   for (const ref of sample(blocks, bag)) examine(source.head(ref) as HeadData, all, checks);
   const what: Pick<LoadReport, "name" | "format" | "bytes"> = {
@@ -76,13 +75,13 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
   return createStore(source, reportOf(what, bag, blocks, about, problems, checks), computeFor(options));
 }
 
-/** What a model shows of one text. */
+/** The attention of a model on one text, as `model.attention(text)` of `heed/models` returns it. */
 export interface ModelInput {
   readonly tokens: readonly string[];
   readonly text?: string;
   readonly model?: string;
   readonly name?: string;
-  /** Of each layer, [heads, n, d]; `q`, `k`, `v` are taken as well. */
+  /** The tensors of each layer, [heads, n, d]; `q`, `k`, `v` are other names of `query`, `key`, `value`. */
   readonly layers: readonly {
     readonly query?: TensorLike;
     readonly key?: TensorLike;
@@ -91,10 +90,10 @@ export interface ModelInput {
     readonly k?: TensorLike;
     readonly v?: TensorLike;
     readonly lse?: TensorLike;
-    /** The options of the layer's call, as `TextAttention.layers` has them: where `recipe` is left out, it is made of them. */
+    /** The options of the layer's attention call, as in `TextAttention.layers`. The default recipe is derived from them. */
     readonly options?: AttentionOptions;
   }[];
-  /** How scores were made. Default: what the layers' `options` say. */
+  /** How the scores are computed. Default: derived from the layers' `options`. */
   readonly recipe?: ScoreRecipe;
   readonly segments?: readonly Segment[];
   /** Language of the tokens, a BCP 47 tag such as `ar`. */
@@ -102,10 +101,10 @@ export interface ModelInput {
 }
 
 /**
- * A store over what a model of `heed/models` shows of a text.
+ * A store of the attention of a model of `heed/models` on a text.
  *
- * @throws OptionError where `shown` is not what `model.attention(text)` returns; UnsupportedError where a layer's options
- *   hold what a recipe cannot say (a mask expression, a score mod): give `recipe` then
+ * @throws OptionError if `shown` is not the result of `model.attention(text)`; UnsupportedError if a layer's options have no
+ *   equivalent in a recipe (a mask expression, a score mod) and there is no `recipe`
  *
  * @example
  * const store = storeFromModel(decoder.attention("the old ship"));
@@ -116,7 +115,7 @@ export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}):
   if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))
     throw new OptionError(
       "shown",
-      `storeFromModel: expected what model.attention(text) returns, { tokens, layers }, got ${formatValue(shown)}`,
+      `storeFromModel: expected the result of model.attention(text), { tokens, layers }, got ${formatValue(shown)}`,
       { got: shown },
     );
   const { tokens, text, model, segments, lang } = shown;
@@ -139,7 +138,7 @@ export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}):
   );
 }
 
-/** The recipe of layers by the options of their calls: one for all, or one for each. */
+/** The recipe from the options of the layers' calls: one for all layers, or an override for each. */
 function recipeOf(layers: ModelInput["layers"]): ScoreRecipe {
   const each = layers.map((layer, n) => layerRecipe(layer, n));
   const first = JSON.stringify(each[0]);
@@ -156,7 +155,7 @@ function layerRecipe(
   if (other !== undefined || (queryOffset !== undefined && typeof queryOffset !== "number"))
     throw new UnsupportedError(
       "recipe",
-      `storeFromModel: the options of layer ${n} hold ${other ?? "a list as queryOffset"}, which has no place in a recipe by itself; give { recipe }, which says how the scores were made`,
+      `storeFromModel: the options of layer ${n} hold ${other ?? "a list as queryOffset"}, which has no equivalent in a recipe; give { recipe } to describe how the scores are computed`,
       { layer: n, option: other ?? "queryOffset" },
     );
   const length = (t: TensorLike | undefined) => (t?.shape ?? t?.dims ?? []).at(-2) ?? 0;
@@ -168,10 +167,10 @@ function layerRecipe(
   };
 }
 
-/** Workers where they can be had, this thread where not. */
+/** Computes in workers, or on this thread if there are none. */
 export function computeFor({ worker, workers, workerBytes, kernel = plainKernel }: ComputeOptions): Compute {
-  const here = () => localCompute(kernel);
-  if (!worker) return here();
+  const onThisThread = () => localCompute(kernel);
+  if (!worker) return onThisThread();
   const cores =
     (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator?.hardwareConcurrency ?? 2;
   const count = workers ?? Math.min(4, Math.max(1, cores - 1));
@@ -185,7 +184,9 @@ export function computeFor({ worker, workers, workerBytes, kernel = plainKernel 
   try {
     while (ports.length < count) ports.push(worker());
   } catch {
-    // A policy that forbids workers says so by throwing: those that were made serve, or this thread.
+    // A security policy can forbid workers, and the constructor throws. The workers made so far are used, or this thread.
   }
-  return ports.length === 0 ? here() : remoteCompute(ports, { fallback: here, capacity: workerBytes });
+  return ports.length === 0
+    ? onThisThread()
+    : remoteCompute(ports, { fallback: onThisThread, capacity: workerBytes });
 }

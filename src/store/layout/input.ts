@@ -1,5 +1,6 @@
 /**
- * What a program hands over: blocks of layers with their tensors, tokens and recipe, laid under the names of a bundle.
+ * The input of `storeFrom` and `writeBundle`: blocks of layers with their tensors, tokens and recipe; and its conversion to
+ * a bag with the names of a bundle.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -10,7 +11,7 @@ import type { Segment } from "../types.ts";
 
 /** Tensors of one layer: query and key, or weights. */
 export interface LayerInput {
-  /** Its number; by default its place in the list. */
+  /** The layer number. Default: its index in the list. */
   readonly layer?: number;
   /** [heads, Nq, d], after rotation and norms. */
   readonly query?: TensorLike;
@@ -33,31 +34,31 @@ export interface BlockInput {
   /** Default "self". */
   readonly name?: string;
   readonly kind?: "self" | "cross";
-  /** Tokens of queries and keys alike; or each their own. */
+  /** Tokens of queries and keys; or separate lists for each. */
   readonly tokens?: readonly string[];
   readonly queryTokens?: readonly string[];
   readonly keyTokens?: readonly string[];
-  /** Language of the tokens, a BCP 47 tag such as `ar`; or each side its own. Default: that of all blocks. */
+  /** Language of the tokens, a BCP 47 tag such as `ar`; or separate ones for queries and keys. Default: `lang` of the input. */
   readonly lang?: string;
   readonly queryLang?: string;
   readonly keyLang?: string;
   readonly queryOffset?: number;
   readonly segments?: readonly Segment[];
-  /** Positions of markers; by their looks where left out. */
+  /** Positions of special tokens. Default: detected by their form. */
   readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
   readonly headNames?: readonly string[];
   readonly recipe?: ScoreRecipe;
-  /** Tensors the recipe names. */
+  /** Tensors that the recipe refers to, by name. */
   readonly tensors?: Readonly<Record<string, TensorLike>>;
   readonly layers: readonly LayerInput[];
 }
 
-/** What a store is made from. */
+/** The input of `storeFrom`. */
 export interface StoreInput {
   readonly name?: string;
   readonly model?: string;
   readonly text?: string;
-  /** Language of all tokens, a BCP 47 tag such as `ar`; not named by default. */
+  /** Language of all tokens, a BCP 47 tag such as `ar`. Default: unknown. */
   readonly lang?: string;
   readonly blocks: readonly BlockInput[];
 }
@@ -72,7 +73,7 @@ const PARTS = [
   ["lse", "lse"],
 ] as const;
 
-/** The arrays under the names of a bundle, with a bundle's metadata. */
+/** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {
   if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
     throw new OptionError("store", `storeFrom: expected { blocks: [...] }, got ${formatValue(input)}`, {
@@ -82,10 +83,10 @@ export function bagFrom(input: StoreInput): Bag {
   const metadata = new Map([["heed", VERSION]]);
   if (input.model !== undefined) metadata.set("model", input.model);
   if (input.text !== undefined) metadata.set("text", input.text);
-  const speak = (name: string, lang: string | undefined) => {
+  const addLang = (name: string, lang: string | undefined) => {
     if (lang !== undefined) metadata.set(name, languageTag(lang, `storeFrom: ${name}`));
   };
-  speak("lang", input.lang);
+  addLang("lang", input.lang);
   const abouts: Record<string, unknown> = {};
   const put = (name: string, value: TensorLike) => {
     if (tensors.has(name))
@@ -114,8 +115,8 @@ export function bagFrom(input: StoreInput): Bag {
     if (queryTokens) metadata.set(`tokens.${name}`, JSON.stringify(queryTokens));
     if (keyTokens && keyTokens !== queryTokens)
       metadata.set(`tokens.${name}.keys`, JSON.stringify(keyTokens));
-    if (queryTokens) speak(`lang.${name}`, block.queryLang ?? block.lang);
-    if (keyTokens && keyTokens !== queryTokens) speak(`lang.${name}.keys`, block.keyLang ?? block.lang);
+    if (queryTokens) addLang(`lang.${name}`, block.queryLang ?? block.lang);
+    if (keyTokens && keyTokens !== queryTokens) addLang(`lang.${name}.keys`, block.keyLang ?? block.lang);
     abouts[name] = {
       ...(kind === undefined ? {} : { kind }),
       ...(queryTokens ? { queryTokens: name } : {}),

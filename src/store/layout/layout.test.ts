@@ -34,9 +34,9 @@ const qk = (layer = 0, heads = 2, n = 3, d = 4) => ({
 describe("a bundle that does not fit", () => {
   it("names the tensor, the value expected and the value found; nothing left to show is an error", async () => {
     const cases: [Record<string, TensorLike>, RegExp][] = [
-      [{ "self.q.0": f32(2, 3, 4) }, /`self.q.0` is there without `self.k.0`; scores need both/],
-      [{ "self.k.0": f32(2, 3, 4) }, /`self.k.0` is there without `self.q.0`/],
-      [{ "self.v.0": f32(2, 3, 4) }, /neither `self.q.0` with `self.k.0` nor `self.w.0` is there/],
+      [{ "self.q.0": f32(2, 3, 4) }, /`self.q.0` is present, but `self.k.0` is missing; scores need both/],
+      [{ "self.k.0": f32(2, 3, 4) }, /`self.k.0` is present, but `self.q.0` is missing/],
+      [{ "self.v.0": f32(2, 3, 4) }, /it needs `self.q.0` and `self.k.0`, or `self.w.0`/],
       [{ ...qk(), "self.q.0": f32(3, 4) }, /`self.q.0` is \[3, 4\] float32, expected \[heads, queries, d\]/],
       [{ ...qk(), "self.k.0": f32(2, 3, 5) }, /their last axes must be equal/],
       [{ ...qk(), "self.k.0": f32(3, 3, 4) }, /3 heads of `self.k.0` do not divide the 2 of `self.q.0`/],
@@ -69,7 +69,7 @@ describe("a bundle that does not fit", () => {
     expect(store.blocks[0].layers).toEqual([0, 3]);
     expect(store.report.problems.map(({ severity, text }) => [severity, text])).toContainEqual([
       "error",
-      "layer 1 of `self` is left out: it has 5 queries where the layers before have 3; give layers of another shape a block of their own",
+      "layer 1 of `self` is left out: it has 5 queries where the layers before have 3; put layers of another shape into another block",
     ]);
     expect(store.report.sentences[1]).toMatch(/2 layers \(0, 3\) × 2 heads/);
     store.dispose();
@@ -79,7 +79,7 @@ describe("a bundle that does not fit", () => {
     const store = await open(qk(), { "tokens.text": ["a", "b"] });
     expect(store.blocks[0].keyTokens).toEqual(["0", "1", "2"]);
     expect(store.report.problems.map(({ text }) => text)).toContain(
-      "`self` has 3 key positions, 2 tokens are given in `tokens.text`; positions are shown instead, so that no row has another's name",
+      "`self` has 3 key positions, 2 tokens are given in `tokens.text`; positions are shown instead, so that no row has the wrong name",
     );
     store.dispose();
     const named = await open(qk(), {
@@ -95,7 +95,7 @@ describe("a bundle that does not fit", () => {
   it("with a recipe that is not known is refused by the field's name; weights that were given are shown", async () => {
     const recipe = { "recipe.self": { mask: "causal", rope: 10000 } };
     await expect(open(qk(), recipe)).rejects.toThrow(
-      /the field "rope" is not known here, so its scores cannot be computed/,
+      /the field "rope" is unknown, so the scores cannot be computed/,
     );
     const store = await open({ ...qk(), "self.w.0": f32(2, 3, 3) }, recipe);
     expect(store.blocks[0].stages).toEqual(["weights"]);
@@ -128,7 +128,7 @@ describe("a bundle that does not fit", () => {
         /`self.relative` is \[8, 3\] float32, expected \[buckets, 2\]/,
       ],
       [{ bias: { alibi: [1] } }, {}, /its recipe has 1 ALiBi slopes for 2 heads/],
-      [{ keyLengths: [1, 2, 3] }, {}, /its recipe has 3 keyLengths for 2 heads; give one, or one a head/],
+      [{ keyLengths: [1, 2, 3] }, {}, /its recipe has 3 keyLengths for 2 heads; give one, or one per head/],
       [{ sinks: "self.sinks" }, { "self.sinks": f32(3) }, /`self.sinks` is \[3\] float32, expected \[2\]/],
     ];
     for (const [recipe, tensors, message] of cases)
@@ -257,7 +257,7 @@ describe("a block", () => {
 describe("storeFrom", () => {
   it("refuses what does not fit at once, with the same words", () => {
     expect(() => storeFrom({ blocks: [{ layers: [{ query: f32(2, 3, 4) }] }] })).toThrow(
-      /storeFrom: layer 0 of `self` is left out: `self.q.0` is there without `self.k.0`/,
+      /storeFrom: layer 0 of `self` is left out: `self.q.0` is present, but `self.k.0` is missing/,
     );
     expect(() => storeFrom({ blocks: [] })).toThrow(/no heads were given/);
     expect(() => storeFrom(undefined as never)).toThrow(/expected \{ blocks: \[...\] \}, got undefined/);

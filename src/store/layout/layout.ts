@@ -1,9 +1,7 @@
 /**
- * From named tensors to blocks: which layers there are, whether their shapes agree, whose tokens they are, what their
- * recipes need. What does not fit is left out, with a sentence that names the tensor, what was expected, what was found and
- * what to do; what fits is shown.
+ * Lays out named tensors as blocks: finds their layers, tokens and the tensors of their recipes, and checks the shapes. Parts
+ * that do not fit are left out and reported with the tensor's name, the expected and the actual shape, and the remedy.
  */
-
 import { tablesOf } from "../../masks/expression/expr.ts";
 import { maskFromJson } from "../../masks/registry.ts";
 import { type About, looksSpecial, type Problems, readAbout } from "../formats/metadata.ts";
@@ -12,21 +10,21 @@ import { type Places, placesOf } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
 import type { Block, Segment, Stage } from "../types.ts";
 
-/** What a tensor of a layer is. */
+/** The kind of a layer's tensor. */
 export type Part = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
 
-/** One layer as stored in a bag: names of its tensors. */
+/** One layer of a bag: its recipe and the names of its tensors. */
 export interface Layer {
   readonly recipe: LayerRecipe;
   readonly parts: Readonly<Partial<Record<Part, string>>>;
-  /** Tensors the recipe reads, by what they are. */
+  /** Names of the tensors that the recipe reads. */
   readonly mask?: string;
   readonly bias?: string;
   readonly table?: string;
   readonly sinks?: string;
 }
 
-/** A block with its layers and token places. */
+/** A block with its layers and token positions. */
 export interface Laid {
   readonly block: Block;
   readonly places: Places;
@@ -34,10 +32,10 @@ export interface Laid {
 }
 
 const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
-/** Tensors that only recipes speak of. */
+/** Tensors that only recipes refer to. */
 const AUXILIARY = /\.(?:mask|bias|sinks|relative)(?:\.\d{1,6})?$/;
 
-/** Lays out a bag; `given` is the recipe of blocks that have q and k and none of their own. */
+/** Lays out a bag; `given` is the recipe of blocks with q and k but without a recipe. */
 export function layOut(bag: Bag, problems: Problems, given?: ScoreRecipe): { blocks: Laid[]; about: About } {
   const about = readAbout(bag.metadata, problems);
   const found = new Map<string, Map<number, Partial<Record<Part, string>>>>();
@@ -63,7 +61,7 @@ export function layOut(bag: Bag, problems: Problems, given?: ScoreRecipe): { blo
     const laid = layBlock(bag, name, layers, about, problems, given);
     if (laid) blocks.push(laid);
   }
-  // Files list their tensors by the alphabet; a model is read encoder first, cross attention last.
+  // Files list tensors alphabetically; blocks are shown in the order encoder, others, cross-attention.
   blocks.sort((a, b) => orderOf(a.block) - orderOf(b.block));
   return { blocks, about };
 }
@@ -107,7 +105,7 @@ function layBlock(
       "recipe-given",
       own === undefined
         ? `\`${name}\` holds weights, which are shown as they are; the given recipe is not used`
-        : `\`${name}\` has a recipe of its own; the given one is not used`,
+        : `\`${name}\` has a recipe; the given one is not used`,
     );
   const recipe: ScoreRecipe = own ?? (hasScores ? given : undefined) ?? {};
   let sizes: Sizes | undefined;
@@ -133,7 +131,7 @@ function layBlock(
       problems.add(
         "error",
         "layer-shape",
-        `layer ${layer} of \`${name}\` is left out: it has ${clash}; give layers of another shape a block of their own`,
+        `layer ${layer} of \`${name}\` is left out: it has ${clash}; put layers of another shape into another block`,
       );
       continue;
     }
@@ -147,7 +145,7 @@ function layBlock(
   return { block, places: placesOf(block), layers };
 }
 
-/** What of a layer is not as in the layers before. Vectors may be longer or shorter: they never meet across layers. */
+/** The size in which a layer differs from the layers before. Vector sizes may differ, because they are never used across layers. */
 function disagreement(a: Sizes, b: Sizes): string | undefined {
   const names = { heads: "heads", keyHeads: "key heads", Nq: "queries", Nk: "keys" } as const;
   for (const key of Object.keys(names) as (keyof typeof names)[])
@@ -155,7 +153,7 @@ function disagreement(a: Sizes, b: Sizes): string | undefined {
   return undefined;
 }
 
-/** The sizes of one layer, or undefined where its tensors do not fit each other. */
+/** The sizes of one layer, or undefined if its tensors do not fit each other. */
 function sizesOf(
   bag: Bag,
   name: string,
@@ -177,7 +175,7 @@ function sizesOf(
   }
   if ((q === undefined) !== (k === undefined))
     return fail(
-      `\`${name}.${q ? "q" : "k"}.${layer}\` is there without \`${name}.${q ? "k" : "q"}.${layer}\`; scores need both`,
+      `\`${name}.${q ? "q" : "k"}.${layer}\` is present, but \`${name}.${q ? "k" : "q"}.${layer}\` is missing; scores need both`,
     );
   let sizes: Sizes;
   if (q && k) {
@@ -201,7 +199,7 @@ function sizesOf(
       problems.add(
         "note",
         "both",
-        `\`${parts.w}\` is given beside q and k; what is shown is computed from q and k`,
+        `\`${parts.w}\` is given besides q and k; the weights shown are computed from q and k`,
       );
   } else if (w) {
     if (w.shape.length !== 3) return fail(`\`${parts.w}\` is ${shown(w)}, expected [heads, queries, keys]`);
@@ -211,10 +209,7 @@ function sizesOf(
     sizes = { heads: w.shape[0], keyHeads: shared, Nq: w.shape[1], Nk: w.shape[2], d: 0, dv: undefined };
     if (!divides(shared, w.shape[0]))
       return fail(`${shared} heads of values do not divide the ${w.shape[0]} of \`${parts.w}\``);
-  } else
-    return fail(
-      `neither \`${name}.q.${layer}\` with \`${name}.k.${layer}\` nor \`${name}.w.${layer}\` is there`,
-    );
+  } else return fail(`it needs \`${name}.q.${layer}\` and \`${name}.k.${layer}\`, or \`${name}.w.${layer}\``);
   if (sizes.heads === 0) return fail("it has no heads");
 
   const { heads, keyHeads, Nq, Nk } = sizes;
@@ -239,7 +234,7 @@ function sizesOf(
 
 const divides = (few: number, many: number) => (few === 0 ? many === 0 : many % few === 0);
 
-/** Finds the tensors a layer's recipe reads, and checks them. */
+/** Finds and checks the tensors that a layer's recipe reads. */
 function resolve(
   bag: Bag,
   block: string,
@@ -286,7 +281,7 @@ function resolve(
     table: bias && "relative" in bias ? find(bias.relative, [[-1, heads]], true) : undefined,
     sinks: sinks === undefined ? undefined : find(sinks, [[heads]], true),
   };
-  // Ids of documents are one for each position; other masks hold for any length.
+  // A documents mask has one id per position; other masks apply to any length.
   if (typeof mask === "object" && "named" in mask)
     for (const { name, shape } of tablesOf(maskFromJson(mask.named)))
       if (name === "documents" && shape[0] !== Nk)
@@ -294,7 +289,7 @@ function resolve(
   if (bias && "alibi" in bias && bias.alibi.length !== heads)
     fail(`its recipe has ${bias.alibi.length} ALiBi slopes for ${heads} heads`);
   if (typeof keyLengths === "object" && keyLengths.length !== 1 && keyLengths.length !== heads)
-    fail(`its recipe has ${keyLengths.length} keyLengths for ${heads} heads; give one, or one a head`);
+    fail(`its recipe has ${keyLengths.length} keyLengths for ${heads} heads; give one, or one per head`);
   return failed ? undefined : { recipe, ...found };
 }
 
@@ -324,7 +319,7 @@ function describe(
     problems.add(
       "warning",
       "offset",
-      `\`${name}\`: blocks say queryOffset ${said.queryOffset}, the recipe ${recipe.queryOffset}; the recipe counts`,
+      `\`${name}\`: queryOffset is ${said.queryOffset} in blocks and ${recipe.queryOffset} in the recipe; the recipe's is used`,
     );
   else if (kind === "self" && Nq !== Nk && recipe.queryOffset === undefined && said.queryOffset === undefined)
     problems.add(
@@ -346,7 +341,7 @@ function describe(
         about,
         queryList === keyList && Nq === Nk ? undefined : problems,
       );
-  // Positions that stand in for tokens are nobody's language.
+  // Positions shown in place of tokens have no language.
   const langOf = (list: string | undefined, tokens: readonly string[]) =>
     list !== undefined && about.tokens.get(list) === tokens
       ? (about.langs.get(list) ?? about.lang)
@@ -389,13 +384,13 @@ function describe(
   };
 }
 
-function marked(tokens: readonly string[], places: readonly number[] | undefined): boolean[] {
-  if (!places) return tokens.map(looksSpecial);
-  const set = new Set(places);
+function marked(tokens: readonly string[], positions: readonly number[] | undefined): boolean[] {
+  if (!positions) return tokens.map(looksSpecial);
+  const set = new Set(positions);
   return tokens.map((_, n) => set.has(n));
 }
 
-/** The tokens of one side, or its positions where there are none of the right number. */
+/** The tokens of the queries or of the keys, or their positions if there is no list of the right length. */
 function tokensFor(
   block: string,
   side: "query" | "key",
@@ -423,7 +418,7 @@ function tokensFor(
     problems?.add(
       "warning",
       "tokens",
-      `\`${block}\` has ${count} ${side} positions, ${tokens.length} tokens are given in \`tokens.${list}\`; positions are shown instead, so that no row has another's name`,
+      `\`${block}\` has ${count} ${side} positions, ${tokens.length} tokens are given in \`tokens.${list}\`; positions are shown instead, so that no row has the wrong name`,
     );
   return positions();
 }

@@ -1,6 +1,6 @@
 /**
- * From a laid-out bag to the numbers of one head: its own rows of q, k and values, its recipe with its own slope, sink
- * and table. Only that head is read; of a bag in memory nothing is copied that can be a view.
+ * Reads the data of one head from a laid-out bag: its rows of q, k and values, and its recipe with its slope, sink and table.
+ * Only that head is read; tensors in memory are views where possible.
  */
 import type { TypedData } from "../../core/dtype.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
@@ -11,10 +11,10 @@ import type { HeadRecipe } from "../recipe/head-recipe.ts";
 import type { Block, HeadRef } from "../types.ts";
 import type { Laid, Layer } from "./layout.ts";
 
-/** Blocks, and the numbers of their heads. */
+/** Blocks, and the data of their heads. */
 export interface HeadSource {
   readonly blocks: readonly Laid[];
-  /** The numbers of a head: at once where they are in memory. */
+  /** The data of a head. Synchronous if the bag is in memory. */
   head(ref: HeadRef): HeadData | Promise<HeadData>;
   /** The tensors as stored. */
   readonly bag: Bag;
@@ -31,7 +31,7 @@ export function sourceOf(bag: Bag, blocks: readonly Laid[]): HeadSource {
   };
 }
 
-/** The layer a reference names, checked. */
+/** The layer of a reference. Throws if the block, layer or head does not exist. */
 export function layerOf(
   blocks: readonly Laid[],
   { block, layer, head }: HeadRef,
@@ -83,7 +83,7 @@ function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | P
   const ask = (what: Wanted, name: string | undefined, rows?: readonly [number, number]) => {
     if (name !== undefined) asks.push([what, bag.read(name, rows)]);
   };
-  /** The head's rows of a tensor [heads, …], or all of one without heads. */
+  /** The head's rows of a tensor [heads, …]; all rows if the tensor has no axis of heads. */
   const own = (name: string | undefined, rank: number): readonly [number, number] | undefined =>
     name !== undefined && bag.tensors.get(name)!.shape.length === rank ? [h, h + 1] : undefined;
   if (scored) {
@@ -109,7 +109,7 @@ function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | P
     : made(answers as FileTensor[]);
 }
 
-/** A head, and the sizes of its own vectors. */
+/** A head, and the sizes of its vectors. */
 interface Place {
   readonly block: Block;
   readonly layer: Layer;
@@ -152,7 +152,7 @@ function build(place: Place, found: ReadonlyMap<Wanted, FileTensor>): HeadData {
   };
 }
 
-/** The recipe of one head out of its layer's. */
+/** The recipe of one head, from the recipe of its layer. */
 function headRecipe({ block, layer, h, d }: Place, table?: Floats, sinks?: Floats): HeadRecipe {
   const { recipe } = layer;
   const { mask = "none", bias, keyLengths, softcap } = recipe;
@@ -180,7 +180,7 @@ function headRecipe({ block, layer, h, d }: Place, table?: Floats, sinks?: Float
   };
 }
 
-/** ‖v‖ of every key; with W_O [dv, width] of the head ‖v·W_O‖ = √(v·G·vᵀ), G = W_O·W_Oᵀ, which is small. */
+/** ‖v‖ of each key; with the head's W_O [dv, width], ‖v·W_O‖ = √(v·G·vᵀ) with the small matrix G = W_O·W_Oᵀ. */
 function normsOf(value: Floats, Nk: number, dv: number, wo: Floats | undefined): Float64Array {
   const gram = wo && gramOf(wo, dv);
   const norms = new Float64Array(Nk);
@@ -191,7 +191,7 @@ function normsOf(value: Floats, Nk: number, dv: number, wo: Floats | undefined):
       if (!gram) squares += x * x;
       else for (let b = 0; b < dv; b++) squares += x * value[j * dv + b] * gram[a * dv + b];
     }
-    // Rounding may leave a square a little below 0; NaN stays.
+    // Rounding can make the sum slightly negative. NaN stays.
     norms[j] = Math.sqrt(squares < 0 ? 0 : squares);
   }
   return norms;

@@ -1,10 +1,10 @@
 /**
- * What is done with rows once they are there: several queries taken together, keys hidden, pieces joined to words, the
- * few keys that matter picked out. Pure functions over numbers; NaN stays NaN, and what is left out is always reported.
+ * Operations on rows of weights: combine several queries, hide keys, join the pieces of words, choose the largest keys. Pure
+ * functions of numbers; NaN stays NaN, and the mass that is left out is always returned.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 
-/** Several rows as one: their mean, sum, or largest value at each key. Rows of one length; at least one. */
+/** Combines one or more rows of equal length: their mean, sum or maximum at each key. */
 export function combineRows(
   rows: readonly ArrayLike<number>[],
   how: "mean" | "sum" | "max" = "mean",
@@ -28,13 +28,13 @@ export function combineRows(
 export interface HiddenRow {
   /** 0 where hidden. */
   readonly row: Float64Array;
-  /** Mass the hidden keys had: what a gap leaves open, or what was shared out. */
+  /** The mass of the hidden keys. */
   readonly missing: number;
 }
 
 /**
- * Hides keys of a row of weights: with a gap (the rest stays as it is, and no longer sums to 1) or renormalized (the rest
- * grows to the sum it had). A row of which nothing is left is all zeros either way.
+ * Hides keys of a row of weights: with a gap (the other weights are unchanged and no longer sum to 1) or renormalized (the other
+ * weights are scaled to the row's original sum). A row whose keys are all hidden is zeros in both cases.
  */
 export function hideKeys(
   row: ArrayLike<number>,
@@ -53,14 +53,14 @@ export function hideKeys(
   return { row: out, missing };
 }
 
-/** Keys of a row in order of their weight, the largest first; of equals the earlier one. What is not above 0 is left out. */
+/** Keys of a row with a positive weight, the largest first; of equal weights, the earlier key first. */
 export function rankKeys(row: ArrayLike<number>): number[] {
   const keys: number[] = [];
   for (let j = 0; j < row.length; j++) if (row[j] > 0) keys.push(j);
   return keys.sort((a, b) => row[b] - row[a] || a - b);
 }
 
-/** Which edges are kept: the `top` of each row, or as many of each as hold a share of its `mass`. */
+/** The edges to keep: the `top` largest of each row, or the fewest that have the share `mass` of the row. */
 export type KeepEdges = { readonly top: number } | { readonly mass: number };
 
 /** The keys of a row that are kept, the largest first. */
@@ -70,12 +70,12 @@ export function keptKeys(row: ArrayLike<number>, keep: KeepEdges): number[] {
   let total = 0;
   for (const j of ranked) total += row[j];
   let [count, sum] = [0, 0];
-  // A hair of tolerance: 0.9 of ten equal keys is nine of them.
+  // The tolerance makes 0.9 of ten equal keys nine keys.
   while (count < ranked.length && sum < keep.mass * total * (1 - 1e-12)) sum += row[ranked[count++]];
   return ranked.slice(0, count);
 }
 
-/** The `count` largest keys in one walk: a row of 16,384 need not be sorted for its top 8. */
+/** The `count` largest keys, in one pass: no need to sort a row of 16,384 keys for its largest 8. */
 export function largestKeys(row: ArrayLike<number>, count: number): number[] {
   const best: number[] = [];
   for (let j = 0; j < row.length; j++) {
@@ -109,7 +109,7 @@ export interface Edges {
   readonly of: number;
 }
 
-/** The edges of some rows, asked for one at a time so that no matrix is ever there. */
+/** The edges of some rows. The rows are requested one at a time, so no matrix is stored. */
 export function edgesOf(
   rowOf: (i: number) => ArrayLike<number>,
   queries: Iterable<number>,
@@ -132,13 +132,13 @@ export function edgesOf(
   return { edges, shown, mass, of };
 }
 
-/** Positions `[start, end)` that belong together: the pieces of a word (`wordsOf` finds them), a segment. */
+/** A range of positions `[start, end)`, such as the pieces of a word or a segment. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A row over words: what its pieces get, added up. */
+/** A row over words: the sum of each word's pieces. */
 export function overWords(row: ArrayLike<number>, words: readonly Span[]): Float64Array {
   return Float64Array.from(words, ({ start, end }) => {
     let sum = 0;
@@ -159,7 +159,7 @@ export function wordRow(
   return combineRows(pieces, "mean");
 }
 
-/** Mass that some queries give to some keys, and its mean a query. */
+/** The mass from some queries to some keys, and its mean per query. */
 export function massOf(
   rowOf: (i: number) => ArrayLike<number>,
   queries: Span,

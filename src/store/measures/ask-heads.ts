@@ -4,32 +4,32 @@
  *
  *     lift = weight ÷ even      even: the weight if each query attended equally to every unmasked key
  *
- * Costs one row of weights a head from q and k (for a key alone, one row a query). No matrix is stored.
+ * Computes one row of weights per head (for a key alone, one row per query). No matrix is stored.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { Asking, HeadRef, HeadStore } from "../types.ts";
 import type { Span } from "./aggregate.ts";
 
-/** What the heads are asked about: positions, or the pieces of a word `[start, end)`. At least one of query and key. */
+/** The link in question: positions, or spans of a word's pieces. At least one of query and key is required. */
 export interface HeadQuestion {
   /** Index of the block in `store.blocks`. Default 0. */
   readonly block?: number;
-  /** The token that attends. Pieces of a word: the mean of their rows. */
+  /** The token that attends. For a span: the mean of its rows. */
   readonly query?: number | Span;
-  /** The token that is attended to. Pieces of a word: the sum of their weights. */
+  /** The token that is attended to. For a span: the sum of its weights. */
   readonly key?: number | Span;
   /** For a query alone: whether its largest weight may be on a special token. Default false. */
   readonly special?: boolean;
 }
 
-/** What one head answers. */
+/** The answer of one head. */
 export interface HeadAnswer {
   readonly ref: HeadRef;
   /** The share of attention, 0 to 1; NaN where a weight is not a number. */
   readonly weight: number;
   /** The share that even attention would give. */
   readonly even: number;
-  /** weight ÷ even: 1 is what chance gives. 0 where no query may attend to the key. */
+  /** weight ÷ even: 1 for even attention; 0 if no query may attend to the key. */
   readonly lift: number;
   /** The key that gets the weight, for a question with a query alone. */
   readonly key?: number;
@@ -42,7 +42,7 @@ export type HeadOrder = "weight" | "lift";
  * Asks every head of a block about one link and returns the answers with the largest weight first (or lift, see
  * `sortAnswers`). Equal answers stay in the order layer, head; NaN comes last.
  *
- * Errors: `OptionError` where neither query nor key is given, or a position is outside the text.
+ * Errors: `OptionError` if neither query nor key is given, or a position is outside the text.
  *
  * @example
  * const answers = await askHeads(store, { query: 7, key: 2 });

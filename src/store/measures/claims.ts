@@ -1,7 +1,7 @@
 /**
- * What a head does, as disjoint shares of its attention: "64 % on the key “cat”, 20 % of the rest on the previous token".
- * Each cell of a row is sorted by the habits it belongs to, so that the share of one habit without the cells of another is
- * a sum, not a guess. Every share has the share that even attention would give: each row spread equally over its visible keys.
+ * Describes a head by disjoint shares of its attention: "64 % on the key “cat”, 20 % of the rest on the previous token".
+ * Each cell of a row is grouped by the set of its habits, so the share of one habit without the cells of another is an exact sum.
+ * Every share is compared with even attention, where each row attends equally to its visible keys.
  *
  *     share = Σ weight ÷ rows      even = Σ 1/visible(row) ÷ rows      claimed only where share ≥ 2 · even
  */
@@ -10,12 +10,12 @@ import type { Claim, Habit } from "../types.ts";
 
 /** Bits of the habits that depend on the row. */
 const BITS = { diagonal: 1, previous: 2, next: 4, sameToken: 8, induction: 16 } as const;
-/** A habit is claimed from this share on, and only from this multiple of even attention on. */
+/** A habit is claimed if its share is at least this, and at least this multiple of even attention. */
 const SMALLEST = 0.1;
 const LIFT = 2;
-/** From this share on a second claim would only repeat the first. */
+/** With a first claim of at least this share, a second one adds nothing. */
 const ONLY = 0.95;
-/** Share of the special tokens' attention from which one of them is named alone. */
+/** A special token with at least this share of the attention on special tokens is named alone. */
 const ALONE = 0.9;
 
 /** Weights and even weights by key. */
@@ -30,12 +30,12 @@ interface Shares {
   even: number;
 }
 
-/** Collects rows and picks the claims that their weights support. */
+/** Collects rows and chooses the claims that their weights support. */
 export class Claims {
   private readonly Nk: number;
-  /** Weights by key; even weights as differences, summed at the end. */
+  /** Weights by key; even weights as differences, which are summed at the end. */
   private readonly columns: Columns;
-  /** Cells with a habit, by the bits of all their habits, by key. */
+  /** Sums over cells with a habit, by key, for each set of habits (its bits). */
   private readonly cells = new Map<number, Columns>();
   private readonly scratch: Uint8Array;
   private readonly near: Shares = { weight: 0, even: 0 };
@@ -55,7 +55,7 @@ export class Claims {
     return this.rows === 0 ? Number.NaN : this.visible / this.rows;
   }
 
-  /** Adds a row; `noted` holds keys with the habits they belong to, visible ones only, in any order, some of them twice. */
+  /** Adds a row. `noted` has visible keys with their habits, in any order; a key with two habits is in it twice. */
   add(weights: Floats, runs: readonly number[], visible: number, noted: readonly Noted[]): void {
     this.rows++;
     this.visible += visible;
@@ -80,13 +80,13 @@ export class Claims {
     }
   }
 
-  /** Adds what a row gives to keys a few positions away. */
+  /** Adds a row's weight on near keys. */
   addNear(weight: number, even: number): void {
     this.near.weight += weight;
     this.near.even += even;
   }
 
-  /** Adds what a row across two texts gives to the keys at its own relative place, counted from the start and from the end. */
+  /** Adds a row's weight on the keys at the query's relative position, from the start and from the end (cross-attention). */
   addAligned(forward: Shares, backward: Shares): void {
     for (const [sum, one] of [
       [this.forward, forward],
@@ -97,7 +97,7 @@ export class Claims {
     }
   }
 
-  /** At most two claims, the larger first; the second leaves out the cells of the first. */
+  /** At most two claims, the larger first; the second excludes the cells of the first. */
   result(special: Uint8Array): Claim[] {
     if (this.rows === 0) return [];
     const even = this.columns.even.slice(0, this.Nk);
@@ -141,12 +141,12 @@ export class Claims {
       return wide ? [wide] : [];
     if (first.claim.share >= ONLY) return [first.claim];
     const second = best(first.candidate);
-    // Alone, a small share says less than where most of the attention is.
+    // A single small claim says less than the range of most of the attention.
     if (!second && wide && first.claim.share < 0.25) return [wide];
     return second ? [first.claim, second.claim] : [first.claim];
   }
 
-  /** Habits of cells that depend on the row. */
+  /** The habits whose cells depend on the row. */
   private byRow(): Candidate[] {
     return (Object.keys(BITS) as (keyof typeof BITS)[]).map((habit) => ({
       habit,
@@ -154,7 +154,7 @@ export class Claims {
     }));
   }
 
-  /** Half of the attention near the row's own position, or at the same relative place of the other text. */
+  /** The claim of at least half of the attention near the query's position, or at its relative position in the other text. */
   private wide(): Claim | undefined {
     const all: [Habit, Shares][] = [
       ["near", this.near],
@@ -168,7 +168,7 @@ export class Claims {
   }
 }
 
-/** A key and one habit its cell belongs to. */
+/** A key of a row and one of its habits. */
 export interface Noted {
   readonly key: number;
   readonly habit: keyof typeof BITS;
@@ -182,7 +182,7 @@ interface Candidate {
   readonly test: Test;
 }
 
-/** Keys that all rows look at: the special tokens (or the one that gets nearly all of theirs), and the most looked-at other key. */
+/** Keys that get attention from all rows: the special tokens (or the one with nearly all of their attention), and the other key with the most attention. */
 function byKey(weight: Float64Array, special: Uint8Array): Candidate[] {
   let [topSpecial, topOther, specials] = [-1, -1, 0];
   for (let j = 0; j < weight.length; j++)

@@ -1,8 +1,8 @@
 /**
- * Where one number comes from, line by line: d products and their sum, ÷ √d_k, each score mod, the mask where there is
- * one, minus the row's largest score, exp, ÷ sum, × v. Every line has a plain sentence, a line of NumPy, the numbers that
- * went into it and the function that gave its value. The last line before the values is the weight itself, to the bit:
- * rows are computed by the same operations in the same order.
+ * The ledger of one weight explains its computation line by line: d products and their sum, ÷ √d_k, each score mod, the mask
+ * (if any), minus the row's largest score, exp, ÷ sum, × v. Every line has a sentence, a line of NumPy, its input numbers
+ * and the function that computed its value. The last line before × v is the weight, to the bit: rows are computed by the same
+ * operations in the same order.
  */
 
 import type { Head } from "../compute/head.ts";
@@ -15,7 +15,7 @@ const NONE = new Float64Array(0);
 
 type Part = string | Num;
 
-/** Name, sentence and code of each step; a step with other words in some cases says them itself. */
+/** Name, sentence and code of each step. Some cases replace them with other words. */
 const STEPS = {
   dot: [
     "q·k",
@@ -63,7 +63,7 @@ const STEPS = {
     "share = A[i, j]",
   ],
   rescale: [
-    "÷ what is left",
+    "÷ sum of the others",
     "Some keys are left out; the shares of the others are divided by their sum, so that they sum to 1 again.",
     "share = share / left",
   ],
@@ -144,9 +144,9 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
 }
 
 /**
- * The ledger where keys are left out and the rest is rescaled: a line "÷ what is left" comes after the weight, and the
- * lines after it use the rescaled weight. `left` is the sum of the weights that stay, out of `total`, the sum of the row.
- * A hidden key (`hidden` true) gets 0.
+ * The ledger of a row whose keys are partly left out and the others rescaled: a line "÷ sum of the others" follows the weight,
+ * and later lines use the rescaled weight. `left` is the sum of the weights that are kept, `total` the sum of the row. A
+ * hidden key (`hidden` true) has weight 0.
  *
  * @example
  * const ledger = store.ledger({ block: 0, layer: 5, head: 11 }, 8, 2);
@@ -246,7 +246,7 @@ function fromDot(
   const { m, l } = head.rowSum(i, edits);
   if (l === 0) return { weight: line("empty", ["the row is fully masked"], 0, "softmax"), emptyRow: true };
   const x = line("max", [show(s, "masked"), " − ", show(m, "rowSum")], s - m, "rowSum");
-  // −∞ − m is −∞: a masked key gets e^−∞ = 0 of a row that sees others.
+  // −∞ − m is −∞: a masked key has e^−∞ = 0 if the row has visible keys.
   const e = line("exp", ["e^(", show(x, "max"), ")"], visible ? Math.exp(x) : 0, "exp");
   const sink: Part[] =
     recipe.sink === undefined
@@ -282,7 +282,7 @@ function sumOf(products: Float64Array, sum: number, show: Show): Part[] {
   return parts;
 }
 
-/** How few terms carry how much: the share that the `top` largest |q·k| products have of all of them. */
+/** The share of the `top` largest |product| terms of q·k in the sum of all |product| terms. */
 export function topShare(products: ArrayLike<number>, top = 3): number {
   const sizes = Array.from(products, Math.abs).sort((a, b) => b - a);
   const all = sizes.reduce((sum, x) => sum + x, 0);

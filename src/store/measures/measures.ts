@@ -1,6 +1,6 @@
 /**
- * What numbers say about a head, collected row by row in one pass, and the sentence they make. Every mean is over the
- * rows that see something; a mean that asks for a neighbor or an earlier copy is over the rows that have one.
+ * The measures of a head, collected row by row in one pass. Means are over the rows that are not fully masked; means about a
+ * neighbor or an earlier copy of the token are over the rows that have one.
  *
  *     entropy = −Σ w·ln w  (nat)      effective keys = e^(mean entropy)      induction: Olsson et al. 2022
  */
@@ -8,9 +8,9 @@ import type { Floats } from "../compute/head.ts";
 import type { EvenMeasure, HeadMeasures } from "../types.ts";
 import { Claims, type Noted } from "./claims.ts";
 
-/** Where tokens stand and which are alike. Plain data. */
+/** Positions of the tokens, which tokens are equal and which are special. Plain data. */
 export interface Places {
-  /** False across two texts, where distances mean nothing. */
+  /** False for cross-attention, where distances have no meaning. */
   readonly self: boolean;
   readonly queryOffset: number;
   /** Equal numbers are equal tokens: [Nq] and [Nk]. */
@@ -21,10 +21,10 @@ export interface Places {
   readonly keySpecial: Uint8Array;
 }
 
-/** Keys this near count as near, the own one included. */
+/** Keys at most this many positions away are near; the query's position is included. */
 const NEAR = 4;
 
-/** A mean that knows how many it is of, with the mean that even attention would give. */
+/** A mean with its count, and the same mean under even attention. */
 class Mean {
   private total = 0;
   private evens = 0;
@@ -42,18 +42,18 @@ class Mean {
   }
 }
 
-/** One row as it is measured. */
+/** One row to measure. */
 export interface MeasuredRow {
   readonly i: number;
   /** [Nk], 0 where masked. */
   readonly weights: Floats;
-  /** Keys the row may see: from, to, from, to … */
+  /** Keys that the row may attend to: from, to, from, to … */
   readonly runs: readonly number[];
   /** The sink's share of the row. */
   readonly sink?: number;
-  /** −Σ w·ln w, where it is known already. */
+  /** −Σ w·ln w, if the kernel computed it. */
   readonly entropy?: number;
-  /** True of weights that were given: then masked keys may have some. */
+  /** True for a file's weights, which can be nonzero on masked keys. */
   readonly given?: boolean;
 }
 
@@ -113,11 +113,11 @@ export class Measurer {
         if (x > max) max = x;
       }
     }
-    // A softmax gives none.
-    const negative = row.given ? negativeOnes(w, runs) : 0;
-    // Only what holds NaN or an infinity adds up to one.
+    // Softmax weights are never negative.
+    const negative = row.given ? countNegative(w, runs) : 0;
+    // The sum is NaN or infinite if and only if a weight is.
     if (total + leak - (total + leak) !== 0) {
-      this.notNumbers += oddOnes(w, runs);
+      this.notNumbers += countNotFinite(w, runs);
       return;
     }
     if (negative > 0) {
@@ -160,7 +160,7 @@ export class Measurer {
     this.claims.add(w, runs, visible, noted);
   }
 
-  /** What a row across two texts gives to the keys at its own relative place, from the start and from the end. */
+  /** Adds a row's weight on the keys at the query's relative position, from the start and from the end (cross-attention). */
   private addAligned(i: number, w: Floats, evenAt: (j: number) => number): void {
     const [Nq, Nk] = [this.places.queryIds.length, w.length];
     const center = ((i + 0.5) * Nk) / Nq - 0.5;
@@ -176,7 +176,7 @@ export class Measurer {
     this.claims.addAligned(around(center), around(Nk - 1 - center));
   }
 
-  /** Weight, and even weight, on keys in ascending order, of which only those in the runs count. */
+  /** Weight and even weight on the visible ones of `keys`, which are ascending. */
   private massOn(
     keys: readonly number[],
     w: Floats,
@@ -193,7 +193,7 @@ export class Measurer {
     return [mass, count * even];
   }
 
-  /** Weight on other copies of the token that the row sees, and on what followed the earlier ones. */
+  /** Adds a row's weight on visible copies of its token, and on the tokens after earlier copies. */
   private addCopies(
     i: number,
     p: number,
@@ -271,7 +271,7 @@ const EVEN: readonly EvenMeasure[] = [
   "induction",
 ];
 
-/** True where a key is in the runs. */
+/** True if a key is in the runs. */
 function isIn(runs: readonly number[], j: number): boolean {
   for (let n = 0; n < runs.length; n += 2)
     if (runs[n] <= j) {
@@ -288,7 +288,7 @@ export function entropyOf(w: ArrayLike<number>, runs: readonly number[] = [0, w.
   return nats > 0 ? nats : 0;
 }
 
-/** Whether a key is in the runs; keys are asked for in ascending order, so the runs are walked once. */
+/** Returns a test for keys in the runs. It must be called with ascending keys: it walks the runs once. */
 function walker(runs: readonly number[]): (j: number) => boolean {
   let run = 0;
   return (j) => {
@@ -297,23 +297,23 @@ function walker(runs: readonly number[]): (j: number) => boolean {
   };
 }
 
-/** NaN and infinities among the runs. */
-function oddOnes(w: Floats, runs: readonly number[]): number {
-  let odd = 0;
+/** Number of NaN and infinite weights in the runs. */
+function countNotFinite(w: Floats, runs: readonly number[]): number {
+  let count = 0;
   for (let n = 0; n < runs.length; n += 2)
-    for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] - w[j] !== 0) odd++;
-  return odd;
+    for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] - w[j] !== 0) count++;
+  return count;
 }
 
-/** Numbers below 0 among the runs. */
-function negativeOnes(w: Floats, runs: readonly number[]): number {
+/** Number of negative weights in the runs. */
+function countNegative(w: Floats, runs: readonly number[]): number {
   let negative = 0;
   for (let n = 0; n < runs.length; n += 2)
     for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] < 0) negative++;
   return negative;
 }
 
-/** Mass outside the runs. */
+/** Sum of |weight| outside the runs. */
 export function outside(w: Floats, runs: readonly number[]): number {
   let mass = 0;
   let from = 0;
@@ -325,7 +325,7 @@ export function outside(w: Floats, runs: readonly number[]): number {
   return mass;
 }
 
-/** Places out of tokens. Special tokens are those `special` says, by place. */
+/** The places of a block. */
 export function placesOf(block: {
   readonly kind: "self" | "cross";
   readonly queryOffset: number;

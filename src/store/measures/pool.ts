@@ -1,7 +1,7 @@
 /**
- * A head made smaller without losing what is thin: each range of queries × keys keeps its largest value (of signed
- * scores the one farthest from 0) and its mean. A pattern one cell wide, such as attention to the previous token, is
- * as dark in a thumbnail as it is in full; taking every n-th cell would lose it.
+ * Pools a head to a smaller size: each range of queries × keys keeps its largest value (of signed scores, the one farthest
+ * from 0) and its mean. Patterns one cell wide, such as attention to the previous token, stay visible in a thumbnail; with
+ * every n-th cell they would be lost.
  */
 import type { Floats } from "../compute/head.ts";
 import type { Overview } from "../types.ts";
@@ -13,12 +13,12 @@ export type Cut = { readonly size: number } | { readonly level: number };
 export class Pool {
   readonly rows: number;
   readonly columns: number;
-  /** Largest value of each range, row-major; 0 where nothing was seen. */
+  /** Largest value of each range, row-major; 0 if the range is fully masked. */
   readonly peak: Float64Array;
   private readonly sum: Float64Array;
-  /** Cells seen. */
+  /** Number of unmasked cells of each range. */
   private readonly seen: Uint32Array;
-  /** 1 where something was not a number, or a given weight was negative. */
+  /** 1 for ranges with NaN, an infinity or a negative given weight. */
   private readonly odd: Uint8Array;
   /** One past the last key of each column. */
   private readonly ends: Uint32Array;
@@ -28,7 +28,7 @@ export class Pool {
   private readonly given: boolean;
   private done = 0;
 
-  /** `given`: weights out of a file, where a negative one is marked, because it is no weight. */
+  /** `given`: weights from a file, whose negative values are marked as invalid. */
   constructor(Nq: number, Nk: number, cut: Cut, signed = false, given = false) {
     const count = (n: number) => ("size" in cut ? Math.min(n, cut.size) : Math.ceil(n / 2 ** cut.level));
     this.rows = count(Nq);
@@ -38,7 +38,7 @@ export class Pool {
     this.signed = signed;
     this.given = given && !signed;
     const { columns } = this;
-    // Column c holds the keys j with ⌊j·columns / Nk⌋ = c, or with ⌊j / 2^level⌋ = c.
+    // Column c pools the keys j with ⌊j·columns / Nk⌋ = c, or with ⌊j / 2^level⌋ = c.
     this.ends = Uint32Array.from({ length: columns }, (_, c) =>
       "size" in cut ? Math.ceil(((c + 1) * Nk) / columns) : Math.min(Nk, (c + 1) * 2 ** cut.level),
     );
@@ -68,7 +68,7 @@ export class Pool {
         const at = base + c;
         this.seen[at] += end - j;
         const sum = addRange(values, j, end);
-        // Only what holds NaN or an infinity adds up to one.
+        // The sum is NaN or infinite if and only if a value is.
         if (sum - sum === 0) this.sum[at] += sum;
         else {
           this.odd[at] = 1;
@@ -83,7 +83,7 @@ export class Pool {
     }
   }
 
-  /** 0 a value, 1 nothing seen, 2 something that is not a number, or no weight because it is negative. */
+  /** 0 for a value, 1 for a fully masked range, 2 for a range with NaN, an infinity or a negative given weight. */
   mark(at: number): number {
     return this.odd[at] ? 2 : this.seen[at] === 0 ? 1 : 0;
   }
@@ -120,7 +120,7 @@ function hasNegative(values: Floats, from: number, to: number): boolean {
   return false;
 }
 
-/** The largest finite value, `least` at least. */
+/** The largest finite value; at least `least`. */
 function largest(values: Floats, from: number, to: number, least: number): number {
   let peak = least;
   for (let j = from; j < to; j++) if (values[j] > peak && values[j] < Infinity) peak = values[j];

@@ -1,6 +1,6 @@
 /**
- * The load report: what was found, in sentences, before anything is drawn. A few rows are computed on the way: given
- * weights must sum to 1, and where a file carries the model's own log-sum-exp, ours must match it.
+ * The load report: the contents of a file in sentences. Some rows are checked: rows of given weights must sum to 1, and if a
+ * file has the model's log-sum-exp, the computed one must match it.
  */
 
 import { Head, type HeadData } from "../compute/head.ts";
@@ -13,17 +13,17 @@ import { oneLine } from "../text/label.ts";
 import { formatNumber } from "../text/number.ts";
 import type { Block, HeadRef, LoadReport } from "../types.ts";
 
-/** Heads checked on opening where not all are, and rows of each: of given weights, and of sums computed from q and k. */
+/** Maximum number of heads to check if not all are, and rows of each head: of given weights, and of computed log-sum-exps. */
 const HEADS = 8;
 const GIVEN_ROWS = 64;
 const COMPUTED_ROWS = 3;
-/** Given weights of at most this size are all checked. */
+/** Given weights of at most this many bytes are all checked. */
 const WHOLE = 8 * 2 ** 20;
-/** A row sum or statistic that is off by more than this is a problem: float16 weights of a long row are off by 10⁻³. */
+/** A larger error of a row sum or log-sum-exp is a problem. float16 weights of a long row have an error of 10⁻³. */
 const SUM_TOLERANCE = 0.01;
 const LSE_TOLERANCE = 0.01;
 
-/** The heads to check: all where their given weights are small, else some, spread over blocks, layers and heads. */
+/** The heads to check: all if the given weights are small, else some, spread over blocks, layers and heads. */
 export function sample(blocks: readonly Laid[], bag: Bag): HeadRef[] {
   const all = blocks.flatMap(({ block }, index) =>
     block.layers.flatMap((layer) =>
@@ -43,7 +43,7 @@ export function sample(blocks: readonly Laid[], bag: Bag): HeadRef[] {
   return refs.slice(0, 2 * HEADS);
 }
 
-/** True where every row of every head is checked. */
+/** True if every row of every head is checked. */
 export function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
   let bytes = 0;
   for (const { layers } of blocks)
@@ -54,15 +54,15 @@ export function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
   return bytes <= WHOLE;
 }
 
-/** What the checked rows say. */
+/** The results of the checks. */
 export interface Checks {
   verified?: { maxDelta: number; rows: number; passed: boolean; notNumbers: number };
   rowSum?: { worst: number; rows: number; sum: number; notNumbers: number; negative: number };
-  /** Of given weights: the smallest number, whether any is above 0, and the worst error of row sums after exp, and of column sums where all rows of a head were checked. */
+  /** Of given weights: the smallest, whether any is above 0, the worst error of row sums after exp, and the worst error of column sums if all rows of a head were checked. */
   given?: { least: number; positive: boolean; expSum: number; columns?: number };
 }
 
-/** Checks rows of one head: of given weights every row where `all` is, and of the first head unless it is large, else some, evenly spread. */
+/** Checks rows of one head, evenly spread. All rows of given weights are checked if `all` is true, or for the first head unless it is large. */
 export function examine(data: HeadData, all: boolean, into: Checks): void {
   const head = new Head(data);
   const whole = all || (into.given === undefined && data.Nq * data.Nk * 8 <= WHOLE);
@@ -87,7 +87,7 @@ export function examine(data: HeadData, all: boolean, into: Checks): void {
     }
 }
 
-/** Checks that rows of given weights can be shares: numbers from 0 that sum to 1. */
+/** Checks that rows of given weights are nonnegative numbers that sum to 1. */
 function examineWeights(head: Head, rows: readonly number[], into: Checks): void {
   const { Nq, Nk } = head.data;
   const known = into.rowSum ?? { worst: 0, rows: 0, sum: 1, notNumbers: 0, negative: 0 };
@@ -102,7 +102,7 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
       if (x - x !== 0) notNumbers++;
       else {
         sum += x;
-        // Only log-weights are read by their exponentials, and none of them is above 0.
+        // Sums of exp detect log-weights, which are never above 0.
         if (!given.positive) expSum += Math.exp(x);
         columns[j] += x;
         if (x < 0) known.negative++;
@@ -111,9 +111,9 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
       }
     }
     known.notNumbers += notNumbers;
-    // −∞ is what log-weights give to masked keys.
+    // The log-weight of a masked key is −∞, which exp maps to 0.
     given.expSum = Math.max(given.expSum, Math.abs(expSum - 1));
-    // A row of zeros is fully masked; one with NaN has no sum.
+    // A row of zeros is fully masked; a row with NaN has no sum.
     if (notNumbers > 0 || (sum === 0 && row.every((x) => x === 0))) continue;
     known.rows++;
     const error = Math.abs(sum - 1);
@@ -185,7 +185,7 @@ export function reportOf(
   };
 }
 
-/** What is wrong with given weights, and what they may be instead. */
+/** Reports invalid given weights, with what they may be instead. */
 function weightProblems(
   { worst, sum, notNumbers, negative }: NonNullable<Checks["rowSum"]>,
   { least, positive, expSum, columns }: NonNullable<Checks["given"]>,
@@ -194,7 +194,7 @@ function weightProblems(
   const add = (code: string, text: string) => problems.add("warning", code, text);
   const one = notNumbers === 1;
   const logs = negative > 0 && !positive;
-  // −∞ is what the logarithm of a masked weight is.
+  // The log-weight of a masked key is −∞.
   if (notNumbers > 0 && !logs)
     add(
       "not-numbers",
@@ -229,7 +229,7 @@ function blockSentence({ block, layers }: Laid, bag: Bag): string {
   const first = layers.get(block.layers[0])!;
   const dtype = bag.tensors.get(first.parts.q ?? first.parts.w!)!.dtype;
   const { heads, keyHeads, Nq, Nk } = block;
-  // Most models have one size of vectors in all layers.
+  // Layers can have vectors of different sizes.
   const widths = new Set(
     [...layers.values()].flatMap(({ parts }) => parts.q ?? []).map((name) => bag.tensors.get(name)!.shape[2]),
   );
@@ -259,7 +259,7 @@ function extras({ has, segments, queryOffset }: Block): string {
   return parts.length ? `, ${parts.join(", ")}` : "";
 }
 
-/** "12 layers", or which ones where some are missing. */
+/** "12 layers"; with their numbers if some are missing. */
 function layersIn(layers: readonly number[]): string {
   const whole = layers.every((layer, n) => layer === n);
   if (whole) return count(layers.length, "layer");
@@ -271,7 +271,7 @@ function count(n: number, one: string, many = `${one}s`): string {
   return `${formatNumber(n)} ${n === 1 ? one : many}`;
 }
 
-/** Bytes as people say them: 6.3 MB. */
+/** Bytes in decimal units: 6.3 MB. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   const step = bytes < 1e6 ? 1 : bytes < 1e9 ? 2 : 3;

@@ -1,16 +1,16 @@
 /**
- * One sentence about a head, made of its measures: "Mostly “cat” (64 %; even: 8 %); 20 % on the previous token; spread as
- * if over 3.2 of 13 keys." It is the head's caption and its accessible description. Every number in it is a measure; its
- * shares are disjoint, and none is said that is not at least twice what even attention would give (`claims.ts`).
+ * Describes a head in one sentence: "Mostly “cat” (64 %; even: 8 %); 20 % on the previous token; spread as if over 3.2 of 13
+ * keys." It is the head's caption and its accessible description. Every number is a measure; the shares are disjoint, and each
+ * is at least twice the share under even attention (`claims.ts`).
  */
 import { distinctLabels, oneLine, truncate } from "../text/label.ts";
 import { num } from "../text/number.ts";
 import type { Block, Claim, HeadMeasures, Num } from "../types.ts";
 
-/** Shares from which a head does something mostly, and often. */
+/** Smallest shares for the words "Mostly" and "Often". */
 const MOSTLY = 0.5;
 const OFTEN = 0.25;
-/** Above this row sum the numbers are not shares of attention. */
+/** If a row sums to more than this, the numbers are not shares of attention. */
 const SHARES = 1.05;
 
 type Part = string | Num;
@@ -27,7 +27,7 @@ export function describeHead(block: Block, measures: HeadMeasures): string {
     .join("");
 }
 
-/** The sentence with its numbers as numbers. */
+/** The sentence as a list of texts and numbers. */
 export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
   const { rows, claims, notNumbers, negative, largestSum, effectiveKeys, visibleKeys } = measures;
   if (negative > 0 || largestSum > SHARES) return [...notShares(measures), "."];
@@ -81,7 +81,7 @@ export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
   return [...parts, "; spread as if over ", ...spread, ...faults(measures), "."];
 }
 
-/** What a claim is about, in words. */
+/** The subject of a claim, in words. */
 function nameOf(block: Block, { near }: HeadMeasures, { habit, key = 0 }: Claim): string {
   switch (habit) {
     case "diagonal":
@@ -107,14 +107,14 @@ function nameOf(block: Block, { near }: HeadMeasures, { habit, key = 0 }: Claim)
   }
 }
 
-/** A key by its text: [CLS], “cat”, “the₂” where it is the second; the first token is called so. */
+/** The name of a key: [CLS], “cat”, “the₂” for the second “the”; the first token is named as such. */
 function keyName({ keyTokens, special }: Block, key: number): string {
   const label = truncate(oneLine(distinctLabels(keyTokens)[key]), 24);
   if (special.key[key]) return label;
   return key === 0 ? `the first token, “${label}”` : `“${label}”`;
 }
 
-/** Numbers that are not shares of attention. */
+/** The sentence about numbers that are not shares of attention. */
 function notShares({ negative, largestSum, notNumbers }: HeadMeasures): Part[] {
   const parts: Part[] = ["These numbers are not shares of attention: "];
   if (negative > 0)

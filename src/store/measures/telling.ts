@@ -1,12 +1,12 @@
 /**
- * The link that says most about a text at first sight: between two different whole words, not next to each other, neither
- * special nor the first token, with a weight from 0.3 to 0.8 (a weight of 1 explains nothing), as far above even attention
- * as there is. Where a text has no such link the conditions are relaxed one by one.
+ * Finds the most informative link of a text to show first: between two different whole words that are not neighbors, special or
+ * the first token, with a weight from 0.3 to 0.8 (a weight of 1 explains nothing), and with the largest ratio to even
+ * attention. If a text has no such link, the conditions are relaxed one by one.
  */
 import { piecesOf, wordsOf } from "../text/tokens.ts";
 import type { Asking, Block, HeadRef, HeadStore } from "../types.ts";
 
-/** One weight and its place. */
+/** One weight and its cell. */
 export interface TellingLink extends HeadRef {
   readonly query: number;
   readonly key: number;
@@ -24,13 +24,13 @@ export interface TellingOptions {
   readonly query?: number;
 }
 
-/** Cells that are read at most; of longer texts some rows are skipped. */
+/** Maximum number of cells to read; in longer texts some rows are skipped. */
 const CELLS = 2 ** 22;
 const LOW = 0.3;
 const HIGH = 0.8;
 
 /**
- * Finds the most telling link of a store, or undefined where no weight is above 0.
+ * Finds the most telling link of a store; undefined if no weight is above 0.
  *
  * @example
  * const link = await tellingLink(store);
@@ -89,7 +89,7 @@ function refsOf(store: HeadStore, { block, layer, head }: TellingOptions): HeadR
   );
 }
 
-/** Which tokens are whole words: a word of one piece, of letters or digits. */
+/** Which tokens are whole words: words of a single piece with a letter or digit. */
 interface Word {
   readonly query: readonly boolean[];
   readonly key: readonly boolean[];
@@ -105,19 +105,19 @@ function wordIn({ queryTokens, keyTokens, special }: Block): Word {
   return { query: whole(queryTokens, special.query), key: whole(keyTokens, special.key) };
 }
 
-/** Less than 1 for links that explain less: between neighbors, and with nearly all of the row's attention. */
+/** A factor below 1 for less informative links: between neighbors, or with nearly all of the row's attention. */
 function plainness({ kind, queryOffset }: Block, query: number, key: number, weight: number): number {
   const apart = kind === "cross" || Math.abs(query + queryOffset - key) >= 2;
   return (apart ? 1 : 0.7) * (weight > HIGH ? (1.01 - weight) / (1.01 - HIGH) : 1);
 }
 
-/** English words that say little by themselves: a link to one is less telling. Other languages have no such list here. */
+/** English function words: a link to one is less informative. There are no lists of other languages. */
 const FUNCTION_WORDS = new Set(
   "the a an of to in on at by for with from and or but as is was were be are been has had have do did this that these those there they them he him his she her we our you your who which what when then than because like not no so if by into over under along across about after before between down up off out near through it its i".split(
     " ",
   ),
 );
-/** Pronouns are looked up by what they stand for: telling as queries, not as keys. */
+/** Pronouns attend to the words they refer to: they are informative as queries, not as keys. */
 const PRONOUNS = new Set("it he she they them him her who which".split(" "));
 
 const bare = (token: string) => token.replace(/^[\sĠ▁]+/u, "").toLowerCase();
@@ -127,7 +127,7 @@ function isContent(query: string, key: string): boolean {
   return (!FUNCTION_WORDS.has(q) || PRONOUNS.has(q)) && !FUNCTION_WORDS.has(k);
 }
 
-/** How many of the conditions a link meets, the most important ones first: higher is better. */
+/** A rank of the conditions that a link meets, the most important ones weighted most: higher is better. */
 function rankOf(block: Block, word: Word, query: number, key: number, weight: number): number {
   const { kind, queryOffset, special, queryTokens, keyTokens } = block;
   const p = query + queryOffset;

@@ -1,10 +1,10 @@
 /**
- * From values to the 256 steps of a color scale. Weights and contributions run from 0 to a stated largest value, by
- * square root (small ones are seen, their order kept), as they are, or by decades; scores are signed around code 128.
+ * Maps values to the 256 codes of a color scale. Weights and contributions from 0 to `domain`, by square root (which shows small
+ * values), linearly, or logarithmically; scores are signed, with 0 at code 128.
  */
 import type { Stage, TileTransfer } from "../types.ts";
 
-/** Decades a logarithmic scale shows: values below domain·10^−6 share the first color with 0. */
+/** Decades of a logarithmic scale: values below domain·10^−6 have the color of 0. */
 export const LOG_DECADES = 6;
 
 /** True for stages whose values have a sign. */
@@ -12,7 +12,7 @@ export function isSigned(stage: Stage): boolean {
   return stage === "scores" || stage === "scaled" || stage === "masked";
 }
 
-/** The code, 0 to 255, of a value from 0 to `domain`; what is not a number has none and gets 0. */
+/** The code, 0 to 255, of a value from 0 to `domain`; 0 for NaN. */
 export function codeOf(value: number, transfer: TileTransfer, domain: number): number {
   const place = domain > 0 ? value / domain : 0;
   if (!(place > 0)) return 0;

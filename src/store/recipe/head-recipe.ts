@@ -1,16 +1,16 @@
 /**
- * What a recipe means for one head: plain data that can be sent to a worker, and heed's own mask and score mods built from
- * it (`src/masks`). Every computation of the head takes the same expressions.
+ * The recipe of one head: plain data that can be posted to a worker, and heed's mask and score mods built from it
+ * (`src/masks`). Every computation of the head uses the same expressions.
  */
 import type { BoolExpression, ScoreMod } from "../../masks/expression/expr.ts";
 import { alibi, and, keyLengths, relativeBias, softcap } from "../../masks/index.ts";
 import { maskFromJson } from "../../masks/registry.ts";
 import { maskJsonOf, type RecipeMask } from "./recipe.ts";
 
-/** A recipe resolved for one head of one layer: nothing is left to look up. */
+/** A recipe resolved for one head of one layer. */
 export interface HeadRecipe {
   readonly scale: number;
-  /** Masks in tensors are the head's `keep`. */
+  /** A mask in a tensor is `HeadData.keep` instead. */
   readonly mask: Exclude<RecipeMask, { readonly tensor: string }>;
   readonly keyLength?: number;
   readonly queryOffset: number;
@@ -26,7 +26,7 @@ export interface HeadRecipe {
   readonly sink?: number;
 }
 
-/** The recipe's mask, its tensors aside; undefined where it has none. */
+/** The recipe's mask without mask tensors; undefined if it has none. */
 export function maskOf({ mask, keyLength }: HeadRecipe): BoolExpression | undefined {
   const parts: BoolExpression[] = [];
   const json = maskJsonOf(mask);
@@ -35,13 +35,13 @@ export function maskOf({ mask, keyLength }: HeadRecipe): BoolExpression | undefi
   return parts.length === 0 ? undefined : parts.length === 1 ? parts[0] : and(...parts);
 }
 
-/** A score mod and what the ledger calls it. */
+/** A score mod and its step in the ledger. */
 export interface NamedMod {
   readonly step: "softcap" | "alibi" | "relative";
   readonly mod: ScoreMod;
 }
 
-/** The recipe's score mods, in the order they are applied; a head is alone, as batch 0, head 0. */
+/** The recipe's score mods in the order they are applied. The head is batch 0, head 0. */
 export function namedMods(recipe: HeadRecipe): NamedMod[] {
   const mods: NamedMod[] = [];
   if (recipe.softcap !== undefined) mods.push({ step: "softcap", mod: softcap(recipe.softcap) });
@@ -56,7 +56,7 @@ export function namedMods(recipe: HeadRecipe): NamedMod[] {
   return mods;
 }
 
-/** The same as options of a call take them. */
+/** The recipe's score mods, as the option `scoreMod` takes them. */
 export function modsOf(recipe: HeadRecipe): ScoreMod[] {
   return namedMods(recipe).map(({ mod }) => mod);
 }

@@ -3,7 +3,7 @@ import { FormatError } from "../../core/errors.ts";
 import { describeRecipe, parseRecipe, recipeOfLayer, tensorsOf } from "./recipe.ts";
 
 describe("parseRecipe", () => {
-  it("reads every field there is", () => {
+  it("reads every field", () => {
     const recipe = {
       scale: 0.0625,
       mask: { window: 128, causal: true, globals: [0, 3] },
@@ -22,9 +22,9 @@ describe("parseRecipe", () => {
     expect(parseRecipe({})).toEqual({});
   });
 
-  it("names a field it does not know, wherever it stands", () => {
+  it("names an unknown field at any depth", () => {
     const cases: [unknown, RegExp][] = [
-      [{ rope: 10000 }, /recipe of `dec`: the field "rope" is not known here/],
+      [{ rope: 10000 }, /recipe of `dec`: the field "rope" is unknown/],
       [{ mask: { window: 3, causal: true, dilation: 2 } }, /recipe of `dec`: mask: the field "dilation"/],
       [{ mask: { prefix: 3, suffix: 2 } }, /mask: the field "suffix"/],
       [{ mask: { everyOther: [1] } }, /mask: the field "everyOther"/],
@@ -66,7 +66,7 @@ describe("parseRecipe", () => {
 });
 
 describe("a recipe", () => {
-  it("of a layer has the layer's own fields in force", () => {
+  it("of a layer includes the overrides of the layer", () => {
     const recipe = parseRecipe({
       scale: 2,
       mask: "causal",
@@ -76,7 +76,7 @@ describe("a recipe", () => {
     expect(recipeOfLayer(recipe, 1)).toEqual({ scale: 2, mask: { window: 4, causal: true } });
   });
 
-  it("says which tensors it reads, and what it is in words", () => {
+  it("lists the tensors it reads, and is described in words", () => {
     const recipe = parseRecipe({
       mask: { tensor: "m", polarity: "drop" },
       bias: { dense: "b" },
@@ -99,6 +99,6 @@ describe("a recipe", () => {
         }),
         8,
       ),
-    ).toBe("scale 0.1, window of ±8, ALiBi, layers 4 of their own");
+    ).toBe("scale 0.1, window of ±8, ALiBi, overrides in layers 4");
   });
 });

@@ -1,18 +1,18 @@
 /**
- * How scores were made, as data: what a file must say so that its weights can be computed again from q and k. Positions
- * count as in heed: query i is at position i + queryOffset, key j at j; true means attend. A field nobody here knows is an
- * error that names it: weights computed by half of a recipe would be wrong silently.
+ * Score recipes: data that describes how scores are computed from q and k, so that a file's weights can be recomputed. Positions
+ * are as in heed: query i is at position i + queryOffset, key j at j; true means attend. An unknown field is an error with its
+ * name: weights computed from a part of a recipe would be silently wrong.
  */
 import { FormatError, formatValue } from "../../core/errors.ts";
 import { describeMask, isMaskJson, MASK_KINDS, type MaskJson, maskFromJson } from "../../masks/registry.ts";
 
-/** A score recipe. Everything is optional; the defaults are plain scaled dot products. Tensors are named, `NAME.L` before `NAME`. */
+/** A score recipe. All fields are optional; the default is plain scaled dot products. Tensors are given by name; for layer L, `NAME.L` is looked up before `NAME`. */
 export interface ScoreRecipe {
   /** Multiplies q·k. Default 1/√d. */
   readonly scale?: number;
-  /** Who may see whom. Default "none": all. */
+  /** The mask. Default "none": every query attends to every key. */
   readonly mask?: RecipeMask;
-  /** Real keys, the rest is padding: one number, or one for each head. */
+  /** Number of real keys, the rest is padding: one number, or one per head. */
   readonly keyLengths?: number | readonly number[];
   /** Position of query 0 among the keys. Default 0. */
   readonly queryOffset?: number;
@@ -20,17 +20,17 @@ export interface ScoreRecipe {
   readonly softcap?: number;
   /** Added to the score. */
   readonly bias?: RecipeBias;
-  /** Tensor [heads]: one more logit in each row's denominator. */
+  /** Tensor [heads]: one extra logit in each row's denominator. */
   readonly sinks?: string;
-  /** What single layers do otherwise. */
+  /** Fields that differ in single layers. */
   readonly layerOverrides?: Readonly<Record<string, Omit<ScoreRecipe, "layerOverrides">>>;
 }
 
 /**
- * `window`: keys at most that many positions away, the own one not counted (a model whose window of W counts it has W − 1);
- * `globals` see and are seen by all; `prefix`: all queries attend to the first `prefix` keys, and causally to the others; `tensor`: [Nq, Nk]
- * or [H, Nq, Nk] whose nonzero elements are kept, or dropped. Any other mask of heed by its name: `{ "dilated": 3 }`,
- * `{ "and": ["causal", { "documents": [0, 0, 1] }] }`.
+ * `window`: keys at most that many positions away, the query's position not counted (if a model's window of W counts it, use W − 1);
+ * `globals`: positions that attend to all and are attended by all; `prefix`: all queries attend to the first `prefix` keys, and causally
+ * to the others; `tensor`: [Nq, Nk] or [H, Nq, Nk], whose nonzero elements are attended ("keep") or masked ("drop"). Any other mask of
+ * heed by its name: `{ "dilated": 3 }`, `{ "and": ["causal", { "documents": [0, 0, 1] }] }`.
  */
 export type RecipeMask =
   | "none"
@@ -40,13 +40,13 @@ export type RecipeMask =
   | { readonly tensor: string; readonly polarity: "keep" | "drop" }
   | { readonly named: MaskJson };
 
-/** `alibi`: a slope for each head; `relative`: T5's table [buckets, heads]; `dense`: [Nq, Nk] or [H, Nq, Nk]. */
+/** `alibi`: one slope per head; `relative`: T5's table [buckets, heads]; `dense`: [Nq, Nk] or [H, Nq, Nk]. */
 export type RecipeBias =
   | { readonly alibi: readonly number[] }
   | { readonly relative: string; readonly maxDistance?: number; readonly bidirectional?: boolean }
   | { readonly dense: string };
 
-/** The mask as `src/masks/registry.ts` knows it; undefined where there is none. Masks in tensors are not its. */
+/** The mask in the JSON form of `src/masks/registry.ts`; undefined for "none". */
 export function maskJsonOf(mask: Exclude<RecipeMask, { readonly tensor: string }>): MaskJson | undefined {
   if (mask === "none") return undefined;
   if (mask === "causal") return "causal";
@@ -58,13 +58,13 @@ export function maskJsonOf(mask: Exclude<RecipeMask, { readonly tensor: string }
   return causal ? { and: [reached, "causal"] } : reached;
 }
 
-/** What one layer does: the recipe with its override in force. */
+/** The recipe of one layer, overrides applied. */
 export type LayerRecipe = Omit<ScoreRecipe, "layerOverrides">;
 
 const FIELDS = ["scale", "mask", "keyLengths", "queryOffset", "softcap", "bias", "sinks"] as const;
 
 /**
- * Reads a recipe out of a file, field by field; `where` begins its errors ("recipe of `self`").
+ * Reads and checks a recipe. Errors begin with `where` ("recipe of `self`").
  *
  * @example
  * parseRecipe({ mask: "causal", softcap: 50 }).mask; // → "causal"
@@ -90,7 +90,7 @@ export function recipeOfLayer({ layerOverrides, ...rest }: ScoreRecipe, layer: n
   return { ...rest, ...layerOverrides?.[String(layer)] };
 }
 
-/** Names of the tensors a recipe reads. */
+/** Names of the tensors that a recipe reads. */
 export function tensorsOf({ mask, bias, sinks }: LayerRecipe): string[] {
   const names: string[] = [];
   if (typeof mask === "object" && "tensor" in mask) names.push(mask.tensor);
@@ -128,7 +128,7 @@ export function describeRecipe(recipe: ScoreRecipe, d: number | string): string 
     );
   if (sinks !== undefined) parts.push(`sinks \`${sinks}\``);
   const layers = Object.keys(layerOverrides ?? {});
-  if (layers.length) parts.push(`layers ${layers.join(", ")} of their own`);
+  if (layers.length) parts.push(`overrides in layers ${layers.join(", ")}`);
   return parts.join(", ");
 }
 
@@ -155,7 +155,7 @@ function fields(given: Given, where: string): LayerRecipe {
 
 function maskOf(value: unknown, where: string): RecipeMask {
   if (value === "none" || value === "causal") return value;
-  // A mask of the registry, as a file says it or as this function gave it.
+  // A mask of the registry, as in a file or as this function returns it.
   const named = value !== null && typeof value === "object" && "named" in value ? value.named : value;
   if (named !== value || (isMaskJson(named) && !(typeof named === "object" && "tensor" in named))) {
     maskFromJson(named, where);
@@ -223,7 +223,7 @@ function known(given: Given, names: readonly string[], where: string): void {
     if (!names.includes(name))
       throw new FormatError(
         "recipe-field",
-        `${where}: the field ${formatValue(name)} is not known here, so its scores cannot be computed; known are ${names.join(", ")}. Give the weights instead of q and k, or leave the field out where it changes nothing`,
+        `${where}: the field ${formatValue(name)} is unknown, so the scores cannot be computed; known fields are ${names.join(", ")}. Give the weights instead of q and k, or leave out the field if it has no effect`,
         { where, field: name },
       );
 }

@@ -1,4 +1,4 @@
-/** What files of attention say of themselves, right and wrong: each broken entry is one problem that names it, and the picture is there without it. */
+/** Metadata of files, valid and invalid: each invalid entry is one problem with the entry's name, and the rest of the file is shown. */
 import { FormatError, randn } from "heed";
 import { readSafetensors, writeNpz, writeSafetensors } from "heed/io";
 import { describe, expect, it } from "vitest";
@@ -34,10 +34,10 @@ describe("metadata of a bundle", () => {
     [{ special: [0] }, "special: expected an object, got [0]"],
     [
       { color: "red" },
-      'expected a field out of kind, queryTokens, keyTokens, queryOffset, segments, headNames, special, got "color"',
+      'expected one of the fields kind, queryTokens, keyTokens, queryOffset, segments, headNames, special, got "color"',
     ],
     [7, "`blocks.self`: expected an object, got 7"],
-  ] as [unknown, string][])("that is broken is left out, and said: %#", async (about, words) => {
+  ] as [unknown, string][])("that is invalid is left out and reported: %#", async (about, words) => {
     const store = await opened({ blocks: JSON.stringify({ self: about }) });
     const texts = store.report.problems.map(({ text }) => text);
     expect(
@@ -56,7 +56,14 @@ describe("metadata of a bundle", () => {
 });
 
 describe("JSON of attention", () => {
-  const weights = [[[[1, 0], [0.5, 0.5]]]]; // biome-ignore format: rows
+  const weights = [
+    [
+      [
+        [1, 0],
+        [0.5, 0.5],
+      ],
+    ],
+  ];
 
   it("with a byte order mark, spaces and an empty object inside is read", async () => {
     const store = await json(
@@ -75,13 +82,13 @@ describe("JSON of attention", () => {
       store.dispose();
     }
     await expect(json([one, { values, shape: [2, 1, 2] }])).rejects.toThrow(
-      "entry 1 is [2, 1, 2], the first [1, 2, 2]; all must be alike",
+      "entry 1 is [2, 1, 2], the first [1, 2, 2]; all must have the same shape",
     );
     await expect(json([{ values, shape: [1, -2, 2] }])).rejects.toThrow("a shape [1, -2, 2]");
     await expect(json([{ values: "%%", shape: [1, 2, 2] }])).rejects.toThrow("values that are not base64");
   });
 
-  it("whose sentence B begins outside the tokens has no segments, and says so", async () => {
+  it("whose sentence B begins outside the tokens has no segments, and a problem reports it", async () => {
     const store = await json({ attention: weights, tokens: ["a", "b"], sentence_b_start: 3 });
     expect(store.report.problems.map(({ text }) => text)).toContain(
       "sentence_b_start must be an integer from 0 to 2, got 3; there are no segments",
@@ -93,7 +100,7 @@ describe("JSON of attention", () => {
   it.each([
     ["[]", "got a list of 0"],
     ["{}", "got an object with"],
-    ['"text"', "no safetensors, npz, npy or JSON file"],
+    ['"text"', "not a safetensors, npz, npy or JSON file"],
     ['{"scores": [1], "more": 2}', 'got an object with "scores", "more"'],
     ["[[1], 2]", "a number where a list should be"],
     ["[[1], [[2]]]", "a list where a number should be"],
@@ -101,9 +108,9 @@ describe("JSON of attention", () => {
     ["[1.]", "not a JSON number"],
     ["[1e]", "not a JSON number"],
     [`[${"1".repeat(401)}]`, "a number of more than 400 characters"],
-    ['{"a": 1, "a": 2}', 'the key "a" comes twice'],
+    ['{"a": 1, "a": 2}', 'the key "a" appears twice'],
     ["[1] 2", "expected the end of the file"],
-  ] as const)("%# is refused in its words", async (text, words) => {
+  ] as const)("that is invalid is refused (%.30s), and the error says why", async (text, words) => {
     await expect(json(text)).rejects.toThrow(FormatError);
     await expect(json(text)).rejects.toThrow(words);
   });
@@ -120,8 +127,8 @@ describe("JSON of attention", () => {
   });
 });
 
-describe("arrays by the names that people give them", () => {
-  it("that nobody knows are noted, and known ones opened", async () => {
+describe("arrays with common names", () => {
+  it("are opened; arrays with unknown names are reported", async () => {
     const store = await openStore(await writeNpz({ q, k, speed: randn([3], { seed: 3 }) }));
     expect(store.report.problems.map(({ text }) => text).join()).toMatch(
       /`speed` is not recognized and is left out; expected q and k, or attn/,
