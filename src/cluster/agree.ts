@@ -1,31 +1,31 @@
 /**
  * Checks that all ranks make the same call. Ranks with different versions, plans, options or dtypes would compute wrong
- * results or wait for each other forever. So every collective call begins with a digest of each rank's arguments; where one
- * differs, or a rank's own arguments are wrong, every rank throws before any work.
+ * results or wait for each other forever. So every collective call first compares a digest of each rank's arguments. If one
+ * differs, or a rank's own arguments are invalid, every rank throws before any work.
  */
 import { HeedError, OptionError } from "../core/errors.ts";
 import { type Expression, tablesOf, textOf } from "../masks/expression/expr.ts";
 import type { Communicator } from "./communicator.ts";
 
-/** Errors that every rank knows: caused by this rank, by another rank, or by all. */
+/** Errors that every rank throws: caused by this rank, by another rank, or by all. */
 const AGREED = new WeakMap<object, "own" | "elsewhere" | "all">();
 
-/** Marks an error that every rank throws, in the same or other words. */
+/** Marks an error that every rank throws, with the same or another message. */
 export function agreed<E extends Error>(error: E, where: "own" | "elsewhere" | "all" = "all"): E {
   AGREED.set(error, where);
   return error;
 }
 
-/** True where every rank knows the error, so that ranks may end together; with `where`, only where another rank or all caused it. */
+/** True for an error that every rank throws, so that ranks may end together; with `where`, only if another rank or all caused it. */
 export function isAgreed(error: unknown, where?: "elsewhere"): boolean {
   const known = typeof error === "object" && error !== null ? AGREED.get(error) : undefined;
   return known !== undefined && (where === undefined || known !== "own");
 }
 
-/** What ranks must agree on, by name. */
+/** The values that ranks must agree on, by name. */
 export type Terms = Readonly<Record<string, string | number | boolean>>;
 
-/** Longest description of one rank that is sent where ranks differ. */
+/** Maximum bytes of a rank's description, which is sent where ranks differ. */
 const TEXT_BYTES = 4096;
 
 /**
@@ -83,7 +83,7 @@ async function gatherTexts(comm: Communicator, text: string): Promise<string[]> 
   });
 }
 
-/** The first thing in which descriptions differ, in words. */
+/** The first difference between descriptions, as text. */
 function differenceOf(texts: readonly string[]): string {
   const rule = "every rank must make the same calls with the same options";
   let said: [string, Terms][];

@@ -1,6 +1,6 @@
 /**
- * The MPI library of this machine, called through koffi or node:ffi (`foreign.ts`). This is the one file that knows how implementations differ: a
- * handle (communicator, datatype, operation) is an address of a symbol in Open MPI, a small integer in MPICH and its
+ * The MPI library of this machine, called through koffi or node:ffi (`foreign.ts`). Only this file depends on the
+ * implementation: a handle (communicator, datatype, operation) is an address of a symbol in Open MPI, a small integer in MPICH and its
  * relatives, and a fixed number in the standard ABI of MPI 5 (`libmpi_abi`, mpi-forum/mpi-abi-stubs `mpi.h`).
  */
 import { HeedError, UnsupportedError } from "../core/errors.ts";
@@ -12,27 +12,27 @@ import {
   type Parameter,
 } from "./foreign.ts";
 
-/** Which kind of library: how its handles look. */
+/** The kind of library, by its handles. */
 export type MpiFamily = "mpi-abi" | "openmpi" | "mpich";
 
-/** What `mpi.ts` calls, and the constants that it passes. */
+/** The functions that `mpi.ts` calls, and the constants that it passes. */
 export interface MpiBinding {
   readonly family: MpiFamily;
-  /** What calls its functions. */
+  /** The foreign function interface. */
   readonly ffi: ForeignInterface["name"];
-  /** File name the library was loaded by. */
+  /** File name of the library. */
   readonly library: string;
-  /** First line of what `MPI_Get_library_version` says. */
+  /** First line of `MPI_Get_library_version`. */
   readonly version: string;
   readonly constants: MpiConstants;
   readonly functions: Readonly<Record<MpiName, ForeignFunction>>;
-  /** How a function takes a handle. */
+  /** The parameter type of a handle. */
   readonly handle: Parameter;
   /** Bytes of an MPI_Request. */
   readonly requestBytes: number;
   /** Address of a view's first byte. */
   readonly addressOf: ForeignInterface["addressOf"];
-  /** Linux: keeps loaded libraries in this process until it ends, even where others close them. */
+  /** Linux: keeps libraries loaded until the process ends, even if others close them. */
   keepLoaded(paths: readonly string[]): void;
 }
 
@@ -41,7 +41,7 @@ const KEEP = 0x1006;
 
 type Handle = number | bigint;
 
-/** Numbers and handles that differ between implementations. */
+/** Constants that differ between implementations. */
 export interface MpiConstants {
   readonly world: Handle;
   readonly byte: Handle;
@@ -54,7 +54,7 @@ export interface MpiConstants {
   readonly threadMultiple: number;
 }
 
-/** Parameters of the functions; a handle is an integer or an address, depending on the family. */
+/** Parameters of the functions; the type of a handle depends on the family. */
 const SIGNATURES = {
   MPI_Initialized: ["int-out"],
   MPI_Finalized: ["int-out"],
@@ -98,8 +98,8 @@ export const INSTALL = "apt-get install openmpi-bin libopenmpi3 && npm install k
  *
  * @param wanted the file name or path that `HEED_MPI` gives, or `openmpi`, `mpich`, `mpi-abi`; undefined: the first found
  * @param launcher the family whose launcher started this process, which is tried first
- * @param foreign what HEED_FFI says, `koffi` or `node:ffi`; undefined: koffi where it is installed
- * @param prefers the family that is tried first where any may have been meant
+ * @param foreign the value of HEED_FFI, `koffi` or `node:ffi`; undefined: koffi where it is installed
+ * @param prefers the family that is tried first where `launcher` is undefined
  * @throws UnsupportedError `mpi-library` or `mpi-koffi`, with the command that installs what is missing
  */
 export async function loadMpi(
@@ -141,7 +141,7 @@ export async function loadMpi(
   );
 }
 
-/** What `heed doctor` says of MPI: the library that a program would use here, or why there is none. */
+/** The line of `heed doctor` about MPI: the library that a program would use here, or the reason why there is none. */
 export async function describeMpi(
   wanted: string | undefined,
   launcher: MpiFamily | undefined,
@@ -155,7 +155,7 @@ export async function describeMpi(
   }
 }
 
-/** Recognizes the family by the symbols a library has and makes its functions. */
+/** Detects the family by the symbols of a library, and binds its functions. */
 function bind(ffi: ForeignInterface, library: ForeignLibrary, name: string): MpiBinding {
   const ompi = library.address("ompi_mpi_comm_world");
   const family: MpiFamily =
@@ -168,7 +168,7 @@ function bind(ffi: ForeignInterface, library: ForeignLibrary, name: string): Mpi
   if (family === "mpich" && !/MPICH|Intel|MVAPICH|Cray/i.test(version))
     throw new UnsupportedError(
       "mpi-library",
-      `heed/cluster: ${name} is an MPI library of a kind that heed does not know ("${version}"); known are Open MPI, MPICH and its relatives, and the standard ABI of MPI 5 (libmpi_abi)`,
+      `heed/cluster: ${name} is an unsupported MPI library ("${version}"); supported are Open MPI, MPICH and its relatives, and the standard ABI of MPI 5 (libmpi_abi)`,
       { library: name, version },
     );
   const handle: Parameter = family === "mpich" ? "int" : "address";
@@ -208,7 +208,7 @@ function bind(ffi: ForeignInterface, library: ForeignLibrary, name: string): Mpi
 
 const isAbi = (name: string): boolean => /mpi_abi/.test(name);
 
-/** Numbers of each family: MPICH `mpi.h`, Open MPI `mpi.h`, and `mpi.h` of the standard ABI. */
+/** Constants of each family: MPICH `mpi.h`, Open MPI `mpi.h`, and `mpi.h` of the standard ABI. */
 function constantsOf(family: MpiFamily, symbol: (name: string) => bigint): MpiConstants {
   switch (family) {
     case "openmpi":
@@ -269,7 +269,7 @@ function versionOf(library: ForeignLibrary, name: string): string {
     .trim();
 }
 
-/** A text that a C function writes. */
+/** The text that a C function writes. */
 export function readText(fill: (buffer: Uint8Array, length: [number]) => number): string {
   const buffer = new Uint8Array(TEXT);
   const length: [number] = [0];
@@ -277,7 +277,7 @@ export function readText(fill: (buffer: Uint8Array, length: [number]) => number)
   return new TextDecoder().decode(buffer.subarray(0, length[0])).replaceAll("\t", " ").replace(/\0+$/, "");
 }
 
-/** Throws where a function did not succeed. */
+/** Throws unless a function succeeded. */
 export function checkCode(binding: MpiBinding, name: string, code: number): void {
   if (code === 0) return;
   const text = readText((buffer, length) => binding.functions.MPI_Error_string(code, buffer, length));

@@ -1,17 +1,17 @@
 /**
- * Buffers of messages that a communicator keeps for its next call: without them, a backward pass over 8192 positions leaves
- * some 20 MB to the garbage collector, which then takes about 5 % of the pass (measured).
+ * A pool of message buffers for each communicator. Without it, a backward pass over 8192 positions allocates about 20 MB, and
+ * garbage collection takes about 5 % of the pass (measured).
  */
 import type { Communicator } from "./communicator.ts";
 
 /** Free buffers of each communicator. */
 const FREE = new WeakMap<Communicator, Uint8Array<ArrayBuffer>[]>();
-/** Bytes of the largest buffer that is kept: beside a larger message its allocation counts for nothing. */
+/** Maximum bytes of a pooled buffer: the time of a larger message exceeds that of its allocation by far. */
 const LARGEST = 2 ** 25;
-/** Buffers that are kept. */
+/** Maximum number of pooled buffers. */
 const COUNT = 6;
 
-/** A buffer for a message. Its bytes are undefined: they are those of an earlier message. */
+/** A buffer for a message, uninitialized. */
 export function takeBuffer(comm: Communicator, bytes: number): Uint8Array<ArrayBuffer> {
   const free = FREE.get(comm) ?? [];
   // The smallest that is large enough, and not more than twice as large.
@@ -19,8 +19,8 @@ export function takeBuffer(comm: Communicator, bytes: number): Uint8Array<ArrayB
   return at < 0 ? new Uint8Array(bytes) : free.splice(at, 1)[0].subarray(0, bytes);
 }
 
-/** Returns a buffer that nothing reads any more. */
-export function giveBuffer(comm: Communicator, { buffer }: Uint8Array<ArrayBuffer>): void {
+/** Returns an unused buffer to the pool. */
+export function releaseBuffer(comm: Communicator, { buffer }: Uint8Array<ArrayBuffer>): void {
   if (buffer.byteLength === 0 || buffer.byteLength > LARGEST) return;
   const free = FREE.get(comm) ?? [];
   FREE.set(comm, free);

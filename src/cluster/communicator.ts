@@ -1,6 +1,6 @@
 /**
- * What a cluster engine must have: six operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
- * `local.ts` (ranks inside one process, for tests and for learning). Everything else in this folder is written with them.
+ * The contract of a cluster engine: six operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
+ * `local.ts` (ranks inside one process, for tests and for learning). The rest of this folder uses only these operations.
  */
 import { OptionError } from "../core/errors.ts";
 
@@ -14,7 +14,7 @@ export interface Communicator {
   readonly rank: number;
   /** Number of ranks. */
   readonly size: number;
-  /** What carries the messages: `mpi` or `local`, and which library. */
+  /** The transport: `mpi` or `local`, and the library. */
   readonly engine: string;
   /** Messages and bytes that this rank has sent. */
   readonly sent: Traffic;
@@ -35,7 +35,7 @@ export interface Communicator {
    */
   allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void>;
   /**
-   * Replaces `sum` on every rank by the sum over ranks. `"fixed"` (default) adds in the order of a binary tree over ranks,
+   * Replaces `sum` on every rank with the sum over ranks. `"fixed"` (default) adds in the order of a binary tree over ranks,
    * the same on every run; `"fast"` leaves the order to the engine.
    */
   reduce(sum: Float32Array | Float64Array, order?: "fixed" | "fast"): Promise<void>;
@@ -47,7 +47,7 @@ export interface Communicator {
   close(): Promise<void>;
 }
 
-/** What a rank has sent. */
+/** The traffic that a rank has sent. */
 export interface Traffic {
   messages: number;
   bytes: number;
@@ -76,6 +76,32 @@ export function checkPeers(
         `exchange: ${name} must be a rank from 0 to ${comm.size - 1}, got ${peer}`,
         { rank: comm.rank, got: peer },
       );
+}
+
+/** `allGather` as a ring of exchanges: each step passes on the part that arrived in the step before. */
+export async function gatherInRing(
+  { rank, size, exchange }: Pick<Communicator, "rank" | "size" | "exchange">,
+  mine: ArrayBufferView,
+  into: ArrayBufferView,
+  bytes: readonly number[],
+): Promise<void> {
+  const target = bytesOf(into);
+  const starts = startsOf(bytes);
+  const part = (r: number) => target.subarray(starts[r], starts[r] + bytes[r]);
+  part(rank).set(bytesOf(mine));
+  for (let step = 0; step < size - 1; step++)
+    await exchange(
+      (rank + 1) % size,
+      part((rank - step + size) % size),
+      (rank - 1 + size) % size,
+      part((rank - step - 1 + size) % size),
+    );
+}
+
+/** The first byte of each part of a gather. */
+export function startsOf(bytes: readonly number[]): number[] {
+  let end = 0;
+  return bytes.map((n) => (end += n) - n);
 }
 
 /** The length of each rank's part of a gather, checked against the arrays. */

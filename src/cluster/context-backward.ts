@@ -1,13 +1,13 @@
 /**
- * Gradients of attention over a sequence that is sharded over ranks. From the global softmax the backward pass needs only the
- * output and the log-sum-exp of its rows, and both are known: gradients over shards of the keys, with the global output and
- * lse, add up to the global gradients.
+ * Gradients of attention over a sequence that is sharded over ranks. Of the global softmax, the backward pass needs only the
+ * output and the log-sum-exp of its rows. Both are known, so gradients over shards of the keys, with the global output and lse,
+ * add up to the global gradients.
  *
- *   gather    keys and values are collected; each rank computes all that its queries contribute, and sends the gradients of
- *             keys and values to the ranks that hold those
- *   ring      keys and values travel, and the sums of their gradients follow one step later, back to their owners
- *   resident  queries, outputs and gradients of outputs are collected; each rank computes all that its keys receive, and
- *             sends the gradients of queries back
+ *   gather    keys and values are collected; each rank computes the contributions of its queries, and sends the gradients of
+ *             keys and values to their ranks
+ *   ring      keys and values are passed around the ring, and the sums of their gradients follow one step later
+ *   resident  queries, outputs and gradients of outputs are collected; each rank computes the contributions of its keys, and
+ *             sends the gradients of queries to their ranks
  */
 import type { AttentionOptions } from "../backend/problem.ts";
 import { type AttentionGradients, attentionBackward, type Extra } from "../backward.ts";
@@ -15,7 +15,7 @@ import { arrayFor } from "../core/dtype.ts";
 import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
-import { giveBuffer, takeBuffer } from "./buffers.ts";
+import { releaseBuffer, takeBuffer } from "./buffers.ts";
 import {
   aroundRing,
   type ContextCall,
@@ -27,6 +27,7 @@ import {
   likeInput,
   ownRows,
   prepare,
+  rowsOf,
   wholeOf,
   widened,
 } from "./context.ts";
@@ -42,12 +43,12 @@ import {
   zeroRows,
 } from "./messages.ts";
 
-/** Options of `contextAttentionBackward`: those of the forward call, and what is wanted. */
+/** Options of `contextAttentionBackward`: those of the forward call, and the gradients to compute. */
 export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
   /**
-   * Gradients beside dQuery, dKey and dValue: of a float `mask`, of `sinks`, and of the `tables` of score mods. Default: all
-   * that the call has. The gradient of a mask of [..., N, N] takes as much memory as the mask on every rank, and as much
-   * traffic as a sum of so many numbers over ranks: leave `"mask"` out where the mask is a constant.
+   * Gradients in addition to dQuery, dKey and dValue: of float masks (`"mask"`), of `"sinks"`, and of the `"tables"` of score
+   * mods. Default: all that the call has. The gradient of a mask of [..., N, N] takes as much memory as the mask on every rank,
+   * and is summed over ranks: omit `"mask"` for a constant mask.
    */
   readonly wanted?: readonly Extra[];
 }
@@ -63,7 +64,7 @@ interface BackwardCall extends ContextCall {
   readonly dOutput: Tensor;
   readonly state: State;
   readonly wanted: readonly Extra[];
-  /** float32 or float64, which gradients are added in. */
+  /** The dtype in which gradients are added: float32 or float64. */
   readonly exact: "float32" | "float64";
 }
 
@@ -169,7 +170,7 @@ interface Parts {
   readonly dQuery: Tensor;
   readonly dKey: Tensor;
   readonly dValue: Tensor;
-  /** One for each local call: its gradients, and the rows and keys that it computed. */
+  /** The gradients of each local call, with its rows and keys. */
   readonly extras: readonly LocalGradients[];
 }
 
@@ -179,7 +180,7 @@ interface LocalGradients {
   readonly keys: Local;
 }
 
-/** One local backward call. Sinks are taken where `sinks` says, so that each row counts them once. */
+/** One local backward call. `sinks` is true in one call per row, so that sinks count once. */
 function local(
   call: BackwardCall,
   [dOutput, query, output, lse]: readonly [Tensor, Tensor, Tensor, Tensor],
@@ -244,47 +245,47 @@ async function ring(call: BackwardCall): Promise<Parts> {
   ];
   const forms = zeros(0).map(formOf);
   const extras: LocalGradients[] = [];
-  let home: Tensor[] = [];
-  /** Sums that arrive for the shard of the next step. */
+  let received: Tensor[] = [];
+  /** The exchange of sums for the shard of the next step. */
   let arriving: (Record<"sent" | "message", Uint8Array<ArrayBuffer>> & { ended: Promise<void> }) | undefined;
   const [next, previous] = [(rank + 1) % size, (rank - 1 + size) % size];
   for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
-    const theirs = { ranges: plan.ranges(owner), positions: plan.positions(owner) };
+    const theirs = rowsOf(plan, owner);
     const extra = local(call, ownQueries(call), tensors, mine, theirs, step === 0);
     const { found } = extra;
     addInto(dQuery, found.dQuery);
     extras.push(extra);
-    // The sum of the ranks that had this shard before, then this rank's part: the order of the ring on every run.
+    // The sum of the ranks that had this shard before, plus this rank's part: the same order on every run.
     const sums = [found.dKey, found.dValue];
     const last = arriving;
     if (arriving) {
       await arriving.ended;
-      giveBuffer(comm, arriving.sent);
+      releaseBuffer(comm, arriving.sent);
       const before = unpack(arriving.message, forms, plan.size(owner));
       before.forEach((sum, n) => {
         addInto(sum, sums[n]);
       });
-      home = before;
-    } else home = sums;
-    // On to the rank that has the shard next; after the last step that is its owner.
+      received = before;
+    } else received = sums;
+    // To the rank that has the shard next; after the last step that is its owner.
     const message = takeBuffer(comm, messageBytes(forms, plan.size((owner - 1 + size) % size)));
-    const sent = pack(comm, home);
+    const sent = pack(comm, received);
     // The sums are in the message that is sent now.
-    if (last) giveBuffer(comm, last.message);
+    if (last) releaseBuffer(comm, last.message);
     const ended = comm.exchange(next, sent, previous, message);
     ended.catch(() => undefined);
     arriving = { ended, message, sent };
   }
   if (arriving) {
     await arriving.ended;
-    giveBuffer(comm, arriving.sent);
-    home = unpack(arriving.message, forms, plan.size(rank));
+    releaseBuffer(comm, arriving.sent);
+    received = unpack(arriving.message, forms, plan.size(rank));
   }
-  return { dQuery, dKey: home[0], dValue: home[1], extras };
+  return { dQuery, dKey: received[0], dValue: received[1], extras };
 }
 
 /**
- * The gradient of each float mask, over the whole sequence: every local call found the part of its queries and keys. Parts
+ * The gradient of each float mask, over the whole sequence: every local call computed the part of its queries and keys. Parts
  * are added in the order of a rank's calls, then ranks in the fixed order. Undefined for other members.
  */
 async function maskGradients(

@@ -1,13 +1,14 @@
 /**
- * Attention over a sequence that ranks hold in parts (context parallel). Three ways, with the same result:
+ * Attention over a sequence that is sharded over ranks (context parallel). Three algorithms with the same result:
  *
  *   gather    every rank collects all keys and values and computes its own queries: one call, the smallest error
- *   ring      keys and values travel around the ring, a shard at a time, while the rank computes with the one it has;
+ *   ring      keys and values are passed around the ring, one shard at a time, while the rank computes with its current shard;
  *             partial results are merged (Liu et al. 2023, Ring Attention). Memory for two shards only
- *   resident  keys and values stay where they are: queries travel, (output, lse) come back and are merged. Decoding
+ *   resident  keys and values stay on their rank: queries are sent to all ranks, and (output, lse) are returned and merged.
+ *             For decoding
  *
- * Every rank merges in the same order on every run, so the same plan gives the same bits whatever the timing. Partial
- * results are float32 or float64, also of 16-bit inputs.
+ * Every rank merges in the same order on every run, so the same plan gives the same bits, independent of timing. Partial
+ * results are float32 or float64, also for 16-bit inputs.
  */
 import { scaledDotProductAttention } from "../attention.ts";
 import {
@@ -20,17 +21,18 @@ import {
 } from "../backend/problem.ts";
 import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { BoolExpression, ScoreMod, substitute, VARS } from "../masks/expression/expr.ts";
 import { mergeStates } from "../merge.ts";
 import { agree, type Terms, termOf, termOfNumbers } from "./agree.ts";
-import { giveBuffer, takeBuffer } from "./buffers.ts";
+import { releaseBuffer, takeBuffer } from "./buffers.ts";
 import type { Communicator } from "./communicator.ts";
 import { formOf, gatherRows, messageBytes, pack, scatterRows, unpack } from "./messages.ts";
 import { type PositionRange, ShardPlan, takeRanges } from "./shard.ts";
 
-/** How keys and values meet queries. */
+/** The algorithm of a call. */
 export type Via = "gather" | "ring" | "resident" | "auto";
 
 /** Options of `contextAttention`: those of `scaledDotProductAttention`, for the whole sequence. */
@@ -46,11 +48,11 @@ export interface ContextOptions
    * most `memory` bytes on each rank, else `"ring"`.
    */
   readonly via?: Via;
-  /** Bytes that gathered keys and values may take on a rank before `"auto"` takes the ring. Default 1 GiB. */
+  /** Maximum bytes of gathered keys and values on a rank; `"auto"` uses the ring above it. Default 1 GiB. */
   readonly memory?: number;
   /**
-   * `"sharded"`: each rank gives the queries of its own positions (default). `"replicated"`: every rank gives the same queries,
-   * at `queryPositions`, and gets the whole result: decoding.
+   * `"sharded"`: each rank passes the queries of its own positions (default). `"replicated"`: every rank passes the same queries,
+   * at `queryPositions`, and receives the whole result: for decoding.
    */
   readonly queries?: "sharded" | "replicated";
   /** Positions of replicated queries, increasing. Default: the last positions of the plan. */
@@ -60,7 +62,7 @@ export interface ContextOptions
 const OWN_NAMES = ["isCausal", "via", "memory", "queries", "queryPositions"];
 const SHARED_NAMES = ["attnMask", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout"];
 
-/** A call, checked and agreed on: what all three ways compute from. */
+/** A checked call on which all ranks agree: the input of all three algorithms. */
 export interface ContextCall {
   readonly what: string;
   readonly comm: Communicator;
@@ -71,7 +73,7 @@ export interface ContextCall {
   readonly query: Tensor;
   readonly key: Tensor;
   readonly value: Tensor;
-  /** dtype and array class of the caller's query, which the output gets too. */
+  /** The caller's query: the output has its dtype and array class. */
   readonly queryLike: Tensor;
   readonly layout: "bhsd" | "bshd";
   /** Positions of this rank's queries. */
@@ -81,13 +83,13 @@ export interface ContextCall {
   readonly masks: readonly (BoolExpression | Tensor)[];
   /** True where `attnMask` is a list: gradients are a list too. */
   readonly isMaskList: boolean;
-  /** What every local call shares. */
+  /** Options that every local call shares. */
   readonly base: AttentionOptions;
   /** Options of a local call: queries and keys at these positions; undefined: all positions of the plan. */
   local(queries: Local, keys: Local): AttentionOptions;
 }
 
-/** Rows of a local call: ranges to cut mask tensors by, and positions. Undefined ranges: rows of no plan (replicated queries). */
+/** Rows of a local call: ranges that select parts of mask tensors, and positions. Undefined ranges: rows outside the plan (replicated queries). */
 export interface Local {
   readonly ranges?: readonly PositionRange[];
   readonly positions: ArrayLike<number>;
@@ -136,7 +138,7 @@ async function ring(call: ContextCall): Promise<State> {
   let merged: State | undefined;
   for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
     const [key, value] = tensors;
-    const theirs = { ranges: plan.ranges(owner), positions: plan.positions(owner) };
+    const theirs = rowsOf(plan, owner);
     const state = scaledDotProductAttention(query, key, value, {
       ...call.local(mine, theirs),
       // A sink counts once: with the rank's own keys.
@@ -149,8 +151,8 @@ async function ring(call: ContextCall): Promise<State> {
 }
 
 /**
- * Each rank's tensors in turn, this rank's own first, then that of the rank before it, and so on. While the caller computes
- * with one shard, the next is on its way.
+ * Each rank's tensors in turn: this rank's own, then those of the rank before it, and so on. While the caller computes with one
+ * shard, the next is in transit.
  */
 export async function* aroundRing(
   comm: Communicator,
@@ -169,12 +171,12 @@ export async function* aroundRing(
       step < size - 1
         ? comm.exchange((rank + 1) % size, message, (rank - 1 + size) % size, incoming)
         : undefined;
-    // A failure is thrown where it is awaited; until then it must not count as unhandled.
+    // A failure is thrown where it is awaited below; until then it must not be reported as unhandled.
     moving?.catch(() => undefined);
     yield { owner, step, tensors };
     await moving;
     // The caller has computed with this shard, and the next rank has it.
-    giveBuffer(comm, message);
+    releaseBuffer(comm, message);
     if (!moving) return;
     message = incoming;
     tensors = unpack(incoming, forms, plan.size(next));
@@ -183,7 +185,7 @@ export async function* aroundRing(
 
 async function resident(call: ContextCall): Promise<State> {
   const { comm, plan, replicated } = call;
-  const mine = { ranges: plan.ranges(comm.rank), positions: plan.positions(comm.rank) };
+  const mine = rowsOf(plan, comm.rank);
   const [query] = replicated ? [call.query] : await gatherRows(comm, plan, [call.query]);
   const queries = replicated ? ownRows(call) : wholeOf(plan);
   const state = scaledDotProductAttention(query, call.key, call.value, {
@@ -203,15 +205,16 @@ async function gatherWhole(comm: Communicator, tensors: readonly Tensor[]): Prom
   const message = pack(comm, tensors);
   const all = new Uint8Array(message.length * comm.size);
   await comm.allGather(message, all);
-  giveBuffer(comm, message);
+  releaseBuffer(comm, message);
   return Array.from({ length: comm.size }, (_, r) =>
     unpack(all.slice(r * message.length, (r + 1) * message.length), forms, rows),
   );
 }
 
-/** lse [..., N] as rows of one number, and back. */
+/** lse [..., N] as rows of one number: [..., N, 1]. */
 export const column = (lse: Tensor): Tensor =>
   new Tensor(lse.data, [...lse.shape, 1], lse.dtype, undefined, lse.offset);
+/** The inverse of `column`. */
 export const flat = (lse: Tensor): Tensor =>
   new Tensor(lse.data, lse.shape.slice(0, -1), lse.dtype, undefined, lse.offset);
 
@@ -222,6 +225,12 @@ export const wholeOf = (plan: ShardPlan): Local => ({
 });
 
 const range = (n: number): Int32Array => Int32Array.from({ length: n }, (_, at) => at);
+
+/** The rows of a rank. */
+export const rowsOf = (plan: ShardPlan, rank: number): Local => ({
+  ranges: plan.ranges(rank),
+  positions: plan.positions(rank),
+});
 
 /** The queries of this rank. */
 export const ownRows = ({ replicated, plan, comm, positions }: ContextCall): Local =>
@@ -243,7 +252,7 @@ export function likeInput(t: Tensor, like: Tensor): Tensor {
   return new Tensor(data, t.shape, like.dtype);
 }
 
-/** float32 of 16-bit numbers, exactly; anything else as it is. */
+/** 16-bit tensors as float32, exactly; other tensors unchanged. */
 export function widened(t: Tensor): Tensor {
   if (t.dtype !== "float16" && t.dtype !== "bfloat16") return t;
   return likeInput(t, new Tensor(arrayFor("float32", 0), [0], "float32"));
@@ -389,8 +398,8 @@ function describe(
 }
 
 /**
- * Options of the calls that ranks make: masks and score mods read positions in place of rows, and mask tensors are cut to the
- * rows and keys of a call.
+ * Options of the local calls of ranks: masks and score mods read positions instead of row indices, and mask tensors are reduced
+ * to the rows and keys of a call.
  */
 export function localOptions(what: string, options: ContextOptions) {
   const { scale, dropoutP, seed, isCausal = false } = options;
@@ -412,7 +421,7 @@ export function localOptions(what: string, options: ContextOptions) {
     const at = t.shape.length + axis;
     return ranges === undefined || at < 0 || t.shape[at] === 1 ? t : takeRanges(t, at, ranges);
   };
-  // 16-bit masks are widened as queries are. A part of a float mask may hold only zeros and ones: the whole was checked.
+  // 16-bit masks are widened as queries are. A part of a float mask may consist of zeros and ones: the whole mask was checked.
   const part = (t: Tensor, rows: Local, columns: Local): Tensor =>
     addedScores(widened(cut(cut(t, -2, rows), -1, columns)));
   const local = (queries: Local, keys: Local): AttentionOptions => ({
@@ -424,7 +433,7 @@ export function localOptions(what: string, options: ContextOptions) {
   return { base, members, local };
 }
 
-/** The version that ranks must share; a test holds it to package.json. */
+/** The version that ranks must share; a test compares it with package.json. */
 export const VERSION = "0.1.0";
 
 function listOf<T>(x: T | readonly T[] | undefined): readonly T[] {
@@ -433,7 +442,7 @@ function listOf<T>(x: T | readonly T[] | undefined): readonly T[] {
 
 const GIB = 2 ** 30;
 
-/** How keys and values meet queries where the caller leaves it open. */
+/** The algorithm for `via: "auto"`. */
 export function chooseVia(
   { shape }: Problem,
   key: Tensor,
@@ -475,14 +484,7 @@ function checkOptions(what: string, comm: Communicator, plan: ShardPlan, options
         ranks: comm.size,
       },
     );
-  const known = [...SHARED_NAMES, ...OWN_NAMES];
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new OptionError(
-        "option-name",
-        `${what}: no option ${formatValue(name)}; the options are ${known.join(", ")}`,
-        { option: name },
-      );
+  checkOptionNames(what, options, [...SHARED_NAMES, ...OWN_NAMES]);
   const oneOf = (name: string, value: unknown, values: readonly unknown[]) => {
     if (value !== undefined && !values.includes(value))
       throw new OptionError(
@@ -503,7 +505,7 @@ function checkOptions(what: string, comm: Communicator, plan: ShardPlan, options
   if (options.queryPositions !== undefined && options.queries !== "replicated")
     throw new OptionError(
       "positions",
-      `${what}: queryPositions belongs to queries: "replicated"; sharded queries are where the plan puts them`,
+      `${what}: queryPositions belongs to queries: "replicated"; the plan gives the positions of sharded queries`,
     );
 }
 

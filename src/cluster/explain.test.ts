@@ -1,4 +1,4 @@
-/** The plan of attention over shards: what it says is what a run does. */
+/** The plan of attention over shards agrees with a run. */
 import { afterEach, describe, expect, it } from "vitest";
 import { causal, configure, documents, explain, OptionError, randn, ShapeError, zeros } from "../index.ts";
 import {
@@ -56,7 +56,7 @@ describe("explainContext", () => {
       expect(slowest.plan[name], name).toEqual(own[name]);
   });
 
-  it("of a ring is one call a rank, over two shards of keys", () => {
+  it("of a ring has one call per rank, over two shards of keys", () => {
     const plan = explainContext(ranks, q, k, v, { isCausal: true, via: "ring" });
     expect(plan.slowest.calls).toBe(ranks);
     expect(plan.slowest.plan.weightsBytes).toBe((4 * H * N * N) / ranks ** 2);
@@ -70,7 +70,7 @@ describe("explainContext", () => {
     expect(plan.weightsBytes).toBe(4 * 12 * 2 ** 40);
   });
 
-  it("prints who holds what, what is sent, and the slowest rank's call; JSON holds the same facts", () => {
+  it("prints the positions of each rank, the bytes sent and the slowest rank's call; JSON has the same data", () => {
     const plan = explainContext(2, q, k, v, { isCausal: true, pass: "backward" });
     const text = String(plan);
     for (const word of [
@@ -99,7 +99,7 @@ describe("explainContext", () => {
     );
     expect(() => explainContext(0, q, k, v)).toThrow(OptionError);
     expect(() => explainContext(2, q, k, v, { queries: "replicated" } as object)).toThrow(
-      /no option "queries"/,
+      /unknown option "queries"/,
     );
     expect(() => explainContext(2, q, k, v, { pass: "both" } as object)).toThrow(/pass must be "forward" or/);
   });

@@ -1,46 +1,55 @@
 /**
- * How attention over shards would run: who holds which positions, the work of each rank, what ranks send, and the plan of the
- * rank that has the most to do. Nothing is computed or sent.
+ * How attention over shards would run: the positions and the work of each rank, the bytes that ranks send, and the plan of the
+ * slowest rank. Nothing is computed or sent.
  */
-
 import { bytesText, countText, type Plan } from "../backend/plan.ts";
 import { resolve } from "../backend/problem.ts";
 import { arrayFor, BYTES, type DType } from "../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 import { explain } from "../explain.ts";
-import { type ContextOptions, chooseVia, exactDtype, localOptions, type Via, wholeOf } from "./context.ts";
+import {
+  type ContextOptions,
+  chooseVia,
+  exactDtype,
+  localOptions,
+  rowsOf,
+  type Via,
+  wholeOf,
+} from "./context.ts";
 import { ShardPlan, shardSequence } from "./shard.ts";
 
 /** Options of `explainContext`: those of `contextAttention` for sharded queries, how to shard, and which pass is planned. */
 export interface ExplainContextOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
   /** The forward call, or the backward pass of the same call. Default `"forward"`. */
   readonly pass?: "forward" | "backward";
-  /** What a number of ranks shares equally: tiles that the mask lets be seen (default), or tokens. */
+  /** The quantity that ranks share equally: visible tiles under the mask (default), or tokens. */
   readonly cost?: "tiles" | "tokens";
 }
 
-/** How a call over shards would run. Bytes and operations are counted, nothing is measured. */
+/** How a call over shards would run. Bytes and operations are computed, not measured. */
 export interface ContextPlan {
   readonly shards: ShardPlan;
   readonly pass: "forward" | "backward";
-  /** How keys and values meet queries. */
+  /** The algorithm of the call. */
   readonly via: Exclude<Via, "auto">;
-  /** Tiles that the queries of each rank see, and the share of the work of each. */
+  /** Visible tiles of the queries of each rank. */
   readonly tiles: readonly number[];
+  /** Share of the work of each rank. */
   readonly shares: readonly number[];
   /** Multiplications and additions over the visible tiles, of all ranks together. */
   readonly operations: number;
   /** Bytes that the full weights would take in float32; they are not stored. */
   readonly weightsBytes: number;
   readonly bytes: {
-    /** What a rank sends in the forward call, via gather or ring alike. */
+    /** Bytes that a rank sends in the forward call, via gather or ring. */
     readonly forward: number;
-    /** What it sends in the backward pass: via ring the gradients of keys and values go one step further, back to their rank. */
+    /** Bytes that it sends in the backward pass. Via ring, gradients of keys and values make one more step, back to their rank. */
     readonly backward: number;
-    /** What a rank receives for one query when decoding, via resident. */
+    /** Bytes that a rank receives for one query when decoding, via resident. */
     readonly decode: number;
-    /** Keys and values that a rank holds at once: of all ranks via gather, of two via ring. */
+    /** Bytes of keys and values that a rank holds: of all ranks via gather, of two via ring. */
     readonly gathered: number;
     readonly ring: number;
   };
@@ -56,7 +65,7 @@ const CALL_NAMES = ["attnMask", "scale", "scoreMod", "sinks", "dropoutP", "seed"
 /**
  * How `contextAttention`, or its backward pass, would run over a sequence, as a printable plan.
  *
- * @param ranks a number of ranks, dealt by `shardSequence` with the masks of `options`, or a plan of it
+ * @param ranks a number of ranks, for which `shardSequence` makes the plan with the masks of `options`, or a plan
  * @param query [..., Hq, N, dk] over the whole sequence, as key [..., Hkv, N, dk] and value [..., Hkv, N, dv]: only their
  * shapes and dtypes are read
  * @example
@@ -115,7 +124,7 @@ export function explainContext(
   const { costs } = shards;
   const total = costs.reduce((sum, x) => sum + x, 0);
   const rank = costs.indexOf(Math.max(...costs));
-  const own = { ranges: shards.ranges(rank), positions: shards.positions(rank) };
+  const own = rowsOf(shards, rank);
   const all = wholeOf(shards);
   const [queries, keys] = { gather: [own, all], ring: [own, own], resident: [all, own] }[chosen];
   const [rows, columns] = [queries.positions.length, keys.positions.length];
@@ -153,7 +162,7 @@ export function explainContext(
   return Object.defineProperty(result, "toString", { enumerable: false });
 }
 
-/** A tensor of the same shape and dtype over one element, in layout bhsd: no memory, whatever the shape. */
+/** A tensor of the same shape and dtype over one element, in layout bhsd: it takes no memory. */
 function standIn(what: string, name: string, t: Tensor, layout: "bhsd" | "bshd"): Tensor {
   const shape = [...t.shape];
   const n = shape.length;
@@ -179,14 +188,7 @@ function checkOptions(
   options: ExplainContextOptions,
   { pass, via, layout }: { pass: unknown; via: unknown; layout: unknown },
 ): void {
-  const known = [...CALL_NAMES, ...OWN_NAMES];
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new OptionError(
-        "option-name",
-        `${what}: no option ${formatValue(name)}; the options are ${known.join(", ")}`,
-        { option: name },
-      );
+  checkOptionNames(what, options, [...CALL_NAMES, ...OWN_NAMES]);
   const oneOf = (name: string, got: unknown, values: readonly string[]): void => {
     if (!values.some((one) => one === got))
       throw new OptionError(

@@ -1,9 +1,10 @@
 /**
  * Calling C functions from JavaScript: the package koffi, or `node:ffi` where the runtime has it (Node 26.10 and later; from
  * 26.1 on with `--experimental-ffi`). Both call a function on this thread, or on another one while this thread computes.
- * `binding.ts` knows which functions MPI has.
+ * `binding.ts` lists the functions of MPI.
  */
 import { UnsupportedError } from "../core/errors.ts";
+import type { Done } from "./call-thread.ts";
 import { loadNodeFfi } from "./node-ffi.ts";
 
 /**
@@ -16,7 +17,7 @@ export type Parameter = "int" | "pointer" | "int-out" | "address";
 export interface ForeignFunction {
   (...args: unknown[]): number;
   /** Calls on another thread. `done` gets the result, or an error. Arrays must stay reachable until then. */
-  async(args: readonly unknown[], done: (error: unknown, code: number) => void): void;
+  async(args: readonly unknown[], done: Done): void;
 }
 
 /** A loaded library. */
@@ -26,12 +27,12 @@ export interface ForeignLibrary {
   address(symbol: string): bigint | undefined;
 }
 
-/** What calls C functions. */
+/** A foreign function interface: koffi or node:ffi. */
 export interface ForeignInterface {
   readonly name: "koffi" | "node:ffi";
   /**
-   * Loads a library with its symbols global: Open MPI's components look their symbols up in the process. `null`: what this
-   * process has loaded already.
+   * Loads a library with its symbols global: Open MPI's components look their symbols up in the process. `null`: the
+   * libraries that this process has loaded.
    */
   load(path: string | null): ForeignLibrary;
   /** Address of a view's first byte, for a call on another thread; 0 for an empty view. The view must stay reachable. */
@@ -99,7 +100,7 @@ const KOFFI_TYPES: Readonly<Record<Parameter, string>> = {
 const STACK = 8 * 2 ** 20;
 
 async function loadKoffi(): Promise<ForeignInterface> {
-  // A name in a variable: bundlers must not look for an optional dependency.
+  // The name is in a variable so that bundlers do not resolve an optional dependency.
   const name = "koffi";
   const module = (await import(name)) as { default?: Koffi } & Koffi;
   const koffi = module.default ?? module;
@@ -120,8 +121,7 @@ async function loadKoffi(): Promise<ForeignInterface> {
           );
           const call = (...args: unknown[]): number => f(...args);
           return Object.assign(call, {
-            async: (args: readonly unknown[], done: (error: unknown, code: number) => void) =>
-              f.async(...args, done),
+            async: (args: readonly unknown[], done: Done) => f.async(...args, done),
           });
         },
         address(symbol) {

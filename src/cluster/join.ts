@@ -1,14 +1,15 @@
 /**
- * Joining a cluster: under `mpirun`, `mpiexec` or `srun` the ranks that they started, over MPI; alone, one rank and no MPI.
+ * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
 import { configure } from "../backend/settings.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { loadMpi, type MpiFamily } from "./binding.ts";
 import type { Communicator } from "./communicator.ts";
 import { singleRank } from "./local.ts";
 import { openMpi } from "./mpi.ts";
 
-/** How to join. */
+/** Options of `joinCluster`. */
 export interface JoinOptions {
   /** Seconds after which an operation that has not ended ends the job; 0: never. Default: HEED_MPI_TIMEOUT, or 60. */
   readonly timeout?: number;
@@ -25,16 +26,13 @@ export interface JoinOptions {
   readonly report?: boolean;
 }
 
-/** Names of the options. */
-const OPTIONS = ["timeout", "library", "threads", "report"];
-
-/** What a launcher says in the environment of a process that it started. */
+/** The launcher's variables in the environment of a process. */
 export interface Launch {
   /** What started the process: `Open MPI`, `MPICH`, `Slurm` … */
   readonly launcher: string;
   readonly rank: number;
   readonly size: number;
-  /** Ranks on this machine, where the launcher says so. */
+  /** Number of ranks on this machine, where the launcher gives it. */
   readonly localSize?: number;
   /** The implementation that the launcher belongs to, where that is certain. */
   readonly family?: MpiFamily;
@@ -44,7 +42,7 @@ export interface Launch {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables by launcher; the first whose rank and size are there decides. */
+/** Variables by launcher; the first launcher with a rank and a size is used. */
 const LAUNCHERS: readonly {
   readonly launcher: string;
   readonly rank: string;
@@ -60,11 +58,11 @@ const LAUNCHERS: readonly {
     family: "openmpi",
   },
   { launcher: "MPICH", rank: "PMI_RANK", size: "PMI_SIZE", localSize: "MPI_LOCALNRANKS", family: "mpich" },
-  // A batch script has SLURM_PROCID too, but only a step that srun started has SLURM_STEP_NUM_TASKS.
+  // A batch script has SLURM_PROCID too; only a step that srun started has SLURM_STEP_NUM_TASKS.
   { launcher: "Slurm", rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS" },
 ];
 
-/** The launcher of a process, from its environment; undefined where it was started alone. */
+/** The launcher of a process, from its environment; undefined where there is none. */
 export function launchOf(env: Environment): Launch | undefined {
   for (const { launcher, rank, size, localSize, family } of LAUNCHERS) {
     const [r, n] = [Number(env[rank] ?? Number.NaN), Number(env[size] ?? Number.NaN)];
@@ -88,8 +86,8 @@ export function launchOf(env: Environment): Launch | undefined {
 }
 
 /**
- * Joins the cluster that this process was started in, and gives its communicator. A process that was started alone is a
- * cluster of one rank, without MPI, so the same program runs with and without `mpirun`.
+ * Joins the cluster in which this process was started, and returns its communicator. A process without a launcher is a cluster
+ * of one rank, without MPI, so the same program runs with and without `mpirun`.
  *
  * Rank 0 prints the MPI library that was found to stderr, once (`report: false` or HEED_MPI_QUIET=1 turns that off);
  * `comm.engine` names it.
@@ -102,13 +100,7 @@ export function launchOf(env: Environment): Launch | undefined {
  */
 export async function joinCluster(options: JoinOptions = {}): Promise<Communicator> {
   const env: Environment = typeof process === "undefined" ? {} : process.env;
-  for (const name of Object.keys(options))
-    if (!OPTIONS.includes(name))
-      throw new OptionError(
-        "option-name",
-        `joinCluster: unknown option ${formatValue(name)}; expected one of ${OPTIONS.join(", ")}`,
-        { option: name },
-      );
+  checkNames("joinCluster", options, ["timeout", "library", "threads", "report"]);
   const seconds = options.timeout ?? Number(env.HEED_MPI_TIMEOUT || 60);
   if (!(typeof seconds === "number" && seconds >= 0))
     throw new OptionError(
@@ -132,7 +124,7 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   return comm;
 }
 
-/** True for a variable that is set to anything but nothing and 0. */
+/** True for a variable that is set to anything except an empty text and 0. */
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== "" && value !== "0";
 
 /** Cores of this process divided by the ranks on its machine. A launcher that binds ranks to cores has divided them already. */

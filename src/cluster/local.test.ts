@@ -9,7 +9,7 @@ import { launchOf, localCluster } from "./index.ts";
 import { broadcast, reduceFixed } from "./reduce.ts";
 
 describe("localCluster", () => {
-  it("gives every rank its number and collects what they return", async () => {
+  it("gives every rank its number and collects their results", async () => {
     expect(await localCluster(3, ({ rank, size }) => `${rank}/${size}`)).toEqual(["0/3", "1/3", "2/3"]);
     await expect(localCluster(0, () => 0)).rejects.toThrow(OptionError);
   });
@@ -28,7 +28,7 @@ describe("localCluster", () => {
       }),
     ));
 
-  it("a sum has the bits of the binary tree over ranks, whatever the timing", () =>
+  it("a sum has the bits of the binary tree over ranks, independent of timing", () =>
     fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 8 }),
@@ -129,7 +129,7 @@ describe("localCluster", () => {
     ).rejects.toThrow(/ended the job with status 3/);
   });
 
-  it("refuses ranks that are not there", async () => {
+  it("refuses ranks that do not exist", async () => {
     await expect(
       localCluster(2, (comm) => comm.exchange(2, new Uint8Array(1), 0, new Uint8Array(1))),
     ).rejects.toThrow(/to must be a rank from 0 to 1, got 2/);
@@ -148,7 +148,7 @@ it("ranks agree on the version of package.json", () => {
 });
 
 describe("launchOf", () => {
-  it("reads what Open MPI, MPICH and Slurm say", () => {
+  it("reads the variables of Open MPI, MPICH and Slurm", () => {
     expect(launchOf({})).toBeUndefined();
     expect(
       launchOf({ OMPI_COMM_WORLD_RANK: "2", OMPI_COMM_WORLD_SIZE: "4", OMPI_COMM_WORLD_LOCAL_SIZE: "2" }),

@@ -1,19 +1,27 @@
 /**
  * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
- * copies. The results have the same bits as those of as many processes. One CPU core runs them all, so nothing is faster.
+ * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
-import { bytesOf, type Communicator, checkPeers, NOTHING, partBytes, type Traffic } from "./communicator.ts";
+import {
+  bytesOf,
+  type Communicator,
+  checkPeers,
+  gatherInRing,
+  NOTHING,
+  partBytes,
+  type Traffic,
+} from "./communicator.ts";
 import { reduceFixed } from "./reduce.ts";
 
-/** How ranks inside one process run. */
+/** Options of `localCluster`. */
 export interface LocalOptions {
   /** Called before a message is delivered: tests delay messages with it. Default: no delay. */
   readonly deliver?: (from: number, to: number) => Promise<void> | void;
 }
 
 /**
- * Runs `body` once for each of `size` ranks, all in this process, and resolves to what each returned.
+ * Runs `body` once for each of `size` ranks, all in this process, and resolves to their results.
  *
  * @example
  * const sums = await localCluster(4, async (comm) => {
@@ -21,7 +29,7 @@ export interface LocalOptions {
  *   await comm.reduce(sum);
  *   return sum[0]; // 6 on every rank
  * });
- * @throws what the first failing rank throws; the other ranks' operations fail with code `cluster-aborted`
+ * @throws the error of the first failing rank; the other ranks' operations fail with code `cluster-aborted`
  */
 export async function localCluster<T>(
   size: number,
@@ -51,14 +59,14 @@ export async function localCluster<T>(
   return results as T[];
 }
 
-/** A message that waits for its receiver, or a receiver that waits for its message. */
+/** A message without a receiver, or a receiver without a message. */
 interface Waiting {
   readonly bytes: Uint8Array;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What the ranks of one process share: mailboxes by sender and receiver. */
+/** The mailboxes of the ranks of one process, by sender and receiver. */
 class Hub {
   readonly #options: LocalOptions;
   readonly #sends = new Map<string, Waiting[]>();
@@ -69,7 +77,7 @@ class Hub {
     this.#options = options;
   }
 
-  /** Ends every operation that waits, and every later one. */
+  /** Rejects every pending and every later operation. */
   fail(rank: number, error: unknown): void {
     this.#failure ??= { rank, error };
     for (const boxes of [this.#sends, this.#receives]) {
@@ -109,7 +117,7 @@ class Hub {
   }
 }
 
-/** The error of a message whose length is not what the receiver expects. */
+/** The error of a message with another length than the receiver expects. */
 export function lengthError(from: number, to: number, sent: number, expected: number): OptionError {
   return new OptionError(
     "message-length",
@@ -125,7 +133,7 @@ class LocalRank implements Communicator {
   readonly engine = "local";
   readonly sent: Traffic = { messages: 0, bytes: 0 };
   readonly #hub: Hub;
-  /** The last exchange: one after the other, in the order of their calls. */
+  /** The last exchange: exchanges run one after the other, in the order of their calls. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(hub: Hub, rank: number, size: number) {
@@ -158,19 +166,7 @@ class LocalRank implements Communicator {
 
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
     const parts = partBytes(this, mine, into, bytes);
-    const target = bytesOf(into);
-    const starts = parts.map((_, r) => parts.slice(0, r).reduce((sum, n) => sum + n, 0));
-    const part = (r: number) => target.subarray(starts[r], starts[r] + parts[r]);
-    part(this.rank).set(bytesOf(mine));
-    // A ring: each step passes on what arrived in the step before.
-    const { rank, size } = this;
-    for (let step = 0; step < size - 1; step++)
-      await this.exchange(
-        (rank + 1) % size,
-        part((rank - step + size) % size),
-        (rank - 1 + size) % size,
-        part((rank - step - 1 + size) % size),
-      );
+    await gatherInRing(this, mine, into, parts);
   }
 
   reduce(sum: Float32Array | Float64Array): Promise<void> {
@@ -203,7 +199,7 @@ class LocalRank implements Communicator {
   }
 }
 
-/** A cluster of one rank: what `joinCluster` gives to a process that was started alone. */
+/** A cluster of one rank: the result of `joinCluster` in a process without a launcher. */
 export function singleRank(): Communicator {
   return new LocalRank(new Hub({}), 0, 1);
 }

@@ -1,18 +1,19 @@
-/** Tensors as messages: several in one, gathered from all ranks, or sent to the ranks that their rows belong to. */
+/** Tensors as messages: several in one message, gathered from all ranks, or sent to the ranks of their rows. */
 import { arrayFor, BYTES, type DType, readerOf } from "../core/dtype.ts";
 import { sizeOf, Tensor } from "../core/tensor.ts";
-import { giveBuffer, takeBuffer } from "./buffers.ts";
+import { releaseBuffer, takeBuffer } from "./buffers.ts";
 import { bytesOf, type Communicator } from "./communicator.ts";
+import { addFloats, type Floats } from "./reduce.ts";
 import { emptyLike, type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
 
-/** What a tensor of a message is: rows are axis −2. */
+/** The form of a tensor in a message; rows are axis −2. */
 export interface Form {
   readonly dtype: DType;
   /** Axes before the rows. */
   readonly lead: readonly number[];
-  /** Numbers of a row. */
+  /** Elements per row. */
   readonly width: number;
-  /** An array of the kind that the tensor has. */
+  /** A tensor with the same array class. */
   readonly like: Tensor;
 }
 
@@ -27,16 +28,16 @@ export const formOf = (t: Tensor): Form => ({
 const formBytes = ({ dtype, lead, width }: Form, rows: number): number =>
   BYTES[dtype] * sizeOf(lead) * rows * width;
 
-/** Bytes of a message that holds so many rows of each form. */
+/** Bytes of a message with this number of rows of each form. */
 export const messageBytes = (forms: readonly Form[], rows: number): number =>
   forms.reduce((sum, form) => sum + formBytes(form, rows), 0);
 
-/** Wide numbers first: then every array begins at a multiple of its own width. */
+/** Wide elements first, so every array begins at a multiple of its element size. */
 function order(forms: readonly Form[]): number[] {
   return forms.map((_, n) => n).sort((a, b) => BYTES[forms[b].dtype] - BYTES[forms[a].dtype] || a - b);
 }
 
-/** Tensors of equal numbers of rows as one message, in a buffer of the communicator's; with `ranges`, these rows of each. */
+/** Tensors with equal numbers of rows as one message in a buffer of `takeBuffer`; with `ranges`, only these rows. */
 export function pack(
   comm: Communicator,
   tensors: readonly Tensor[],
@@ -98,8 +99,8 @@ export function placeRows(whole: Tensor, shard: Tensor, ranges: readonly Positio
 }
 
 /**
- * Adds a part of a mask's gradient to the gradient of the whole mask. `rows` and `columns` say where the part's last two
- * axes belong; an axis of length 1 in the whole was broadcast and is only added. Undefined ranges: the whole axis.
+ * Adds a part of a mask's gradient to the gradient of the whole mask. `rows` and `columns` are the ranges of the part's last two
+ * axes in the whole; an axis of length 1 in the whole was broadcast, and is summed. Undefined ranges: the whole axis.
  */
 export function addMaskPart(
   whole: Tensor,
@@ -108,9 +109,11 @@ export function addMaskPart(
   columns: readonly PositionRange[] | undefined,
 ): void {
   const [N, M] = [whole.shape.at(-2) ?? 1, whole.shape.at(-1) ?? 1];
-  const places = (length: number, ranges: readonly PositionRange[] | undefined): readonly PositionRange[] =>
-    length === 1 || ranges === undefined ? [[0, length]] : ranges;
-  const [down, across] = [places(N, rows), places(M, columns)];
+  const rangesOf = (
+    length: number,
+    ranges: readonly PositionRange[] | undefined,
+  ): readonly PositionRange[] => (length === 1 || ranges === undefined ? [[0, length]] : ranges);
+  const [down, across] = [rangesOf(N, rows), rangesOf(M, columns)];
   const lead = sizeOf(whole.shape.slice(0, -2));
   const into = whole.data as Float32Array | Float64Array;
   const dense = part.dense();
@@ -123,7 +126,7 @@ export function addMaskPart(
           for (let column = from; column < to; column++) into[(h * N + row) * M + column] += read(at++);
 }
 
-/** Every rank's rows of tensors [lead…, n, width], in the order of the sequence: [lead…, N, width]. One message a rank. */
+/** Every rank's rows of tensors [lead…, n, width], in the order of the sequence: [lead…, N, width]. One message per rank. */
 export async function gatherRows(
   comm: Communicator,
   plan: ShardPlan,
@@ -137,14 +140,14 @@ export async function gatherRows(
   );
   const mine = pack(comm, tensors);
   await comm.allGather(mine, all, bytes);
-  giveBuffer(comm, mine);
+  releaseBuffer(comm, mine);
   const whole = forms.map(({ lead, width, dtype, like }) => {
     const shape = [...lead, plan.length, width];
     return new Tensor(emptyLike(like, sizeOf(shape)), shape, dtype);
   });
   let at = 0;
   for (let r = 0; r < comm.size; r++) {
-    // A part may begin anywhere; a copy begins where its numbers may be read.
+    // A part that is not aligned is copied.
     const isAligned = forms.every(({ dtype }) => at % BYTES[dtype] === 0);
     const message = isAligned ? all.subarray(at, at + bytes[r]) : all.slice(at, at + bytes[r]);
     const part = unpack(message, forms, plan.size(r));
@@ -153,7 +156,7 @@ export async function gatherRows(
     });
     at += bytes[r];
   }
-  giveBuffer(comm, all);
+  releaseBuffer(comm, all);
   return whole;
 }
 
@@ -175,27 +178,16 @@ export async function scatterRows(
     const into = new Uint8Array(messageBytes(forms, plan.size(rank)));
     const message = pack(comm, tensors, plan.ranges(to));
     await comm.exchange(to, message, from, into);
-    giveBuffer(comm, message);
+    releaseBuffer(comm, message);
     parts[from] = unpack(into, forms, plan.size(rank));
   }
   return parts;
 }
 
-/** a ← a + b, element by element; both dense. */
+/** a ← a + b, element by element; both dense, of one dtype. */
 export function addInto(a: Tensor, b: Tensor): void {
-  const [x, y] = [a, b].map((t) =>
-    (t.data as Float32Array | Float64Array).subarray(t.offset, t.offset + t.size),
-  );
-  if (x instanceof Float32Array && y instanceof Float32Array) add32(x, y);
-  else add64(x as Float64Array, y as Float64Array);
-}
-
-// One function a type, with nothing but the arrays in the loop: 1 ns an element instead of 26.
-function add32(x: Float32Array, y: Float32Array): void {
-  for (let n = 0; n < x.length; n++) x[n] += y[n];
-}
-function add64(x: Float64Array, y: Float64Array): void {
-  for (let n = 0; n < x.length; n++) x[n] += y[n];
+  const [x, y] = [a, b].map((t) => (t.data as Floats).subarray(t.offset, t.offset + t.size));
+  addFloats(x, y);
 }
 
 /** The sum of each tensor over ranks, this rank's rows, added in the order of ranks. */

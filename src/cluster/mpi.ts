@@ -1,15 +1,24 @@
 /**
- * The cluster engine over MPI. Every operation runs on another thread, so that computing continues while data moves: Open MPI
- * moves large messages only while some thread is inside MPI. Large exchanges are polled by a thread that sleeps in between
+ * The cluster engine over MPI. Every operation runs on another thread, so this thread computes during transfers: Open MPI
+ * transfers large messages only while a thread is inside MPI. A transfer thread polls large exchanges and sleeps between polls
  * (`transfers.ts`); every other operation is one blocking MPI call. Operations of a rank run one after the other, in the order
  * of their calls.
  *
- * A job that has lost a rank must end, not hang: an operation that does not end within the time limit, and an
- * error that nobody catches, end the job on every rank (`MPI_Abort`) with a message that says rank, operation and bytes.
+ * A job that has lost a rank must end, not hang. An operation that exceeds the time limit and an uncaught error end the job on
+ * every rank (`MPI_Abort`), with a message that names rank, operation and bytes.
  */
 import { HeedError } from "../core/errors.ts";
 import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
-import { bytesOf, type Communicator, checkPeers, partBytes, type Traffic } from "./communicator.ts";
+import type { Done } from "./call-thread.ts";
+import {
+  bytesOf,
+  type Communicator,
+  checkPeers,
+  gatherInRing,
+  partBytes,
+  startsOf,
+  type Traffic,
+} from "./communicator.ts";
 import { lengthError } from "./local.ts";
 import { reduceFixed } from "./reduce.ts";
 import { Transfers } from "./transfers.ts";
@@ -17,7 +26,7 @@ import { Transfers } from "./transfers.ts";
 /** Bytes of one MPI message; MPI counts in 32-bit integers. */
 const PIECE = 2 ** 30;
 const TAG = 77;
-/** Bytes from which an exchange is moved by a thread that sleeps while it waits; smaller ones take less time than waking it. */
+/** Minimum bytes of an exchange for the transfer thread; a smaller one takes less time than waking the thread. */
 const LARGE = 2 ** 16;
 /** A status is at most 32 bytes in every family. */
 const STATUS_BYTES = 64;
@@ -25,17 +34,17 @@ const STATUS_BYTES = 64;
 /** Arrays of running calls. */
 const PINNED = new Set<readonly unknown[]>();
 
-/** What an MPI communicator is opened with. */
+/** Options of `openMpi`. */
 export interface MpiOptions {
   /** Seconds after which an operation that has not ended ends the job; Infinity: never. */
   readonly timeout: number;
-  /** Ranks that the launcher started, where it says so. */
+  /** Number of ranks that the launcher started, where it is known. */
   readonly expectedSize?: number;
 }
 
 /**
- * Calls `late` once the event loop of this process has waited `seconds` for something. Counts seconds in which this rank
- * waits, not those it computes. Returns what ends the watch.
+ * Calls `late` after `seconds` in which the event loop of this process ran. Time in which this rank computes does not count.
+ * Returns a function that stops the timer.
  */
 function watch(seconds: number, late: () => void): () => void {
   if (seconds === Number.POSITIVE_INFINITY) return () => undefined;
@@ -53,9 +62,9 @@ function watch(seconds: number, late: () => void): () => void {
 const TIMEOUT_HINT = "(HEED_MPI_TIMEOUT sets the limit in seconds, 0 for none)";
 
 /**
- * Initializes MPI and returns the thread level. MPI_Init waits for all ranks, and on another thread than the main one Open
- * MPI 4.1 crashes at the end (measured): so it blocks this thread, and a watchdog thread ends the process in time. The
- * launcher ends the job when a rank ends without MPI_Finalize.
+ * Initializes MPI and returns the thread level. MPI_Init waits for all ranks. On a thread other than the main thread, Open MPI
+ * 4.1 crashes at exit (measured), so it blocks this thread, and a watchdog thread ends the process after the timeout. The
+ * launcher ends the job when a rank exits without MPI_Finalize.
  */
 function initialize(binding: MpiBinding, { timeout, expectedSize }: MpiOptions): number {
   const { Worker } = process.getBuiltinModule("node:worker_threads");
@@ -120,8 +129,8 @@ export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator 
 }
 
 /**
- * MPI_Finalize, with all libraries kept loaded. Open MPI unloads its components there, but threads that have called MPI still
- * own their thread-local data: without this, a process crashed when its threads ended (Open MPI 4.1 over TCP, measured).
+ * Calls MPI_Finalize and keeps all libraries loaded. MPI_Finalize of Open MPI unloads its components, but threads that have
+ * called MPI still own thread-local data of them: a process crashed when its threads ended (Open MPI 4.1 over TCP, measured).
  */
 function finalize(binding: MpiBinding): number {
   if (process.platform === "linux") binding.keepLoaded(loadedLibraries());
@@ -158,7 +167,7 @@ class MpiRank implements Communicator {
     this.#timeout = timeout;
     this.#onExit = (code) => {
       if (this.#closed) return;
-      // An uncaught error, or an exit in the middle of the job: the other ranks would wait forever.
+      // After an uncaught error, or an exit in the middle of the job, the other ranks would wait forever.
       if (code !== 0 || this.#running || this.size === 1)
         this.#binding.functions.MPI_Abort(this.#world, code || 1);
       else finalize(this.#binding);
@@ -176,19 +185,15 @@ class MpiRank implements Communicator {
     return this.#binding.constants.world;
   }
 
-  /** Calls a function on another thread when its turn comes; starts at once where nothing runs. */
+  /** Calls a function on another thread, after the operations before it. */
   #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
     return this.#queued(what, [...pinned, ...args], (done) =>
       this.#binding.functions[name].async(args, done),
     );
   }
 
-  /** Runs an operation when its turn comes. */
-  #queued(
-    what: string,
-    pinned: readonly unknown[],
-    run: (done: (error: unknown, code: number) => void) => void,
-  ): Promise<void> {
+  /** Runs an operation after the operations before it. */
+  #queued(what: string, pinned: readonly unknown[], run: (done: Done) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = () => {
         if (this.#closed) {
@@ -218,7 +223,7 @@ class MpiRank implements Communicator {
     });
   }
 
-  /** Ends the job because an operation has not ended in time. */
+  /** Ends the job because an operation exceeded the time limit. */
   #endLate(what: string): void {
     process.stderr.write(
       `heed/cluster: rank ${this.rank} of ${this.size}: ${what} has not ended within ${this.#timeout} s; a rank has stopped or is lost ${TIMEOUT_HINT}\n`,
@@ -283,23 +288,10 @@ class MpiRank implements Communicator {
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
     const parts = partBytes(this, mine, into, bytes);
     const total = into.byteLength;
-    const { rank, size } = this;
-    const starts = Int32Array.from(parts, (_, r) => parts.slice(0, r).reduce((sum, n) => sum + n, 0));
-    if (total >= 2 ** 31) {
-      // Beyond what a gather can address: a ring of exchanges, which cuts large messages.
-      const target = bytesOf(into);
-      const at = parts.map((_, r) => parts.slice(0, r).reduce((sum, n) => sum + n, 0));
-      const part = (r: number) => target.subarray(at[r], at[r] + parts[r]);
-      part(rank).set(bytesOf(mine));
-      for (let step = 0; step < size - 1; step++)
-        await this.exchange(
-          (rank + 1) % size,
-          part((rank - step + size) % size),
-          (rank - 1 + size) % size,
-          part((rank - step - 1 + size) % size),
-        );
-      return;
-    }
+    const { size } = this;
+    // MPI_Allgatherv counts in 32-bit integers; exchanges divide large messages.
+    if (total >= 2 ** 31) return gatherInRing(this, mine, into, parts);
+    const starts = Int32Array.from(startsOf(parts));
     const { byte } = this.#binding.constants;
     this.sent.messages += size - 1;
     this.sent.bytes += (size - 1) * mine.byteLength;
@@ -329,7 +321,7 @@ class MpiRank implements Communicator {
   abort(code: number): never {
     this.#closed = true;
     this.#binding.functions.MPI_Abort(this.#world, code);
-    // MPI_Abort does not return where MPI works; where it does, this rank ends by itself and the launcher ends the others.
+    // MPI_Abort normally does not return. If it does, this rank exits and the launcher ends the others.
     return process.exit(code);
   }
 

@@ -1,8 +1,9 @@
 /**
- * C functions through `node:ffi`, which is part of Node from 26.1 on (experimental; on by default from 26.10 on). It calls
- * on the thread that asks only, so the worker `ffi-worker.js` makes the calls on another thread: this thread sends it
- * addresses, and keeps the arrays reachable until the answer.
+ * C functions through `node:ffi`, which is part of Node from 26.1 on (experimental; on by default from 26.10 on). It calls only
+ * on the current thread, so the worker `ffi-worker.js` makes the calls on another thread: this thread sends it addresses, and
+ * keeps the arrays reachable until the answer.
  */
+import { CallThread, type Done } from "./call-thread.ts";
 import type { ForeignInterface, ForeignLibrary, Parameter } from "./foreign.ts";
 
 /** The part of node:ffi that is used. */
@@ -19,26 +20,12 @@ interface NodeLibrary {
   getSymbol(name: string): bigint;
 }
 
-interface NodeWorker {
-  on(event: string, listener: (value: never) => void): void;
-  postMessage(value: unknown): void;
-  ref(): void;
-  unref(): void;
-}
-
-/** A call that the worker makes. Addresses are numbers of their own, so nothing is copied. */
+/** A call for the worker. Addresses are passed as numbers, so nothing is copied. */
 export interface WorkerCall {
   readonly id: number;
   readonly symbol: string;
   readonly types: readonly string[];
   readonly args: readonly (number | bigint)[];
-}
-
-/** What the worker answers. */
-export interface WorkerAnswer {
-  readonly id: number;
-  readonly code?: number;
-  readonly error?: string;
 }
 
 const TYPES: Readonly<Record<Parameter, string>> = {
@@ -61,7 +48,7 @@ export async function loadNodeFfi(): Promise<ForeignInterface> {
 function loadLibrary(ffi: NodeFfi, path: string | null): ForeignLibrary {
   if (path !== null) openGlobally(ffi, path);
   const library = new ffi.DynamicLibrary(path);
-  const worker = lazyWorker(path);
+  const thread = new CallThread<WorkerCall>(new URL("./ffi-worker.js", import.meta.url), { path });
   return {
     func(symbol, parameters) {
       const types = parameters.map((p) => TYPES[p]);
@@ -79,9 +66,9 @@ function loadLibrary(ffi: NodeFfi, path: string | null): ForeignLibrary {
         return code;
       };
       return Object.assign(call, {
-        async: (args: readonly unknown[], done: (error: unknown, code: number) => void) => {
+        async: (args: readonly unknown[], done: Done) => {
           const numbers = parameters.map((parameter, n) => toArgument(ffi, parameter, args[n]));
-          worker(symbol, types, numbers, done);
+          thread.call({ symbol, types, args: numbers }, done);
         },
       });
     },
@@ -118,47 +105,4 @@ function toArgument(ffi: NodeFfi, parameter: Parameter, value: unknown): number 
   if (parameter === "int") return Number(value);
   if (ArrayBuffer.isView(value)) return addressOf(ffi, value);
   return value === null || value === undefined ? 0n : BigInt(value as number | bigint);
-}
-
-type Caller = (
-  symbol: string,
-  types: readonly string[],
-  args: readonly (number | bigint)[],
-  done: (error: unknown, code: number) => void,
-) => void;
-
-/** A worker that loads the library and makes one call after another; started at the first call. */
-function lazyWorker(path: string | null): Caller {
-  const waiting = new Map<number, (error: unknown, code: number) => void>();
-  let worker: NodeWorker | undefined;
-  let calls = 0;
-  const settle = (id: number, error: unknown, code: number) => {
-    const done = waiting.get(id);
-    waiting.delete(id);
-    // The worker keeps the process alive only while a call runs.
-    if (waiting.size === 0) worker?.unref();
-    done?.(error, code);
-  };
-  const start = (): NodeWorker => {
-    const { Worker } = process.getBuiltinModule("node:worker_threads");
-    // Not written inside `new Worker(…)`: bundlers would bundle a worker that only Node runs.
-    const url = new URL("./ffi-worker.js", import.meta.url);
-    const started = new Worker(url, {
-      workerData: { path },
-      execArgv: process.execArgv.filter((flag) => /ffi/.test(flag)),
-    }) as unknown as NodeWorker;
-    started.on("message", (({ id, error, code }: WorkerAnswer) =>
-      settle(id, error === undefined ? null : new Error(error), code ?? 0)) as (value: never) => void);
-    started.on("error", ((error: unknown) => {
-      for (const id of [...waiting.keys()]) settle(id, error, 0);
-    }) as (value: never) => void);
-    return started;
-  };
-  return (symbol, types, args, done) => {
-    worker ??= start();
-    const id = calls++;
-    waiting.set(id, done);
-    worker.ref();
-    worker.postMessage({ id, symbol, types, args } satisfies WorkerCall);
-  };
 }

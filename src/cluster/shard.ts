@@ -1,48 +1,48 @@
 /**
- * Which positions of a sequence each rank holds. Attention costs what its mask lets be seen, so equal numbers of tokens are
- * not equal work: under a causal mask the last rank of a plain split does almost all of it. Three ways to deal:
+ * Which positions of a sequence each rank holds. The cost of attention depends on the mask, so equal numbers of tokens are not
+ * equal work: under a causal mask the last rank of a contiguous split has the largest part of it. Three distributions:
  *
  *   contiguous  no mask: equal parts
- *   zigzag      causal: 2P chunks, rank r holds chunks r and 2P − 1 − r, so that early and late rows pair up
+ *   zigzag      causal: 2P chunks; rank r holds chunks r and 2P − 1 − r, an early and a late one
  *   dealt       any mask: blocks of rows, the most expensive first, each to the rank with the least work so far
  *
- * A block's cost is the number of tiles that the mask lets its rows see, from the same classifier that the engine skips
- * tiles with.
+ * The cost of a block is the number of visible tiles of its rows, from the same classifier with which the engine skips tiles.
  */
 import { type AttentionOptions, maskMembers, resolve } from "../backend/problem.ts";
 import { TileMap } from "../backend/tiles.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
 import { BoolExpression, textOf } from "../masks/expression/expr.ts";
 
-/** How positions are dealt. */
+/** How positions are distributed. */
 export type ShardKind = "contiguous" | "zigzag" | "dealt";
 
-/** What `shardSequence` deals by. */
+/** Options of `shardSequence`. */
 export interface ShardOptions {
-  /** Tokens of the sequence. */
+  /** Number of tokens of the sequence. */
   readonly length: number;
   readonly ranks: number;
-  /** The mask of the attention: as `scaledDotProductAttention` takes it. Mask tensors hide no full tiles, so they are not looked at. Default none. */
+  /** The mask of the attention: as `scaledDotProductAttention` takes it. Mask tensors do not change the cost. Default none. */
   readonly attnMask?: AttentionOptions["attnMask"];
   /** Causal attention. Default false. */
   readonly isCausal?: boolean;
-  /** `"tiles"`: equal work under the mask (default). `"tokens"`: contiguous parts of equal length, whatever the mask. */
+  /** `"tiles"`: equal work under the mask (default). `"tokens"`: contiguous parts of equal length, for any mask. */
   readonly cost?: "tiles" | "tokens";
   /** Batch entries and query heads, where the mask differs between them. Default 1. */
   readonly batch?: number;
   readonly heads?: number;
 }
 
-/** Positions from `from` to `to` (not included). */
+/** Positions from `from` to `to` (excluded). */
 export type PositionRange = readonly [from: number, to: number];
 
-/** Rows of a tile for counting, and keys of one. Blocks are dealt in full tiles of rows, which is what the engine computes in. */
+/** Rows and keys of a tile for counting. Blocks consist of full tiles of rows, as the engine computes them. */
 const TILE_ROWS = 48;
 const TILE_KEYS = 128;
 const PANEL = 16;
-/** Blocks a rank gets at least, where the sequence is long enough. */
+/** Minimum number of blocks per rank, where the sequence is long enough. */
 const BLOCKS_PER_RANK = 16;
 
 /** Which rank holds which positions. The same options give the same plan on every rank. */
@@ -50,7 +50,7 @@ export class ShardPlan {
   readonly length: number;
   readonly ranks: number;
   readonly kind: ShardKind;
-  /** Work of each rank's queries: tiles of 48 rows × 128 keys that the mask lets them see. */
+  /** Work of each rank's queries: visible tiles of 48 rows × 128 keys. */
   readonly costs: readonly number[];
   readonly #ranges: readonly (readonly PositionRange[])[];
   readonly #positions: (Int32Array | undefined)[] = [];
@@ -78,7 +78,7 @@ export class ShardPlan {
     return this.ranges(rank).reduce((n, [from, to]) => n + to - from, 0);
   }
 
-  /** Positions that a rank holds, one by one: for `queryPositions`, `keyPositions`, and `positions` of `rope`. */
+  /** Positions that a rank holds, as a list: for `queryPositions`, `keyPositions`, and `positions` of `rope`. */
   positions(rank: number): Int32Array {
     const known = this.#positions[this.#check(rank)];
     if (known) return known;
@@ -89,7 +89,7 @@ export class ShardPlan {
     return list;
   }
 
-  /** Most work of a rank over the mean: 1 is perfect balance, and 1/imbalance the best possible efficiency. */
+  /** Largest work of a rank divided by the mean: 1 is perfect balance, and 1/imbalance the best possible efficiency. */
   get imbalance(): number {
     const mean = this.costs.reduce((sum, x) => sum + x, 0) / this.ranks;
     return mean === 0 ? 1 : Math.max(...this.costs) / mean;
@@ -116,8 +116,8 @@ export class ShardPlan {
   }
 
   /**
-   * The plan of the same sequence grown to `length`: each new position goes to the rank that holds the fewest. What ranks
-   * hold stays where it is, so caches grow in place: decoding.
+   * The plan of the same sequence extended to `length`: each new position is assigned to the rank with the fewest. Existing
+   * positions keep their rank, so caches grow in place: for decoding.
    */
   extend(length: number): ShardPlan {
     if (!(Number.isSafeInteger(length) && length >= this.length))
@@ -161,7 +161,7 @@ export class ShardPlan {
 }
 
 /**
- * Deals the positions of a sequence to ranks so that each has the same work under the mask.
+ * Distributes the positions of a sequence over ranks so that each has the same work under the mask.
  *
  * @example
  * const plan = shardSequence({ length: 8192, ranks: 4, isCausal: true });
@@ -170,14 +170,15 @@ export class ShardPlan {
  */
 export function shardSequence(options: ShardOptions): ShardPlan {
   const { length, ranks, attnMask, isCausal = false, cost = "tiles", batch = 1, heads = 1 } = options;
-  const known = ["length", "ranks", "attnMask", "isCausal", "cost", "batch", "heads"];
-  for (const name of Object.keys(options))
-    if (!known.includes(name))
-      throw new OptionError(
-        "option-name",
-        `shardSequence: no option ${formatValue(name)}; the options are ${known.join(", ")}`,
-        { option: name },
-      );
+  checkOptionNames("shardSequence", options, [
+    "length",
+    "ranks",
+    "attnMask",
+    "isCausal",
+    "cost",
+    "batch",
+    "heads",
+  ]);
   for (const [name, value, least] of [
     ["length", length, 0],
     ["ranks", ranks, 1],
@@ -219,7 +220,7 @@ export function shardSequence(options: ShardOptions): ShardPlan {
 
 const isCausalAlone = (mask: BoolExpression): boolean => textOf(mask) === textOf(causal());
 
-/** Edges of `parts` parts of equal length, at full tiles where that is no more than a sixteenth of a part. */
+/** Boundaries of `parts` parts of equal length, at full tiles where a tile is at most a sixteenth of a part. */
 function edges(length: number, parts: number): number[] {
   const step = length / parts >= 16 * TILE_ROWS ? TILE_ROWS : length / parts >= 64 ? 4 : 1;
   return Array.from({ length: parts + 1 }, (_, n) =>
@@ -269,7 +270,7 @@ function dealt(
   return shares.map(({ ranges }) => joined(ranges));
 }
 
-/** Ranges in order, neighbors joined, empty ones left out. */
+/** Ranges in order, with adjacent ones joined and empty ones removed. */
 function joined(ranges: readonly PositionRange[]): PositionRange[] {
   const result: [number, number][] = [];
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
@@ -281,7 +282,7 @@ function joined(ranges: readonly PositionRange[]): PositionRange[] {
   return result;
 }
 
-/** Tiles that rows `from` … `to` see under a mask. Parts of a tile count as parts. */
+/** Visible tiles of rows `from` … `to` under a mask, with fractions of partial tiles. */
 function tileCounter(
   length: number,
   mask: BoolExpression | undefined,
@@ -304,7 +305,7 @@ function tileCounter(
   };
 }
 
-/** Ranges of one axis of a tensor, one after the other, as a dense copy. */
+/** A dense copy of ranges of one axis of a tensor, concatenated. */
 export function takeRanges(t: Tensor, axis: number, ranges: readonly PositionRange[]): Tensor {
   const source = t.dense();
   const count = ranges.reduce((n, [from, to]) => n + to - from, 0);
@@ -327,6 +328,6 @@ export function takeRanges(t: Tensor, axis: number, ranges: readonly PositionRan
   return new Tensor(data, shape, t.dtype);
 }
 
-/** An array of the kind of a tensor's. */
+/** An array of the same class as a tensor's. */
 export const emptyLike = (t: Tensor, n: number): Tensor["data"] =>
   new (t.data.constructor as new (n: number) => Tensor["data"])(n);

@@ -1,19 +1,19 @@
 /**
- * A thread that moves the large messages of a rank while the main thread computes. A blocking MPI call does that too, but MPI
- * waits by polling, so it takes a core from the threads that compute. This thread starts a transfer (MPI_Irecv and MPI_Isend)
- * and polls it (MPI_Test) itself: without a break while data moves, and sleeping in between while nothing moves.
+ * The thread that transfers large messages of a rank while the main thread computes. A blocking MPI call waits by polling, which
+ * takes a core from the compute threads. This thread starts a transfer (MPI_Irecv and MPI_Isend) and polls it (MPI_Test) itself:
+ * continuously while data moves, and with sleeps in between while nothing moves.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { loadForeign } from "./foreign.ts";
 
 /**
- * A poll that takes between these, in milliseconds, has moved data. One that has nothing to do takes 1 to 2 µs, and one that
- * gave its core to another process (`mpi_yield_when_idle` of Open MPI) comes back after that process's turn of some ms.
+ * A poll whose duration in milliseconds is between these has moved data. An idle poll takes 1 to 2 µs. A poll that yielded its
+ * core to another process (`mpi_yield_when_idle` of Open MPI) returns after some ms.
  */
 const [MOVED, YIELDED] = [0.005, 0.5];
-/** Milliseconds of polls that move nothing, after which the thread sleeps between two polls. */
+/** Milliseconds without data after which the thread sleeps between polls. */
 const IDLE = 0.1;
-/** Milliseconds of sleep. A link of 10 Gbit/s fills 125 kB in that time, and a socket holds more. */
+/** Milliseconds of sleep. A link of 10 Gbit/s transfers 125 kB in that time, and a socket buffer holds more. */
 const SLEEP = 0.1;
 
 /** @type {import("./transfers.ts").TransferSetup} */

@@ -1,11 +1,12 @@
 /**
- * Large exchanges of an MPI rank, moved by a thread of their own (`transfer-worker.js`), which is started with the first one.
- * This thread sends it addresses; the caller keeps the arrays reachable until the transfer has ended.
+ * Large exchanges of an MPI rank, on a transfer thread (`transfer-worker.js`) that starts with the first exchange. This thread
+ * sends it addresses; the caller keeps the arrays reachable until the transfer has ended.
  */
 import type { MpiBinding } from "./binding.ts";
+import { CallThread, type Done } from "./call-thread.ts";
 import type { Parameter } from "./foreign.ts";
 
-/** What the thread needs to call MPI. */
+/** The data with which the thread starts. */
 export interface TransferSetup {
   readonly ffi: string;
   readonly path: string;
@@ -32,34 +33,16 @@ export interface Transfer {
   readonly status: Uint8Array;
 }
 
-/** What the thread answers: the first MPI code that is not 0, or what it threw. */
-interface Answer {
-  readonly id: number;
-  readonly code: number;
-  readonly error?: string;
-}
-
-/** The part of a worker that is used. */
-interface Thread {
-  on(event: string, listener: (value: never) => void): void;
-  postMessage(value: unknown): void;
-  ref(): void;
-  unref(): void;
-  terminate(): Promise<number>;
-}
-
-/** Called when a transfer has ended, as a foreign function's `async` does. */
-type Done = (error: unknown, code: number) => void;
-
-/** The thread that moves large messages. */
+/** The thread that transfers large messages. */
 export class Transfers {
-  readonly #binding: MpiBinding;
-  readonly #waiting = new Map<number, Done>();
-  #thread: Thread | undefined;
-  #count = 0;
+  readonly #addressOf: MpiBinding["addressOf"];
+  readonly #thread: CallThread<Transfer>;
 
-  constructor(binding: MpiBinding) {
-    this.#binding = binding;
+  constructor({ addressOf, ffi, library, handle, constants, requestBytes }: MpiBinding) {
+    const { world, byte } = constants;
+    const setup: TransferSetup = { ffi, path: library, handle, world, byte, requestBytes };
+    this.#addressOf = addressOf;
+    this.#thread = new CallThread(new URL("./transfer-worker.js", import.meta.url), setup);
   }
 
   /** Sends `out` to one rank while `into` is filled by another; `status` is in shared memory. */
@@ -72,48 +55,13 @@ export class Transfers {
     status: Uint8Array,
     done: Done,
   ): void {
-    this.#thread ??= this.#open();
-    const id = this.#count++;
-    this.#waiting.set(id, done);
-    // The thread keeps the process alive only while a transfer runs.
-    this.#thread.ref();
-    const { addressOf } = this.#binding;
-    this.#thread.postMessage({
-      id,
-      tag,
-      status,
-      sending: { at: addressOf(out), length: out.length, peer: to },
-      receiving: { at: addressOf(into), length: into.length, peer: from },
-    } satisfies Transfer);
+    const sending = { at: this.#addressOf(out), length: out.length, peer: to };
+    const receiving = { at: this.#addressOf(into), length: into.length, peer: from };
+    this.#thread.call({ tag, status, sending, receiving }, done);
   }
 
   /** Ends the thread. */
-  async close(): Promise<void> {
-    await this.#thread?.terminate();
-  }
-
-  #open(): Thread {
-    const { Worker } = process.getBuiltinModule("node:worker_threads");
-    const { ffi, library, handle, constants, requestBytes } = this.#binding;
-    const { world, byte } = constants;
-    // Not written inside `new Worker(…)`: bundlers would bundle a worker that only Node runs.
-    const url = new URL("./transfer-worker.js", import.meta.url);
-    const thread = new Worker(url, {
-      workerData: { ffi, path: library, handle, world, byte, requestBytes } satisfies TransferSetup,
-      execArgv: process.execArgv.filter((flag) => /ffi/.test(flag)),
-    }) as unknown as Thread;
-    thread.on("message", (({ id, code, error }: Answer) =>
-      this.#settle(id, error === undefined ? null : new Error(error), code)) as (value: never) => void);
-    thread.on("error", ((error: unknown) => {
-      for (const id of [...this.#waiting.keys()]) this.#settle(id, error, 0);
-    }) as (value: never) => void);
-    return thread;
-  }
-
-  #settle(id: number, error: unknown, code: number): void {
-    const done = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (this.#waiting.size === 0) this.#thread?.unref();
-    done?.(error, code);
+  close(): Promise<void> {
+    return this.#thread.close();
   }
 }

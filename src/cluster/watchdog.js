@@ -1,6 +1,6 @@
 /**
- * A thread that ends this process where the main thread stays in one C call for too long: started with the seconds and the
- * message, terminated by mpi.ts when the call returns. It needs nothing of the main thread, which cannot answer.
+ * A thread that ends this process if the main thread stays in one C call for too long: it starts with a timeout in seconds and
+ * a message, and mpi.ts terminates it when the call returns. The main thread cannot answer during the call.
  */
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";

@@ -1,29 +1,27 @@
 /**
- * Gradients of a step whose micro-batches are dealt to ranks (data parallel). Micro-batches 0 … M − 1 are the leaves of a
- * binary tree that splits every group in halves, the first half the smaller where they differ, and gradients are added in
- * the order of that tree: by one rank alone or by many, in which case a node's sum is at the rank of its first leaf. So any
- * number of ranks gives the same bits.
+ * Gradients of a step whose micro-batches are distributed over ranks (data parallel). Micro-batches 0 … M − 1 are the leaves of
+ * a binary tree that splits every group in halves, the first half being the smaller one, and gradients are added in the order
+ * of that tree. With several ranks, the sum of a node is computed on the rank of its first leaf. So any number of ranks gives
+ * the same bits.
  *
- * Where ranks hold whole subtrees of equal size and are a power of two, the upper part of the tree is `reduce`, which sends
- * 2·(P − 1)/P of the gradients from each rank.
+ * Where the number of ranks is a power of two and each rank holds a subtree of equal size, `reduce` adds the upper part of the
+ * tree; each rank sends 2·(P − 1)/P of the gradients.
  */
 import { type Communicator, NOTHING } from "../cluster/communicator.ts";
-import { broadcast } from "../cluster/reduce.ts";
+import { addFloats, broadcast, type Floats } from "../cluster/reduce.ts";
 import { arrayFor } from "../core/dtype.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Gradients } from "./tape.ts";
 
-type Floats = Float32Array | Float64Array;
-
 /** All gradients of a step, one array for each dtype. */
 export type FlatGradients = readonly Floats[];
 
-/** Micro-batches `from` … `to` (not included) of a rank. */
+/** Micro-batches `from` … `to` (excluded) of a rank. */
 export function microBatchesOf(M: number, ranks: number, rank: number): readonly [from: number, to: number] {
   return [Math.floor((rank * M) / ranks), Math.floor(((rank + 1) * M) / ranks)];
 }
 
-/** Gradients as flat arrays and back: what is added and sent. */
+/** Converts gradients to flat arrays, which are added and sent, and back. */
 export class Flat {
   readonly #places: readonly { readonly parameter: Tensor; readonly array: number; readonly at: number }[];
   readonly #dtypes: readonly ("float32" | "float64")[];
@@ -45,12 +43,12 @@ export class Flat {
     this.#lengths = lengths;
   }
 
-  /** Parameters in all. */
+  /** Number of parameters. */
   get count(): number {
     return this.#places.length;
   }
 
-  /** Copies gradients; `present` takes a 1 for each parameter that has one, the others are 0. */
+  /** Copies gradients. `present` is set to 1 for each parameter that has a gradient; the others are zeros. */
   from(gradients: Gradients, present: Uint8Array): FlatGradients {
     const arrays = this.#dtypes.map((dtype, n) => arrayFor(dtype, this.#lengths[n]) as Floats);
     this.#places.forEach(({ parameter, array, at }, n) => {
@@ -65,7 +63,7 @@ export class Flat {
     return arrays;
   }
 
-  /** Gradients by parameter, views of the arrays, of the parameters that have one. */
+  /** Gradients by parameter, as views of the arrays, of the parameters in `present`. */
   to(arrays: FlatGradients, present: Uint8Array): Gradients {
     const gradients: Gradients = new Map();
     this.#places.forEach(({ parameter, array, at }, n) => {
@@ -80,14 +78,13 @@ const middleOf = (first: number, last: number): number => first + Math.floor((la
 
 const addFlat = (into: FlatGradients, other: FlatGradients): void => {
   into.forEach((sum, n) => {
-    const from = other[n];
-    for (let i = 0; i < sum.length; i++) sum[i] += from[i];
+    addFloats(sum, other[n]);
   });
 };
 
 /**
- * The sums of a rank's own micro-batches: one for each largest node of the tree that it holds whole, by the node's first
- * leaf and end. `leaf` gives the gradients of a micro-batch in arrays that may be added into; `undefined` ends the work.
+ * The sums of a rank's own micro-batches: one for each maximal node of the tree whose leaves are all on this rank, keyed by the
+ * node's first leaf and end. `leaf` returns the gradients of a micro-batch in arrays that may be modified; `undefined` stops.
  */
 export function sumOwn(
   M: number,
@@ -116,7 +113,7 @@ export function sumOwn(
   return M > 0 && visit(0, M) ? nodes : undefined;
 }
 
-/** The sum over all micro-batches, on every rank, from what `sumOwn` gave each. `order: "fast"` leaves it to the engine. */
+/** The sum over all micro-batches, on every rank, from the sums of `sumOwn`. `order: "fast"` leaves the order to the engine. */
 export async function sumOverRanks(
   comm: Communicator,
   M: number,
