@@ -1,14 +1,14 @@
 /**
- * What files hold: number formats by their safetensors and NumPy names, and the way between bytes and
+ * Elements of files: number formats by their safetensors and NumPy names, and the conversion between bytes and
  * arrays. A tensor read from a file is heed's `Tensor` where the dtype is one of heed's; the others
- * (integers of other widths, 8-bit floats as raw bytes) come as the same `{ data, shape, dtype }` in a
- * plain object. Always row-major; where byte order and alignment allow, `data` is a view of the bytes.
+ * (integers of other widths, 8-bit floats as raw bytes) are plain objects `{ data, shape, dtype }`. Always
+ * row-major; where byte order and alignment allow, `data` is a view of the bytes.
  */
 import { arrayName, BYTES, type DType, dtypeOf, type TypedData } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 
-/** Dtypes a file may hold: heed's own, the other integers, and 8-bit floats under their safetensors name. */
+/** Dtypes of files: heed's own, the other integers, and 8-bit floats under their safetensors name. */
 export type FileDType =
   | DType
   | "int8"
@@ -23,7 +23,7 @@ export type FileDType =
   | "F8_E5M2FNUZ"
   | "F8_E4M3FNUZ";
 
-/** Arrays a tensor of a file may hold. */
+/** Arrays of tensors of files. */
 export type FileData = TypedData | Int8Array | Int16Array | Uint32Array | BigUint64Array;
 
 /** A tensor of a file: heed's `Tensor` where the dtype is heed's, otherwise a plain object; row-major, no offset. */
@@ -46,7 +46,7 @@ interface Element {
   readonly npy?: string;
 }
 
-/** One row a dtype. The order is that of safetensors' `Dtype`, by which its writer sorts tensors. */
+/** One row per dtype. The order is that of safetensors' `Dtype`, by which its writer sorts tensors. */
 export const ELEMENTS: Readonly<Record<FileDType, Element>> = {
   bool: { bytes: 1, array: Uint8Array, safetensors: "BOOL", npy: "b1" },
   uint8: { bytes: 1, array: Uint8Array, safetensors: "U8", npy: "u1" },
@@ -79,7 +79,7 @@ export function dtypeNamed(column: "safetensors" | "npy", name: string): FileDTy
 /** True where this machine stores the high byte first. */
 const HOST_BIG = /* @__PURE__ */ new Uint8Array(/* @__PURE__ */ new Uint16Array([1]).buffer)[0] === 0;
 
-/** Integer arrays of each width: the bits of any element, which copying through a number could change (NaN payloads). */
+/** Integer arrays of each width, to copy elements as bits: a copy through a number could change NaN payloads. */
 const BITS = { 1: Uint8Array, 2: Uint16Array, 4: Int32Array, 8: BigInt64Array } as const;
 const BITS_DTYPE = { 1: "bool", 2: "float16", 4: "int32", 8: "int64" } as const;
 
@@ -144,7 +144,7 @@ export interface Dense {
   readonly bytes: Uint8Array;
 }
 
-/** The bytes of a tensor-like, checked; copied only where its strides ask for it. */
+/** The bytes of a tensor-like, checked; copied only where its strides require it. */
 export function toBytes(what: string, value: TensorLike): Dense {
   const given =
     value instanceof Tensor || !ArrayBuffer.isView(value?.data) ? asTensor(what, value) : undefined;
@@ -175,7 +175,7 @@ export function toBytes(what: string, value: TensorLike): Dense {
   return { dtype, shape: dense.shape, bytes: HOST_BIG ? swapped(bytes, width) : bytes };
 }
 
-/** The dtype of a tensor-like: by its own name for it, else by its array. `uint8` stays a number here; `bool` is a mask. */
+/** The dtype of a tensor-like: its own name, else from its array class. A Uint8Array is `uint8` here, not `bool`. */
 function nameOf(what: string, value: TensorLike): FileDType {
   const named = value.dtype ?? value.type;
   if (named !== undefined) {

@@ -82,7 +82,7 @@ describe("the JSON scanner", () => {
     );
   });
 
-  test("members come with the byte at which their value begins", () => {
+  test("members are passed with the byte offset of their value", () => {
     const seen: [string, number][] = [];
     scanObject(new TextEncoder().encode(' {"ä": 1, "b":[2]}'), refuser("test"), (key, _, at) =>
       seen.push([key, at]),

@@ -1,24 +1,23 @@
 /**
- * The one limit of every reader: the bytes that it may take into memory, `maxBytes`. Checked against what a header or a directory says,
- * before anything is allocated, and always refused by the same error.
+ * The limit of every reader: the bytes that it may take in memory, `maxBytes`. It is checked against the sizes in a header or a
+ * directory, before anything is allocated, and always refused with the same error.
  */
-
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 
-/** Bytes that a reader takes into memory at most where no `maxBytes` is given: 4 GiB. */
+/** Default of `maxBytes`: 4 GiB. */
 export const MAX_BYTES = 2 ** 32;
 
-/** How much a reader may take into memory. */
+/** The memory limit of a reader. */
 export interface SizeLimit {
   /**
-   * Bytes that may be taken into memory: of the arrays once they are inflated, or of the text. More is refused before it is allocated, by
-   * an UnsupportedError of code `max-bytes`. Default 4 GiB (64 MiB for a tokenizer, 256 MiB for JSON); `Infinity` for no limit.
+   * Maximum bytes in memory: of the inflated arrays, or of the text. More is refused before it is allocated, with an
+   * UnsupportedError of code `max-bytes`. Default 4 GiB (64 MiB for a tokenizer, 256 MiB for JSON); `Infinity` for no limit.
    */
   readonly maxBytes?: number;
 }
 
-/** The limit that options give, or `usual`. Throws an OptionError where it is no size, and for options besides it and `own`. */
+/** The limit in `options`, or `usual`. Throws an OptionError for an invalid limit, and for options other than `maxBytes` and `own`. */
 export function sizeLimit<O extends SizeLimit>(
   what: string,
   options: O,

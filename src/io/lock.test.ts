@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -43,6 +43,40 @@ test("a lock of another machine stays", async () => {
   rmSync(join(folder, LOCK));
 });
 
-test("a folder that is not there is a typed error", async () => {
+test("a missing folder is a typed error", async () => {
   await expect(lockFolder(join(folder, "none"), "x")).rejects.toThrow(OptionError);
+});
+
+test("a lock that another process took over is not removed", async () => {
+  const file = join(folder, LOCK);
+  const release = await lockFolder(folder, "test");
+  const other = JSON.stringify({ pid: process.pid, host: hostname(), doing: "other", id: "1" });
+  writeFileSync(file, other);
+  await release();
+  expect(readFileSync(file, "utf8")).toBe(other);
+  rmSync(file);
+});
+
+test("an empty or invalid lock is refused with its path", async () => {
+  const file = join(folder, LOCK);
+  writeFileSync(file, "");
+  await expect(lockFolder(folder, "test")).rejects.toThrow(
+    `${folder} is in use by another process; wait for it, or remove ${file} where no process works there`,
+  );
+  writeFileSync(file, JSON.stringify({ pid: "x", host: 1, doing: [] }));
+  await expect(lockFolder(folder, "test")).rejects.toThrow("is in use by another process");
+  writeFileSync(file, JSON.stringify({ pid: 1, host: "elsewhere", doing: "heed train" }));
+  await expect(lockFolder(folder, "test")).rejects.toThrow(
+    "is in use by process 1 on elsewhere (heed train)",
+  );
+  rmSync(file);
+});
+
+test("a lock that is released during the wait is taken", async () => {
+  const file = join(folder, LOCK);
+  writeFileSync(file, "");
+  setTimeout(() => rmSync(file), 40);
+  const release = await lockFolder(folder, "test");
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: process.pid, doing: "test" });
+  await release();
 });

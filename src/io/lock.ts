@@ -1,6 +1,6 @@
 /**
- * A lock on a folder: a file in it that names the process that works there. One process gets it; another gets an error that names that process.
- * The lock of a process that no longer lives is taken over. Node only.
+ * A lock on a folder: a file in it with the process that holds it. One process gets the lock; others get an error with the
+ * holder. The lock of a dead process is taken over. Node only.
  */
 import { OptionError } from "../core/errors.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
@@ -11,10 +11,10 @@ export const LOCK = ".heed-lock";
 let locks = 0;
 
 /**
- * Locks a folder that exists; the function returned unlocks it. Throws an OptionError of code `locked` while another process, or
- * another caller in this one, has the lock.
+ * Locks an existing folder, and returns a function that unlocks it. Throws an OptionError of code `locked` while another process,
+ * or another caller in this one, has the lock.
  *
- * @param doing what the holder does, for the error that others get: "training"
+ * @param doing the holder's activity for the error message of others: "training"
  */
 export async function lockFolder(folder: string, doing: string): Promise<() => Promise<void>> {
   const what = "lockFolder";
@@ -27,7 +27,7 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
     try {
       await fs.writeFile(path, own, { flag: "wx" });
       return async () => {
-        // Only one's own lock: it may have been taken over.
+        // Another process may have taken the lock over.
         if ((await fs.readFile(path, "utf8").catch(() => "")) === own) await fs.unlink(path).catch(() => {});
       };
     } catch (error) {
@@ -36,7 +36,7 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
     const text = await fs.readFile(path, "utf8").catch(() => "");
     const holder = holderOf(text);
     if (attempt < 3 && holder !== undefined && holder.host === hostname() && !isAlive(holder.pid)) {
-      // Renamed first: of several processes that see a dead lock, one takes this file away.
+      // Only one of several processes that see a dead lock can rename the file.
       const aside = `${path}.${process.pid}.${attempt}`;
       const moved = await fs.rename(path, aside).then(
         () => true,
@@ -45,7 +45,7 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
       if (moved) {
         const same = (await fs.readFile(aside, "utf8").catch(() => "")) === text;
         if (same) await fs.unlink(aside).catch(() => {});
-        // What was moved is the lock of a process that was faster: it gets it back.
+        // The renamed file is the new lock of a faster process: restore it.
         else
           await fs
             .link(aside, path)
@@ -55,7 +55,7 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
       continue;
     }
     if (text === "" && attempt < 20) {
-      // Just written, or just removed.
+      // The file is being written or was just removed.
       await new Promise((resolve) => setTimeout(resolve, 10));
       continue;
     }

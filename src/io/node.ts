@@ -1,6 +1,6 @@
 /**
- * Node's built-in modules for the functions that need them, looked up when called, so that the same files load in
- * a browser; and the errors of its file system as typed ones. No declaration of it reaches the package's types.
+ * Node's built-in modules for the functions that need them, looked up at the call, so that the same files load in
+ * a browser; and errors of its file system as typed errors. The package's types do not contain its declarations.
  */
 import { HeedError, OptionError } from "../core/errors.ts";
 
@@ -16,7 +16,7 @@ export function fileSystem(what: string): typeof import("node:fs/promises") {
   throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
 }
 
-/** What the system said, without its code, the call and the path: "no such file or directory". */
+/** The message of a system error, without its code, the call and the path: "no such file or directory". */
 export const systemText = (error: Error): string =>
   error.message.replace(/^E[A-Z]+: ([^,]*), \w+(?: '.*')?$/s, "$1");
 

@@ -1,7 +1,7 @@
 /**
  * The header of an npy file (NumPy Enhancement Proposal 1, versions 1.0 to 3.0): magic, version, length, and
  * the literal of a Python dict with exactly the keys `descr`, `fortran_order`, `shape`. NumPy evaluates it with
- * `ast.literal_eval`; here a scanner of that one dict does, so nothing else gets in.
+ * `ast.literal_eval`; here a scanner accepts only this dict.
  */
 import { dtypeNamed, ELEMENTS, type FileDType } from "./element.ts";
 import { extent, MAX_RANK, quote, type Refuse, utf8 } from "./refuse.ts";
@@ -18,7 +18,7 @@ export interface NpyHeader {
   readonly bytes: number;
 }
 
-/** Longest header read, in bytes: what version 1 can say, and more than any array of 64 axes needs. */
+/** Maximum bytes of a header: the limit of version 1, and more than any array of 64 axes needs. */
 const MAX_NPY_HEADER = 65_535;
 
 const MAGIC = "\x93NUMPY";
@@ -80,8 +80,8 @@ interface Dict {
 export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict {
   const text = utf8(bytes) ?? "";
   // Only ASCII may appear, and then characters and bytes are the same.
-  const nonFinite = bytes.findIndex((b) => b >= 0x7f);
-  if (nonFinite >= 0) refuse("npy-header", base + nonFinite, "a byte that is not ASCII in the header");
+  const notAscii = bytes.findIndex((b) => b >= 0x7f);
+  if (notAscii >= 0) refuse("npy-header", base + notAscii, "a byte that is not ASCII in the header");
   let at = 0;
   const bad = (expected: string): never =>
     refuse("npy-header", base + at, `expected ${expected}, got ${quote(text.slice(at, at + 12))}`);
@@ -118,7 +118,7 @@ export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict 
       at = start;
       bad("an integer from 0 to 2^53");
     }
-    if (text[at] === "L") at++; // Python 2 wrote long integers so.
+    if (text[at] === "L") at++; // The suffix of a long integer in Python 2.
     return Number(digits);
   };
   const tuple = (): number[] => {
@@ -142,7 +142,7 @@ export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict 
     const start = at;
     const key = string();
     const name = key === "fortran_order" ? "fortran" : key;
-    if (name in found) refuse("npy-header", base + start, `the key ${quote(key)} comes twice`);
+    if (name in found) refuse("npy-header", base + start, `the key ${quote(key)} occurs twice`);
     take(":");
     space();
     const valueAt = base + at;

@@ -38,7 +38,7 @@ describe("an array of texts", () => {
     expect(read(npy("<U2", "(2,)", little(0x61, 0x62, 0x1f600, 0), undefined, 2))).toEqual(texts);
   });
 
-  it("keeps a zero inside a text, and shows what is no code point as U+FFFD", () => {
+  it("keeps a zero inside a text, and replaces an invalid code point by U+FFFD", () => {
     expect(read(npy("<U3", "(2,)", little(0x61, 0, 0x62, 0xd800, 0x41, 0)))?.data).toEqual([
       "a\0b",
       "\ufffdA",

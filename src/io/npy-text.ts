@@ -1,6 +1,6 @@
 /**
  * NumPy's arrays of texts, as `numpy.array(["the", "cat"])` makes them: `<U3`, each text three code points of four bytes with
- * zeros at the end, or `|S3`, three bytes of UTF-8. Read only; a code point that is none becomes U+FFFD.
+ * zeros at the end, or `|S3`, three bytes of UTF-8. Read only; an invalid code point becomes U+FFFD.
  */
 import { checkSize, MAX_BYTES } from "./limit.ts";
 import { npyHeaderEnd, scanDict } from "./npy-header.ts";
@@ -12,7 +12,7 @@ export interface TextArray {
   readonly data: readonly string[];
 }
 
-/** What the header of an array of texts says: `<U6` has 6 characters of 4 bytes each, `|S6` 6 bytes. */
+/** The header of an array of texts: `<U6` has 6 characters of 4 bytes each, `|S6` 6 bytes. */
 export interface NpyTextHeader {
   readonly kind: "U" | "S";
   /** Characters of each text, at most. */

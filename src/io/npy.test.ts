@@ -49,7 +49,7 @@ describe("npy", () => {
     expect([...new Uint32Array(t.data.slice().buffer)]).toEqual([1, 4, 0x7f800001, 5, 3, 0xff800002]);
   });
 
-  test("a view with an offset and a broadcast axis is written as what it shows", () => {
+  test("a view with an offset and a broadcast axis is written with all its elements", () => {
     const data = new Int16Array([9, 1, 2, 3]);
     const t = readNpy(writeNpy({ data, shape: [2, 3], strides: [0, 1], offset: 1, dtype: "int16" }));
     expect([...(t.data as Int16Array)]).toEqual([1, 2, 3, 1, 2, 3]);
@@ -86,10 +86,21 @@ describe("npy", () => {
     expect(() => writeNpy(value as { data: unknown })).toThrow(expect.objectContaining({ name, code }));
   });
 
-  test("reading refuses what is not bytes", () => {
+  test("reading refuses anything but bytes", () => {
     for (const wrong of [null, undefined, "path.npy", [1, 2], {}])
       expect(() => readNpy(wrong as unknown as Uint8Array)).toThrow(
         expect.objectContaining({ name: "OptionError", code: "bytes" }),
       );
+  });
+
+  test("the long integers of a header that Python 2 wrote are read", () => {
+    const dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 1L), }";
+    const header = `${dict.padEnd(117)}\n`;
+    const bytes = Uint8Array.from([
+      0x93, ...Buffer.from("NUMPY"), 1, 0, header.length, 0, ...Buffer.from(header), ...new Uint8Array(8),
+    ]); // biome-ignore format: bytes in a row
+    expect(readNpy(bytes).shape).toEqual([2, 1]);
+    bytes[bytes.indexOf(0x4c)] = 0x27;
+    expect(() => readNpy(bytes)).toThrow(/^readNpy: .* \(byte \d+\)$/);
   });
 });

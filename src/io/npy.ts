@@ -1,7 +1,7 @@
 /**
  * NumPy's npy files: one array a file. Reads versions 1.0 to 3.0, both byte orders, both memory orders, bool,
  * integers of 8 to 64 bits and float16, float32, float64; writes what `numpy.save` writes, byte for byte.
- * Complex, text, dates, structured and object arrays are refused, the last always: they hold pickled code.
+ * Complex, text, date, structured and object arrays are refused; object arrays contain pickled code.
  */
 import { UnsupportedError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
@@ -23,7 +23,7 @@ export function readNpy(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}
   return readNpyAt("readNpy", asBytes("readNpy", bytes), 0, undefined, sizeLimit("readNpy", options));
 }
 
-/** `readNpy` inside another file: `base` is where `bytes` begins in it, `member` the tensor's name there. */
+/** `readNpy` inside another file: `base` is the offset of `bytes` in it, `member` the tensor's name. */
 export function readNpyAt(
   reader: string,
   bytes: Uint8Array,
@@ -57,7 +57,7 @@ export function writeNpy(value: TensorLike): Uint8Array<ArrayBuffer> {
   return writeNpyAs("writeNpy", value);
 }
 
-/** `writeNpy` with the name that its errors begin with. */
+/** `writeNpy` with the caller's name for error messages. */
 export function writeNpyAs(writer: string, value: TensorLike): Uint8Array<ArrayBuffer> {
   const { dtype, shape, bytes } = toBytes(writer, value);
   const { npy, bytes: width } = ELEMENTS[dtype];

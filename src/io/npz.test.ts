@@ -17,7 +17,7 @@ const arrays = {
 describe("texts in an npz", () => {
   const words = ["the", "naïve", "", "𝔸 ▁x"];
 
-  test("are read from both kinds and both byte orders; numbers are none", async () => {
+  test("are read from both kinds and both byte orders; arrays of numbers are skipped", async () => {
     const file = zipSync({
       "u.npy": textNpy(words, "U"),
       "big.npy": textNpy(words, "U", "(2, 2)", ">"),
@@ -50,7 +50,7 @@ describe("texts in an npz", () => {
 describe("an npz that inflates to much", () => {
   const zeros = { big: { data: new Float32Array(2 ** 24), shape: [2 ** 12, 2 ** 12] }, small: arrays.a };
 
-  test("is rejected before anything is inflated, in total and by array", async () => {
+  test("is refused before anything is inflated, in total and by array", async () => {
     const file = await writeNpz(zeros, { compress: true });
     expect(file.length).toBeLessThan(100_000);
     await expect(readNpz(file, { maxBytes: 2 ** 20 })).rejects.toThrow(
@@ -99,13 +99,13 @@ describe("npz", () => {
     },
   );
 
-  test.each([false, true])("fflate unzips what is written (compress: %s)", async (compress) => {
+  test.each([false, true])("fflate unzips a written file (compress: %s)", async (compress) => {
     const members = unzipSync(await writeNpz(arrays, { compress }));
     expect(Object.keys(members)).toEqual(Object.keys(arrays).map((name) => `${name}.npy`));
     expect(values(readNpy(members["a.npy"]))).toEqual([1, Number.NaN, 3]);
   });
 
-  test.each([0, 6] as const)("what fflate zips is read (level %i)", async (level) => {
+  test.each([0, 6] as const)("a zip file of fflate is read (level %i)", async (level) => {
     const file = zipSync(
       Object.fromEntries(Object.entries(arrays).map(([name, t]) => [`${name}.npy`, writeNpy(t)])),
       { level },
@@ -129,7 +129,7 @@ describe("npz", () => {
     expect(listMembers(writeMembers("test", members), refuser("test")).length).toBe(65_535);
   });
 
-  test("inflating can stop early, and nothing goes on in the background", async () => {
+  test("inflating can stop early, and nothing continues in the background", async () => {
     const file = await writeNpz(
       { a: { data: new Float32Array(1 << 20), shape: [1 << 20] } },
       { compress: true },
@@ -146,7 +146,7 @@ describe("npz", () => {
     await expect(writeNpz(one)).rejects.toMatchObject({ name: "OptionError", code: "name" });
   });
 
-  test("an error names the array it is about", async () => {
+  test("an error names its array", async () => {
     await expect(writeNpz({ wrong: { data: new Float32Array(1), shape: [2] } })).rejects.toThrow(
       "writeNpz, wrong: ",
     );

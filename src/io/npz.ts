@@ -13,7 +13,7 @@ import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
 import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
-/** How to read an npz file: `maxBytes` is what it may inflate to. */
+/** Options of `readNpz`: `maxBytes` limits the inflated size. */
 export type ReadNpzOptions = SizeLimit;
 
 /**
@@ -36,7 +36,7 @@ export async function readNpz(
   return tensors;
 }
 
-/** What an array in an npz file is, by its header alone. */
+/** The header of an array in an npz file. */
 export interface NpzEntry {
   readonly dtype: FileDType;
   readonly shape: readonly number[];
@@ -44,13 +44,13 @@ export interface NpzEntry {
 
 /** An npz file whose members are inflated on request. */
 export interface NpzFile {
-  /** Bytes of each array once inflated, its npy header included. */
+  /** Inflated bytes of each array, including its npy header. */
   readonly members: ReadonlyMap<string, number>;
-  /** Dtype and shape of an array; of a deflated one only the beginning is inflated. */
+  /** Dtype and shape of an array; only the beginning of a deflated array is inflated. */
   header(name: string): Promise<NpzEntry>;
-  /** One array. Throws where it alone is over the limit. */
+  /** One array. Throws if it exceeds the limit. */
   read(name: string): Promise<FileTensor>;
-  /** Throws where these arrays together are over the limit. */
+  /** Throws if these arrays together exceed the limit. */
   checkSize(names: readonly string[]): void;
 }
 
@@ -97,7 +97,7 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
       const member = named(name);
       checkSize([name]);
       const data = await unpack(packed(member), member, name, refuse);
-      // Offsets inside a deflated member count its inflated bytes from where the member begins.
+      // Offsets in errors: the start of the member plus the position in its inflated bytes.
       return readNpyAt("readNpz", data, member.start, name, maxBytes);
     },
   };
@@ -110,7 +110,7 @@ export async function beginning(
   start: number,
   refuse: Refuse,
 ): Promise<Uint8Array> {
-  // A header of some hundred bytes is in the first kilobyte; a longer one takes the pieces that it needs.
+  // The first kilobyte contains most headers; a longer header is read from the whole member.
   for (const given of [packed.subarray(0, 1024), packed]) {
     let seen: Uint8Array = new Uint8Array(0);
     const pieces = inflate(given);
@@ -124,7 +124,7 @@ export async function beginning(
       }
     } catch (error) {
       if (error instanceof HeedError) throw error;
-      // The first kilobyte ends in the middle of the stream, which is no error; a complete member that ends early is one.
+      // The first kilobyte may end in the middle of the stream; a complete member may not.
       if (given === packed)
         return refuse(
           "npz-inflate",
@@ -197,7 +197,7 @@ export async function unpack(
   return join("readNpz", parts);
 }
 
-/** How to write an npz file. */
+/** Options of `writeNpz`. */
 export interface WriteNpzOptions {
   /** Deflate the members, as `numpy.savez_compressed`; false by default. */
   readonly compress?: boolean;

@@ -152,13 +152,9 @@ describe("openSafetensors", () => {
   });
 
   test.each<[string, () => SourceLike, object]>([
+    ["a missing path", () => join(folder, "no.safetensors"), { code: "file", fields: { errno: "ENOENT" } }],
     [
-      "a path that is not there",
-      () => join(folder, "no.safetensors"),
-      { code: "file", fields: { errno: "ENOENT" } },
-    ],
-    [
-      "a shard that is not there",
+      "a missing shard",
       () => join(folder, "models", "missing.json"),
       { code: "file", fields: { errno: "ENOENT" } },
     ],
@@ -171,7 +167,7 @@ describe("openSafetensors", () => {
     await expect(openSafetensors(from())).rejects.toMatchObject({ name: "OptionError", ...expected });
   });
 
-  test("a source that returns fewer bytes than its size is rejected", async () => {
+  test("a source that returns fewer bytes than its size is refused", async () => {
     const short = { size: file.length, read: () => file.subarray(0, 4) };
     await expect(openSafetensors(short)).rejects.toMatchObject({
       name: "FormatError",
@@ -221,5 +217,21 @@ describe("openSafetensors", () => {
   test("an index larger than 100,000,000 bytes is refused unread", async () => {
     const huge = { size: 100_000_001, read: () => expect.unreachable() };
     await expect(openSafetensors(huge, { shard: () => file })).rejects.toMatchObject({ code: "max-bytes" });
+  });
+
+  test("a source is read to its size; a shorter answer is refused with the number of bytes", async () => {
+    const bytes = writeSafetensors({ x: { data: new Float32Array(64), shape: [64] } });
+    const source = (size: number) => ({ size, read: (at: number, n: number) => bytes.slice(at, at + n) });
+    expect((await (await openSafetensors(source(bytes.length))).read("x")).shape).toEqual([64]);
+    await expect(openSafetensors(source(-1))).rejects.toThrow(
+      "the source's size must be an integer ≥ 0, got -1",
+    );
+    const short = {
+      size: bytes.length,
+      read: (at: number, n: number) => bytes.slice(at, Math.min(at + n, 200)),
+    };
+    await expect((await openSafetensors(short)).read("x")).rejects.toThrow(
+      /the source gave \d+ of 256 bytes/,
+    );
   });
 });

@@ -1,8 +1,7 @@
 /**
- * Safetensors read lazily: the header at once, a tensor or some of its rows when asked for. One file, or the
- * shards of a `model.safetensors.index.json`, whose file names may not lead out of their folder.
+ * Lazy reading of safetensors: the header immediately, a tensor or some of its rows on request. One file, or the
+ * shards of a `model.safetensors.index.json`, whose file names must stay inside their folder.
  */
-
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
@@ -13,7 +12,7 @@ import { quote, type Refuse, refuser } from "./refuse.ts";
 import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./safetensors-header.ts";
 import { openSource, type Source, type SourceLike } from "./source.ts";
 
-/** How to open a safetensors file or a model: `maxBytes` is what one read, or the index, may take. */
+/** Options of `openSafetensors`: `maxBytes` limits one read, and the index. */
 export interface OpenOptions extends SizeLimit {
   /** The source of each shard, by its file name; needed where the index is not a path. */
   readonly shard?: (name: string) => SourceLike | Promise<SourceLike>;
@@ -21,26 +20,26 @@ export interface OpenOptions extends SizeLimit {
   readonly within?: string;
 }
 
-/** What to read of a tensor. */
+/** Options of `read`. */
 export interface ReadOptions {
   /** `[from, to)` along the first axis; all by default. */
   readonly rows?: readonly [number, number];
   /**
-   * Memory that bytes of a file are read into where they fit, so that many reads need no new memory: the result is a view of it, and holds
-   * until the next read into it. A source in memory gives views of its own bytes as before.
+   * Memory for the bytes of a file, so that repeated reads allocate nothing: if they fit, the result is a view of it, valid until
+   * the next read into it. A source in memory returns views of its own bytes and ignores it.
    */
   readonly into?: Uint8Array;
 }
 
-/** A safetensors file, or a sharded model, of which tensors are read when asked for. */
+/** A safetensors file, or a sharded model, whose tensors are read on request. */
 export interface SafetensorsFile {
-  /** Texts of `__metadata__`; of the first shard that has a key, where there are several. */
+  /** Texts of `__metadata__`; with several shards, each key is from the first shard that has it. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** Dtype, shape and place of each tensor, by name; `start` and `end` count in its own shard. */
+  /** Dtype, shape and byte range of each tensor, by name; `start` and `end` are offsets in its shard. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   /** Reads one tensor, or the requested rows, and nothing else. */
   read(name: string, options?: ReadOptions): Promise<FileTensor>;
-  /** Closes the files that opening opened. */
+  /** Closes the files that `openSafetensors` opened. */
   close(): Promise<void>;
 }
 
@@ -68,7 +67,7 @@ export async function openSafetensors(from: SourceLike, options: OpenOptions = {
   return openFiles([[await openSource(WHAT, from), WHAT]], maxBytes);
 }
 
-/** The file a path means: itself, or what a model's folder holds. */
+/** The file of a path: itself, or the index or model file in a folder. */
 async function modelPath(path: string): Promise<string> {
   const fs = fileSystem(WHAT);
   const { join } = builtin<typeof import("node:path")>("node:path")!;
@@ -82,7 +81,7 @@ async function modelPath(path: string): Promise<string> {
   throw new OptionError("file", `${WHAT}: ${path} holds neither ${INDEX} nor model.safetensors`, { path });
 }
 
-/** Finds shards beside their index, and refuses what a link takes elsewhere. */
+/** Finds shards beside their index, and refuses links to other folders. */
 function shardsBeside(index: string, within?: string): (name: string) => Promise<string> {
   const fs = fileSystem(WHAT);
   const { dirname, join, relative, isAbsolute, sep } = builtin<typeof import("node:path")>("node:path")!;
@@ -92,7 +91,7 @@ function shardsBeside(index: string, within?: string): (name: string) => Promise
     try {
       const root = await fs.realpath(within ?? folder);
       const real = await fs.realpath(path);
-      // By path components: a prefix of the text would let "models-private" pass for "models".
+      // Compares path components: "models-private" starts with "models" but is another folder.
       const way = relative(root, real);
       if (way === "" || isAbsolute(way) || way.split(sep)[0] === "..")
         refuser(WHAT)(

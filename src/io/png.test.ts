@@ -37,7 +37,7 @@ describe("deflater", () => {
       }
     });
 
-  it("gives the same bytes however its input is cut", () => {
+  it("gives the same bytes for any division of its input", () => {
     const bytes = Uint8Array.from({ length: 200_000 }, (_, i) => (i * i * 7) >> (i % 5));
     const whole = compressed(bytes, bytes.length);
     for (const piece of [1, 13, 258, 4096, 65_536, 65_537])
@@ -93,7 +93,7 @@ describe("writePng", () => {
     expect([...inflateSync(chunks.get("IDAT")!)]).toEqual([0, 9, 8, 7, 6]);
   });
 
-  it("the same rows give the same bytes for good", () => {
+  it("the same rows give the same bytes in every version", () => {
     const png = writePng(300, 200, { palette: Array.from({ length: 256 }, (_, i) => [i, i, i] as const) });
     for (let y = 0; y < 200; y++) png.row(Uint8Array.from({ length: 300 }, (_, x) => (x * x + y * 3) % 256));
     expect(createHash("sha256").update(png.finish()).digest("hex")).toMatchInlineSnapshot(
@@ -101,7 +101,7 @@ describe("writePng", () => {
     );
   });
 
-  it("refuses rows of another length, too many, too few, and sizes that are none", () => {
+  it("refuses rows of another length, too many, too few, and invalid sizes", () => {
     const png = writePng(2, 1);
     expect(() => png.row(new Uint8Array(2))).toThrow("expected 1 rows of 8 bytes, got 2 bytes as row 1");
     expect(() => png.finish()).toThrow("expected 1 rows, got 0");

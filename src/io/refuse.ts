@@ -1,10 +1,10 @@
 /**
- * How readers say no: one `FormatError` that names the reader, the tensor and the byte offset, and the
- * exact-integer arithmetic that sizes out of a file go through before anything is allocated.
+ * How readers refuse a file: a `FormatError` with the reader, the tensor and the byte offset; and exact integer
+ * arithmetic for sizes from a file, before anything is allocated.
  */
 import { type ErrorFields, FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 
-/** Refuses a file: `code` is stable, `offset` the byte of the file at which it goes wrong. */
+/** Refuses a file: `code` is stable, `offset` is the byte of the file where the error is. */
 export type Refuse = (
   code: string,
   offset: number,
@@ -26,7 +26,7 @@ export function refuser(reader: string, base = 0, member?: string): Refuse {
   };
 }
 
-/** A name from a file as a message shows it: quoted, escaped, at most 80 characters. */
+/** A name from a file for a message: quoted, escaped, at most 80 characters. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);
 }
@@ -37,7 +37,7 @@ function multiply(a: number, b: number): number | undefined {
   return Number.isSafeInteger(product) ? product : undefined;
 }
 
-/** Bytes a shape takes at `width` bytes an element; undefined beyond 2^53, also where an empty axis hides it. */
+/** Bytes of a shape with `width` bytes per element; undefined beyond 2^53, even where an axis is empty. */
 export function extent(shape: readonly number[], width: number): number | undefined {
   let bytes: number | undefined = width;
   let empty = false;
@@ -48,10 +48,10 @@ export function extent(shape: readonly number[], width: number): number | undefi
   return bytes === undefined ? undefined : empty ? 0 : bytes;
 }
 
-/** The most axes a file may give a tensor: NumPy's limit. */
+/** Maximum number of axes of a tensor in a file: NumPy's limit. */
 export const MAX_RANK = 64;
 
-/** The bytes of a file in memory, without a copy. A plain Uint8Array always: `slice` of Node's Buffer does not copy. */
+/** The bytes of a file in memory, without a copy. Always a plain Uint8Array: `slice` of Node's Buffer does not copy. */
 export function asBytes(what: string, data: unknown): Uint8Array {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
@@ -88,7 +88,7 @@ export function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A text with one character a byte, right where the bytes are ASCII: position and byte offset are the same in it. */
+/** A text with one character per byte, so that positions are byte offsets; correct for ASCII. */
 export function ascii(bytes: Uint8Array): string {
   return LATIN1.decode(unshared(bytes));
 }

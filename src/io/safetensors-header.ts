@@ -25,7 +25,7 @@ export interface SafetensorsHeader {
   readonly tensors: Map<string, TensorInfo>;
 }
 
-/** Longest header read, in bytes: the limit of the Rust reader. */
+/** Maximum bytes of a header: the limit of the Rust reader. */
 export const MAX_HEADER = 100_000_000;
 
 /** Length of the header's JSON, from the first 8 bytes of a file of `size` bytes. */

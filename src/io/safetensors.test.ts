@@ -38,7 +38,7 @@ describe("safetensors", () => {
     for (const { data } of readSafetensors(file).tensors.values()) expect(data.buffer).toBe(file.buffer);
   });
 
-  test("the order in which tensors and texts come changes no byte", () => {
+  test("the order of tensors and texts changes no byte", () => {
     const one = writeSafetensors(
       { a: f32(1), b: f32(2), c: { data: new Float64Array(1), shape: [] } },
       { metadata: { x: "1", y: "2" } },

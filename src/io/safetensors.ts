@@ -1,9 +1,7 @@
 /**
- * Safetensors files in memory: named tensors and a few texts, read as views and written as the official
- * writer writes them (wide dtypes first, then by name, so that every tensor is aligned). Lazily from a file or
- * a Blob: `open.ts`.
+ * Safetensors files in memory: named tensors and a few texts, read as views and written as by the official
+ * writer (wide dtypes first, then by name, so every tensor is aligned). `open.ts` reads lazily from a file or a Blob.
  */
-
 import { OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import {
@@ -22,7 +20,7 @@ import { headerLength, MAX_HEADER, readHeader } from "./safetensors-header.ts";
 
 const READ_IN_PARTS = ". openSafetensors reads one tensor, or some of its rows, at a time";
 
-/** What a safetensors file holds. */
+/** The contents of a safetensors file. */
 export interface Safetensors {
   /** Tensors by name, in the order of their bytes. */
   readonly tensors: Map<string, FileTensor>;
@@ -31,7 +29,7 @@ export interface Safetensors {
 }
 
 /**
- * Reads a safetensors file. Tensors are views of `bytes` where they are aligned; 16-bit floats come as bits.
+ * Reads a safetensors file. Tensors are views of `bytes` where they are aligned; 16-bit floats are returned as bits.
  *
  * @throws FormatError for a broken file; UnsupportedError where its tensors take more than `maxBytes`
  *
@@ -53,14 +51,14 @@ export function readSafetensors(bytes: Uint8Array | ArrayBuffer, options: SizeLi
   return { tensors: read, metadata };
 }
 
-/** What else to put into a safetensors file. */
+/** Options of `writeSafetensors`. */
 export interface WriteSafetensorsOptions {
   /** Texts for `__metadata__`; none by default. */
   readonly metadata?: ReadonlyMap<string, string> | Readonly<Record<string, string>>;
 }
 
 /**
- * Writes a safetensors file. The same tensors and texts give the same bytes, in whatever order they come.
+ * Writes a safetensors file. The same tensors and texts give the same bytes, in any order.
  *
  * @example
  * writeFileSync("out.safetensors", writeSafetensors({ q, k }, { metadata: { made: "by heed" } }));
@@ -125,7 +123,7 @@ function object(members: [string, string][]): string {
   return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`;
 }
 
-/** Throws unless `text` survives the way through JSON and UTF-8, and through objects on the other side. */
+/** Throws unless `text` survives JSON, UTF-8 and, in other readers, use as an object key. */
 function checkText(option: string, text: unknown): void {
   if (typeof text !== "string" || text === "__proto__" || /\p{Surrogate}/u.test(text))
     throw new OptionError(

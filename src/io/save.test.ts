@@ -65,7 +65,7 @@ describe("saveFile", () => {
     expect(await readFile(long)).toEqual(NEW);
   });
 
-  test("refuses a device, a folder, a missing folder and what is not bytes, before any work", async () => {
+  test("refuses a device, a folder, a missing folder and anything but bytes, before any work", async () => {
     await mkdir(path);
     for (const wrong of ["/dev/null", path, join(folder, "no", "x")])
       await expect(saveFile(wrong, PIECES)).rejects.toMatchObject({ name: "OptionError", code: "file" });
@@ -78,7 +78,7 @@ describe("saveFile", () => {
     expect(await readdir(folder)).toEqual(["x.npy"]);
   });
 
-  test("an error of the caller's own pieces comes through, and the old file stays", async () => {
+  test("an error of the caller's iterable is rethrown, and the old file stays", async () => {
     await writeFile(path, OLD);
     const failing = async function* () {
       yield PIECES[0];
@@ -151,7 +151,7 @@ describe("saveFile", () => {
     expect(strays).toBeGreaterThan(4);
   });
 
-  test("temporary files of the living, of other machines and of this process stay; older ones of its number go", async () => {
+  test("temporary files of running processes, of other machines and of this process stay; older ones with its number are deleted", async () => {
     const host =
       hostname()
         .replace(/[^A-Za-z0-9-]/g, "-")

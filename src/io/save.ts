@@ -1,7 +1,7 @@
 /**
- * Saving a file atomically: a temporary file in the same folder, its bytes made durable, renamed over
- * the old one, the folder made durable. Whenever the process dies, the path holds the old file or the new
- * one. Temporary files left by dead processes are deleted at the next save into their folder. Node only.
+ * Saves a file atomically: writes and syncs a temporary file in the same folder, renames it over the old file, and syncs the
+ * folder. If the process dies at any time, the path has the old file or the new one. Temporary files of dead processes are
+ * deleted at the next save into their folder. Node only.
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { formatValue, OptionError } from "../core/errors.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
 import { asBytes } from "./refuse.ts";
 
-/** What a file is made of: bytes, or pieces of them as they come. */
+/** The contents of a file: bytes, or an iterable of bytes. */
 export type Contents = Uint8Array | ArrayBuffer | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 const WHAT = "saveFile";
@@ -20,7 +20,7 @@ let saves = 0;
  * Refuses to replace what is not a regular file (a device, a folder).
  *
  * @example
- * await saveFile("out.safetensors", writeSafetensors({ q })); // whole or not at all
+ * await saveFile("out.safetensors", writeSafetensors({ q })); // atomic
  */
 export async function saveFile(path: string, contents: Contents): Promise<void> {
   const pieces = piecesOf(contents);
@@ -40,7 +40,7 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
   const folder = dirname(target);
   await attempt("look into the folder of", sweep(folder));
 
-  // Base name cut: many file systems allow 255 bytes, and the tail takes up to 80 of them.
+  // The base name is truncated: many file systems allow 255 bytes, and the suffix takes up to 80.
   const stem = basename(target).slice(0, 40);
   const temporary = join(
     folder,
@@ -86,7 +86,7 @@ async function unlessMissing(stat: Promise<Stats>): Promise<Stats | undefined> {
   });
 }
 
-/** Writes all of `bytes`: one write may take fewer than it is given. */
+/** Writes all of `bytes`: one write may write fewer. */
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, Math.min(bytes.length - done, 2 ** 26));
@@ -94,7 +94,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes a rename durable. Windows has no way to open a folder, and needs none. */
+/** Syncs a folder after a rename. Windows cannot open a folder, and does not need it. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await fileSystem(WHAT).open(folder, "r");
@@ -105,13 +105,13 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** This machine in a file name: on a shared folder a process number means nothing to the others. */
+/** The host name as a part of a file name: process numbers of other machines in a shared folder are unrelated. */
 function host(): string {
   const name = builtin<typeof import("node:os")>("node:os")?.hostname() ?? "";
   return name.replace(/[^A-Za-z0-9-]/g, "-").slice(0, 30) || "host";
 }
 
-/** Removes the temporary files that processes of this machine left and no longer live to finish. */
+/** Deletes the temporary files of dead processes of this machine. */
 async function sweep(folder: string): Promise<void> {
   const fs = fileSystem(WHAT);
   const { join } = builtin<typeof import("node:path")>("node:path")!;

@@ -1,10 +1,10 @@
 /**
- * Where the shipped models and captures are (Node): `models/` in a clone, the package heed-models where heed is installed. They
- * are a package of their own so that who needs one function does not download two language models.
+ * The location of the shipped models and captures (Node): `models/` in a clone, the package heed-models where heed is installed.
+ * They are a separate package so that installing heed does not download two language models.
  */
 import { UnsupportedError } from "../core/errors.ts";
 
-/** What is shipped: two language models, and captured attention of a real model. */
+/** The shipped data: two language models, and captured attention of a real model. */
 export type Shipped = "encoder" | "decoder" | "captures";
 
 /** The folder of a shipped model or of the captures. Throws an UnsupportedError that names the package to install where it is missing. */

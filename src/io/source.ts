@@ -1,20 +1,20 @@
 /**
- * Bytes to read from, a piece at a time: a path or file handle (Node), a Blob or File (everywhere), bytes in
- * memory, or one's own `{ size, read(offset, length) }`. A read gives exactly what was asked, or a typed error.
+ * Byte sources, read in parts: a path or file handle (Node), a Blob or File (everywhere), bytes in memory, or a
+ * custom `{ size, read(offset, length) }`. A read returns exactly the requested bytes, or throws a typed error.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { fileError, fileSystem } from "./node.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 
-/** A byte source of one's own: say HTTP ranges. */
+/** A custom byte source, for example over HTTP range requests. */
 export interface ByteSource {
-  /** Bytes in all. */
+  /** Total number of bytes. */
   readonly size: number;
   /** The `length` bytes from `offset` on. */
   read(offset: number, length: number): Uint8Array | ArrayBuffer | Promise<Uint8Array | ArrayBuffer>;
 }
 
-/** What is used of Node's `FileHandle`. */
+/** The part of Node's `FileHandle` that is used. */
 export interface Handle {
   readonly fd: number;
   /** Size in bytes, and whether it is a regular file. */
@@ -27,19 +27,19 @@ export interface Handle {
   read(into: Uint8Array, at: number, length: number, offset: number): Promise<{ readonly bytesRead: number }>;
 }
 
-/** Anything bytes are read from. A string is a path, and needs Node. */
+/** A byte source. A string is a path, and needs Node. */
 export type SourceLike = string | Handle | Blob | Uint8Array | ArrayBuffer | ByteSource;
 
 /** An opened source. */
 export interface Source {
   readonly size: number;
-  /** Reads; a file's bytes go into the beginning of `into` where it is given and large enough. */
+  /** Reads bytes. A file is read into the beginning of `into` if it is given and large enough. */
   read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
-  /** Closes what opening opened; a handle that was passed in stays open. */
+  /** Closes a file that `openSource` opened; the caller's handle stays open. */
   close(): Promise<void>;
 }
 
-/** Opens a source; `what` begins its errors. */
+/** Opens a source; its error messages begin with `what`. */
 export async function openSource(what: string, from: SourceLike): Promise<Source> {
   if (typeof from === "string") return openPath(what, from);
   if (from instanceof Uint8Array || from instanceof ArrayBuffer) {
@@ -101,7 +101,7 @@ async function fromHandle(
   return checked(what, stat.size, read, close);
 }
 
-/** A source that refuses reads beyond its size, and answers of another length than was requested. */
+/** A source that refuses reads beyond its size, and results of another length than requested. */
 function checked(
   what: string,
   size: number,
