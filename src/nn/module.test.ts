@@ -35,7 +35,7 @@ describe("parameters carry PyTorch's names and shapes", () => {
     );
   });
 
-  it("lists of modules count from 0, private fields do not show, and tied weights come once", () => {
+  it("lists of modules count from 0, private fields are not parameters, and tied weights are listed once", () => {
     class Model extends nn.Module {
       readonly wte = new nn.Embedding(5, 2);
       readonly h = [new nn.Linear(2, 2, { bias: false }), new nn.Linear(2, 2)];
@@ -60,7 +60,7 @@ describe("parameters carry PyTorch's names and shapes", () => {
   });
 });
 
-describe("first values", () => {
+describe("initial values", () => {
   it("follow PyTorch's rules: bounds, zeros, ones", () => {
     const spread = (t: { toFloat64(): Float64Array }) => Math.max(...t.toFloat64().map(Math.abs));
     const linear = new nn.Linear(400, 300);
@@ -105,7 +105,7 @@ describe("load", () => {
       ["bias", tensor(Float32Array.of(7, 8, 9), [3])],
     ]);
 
-  it("takes values in place, of any float dtype, strided too", () => {
+  it("copies values in place, of any float dtype, strided too", () => {
     const one = layer();
     const { weight, bias } = one;
     const state = full();
@@ -119,7 +119,7 @@ describe("load", () => {
     expect([...weight.data, ...bias!.data]).toEqual([1.5, -2, -2, -2, 1.5, 1.5, 7, 8, 9]);
   });
 
-  it("lists what is missing and what is unexpected, and changes nothing", () => {
+  it("lists missing and unexpected names, and changes nothing", () => {
     const one = layer();
     const before = [...one.weight.data];
     const state = full();

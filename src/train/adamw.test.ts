@@ -34,7 +34,7 @@ describe("AdamW", () => {
     expect(adamw.steps).toBe(5);
   });
 
-  test("who decays can be chosen, and what has no gradient stays", () => {
+  test("`decays` chooses the parameters that decay, and a parameter without a gradient stays", () => {
     const [w, still] = [vector(1), matrix(1)];
     const parameters = new Map([["w", w], ["still", still]]); // biome-ignore format: one line
     const adamw = new AdamW(parameters, { lr: 1, weightDecay: 0.5, decays: (name) => name === "w" });
@@ -65,7 +65,7 @@ describe("AdamW", () => {
 });
 
 describe("clipping", () => {
-  test("brings a norm down to the limit and leaves smaller ones alone", () => {
+  test("scales a norm down to the limit and leaves smaller ones unchanged", () => {
     const gradients = new Map<Tensor, Tensor>([
       [vector(0), vector(3)],
       [vector(0), matrix(0, 4)],
@@ -83,7 +83,7 @@ describe("schedule", () => {
     expect([0, 1, 3, 4, 1000].map(lr)).toEqual([0.025, 0.05, 0.1, 0.1, 0.1]);
   });
 
-  test("falls by a line or a cosine to its floor", () => {
+  test("decays linearly or as a cosine to its floor", () => {
     const linear = schedule({ lr: 1, warmup: 2, steps: 12, decay: "linear", floor: 0.5 });
     expect([2, 7, 12, 20].map(linear)).toEqual([1, 0.75, 0.5, 0.5]);
     const cosine = schedule({ lr: 1, steps: 8, decay: "cosine" });

@@ -5,9 +5,8 @@
  *     m ← β₁·m + (1 − β₁)·g        v ← β₂·v + (1 − β₂)·g²
  *     w ← w − lr · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
  *
- * Parameters are updated in place, by the backend of their device (rowwise.ts): every holder of the tensor sees the new numbers.
+ * Parameters are updated in place, by the backend of their device (rowwise.ts).
  */
-
 import { isDeviceData } from "../core/device.ts";
 import { tensorOver } from "../core/device-tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
@@ -20,7 +19,7 @@ import type { Gradients } from "./tape.ts";
 
 /** How AdamW updates. */
 export interface AdamWOptions {
-  /** Learning rate where a step names none; default 1e-3. */
+  /** Learning rate of steps that do not give one; default 1e-3. */
   readonly lr?: number;
   /** Decay rates of the two moments; default [0.9, 0.999]. */
   readonly betas?: readonly [number, number];
@@ -36,7 +35,7 @@ export interface AdamWOptions {
 export interface AdamWStep {
   /** Learning rate of this step. */
   readonly lr?: number;
-  /** Multiplies every gradient first: `clipScale`'s answer. Default 1. */
+  /** Factor of every gradient: the result of `clipScale`. Default 1. */
   readonly scale?: number;
 }
 
@@ -88,7 +87,7 @@ export class AdamW {
     }
   }
 
-  /** One step with these gradients. A parameter without a gradient stays as it is, moments included. */
+  /** One step with these gradients. A parameter without a gradient keeps its values and moments. */
   step(gradients: Gradients, { lr = this.#options.lr, scale = 1 }: AdamWStep = {}): void {
     const { betas, eps, weightDecay } = this.#options;
     this.steps++;
@@ -115,8 +114,8 @@ export class AdamW {
   }
 
   /**
-   * Goes on with the parameters of the same names on another device: the moments move there. For a model that was moved
-   * after the optimizer was made.
+   * Continues with the parameters of the same names on another device, and moves the moments there. For a model that was
+   * moved after the optimizer was created.
    *
    * @example
    * const layer = new Linear(8, 8, { seed: 1 });
@@ -146,7 +145,7 @@ export class AdamW {
     return this;
   }
 
-  /** The moments by name, `m.NAME` and `v.NAME`: what a checkpoint keeps beside `steps`. */
+  /** The moments by name, `m.NAME` and `v.NAME`: a checkpoint stores them with `steps`. */
   moments(): Map<string, Tensor> {
     const tensors = new Map<string, Tensor>();
     for (const [name, { m, v }] of this.#groups) tensors.set(`m.${name}`, m).set(`v.${name}`, v);
@@ -154,7 +153,7 @@ export class AdamW {
   }
 }
 
-/** Throws unless a tensor can be updated in place, and is of the shape and dtype of `before`. */
+/** Throws unless a tensor can be updated in place and has the shape and dtype of `before`. */
 function checkParameter(what: string, name: string, parameter: Tensor, before?: Tensor): void {
   const { shape, dtype } = parameter;
   const isUpdatable = (dtype === "float32" || dtype === "float64") && parameter.isContiguous();
@@ -194,7 +193,7 @@ function named(
   return entries as [string, Tensor][];
 }
 
-/** Zeros on the parameter's device. On the CPU they are outside of any arena: moments outlive a step. */
+/** Zeros on the parameter's device. On the CPU they are not in an arena: moments outlive a step. */
 function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
   const zeros = isDeviceData(storage) ? storage.device.allocate(dtype, size) : arrayFor(dtype, size);
   return tensorOver(zeros, shape, dtype);
@@ -219,8 +218,7 @@ export function gradientNorm(gradients: Gradients): number {
 }
 
 /**
- * What gradients must be multiplied with so that their norm is at most `maxNorm`: min(1, maxNorm / norm). Give it to
- * `AdamW.step`, which multiplies as it reads.
+ * The factor that scales gradients to a norm of at most `maxNorm`: min(1, maxNorm / norm). Pass it to `AdamW.step` as `scale`.
  *
  * @example
  * clipScale(4, 1); // → 0.25

@@ -1,8 +1,8 @@
 /**
- * Checkpoints: all that a run needs to go on as if it had never stopped, in one safetensors file that is written whole or
- * not at all (`io/save.ts`): parameters as `model.NAME`, the moments of AdamW as `adamw.m.NAME` and `adamw.v.NAME`, the
- * losses so far, and as texts the number of steps done and the run's own description. Data order and
- * masks are functions of the seed and the step, so there is no generator to keep.
+ * Checkpoints: everything that a run needs to resume with the same bits as an uninterrupted run, in one safetensors file that
+ * is written atomically (`io/save.ts`): parameters as `model.NAME`, the moments of AdamW as `adamw.m.NAME` and
+ * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps and a description of the run. Data order
+ * and masks are functions of the seed and the step, so no generator state is stored.
  */
 import { FormatError, formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -13,26 +13,26 @@ import type { AdamW } from "./adamw.ts";
 const VERSION = "1";
 const WHAT = "readCheckpoint";
 
-/** What a run has come to. */
+/** The progress of a run. */
 export interface Progress {
-  /** Steps done. */
+  /** Completed steps. */
   readonly step: number;
-  /** Loss of each step done. */
+  /** Loss of each completed step. */
   readonly losses: readonly number[];
-  /** Held-out losses: steps done, and the loss then. */
+  /** Held-out losses: the number of completed steps, and the loss at that point. */
   readonly heldOut: readonly (readonly [step: number, loss: number])[];
 }
 
 /** A checkpoint that was read. */
 export interface Checkpoint extends Progress {
-  /** What `writeCheckpoint` was given. */
+  /** The description that `writeCheckpoint` received. */
   readonly config: string;
-  /** Puts the numbers into a run's parameters and optimizer. */
+  /** Copies the values into a run's parameters and optimizer. */
   restore(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): void;
 }
 
 /**
- * The bytes of a checkpoint. `config` is a text of the caller's own: what the run was started with.
+ * The bytes of a checkpoint. `config` is a text of the caller: for example the options of the run.
  *
  * @example
  * const layer = new Linear(8, 8, { seed: 1 });
@@ -63,7 +63,7 @@ export function writeCheckpoint(
 }
 
 /**
- * Reads a checkpoint. Throws FormatError where the file is none.
+ * Reads a checkpoint. Throws FormatError for a file of another kind.
  *
  * @example
  * const layer = new Linear(8, 8, { seed: 1 });

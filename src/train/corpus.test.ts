@@ -13,7 +13,7 @@ const corpus = (tokenizer: Tokenizer, options: Partial<CorpusOptions> & Pick<Cor
   new Corpus([text, "another text. ".repeat(50)], tokenizer, { context: 16, batch: 6, ...options });
 
 describe("Corpus", () => {
-  test("a decoder's batches are the text, shifted by one; texts are joined by the end of text", () => {
+  test("a decoder's batches are the text, shifted by one; texts are separated by <|endoftext|>", () => {
     const data = corpus(bytes, { kind: "decoder" });
     const [{ inputs, targets, count }] = data.batches(3);
     expect(inputs.shape).toEqual([6, 16]);
@@ -25,7 +25,7 @@ describe("Corpus", () => {
     expect(whole.startsWith(text)).toBe(true);
   });
 
-  test("an encoder's sequences stand between [CLS] and [SEP], whose masks depend on the step alone", () => {
+  test("an encoder's sequences are between [CLS] and [SEP], and their masks depend on the step alone", () => {
     const data = corpus(pieces, { kind: "encoder" });
     const [cls, sep, mask] = ["[CLS]", "[SEP]", "[MASK]"].map((token) => pieces.id(token));
     const [{ inputs, targets, count }] = data.batches(0);
@@ -45,7 +45,7 @@ describe("Corpus", () => {
     expect(data.batches(0)).not.toEqual(corpus(pieces, { kind: "encoder", seed: 1 }).batches(0));
   });
 
-  test("the first steps may be on short sequences, as many tokens a step", () => {
+  test("the first steps may have short sequences, with the same number of tokens per step", () => {
     for (const [kind, tokenizer] of [
       ["encoder", pieces],
       ["decoder", bytes],
@@ -69,7 +69,7 @@ describe("Corpus", () => {
     );
   });
 
-  test("an encoder may be asked for more tokens in training than in what is held out", () => {
+  test("the share of masked tokens in training may differ from that of held-out text", () => {
     const share = (masked: number) => {
       const data = corpus(pieces, { kind: "encoder", masked });
       const of = (batches: readonly { count: number; inputs: { size: number } }[]) =>
@@ -92,7 +92,7 @@ describe("Corpus", () => {
     expect(parts.reduce((sum, { count }) => sum + count, 0)).toBe(whole.count);
   });
 
-  test("no training sequence reads what is held out", () => {
+  test("no training sequence contains held-out text", () => {
     const data = corpus(bytes, { kind: "decoder" });
     const ranges = data.split.heldOut;
     const marked = Int32Array.from(data.ids, (_, i) =>
@@ -120,7 +120,7 @@ describe("Corpus", () => {
     },
   );
 
-  test("the fingerprint is that of the tokens", () => {
+  test("the fingerprint depends on the token ids alone", () => {
     const print = corpus(bytes, { kind: "decoder" }).fingerprint;
     expect(print).toMatch(/^[0-9a-f]{16}$/);
     expect(corpus(bytes, { kind: "decoder", seed: 9, heldOut: 0.3 }).fingerprint).toBe(print);

@@ -1,8 +1,7 @@
 /**
- * Texts as the data of a language model: token ids joined into one sequence, a part held out, and for each step the
- * batches of the two kinds of model: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
+ * Texts as training data of a language model: token ids joined into one sequence, a held-out part, and the batches of each
+ * step for both kinds of models: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tokenizer } from "../models/index.ts";
@@ -20,35 +19,35 @@ import { IGNORE_INDEX } from "./loss.ts";
 import { Ngram } from "./ngram.ts";
 import { readParagraphs, SentenceBatches, splitParagraphs } from "./sentences.ts";
 
-/** How texts become batches. */
+/** Options of a `Corpus`. */
 export interface CorpusOptions {
   readonly kind: LanguageKind;
-  /** Tokens a model sees at once. */
+  /** Context length of the model in tokens. */
   readonly context: number;
-  /** Sequences of a step; default 16. */
+  /** Sequences per step; default 16. */
   readonly batch?: number;
-  /** Micro-batches a step is computed in; it divides `batch`. Default 1. */
+  /** Micro-batches per step; divides `batch`. Default 1. */
   readonly accumulate?: number;
   /** Share of the text held out; default 0.1. */
   readonly heldOut?: number;
-  /** Most tokens on which the held-out loss is measured, spread over what is held out; default 65,536. */
+  /** Maximum number of tokens on which the held-out loss is measured, spread over the held-out part; default 65,536. */
   readonly heldOutTokens?: number;
-  /** Share of sequences that repeat a span, short ones aside; default 0. */
+  /** Share of sequences that repeat a span, except `short` ones; default 0. */
   readonly repeats?: number;
   /**
-   * Steps at the start whose sequences have 16 tokens, so many that a step has as many tokens as any other; `context` is
-   * longer. A masked model found its neighbors among 16 tokens within 500 steps, and among 64 not within a
-   * thousand (docs/models.md). Default 0. After Li et al. 2021, arXiv 2108.06084; Devlin et al. 2018, appendix A.2, train on
-   * short sequences first too.
+   * Number of initial steps with sequences of 16 tokens, where `context` is longer. These steps have more sequences, so that
+   * each step has the same number of tokens. A masked model learned to attend to neighbors among 16 tokens within 500 steps,
+   * but not among 64 within a thousand (docs/models.md). Default 0. After Li et al. 2021, arXiv 2108.06084; Devlin et al.
+   * 2018, appendix A.2, also train on short sequences first.
    */
   readonly short?: number;
   /**
-   * The texts have one sentence a line and an empty line after each paragraph: a sequence is one sentence or several that
-   * follow one another, never a part of two paragraphs, and a batch has as many as make about `batch · context` tokens
-   * (`sentences.ts`). For encoders. Default false.
+   * The texts have one sentence per line and an empty line after each paragraph. A sequence is one sentence or several
+   * consecutive ones of one paragraph, and a batch has about `batch · context` tokens (`sentences.ts`). For encoders. Default
+   * false.
    */
   readonly lines?: boolean;
-  /** Share of an encoder's training tokens that are masked; default 0.15, which is that of the held-out ones. */
+  /** Share of an encoder's training tokens that are masked; default 0.15. In held-out text it is always 0.15. */
   readonly masked?: number;
   readonly seed?: number;
 }
@@ -56,11 +55,11 @@ export interface CorpusOptions {
 /** Tokens of a short sequence. */
 export const SHORT = 16;
 
-/** Streams of masks: training's and, always the same, those of the held-out text. */
+/** First sequence numbers of masks: for training, and for held-out text, whose masks are always the same. */
 const MASKS = { train: 0x1000_0000_0000, heldOut: 0x2000_0000_0000 } as const;
 
 /**
- * Texts, ready to train on.
+ * Training and held-out batches of texts.
  *
  * @example
  * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16, batch: 8 });
@@ -70,20 +69,20 @@ export class Corpus {
   /** All token ids, texts joined by `<|endoftext|>` or [SEP] where the tokenizer has one. */
   readonly ids: Int32Array;
   readonly split: Split;
-  /** Token ids of the vocabulary. */
+  /** Vocabulary size. */
   readonly vocabulary: number;
-  /** What the held-out loss is measured on. */
+  /** The batches on which the held-out loss is measured. */
   readonly heldOut: readonly Batch[];
   readonly #kind: LanguageKind;
-  /** The micro-batches of the step: sequences, and the number of the first. */
+  /** The micro-batches of a step: their sequences, and the number of the first sequence. */
   readonly #sequences: (step: number) => readonly (readonly [sequences: Int32Array[], first: number])[];
-  /** Sequences of one epoch, or batches of sentences. */
+  /** Sequences per epoch, or batches of sentences. */
   readonly perEpoch: number;
   readonly #batchOf: (sequences: readonly Int32Array[], first: number) => Batch;
-  /** Held-out sequences as they are in the text, by batch. */
+  /** Held-out sequences without masks, by batch. */
   readonly #heldOutRows: readonly (readonly Int32Array[])[];
 
-  /** Throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs. */
+  /** @throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
     checkOptionNames("Corpus", options, [
       "kind",
@@ -171,7 +170,7 @@ export class Corpus {
       this.#sequences = (step) =>
         Array.from({ length: accumulate }, (_, m) => {
           const n = step * accumulate + m;
-          // No batch has as many sequences as tokens, so no two sequences are masked alike.
+          // A batch has fewer sequences than tokens, so each sequence has its own number, and its own masks.
           return [(step < short ? first : all).batch(n), n * tokens] as const;
         });
       const measured =
@@ -180,14 +179,14 @@ export class Corpus {
       this.#heldOutRows = Array.from({ length: count }, (_, i) => (measured as SentenceBatches).batch(i));
     } else {
       this.ids = joined(texts.map(idsOf), special?.sep ?? tokenizer.id("<|endoftext|>"));
-      // A decoder reads `context` tokens and is asked for the next of each; an encoder's have [CLS] and [SEP] around.
-      const [more, overlap] = kind === "decoder" ? [1, 1] : [-2, 0];
-      const window = context + more;
+      // A decoder predicts the token after each of `context` tokens; an encoder adds [CLS] and [SEP].
+      const [added, overlap] = kind === "decoder" ? [1, 1] : [-2, 0];
+      const window = context + added;
       this.split = splitBlocks(this.ids.length, { window, share: heldOut });
       const windows = new Windows(this.ids, this.split.train, { window, overlap, repeats, seed });
       const first =
         short > 0
-          ? new Windows(this.ids, this.split.train, { window: SHORT + more, overlap, seed })
+          ? new Windows(this.ids, this.split.train, { window: SHORT + added, overlap, seed })
           : undefined;
       this.perEpoch = windows.perEpoch;
       this.#sequences = (step) => {
@@ -224,9 +223,8 @@ export class Corpus {
   }
 
   /**
-   * The held-out loss of an n-gram model of this order counted on the training part, in nats per token, over exactly the
-   * targets of `heldOut`. It reads what stands to the left in the same window; for an encoder that is the text
-   * without masks.
+   * The held-out loss of an n-gram model of this order, counted on the training part, in nats per token, over exactly the
+   * targets of `heldOut`. Its context is the text to the left in the same window, for an encoder without masks.
    */
   baseline(order: number): number {
     const model = new Ngram(order, this.vocabulary, this.ids, this.split.train);
@@ -242,7 +240,7 @@ export class Corpus {
     });
   }
 
-  /** A fingerprint of the token ids: two runs on the same one read the same. */
+  /** A hash of the token ids: equal for equal texts and tokenizers. */
   get fingerprint(): string {
     let [a, b] = [0x811c9dc5, 0x9e3779b9];
     for (const id of this.ids) {
@@ -253,7 +251,7 @@ export class Corpus {
   }
 }
 
-/** Ids of the tokens that masked-token training needs. */
+/** Ids of the special tokens for masked-token training. */
 function encoderTokens(tokenizer: Tokenizer) {
   const id = (token: string): number => {
     const found = tokenizer.id(token);
@@ -272,7 +270,7 @@ function encoderTokens(tokenizer: Tokenizer) {
   return { mask: id("[MASK]"), cls: id("[CLS]"), sep: id("[SEP]"), all };
 }
 
-/** Texts one after the other, a separator behind each but the last. */
+/** Texts one after the other, with a separator between two. */
 function joined(parts: readonly Int32Array[], separator: number | undefined): Int32Array {
   const gap = separator === undefined ? 0 : 1;
   const ids = new Int32Array(

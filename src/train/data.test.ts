@@ -7,7 +7,7 @@ const counting = (n: number) => Int32Array.from({ length: n }, (_, i) => i);
 const sizeOf = (spans: readonly Span[]) => spans.reduce((sum, { start, end }) => sum + end - start, 0);
 
 describe("Generator", () => {
-  test("one seed gives one sequence, entered anywhere; streams and seeds differ", () => {
+  test("a seed gives one sequence, from any position; streams and seeds differ", () => {
     const draw = (seed: number, stream: number, position = 0) => {
       const generator = new Generator(seed, stream, position);
       return Array.from({ length: 5 }, () => generator.bits());
@@ -72,7 +72,7 @@ describe("Windows", () => {
     { start: 600, end: 1000 },
   ];
 
-  test("an epoch reads each place once at most, inside the spans, in an order of its own", () => {
+  test("an epoch reads each position at most once, inside the spans, in a new order", () => {
     const windows = new Windows(ids, spans, { window: 21, seed: 3, overlap: 1 });
     const orders = [0, 1].map((epoch) => {
       const seen = new Uint8Array(1000);
@@ -95,7 +95,7 @@ describe("Windows", () => {
     expect(new Set(orders[0].filter((start) => start < 500).map((start) => start % 20)).size).toBe(1);
   });
 
-  test("sequence n is a function of the seed and n, whatever was read before", () => {
+  test("sequence n is a function of the seed and n, independent of earlier reads", () => {
     const options = { window: 16, seed: 9, repeats: 0.5 };
     const forward = new Windows(ids, spans, options);
     const first = Array.from({ length: 150 }, (_, n) => [...forward.sequence(n)]);
@@ -167,7 +167,7 @@ describe("batches", () => {
     expect([...part.inputs.data]).toEqual([...inputs.data.subarray(5000, 6000)]);
   });
 
-  test("every sequence has a target, were it of one token", () => {
+  test("every sequence has a target, even a sequence of one token", () => {
     const options = { mask: 3, vocabulary: 10, special: new Set([0, 3]), seed: 2 };
     for (let n = 0; n < 50; n++) expect(maskedBatch([Int32Array.of(0, 7, 0)], n, options).count).toBe(1);
   });

@@ -1,20 +1,20 @@
 /**
- * From token ids to batches. A text is cut into blocks; every so many blocks one is held out, so that what the model
- * is judged on never stood in a training window. Training windows lie on a grid over the rest, which moves from epoch
- * to epoch, and are read in a new random order each epoch.
+ * From token ids to batches. A text is divided into blocks, and one block out of every few is held out, so no training window
+ * contains held-out text. Training windows are on a grid over the rest, which is shifted in each epoch, and are read in a new
+ * random order each epoch.
  *
- * A batch is a pure function of the seed and its number: there is no state to keep, and a run that resumes at step s
- * reads what the unbroken run would have read.
+ * A batch is a pure function of the seed and its number. It needs no state, and a run that resumes at step s reads the same
+ * batches as an uninterrupted run.
  *
  * An optional share of sequences is a span repeated several times. Predicting the second copy needs a head that finds
- * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but needs longer.
+ * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but takes longer.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { IGNORE_INDEX } from "./loss.ts";
 import { Generator, permutation } from "./random.ts";
 
-/** Token ids `start` to `end` (not included) of a corpus. */
+/** Token ids `start` to `end` (excluded) of a corpus. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -26,28 +26,28 @@ export interface Split {
   readonly heldOut: readonly Span[];
 }
 
-/** What a model learns from at once: row r of `inputs` belongs to row r of `targets`. */
+/** A batch of sequences: row r of `inputs` belongs to row r of `targets`. */
 export interface Batch {
   /** [B, T] int32 */
   readonly inputs: Tensor<"int32">;
-  /** [B, T] int32: what should come out at each position, −100 where nothing is asked. */
+  /** [B, T] int32: the token to predict at each position, −100 where none is predicted. */
   readonly targets: Tensor<"int32">;
-  /** Targets that count. */
+  /** Number of targets that are not −100. */
   readonly count: number;
 }
 
-/** How a corpus is split. */
+/** Options of `splitBlocks`. */
 export interface SplitOptions {
-  /** Tokens a sequence needs; no part is shorter. */
+  /** Tokens per sequence; no part is shorter. */
   readonly window: number;
   /** Share held out, default 0.1; 0 holds nothing out. */
   readonly share?: number;
-  /** Tokens of a block; by default 16 windows, fewer in a short corpus. */
+  /** Tokens per block; by default 16 windows, fewer in a short corpus. */
   readonly block?: number;
 }
 
 /**
- * Splits a corpus of `length` tokens: every (1/share)-th block is held out, neighbors are joined. Throws OptionError.
+ * Splits a corpus of `length` tokens: every (1/share)-th block is held out, and adjacent blocks are joined. Throws OptionError.
  *
  * @example
  * const { train, heldOut } = splitBlocks(10_000, { window: 16 });
@@ -69,7 +69,7 @@ export function splitBlocks(length: number, options: SplitOptions): Split {
   const blocks = Math.floor(length / block);
   const train: Span[] = [];
   const heldOut: Span[] = [];
-  // The last block of each group is held out, and the very last one where the text is shorter than a group.
+  // The last block of each group is held out, or the last block of the text where it is shorter than a group.
   const isHeldOut = (i: number) => i % period === period - 1 || (blocks <= period && i === blocks - 1);
   for (let i = 0; i < blocks; i++) {
     const parts = isHeldOut(i) ? heldOut : train;
@@ -81,12 +81,12 @@ export function splitBlocks(length: number, options: SplitOptions): Split {
   return { train, heldOut };
 }
 
-/** How windows are drawn. */
+/** Options of `Windows`. */
 export interface WindowOptions {
-  /** Tokens of a window. */
+  /** Tokens per window. */
   readonly window: number;
   readonly seed: number;
-  /** Tokens that neighboring windows share: 1 where each token is to be a target once. Default 0. */
+  /** Tokens that adjacent windows share: with 1, each token is a target once. Default 0. */
   readonly overlap?: number;
   /** Share of sequences that repeat a span; default 0. */
   readonly repeats?: number;
@@ -95,14 +95,14 @@ export interface WindowOptions {
 const STREAM = { order: 1, shift: 2, repeat: 3 } as const;
 
 /**
- * Windows of a corpus in an endless seeded order.
+ * Windows of a corpus in an infinite seeded order.
  *
  * @example
  * const windows = new Windows(Int32Array.of(1, 2, 3, 4, 5, 6), [{ start: 0, end: 6 }], { window: 3, seed: 1 });
  * windows.sequence(0).length; // → 3
  */
 export class Windows {
-  /** Windows of one epoch. */
+  /** Windows per epoch. */
   readonly perEpoch: number;
   readonly #ids: Int32Array;
   readonly #spans: readonly { readonly start: number; readonly count: number; readonly slack: number }[];
@@ -129,9 +129,9 @@ export class Windows {
     this.#spans = spans
       .filter(({ start, end }) => end - start >= window)
       .map(({ start, end }) => {
-        const most = Math.floor((end - start - window) / stride) + 1;
-        // One window fewer leaves room for the grid to move.
-        const count = Math.max(1, most - 1);
+        const maximum = Math.floor((end - start - window) / stride) + 1;
+        // With one window fewer, the grid can be shifted.
+        const count = Math.max(1, maximum - 1);
         return { start, count, slack: end - start - window - (count - 1) * stride };
       });
     this.perEpoch = this.#spans.reduce((sum, { count }) => sum + count, 0);
@@ -169,7 +169,7 @@ export class Windows {
   }
 }
 
-/** With probability `share`, makes a sequence repeat its first tokens, at most half of it, again and again. */
+/** With probability `share`, replaces a sequence by repetitions of its first tokens, at most half of it. */
 export function repeatSpan(ids: Int32Array, share: number, generator: Generator): void {
   if (generator.uniform() >= share) return;
   const window = ids.length;
@@ -179,7 +179,7 @@ export function repeatSpan(ids: Int32Array, share: number, generator: Generator)
 }
 
 /**
- * Windows of spans one after the other, without overlap beyond `overlap` and in order: what a loss is measured on.
+ * Consecutive windows of spans, in order, that share `overlap` tokens: for measuring a loss.
  *
  * @example
  * windowsInOrder(Int32Array.of(1, 2, 3, 4), [{ start: 0, end: 4 }], 2).map((ids) => Array.from(ids)); // → [[1, 2], [3, 4]]
@@ -218,9 +218,9 @@ export function nextTokenBatch(sequences: readonly Int32Array[]): Batch {
 export interface MaskingOptions {
   /** Id of the mask token. */
   readonly mask: number;
-  /** Number of token ids: a random one stands in for a tenth of the chosen. */
+  /** Number of token ids: a random id replaces a tenth of the chosen tokens. */
   readonly vocabulary: number;
-  /** Ids that are never chosen and never stand in: [CLS], [SEP] … */
+  /** Ids that are never chosen and never used as replacements: [CLS], [SEP] … */
   readonly special: ReadonlySet<number>;
   readonly seed: number;
   /** Share of tokens chosen; default 0.15. */
@@ -228,9 +228,9 @@ export interface MaskingOptions {
 }
 
 /**
- * A batch for masked-token prediction. Of the tokens chosen, 80 % become the mask token, 10 % a random one and
- * 10 % stay; they are the targets. Each sequence has at least one. Sequence r is masked as number `first + r`: the same
- * number, the same masks.
+ * A batch for masked-token prediction. Of the tokens chosen, 80 % become the mask token, 10 % become a random
+ * token and 10 % are unchanged; they are the targets. Each sequence has at least one. Sequence r is masked as number
+ * `first + r`: the same number gives the same masks.
  *
  * @example
  * const batch = maskedBatch([Int32Array.of(5, 6, 7)], 0, { mask: 4, vocabulary: 10, special: new Set([0]), seed: 1 });
@@ -243,11 +243,11 @@ export function maskedBatch(sequences: readonly Int32Array[], first: number, opt
   const targets = new Int32Array(sequences.length * length).fill(IGNORE_INDEX);
   let count = 0;
   const choose = (at: number, id: number, generator: Generator) => {
-    const fate = generator.uniform();
+    const draw = generator.uniform();
     targets[at] = id;
     count++;
-    if (fate < 0.8) inputs[at] = mask;
-    else if (fate < 0.9) {
+    if (draw < 0.8) inputs[at] = mask;
+    else if (draw < 0.9) {
       do inputs[at] = generator.below(vocabulary);
       while (special.has(inputs[at]));
     }

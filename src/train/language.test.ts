@@ -47,7 +47,7 @@ describe.each(["decoder", "encoder"] as const)("languageModel, %s", (kind) => {
     }
   });
 
-  test("the same seed gives the same numbers, and it learns a batch by heart, with dropout too", async () => {
+  test("the same seed gives the same numbers, and the model memorizes a batch, with dropout too", async () => {
     const [a, b] = [1, 1].map((seed) => languageModel(kind, { ...sizes, seed, dropout: 0.1 }));
     const run = (model: typeof a) =>
       train({ model, data: () => [batches[kind]], steps: 60, adamw: { lr: 0.02 }, seed: 4 });

@@ -1,10 +1,9 @@
 /**
- * The two models that `heed train` trains, from heed/models: a decoder of GPT-2's architecture that predicts the next
- * token, and an encoder of BERT's that predicts masked ones; their losses, and their sizes in one vocabulary.
+ * The two models that `heed train` trains, from heed/models: a decoder with GPT-2's architecture that predicts the next
+ * token, and an encoder with BERT's that predicts masked tokens; their losses, and common option names for their sizes.
  *
- * An encoder's scores are computed at the positions that count only, an eighth of the work of its last layer.
+ * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -20,24 +19,24 @@ import type { Batch } from "./data.ts";
 import type { Trainable } from "./loop.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
-/** What kind of model: `decoder` predicts the next token, `encoder` masked ones. */
+/** The kind of model: `decoder` predicts the next token, `encoder` predicts masked tokens. */
 export type LanguageKind = "decoder" | "encoder";
 
-/** Sizes of a model and how it starts. */
+/** Sizes and initialization of a model. */
 export interface LanguageOptions {
-  /** Token ids. */
+  /** Vocabulary size. */
   readonly vocabulary: number;
-  /** Most tokens of a sequence. */
+  /** Maximum number of tokens of a sequence. */
   readonly context: number;
   readonly layers: number;
   readonly heads: number;
-  /** Numbers of a token's vector; `heads` divides it. */
+  /** Size of a token vector; `heads` divides it. */
   readonly width: number;
-  /** Numbers of the hidden layer between two attentions; default 4 · width. */
+  /** Size of the hidden layer of the feed-forward network; default 4 · width. */
   readonly inner?: number;
-  /** Share dropped after embeddings, in attention and after each sub-layer, while training; default 0. */
+  /** Dropout probability after embeddings, in attention and after each sublayer, during training; default 0. */
   readonly dropout?: number;
-  /** Seed of the first weights; default 0. */
+  /** Seed of the initial weights; default 0. */
   readonly seed?: number;
   /** Default float32. */
   readonly dtype?: "float32" | "float64";
@@ -45,15 +44,15 @@ export interface LanguageOptions {
   readonly ids?: Readonly<Record<string, number>>;
 }
 
-/** A model of text that can be trained, and saved under Hugging Face's names. */
+/** A language model that can be trained, and saved with Hugging Face's names. */
 export interface LanguageModel<M extends Gpt2 | Bert = Gpt2 | Bert> extends Trainable<Batch> {
   readonly kind: LanguageKind;
-  /** What `modelToFiles` of heed/models takes. */
+  /** The argument of `modelToFiles` of heed/models. */
   readonly model: M;
 }
 
 /**
- * A new model: `"decoder"` is a GPT-2, `"encoder"` a BERT. Throws OptionError where the sizes make none.
+ * A new model: `"decoder"` is a GPT-2, `"encoder"` a BERT. Throws OptionError for invalid sizes.
  *
  * @example
  * const sizes = { vocabulary: decoder.tokenizer.size, context: 16, layers: 1, heads: 2, width: 16, seed: 1 };
@@ -125,7 +124,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       ...options.ids,
     };
     const model = new Gpt2(config, { seed, dtype });
-    neighborly(model.parameters().get("transformer.wpe.weight") as FloatTensor);
+    initializePositions(model.parameters().get("transformer.wpe.weight") as FloatTensor);
     return {
       kind,
       model,
@@ -149,7 +148,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     ...options.ids,
   };
   const model = new Bert(config, { seed, dtype });
-  neighborly(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
+  initializePositions(model.parameters().get("bert.embeddings.position_embeddings.weight") as FloatTensor);
   return {
     kind,
     model,
@@ -158,22 +157,22 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   };
 }
 
-/** Standard deviation of first weights: the 0.02 of BERT and GPT-2 at their width of 768, so that products stay as large. */
+/** Standard deviation of initial weights: 0.02 at width 768, as in BERT and GPT-2, scaled so that products keep their size. */
 const spreadOf = (width: number): number => 0.02 * Math.sqrt(768 / width);
 
-/** Size of the waves that positions start as. */
-const WAVE = 0.15;
+/** Amplitude of the sinusoids that initialize positions. */
+const AMPLITUDE = 0.15;
 
 /**
- * Positions [N, C] start as waves instead of noise (Vaswani et al. 2017, section 3.5, with the slowest wave as long as the
- * context), so that neighbors are alike before anything is learned, and a head that looks nearby is a small step away.
- * From noise, both models kept to single tokens' frequencies for as long as they were tried.
+ * Initializes positions [N, C] with sinusoids instead of noise (Vaswani et al. 2017, section 3.5, with the longest wavelength
+ * equal to the context), so that adjacent positions have similar vectors from the start, and a head learns to attend nearby
+ * quickly. With noise, neither model learned more than the frequencies of single tokens in our runs.
  */
-function neighborly(positions: FloatTensor): void {
+function initializePositions(positions: FloatTensor): void {
   const [N, C] = positions.shape;
-  if (C % 2 !== 0) return; // sines and cosines come in pairs; an odd width keeps its noise
+  if (C % 2 !== 0) return; // sines and cosines are pairs; an odd width keeps the noise
   const waves = sinusoidalPositions(N, C, { base: Math.max(2, N), dtype: positions.dtype });
-  for (let n = 0; n < positions.size; n++) positions.data[n] = WAVE * waves.data[n];
+  for (let n = 0; n < positions.size; n++) positions.data[n] = AMPLITUDE * waves.data[n];
 }
 
 /**
@@ -198,16 +197,16 @@ export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<str
   return ids;
 }
 
-/** Cross-entropy at the positions that have a target. */
+/** Cross-entropy at the positions with a target. */
 function maskedLoss(model: Bert, { inputs, targets }: Batch): Tensor {
-  const places: number[] = [];
+  const positions: number[] = [];
   const classes: number[] = [];
   for (let i = 0; i < targets.size; i++)
     if (targets.data[i] !== IGNORE_INDEX) {
-      places.push(i);
+      positions.push(i);
       classes.push(targets.data[i]);
     }
   const states: FloatTensor = reshape(model.hidden(inputs), [targets.size, -1]);
-  const logits = model.logits(embedding(places, states));
+  const logits = model.logits(embedding(positions, states));
   return crossEntropy(logits, new Tensor(Int32Array.from(classes), [classes.length], "int32"));
 }

@@ -61,7 +61,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe("train", () => {
-  test("the loss falls to what the text allows, on held-out text too", async () => {
+  test("the loss falls to the entropy of the text, on held-out text too", async () => {
     const model = pairs();
     const before = meanLoss(model, heldOut.batches);
     const { losses, heldOut: measured, step, interrupted } = await run(model, { steps: 100 });
@@ -114,7 +114,7 @@ describe("train", () => {
     a.forEach((value, i) => expect(b[i]).toBeCloseTo(value, 10));
   });
 
-  test("gradients are clipped to the norm, and reports say what it was", async () => {
+  test("gradients are clipped to the norm, and reports give the norm before", async () => {
     const norms: number[] = [];
     const clipped = pairs();
     await run(clipped, { steps: 3, maxNorm: 1e-3, onStep: ({ norm }) => norms.push(norm) });
@@ -125,7 +125,7 @@ describe("train", () => {
     expect(bits(free)).not.toEqual(bits(clipped));
   });
 
-  test("a schedule names the rate of each step", async () => {
+  test("a schedule gives the rate of each step", async () => {
     const rates: number[] = [];
     await run(pairs(), { steps: 3, schedule: (step) => 0.5 ** step, onStep: ({ lr }) => rates.push(lr) });
     expect(rates).toEqual([1, 0.5, 0.25]);
@@ -210,7 +210,7 @@ describe("a loss that is not finite", () => {
 });
 
 describe("checkpoints", () => {
-  test("of another model are rejected before anything is changed", async () => {
+  test("of another model are refused before anything is changed", async () => {
     const path = join(folder, "c.safetensors");
     await run(pairs("float64"), { steps: 1, checkpoint: { path } });
     const resume = readCheckpoint(await readFile(path));
@@ -240,7 +240,7 @@ describe("renderLoss", () => {
     lines: [["bigram", 4.2]] as const,
   };
 
-  test("a falling curve goes from the upper left to the lower right, in the room it has", () => {
+  test("a falling curve goes from the upper left to the lower right, within its columns and rows", () => {
     const lines = renderLoss(curve, { columns: 60, rows: 8 });
     expect(lines.length).toBe(9);
     for (const line of lines) expect([...line].length).toBeLessThanOrEqual(60);
@@ -251,7 +251,7 @@ describe("renderLoss", () => {
     expect(lines.join("")).toContain("bigram");
   });
 
-  test("ASCII if requested, nothing where there is nothing", () => {
+  test("uses ASCII if requested, and draws nothing without losses", () => {
     expect(renderLoss(curve, { ascii: true }).join("")).toMatch(/^[ -~]*$/);
     expect(renderLoss({ losses: [] })).toEqual([]);
     expect(renderLoss({ losses: [2] }).length).toBeGreaterThan(1);

@@ -1,11 +1,10 @@
 /**
- * The training loop: for each step the loss and its gradients over one or more micro-batches, the norm clipped, one
- * update of AdamW; now and then the held-out loss and a checkpoint. The same call with a checkpoint in place goes on
- * where that one stopped and gives the same bits as a run that never did.
+ * The training loop: each step computes the loss and its gradients over one or more micro-batches, clips their norm and
+ * updates the parameters with AdamW. At intervals it measures the held-out loss and saves a checkpoint. A run that resumes
+ * from a checkpoint gives the same bits as an uninterrupted run.
  *
- * What the model is, is the caller's business: parameters by name, and the loss of a batch.
+ * The caller defines the model: parameters by name, and the loss of a batch.
  */
-
 import { agree, agreed, digest, type Terms } from "../cluster/agree.ts";
 import type { Communicator } from "../cluster/communicator.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
@@ -28,83 +27,83 @@ import { type Gradients, Tape } from "./tape.ts";
 export interface Trainable<B = Batch> {
   /** Every parameter by name, row-major float32 or float64; they are updated in place. `Module` of heed/nn has this. */
   parameters(): ReadonlyMap<string, Tensor>;
-  /** The mean loss over the targets of a batch that count: one number. */
+  /** The mean loss over the counted targets of a batch: a tensor of one number. */
   loss(batch: B): Tensor;
 }
 
-/** What is known after a step. */
+/** The report of a step. */
 export interface StepReport {
-  /** Steps done, this one included. */
+  /** Completed steps, including this one. */
   readonly step: number;
   readonly loss: number;
   readonly lr: number;
   /** Norm of the gradients before clipping. */
   readonly norm: number;
-  /** Held-out loss, where it was measured after this step. */
+  /** Held-out loss, if it was measured after this step. */
   readonly heldOut?: number;
 }
 
-/** Where and when a run saves itself. Paths need Node. */
+/** Where and when a run saves checkpoints. Paths need Node. */
 export interface CheckpointOptions {
   readonly path: string;
-  /** Steps between two checkpoints; default 100. One is written at the end and at an interruption in any case. */
+  /** Steps between two checkpoints; default 100. A checkpoint is always written at the end and at an interruption. */
   readonly every?: number;
-  /** A text to keep with it: what the run was started with. */
+  /** A text to store in it: for example the options of the run. */
   readonly config?: string;
   /** Writes the file; `saveFile` by default, which is atomic. */
   readonly save?: (path: string, bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
 }
 
-/** How to train. */
+/** Options of `train`. */
 export interface TrainOptions<B = Batch> {
   readonly model: Trainable<B>;
-  /** The micro-batches of step s = 0, 1, …: a function of s alone, so that a run can resume. */
+  /** The micro-batches of step s = 0, 1, …: it must depend on s only, so that a run can resume. */
   readonly data: (step: number) => readonly B[];
-  /** Targets of a batch that count; its share of the step's loss. By default its `count`, or 1 where it has none. */
+  /** Number of counted targets of a batch: its weight in the step's loss. By default its `count`, or 1 without one. */
   readonly countOf?: (batch: B) => number;
-  /** Steps in all. */
+  /** Total number of steps. */
   readonly steps: number;
   /** Learning rate of step s; by default that of `adamw`. */
   readonly schedule?: Schedule;
   readonly adamw?: AdamWOptions;
-  /** Gradients are scaled down to this norm where theirs is larger; default 1, Infinity to never. */
+  /** Gradients with a larger norm are scaled down to this norm; default 1, Infinity for never. */
   readonly maxNorm?: number;
-  /** Seed of the dropout of layers (`withDropout`): step and micro-batch are keyed into it. Default 0. */
+  /** Seed of the dropout of layers (`withDropout`), combined with step and micro-batch. Default 0. */
   readonly seed?: number;
-  /** Batches on which the held-out loss is measured after every `every` steps and at the end. */
+  /** Batches on which the held-out loss is measured, every `every` steps and at the end. */
   readonly heldOut?: { readonly batches: readonly B[]; readonly every: number };
   readonly checkpoint?: CheckpointOptions;
-  /** A checkpoint to go on from (`readCheckpoint`). */
+  /** A checkpoint to resume from (`readCheckpoint`). */
   readonly resume?: Checkpoint;
-  /** Stops the run after the step it is in; a checkpoint is saved. */
+  /** Stops the run after the current step; a checkpoint is saved. */
   readonly signal?: AbortSignal;
   /**
-   * Ranks that train together (`joinCluster` of heed/cluster): micro-batches are dealt to them, gradients added over them.
+   * Ranks that train together (`joinCluster` of heed/cluster): they share the micro-batches, and their gradients are summed.
    * Every rank calls `train` with the same model, data and options; rank 0 writes the checkpoint. Any number of ranks gives
    * the same bits. Default: this process alone.
    */
   readonly comm?: Communicator;
-  /** `"fixed"` adds gradients in one order, whatever the number of ranks (default); `"fast"` leaves the order to the engine. */
+  /** `"fixed"` adds gradients in one order for any number of ranks (default); `"fast"` leaves the order to the engine. */
   readonly order?: "fixed" | "fast";
-  /** Told after each step. */
+  /** Called after each step. */
   readonly onStep?: (report: StepReport) => void;
 }
 
 /** The result of a run. */
 export interface TrainResult {
-  /** Steps done in all. */
+  /** Completed steps, including those before a resume. */
   readonly step: number;
-  /** True where `signal` stopped it. */
+  /** True if `signal` stopped the run. */
   readonly interrupted: boolean;
-  /** Loss of each step, from step 0 on, also of those before a resume. */
+  /** Loss of each step from step 0 on, including those before a resume. */
   readonly losses: readonly number[];
-  /** Steps done, and the held-out loss then. */
+  /** The number of completed steps, and the held-out loss at that point. */
   readonly heldOut: readonly (readonly [step: number, loss: number])[];
 }
 
 /**
- * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the
- * step, the layer and the tensor, and neither the model nor the checkpoint has seen the step.
+ * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the step, the
+ * layer and the tensor. The step changes neither the model nor the checkpoint.
  *
  * @example
  * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16, batch: 8 });
@@ -174,9 +173,9 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     }
     onStep?.({ step, loss, lr: lr ?? options.adamw?.lr ?? 1e-3, norm, heldOut: now });
     if (checkpoint !== undefined && step % (checkpoint.every ?? 100) === 0) await save();
-    // Lets signals and timers in.
+    // Timers and abort signals run here.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    // Ranks stop together, at the step for which one of them said so.
+    // Ranks stop together, at the step where one of them was aborted.
     if (comm === undefined) stopped = signal?.aborted === true;
   }
   await save();
@@ -186,7 +185,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
 const ownCount = (batch: unknown): number => (batch as { count?: number }).count ?? 1;
 
 /**
- * The mean loss over the targets of batches, nothing recorded.
+ * The mean loss over the counted targets of batches, without recording.
  *
  * @example
  * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16 });
@@ -217,7 +216,7 @@ function weightedMean(counts: readonly number[], losses: ArrayLike<number>): num
   return sum / total;
 }
 
-/** The held-out loss, its batches dealt to ranks. */
+/** The held-out loss; ranks share its batches. */
 async function heldOutLoss<B>(
   model: Trainable<B>,
   batches: readonly B[],
@@ -237,13 +236,13 @@ async function heldOutLoss<B>(
   return weightedMean(batches.map(countOf), losses);
 }
 
-/** One micro-batch: targets that count, and its loss. */
+/** One micro-batch: the number of its counted targets, and its loss. */
 interface Part {
   readonly count: number;
   readonly loss: () => Tensor;
 }
 
-/** What steps share. */
+/** The constants of a run. */
 interface Run {
   readonly parameters: ReadonlyMap<string, Tensor>;
   readonly flat: Flat;
@@ -251,7 +250,7 @@ interface Run {
   readonly order: "fixed" | "fast";
 }
 
-/** Loss and gradients of a micro-batch, with its share of the step's targets. No gradients where the loss is not finite. */
+/** Loss and gradients of a micro-batch, weighted by its share of the step's targets. No gradients where the loss is not finite. */
 function differentiate(
   part: Part,
   parameters: ReadonlyMap<string, Tensor>,
@@ -260,12 +259,12 @@ function differentiate(
   const tape = new Tape();
   const mean = tape.run(part.loss);
   const loss = share * mean.toFloat64()[0];
-  // No gradients of what is NaN already: `nonFinite` looks for its origin.
+  // A loss that is not finite has no useful gradients: `nonFinite` finds its origin.
   if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
   return { loss, gradients: tape.gradients(mean, parameters.values(), share) };
 }
 
-/** Loss and gradients of a step: the sum over micro-batches, dealt to ranks where there are several. */
+/** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
 async function differentiateAll(
   { parameters, flat, comm, order }: Run,
   parts: readonly Part[],
@@ -283,7 +282,7 @@ async function differentiateAll(
       ),
     );
   const total = parts.reduce((sum, { count }) => sum + count, 0);
-  // Of every rank: its losses, whether it wants to stop, and which parameters have a gradient.
+  // Every rank sends its losses, whether it wants to stop, and which parameters have a gradient.
   const width = (r: number) => {
     const [from, to] = microBatchesOf(M, size, r);
     return to - from + 1 + flat.count;
@@ -292,7 +291,7 @@ async function differentiateAll(
   const own = new Float64Array(width(rank));
   const present = new Uint8Array(flat.count);
   const nodes = sumOwn(M, [from, to], (m) =>
-    // What outlives the scope is the flat copy alone.
+    // Only the flat copy outlives the scope.
     tidy(() => {
       const { loss, gradients } = differentiate(parts[m], parameters, parts[m].count / total);
       own[m - from] = loss;
@@ -317,7 +316,7 @@ async function differentiateAll(
   return { loss, gradients: flat.to(sum, present), stopped };
 }
 
-/** What ranks that train together must share. */
+/** The terms that ranks of one run must agree on. */
 function termsOf<B>(
   options: TrainOptions<B>,
   parameters: ReadonlyMap<string, Tensor>,
@@ -330,7 +329,7 @@ function termsOf<B>(
   for (const [name, { shape, dtype, data, offset, size: n }] of parameters) {
     shapes.push(`${name} [${shape.join(", ")}] ${dtype}`);
     size += n;
-    // The sum of the bits: one number a parameter that differs where the numbers do.
+    // A hash of the bytes: one number per parameter.
     const bytes = new Uint8Array(
       data.buffer,
       data.byteOffset + offset * data.BYTES_PER_ELEMENT,
@@ -423,11 +422,10 @@ function check<B>(options: TrainOptions<B>): void {
   if (options.maxNorm !== undefined && !(options.maxNorm > 0))
     refuse("maxNorm", "a number > 0", options.maxNorm);
   if (resume && resume.step > steps)
-    throw new OptionError(
-      "steps",
-      `train: the checkpoint is of step ${resume.step}, and only ${steps} steps are asked for`,
-      { step: resume.step, steps },
-    );
+    throw new OptionError("steps", `train: the checkpoint is of step ${resume.step}, but steps is ${steps}`, {
+      step: resume.step,
+      steps,
+    });
   for (const [name, parameter] of model.parameters())
     if (!allFinite(parameter))
       throw new OptionError("parameters", `train: parameter ${name} is not finite before the first step`, {

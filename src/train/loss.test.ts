@@ -32,13 +32,13 @@ function expected(logits: Tensor, targets: readonly number[]): number {
 }
 
 describe("crossEntropy", () => {
-  test("is the mean of −ln softmax at the targets that count", () => {
+  test("is the mean of −ln softmax at the counted targets", () => {
     const logits = random(7, 5, 1);
     const targets = [4, 0, -100, 2, 2, -100, 1];
     expect(crossEntropy(logits, ids(...targets)).at()).toBeCloseTo(expected(logits, targets), 14);
   });
 
-  test("its gradient is that of central differences, and zero in rows that do not count", () => {
+  test("its gradient is that of central differences, and zero in rows that are not counted", () => {
     const logits = random(4, 6, 2);
     const targets = ids(5, -1, 0, 3);
     const tape = new Tape();
@@ -54,7 +54,7 @@ describe("crossEntropy", () => {
     expect(Array.from(gradient.toFloat64().subarray(6, 12))).toEqual(new Array(6).fill(0));
   });
 
-  test("huge logits neither overflow nor lose the answer", () => {
+  test("huge logits neither overflow nor lose precision", () => {
     const logits = tensor(Float32Array.of(3e38, -3e38, 3e38, -1e30, -1e30, -2e30), [2, 3]);
     expect(crossEntropy(logits, ids(0, 1)).at()).toBeCloseTo(Math.log(2), 6);
   });

@@ -1,14 +1,13 @@
 /**
- * Losses, each one step on a tape.
+ * Losses. Each is one operation on a tape.
  *
  *     cross-entropy = mean over rows of  ln Σ_v exp(x_v) − x_target
  *
- * over the rows whose target counts. The same function is the loss of a decoder (the target is the next token) and of
- * a masked language model (the target of every position that was not masked is `ignoreIndex`). Its gradient is
- * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp per logit. The
- * backend of the logits computes both (rowwise.ts); targets are on the CPU.
+ * over the rows whose target is not `ignoreIndex`. The same function is the loss of a decoder (the target is the next token)
+ * and of a masked language model (the target of every unmasked position is `ignoreIndex`). The gradient is
+ * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp per logit. The backend of the logits computes both
+ * (rowwise.ts); targets are on the CPU.
  */
-
 import { binary } from "../array.ts";
 import { allocateLike, checkOnCpu } from "../core/device.ts";
 import { tensorOver } from "../core/device-tensor.ts";
@@ -19,12 +18,12 @@ import { allocateResult, type Precision, storageOf } from "../nn/ops/operand.ts"
 import { isRecording, record } from "../nn/record.ts";
 import { rowwise } from "../rowwise.ts";
 
-/** Targets with this number count nothing, as in PyTorch. */
+/** Rows with this target are not counted, as in PyTorch. */
 export const IGNORE_INDEX = -100;
 
-/** How a cross-entropy counts. */
+/** Options of `crossEntropy`. */
 export interface CrossEntropyOptions {
-  /** Target of rows that do not count; default −100. */
+  /** Target of rows that are not counted; default −100. */
   readonly ignoreIndex?: number;
 }
 
@@ -32,7 +31,7 @@ export interface CrossEntropyOptions {
  * The mean cross-entropy, in nats: a tensor of shape [].
  *
  * @param logits  [..., V] float32 or float64
- * @param targets [...] int32, on the CPU: the right class of each row, or `ignoreIndex`
+ * @param targets [...] int32, on the CPU: the correct class of each row, or `ignoreIndex`
  *
  * @example
  * crossEntropy(zeros([2, 4]), tensor([0, 3], "int32")).at().toFixed(4); // → "1.3863", ln 4
@@ -46,7 +45,7 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
   const counted = classes.map((id) => (id === ignoreIndex ? -1 : id));
   const x = storageOf(logits);
   const dtype = logits.dtype as Precision;
-  // [rows, V]: (softmax − onehot) / count, the gradient where the loss counts 1
+  // [rows, V]: (softmax − onehot) / count, the gradient for an incoming gradient of 1
   const dLogits = allocateResult(x, dtype, rows * size);
   const sum = allocateLike(x, dtype, 1);
   rowwise({ name: "cross-entropy", logits: x, targets: counted, V: size, count, dLogits, loss: sum });

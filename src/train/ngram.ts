@@ -1,13 +1,13 @@
 /**
- * What counting alone can do: an n-gram model with interpolated Kneser–Ney smoothing (Kneser and Ney 1995; Chen and
- * Goodman 1998, section 2.7), the baseline a trained model has to beat on the same tokens.
+ * An n-gram model with interpolated Kneser–Ney smoothing (Kneser and Ney 1995; Chen and Goodman 1998, section 2.7): the
+ * baseline that a trained model must beat on the same tokens.
  *
  *     P_k(w | h) = max(c(hw) − D_k, 0) / c(h·) + D_k · types(h·) / c(h·) · P_{k−1}(w | h without its first token)
  *
  * c counts occurrences at the highest order and distinct left neighbors below it; P_0 is uniform; D_k = n₁ / (n₁ + 2·n₂),
  * where n_r n-grams of order k have c = r.
  *
- * All n-grams up to the order are nodes of one trie: a node is its parent and a token, found by one hash table.
+ * All n-grams up to the order are nodes of one trie. A node is identified by its parent and a token, in one hash table.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { mix } from "../core/random.ts";
@@ -21,19 +21,19 @@ import type { Span } from "./data.ts";
  * bigram.logProbabilities(Int32Array.of(0, 1)).length; // → 2
  */
 export class Ngram {
-  /** Tokens of the longest n-gram, the predicted one included. */
+  /** Tokens of the longest n-gram, including the predicted token. */
   readonly order: number;
   /** Number of token ids. */
   readonly vocabulary: number;
   readonly #trie: Trie;
-  /** By node: c of its n-gram; over its children, the sum of their c and how many have any. */
+  /** By node: c of its n-gram; the sum of c over its children; the number of children with c > 0. */
   readonly #count: Uint32Array;
   readonly #total: Float64Array;
   readonly #types: Uint32Array;
   /** D by order. */
   readonly #discount: Float64Array;
 
-  /** Counts the n-grams of `spans` of `ids`, none across two spans. */
+  /** Counts the n-grams within each of the `spans` of `ids`. */
   constructor(order: number, vocabulary: number, ids: Int32Array, spans: readonly Span[]) {
     if (!(Number.isSafeInteger(order) && order >= 1 && order <= 8))
       throw new OptionError(
@@ -44,19 +44,19 @@ export class Ngram {
     this.vocabulary = vocabulary;
     const trie = new Trie(vocabulary);
     this.#trie = trie;
-    // ends[k]: the node of the k-gram that ends at the last token; the root, and none of the others, at a span's start.
+    // ends[k]: the node of the k-gram that ends at the last token; at the start of a span only ends[0], the root, is valid.
     const ends = new Int32Array(order + 1);
     for (const { start, end } of spans)
       for (let i = start; i < end; i++) {
         const longest = Math.min(order, i - start + 1);
-        let fresh = 0; // bit k: this k-gram is new
+        let added = 0; // bit k: this k-gram is new
         for (let k = longest; k >= 1; k--) {
           const known = trie.size;
           ends[k] = trie.enter(ends[k - 1], ids[i], k);
-          if (ends[k] === known) fresh |= 1 << k;
+          if (ends[k] === known) added |= 1 << k;
         }
         if (longest === order) trie.count[ends[order]]++;
-        for (let k = longest; k >= 2; k--) if (fresh & (1 << k)) trie.count[ends[k - 1]]++;
+        for (let k = longest; k >= 2; k--) if (added & (1 << k)) trie.count[ends[k - 1]]++;
       }
     this.#count = trie.count;
     this.#total = new Float64Array(trie.size);
@@ -74,7 +74,7 @@ export class Ngram {
     this.#discount = once.map((n1, k) => (n1 === 0 ? 0.5 : n1 / (n1 + 2 * twice[k])));
   }
 
-  /** ln P(ids[i] | what stands before it in `ids`), for each i. */
+  /** ln P(ids[i] | the ids before it), for each i. */
   logProbabilities(ids: Int32Array): Float64Array {
     const trie = this.#trie;
     const ends = new Int32Array(this.order + 1);
@@ -98,8 +98,8 @@ export class Ngram {
   }
 
   /**
-   * Mean −ln P in nats over the tokens of `sequences` for which `counts` is true, each given those before it in its
-   * sequence; by default over all but the first of each, as a model of next tokens is judged.
+   * Mean −ln P in nats over the tokens of `sequences` for which `counts` is true, each given the tokens before it in its
+   * sequence; by default over all but the first token of each, as the loss of a decoder.
    */
   loss(
     sequences: readonly Int32Array[],
@@ -128,8 +128,8 @@ class Trie {
   readonly #vocabulary: number;
   /** parent · vocabulary + token by node, an exact integer below 2⁵³. */
   #key = new Float64Array(1 << 12);
-  /** Open addressing: nodes, 0 where a place is free. At most half full. */
-  #places = new Int32Array(1 << 13);
+  /** Hash table with open addressing: nodes, or 0 for a free slot. At most half full. */
+  #slots = new Int32Array(1 << 13);
 
   constructor(vocabulary: number) {
     this.#vocabulary = vocabulary;
@@ -137,28 +137,28 @@ class Trie {
 
   /** The child of `parent` under `token`, or −1. */
   find(parent: number, token: number): number {
-    return this.#places[this.#place(parent * this.#vocabulary + token)] || -1;
+    return this.#slots[this.#slotOf(parent * this.#vocabulary + token)] || -1;
   }
 
-  /** The child of `parent` under `token`, made where there is none. */
+  /** The child of `parent` under `token`; it is created if missing. */
   enter(parent: number, token: number, depth: number): number {
     const key = parent * this.#vocabulary + token;
-    const place = this.#place(key);
-    if (this.#places[place] !== 0) return this.#places[place];
+    const slot = this.#slotOf(key);
+    if (this.#slots[slot] !== 0) return this.#slots[slot];
     if (this.size === this.parent.length) this.#grow();
     const node = this.size++;
     this.parent[node] = parent;
     this.depth[node] = depth;
     this.#key[node] = key;
-    this.#places[this.#place(key)] = node;
+    this.#slots[this.#slotOf(key)] = node;
     return node;
   }
 
-  /** Where `key` is, or the free place where it belongs. */
-  #place(key: number): number {
-    const mask = this.#places.length - 1;
+  /** The slot of `key`, or the free slot for it. */
+  #slotOf(key: number): number {
+    const mask = this.#slots.length - 1;
     let at = mix((key | 0) ^ Math.imul(Math.floor(key / 2 ** 32), 0x9e3779b1)) & mask;
-    while (this.#places[at] !== 0 && this.#key[this.#places[at]] !== key) at = (at + 1) & mask;
+    while (this.#slots[at] !== 0 && this.#key[this.#slots[at]] !== key) at = (at + 1) & mask;
     return at;
   }
 
@@ -168,8 +168,8 @@ class Trie {
     this.depth = moved(this.depth, new Uint8Array(length));
     this.count = moved(this.count, new Uint32Array(length));
     this.#key = moved(this.#key, new Float64Array(length));
-    this.#places = new Int32Array(2 * length);
-    for (let node = 1; node < this.size; node++) this.#places[this.#place(this.#key[node])] = node;
+    this.#slots = new Int32Array(2 * length);
+    for (let node = 1; node < this.size; node++) this.#slots[this.#slotOf(this.#key[node])] = node;
   }
 }
 

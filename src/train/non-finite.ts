@@ -1,7 +1,7 @@
 /**
- * Where a number stopped being finite. After a loss or a gradient was NaN or infinite, the same work is done
- * again with an eye on every tensor: the parameters, then what each step makes, then the gradients, last layer first. The
- * first one that is not finite is the culprit; all after it only inherit.
+ * Finds the origin of a NaN or an infinity. After a loss or a gradient that is not finite, the same work runs again, and every
+ * tensor is checked: the parameters, then the outputs of each operation, then the gradients, last layer first. The first
+ * tensor that is not finite is the origin.
  */
 import type { Tensor } from "../core/tensor.ts";
 import { type Operation, withRecorder } from "../nn/record.ts";
@@ -9,17 +9,17 @@ import { addTo } from "./tape.ts";
 
 /** The first tensor that is not finite. */
 export interface NonFinite {
-  /** A parameter, what a step makes of it, or a gradient. */
+  /** A parameter, the output of an operation, or a gradient. */
   readonly kind: "parameter" | "value" | "gradient";
-  /** The parameter's name, or that of the last parameter read before the step. */
+  /** The parameter's name, or that of the last parameter read before the operation. */
   readonly layer: string;
-  /** The operation, where it is one. */
+  /** The operation; undefined for a parameter. */
   readonly step?: string;
-  /** In words, for an error message. */
+  /** A description for an error message. */
   readonly text: string;
 }
 
-/** True where every element is finite. */
+/** True if every element is finite. */
 export function allFinite(tensor: Tensor): boolean {
   const { data, offset, size } = tensor.dense();
   const values = data as Float32Array;
@@ -30,7 +30,7 @@ export function allFinite(tensor: Tensor): boolean {
 }
 
 /**
- * Does `work` again and names the first tensor that is not finite; undefined where all are.
+ * Runs `work` again and returns the first tensor that is not finite; undefined if all are finite.
  *
  * @param parameters by name, the gradients of which are wanted
  * @param work       computes the loss, synchronously

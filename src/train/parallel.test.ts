@@ -76,7 +76,7 @@ describe("train over ranks", () => {
     }
   });
 
-  it("deals micro-batches that no number of ranks divides", async () => {
+  it("distributes micro-batches that the number of ranks does not divide", async () => {
     const alone = await run(5, 2);
     for (const ranks of [2, 3, 4, 5])
       for (const { weights, losses } of await onRanks(ranks, (comm) => run(5, 2, { comm }))) {
@@ -85,7 +85,7 @@ describe("train over ranks", () => {
       }
   });
 
-  it("goes on from a checkpoint on another number of ranks with the bits of a run that never stopped", async () => {
+  it("resumes from a checkpoint on another number of ranks with the bits of an uninterrupted run", async () => {
     const whole = await run(4, 4);
     const [first] = await onRanks(2, (comm) => run(4, 2, { comm }));
     const bytes = first.checkpoints.at(-1) as Uint8Array;
@@ -177,7 +177,7 @@ describe("train over ranks", () => {
 });
 
 describe("the tree", () => {
-  it("adds any number of leaves in one order, however they are dealt", () =>
+  it("adds any number of leaves in one order, however they are distributed", () =>
     fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 8 }), async (M, P) => {
         const ranks = Math.min(M, P);

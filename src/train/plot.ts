@@ -1,17 +1,17 @@
 /**
- * A loss curve as text: dots of Braille patterns (2 × 4 to a character, Unicode U+2800), with a scale on the left and the
- * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are ringed.
+ * A loss curve as text: dots of Braille patterns (2 × 4 per character, Unicode U+2800), with a scale on the left and the
+ * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are drawn as `o`.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 
-/** What is drawn. */
+/** The data of a plot. */
 export interface LossCurve {
   /** Loss of each step. */
   readonly losses: readonly number[];
-  /** Held-out losses: steps done, and the loss then. */
+  /** Held-out losses: the number of completed steps, and the loss at that point. */
   readonly heldOut?: readonly (readonly [step: number, loss: number])[];
-  /** Lines across: a name and the loss it stands for, baselines. */
+  /** Horizontal lines, such as baselines: a name and its loss. */
   readonly lines?: readonly (readonly [name: string, loss: number])[];
 }
 
@@ -24,7 +24,7 @@ const DOTS = [
 ] as const;
 
 /**
- * Draws a curve in `columns` by `rows` characters, the scale included; ASCII only if requested.
+ * Draws a curve in `columns` by `rows` characters, including the scale; `ascii` uses ASCII characters only.
  *
  * @example
  * console.log(renderLoss({ losses: [2, 1.5, 1.2], heldOut: [] }, { columns: 40 }).join("\n"));
@@ -71,7 +71,7 @@ export function renderLoss(
     const part = losses.slice(from, to);
     if (part.length > 0) dot(x, y(part.reduce((sum, loss) => sum + loss, 0) / part.length));
   }
-  // Names stand on the left, where the curve is still high.
+  // Names are on the left, where the curve is above the lines.
   for (const [name, loss] of lines)
     [...name].forEach((letter, i) => {
       if (i + 2 < width) cells[Math.floor(y(loss) / down)][i + 2] = letter;
@@ -99,7 +99,7 @@ export function renderLoss(
   return drawn;
 }
 
-/** At most a few thousand of the values: `Math.min` takes so many arguments. */
+/** At most 4096 of the values, as arguments of `Math.min`. */
 function sampled(values: readonly number[]): readonly number[] {
   const stride = Math.ceil(values.length / 4096);
   return stride === 1 ? values : values.filter((_, i) => i % stride === 0);

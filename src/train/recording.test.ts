@@ -27,7 +27,7 @@ function compare(x: T, loss: () => heed.Tensor) {
 }
 
 describe("a tape over scaledDotProductAttention", () => {
-  test("has the attention path in the gradient, a residual beside it", () => {
+  test("includes the attention path in the gradient, beside a residual", () => {
     for (const x of [q, k, v])
       compare(x, () => sum(multiply(g, add(q, scaledDotProductAttention(q, k, v).output))));
   });
@@ -56,9 +56,9 @@ describe("methods of Tensor inside a tape", () => {
     dense: (x) => x.dense(),
   };
   for (const [name, method] of Object.entries(METHODS))
-    test(`${name} passes its gradient on`, () => compare(q, () => sum(multiply(g, add(q, method(q))))));
+    test(`${name} propagates its gradient`, () => compare(q, () => sum(multiply(g, add(q, method(q))))));
 
-  test("cast passes its gradient on, in its own dtype", () => {
+  test("cast propagates its gradient, in the dtype of its input", () => {
     const tape = new Tape();
     const loss = tape.run(() => sum(multiply(g, heed.cast(heed.cast(q, "float32"), "float64"))));
     const gradient = tape.gradients(loss, [q]).get(q)!;
@@ -81,7 +81,7 @@ describe("methods of Tensor inside a tape", () => {
   });
 });
 
-describe("what has no derivative throws when a gradient reaches it", () => {
+describe("an operation without a derivative throws when a gradient reaches it", () => {
   const REFUSED: Record<string, [RegExp, () => heed.Tensor]> = {
     "the weights of attention": [
       /lse and weights: no gradient is defined.*softmax/,

@@ -2,24 +2,23 @@
  * Learning rates over time: a linear warm-up, then constant, or a linear or cosine decay (Loshchilov and Hutter 2016,
  * arXiv 1608.03983, without restarts). Steps count from 0.
  */
-
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 
 /** The learning rate of a step. */
 export type Schedule = (step: number) => number;
 
-/** How a learning rate runs. */
+/** Options of `schedule`. */
 export interface ScheduleOptions {
   /** The highest rate. */
   readonly lr: number;
-  /** What it does after the warm-up; default `constant`. */
+  /** The rate after the warm-up; default `constant`. */
   readonly decay?: "constant" | "linear" | "cosine";
   /** Steps until `lr` is reached, rising linearly: step s has lr · (s + 1) / warmup. Default 0. */
   readonly warmup?: number;
-  /** Steps in all; a decay ends there. Needed for `linear` and `cosine`. */
+  /** Total number of steps, where a decay ends. Required for `linear` and `cosine`. */
   readonly steps?: number;
-  /** Where a decay ends, as a share of `lr`; default 0. */
+  /** Final rate of a decay, as a share of `lr`; default 0. */
   readonly floor?: number;
 }
 

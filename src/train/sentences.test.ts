@@ -33,7 +33,7 @@ describe("readParagraphs", () => {
     ]);
   });
 
-  test("every tenth paragraph is held out, whole", () => {
+  test("every tenth paragraph is held out as a whole", () => {
     const { train, heldOut } = splitParagraphs(readParagraphs([many(20, () => 4)], idsOf), 0.1);
     expect(heldOut).toEqual([
       { start: 9 * 12, end: 10 * 12 },
@@ -47,7 +47,7 @@ describe("readParagraphs", () => {
 describe("SentenceBatches", () => {
   const { ids, paragraphs } = readParagraphs([many(50, (n) => 3 + (n % 11))], idsOf);
 
-  test("single sentences: each comes once an epoch, whole but for tokens cut to a batch's length", () => {
+  test("single sentences: each occurs once per epoch, complete except for tokens beyond the batch's length", () => {
     const data = new SentenceBatches(ids, paragraphs, { window: 40, tokens: 64, joined: 0, seed: 1 });
     const starts = new Set(paragraphs.flat().map(({ start }) => start));
     const seen = batchesOf(data).flat();
@@ -60,7 +60,7 @@ describe("SentenceBatches", () => {
     expect(lost / ids.length).toBeLessThan(0.05);
   });
 
-  test("joined sentences follow one another, fit the window and stay in a paragraph; long ones are cut", () => {
+  test("joined sentences are consecutive, fit the window and stay in a paragraph; long ones are divided", () => {
     const window = 20;
     const data = new SentenceBatches(ids, paragraphs, { window, tokens: 64, joined: 1, seed: 1 });
     const paragraph = new Int32Array(ids.length);
@@ -134,7 +134,7 @@ describe("a corpus of sentences", () => {
     expect(data.batches(2)).toEqual(make({ accumulate: 2, short: 3 }).batches(2));
   });
 
-  test("held-out sentences are in no training batch, and the n-gram baseline is judged on the masked ones", () => {
+  test("held-out sentences are in no training batch, and the n-gram baseline is measured on the masked ones", () => {
     const data = make();
     const heldOut = new Set(data.split.heldOut.map(({ start, end }) => data.ids.slice(start, end).join(" ")));
     const others = new Set(data.split.train.map(({ start, end }) => data.ids.slice(start, end).join(" ")));

@@ -1,11 +1,11 @@
 /**
- * Sentences as training sequences. A text has one sentence a line, and an empty line ends a paragraph. A sequence is one
- * sentence, or several that follow one another in a paragraph, as many as fit. A batch has sequences of one length, so
- * that nothing is padded: they are sorted by length, cut into batches of about as many tokens, and the few longer ones of
- * a batch are cut to the shortest.
+ * Sentences as training sequences. A text has one sentence per line, and an empty line ends a paragraph. A sequence is one
+ * sentence, or several consecutive ones of a paragraph, as many as fit. A batch has sequences of one length, so it needs no
+ * padding: sequences are sorted by length and divided into batches of about the same number of tokens, and the few longer
+ * sequences of a batch are truncated to the shortest.
  *
- * A model that is shown single sentences should be trained on them: [CLS] is before the first word, and [SEP] after the
- * last. Batches are a pure function of the seed and their number, as those of `data.ts` are.
+ * A model for single sentences should be trained on them: [CLS] before the first word, and [SEP] after the last. Batches are a
+ * pure function of the seed and their number, as in `data.ts`.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { repeatSpan, type Span, type Split } from "./data.ts";
@@ -18,7 +18,7 @@ export interface Paragraphs {
   readonly paragraphs: readonly (readonly Span[])[];
 }
 
-/** Reads texts of one sentence a line, an empty line after each paragraph. */
+/** Reads texts with one sentence per line and an empty line after each paragraph. */
 export function readParagraphs(texts: readonly string[], idsOf: (line: string) => Int32Array): Paragraphs {
   const parts: Int32Array[] = [];
   const paragraphs: Span[][] = [];
@@ -46,7 +46,7 @@ export function readParagraphs(texts: readonly string[], idsOf: (line: string) =
   return { ids, paragraphs };
 }
 
-/** Every (1/share)-th paragraph is held out. Throws an OptionError where that leaves nothing to train on or to measure. */
+/** Every (1/share)-th paragraph is held out. Throws an OptionError where either part is empty. */
 export function splitParagraphs({ paragraphs }: Paragraphs, share: number): Split {
   const period = share === 0 ? Number.POSITIVE_INFINITY : Math.max(2, Math.round(1 / share));
   const parts = { train: [] as Span[], heldOut: [] as Span[] };
@@ -63,15 +63,15 @@ export function splitParagraphs({ paragraphs }: Paragraphs, share: number): Spli
   return parts;
 }
 
-/** How sentences become batches. */
+/** Options of `SentenceBatches`. */
 export interface SentenceOptions {
-  /** Most tokens of a sequence; longer sentences are cut. */
+  /** Maximum number of tokens of a sequence; longer sentences are divided. */
   readonly window: number;
-  /** Tokens of a batch, with `extra` for each sequence. */
+  /** Tokens per batch, including `extra` for each sequence. */
   readonly tokens: number;
-  /** Tokens that each sequence gets later: 2 for [CLS] and [SEP]. Default 2. */
+  /** Tokens that are added to each sequence later: 2 for [CLS] and [SEP]. Default 2. */
   readonly extra?: number;
-  /** Share of sequences that take as many sentences as fit, instead of one. Default 0.5. */
+  /** Share of sequences that contain as many sentences as fit, instead of one. Default 0.5. */
   readonly joined?: number;
   /** Share of sequences of at least 16 tokens that repeat a span. Default 0. */
   readonly repeats?: number;
@@ -79,16 +79,16 @@ export interface SentenceOptions {
 }
 
 const STREAM = { join: 4, order: 5, batches: 6, repeat: 7 } as const;
-/** Shorter sequences are left out: one word between two marks teaches nothing. */
+/** Shorter sequences are skipped: a single word has no context to predict it from. */
 const LEAST = 3;
 
-/** Batches of sentences in an endless seeded order. */
+/** Batches of sentences in an infinite seeded order. */
 export class SentenceBatches {
-  /** Batches of one epoch. */
+  /** Batches per epoch. */
   readonly perEpoch: number;
   readonly #ids: Int32Array;
   readonly #sequences: readonly Span[];
-  /** Batch b has the sequences of places `#starts[b]` to `#starts[b + 1]` in the order by length. */
+  /** Batch b has the sequences `#starts[b]` to `#starts[b + 1]` in the order by length. */
   readonly #starts: readonly number[];
   readonly #options: SentenceOptions;
   #epoch = -1;
@@ -150,14 +150,14 @@ export class SentenceBatches {
     const { seed } = this.#options;
     const random = permutation(this.#sequences.length, new Generator(seed, STREAM.order + 16 * epoch));
     const length = (place: number) => this.#sequences[place].end - this.#sequences[place].start;
-    // The sort is stable: what is equally long stays in the random order.
+    // The sort is stable: sequences of equal length stay in random order.
     this.#byLength = Uint32Array.from([...random].sort((a, b) => length(a) - length(b)));
     this.#order = permutation(this.perEpoch, new Generator(seed, STREAM.batches + 16 * epoch));
     this.#epoch = epoch;
   }
 }
 
-/** A paragraph as sequences: one sentence each, or as many as fit into a window; a longer sentence is cut. */
+/** A paragraph as sequences: one sentence each, or as many as fit into a window; a longer sentence is divided. */
 function sequencesOf(
   sentences: readonly Span[],
   window: number,

@@ -17,7 +17,7 @@ function differentiate(work: () => Tensor, wanted: Tensor[]) {
 }
 
 describe("Tape", () => {
-  test("a tensor that is read several times gets the sum of its gradients", () => {
+  test("the gradient of a tensor that is read several times is a sum", () => {
     const x = of(1, -2, 3);
     const y = of(5, 7, 11);
     // sum(x·x + x·y + x): 2x + y + 1
@@ -27,7 +27,7 @@ describe("Tape", () => {
     expect(values(gradients.get(y))).toEqual([1, -2, 3]);
   });
 
-  test("an incoming gradient is not written: two readers of one sum do not disturb each other", () => {
+  test("an incoming gradient is not modified: two readers of one sum do not affect each other", () => {
     const x = of(1, 2);
     const y = of(3, 4);
     // add hands the same gradient to both of its inputs; x then gets more.
@@ -36,7 +36,7 @@ describe("Tape", () => {
     expect(values(gradients.get(y))).toEqual([1, 1]);
   });
 
-  test("a tensor in the middle can be wanted too", () => {
+  test("an intermediate tensor can be wanted too", () => {
     const x = of(2, 3);
     let middle: Tensor | undefined;
     const tape = new Tape();
@@ -60,7 +60,7 @@ describe("Tape", () => {
     const [wanted, other] = [of(1), of(2)];
     const gradients = differentiate(() => {
       const constant = step("of another tensor", [other]);
-      step("of nobody's use", [wanted]);
+      step("unused", [wanted]);
       return step("last", [step("first", [wanted]), constant]);
     }, [wanted]);
     expect(ran).toEqual(["last", "first"]);
@@ -80,14 +80,14 @@ describe("Tape", () => {
     expect(values(tape.gradients(loss, [x], 10).get(x))).toEqual([5, 10, 15, 20]);
   });
 
-  test("views are tensors of their own, with gradients in their source's shape", () => {
+  test("views are separate tensors, and the gradient has the source's shape", () => {
     const x = tensor(Float64Array.of(1, 2, 3, 4), [2, 2]);
     const gradients = differentiate(() => sum(multiply(reshape(x, [4]), of(1, 10, 100, 1000))), [x]);
     expect(gradients.get(x)?.shape).toEqual([2, 2]);
     expect(values(gradients.get(x))).toEqual([1, 10, 100, 1000]);
   });
 
-  test("steps are let go as they are run backwards", () => {
+  test("operations are dropped as they run backwards", () => {
     const x = of(1);
     const tape = new Tape();
     const loss = tape.run(() => sum(scale(x, 2)));
@@ -99,7 +99,7 @@ describe("Tape", () => {
     );
   });
 
-  test("refuses a loss of several numbers, and one made outside", () => {
+  test("refuses a loss of several numbers, and a loss computed outside the tape", () => {
     const x = of(1, 2);
     const tape = new Tape();
     const many = tape.run(() => scale(x, 2));
@@ -123,7 +123,7 @@ describe("Tape", () => {
     );
   });
 
-  test("strided gradients add up by place, not by memory", () => {
+  test("strided gradients are added by index, not by memory order", () => {
     const total = new Tensor(new Float64Array(4), [2, 2], "float64");
     addTo(total, tensor(Float64Array.of(1, 2, 3, 4), [2, 2]).transpose());
     addTo(total, tensor(Float64Array.of(1, 1, 1, 1), [2, 2]), 0.5);

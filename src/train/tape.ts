@@ -1,18 +1,17 @@
 /**
- * Reverse-mode differentiation over whole tensors, in one sitting.
+ * Reverse-mode differentiation over whole tensors.
  *
- * While `tape.run(work)` runs, every operation of heed/nn and heed/train hands over an Operation: the tensors it read, the
- * tensors it made, and a function that turns gradients of the latter into gradients of the former. The chain rule is
- * then a walk over the steps, last one first:
+ * While `tape.run(work)` runs, every operation of heed/nn and heed/train records an Operation: its input tensors, its output
+ * tensors, and a function that maps gradients of the outputs to gradients of the inputs. The backward pass runs the
+ * operations in reverse order:
  *
- *     dL/dinput += stepᵀ(dL/doutput)        starting with dL/dL = 1
+ *     dL/dinput += operationᵀ(dL/doutput)        starting with dL/dL = 1
  *
- * A tensor that several steps read gets the sum of what each gives. Which steps matter is found by a walk forward
- * first: only those between the wanted tensors and the loss are run. Steps are dropped as soon as they were run
- * backwards, and with them what they kept of the forward pass, so memory falls from the first step of the walk on.
+ * The gradients of a tensor that several operations read are added. A forward pass over the operations first selects those
+ * between the wanted tensors and the loss; only they run. An operation is dropped as soon as it has run backwards, with the
+ * values that it kept from the forward pass, so memory decreases during the backward pass.
  *
- * What an operation's own derivative is, stands beside the operation. Finding the first number that is no longer
- * finite: `trace.ts`.
+ * The derivative of an operation is defined beside the operation. `non-finite.ts` finds the first value that is not finite.
  */
 import { placed } from "../core/device.ts";
 import { arrayFor, readerOf, writerOf } from "../core/dtype.ts";
@@ -23,11 +22,11 @@ import { storageOf } from "../nn/ops/operand.ts";
 import { type Operation, withRecorder } from "../nn/record.ts";
 import { rowwise } from "../rowwise.ts";
 
-/** Gradients by the tensor they belong to; a tensor that is not there has a gradient of zeros. */
+/** Gradients by tensor; a tensor without an entry has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
 
 /**
- * Records what happens in `run`, and differentiates it once.
+ * Records the operations of `run`, and differentiates them once.
  *
  * @example
  * const tape = new Tape();
@@ -43,7 +42,7 @@ export class Tape {
     return this.#operations;
   }
 
-  /** Runs `work`, which is synchronous, and records its operations. Several runs go onto one tape. */
+  /** Runs `work`, which is synchronous, and records its operations. One tape may record several runs. */
   run<T>(work: () => T): T {
     if (typeof work !== "function")
       throw new OptionError(
@@ -56,9 +55,9 @@ export class Tape {
 
   /**
    * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
-   * tensor's shape and dtype, row-major. Read them; two may share their data. The tape is spent afterwards.
+   * tensor's shape and dtype, row-major. Do not modify them: two may share their data. The tape is spent afterwards.
    *
-   * @param scale what the loss counts, 1 by default: a micro-batch's share of its batch
+   * @param scale weight of the loss, 1 by default: a micro-batch's share of its batch
    */
   gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): Gradients {
     if (typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] !== "function")
@@ -88,7 +87,7 @@ export class Tape {
     const sums = new Sums();
     sums.add(loss, filled(loss, scale));
     for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
-      // A step's outputs are read by later steps only: their gradients are complete, and not needed again.
+      // Only later steps read a step's outputs: their gradients are complete, and not needed again.
       const dOutputs = step.outputs.map((output) =>
         targets.has(output) ? sums.get(output) : sums.take(output),
       );
@@ -114,7 +113,7 @@ export class Tape {
     return gradients;
   }
 
-  /** The steps through which a wanted tensor acts, and every tensor that depends on one, itself included. */
+  /** The operations that depend on a wanted tensor, and the tensors that do, including the wanted ones. */
   #between(targets: ReadonlySet<Tensor>): { steps: Operation[]; needed: Set<Tensor> } {
     const needed = new Set(targets);
     const steps = this.#operations.filter(({ inputs, outputs }) => {
@@ -126,10 +125,10 @@ export class Tape {
   }
 }
 
-/** Gradients on their way: the first one that comes is kept as it is, a second one starts a sum of its own. */
+/** Sums of gradients by tensor. The first gradient is stored as it is; the second one starts a new sum. */
 class Sums {
   readonly #gradients: Gradients = new Map();
-  /** Sums made here, which nobody else reads and which may therefore grow in place. */
+  /** Sums that were allocated here, which may be modified in place. */
   readonly #own = new Set<Tensor>();
 
   get(tensor: Tensor): Tensor | undefined {

@@ -1,4 +1,4 @@
-/** The older kinds of attention, recurrent networks, and attention by features: gradients, masks, what each approximates. */
+/** Additive and multiplicative attention, recurrent networks, attention by features: gradients, masks, approximation errors. */
 import { keyLengths, OptionError, ShapeError, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import * as history from "heed/nn/history";
@@ -42,7 +42,7 @@ describe("additive and multiplicative attention", () => {
     expect(dot.parameters().size).toBe(0);
   });
 
-  it("keys that are masked are not read, forwards or backwards, and a row without keys gives zeros", () => {
+  it("masked keys are not read in the forward or backward pass, and a row without keys gives zeros", () => {
     const bad = make(2, 5, 3);
     bad.data.fill(Number.NaN, 15);
     for (const layer of [
@@ -70,7 +70,7 @@ describe("additive and multiplicative attention", () => {
 });
 
 describe("recurrent networks", () => {
-  it("gradients of GRUCell and GRU, one way and both, with positions that are not real", () => {
+  it("gradients of GRUCell and GRU, in one and both directions, with padding", () => {
     const cell = new history.GRUCell(3, 4, { dtype });
     const [x, h] = [make(2, 3), make(2, 4)];
     check(cell, { x, h }, () => cell.forward(x, h));
@@ -107,7 +107,7 @@ describe("recurrent networks", () => {
     expect(got.at(0, 0)).toBeCloseTo((1 - z) * n + z * h, 14);
   });
 
-  it("the way back is the way forth of the sequence turned around", () => {
+  it("the reverse direction is the forward direction of the reversed sequence", () => {
     const both = new history.GRU(3, 4, { bidirectional: true, dtype });
     const forth = new history.GRU(3, 4, { dtype });
     forth.loadStateDict(
@@ -130,7 +130,7 @@ describe("recurrent networks", () => {
       );
   });
 
-  it("a padded sequence gives what it gives alone", () => {
+  it("a padded sequence gives the same result as without padding", () => {
     const gru = new history.GRU(3, 4, { bidirectional: true, dtype });
     const long = make(1, 5, 3);
     const short = nn.slice(long, 1, 0, 3);
@@ -152,7 +152,7 @@ describe("recurrent networks", () => {
     }
   });
 
-  it("word by word is the same as all words at once, and says where it looked", () => {
+  it("word by word gives the same result as all words in one call, with weights", () => {
     const model = new history.RecurrentEncoderDecoder({ sourceWords: 5, targetWords: 4, dtype });
     const source = ids([1, 3], 0, 4, 2);
     const { logits, weights } = model.forward(source, ids([1, 2], 0, 3), { returnWeights: true });
@@ -222,7 +222,7 @@ describe("attention by features", () => {
     });
   }
 
-  it("Performer nears softmax attention as 1/√features, and large numbers do not overflow", () => {
+  it("Performer approaches softmax attention as 1/√features, and large numbers do not overflow", () => {
     const N = 32;
     const r = normals(17);
     // Queries and keys of size 1/2: the error grows fast with theirs.
@@ -245,7 +245,7 @@ describe("attention by features", () => {
     expect(list(history.performerAttention(loud, loud, c).output).every(Number.isFinite)).toBe(true);
   });
 
-  it("features are orthogonal in blocks, and come back with the seed", () => {
+  it("features are orthogonal in blocks, and repeat with the seed", () => {
     const f = history.orthogonalFeatures(10, 4, 3, dtype);
     const gram = nn.matmul(f, f, { transposeB: true });
     for (let i = 0; i < 10; i++)

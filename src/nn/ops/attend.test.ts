@@ -71,7 +71,7 @@ describe("gradients of attention", () => {
     gradcheck({ q, k, v }, () => nn.attention(q, k, v, { layout: "bshd", isCausal: true }).output);
   });
 
-  it("one tensor as query, key and value gets the sum of three", () => {
+  it("the gradient of one tensor as query, key and value is the sum of three", () => {
     const x = make(2, 5, 4);
     gradcheck({ x }, () => nn.attention(x, x, x).output);
   });

@@ -120,7 +120,7 @@ describe("gradients agree with central differences", () => {
     gradcheck({ x }, () => nn.mergeHeads(x));
   });
 
-  it("embedding adds up the gradient of a row that was read twice", () => {
+  it("the gradient of an embedding row that was read twice is a sum", () => {
     const table = make(6, 3);
     gradcheck({ table }, () => nn.embedding([4, 0, 4, 1], table));
     const ids = tensor(Int32Array.of(5, 5, 2, 0), [2, 2]);
@@ -128,7 +128,7 @@ describe("gradients agree with central differences", () => {
     gradcheck({ table }, () => nn.embedding(ids, table));
   });
 
-  it("dropout drops the same numbers backwards", () => {
+  it("dropout drops the same elements in the backward pass", () => {
     gradcheck({ x }, () => nn.dropout(x, 0.4, { seed: 3 }));
   });
 
@@ -175,7 +175,7 @@ describe("values", () => {
     expect(list(steps[0].backward([ones])[0]!)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
-  it("float32 operations are their float64 selves, rounded", () => {
+  it("float32 operations are the float64 operations, rounded", () => {
     const [wide, short] = [normals(5), normals(5, "float32")];
     const [a, b] = [wide(3, 8), short(3, 8)];
     const near = (x: nn.FloatTensor, y: nn.FloatTensor) => {
@@ -231,7 +231,7 @@ describe("values", () => {
     expect(list(nn.mergeHeads(nn.splitHeads(x, 3)))).toEqual(list(x));
   });
 
-  it("rope with a list of positions turns each row as its position says", () => {
+  it("rope with a list of positions rotates each row by its position", () => {
     const whole = normals(7)(2, 12, 8);
     const places = [1, 2, 7, 11];
     const rows = (x: { toFloat64(): Float64Array }) =>
@@ -255,7 +255,7 @@ describe("values", () => {
     expect(() => nn.rope(shard, { positions: places, offset: 1 })).toThrow(/positions and offset/);
   });
 
-  it("rope turns pairs: q·k depends on the distance of their positions alone", () => {
+  it("rope rotates pairs: q·k depends only on the distance between their positions", () => {
     const make = normals(8);
     const [q, k] = [make(8), make(8)];
     for (const layout of ["half", "interleaved"] as const) {
@@ -312,7 +312,7 @@ describe("values", () => {
 });
 
 describe("withRecorder", () => {
-  it("hears the innermost recorder, and none where there is none", () => {
+  it("calls the innermost recorder, or none", () => {
     const [outer, inner]: string[][] = [[], []];
     const x = normals(1)(2, 2);
     nn.withRecorder(
@@ -337,7 +337,7 @@ describe("withRecorder", () => {
     expect(nn.isRecording()).toBe(false);
   });
 
-  it("a step leaves out what is not wanted", () => {
+  it("an operation skips gradients that are not wanted", () => {
     const [x, w] = [normals(1)(2, 4), normals(2)(3, 4)];
     const steps: nn.Operation[] = [];
     const y = nn.withRecorder(

@@ -48,7 +48,7 @@ describe("values", () => {
     [1, 5, 2],
     [7, 3, 7],
   ]);
-  it("argmax names the first of the largest", () => {
+  it("argmax returns the first of the largest elements", () => {
     expect([...nn.argmax(x, 1).data]).toEqual([1, 0]);
     expect([...nn.argmax(x, 0).data]).toEqual([1, 0, 1]);
     expect(nn.argmax(x).toArray()).toBe(3);
