@@ -15,7 +15,7 @@ export const linesLook = css`
 .text .unit.outside { color: var(--third); }
 .text .unit.hidden { color: var(--third); text-decoration: line-through; }
 .text .unit.masked { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--hatch) 45%, transparent) 5px 6px); }
-.text .unit.strange { outline: 1px dashed var(--badge); outline-offset: -1px; }
+.text .unit.non-finite { outline: 1px dashed var(--badge); outline-offset: -1px; }
 .text .unit.previewed { box-shadow: inset 0 -2px 0 var(--query); }
 .text .unit.chosen { box-shadow: 0 0 0 1px var(--paper), 0 0 0 3px var(--query); z-index: 1; }
 .text .unit.pointed { outline: 1px solid var(--ink); outline-offset: 1px; }

@@ -1,6 +1,6 @@
 /**
- * The two columns of tokens beside the lines: names, headings, scrolling, and the lists for keyboards and screen readers.
- * A column scrolls by the browser's own means; its names stay where the lines are drawn to, and follow in the same frame.
+ * The two columns of tokens next to the lines: names, headings, scrolling, and the lists for keyboards and screen readers. The
+ * browser scrolls the columns; names and lines are drawn in the same frame, so that they stay aligned.
  */
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import { type Axis, indexAt, nearest, placeOf } from "../../canvas/axis.ts";
@@ -14,7 +14,7 @@ import { TokenList } from "./list.ts";
 export type Side = "query" | "key";
 export const SIDES = ["query", "key"] as const;
 
-/** A new element of a class. */
+/** Creates an element with a class. */
 export const make = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   name: string,
@@ -29,21 +29,21 @@ export function put(element: HTMLElement, styles: Readonly<Record<string, number
   for (const name in styles) element.style.setProperty(name, `${styles[name]}px`);
 }
 
-/** What columns need to know of a picture. */
-export interface Told {
+/** The arguments of an update of the columns. */
+export interface ColumnsUpdate {
   readonly session: Session;
   readonly layout: Layout;
   readonly picture: Picture;
   readonly width: number;
-  /** The keyboard's column. */
+  /** The column that has the keyboard focus. */
   readonly active: Side;
   readonly over: Over | undefined;
-  /** What the cursor's token says. */
+  /** The text of the cursor's token for screen readers. */
   readonly said: string;
 }
 
 export class Columns {
-  /** What takes the pointer and scrolls. */
+  /** The elements that scroll and receive pointer events. */
   readonly scrollers: Readonly<Record<Side, HTMLElement>> = {
     query: make("div", "column queries"),
     key: make("div", "column keys"),
@@ -70,12 +70,12 @@ export class Columns {
     if (!this.#lists[side].root.hidden) this.#lists[side].focus();
   }
 
-  /** Whether the keyboard is in this column, and to be seen. */
+  /** Whether this column has a visible keyboard focus. */
   keyed(side: Side): boolean {
     return this.#lists[side].root.matches(":has(:focus-visible)");
   }
 
-  update(change: Told): void {
+  update(change: ColumnsUpdate): void {
     const { layout, picture, width, over } = change;
     const { arcs, top, height, pitch } = layout;
     const column = [layout.left + 6, layout.right - 6] as const;
@@ -98,7 +98,7 @@ export class Columns {
       const space = Math.max(0, right - left);
       put(scroller, { left, width: space, top, height });
       put(this.#headings[side], arcs ? { left: 0, width } : { left, width: space });
-      // Beside arcs the keys' column only has their list: it covers the queries'.
+      // With arcs, the column of keys only has its list; it covers the column of queries.
       const bare = arcs && side === "key";
       const scrolls = layout.scrolls && !bare;
       put(this.#spacers[side], { height: scrolls ? count * pitch : 0 });
@@ -112,20 +112,20 @@ export class Columns {
     }
   }
 
-  #name(side: Side, { session, layout, picture }: Told, named: readonly number[]): void {
+  #name(side: Side, { session, layout, picture }: ColumnsUpdate, named: readonly number[]): void {
     const { state, hover } = session;
     const block = session.block!;
     const { arcs, pitch, height } = layout;
-    const of = side === "query";
-    const chosen = arcs ? [...state.rows, ...state.columns] : of ? state.rows : state.columns;
-    const hidden = of && !arcs ? [] : hiddenKeys(block, { ...state, stage: stageOf(state) });
+    const isQuery = side === "query";
+    const chosen = arcs ? [...state.rows, ...state.columns] : isQuery ? state.rows : state.columns;
+    const hidden = isQuery && !arcs ? [] : hiddenKeys(block, { ...state, stage: stageOf(state) });
     this.#labels[side].update(
-      of ? picture.rows : picture.columns,
+      isQuery ? picture.rows : picture.columns,
       session.labels(block)[side],
-      { pixels: pitch, from: (of ? layout.rows : layout.columns).from, length: height },
+      { pixels: pitch, from: (isQuery ? layout.rows : layout.columns).from, length: height },
       {
-        cursor: of ? state.query : state.key,
-        pointed: of ? hover?.query : hover?.key,
+        cursor: isQuery ? state.query : state.key,
+        pointed: isQuery ? hover?.query : hover?.key,
         chosen: new Set(chosen),
         faded: new Set(hidden),
         named: arcs ? [state.key, ...named] : named,
@@ -134,26 +134,26 @@ export class Columns {
     );
   }
 
-  #list(side: Side, update: Told, width: number): void {
+  #list(side: Side, update: ColumnsUpdate, width: number): void {
     const { session, layout, picture, active, said } = update;
     const { state } = session;
-    const of = side === "query";
-    const axis: Axis = of ? picture.rows : picture.columns;
+    const isQuery = side === "query";
+    const axis: Axis = isQuery ? picture.rows : picture.columns;
     const names = session.labels(session.block!)[side];
     const nameOf = (place: number) => names[indexAt(axis, place) ?? 0] ?? "";
-    const place = placeOf(axis, nearest(axis, of ? state.query : state.key)) ?? 0;
-    const at = of ? layout.rows : layout.columns;
-    const chosen = new Set(of ? state.rows : state.columns);
+    const place = placeOf(axis, nearest(axis, isQuery ? state.query : state.key)) ?? 0;
+    const at = isQuery ? layout.rows : layout.columns;
+    const chosen = new Set(isQuery ? state.rows : state.columns);
     const size = Math.max(16, layout.pitch);
-    const seen = outside(layout, at, place) === 0;
+    const isVisible = outside(layout, at, place) === 0;
     const box: Box = {
       x: 0,
-      y: seen ? heightOf(layout, at, place) - size / 2 - layout.top : 0,
+      y: isVisible ? heightOf(layout, at, place) - size / 2 - layout.top : 0,
       width,
       height: size,
     };
     this.#lists[side].update({
-      label: `${of ? "Queries" : "Keys"} of layer ${state.layer} head ${state.head}. Left and right switch between queries and keys.`,
+      label: `${isQuery ? "Queries" : "Keys"} of layer ${state.layer} head ${state.head}. Left and right switch between queries and keys.`,
       count: axis.count,
       place,
       active: side === active,
@@ -162,7 +162,7 @@ export class Columns {
       text: side === active ? said : nameOf(place),
       selected: (p) => {
         const index = indexAt(axis, p) ?? -1;
-        return chosen.has(index) || state.pinned?.[of ? 0 : 1] === index;
+        return chosen.has(index) || state.pinned?.[isQuery ? 0 : 1] === index;
       },
       box,
     });

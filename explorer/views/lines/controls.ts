@@ -1,4 +1,4 @@
-/** Lines in words: the controls of what is kept, what is left out, and what a width means. The picture is draw/lines.ts. */
+/** The texts of the lines view: controls, the line below the picture, the line above it, and the legend. */
 import { html, nothing, type TemplateResult } from "lit";
 import { askHeads } from "../../../src/store/measures/ask-heads.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
@@ -6,13 +6,13 @@ import type { Cell, Session } from "../../app/session.ts";
 import { check, choice, figure, quoted, type Ui } from "../../app/ui.ts";
 import { MAX_PINS } from "../../state/state.ts";
 import { css } from "../../styles/css.ts";
-import { type Kept, MOST_KEYS, stageOf } from "./edges.ts";
+import { type Kept, MAX_KEYS, stageOf } from "./edges.ts";
 import type { Over } from "./focus.ts";
-import { FITS, hasArcs } from "./layout.ts";
-import { MOST_LINES, type Seen, type Stroke, strokeOf, widestOf } from "./paint.ts";
+import { hasArcs } from "./layout.ts";
+import { MAX_LINES, MAX_STROKE, type Seen, type Stroke, strokeOf } from "./paint.ts";
 import { strandsLegend, strandsOf } from "./together.ts";
 
-/** The controls above the lines: one quantity with two readings, and the layout. */
+/** The controls above the lines: which links of each row are drawn, several heads together, arcs. */
 export function linesControls({ session }: Ui): TemplateResult {
   const { state, block } = session;
   const top = state.keep === "top";
@@ -25,25 +25,25 @@ export function linesControls({ session }: Ui): TemplateResult {
     "Lines kept of each row",
     [
       ["top", "top", "The strongest keys of each row"],
-      ["mass", "share", "As many keys of each row as hold a share of it"],
+      ["mass", "share", "As many keys of each row as contain a share of its weight"],
     ],
     state.keep,
     (keep) => session.set({ keep }),
   )}
   <input type="range" min=${top ? 1 : 50} max=${top ? 16 : 99} step="1" .value=${String(top ? state.top : Math.round(state.mass * 100))}
-    aria-label=${top ? "Keys of each row" : "Share of each row in per cent"} @input=${set("replace")} @change=${set("push")}>
+    aria-label=${top ? "Keys of each row" : "Share of each row in percent"} @input=${set("replace")} @change=${set("push")}>
   <output>${top ? figure(state.top, "state.top") : figure(state.mass, "state.mass", { style: "percent" })}</output></span>
   ${check("pinned heads together", state.together, (together) => session.set({ together }))}
   ${
     state.together && state.pins.length === 0 && block
-      ? html`<button type="button" class="bordered" title="The six heads that give most of this token's attention to one other token" @click=${() => pinSharpest(session)}>Pin six heads for ${quoted(session.labels(block).query[state.query], session.labels(block).lang.query)}</button>`
+      ? html`<button type="button" class="bordered" title="The six heads with the largest weight from this token to one other token" @click=${() => pinStrongest(session)}>Pin six heads for ${quoted(session.labels(block).query[state.query], session.labels(block).lang.query)}</button>`
       : nothing
   }
   ${block && hasArcs(block) ? check("arcs", state.arcs, (arcs) => session.set({ arcs })) : nothing}`;
 }
 
-/** Pins the heads that give most from the cursor's query to one key. */
-function pinSharpest(session: Session): void {
+/** Pins the heads with the largest weight from the cursor's query to one key. */
+function pinStrongest(session: Session): void {
   const { store, state, ref } = session;
   askHeads(store!, { block: ref.block, query: state.query }).then(
     (answers) => {
@@ -57,7 +57,7 @@ function pinSharpest(session: Session): void {
   );
 }
 
-/** "Showing 83 % of the mass, 214 of 16,384 edges", and whatever else is not there. `rows`: all that are to be read. */
+/** "214 of 16,384 links drawn; together 83 % of all attention", and what limits them. `rows`: the number of all rows. */
 export function keptLine(session: Session, kept: Kept, seen: Seen, rows: number): TemplateResult {
   const { state } = session;
   const { edges, of, shown, mass, cut } = kept;
@@ -68,12 +68,12 @@ export function keptLine(session: Session, kept: Kept, seen: Seen, rows: number)
       ? html` of the ${figure(kept.rows, "links.rows")} rows read so far, of ${figure(rows, "rows")}`
       : nothing;
   return html`<span>${figure(edges - seen.dropped, "links.kept")} of ${figure(of, "links.of")} links drawn; together ${figure(share, "links.kept", { style: "percent" })} ${what}${rest}${
-    seen.dropped > 0 ? html`: the strongest ${figure(MOST_LINES, "MOST_LINES")} on screen` : nothing
-  }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${figure(MOST_KEYS, "MOST_KEYS")} drawn of one` : nothing}.</span>
+    seen.dropped > 0 ? html`: the strongest ${figure(MAX_LINES, "MAX_LINES")} on screen` : nothing
+  }${cut > 0 ? html`; ${figure(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${figure(MAX_KEYS, "MAX_KEYS")} drawn of one` : nothing}.</span>
     ${isSigned(state.stage) ? html`<span class="badge">lines show weights, not scores</span>` : nothing}`;
 }
 
-/** What is pointed at, in words: "‹on›: 5 lines, 0.83 of its row". */
+/** The highlighted links in words: "‹it› gives 0.83 to 5 keys". */
 export function focusLine(session: Session, { query, key }: Cell, { links, more }: Over): TemplateResult {
   const names = session.labels(session.block!);
   const [first] = links;
@@ -91,16 +91,16 @@ export function focusLine(session: Session, { query, key }: Cell, { links, more 
   return html`${text}${more > 0 ? html`; ${figure(more, "links")} weaker not drawn` : nothing}`;
 }
 
-/** Lines as wide and dark as their weights, with the weights. */
+/** The legend: lines with the widths and opacities of four weights. */
 export function linesLegend(session: Session, drawn: Stroke | undefined): TemplateResult {
   const { state } = session;
   const strands = strandsOf(session, "var(--weight)");
   const row = state.domain === "row";
-  const most = typeof drawn?.domain === "number" ? drawn.domain : 1;
-  const stroke = { transfer: state.transfer, domain: most, widest: drawn?.widest ?? widestOf(FITS) };
+  const max = typeof drawn?.domain === "number" ? drawn.domain : 1;
+  const stroke = { transfer: state.transfer, domain: max, widest: drawn?.widest ?? MAX_STROKE };
   return html`<span class="legend strokes" part="legend">${[0.01, 0.1, 0.25, 1].map((share) => {
-    const { width, opacity } = strokeOf({ row: 0, column: 0, weight: share * most }, stroke);
+    const { width, opacity } = strokeOf({ row: 0, column: 0, weight: share * max }, stroke);
     return html`<span class="stroke swatch" aria-hidden="true" ${css({ height: `${width.toFixed(2)}px`, opacity: opacity.toFixed(2) })}></span>
-      ${row ? figure(share, "legend", { style: "percent" }) : figure(share * most, "legend", { digits: 2 })}`;
+      ${row ? figure(share, "legend", { style: "percent" }) : figure(share * max, "legend", { digits: 2 })}`;
   })}${row ? "of each row’s largest" : nothing}</span>${strands.length > 1 ? strandsLegend(session, strands) : nothing}`;
 }

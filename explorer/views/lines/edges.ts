@@ -1,44 +1,44 @@
 /**
- * The links of a head that are drawn as lines. Each row is read once and keeps its strongest keys; how many of them are
- * shown (so many, or as many as hold a share of the row) is then a matter of counting, and what is left out is known.
- * Rows are read one at a time and at most 64 keys of each are kept: nothing of N × N is ever there.
+ * The links of a head that are drawn as lines. Each row is read once, and its 64 strongest keys are stored. The user chooses how
+ * many of them are drawn: a fixed number, or as many as contain a share of the row. Rows are read one at a time, so no N × N
+ * array is ever allocated.
  */
 import { largestKeys } from "../../../src/store/measures/aggregate.ts";
 import type { Stage } from "../../../src/store/types.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import type { State } from "../../state/state.ts";
 
-/** Keys of a row that are kept, at most. A share of a row that takes more is cut, and said to be. */
-export const MOST_KEYS = 64;
+/** The maximum number of stored keys of a row. A share that needs more keys is cut, and the page says so. */
+export const MAX_KEYS = 64;
 
-/** Lines show shares; a score is none. */
+/** Lines show weights instead of scores. */
 export const stageOf = ({ stage }: State): Stage => (stage === "contribution" ? stage : "weights");
 
 /** The strongest keys of one row. */
 export interface RowLinks {
-  /** Places along the keys shown, the strongest first. */
+  /** The places of the keys, the strongest first. */
   readonly places: Int32Array;
   readonly weights: Float64Array;
-  /** Mass of all keys that could be kept, and how many those are. */
+  /** The total weight of all keys that could be drawn, and their number. */
   readonly sum: number;
   readonly count: number;
-  /** Mass of the whole row, and how many of its keys have any. */
+  /** The total weight of the whole row, and the number of its keys with any weight. */
   readonly mass: number;
   readonly of: number;
-  /** What hidden keys take of it. */
+  /** The part of it that belongs to hidden keys. */
   readonly hidden: number;
-  /** Values that are not numbers. */
-  readonly strange: number;
+  /** How many values are NaN or infinite. */
+  readonly nonFinite: number;
 }
 
-/** What is kept of each row: its `top` strongest keys, or as many as hold a share of its `mass`. */
+/** Which keys of each row are drawn: the `top` strongest ones, or as many as contain a share `mass` of its weight. */
 export interface Keep {
   readonly keep: "top" | "mass";
   readonly top: number;
   readonly mass: number;
 }
 
-/** A row whose links are not asked for. */
+/** A row without links. */
 export const NO_LINKS: RowLinks = {
   places: new Int32Array(0),
   weights: new Float64Array(0),
@@ -47,12 +47,12 @@ export const NO_LINKS: RowLinks = {
   mass: 0,
   of: 0,
   hidden: 0,
-  strange: 0,
+  nonFinite: 0,
 };
 
 /**
- * Reads a row of weights. Renormalized, hidden keys are as if they were not there; else they leave their mass open. Only
- * keys that are also on the axis `only` are kept: by default all of the columns.
+ * The links of a row of weights. With `renormalize`, the other keys share the weight of hidden keys; else that weight is
+ * missing. Only keys on the axis `only` can have links: by default, all of the columns.
  */
 export function linksOf(
   row: ArrayLike<number>,
@@ -61,7 +61,7 @@ export function linksOf(
   renormalize: boolean,
   only: Axis = columns,
 ): RowLinks {
-  let [mass, of, nonFinite, gone, goneOf] = [0, 0, 0, 0, 0];
+  let [mass, of, nonFinite, hiddenMass, hiddenCount] = [0, 0, 0, 0, 0];
   for (let j = 0; j < row.length; j++)
     if (!Number.isFinite(row[j])) nonFinite++;
     else if (row[j] > 0) {
@@ -75,12 +75,12 @@ export function linksOf(
   }
   for (const key of hidden)
     if (Number.isFinite(row[key]) && row[key] > 0) {
-      gone += row[key];
-      goneOf++;
+      hiddenMass += row[key];
+      hiddenCount++;
       const place = placeOf(columns, key);
       if (place !== undefined) open[place] = 0;
     }
-  const by = renormalize && gone > 0 && gone < mass ? mass / (mass - gone) : 1;
+  const by = renormalize && hiddenMass > 0 && hiddenMass < mass ? mass / (mass - hiddenMass) : 1;
   let [sum, count] = [0, 0];
   for (let place = 0; place < open.length; place++)
     if (open[place] > 0) {
@@ -88,52 +88,53 @@ export function linksOf(
       sum += open[place];
       count++;
     }
-  const places = Int32Array.from(largestKeys(open, MOST_KEYS));
+  const places = Int32Array.from(largestKeys(open, MAX_KEYS));
   return {
     places,
     weights: Float64Array.from(places, (place) => open[place]),
     sum,
     count,
     mass,
-    of: renormalize ? of - goneOf : of,
-    hidden: gone,
-    strange: nonFinite,
+    of: renormalize ? of - hiddenCount : of,
+    hidden: hiddenMass,
+    nonFinite,
   };
 }
 
-/** How many of a row's strongest keys are shown. */
+/** How many of a row's strongest keys are drawn. */
 export function keptOf({ weights, sum }: RowLinks, { keep, top, mass }: Keep): number {
   if (keep === "top") return Math.min(top, weights.length);
   let [count, total] = [0, 0];
-  // A hair of tolerance: 0.9 of ten equal keys is nine of them.
+  // A small tolerance: 0.9 of ten equal keys is nine of them.
   while (count < weights.length && total < mass * sum * (1 - 1e-12)) total += weights[count++];
   return count;
 }
 
-/** What is shown of all, over the rows read so far. */
+/** Totals over the rows read so far: the links that are drawn, and all links. */
 export interface Kept {
   readonly edges: number;
-  /** Links that have any weight. */
+  /** The number of links with any weight. */
   readonly of: number;
-  /** Their mass, and that of the rows. */
+  /** The total weight of the drawn links, and of the rows. */
   readonly shown: number;
   readonly mass: number;
-  /** Rows whose share of mass would take more than the 64 keys that are kept. */
+  /** The number of rows whose share needs more than the 64 stored keys. */
   readonly cut: number;
   readonly rows: number;
-  /** Largest weight, and values that are not numbers. */
+  /** The largest weight. */
   readonly max: number;
-  readonly strange: number;
+  /** How many values are NaN or infinite. */
+  readonly nonFinite: number;
 }
 
-/** One line: its ends' places, and its weight. */
+/** One line: the places of its ends, and its weight. */
 export interface Link {
   readonly row: number;
   readonly column: number;
   readonly weight: number;
 }
 
-/** The links of all rows shown, read a row at a time: those asked for first, then the rest in order. */
+/** The links of all shown rows, read one row at a time: preferred rows first, then the rest in order. */
 export class Links {
   readonly #read: (query: number) => RowLinks;
   readonly #axis: Axis;
@@ -141,7 +142,7 @@ export class Links {
   readonly #rows: (RowLinks | undefined)[];
   #next = 0;
   #first: readonly [from: number, to: number] = [0, 0];
-  /** Rows read so far. */
+  /** How many rows have been read. */
   done = 0;
   #kept: { key: string; kept: Kept } | undefined;
   #incoming: { key: string; start: Int32Array; links: Link[] } | undefined;
@@ -157,12 +158,12 @@ export class Links {
     return this.done === this.#rows.length;
   }
 
-  /** Rows that are on screen are read first. */
+  /** Sets the rows that are read first. */
   prefer(from: number, to: number): void {
     this.#first = [Math.max(0, Math.floor(from)), Math.min(this.#rows.length, Math.ceil(to))];
   }
 
-  /** Whether any of those is still to be read. */
+  /** Whether any of these rows has not been read. */
   get preferring(): boolean {
     let [place, to] = this.#first;
     while (place < to && this.#rows[place] !== undefined) place++;
@@ -170,7 +171,7 @@ export class Links {
     return place < to;
   }
 
-  /** Reads one more row; false once all are read. */
+  /** Reads one more row; false once all have been read. */
   step(): boolean {
     let place: number;
     if (this.preferring) [place] = this.#first;
@@ -183,7 +184,7 @@ export class Links {
     return !this.whole;
   }
 
-  /** The row at a place, read now where it has not been. */
+  /** The row at a place; it is read if it has not been. */
   row(place: number): RowLinks {
     let found = this.#rows[place];
     if (found === undefined) {
@@ -194,12 +195,12 @@ export class Links {
     return found;
   }
 
-  /** The row at a place where it has been read. */
+  /** The row at a place if it has been read. */
   known(place: number): RowLinks | undefined {
     return this.#rows[place];
   }
 
-  /** The links of one row that are shown, the strongest first. */
+  /** The drawn links of one row, the strongest first. */
   outgoing(place: number, keep: Keep): Link[] {
     const row = this.row(place);
     return Array.from({ length: keptOf(row, keep) }, (_, n) => ({
@@ -209,7 +210,7 @@ export class Links {
     }));
   }
 
-  /** The links shown that end at one key, of the rows read so far, the strongest first. */
+  /** The drawn links to one key from the rows read so far, the strongest first. */
   incoming(place: number, keep: Keep): Link[] {
     const key = `${this.done} ${keep.keep} ${keep.top} ${keep.mass}`;
     if (this.#incoming?.key !== key) this.#incoming = { key, ...this.#byKey(keep) };
@@ -217,7 +218,7 @@ export class Links {
     return links.slice(start[place], start[place + 1]).sort((a, b) => b.weight - a.weight || a.row - b.row);
   }
 
-  /** Links by the key they end at: those of place p from start[p] up to start[p + 1]. */
+  /** The links sorted by key: those to place p have the indices from start[p] to start[p + 1], exclusive. */
   #byKey(keep: Keep): { start: Int32Array; links: Link[] } {
     const start = new Int32Array(this.#columns + 1);
     const counts = this.#rows.map((row) => (row === undefined ? 0 : keptOf(row, keep)));
@@ -253,10 +254,10 @@ export class Links {
       shown += total;
       of += row.of;
       mass += row.mass;
-      nonFinite += row.strange;
-      if (keep.keep === "mass" && count === MOST_KEYS && total < keep.mass * row.sum * (1 - 1e-12)) cut++;
+      nonFinite += row.nonFinite;
+      if (keep.keep === "mass" && count === MAX_KEYS && total < keep.mass * row.sum * (1 - 1e-12)) cut++;
       max = Math.max(max, row.weights[0] ?? 0);
     }
-    return { edges, of, shown, mass, cut, rows: this.done, max, strange: nonFinite };
+    return { edges, of, shown, mass, cut, rows: this.done, max, nonFinite };
   }
 }

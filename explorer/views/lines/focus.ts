@@ -1,22 +1,22 @@
 /**
- * What stands out among the lines: what is pointed at, else where the keyboard is, else what is selected, else what is
- * pinned; and which cell each of them is about.
+ * The highlighted lines: those of the token or line under the pointer, else of the token with the keyboard focus, else of the
+ * selection, else of the pinned cell; and the cell that each of them refers to.
  */
 import type { Cell } from "../../app/session.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import type { State } from "../../state/state.ts";
 import type { Keep, Link, Links } from "./edges.ts";
-import { MOST_OVER } from "./paint.ts";
+import { MAX_OVER } from "./paint.ts";
 
-/** A token of one of the columns by its place, or a line. */
+/** A token of one column by its place, or a line. */
 export type Focus =
   | { readonly kind: "query" | "key"; readonly place: number }
   | { readonly kind: "link"; readonly link: Link };
 
-/** Lines drawn for a selection, at most. */
-const MOST_SELECTED = 256;
+/** The maximum number of lines of a selection. */
+const MAX_SELECTED = 256;
 
-/** Which links stand out, the strongest first, and how many more there are of them. */
+/** The highlighted links, the strongest first, and how many more are not drawn. */
 export interface Over {
   readonly links: readonly Link[];
   readonly more: number;
@@ -29,25 +29,25 @@ export interface Picture {
   readonly columns: Axis;
 }
 
-const capped = (links: readonly Link[], most: number): Over => ({
-  links: links.slice(0, most),
-  more: Math.max(0, links.length - most),
+const capped = (links: readonly Link[], max: number): Over => ({
+  links: links.slice(0, max),
+  more: Math.max(0, links.length - max),
 });
 
-/** The links of what is pointed at. */
+/** The links of a token, or one link. */
 export function linksOver({ links, keep }: Picture, focus: Focus): Over {
   if (focus.kind === "link") return { links: [focus.link], more: 0 };
   const all = focus.kind === "query" ? links.outgoing(focus.place, keep) : links.incoming(focus.place, keep);
-  return capped(all, MOST_OVER);
+  return capped(all, MAX_OVER);
 }
 
-/** The links of the selection, or of the pinned cell's query; undefined where nothing is chosen. */
+/** The links of the selection, or of the pinned cell's query; undefined if there is neither. */
 export function linksChosen({ links, keep, rows, columns }: Picture, state: State): Over | undefined {
   const places = (axis: Axis, indices: readonly number[]) =>
     indices.map((index) => placeOf(axis, index)).filter((place) => place !== undefined);
   if (state.rows.length + state.columns.length === 0) {
     const place = state.pinned === null ? undefined : placeOf(rows, state.pinned[0]);
-    return place === undefined ? undefined : capped(links.outgoing(place, keep), MOST_OVER);
+    return place === undefined ? undefined : capped(links.outgoing(place, keep), MAX_OVER);
   }
   const ends = new Set(places(columns, state.columns));
   const all =
@@ -58,11 +58,11 @@ export function linksChosen({ links, keep, rows, columns }: Picture, state: Stat
           .filter(({ column }) => state.columns.length === 0 || ends.has(column));
   return capped(
     all.sort((a, b) => b.weight - a.weight),
-    MOST_SELECTED,
+    MAX_SELECTED,
   );
 }
 
-/** The cell that pointing there is about: the strongest link of the token, unless a query is chosen already. */
+/** The cell of a token or link: of a token, its strongest link; of a key, the link from the chosen query, if any. */
 export function cellOf({ links, keep, rows, columns }: Picture, focus: Focus, state: State): Cell {
   if (focus.kind === "link")
     return {

@@ -1,16 +1,16 @@
 /**
- * Where lines run. Two columns: queries at the left, keys at the right, curves that leave and arrive level. One column
- * with arcs: to the right those that reach back to earlier tokens, to the left those that reach ahead, so that a line's
- * side says which of its ends is the query. CSS pixels.
+ * The layout of lines in CSS pixels. Two columns: queries at the left, keys at the right, curves that start and end horizontally.
+ * One column with arcs: arcs to earlier tokens are on the right, arcs to later tokens on the left, so that it is clear which end
+ * is the query.
  */
 import type { Block } from "../../../src/store/types.ts";
 import type { Link } from "./edges.ts";
 
-/** Whether a block's text attends to itself, token by token: then one column can show both. */
+/** Whether queries and keys are the same tokens: then one column can show both. */
 export const hasArcs = ({ kind, Nq, Nk, queryOffset }: Block): boolean =>
   kind === "self" && Nq === Nk && queryOffset === 0;
 
-/** A column of tokens: how many, and the place at the top edge (before 0 where the column is shorter than the room). */
+/** A column of tokens: their number, and the place at the top edge (negative if a short column is centered). */
 export interface Column {
   readonly count: number;
   readonly from: number;
@@ -18,68 +18,66 @@ export interface Column {
 
 export interface Layout {
   readonly arcs: boolean;
-  /** Where lines begin and end; of arcs, the edges of the column of tokens. */
+  /** The x coordinates where lines start and end; with arcs, the edges of the column of tokens. */
   readonly left: number;
   readonly right: number;
-  /** The room lines have. */
+  /** The area of the lines. */
   readonly x: number;
   readonly width: number;
   readonly top: number;
   readonly height: number;
-  /** Pixels a token takes. */
+  /** The height of a token in pixels. */
   readonly pitch: number;
   readonly rows: Column;
   readonly columns: Column;
-  /** Only part of the tokens is seen. */
+  /** Only a part of the tokens is visible. */
   readonly scrolls: boolean;
 }
 
-/** A token is at most so high where all fit, and as high where they scroll. */
-const LARGEST = 40;
-const SCROLLED = 18;
-/** Pixels that a name takes. */
-const NAMED = 14;
-/** More tokens than this scroll. */
-export const FITS = 200;
+/** The maximum height of a token, and its height in a column that scrolls. */
+const MAX_PITCH = 40;
+const SCROLLED_PITCH = 18;
+/** The minimum height of a token with a name. */
+const NAMED_PITCH = 14;
 
-/** What a layout is made of. */
+/** The arguments of a layout. */
 export interface Laid {
   readonly width: number;
   readonly height: number;
   readonly rows: number;
   readonly columns: number;
-  /** Room for the names of both. */
+  /** The widths of the names of both columns. */
   readonly names: readonly [rows: number, columns: number];
   readonly arcs: boolean;
-  /** Whether any arc can reach ahead. */
+  /** Whether any arc can lead to a later token. */
   readonly ahead: boolean;
-  /** Pixels a token is to take; undefined: as fits. */
+  /** The height of a token; undefined: chosen to fit. */
   readonly pitch: number | undefined;
-  /** First places seen, where only part is. */
+  /** The first visible places of columns that scroll. */
   readonly scroll: readonly [row: number, column: number];
 }
 
-/** The least, and the most, pixels a token can take. */
+/** The minimum and the maximum height of a token. */
 export function pitches({
   height,
   rows,
   columns,
 }: Pick<Laid, "height" | "rows" | "columns">): readonly [number, number] {
-  return [Math.min(LARGEST, height / Math.max(1, rows, columns)), LARGEST];
+  return [Math.min(MAX_PITCH, height / Math.max(1, rows, columns)), MAX_PITCH];
 }
 
 export function layoutOf(laid: Laid): Layout {
   const { width, height, rows, columns, names, arcs, ahead, scroll } = laid;
-  const most = Math.max(1, rows, columns);
-  const [least, largest] = pitches(laid);
-  // All tokens at once where each has room for its name; else all names, and the columns scroll.
-  const wanted = laid.pitch ?? (least < NAMED ? SCROLLED : least);
-  const pitch = Math.max(least, Math.min(largest, wanted));
-  const scrolls = pitch * most > height + 0.5;
+  const longest = Math.max(1, rows, columns);
+  const [min, max] = pitches(laid);
+  // All tokens are visible if their names fit; else the columns scroll.
+  const wanted = laid.pitch ?? (min < NAMED_PITCH ? SCROLLED_PITCH : min);
+  const pitch = Math.max(min, Math.min(max, wanted));
+  const scrolls = pitch * longest > height + 0.5;
   const column = (count: number, at: number): Column => {
     const over = count - height / pitch;
-    // The shorter column is centered in the height of the other.
-    if (over <= 1e-6) return { count, from: scrolls ? 0 : (count - most) / 2 };
+    // A shorter column is centered relative to the other.
+    if (over <= 1e-6) return { count, from: scrolls ? 0 : (count - longest) / 2 };
     return { count, from: Math.max(0, Math.min(over, at)) };
   };
   const shared = { top: 0, height, pitch, scrolls, arcs };
@@ -96,7 +94,7 @@ export function layoutOf(laid: Laid): Layout {
     };
   }
   const side = ahead ? Math.max(0, (width - names[0]) / 2) : 0;
-  const one = column(most, scroll[0]);
+  const one = column(longest, scroll[0]);
   return { ...shared, left: side - 6, right: side + names[0] + 6, x: 0, width, rows: one, columns: one };
 }
 
@@ -105,29 +103,29 @@ export function heightOf({ top, pitch }: Layout, { from }: Column, place: number
   return top + (place + 0.5 - from) * pitch;
 }
 
-/** The place at a height; undefined where no token is. */
+/** The place at a height; undefined if there is no token. */
 export function placeAt({ top, pitch }: Layout, { from, count }: Column, y: number): number | undefined {
   const place = Math.floor((y - top) / pitch + from);
   return place >= 0 && place < count ? place : undefined;
 }
 
-/** −1: above what is seen, 1: below, 0: seen. */
+/** −1: above the viewport, 1: below, 0: inside. */
 export function outside(layout: Layout, column: Column, place: number): -1 | 0 | 1 {
   const y = heightOf(layout, column, place);
   return y < layout.top ? -1 : y > layout.top + layout.height ? 1 : 0;
 }
 
-/** How far an arc over `height` pixels reaches out: more for longer ones, never beyond the room. */
+/** The width of an arc of `height` pixels: longer arcs are wider, up to the available space. */
 function bulge({ x, width, left, right }: Layout, height: number, ahead: boolean): number {
   const space = ahead ? left - x : x + width - right;
-  const most = Math.max(8, space - 8);
-  return most * (1 - Math.exp(-(height * 0.75 + 8) / most));
+  const max = Math.max(8, space - 8);
+  return max * (1 - Math.exp(-(height * 0.75 + 8) / max));
 }
 
-/** Where a curve's control points are, as a share of the way. */
+/** The position of a curve's control points, as a share of its width. */
 const HANDLE = 0.42;
 
-/** Adds a link's curve to the path being drawn. */
+/** Adds a link's curve to the current path. */
 export function trace(
   context: Pick<CanvasRenderingContext2D, "moveTo" | "bezierCurveTo">,
   layout: Layout,
@@ -143,7 +141,7 @@ export function trace(
     return;
   }
   if (link.row === link.column) {
-    // To itself: a loop at the token's right.
+    // A link of a token to itself is a loop at its right.
     const size = Math.min(7, layout.pitch * 0.4);
     context.moveTo(right, from - size);
     context.bezierCurveTo(right + 3 * size, from - size, right + 3 * size, from + size, right, from + size);
@@ -156,10 +154,10 @@ export function trace(
   context.bezierCurveTo(out, from, out, to, edge, to);
 }
 
-/** How far across the room a curve between columns is at a share of the way. */
+/** The x coordinate of a curve between columns at parameter t; both from 0 to 1. */
 const across = (t: number) => 3 * HANDLE * t * (1 - t) ** 2 + 3 * (1 - HANDLE) * t * t * (1 - t) + t ** 3;
 
-/** The share of the way at which a curve between columns is at x, 0 to 1 across: the same for all of them. */
+/** The parameter t at which a curve between columns has the x coordinate x, 0 to 1: the same for all curves. */
 function along(x: number): number {
   let [low, high] = [0, 1];
   for (let round = 0; round < 24; round++) {
@@ -170,11 +168,11 @@ function along(x: number): number {
   return (low + high) / 2;
 }
 
-/** How far down it is there, of its whole height; and the other way round. */
+/** The y coordinate of the curve at t, as a share of its height, and the inverse function. */
 const eased = (t: number) => t * t * (3 - 2 * t);
 const uneased = (share: number) => 0.5 - Math.sin(Math.asin(1 - 2 * share) / 3);
 
-/** Where a link's curve is at a height between its ends. */
+/** The x coordinate of a link's curve at a height between its ends. */
 export function crossing(layout: Layout, link: Link, y: number): number {
   const from = heightOf(layout, layout.rows, link.row);
   const to = heightOf(layout, layout.columns, link.column);
@@ -186,7 +184,7 @@ export function crossing(layout: Layout, link: Link, y: number): number {
   return ahead ? left - out : right + out;
 }
 
-/** The link whose curve passes nearest to a point, the strongest of equals; undefined where none is within `reach` pixels. */
+/** The link whose curve is nearest to a point, of equals the strongest; undefined if none is within `reach` pixels. */
 export function linkAt(
   layout: Layout,
   links: Iterable<Link>,
@@ -196,7 +194,7 @@ export function linkAt(
 ): Link | undefined {
   const share = layout.arcs ? 0 : eased(along((x - layout.left) / (layout.right - layout.left)));
   let best: Link | undefined;
-  let least = reach;
+  let nearest = reach;
   for (const link of links) {
     const from = heightOf(layout, layout.rows, link.row);
     const to = heightOf(layout, layout.columns, link.column);
@@ -204,11 +202,11 @@ export function linkAt(
       ? arcDistance(layout, link, from, to, x, y)
       : Math.abs(from + (to - from) * share - y);
     if (
-      distance < least - 0.5 ||
-      (distance < least + 0.5 && (best === undefined || link.weight > best.weight))
+      distance < nearest - 0.5 ||
+      (distance < nearest + 0.5 && (best === undefined || link.weight > best.weight))
     ) {
       if (distance > reach) continue;
-      least = Math.min(least, distance);
+      nearest = Math.min(nearest, distance);
       best = link;
     }
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { axisOf } from "../../canvas/axis.ts";
-import { keptOf, type Link, Links, linksOf, MOST_KEYS } from "./edges.ts";
+import { keptOf, type Link, Links, linksOf, MAX_KEYS } from "./edges.ts";
 import {
   crossing,
   hasArcs,
@@ -24,11 +24,11 @@ describe("the links of a row", () => {
   it("are its keys above zero, the strongest first", () => {
     const row = read([0.1, 0, 0.6, 0.3]);
     expect([...row.places]).toEqual([2, 3, 0]);
-    expect(row).toMatchObject({ count: 3, of: 3, hidden: 0, strange: 0 });
+    expect(row).toMatchObject({ count: 3, of: 3, hidden: 0, nonFinite: 0 });
     expect(row.sum).toBeCloseTo(1);
   });
 
-  it("are kept by number, or by the share of the row they hold", () => {
+  it("are chosen by number, or by their share of the row", () => {
     const row = read([0.1, 0.05, 0.6, 0.25]);
     expect(keptOf(row, top(2))).toBe(2);
     expect(keptOf(row, top(16))).toBe(4);
@@ -38,7 +38,7 @@ describe("the links of a row", () => {
     expect(keptOf(read(new Array(10).fill(0.1)), mass(0.9))).toBe(9);
   });
 
-  it("leave out hidden keys, whose mass is reported, or redistributed", () => {
+  it("leave out hidden keys, whose weight is reported or redistributed", () => {
     const gap = read([0.2, 0.5, 0.3], [1]);
     expect([...gap.places]).toEqual([2, 0]);
     expect(gap).toMatchObject({ hidden: 0.5, mass: 1, of: 3 });
@@ -48,7 +48,7 @@ describe("the links of a row", () => {
     expect(shared.of).toBe(2);
   });
 
-  it("of segments are places in the picture; the mass outside still counts as left out", () => {
+  it("of segments are places in the picture; the weight outside counts as left out", () => {
     const row = linksOf([0.1, 0.2, 0.3, 0.4], axisOf(4, [[2, 4]]), [], false);
     expect([...row.places]).toEqual([1, 0]);
     expect(row.sum).toBeCloseTo(0.7);
@@ -57,15 +57,15 @@ describe("the links of a row", () => {
     expect([...part.places]).toEqual([3, 2]);
   });
 
-  it("count what is no number, and never draw it", () => {
+  it("count NaN and infinite values, and never draw them", () => {
     const row = read([Number.NaN, 0.5, Number.POSITIVE_INFINITY]);
     expect([...row.places]).toEqual([1]);
-    expect(row.strange).toBe(2);
+    expect(row.nonFinite).toBe(2);
   });
 
   it("are at most 64 of a row, whatever its length", () => {
     const row = read(new Array(1000).fill(0.001));
-    expect(row.places.length).toBe(MOST_KEYS);
+    expect(row.places.length).toBe(MAX_KEYS);
     expect(row.count).toBe(1000);
   });
 });
@@ -78,7 +78,7 @@ describe("the links of a head", () => {
   ];
   const links = () => new Links(axisOf(3), axisOf(3), (query) => read(rows[query]));
 
-  it("are read a row a step, those on screen first", () => {
+  it("are read one row per step, visible rows first", () => {
     const some = links();
     some.prefer(2, 3);
     expect(some.preferring).toBe(true);
@@ -91,7 +91,7 @@ describe("the links of a head", () => {
     expect(some.step()).toBe(false);
   });
 
-  it("say what they show of all", () => {
+  it("report how many of all links are drawn", () => {
     const all = links();
     while (all.step());
     const kept = all.kept(top(1));
@@ -100,14 +100,14 @@ describe("the links of a head", () => {
     expect(all.kept(mass(0.99)).edges).toBe(6);
   });
 
-  it("say where a share takes more keys than are kept", () => {
+  it("report rows whose share needs more keys than are stored", () => {
     const wide = new Links(axisOf(2), axisOf(200), () => read(new Array(200).fill(0.005)));
     while (wide.step());
-    expect(wide.kept(mass(0.9))).toMatchObject({ cut: 2, edges: 2 * MOST_KEYS });
+    expect(wide.kept(mass(0.9))).toMatchObject({ cut: 2, edges: 2 * MAX_KEYS });
     expect(wide.kept(top(16)).cut).toBe(0);
   });
 
-  it("arrive where they leave for: incoming is outgoing turned about", () => {
+  it("are the same by query (outgoing) and by key (incoming)", () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 7, maxLength: 7 }), {
@@ -143,12 +143,12 @@ const LAID: Laid = {
 };
 
 describe("the layout of lines", () => {
-  it("shows all tokens where each has room for its name, and scrolls more", () => {
+  it("shows all tokens if their names fit, and scrolls otherwise", () => {
     expect(layoutOf({ ...LAID, rows: 25, columns: 25 })).toMatchObject({ scrolls: false, pitch: 20 });
     const sixty = layoutOf({ ...LAID, rows: 60, columns: 60 });
     expect(sixty.scrolls).toBe(true);
     expect(sixty.pitch).toBeGreaterThan(14);
-    // Looked at from afar, all fit.
+    // Zoomed out, all fit.
     expect(layoutOf({ ...LAID, rows: 200, columns: 200, pitch: 2.5 })).toMatchObject({
       scrolls: false,
       pitch: 2.5,
@@ -160,19 +160,19 @@ describe("the layout of lines", () => {
     expect(long.columns.from).toBe(30.5);
   });
 
-  it("puts a short column in the middle of the other", () => {
+  it("centers a short column relative to the other", () => {
     const layout = layoutOf({ ...LAID, rows: 1, columns: 25 });
     expect(heightOf(layout, layout.rows, 0)).toBeCloseTo(heightOf(layout, layout.columns, 12));
     expect(placeAt(layout, layout.rows, heightOf(layout, layout.rows, 0))).toBe(0);
     expect(placeAt(layout, layout.rows, 3)).toBeUndefined();
   });
 
-  it("knows which ends are outside", () => {
+  it("finds the ends that are outside", () => {
     const layout = layoutOf({ ...LAID, rows: 400, columns: 400, scroll: [100, 100] });
     expect([50, 110, 399].map((place) => outside(layout, layout.rows, place))).toEqual([-1, 0, 1]);
   });
 
-  it("offers arcs where a text attends to itself", () => {
+  it("offers arcs if a text attends to itself", () => {
     const block = { kind: "self", Nq: 4, Nk: 4, queryOffset: 0 } as Parameters<typeof hasArcs>[0];
     expect(hasArcs(block)).toBe(true);
     expect(hasArcs({ ...block, kind: "cross" })).toBe(false);
@@ -203,7 +203,7 @@ describe("the layout of lines", () => {
   };
 
   for (const arcs of [false, true])
-    it(`finds a ${arcs ? "arc" : "line"} again wherever it runs`, () => {
+    it(`finds ${arcs ? "an arc" : "a line"} at every point of its curve`, () => {
       const layout = layoutOf({ ...LAID, arcs });
       for (const [row, column] of [
         [0, 19],
@@ -219,7 +219,7 @@ describe("the layout of lines", () => {
       expect(linkAt(layout, [{ row: 0, column: 0, weight: 1 }], 300, 480)).toBeUndefined();
     });
 
-  it("puts arcs that reach ahead at the left, those that reach back at the right", () => {
+  it("puts arcs to later tokens at the left, arcs to earlier tokens at the right", () => {
     const layout = layoutOf({ ...LAID, arcs: true });
     const ahead = points(layout, { row: 2, column: 9, weight: 1 });
     const back = points(layout, { row: 9, column: 2, weight: 1 });
@@ -227,7 +227,7 @@ describe("the layout of lines", () => {
     expect(Math.min(...back.map(([x]) => x))).toBeGreaterThan(layout.right);
   });
 
-  it("of equally near lines means the strongest", () => {
+  it("chooses the strongest of equally near lines", () => {
     const layout = layoutOf(LAID);
     const weak = { row: 3, column: 3, weight: 0.1 };
     const strong = { row: 3, column: 3, weight: 0.9 };
@@ -237,8 +237,8 @@ describe("the layout of lines", () => {
   });
 });
 
-describe("what is drawn", () => {
-  it("has ink in proportion to the weight on a square-root scale", () => {
+describe("the painted lines", () => {
+  it("have ink in proportion to the weight on a square-root scale", () => {
     const stroke = { transfer: "sqrt", domain: 1, widest: 5 } as const;
     const ink = (weight: number) => {
       const { width, opacity } = strokeOf({ row: 0, column: 0, weight }, stroke);
@@ -252,7 +252,7 @@ describe("what is drawn", () => {
     expect(ink(1e-9)).toBeGreaterThan(0);
   });
 
-  it("counts the ends that are not on screen", () => {
+  it("end in tails that count the links to tokens outside", () => {
     const n = 400;
     const links = new Links(axisOf(n), axisOf(n), (query) =>
       read(Array.from({ length: n }, (_, j) => (j === query ? 0.5 : j === 0 ? 0.3 : j === n - 1 ? 0.2 : 0))),

@@ -1,10 +1,10 @@
 /**
- * A head as lines between tokens: queries on the left, keys on the right, or arcs beside one column where a text attends
- * to itself. All lines are painted once, on a canvas; whatever is pointed at is painted on a second one above it. Tokens
- * that do not fit scroll, and what leaves the picture ends in a short tail that says how many.
+ * A head as lines between tokens: queries on the left, keys on the right, or arcs next to one column if a text attends to
+ * itself. One canvas has all lines; a second canvas above it has the highlighted lines. Columns that do not fit scroll; lines
+ * that leave the viewport end in short tails with their number.
  *
- * Which links are kept is lines-edges.ts (read by lines-reader.ts), where they run lines-layout.ts, how they are painted
- * lines-paint.ts, what stands out lines-focus.ts; pointing is lines-pointing.ts, the columns of tokens lines-columns.ts.
+ * edges.ts chooses the links (read by reader.ts), layout.ts computes their curves, paint.ts paints them, focus.ts chooses the
+ * highlighted ones, pointing.ts handles pointer and keys, columns.ts has the columns of tokens.
  */
 import { nothing, render } from "lit";
 import { num } from "../../../src/store/text/number.ts";
@@ -48,26 +48,26 @@ import {
 } from "./together.ts";
 import { Values } from "./values.ts";
 
-/** What the lines need of the element they are in. */
+/** What the lines need of their element. */
 export interface LinesHost {
   readonly session: Session;
   readonly slices: Slices;
-  /** What a cell says; `full` where it is the cursor's. */
+  /** The text of a cell for screen readers; `full` for the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
 }
 
-/** The first place seen, moved as little as shows a token and its neighbors; to the middle where it is far away. */
-function revealed(from: number, place: number, seen: number): number {
-  if (place < from - seen / 2 || place > from + 1.5 * seen) return place + 0.5 - seen / 2;
-  return Math.min(place - 1, Math.max(place + 2 - seen, from));
+/** The scroll position that shows a token and its neighbors: the nearest one, or, for a distant token, one that centers it. */
+function revealed(from: number, place: number, count: number): number {
+  if (place < from - count / 2 || place > from + 1.5 * count) return place + 0.5 - count / 2;
+  return Math.min(place - 1, Math.max(place + 2 - count, from));
 }
 
 export class Lines {
   readonly root = make("div", "lines");
   readonly host: LinesHost;
-  /** The keyboard's column. */
+  /** The column that has the keyboard focus. */
   side: Side = "query";
-  /** What the pointer is on. */
+  /** The token or link under the pointer. */
   focusOn: Focus | undefined;
   layout: Layout | undefined;
   picture: Picture | undefined;
@@ -86,7 +86,7 @@ export class Lines {
   #size: readonly [number, number] = [0, 0];
   #paints: Paints | undefined;
   readonly #reader: LinksReader;
-  /** Of the heads that are drawn together. */
+  /** The readers of the heads that are drawn together. */
   readonly #strands: StrandReaders;
   #painted = "";
   #overPainted = "";
@@ -94,7 +94,7 @@ export class Lines {
   #pitch: number | undefined;
   #scroll: [row: number, column: number] = [0, 0];
   #reveal = true;
-  /** How wide weights are drawn, for the legend. */
+  /** The widths of lines, for the legend. */
   stroke: Stroke | undefined;
 
   constructor(host: LinesHost) {
@@ -118,7 +118,7 @@ export class Lines {
     this.#sizes.observe(this.stage);
     this.#reveal = true;
     this.#measure();
-    // Numbers are written on the canvas once their font is there.
+    // The canvas is repainted once the font of its numbers has been loaded.
     document.fonts?.ready.then(() => this.schedule(true));
   }
 
@@ -147,12 +147,12 @@ export class Lines {
     if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Puts the keyboard's focus on the cursor's token. */
+  /** Focuses the cursor's token. */
   focus(): void {
     this.columns.focus(this.side);
   }
 
-  /** Scrolls as little as shows the cursor's tokens. */
+  /** Scrolls to the cursor's tokens. */
   follow(): void {
     this.#reveal = true;
     this.schedule();
@@ -163,7 +163,7 @@ export class Lines {
     this.zoomAt(factor, this.layout.top + this.layout.height / 2);
   }
 
-  /** Zooms so that the tokens at a height stay there; 0: everything as it was at first. */
+  /** Zooms about a height; a factor of 0 resets the zoom. */
   zoomAt(factor: number, y: number): void {
     const { layout } = this;
     if (layout === undefined) return;
@@ -172,12 +172,12 @@ export class Lines {
       this.follow();
       return;
     }
-    const [least, most] = pitches({
+    const [min, max] = pitches({
       height: layout.height,
       rows: layout.rows.count,
       columns: layout.columns.count,
     });
-    const pitch = Math.max(least, Math.min(most, layout.pitch * factor));
+    const pitch = Math.max(min, Math.min(max, layout.pitch * factor));
     const at = ({ from }: { from: number }) =>
       from + (y - layout.top) / layout.pitch - (y - layout.top) / pitch;
     this.#pitch = pitch;
@@ -185,7 +185,7 @@ export class Lines {
     this.schedule();
   }
 
-  /** Scrolls columns to where the first places seen are. */
+  /** Scrolls the columns to these first visible places. */
   scrollTo(row: number | undefined, column: number | undefined): void {
     this.#scroll = [row ?? this.#scroll[0], column ?? this.#scroll[1]];
     this.schedule();
@@ -196,7 +196,7 @@ export class Lines {
     this.schedule(true);
   }
 
-  /** Draws now: before a page is printed there is no further frame. */
+  /** Draws immediately: there is no frame between `beforeprint` and printing. */
   draw(): void {
     cancelAnimationFrame(this.#due);
     this.#draw();
@@ -239,7 +239,7 @@ export class Lines {
     const kind = focus?.kind ?? this.#chosenKind();
     const names = session.labels(block);
     this.#values.update(
-      // Numbers of several heads would lie over each other: they are in the line above.
+      // The numbers of several heads would overlap: the line above has them instead.
       (together ? undefined : kind) && {
         layout,
         links: over?.links ?? [],
@@ -271,7 +271,7 @@ export class Lines {
     this.root.classList.toggle("said", cell !== undefined);
   }
 
-  /** The cursor's link by head, for screen readers. */
+  /** The weight of the cursor's link in each head, for screen readers. */
   #byHead(pictures: readonly StrandPicture[]): string {
     const { session } = this.host;
     const { store, state } = session;
@@ -283,22 +283,21 @@ export class Lines {
     return ` By head: ${parts.join(", ")}.`;
   }
 
-  /** How wide weights are drawn: against `most`, or each row's own largest. The legend follows. */
-  #strokeFor({ links }: Picture, most: number): Stroke {
+  /** The widths of lines: relative to `max`, or to the largest weight of each row. Notifies the legend of a change. */
+  #strokeFor({ links }: Picture, max: number): Stroke {
     const { session } = this.host;
     const { transfer, domain } = session.state;
     const before = this.stroke;
     const widest = widestOf(this.layout!.pitch);
     if (domain === "row")
       this.stroke = { transfer, widest, domain: (row) => links.known(row)?.weights[0] ?? 1 };
-    else this.stroke = { transfer, widest, domain: most };
+    else this.stroke = { transfer, widest, domain: max };
     const same = typeof before?.domain === typeof this.stroke.domain;
-    if (before?.widest !== widest || !same || (domain !== "row" && before?.domain !== most))
-      session.changed();
+    if (before?.widest !== widest || !same || (domain !== "row" && before?.domain !== max)) session.changed();
     return this.stroke;
   }
 
-  /** Paints all lines, where anything about them has changed; returns what they depend on. */
+  /** Paints all lines if anything about them has changed; returns the key of the painting. */
   #paint(brush: Brush, { links, keep }: Picture, pictures: readonly StrandPicture[]): string {
     const { state, block } = this.host.session;
     const together = pictures.length > 1;
@@ -345,14 +344,14 @@ export class Lines {
     return key;
   }
 
-  /** What stands out: under the pointer, else where the keyboard is. */
+  /** The highlighted token or link: under the pointer, else with the keyboard focus. */
   #focus(picture: Picture): Focus | undefined {
     if (this.focusOn !== undefined) return this.focusOn;
     const { state } = this.host.session;
     const { side } = this;
     if (!this.columns.keyed(side)) return undefined;
     const place = side === "query" ? placeOf(picture.rows, state.query) : placeOf(picture.columns, state.key);
-    // In the keys' column one line is meant: the query's to that key.
+    // In the column of keys, the line from the cursor's query to the key is highlighted.
     const row = placeOf(picture.rows, state.query);
     if (place === undefined || row === undefined) return undefined;
     return side === "query"
@@ -371,14 +370,14 @@ export class Lines {
     const { session } = this.host;
     const { state } = session;
     const names = session.labels(block);
-    const most = Math.min(160, width * 0.3);
+    const maxWidth = Math.min(160, width * 0.3);
     const top = strandsOf(session, "").length > 1 ? 42 : 24;
     const laid = {
       width,
       height: height - top - 4,
       rows: rows.count,
       columns: columns.count,
-      names: [labelWidth(names.query, most), labelWidth(names.key, most)] as const,
+      names: [labelWidth(names.query, maxWidth), labelWidth(names.key, maxWidth)] as const,
       arcs,
       ahead: arcs && (session.store?.visible(session.ref, 0).lastIndexOf(1) ?? 0) > 0,
       pitch: this.#pitch,
@@ -386,11 +385,11 @@ export class Lines {
     let layout = { ...layoutOf({ ...laid, scroll: this.#scroll }), top };
     if (this.#reveal) {
       this.#reveal = false;
-      const seen = layout.height / layout.pitch;
-      // Opened, the cursor's tokens are in the middle; from then on columns scroll as little as they need to.
+      const visible = layout.height / layout.pitch;
+      // The first drawing centers the cursor's tokens; later ones scroll no more than is needed.
       const opens = this.layout === undefined;
       const into = (from: number, place: number | undefined) =>
-        place === undefined ? from : opens ? place + 0.5 - seen / 2 : revealed(from, place, seen);
+        place === undefined ? from : opens ? place + 0.5 - visible / 2 : revealed(from, place, visible);
       const row = placeOf(rows, state.query);
       const column = placeOf(columns, state.key);
       this.#scroll = arcs

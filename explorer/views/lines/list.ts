@@ -1,29 +1,29 @@
 /**
- * One column of tokens for keyboards and screen readers: a list box after the ARIA pattern, with its true size and a block
- * of real options about the cursor, one of which can take the focus. The option with the focus covers its token in the
- * picture, so that magnifiers follow it.
+ * One column of tokens for keyboards and screen readers: a list box after the ARIA pattern, with the full number of options and
+ * elements for the eight options around the cursor, one of which is focusable. The focused option covers its token in the
+ * picture, so that screen magnifiers follow it.
  */
-
 import { setLang } from "../../canvas/labels.ts";
 import type { Box } from "../matrix/frame.ts";
 
+/** How many options have elements. */
 const SIDE = 8;
 
-/** What a list says. Places are those of the picture. */
+/** The content of a list. Places are those of the picture. */
 export interface Listed {
   readonly label: string;
   readonly count: number;
   /** The cursor's place. */
   readonly place: number;
-  /** Whether the keyboard is in this column. */
+  /** Whether this column has the keyboard focus. */
   readonly active: boolean;
   readonly name: (place: number) => string;
-  /** Language of the names. */
+  /** The language of the names. */
   readonly lang: string | undefined;
-  /** What the cursor's option says. */
+  /** The text of the cursor's option. */
   readonly text: string;
   readonly selected: (place: number) => boolean;
-  /** Where the cursor's token is, inside the list. */
+  /** The box of the cursor's token, relative to the list. */
   readonly box: Box | undefined;
 }
 
@@ -64,7 +64,7 @@ export class TokenList {
       option.tabIndex = current && active ? 0 : -1;
       const said = current ? text : name(at);
       if (option.textContent !== said) option.textContent = said;
-      // The cursor's option says a sentence of ours.
+      // The cursor's option has a sentence in the language of the page.
       setLang(option, said === name(at) ? lang : undefined);
       if (!current) continue;
       this.#current = option;

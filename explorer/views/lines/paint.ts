@@ -1,9 +1,7 @@
 /**
- * Painting lines on a canvas: all that are kept (once), and over them the few of whatever is pointed at. Width and opacity
- * both follow the place of a weight on the scale; a square-root scale therefore makes a line's ink, width × opacity,
- * proportional to its weight, and a linear one each of the two.
+ * Paints lines on a canvas. Width and opacity of a line are both proportional to the position of its weight on the color scale.
+ * With a square-root scale, width × opacity is therefore proportional to the weight; with a linear scale, each of the two is.
  */
-
 import { codeOf } from "../../../src/store/measures/transfer.ts";
 import { num } from "../../../src/store/text/number.ts";
 import type { Paints } from "../../canvas/colors.ts";
@@ -11,24 +9,27 @@ import type { TransferName } from "../../state/state.ts";
 import type { Keep, Link, Links } from "./edges.ts";
 import { type Column, heightOf, type Layout, outside, trace } from "./layout.ts";
 
-/** Lines of one picture, at most; the strongest are drawn, and the rest counted. 2,000 take 70 ms on a slow core. */
-export const MOST_LINES = 4000;
-/** Lines drawn over the others for what is pointed at, at most. */
-export const MOST_OVER = 32;
+/** The maximum number of lines of a picture: the strongest are drawn, the rest are counted. 2,000 take 70 ms on a slow core. */
+export const MAX_LINES = 4000;
+/** The maximum number of highlighted lines. */
+export const MAX_OVER = 32;
 
-/** How a weight becomes a width and an opacity. */
+/** The mapping of weights to widths and opacities. */
 export interface Stroke {
   readonly transfer: TransferName;
-  /** The weight of the widest line; by default the strongest of the link's own row. */
+  /** The weight of the widest line, or a function that returns it for each row. */
   readonly domain: number | ((row: number) => number);
   /** Its width in pixels. */
   readonly widest: number;
 }
 
-/** The widest line: half of what a token takes, so that neighbors can be distinguished. */
-export const widestOf = (pitch: number): number => Math.max(1, Math.min(5, pitch / 2));
+/** The maximum width of a line in pixels. */
+export const MAX_STROKE = 5;
 
-/** Width in pixels and opacity of a link; no line that is kept vanishes. */
+/** The width of the widest line: half the height of a token, so that neighbors can be distinguished. */
+export const widestOf = (pitch: number): number => Math.max(1, Math.min(MAX_STROKE, pitch / 2));
+
+/** The width in pixels and the opacity of a link; both have a minimum, so that every line is visible. */
 export function strokeOf(
   { row, weight }: Link,
   { transfer, domain, widest }: Stroke,
@@ -37,18 +38,18 @@ export function strokeOf(
   return { width: Math.max(0.6, widest * share), opacity: Math.max(0.1, share) };
 }
 
-/** Links from a token on screen to tokens that are not: how many above, how many below. */
+/** The number of links from a visible token to tokens above and below the viewport. */
 export interface Tail {
   readonly place: number;
   readonly above: number;
   readonly below: number;
 }
 
-/** What of the links is on screen. */
+/** The visible links. */
 export interface Seen {
-  /** Both ends on screen, the weakest first. */
+  /** Links with both ends visible, the weakest first. */
   readonly links: readonly Link[];
-  /** Kept links on screen that are not drawn, as there are too many, and their mass. */
+  /** The number of visible links beyond the maximum, which are not drawn, and their total weight. */
   readonly dropped: number;
   readonly droppedMass: number;
   readonly rows: readonly Tail[];
@@ -60,7 +61,7 @@ const span = (layout: Layout, { from, count }: Column): readonly [number, number
   Math.min(count, Math.floor(from + layout.height / layout.pitch - 0.5) + 1),
 ];
 
-/** The links on screen, out of the rows read so far. */
+/** The visible links of the rows read so far. */
 export function seenOf(layout: Layout, links: Links, keep: Keep): Seen {
   const found: Link[] = [];
   const rows: Tail[] = [];
@@ -97,12 +98,12 @@ export function seenOf(layout: Layout, links: Links, keep: Keep): Seen {
       );
   }
   found.sort((a, b) => a.weight - b.weight);
-  const dropped = Math.max(0, found.length - MOST_LINES);
+  const dropped = Math.max(0, found.length - MAX_LINES);
   const droppedMass = found.slice(0, dropped).reduce((sum, { weight }) => sum + weight, 0);
   return { links: dropped > 0 ? found.slice(dropped) : found, dropped, droppedMass, rows, columns };
 }
 
-/** What lines are painted with. */
+/** The settings of a painting. */
 export interface Brush {
   readonly layout: Layout;
   readonly stroke: Stroke;
@@ -112,15 +113,15 @@ export interface Brush {
 
 type Context = CanvasRenderingContext2D;
 
-/** Begins a picture: cleared, and in CSS pixels. */
+/** Clears the canvas and scales it to CSS pixels. */
 export function begin(context: Context, { ratio }: Brush): void {
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
 }
 
-/** Draws inside the room that lines have. */
-function inside(context: Context, { x, width, top, height }: Layout, draw: () => void): void {
+/** Draws with a clip to the area of the lines. */
+export function inside(context: Context, { x, width, top, height }: Layout, draw: () => void): void {
   context.save();
   context.beginPath();
   context.rect(x - 4, top, width + 8, height);
@@ -129,23 +130,29 @@ function inside(context: Context, { x, width, top, height }: Layout, draw: () =>
   context.restore();
 }
 
-/** Draws links in the order given. */
-export function drawLinks(context: Context, { layout, stroke, paints }: Brush, links: Iterable<Link>): void {
-  inside(context, layout, () => {
-    context.strokeStyle = paints.weight;
-    context.lineCap = "butt";
-    for (const link of links) {
-      const { width, opacity } = strokeOf(link, stroke);
-      context.globalAlpha = opacity;
-      context.lineWidth = width;
-      context.beginPath();
-      trace(context, layout, link);
-      context.stroke();
-    }
+/** Draws links in the given order. */
+export function drawLinks(context: Context, brush: Brush, links: Iterable<Link>): void {
+  inside(context, brush.layout, () => {
+    context.strokeStyle = brush.paints.weight;
+    for (const link of links) drawLink(context, brush, link);
   });
 }
 
-/** The line of the cursor or of what is pinned: two tones, so that it is seen on any ground; dashed where it has no weight. */
+/** Draws one link in the current color. */
+export function drawLink(
+  context: Context,
+  { layout, stroke }: Pick<Brush, "layout" | "stroke">,
+  link: Link,
+): void {
+  const { width, opacity } = strokeOf(link, stroke);
+  context.globalAlpha = opacity;
+  context.lineWidth = width;
+  context.beginPath();
+  trace(context, layout, link);
+  context.stroke();
+}
+
+/** The line of the cursor or the pinned cell, in two colors to be visible on any background; dashed if its weight is 0. */
 export function drawCursor(
   context: Context,
   { layout, stroke, paints }: Brush,
@@ -169,10 +176,10 @@ export function drawCursor(
   });
 }
 
-/** Length of a tail in pixels; its number is at its end. */
+/** The length of a tail in pixels; its number is at its end. */
 const TAIL = 16;
 
-/** Short ends of the links that leave the picture, with how many they are. */
+/** Draws short tails for the links that leave the viewport, with their number. */
 export function drawTails(
   context: Context,
   brush: Brush,
@@ -214,7 +221,7 @@ export function drawTails(
   });
 }
 
-/** What hidden keys leave open of each row, as a grey end at its query; and a mark where a row has what is no number. */
+/** Draws the missing weight of hidden keys as a gray bar at each query, and a mark for rows with NaN or infinite values. */
 export function drawGaps(
   context: Context,
   { layout, stroke, paints }: Brush,
@@ -233,7 +240,7 @@ export function drawGaps(
         context.fillStyle = paints.hatch;
         context.fillRect(x, y - width / 2, 12, width);
       }
-      if (row !== undefined && row.strange > 0) {
+      if (row !== undefined && row.nonFinite > 0) {
         context.globalAlpha = 1;
         context.fillStyle = paints.badge;
         context.fillRect(x, y - 3, 6, 6);

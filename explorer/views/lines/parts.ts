@@ -1,4 +1,4 @@
-/** Lines as a view: its picture, its controls, its legend. */
+/** The parts of the lines view: pane, controls, legend. */
 import type { ViewParts } from "../view.ts";
 import { linesControls, linesLegend } from "./controls.ts";
 import { Lines } from "./lines.ts";

@@ -1,6 +1,6 @@
 /**
- * What pointing and keys do to lines: hovering a token or a line previews it, a click pins it, with Control or Shift more
- * of them; the wheel scrolls the columns, with Control it zooms. Arrows go along a column, left and right switch columns.
+ * Pointer and keys of the lines view: hovering a token or a line highlights it, a click pins it, with Control or Shift several.
+ * The wheel scrolls the columns, with Control it zooms. Up and down move along a column, left and right switch columns.
  */
 import { moveOf } from "../../app/moves.ts";
 import { nearest, placeOf, step } from "../../canvas/axis.ts";
@@ -9,7 +9,7 @@ import { cellOf, type Focus } from "./focus.ts";
 import { linkAt, outside, placeAt } from "./layout.ts";
 import type { Lines } from "./lines.ts";
 
-/** Pixels from a token within which its tail is meant. */
+/** The width in pixels of the area where the pointer selects the tail of a token. */
 const TAIL = 44;
 
 const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, range: event.shiftKey });
@@ -43,7 +43,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
 
   const heightIn = (event: MouseEvent) => event.clientY - lines.stage.getBoundingClientRect().top;
 
-  /** The token or line at a point of the middle. */
+  /** The token or line at a point between the columns. */
   const inMiddle = (event: MouseEvent): Focus | undefined => {
     const { layout, picture, seen } = lines;
     if (layout === undefined || picture === undefined || seen === undefined) return undefined;
@@ -63,10 +63,10 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
         const out = all.filter(
           (link) => outside(layout, other, side === "query" ? link.column : link.row) !== 0,
         );
-        const meant =
+        const tail =
           out.find((link) => outside(layout, other, side === "query" ? link.column : link.row) === way) ??
           out[0];
-        if (meant) return { kind: "link", link: meant };
+        if (tail) return { kind: "link", link: tail };
       }
     const link = linkAt(layout, seen.links, x, y);
     return link && { kind: "link", link };
@@ -79,7 +79,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
     return place === undefined ? undefined : { kind: side, place };
   };
 
-  /** A click pins; a finger, which cannot hover, previews with its first tap. */
+  /** A click pins; on touch screens, which have no hover, the first tap highlights. */
   const click = (focus: Focus | undefined, event: PointerEvent | MouseEvent) => {
     const { picture } = lines;
     if (focus === undefined || picture === undefined) return;
@@ -130,7 +130,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
         event.preventDefault();
         lines.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * 0.004), heightIn(event));
       } else if (layout.scrolls && event.target === lines.area) {
-        // Between the columns both are meant. At their ends the page scrolls on.
+        // Between the columns, the wheel scrolls both. At their ends it scrolls the page.
         const before = [layout.rows.from, layout.columns.from];
         const by = (event.deltaY * unit) / layout.pitch;
         const space = (count: number) => Math.max(0, count - layout.height / layout.pitch);
@@ -147,7 +147,7 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
   );
 }
 
-/** Keys inside the lines: the rest is the element's. */
+/** Handles keys inside the lines; other keys bubble to the element. */
 export function keyAlong(lines: Lines, event: KeyboardEvent): void {
   const { session } = lines.host;
   const { picture } = lines;

@@ -1,6 +1,6 @@
 /**
- * Reads the links of the cursor's head: what is on screen within the frame that asks, the rest in slices of time. Read anew
- * where something about them has changed: the head, the stage, which keys are left out, which tokens are shown.
+ * Reads the links of a head: visible rows within the current frame, the rest in idle slices. They are read again when the head,
+ * the stage, the hidden keys or the shown tokens change.
  */
 import type { Block } from "../../../src/store/types.ts";
 import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
@@ -10,37 +10,37 @@ import type { HeadName } from "../../state/state.ts";
 import { type Link, Links, linksOf, NO_LINKS, stageOf } from "./edges.ts";
 import type { Picture } from "./focus.ts";
 
-/** Milliseconds of one frame that rows may be read in, and between two pictures while more come. */
-const READING = 8;
-const NEWS = 150;
+/** The milliseconds of a frame for reading rows, and between two drawings while more rows are read. */
+const FRAME_BUDGET = 8;
+const REDRAW_INTERVAL = 150;
 
 export class LinksReader {
-  /** Grows with every piece of news. */
+  /** Incremented when more rows have been read. */
   version = 0;
   readonly #session: Session;
   readonly #slices: Slices;
-  readonly #news: () => void;
-  /** The head that is read; undefined: the cursor's. */
+  readonly #changed: () => void;
+  /** The head to read; undefined: the cursor's. */
   readonly #head: HeadName | undefined;
   #key = "";
   #store: unknown;
   #links: Links | undefined;
   #reading: (() => boolean) | undefined;
 
-  constructor(session: Session, slices: Slices, news: () => void, head?: HeadName) {
+  constructor(session: Session, slices: Slices, changed: () => void, head?: HeadName) {
     this.#head = head;
     this.#session = session;
     this.#slices = slices;
-    this.#news = news;
+    this.#changed = changed;
   }
 
-  /** Reads no more until it is asked again. */
+  /** Stops reading until the next call of `read`. */
   stop(): void {
     if (this.#reading) this.#slices.drop(this.#reading);
     this.#reading = undefined;
   }
 
-  /** What is to be drawn. Arcs share one axis, which has the tokens of both. */
+  /** The links to draw, with their axes. With arcs, both axes are the same and have the tokens of both. */
   picture(block: Block, arcs: boolean): Picture {
     const { state } = this.#session;
     const ref = this.#session.refOf(this.#head ?? state);
@@ -81,11 +81,11 @@ export class LinksReader {
     return { links: this.#links, keep, rows, columns };
   }
 
-  /** Reads the rows of some places first, and all others after them. */
+  /** Reads the rows of a range of places first, then all others. */
   read(links: Links, from: number, to: number): void {
     if (links.whole) return;
     links.prefer(from, to);
-    const end = performance.now() + READING;
+    const end = performance.now() + FRAME_BUDGET;
     let more = true;
     const before = links.done;
     while (more && links.preferring && performance.now() < end) more = links.step();
@@ -95,10 +95,10 @@ export class LinksReader {
     this.#reading = () => {
       if (links !== this.#links) return false;
       const left = links.step();
-      if (!left || performance.now() - reportedAt > NEWS) {
+      if (!left || performance.now() - reportedAt > REDRAW_INTERVAL) {
         reportedAt = performance.now();
         this.version++;
-        this.#news();
+        this.#changed();
       }
       if (!left) this.#reading = undefined;
       return left;
@@ -106,7 +106,7 @@ export class LinksReader {
     this.#slices.add(this.#reading);
   }
 
-  /** The link of two places with its weight, kept or not. */
+  /** The link of two places with its weight, whether it is drawn or not. */
   linkOf({ links, rows, columns }: Picture, row: number, column: number): Link {
     const { places, weights } = links.row(row);
     const n = places.indexOf(column);

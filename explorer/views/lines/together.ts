@@ -1,7 +1,7 @@
 /**
- * Several heads in one picture of lines: the pinned ones and the cursor's, each in a color and with the letter of its pin.
- * Pointing at a token splits it into heads: beside every token at the other end a row of squares, one a head, as strong as
- * the head's weight on that link.
+ * Several heads in one picture of lines: the pinned ones and the cursor's, each with its color and its letter. Hovering a token
+ * splits its links by head: each token at the other end gets a row of swatches, one for each head, whose opacity shows the
+ * weight of the head's link.
  */
 import { html, type TemplateResult } from "lit";
 import { codeOf } from "../../../src/store/measures/transfer.ts";
@@ -16,10 +16,10 @@ import type { Kept, Link } from "./edges.ts";
 import type { Focus, Over, Picture } from "./focus.ts";
 import { linksChosen, linksOver } from "./focus.ts";
 import { heightOf, outside } from "./layout.ts";
-import { type Brush, drawLinks } from "./paint.ts";
+import { type Brush, drawLink, inside } from "./paint.ts";
 import { LinksReader } from "./reader.ts";
 
-/** Colors of pins A to F, on light and on dark pages: distinguished by lightness as well as by hue; each has its letter. */
+/** The colors of pins A to F on light and dark pages, distinguished by lightness as well as by hue. */
 export const HEAD_COLORS: Readonly<Record<"light" | "dark", readonly string[]>> = {
   light: ["#0b5fa5", "#b34700", "#0a7a5a", "#a0327d", "#6f6400", "#4a4f57"],
   dark: ["#6cb8f2", "#f59a54", "#3fc79a", "#eb8fce", "#e3cf54", "#c9ced6"],
@@ -28,12 +28,12 @@ export const HEAD_COLORS: Readonly<Record<"light" | "dark", readonly string[]>> 
 /** One head of the picture. */
 export interface Strand {
   readonly head: HeadName;
-  /** The letter of its pin; "" for the cursor's head where that is not pinned. */
+  /** The letter of its pin; "" for the cursor's head if it is not pinned. */
   readonly letter: string;
   readonly color: string;
 }
 
-/** The heads that are drawn together; fewer than two: only the cursor's. */
+/** The heads that are drawn together; with fewer than two, only the cursor's head is drawn. */
 export function strandsOf({ state, dark }: Session, own: string): readonly Strand[] {
   if (!state.together) return [];
   const colors = HEAD_COLORS[dark ? "dark" : "light"];
@@ -47,26 +47,26 @@ export function strandsOf({ state, dark }: Session, own: string): readonly Stran
     : [...pinned, { head: cursor, letter: "", color: own }];
 }
 
-/** A head's links, as they are read. */
+/** A head with its links. */
 export interface StrandPicture extends Strand {
   readonly picture: Picture;
 }
 
-/** Reads the links of several heads, each by its own reader; readers are kept while their heads are drawn. */
+/** Reads the links of several heads, with one reader for each head that is drawn. */
 export class StrandReaders {
   readonly #session: Session;
   readonly #slices: Slices;
-  readonly #news: () => void;
+  readonly #changed: () => void;
   #readers = new Map<string, LinksReader>();
-  readonly #asked = new WeakSet<object>();
+  readonly #requested = new WeakSet<object>();
 
-  constructor(session: Session, slices: Slices, news: () => void) {
+  constructor(session: Session, slices: Slices, changed: () => void) {
     this.#session = session;
     this.#slices = slices;
-    this.#news = news;
+    this.#changed = changed;
   }
 
-  /** Grows with every piece of news of any head. */
+  /** Changes when more rows of any head have been read. */
   get version(): string {
     return [...this.#readers.values()].map(({ version }) => version).join("-");
   }
@@ -76,7 +76,7 @@ export class StrandReaders {
     this.#readers.clear();
   }
 
-  /** The pictures of the heads whose numbers are there; the others are loaded, and come later. */
+  /** The pictures of the heads that are in memory; the others are loaded. */
   pictures(strands: readonly Strand[], arcs: boolean): readonly StrandPicture[] {
     const { store, block } = this.#session;
     const kept = new Map<string, LinksReader>();
@@ -85,13 +85,14 @@ export class StrandReaders {
       const { head } = strand;
       const ref = this.#session.refOf(head);
       if (!store!.ready(ref)) {
-        if (!this.#asked.has(head)) store!.load(ref).then(this.#news, (error) => this.#session.failed(error));
-        this.#asked.add(head);
+        if (!this.#requested.has(head))
+          store!.load(ref).then(this.#changed, (error) => this.#session.failed(error));
+        this.#requested.add(head);
         continue;
       }
       const name = `${head.layer} ${head.head}`;
       const reader =
-        this.#readers.get(name) ?? new LinksReader(this.#session, this.#slices, this.#news, head);
+        this.#readers.get(name) ?? new LinksReader(this.#session, this.#slices, this.#changed, head);
       kept.set(name, reader);
       found.push({ ...strand, picture: reader.picture(block!, arcs) });
     }
@@ -100,14 +101,14 @@ export class StrandReaders {
     return found;
   }
 
-  /** Reads the rows of some places first, and all others after them. */
+  /** Reads the rows of a range of places first, then all others. */
   read(pictures: readonly StrandPicture[], from: number, to: number): void {
     for (const { head, picture } of pictures)
       this.#readers.get(`${head.layer} ${head.head}`)?.read(picture.links, from, to);
   }
 }
 
-/** What is kept of all heads together. */
+/** The totals of all heads. */
 export function keptOfAll(pictures: readonly StrandPicture[]): Kept {
   const all = pictures.map(({ picture: { links, keep } }) => links.kept(keep));
   const sum = (part: (kept: Kept) => number) => all.reduce((total, kept) => total + part(kept), 0);
@@ -119,11 +120,11 @@ export function keptOfAll(pictures: readonly StrandPicture[]): Kept {
     cut: sum(({ cut }) => cut),
     rows: Math.min(...all.map(({ rows }) => rows)),
     max: Math.max(...all.map(({ max }) => max)),
-    strange: sum((kept) => kept.strange),
+    nonFinite: sum(({ nonFinite }) => nonFinite),
   };
 }
 
-/** Draws links of several heads, the weakest of all first, each in its head's color. */
+/** Draws the links of several heads, the weakest first, each in the color of its head. */
 export function drawStrands(
   context: CanvasRenderingContext2D,
   brush: Brush,
@@ -131,14 +132,18 @@ export function drawStrands(
 ): void {
   const all = strands.flatMap(({ color, links }) => links.map((link) => ({ color, link })));
   all.sort((a, b) => a.link.weight - b.link.weight);
-  for (const { color, link } of all)
-    drawLinks(context, { ...brush, paints: { ...brush.paints, weight: color } }, [link]);
+  inside(context, brush.layout, () => {
+    for (const { color, link } of all) {
+      context.strokeStyle = color;
+      drawLink(context, brush, link);
+    }
+  });
 }
 
-/** What stands out, of each head. */
+/** The highlighted links of each head. */
 export type Split = readonly { readonly strand: StrandPicture; readonly over: Over }[];
 
-/** The links of what is pointed at, else of what is chosen, of each head; undefined where nothing is. */
+/** For each head, the links of the highlighted token, else of the selection; undefined if there is neither. */
 export function splitOf(
   pictures: readonly StrandPicture[],
   focus: Focus | undefined,
@@ -161,17 +166,17 @@ export function splitOf(
   });
 }
 
-/** All of it as one list, the strongest first. */
+/** The links of all heads as one list, the strongest first. */
 export function joined(split: Split): Over {
   const links = split.flatMap(({ over }) => over.links).sort((a, b) => b.weight - a.weight);
   return { links, more: split.reduce((sum, { over }) => sum + over.more, 0) };
 }
 
-/** Pixels of a square, and between two. */
-const SQUARE = 7;
+/** The size of a swatch, and the distance of two, in pixels. */
+const SWATCH = 7;
 const STEP = 9;
 
-/** The squares at the other ends of a token's links: a column of them for each head, in the order of the letters. */
+/** Draws the swatches at the other ends of a token's links, one column for each head, in the order of the letters. */
 export function drawSplit(
   context: CanvasRenderingContext2D,
   { layout, stroke, paints }: Brush,
@@ -180,7 +185,7 @@ export function drawSplit(
 ): void {
   const atRows = kind === "key";
   const column = atRows ? layout.rows : layout.columns;
-  const size = Math.min(SQUARE, Math.max(3, layout.pitch - 2));
+  const size = Math.min(SWATCH, Math.max(3, layout.pitch - 2));
   const width = found.length * STEP;
   const x = atRows ? layout.left + 3 : layout.right - 3 - width;
   const places = new Set(
@@ -208,7 +213,7 @@ export function drawSplit(
   context.globalAlpha = 1;
 }
 
-/** Each head's strongest: "‹it› → A ‹cat› 0.68 · B ‹mat› 0.12", or of one link: "‹it› → ‹cat›: A 0.68 · B 0.12". */
+/** The strongest link of each head: "‹it› → A ‹cat› 0.68 · B ‹mat› 0.12", or one link: "‹it› → ‹cat›: A 0.68 · B 0.12". */
 export function splitLine(
   session: Session,
   found: Split,
@@ -241,12 +246,12 @@ export function splitLine(
   })}`;
 }
 
-/** A head's letter in its color; the name of a head that has none. */
+/** The letter of a head in its color, or its name if it has no letter. */
 function mark(session: Session, { letter, color, head }: Strand): TemplateResult {
   return html`<b class="strand" ${css({ color })}>${letter === "" ? shortName(session, head) : letter}</b>`;
 }
 
-/** Which color and letter is which head. */
+/** The legend of the heads: color, letter and name. */
 export function strandsLegend(session: Session, strands: readonly Strand[]): TemplateResult {
   return html`<span class="legend strands" aria-label="Heads by color">${strands.map(
     (strand) => html`<span><i class="swatch" aria-hidden="true" ${css({ background: strand.color })}></i>

@@ -1,8 +1,7 @@
 /**
- * Numbers at the ends of the lines that stand out: elements that are used again, none over another. Where a line leaves
- * the picture its number is at the edge, with the name of the token it goes to.
+ * The numbers at the ends of the highlighted lines. Elements are reused; numbers that would overlap are skipped. If a line leaves
+ * the viewport, its number is at the edge, with the name of the token at its end.
  */
-
 import { widthOf } from "../../../src/store/text/label.ts";
 import { num } from "../../../src/store/text/number.ts";
 import type { Stage } from "../../../src/store/types.ts";
@@ -11,27 +10,27 @@ import type { Link } from "./edges.ts";
 import type { Focus } from "./focus.ts";
 import { crossing, heightOf, type Layout, outside } from "./layout.ts";
 
-/** Numbers shown at most, pixels between two of them at least, and of one character. */
-const MOST = 16;
+/** The maximum number of values, the minimum distance of two of them, and the width of a character, in pixels. */
+const MAX_VALUES = 16;
 const PITCH = 14;
 const EM = 6.8;
-/** Lines weaker than this share of the strongest have no number of their own. */
+/** Lines weaker than this share of the strongest have no number. */
 const FAINT = 0.02;
 
-/** What numbers are about. */
+/** The lines whose numbers are shown. */
 export interface Shown {
   readonly layout: Layout;
   readonly links: readonly Link[];
-  /** A token of one column, whose lines end in the other; or one line. */
+  /** The highlighted token, at whose opposite ends the numbers are, or one line. */
   readonly kind: Focus["kind"];
   readonly stage: Stage;
   readonly rowName: (place: number) => string;
   readonly columnName: (place: number) => string;
-  /** Languages of the names. */
+  /** The languages of the names. */
   readonly lang: { readonly query?: string; readonly key?: string };
 }
 
-/** The place of a number, which of its sides is at that place, and the name before it. */
+/** The position of a number, its alignment at this position, and the name before it. */
 interface Spot {
   readonly x: number;
   readonly y: number;
@@ -52,14 +51,14 @@ export class Values {
     const taken: (readonly [from: number, to: number, y: number])[] = [];
     let used = 0;
     const links = shown?.links ?? [];
-    for (const link of links.slice(0, MOST)) {
+    for (const link of links.slice(0, MAX_VALUES)) {
       if (!(link.weight >= FAINT * links[0].weight)) break;
       const { value, text, source } = num(link.weight, `row ${shown!.stage}`);
       const spot = spotOf(shown!, link);
       const width = widthOf(spot.name + text) * EM + (spot.name === "" ? 6 : 14);
-      // At an edge the whole number stays inside.
-      const { x: least, width: space } = shown!.layout;
-      const inside = Math.max(least + width / 2, Math.min(least + space - width / 2, spot.x));
+      // At an edge the number is moved inside.
+      const { x: start, width: space } = shown!.layout;
+      const inside = Math.max(start + width / 2, Math.min(start + space - width / 2, spot.x));
       const x = spot.side === "middle" ? inside : spot.x;
       const from = x - (spot.side === "start" ? 0 : spot.side === "end" ? width : width / 2);
       const y = this.#free(taken, from, from + width, spot, shown!.layout);
@@ -82,7 +81,7 @@ export class Values {
     for (let n = used; n < this.#used.length; n++) this.#used[n].hidden = true;
   }
 
-  /** The height where there is room: its own, or of those at an edge up to three further in. */
+  /** A free height: the number's own, or, at an edge, one of the next three further in; undefined if all are taken. */
   #free(
     taken: readonly (readonly [number, number, number])[],
     from: number,
@@ -126,7 +125,7 @@ function spotOf({ layout, kind, rowName, columnName }: Shown, link: Link): Spot 
     return { x: crossing(layout, link, y), y, side: "middle", name };
   }
   const y = heightOf(layout, column, place);
-  // Beside the token, towards the lines.
+  // Next to the token, on the side of the lines.
   const atEnd = arcs ? link.column > link.row : !atRow;
   if (atEnd) return { x: (arcs ? left : right) - 5, y, side: "end", name: "" };
   return { x: (arcs ? right : left) + 5, y, side: "start", name: "" };

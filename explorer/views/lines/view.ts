@@ -1,4 +1,4 @@
-/** A head as lines: the strongest links between two columns of tokens, or as arcs over one. */
+/** The lines view: the strongest links between two columns of tokens, or arcs next to one column. */
 import type { View } from "../view.ts";
 
 export const lines: View = {

@@ -207,7 +207,7 @@ function cellMarks(
     }
 }
 
-/** The text of a value that fits its cell: weights have two or three decimals; a weight that rounds to 0 in a small cell gives "". */
+/** The text of a value that fits its cell. Weights have two or three decimals; in small cells a weight that rounds to 0 is "". */
 function written(value: number, stage: Plan["stage"], space: number): string {
   const source = `row ${stage}`;
   if (stage !== "weights") return num(value, source, { digits: space >= 36 ? 3 : 2 }).text;

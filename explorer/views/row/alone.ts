@@ -1,4 +1,4 @@
-/** The row view by itself, as <attention-row> has it: which head it is about, the row, or why there is none yet. */
+/** The content of <attention-row>: the name of the head and the row view, or why there is none. */
 import { html, type TemplateResult } from "lit";
 import { figure, type Ui } from "../../app/ui.ts";
 import { headName } from "../../state/words.ts";

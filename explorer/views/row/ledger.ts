@@ -1,6 +1,6 @@
 /**
- * The computation of one number: the big read-out, the ledger line by line with bars, and the d products as a strip. The
- * numbers are the store's own ledger; the last line is the cell.
+ * The computation of one number: the number in large type, the ledger line by line with bars, and the d products as a strip. The
+ * store computes the ledger; its last line is the value of the cell.
  */
 import { html, nothing, svg, type TemplateResult } from "lit";
 import { rescaledLedger } from "../../../src/store/measures/ledger.ts";
@@ -13,7 +13,7 @@ import { cellValue, isVisible, leftOut, STAGE_MEANINGS, shownWeights } from "../
 import { css } from "../../styles/css.ts";
 import { formula } from "./math.ts";
 
-/** The number at large, and what it says in a sentence. */
+/** The number in large type, and its meaning in a sentence. */
 export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   const { block, state } = session;
   const { query, key } = session.shown;
@@ -42,7 +42,7 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   </div>`;
 }
 
-/** The line of a ledger that has the value of each stage. */
+/** The ledger steps that have the value of each stage, in order of preference. */
 const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
   scores: ["dot"],
   scaled: ["scale"],
@@ -51,7 +51,7 @@ const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
   contribution: ["value"],
 };
 
-/** The ledger as the page shows it: with a line more where the row is rescaled without some tokens. */
+/** The ledger with one more line if the row is rescaled without hidden tokens. */
 function shownLedger(session: Ui["session"], ledger: Ledger): Ledger {
   const { block, state, store, ref } = session;
   const weights = { ...state, stage: "weights" } as const;
@@ -62,7 +62,7 @@ function shownLedger(session: Ui["session"], ledger: Ledger): Ledger {
   return rescaledLedger(ledger, { left: by, hidden });
 }
 
-/** The lines, with a bar each: how large the number is beside the others of its kind. */
+/** The lines of the ledger, each with a bar that compares the number with others of its kind. */
 export function lines(
   { session }: Ui,
   ledger: Ledger,
@@ -70,7 +70,7 @@ export function lines(
 ): TemplateResult {
   const share = (step: string) =>
     step === "exp" || step === "weight" || step === "given" || step === "rescale";
-  const most = largestScore(ledger);
+  const maximum = largestScore(ledger);
   const signed = ledger.lines.some(
     ({ step, value }) => step !== "sum" && step !== "value" && value.value < 0,
   );
@@ -84,7 +84,7 @@ export function lines(
       const kind = step === "weight" || step === "given" || step === "rescale" ? "weight-line" : "";
       return html`<li class="${kind} ${n === at ? "at" : ""}" title=${formulas ? nothing : `${about} ${code}`}>
         <span class="name">${step === "scale" && scale ? scale : name}</span>
-        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : most), share(step) && !(value.value < 0) ? "weight" : value.value < 0 ? "key" : "query", signed)}
+        ${step === "sum" || step === "value" ? html`<span class="track"></span>` : bar(value.value / (share(step) ? 1 : maximum), share(step) && !(value.value < 0) ? "weight" : value.value < 0 ? "key" : "query", signed)}
         ${shown(value)}
         ${
           formulas
@@ -97,7 +97,7 @@ export function lines(
 }
 
 function largestScore({ lines }: Ledger): number {
-  let most = Number.MIN_VALUE;
+  let maximum = Number.MIN_VALUE;
   for (const { step, value } of lines)
     if (
       step !== "exp" &&
@@ -107,29 +107,29 @@ function largestScore({ lines }: Ledger): number {
       step !== "value" &&
       Number.isFinite(value.value)
     )
-      most = Math.max(most, Math.abs(value.value));
-  return most;
+      maximum = Math.max(maximum, Math.abs(value.value));
+  return maximum;
 }
 
-/** The d products as bars about a line, in order or largest first. */
+/** Numbers as bars above and below a line, in order or in the given order. */
 export function strip(
   values: ArrayLike<number>,
   kind: string,
   label: string,
   height = 40,
   order?: readonly number[],
-  /** The number that determines the width of the column; the largest one by default. */
+  /** The number of the longest bar; by default, the largest one. */
   longest?: number,
 ): TemplateResult {
   const count = values.length;
-  let most = longest ?? Number.MIN_VALUE;
+  let maximum = longest ?? Number.MIN_VALUE;
   if (longest === undefined)
-    for (let c = 0; c < count; c++) if (Math.abs(values[c]) > most) most = Math.abs(values[c]);
+    for (let c = 0; c < count; c++) if (Math.abs(values[c]) > maximum) maximum = Math.abs(values[c]);
   const middle = height / 2;
   let [above, below] = ["", ""];
   for (let at = 0; at < count; at++) {
     const value = values[order?.[at] ?? at];
-    const length = Math.max(0.5, Math.min(1, Math.abs(value) / most) * (middle - 1));
+    const length = Math.max(0.5, Math.min(1, Math.abs(value) / maximum) * (middle - 1));
     if (value >= 0) above += `M${at} ${middle}h.8v${-length}h-.8z`;
     else below += `M${at} ${middle}h.8v${length}h-.8z`;
   }
@@ -156,7 +156,7 @@ export function byMagnitude(values: ArrayLike<number>): number[] {
   );
 }
 
-/** A label for a strip that screen readers say. */
+/** The label of a strip for screen readers. */
 export function stripLabel(name: string, values: ArrayLike<number>): string {
   let [low, high] = [0, 0];
   for (let c = 0; c < values.length; c++) {

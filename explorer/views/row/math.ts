@@ -1,4 +1,4 @@
-/** Formulas as MathML, with the actual numbers in them: read by eyes and by assistive technology alike, no fonts needed. */
+/** Formulas with the actual numbers as MathML, which assistive technology can read and which needs no fonts. */
 import { html, mathml, type TemplateResult } from "lit";
 import type { Num } from "../../../src/store/types.ts";
 
@@ -13,7 +13,7 @@ function number({ value, text, source }: Num): TemplateResult {
   return mathml`<mn data-value=${String(value)} data-source=${source}>${text}</mn>`;
 }
 
-/** A quotient of two numbers is a fraction, e^( … ) a power; the rest is written in a row. */
+/** A quotient of two numbers is a fraction, e^( … ) a power; everything else is a row. */
 function expression(parts: readonly Part[]): TemplateResult | TemplateResult[] {
   const [first, between, second, ...more] = parts;
   if (isNum(first) && between === " ÷ " && isNum(second) && more.length === 0)
@@ -29,13 +29,13 @@ const isNum = (part: Part | undefined): part is Num => typeof part === "object";
 function words(text: string): TemplateResult[] {
   const pieces = text.match(/[+×÷·()−]|tanh|[^+×÷·()−]+/g) ?? [];
   return pieces.map((piece, n) => {
-    const said = piece.trim();
-    // Operators have room of their own; a remark in brackets after a number has none.
-    if (said === "" && pieces[n + 1] === "(") return mathml`<mtext>\u00a0</mtext>`;
-    if (/^[+×÷·()−]$/.test(said)) return mathml`<mo>${said}</mo>`;
-    return said === "tanh"
-      ? mathml`<mi>${said}</mi>`
-      : said === ""
+    const trimmed = piece.trim();
+    // MathML adds space around operators, but not before a remark in parentheses.
+    if (trimmed === "" && pieces[n + 1] === "(") return mathml`<mtext>\u00a0</mtext>`;
+    if (/^[+×÷·()−]$/.test(trimmed)) return mathml`<mo>${trimmed}</mo>`;
+    return trimmed === "tanh"
+      ? mathml`<mi>${trimmed}</mi>`
+      : trimmed === ""
         ? mathml``
         : mathml`<mtext>${piece.replace(/^ | $/g, "\u00a0")}</mtext>`;
   });

@@ -1,4 +1,4 @@
-/** What a row adds to the output: Σ weight·v, on the dimensions where it comes to most, key by key. */
+/** The contribution of a row to the output, Σ weight·v: the largest dimensions, key by key. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { Ledger } from "../../../src/store/types.ts";
 import { figure, token, type Ui } from "../../app/ui.ts";
@@ -7,6 +7,7 @@ import { editsOf } from "../../state/whatif.ts";
 import { css } from "../../styles/css.ts";
 import { byMagnitude, strip, stripLabel } from "./ledger.ts";
 
+/** How many dimensions of the output, and how many keys, are listed. */
 const DIMENSIONS = 6;
 const KEYS = 4;
 
@@ -24,11 +25,11 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
     Number.MIN_VALUE,
     ...[...ledger.v, ...output].map(Math.abs).filter(Number.isFinite),
   );
-  let most = Number.MIN_VALUE;
+  let maximum = Number.MIN_VALUE;
   for (const c of shown) {
     let size = 0;
     for (const part of parts) size += Math.abs(part[c]);
-    most = Math.max(most, size, Math.abs(output[c]));
+    maximum = Math.max(maximum, size, Math.abs(output[c]));
   }
   return html`<section role="group" aria-label="Output">
     <h2>What it adds to the output</h2>
@@ -38,11 +39,11 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
       <dt>Σ w·v</dt><dd>${strip(output, "v", stripLabel("output of the row", output), 32, undefined, longest)}</dd>
     </dl>
     <p class="quiet said">All three on one scale.</p>
-    <ol class="ledger formulas output" aria-label="The dimensions where it comes to most, and what each key adds">${shown.map(
+    <ol class="ledger formulas output" aria-label="The largest dimensions, and the contribution of each key">${shown.map(
       (c) => {
         let rest = output[c];
         for (const part of parts) rest -= part[c];
-        return html`<li><span class="name">dimension ${figure(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], most)}${figure(output[c], "output")}
+        return html`<li><span class="name">dimension ${figure(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], maximum)}${figure(output[c], "output")}
         <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j], names.lang.key)} ${figure(parts[at][c], "weight × value")}</span> `)}<span>others ${figure(rest, "output")}</span></span></li>`;
       },
     )}</ol>
@@ -50,9 +51,9 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
   </section>`;
 }
 
-/** Parts beside each other: what adds to the right of the middle, what takes away to the left. */
-function stack(values: readonly number[], most: number): TemplateResult {
-  const width = (value: number) => (50 * Math.abs(value)) / most;
+/** A stacked bar: positive parts to the right of the middle, negative parts to the left. */
+function stack(values: readonly number[], maximum: number): TemplateResult {
+  const width = (value: number) => (50 * Math.abs(value)) / maximum;
   let [right, left] = [50, 50];
   return html`<span class="stack" aria-hidden="true">${values.map((value, i) => {
     const size = Math.min(50, width(value));

@@ -1,4 +1,4 @@
-/** The row as a view. */
+/** The parts of the row view. */
 import type { ViewParts } from "../view.ts";
 import { rowView } from "./row.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Row: where one number comes from, in full: the formula line by line, the whole row as bars that go from scores to shares,
- * the products of q and k, and what the row adds to the output. Every number can be changed: the store computes the rest
- * again, Esc puts it back. Its parts are groups and no landmarks: a page may hold several rows.
+ * The row view: the complete computation of one number. It shows the formula line by line, the whole row as bars from scores to
+ * shares, the products of q and k, and the contribution of the row to the output. Numbers can be edited: the store recomputes
+ * the rest, and Escape restores them. Its sections are groups, not landmarks, because a page may have several rows.
  */
 import { html, nothing, type TemplateResult } from "lit";
 import type { Ledger } from "../../../src/store/types.ts";
@@ -13,7 +13,7 @@ import { outputView } from "./output.ts";
 import { scrub } from "./scrub.ts";
 import { typedNumber } from "./steps.ts";
 
-/** Products that are listed. */
+/** How many products are listed. */
 const LISTED = 12;
 
 export function rowView(ui: Ui): TemplateResult {
@@ -29,10 +29,10 @@ export function rowView(ui: Ui): TemplateResult {
       ${ledger.emptyRow ? html`<p>The mask hides every key from this query: its weights are 0.</p>` : nothing}
       <h2>Step by step</h2>
       ${lines(ui, ledger, { formulas: true, scale: scaleField(ui) })}
-      ${scored ? nothing : html`<p class="quiet">The file has weights alone. With q and k, this page would show how they are computed.</p>`}
+      ${scored ? nothing : html`<p class="quiet">The file has only weights. With q and k, this page would show how they are computed.</p>`}
     </section></div>
     <div>${
-      // Alone on somebody's page it takes the room of a figure: what is further from the number is folded.
+      // In <attention-row>, which has the size of a figure, the other sections are collapsed.
       session.fixed.view === "row"
         ? html`${scored ? products(ui, ledger) : nothing}
       <details><summary>The whole row</summary><section role="group" aria-label="The row">${wholeRow(ui)}</section></details>
@@ -44,7 +44,7 @@ export function rowView(ui: Ui): TemplateResult {
   </div>`;
 }
 
-/** The scale as the ledger writes it: a divisor where the model divides by √d_k, else a factor. */
+/** The field of the scale: a divisor if the model divides by √d_k, else a factor. */
 function scaleField({ session, say }: Ui): TemplateResult {
   const { d } = session.block!;
   const recipe = scaleOf(session) ?? Number.NaN;
@@ -62,7 +62,7 @@ function scaleField({ session, say }: Ui): TemplateResult {
     aria-label="scale" @change=${(event: Event) => typed(event, text, take, say)}></label>`;
 }
 
-/** Takes what was typed, or says why not and puts back what was there. */
+/** Applies the typed text; if it is invalid, shows why and restores the previous text. */
 function typed(
   event: Event,
   before: string,
@@ -71,14 +71,16 @@ function typed(
 ): void {
   const input = event.target as HTMLInputElement;
   const ok = take(input.value);
-  input.setCustomValidity(ok ? "" : `"${input.value}" is no number: type one such as 0.25, 1/4 or √32.`);
+  input.setCustomValidity(
+    ok ? "" : `"${input.value}" is not a number. Type a number such as 0.25, 1/4 or √32.`,
+  );
   if (ok) return;
   say(input.validationMessage);
   input.reportValidity();
   input.value = before;
 }
 
-/** The products q·k is the sum of, and the vectors they are made of. */
+/** The products whose sum is q·k, and both vectors. */
 function products(ui: Ui, ledger: Ledger): TemplateResult {
   const { session } = ui;
   const { state } = session;
@@ -107,7 +109,7 @@ function products(ui: Ui, ledger: Ledger): TemplateResult {
   </section>`;
 }
 
-/** The products with their numbers, which can be typed over. */
+/** The largest products, with fields that edit their factors. */
 function productTable({ session, say }: Ui, { q, k, products: all }: Ledger): TemplateResult {
   const order = session.state.terms === "size" ? byMagnitude(all) : Array.from(all, (_, c) => c);
   const field = (what: "query" | "key", c: number, value: number) => {
@@ -126,7 +128,7 @@ function productTable({ session, say }: Ui, { q, k, products: all }: Ledger): Te
     ${order.length > LISTED ? html`<p class="quiet">${figure(order.length - LISTED, "d")} more products are in the strips above.</p>` : nothing}`;
 }
 
-/** Every key of the row as a bar, from score to share, the temperature, and the keys that get most. */
+/** The bars of all keys, the temperature, and the keys with the largest weights. */
 function wholeRow(ui: Ui): TemplateResult {
   const { session } = ui;
   const { state, block } = session;
@@ -146,7 +148,7 @@ function wholeRow(ui: Ui): TemplateResult {
     ${thisRow(ui, editsOf(session))}`;
 }
 
-/** The slider's place as a temperature; near the middle it is exactly 1. */
+/** The position of the slider as a temperature; near the middle it is exactly 1. */
 function atNotch(event: Event): number {
   const power = Number((event.target as HTMLInputElement).value);
   return Math.abs(power) < 0.03 ? 1 : Number((10 ** power).toPrecision(4));

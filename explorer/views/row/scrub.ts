@@ -1,6 +1,6 @@
 /**
- * The whole row as bars, one a key, at any step from q·k to the share: dragging the slider goes through the steps, and between
- * two of them the bars go from one's heights to the other's.
+ * The whole row as bars, one for each key, at any step from q·k to the share. A slider moves through the steps and interpolates
+ * the heights between two steps.
  */
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
@@ -10,14 +10,14 @@ import { shownWeights } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { hasMask } from "./steps.ts";
 
-/** A step of the row: its name, its numbers, and how a number becomes a height, −1 to 1. */
+/** A step of the row: its name, its numbers, and whether they are signed. */
 interface RowStep {
   readonly name: string;
   readonly values: Float64Array;
   readonly signed: boolean;
 }
 
-/** Keys that have room for their tokens. */
+/** The maximum number of keys whose tokens are shown. */
 const LABELED = 40;
 
 function stepsOf({ session }: Ui): readonly RowStep[] {
@@ -28,17 +28,17 @@ function stepsOf({ session }: Ui): readonly RowStep[] {
   if (!block!.has.qk) return [shares];
   const masked = store!.row(ref, query, "masked", edits);
   const visible = store!.visible(ref, query);
-  let most = Number.NEGATIVE_INFINITY;
-  for (const score of masked) if (score > most) most = score;
-  const less = masked.map((score) => score - most);
+  let maximum = Number.NEGATIVE_INFINITY;
+  for (const score of masked) if (score > maximum) maximum = score;
+  const shifted = masked.map((score) => score - maximum);
   return [
     { name: "q·k", values: store!.row(ref, query, "scores", edits), signed: true },
     { name: "÷ √d_k", values: store!.row(ref, query, "scaled", edits), signed: true },
     ...(hasMask(block!) || block!.recipe.bias !== undefined || block!.recipe.softcap !== undefined
       ? [{ name: "bias, mask", values: masked, signed: true }]
       : []),
-    { name: "− largest", values: less, signed: true },
-    { name: "exp", values: less.map((x, j) => (visible[j] === 1 ? Math.exp(x) : 0)), signed: false },
+    { name: "− largest", values: shifted, signed: true },
+    { name: "exp", values: shifted.map((x, j) => (visible[j] === 1 ? Math.exp(x) : 0)), signed: false },
     shares,
   ];
 }
@@ -98,9 +98,10 @@ export function scrub(ui: Ui): TemplateResult {
   }`;
 }
 
-/** Heights of bars, −1 to 1 of the longest; what is not finite (masked) has none. */
+/** The heights of the bars from −1 to 1; masked values, which are not finite, have height 0. */
 function heights({ values, signed }: RowStep): Float64Array {
-  let most = signed ? Number.MIN_VALUE : 1;
-  if (signed) for (const value of values) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
-  return values.map((value) => (Number.isFinite(value) ? value / most : 0));
+  let maximum = signed ? Number.MIN_VALUE : 1;
+  if (signed)
+    for (const value of values) if (Number.isFinite(value)) maximum = Math.max(maximum, Math.abs(value));
+  return values.map((value) => (Number.isFinite(value) ? value / maximum : 0));
 }

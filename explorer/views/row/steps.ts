@@ -1,13 +1,13 @@
-/** What the row view adds to the store's ledger: whether there is a mask to speak of, and numbers as people type them. */
+/** Helpers of the row view: whether a block has a mask, and parsing of typed numbers. */
 import type { Block } from "../../../src/store/types.ts";
 
-/** Whether any query of the block may not see some key. */
+/** Whether the mask of the block can hide a key from a query. */
 export function hasMask({ recipe }: Block): boolean {
   const layers = [recipe, ...Object.values(recipe.layerOverrides ?? {})];
   return layers.some(({ mask = "none", keyLengths }) => mask !== "none" || keyLengths !== undefined);
 }
 
-/** A number as people type it: `0.25`, `1/4`, `1/√32`, `√2`; undefined where it is none. */
+/** Parses a typed number: `0.25`, `1/4`, `1/√32`, `√2`; undefined if it is not a number. */
 export function typedNumber(text: string): number | undefined {
   const plain = text
     .trim()

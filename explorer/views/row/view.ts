@@ -1,4 +1,4 @@
-/** Where one number comes from: the formula step by step, the whole row, the products of q and k, the output. */
+/** The row view: the computation of one number, the whole row, the products of q and k, the output. */
 import type { View } from "../view.ts";
 
 export const row: View = {

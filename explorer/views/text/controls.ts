@@ -1,4 +1,4 @@
-/** Text in words: the controls of what the tokens are tinted by, and what the tint and a token's number mean. */
+/** The texts of the text view: its controls, and the lines that explain the tint and a token's number. */
 import { html, nothing, type TemplateResult } from "lit";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import type { Session } from "../../app/session.ts";
@@ -8,14 +8,14 @@ import { STAGE_MEANINGS } from "../../state/words.ts";
 import type { Reading } from "./pane.ts";
 import { MARK, type Values } from "./values.ts";
 
-/** The controls above the text: which way the weights are read, and pieces or words. */
+/** The controls above the text: the direction, and tokens or whole words. */
 export function textControls({ session }: Ui): TemplateResult {
   const { state } = session;
   return html`${choice(
     "Tokens are tinted by",
     [
-      ["from", "from", "What each token gets from the chosen queries"],
-      ["to", "to", "What each token gives to the chosen keys"],
+      ["from", "from", "The weight that each token gets from the chosen queries"],
+      ["to", "to", "The weight that each token gives to the chosen keys"],
     ],
     state.direction,
     (direction) => session.set({ direction }),
@@ -34,7 +34,7 @@ function chosenText({ units, chooser, chosen }: Reading, session: Session): Temp
   return html`the ${state.aggregate === "max" ? "largest" : state.aggregate} of ${figure(chosen.length, "selection")} ${state.words ? "words" : side}`;
 }
 
-/** What the tint is: "Tinted by what each token gets from ‹sat›". */
+/** The meaning of the tint: "Color: how much of the attention of ‹sat› each token gets". */
 export function tintLine(reading: Reading, session: Session, missing: number): TemplateResult {
   const { state } = session;
   const what = chosenText(reading, session);
@@ -52,7 +52,7 @@ export function tintLine(reading: Reading, session: Session, missing: number): T
     ${missing > 0 && !state.renormalize ? html`<span class="quiet">The tokens left out have ${figure(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
 }
 
-/** A unit's own number: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */
+/** The number of a unit: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */
 export function readLine(
   reading: Reading,
   { values, marks }: Values,

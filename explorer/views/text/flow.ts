@@ -1,6 +1,6 @@
 /**
- * A head's tokens as running text: how each is written, which are joined, and where lines break. Spaces between words
- * are room; all other white space and control characters stay visible. What is not text is left to text-passage.ts.
+ * A head's tokens as running text: the text of each token, which tokens are joined, and line breaks. Spaces between words are
+ * gaps; all other white space and control characters are visible. passage.ts creates the elements.
  */
 import {
   continues,
@@ -12,19 +12,19 @@ import {
   wordsOf,
 } from "../../../src/store/text/tokens.ts";
 
-/** One token, or the pieces of one word: tokens from `start` up to `end`. */
+/** One token, or the pieces of one word: the tokens from `start` to `end`, exclusive. */
 export interface Unit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** Room before it: it begins a word. */
+  /** It starts a word: there is a gap before it. */
   readonly apart: boolean;
   /** The line ends after it. */
   readonly breaks: boolean;
 }
 
-/** Characters of one token, at most: a token may be a book. */
-const MOST = 48;
+/** The maximum number of characters of a token. */
+const MAX_CHARACTERS = 48;
 
 /** The units of a text, in order. */
 export function unitsOf(tokens: readonly string[], words: boolean): readonly Unit[] {
@@ -42,16 +42,20 @@ export function unitsOf(tokens: readonly string[], words: boolean): readonly Uni
   }));
 }
 
-/** A token without the space that only parts it from the word before. */
+/** The text of a token without the single space that separates it from the previous word. */
 function written(token: string, pieces: Pieces): string {
-  return visible(isSpecial(token) ? token : plainText(token, pieces).replace(/^ (?=.)/su, ""), "plain", MOST);
+  return visible(
+    isSpecial(token) ? token : plainText(token, pieces).replace(/^ (?=.)/su, ""),
+    "plain",
+    MAX_CHARACTERS,
+  );
 }
 
-/** Which way most of a text is written. */
+/** The main text direction of the tokens. */
 export function directionOf(tokens: readonly string[]): "ltr" | "rtl" {
   let balance = 0;
   for (const token of tokens.slice(0, 4096))
-    for (const letter of token.slice(0, MOST))
+    for (const letter of token.slice(0, MAX_CHARACTERS))
       if (
         /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter)
       )
@@ -60,21 +64,21 @@ export function directionOf(tokens: readonly string[]): "ltr" | "rtl" {
   return balance > 0 ? "rtl" : "ltr";
 }
 
-/** Units of one line, from `first` up to `end`. */
+/** The units of one line, from `first` to `end`, exclusive. */
 export interface Line {
   readonly first: number;
   readonly end: number;
 }
 
-/** Pixels around a token's letters, and before one that is not joined to the last. */
+/** The padding of a token, and the gap before a token that starts a word, in pixels. */
 export const PADDING = 3;
 export const GAP = 4;
 
-/** Pixels beside a unit's letters: none where it touches the rest of its word. */
+/** The total horizontal padding of a unit: none at an edge that touches another piece of its word. */
 export const paddingOf = (units: readonly Unit[], n: number): number =>
   (units[n].apart || n === 0 ? PADDING : 0) + (units[n + 1]?.apart === false ? 0 : PADDING);
 
-/** Breaks a text into lines of a width; joined units stay on one line where it is long enough for them. */
+/** Breaks a text into lines; joined units stay on one line if they fit. */
 export function flow(
   units: readonly Unit[],
   width: number,
@@ -83,7 +87,7 @@ export function flow(
   const lines: Line[] = [];
   let first = 0;
   let x = 0;
-  // Where the last word began, and how far it reaches.
+  // The first unit of the current word, and its x coordinate.
   let word = 0;
   let wordAt = 0;
   const close = (end: number) => {
@@ -118,7 +122,7 @@ export function flow(
   return lines;
 }
 
-/** The line a unit is on. */
+/** The index of a unit's line. */
 export function lineOf(lines: readonly Line[], unit: number): number {
   let [low, high] = [0, lines.length - 1];
   while (low < high) {
@@ -129,7 +133,7 @@ export function lineOf(lines: readonly Line[], unit: number): number {
   return Math.max(0, low);
 }
 
-/** The unit a token is in. */
+/** The index of a token's unit. */
 export function unitOf(units: readonly Unit[], token: number): number {
   let [low, high] = [0, units.length - 1];
   while (low < high) {

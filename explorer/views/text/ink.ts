@@ -1,6 +1,5 @@
 /**
- * The color of letters on a tint, so that they can be read: contrast after WCAG 2.2, at least 4.5 : 1 on every color of
- * every scale.
+ * The text color on a tint: the contrast after WCAG 2.2 is at least 4.5 : 1 on every color of every scale.
  *
  *     L = 0.2126·R + 0.7152·G + 0.0722·B    of linear light        contrast = (lighter + 0.05) / (darker + 0.05)
  */
@@ -14,13 +13,13 @@ const linear = (value: number) => {
 const luminance = ([red, green, blue]: Rgb) =>
   0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 
-/** Contrast of two colors, 1 to 21. */
+/** The contrast of two colors, 1 to 21. */
 export function contrast(a: Rgb, b: Rgb): number {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** The page's own ink and paper first; on middle tones only black or white is far enough. */
+/** The text colors: the ink and paper of the page first; on medium tones only black or white has enough contrast. */
 const INKS: readonly Rgb[] = [
   [27, 26, 23],
   [251, 250, 247],
@@ -28,13 +27,13 @@ const INKS: readonly Rgb[] = [
   [255, 255, 255],
 ];
 
-/** What letters on a color are written in. */
+/** The text color on a background color. */
 export function inkOn(ground: Rgb): Rgb {
   const fit = INKS.find((ink) => contrast(ink, ground) >= 4.5);
   return fit ?? INKS.reduce((a, b) => (contrast(b, ground) > contrast(a, ground) ? b : a));
 }
 
-/** A ground and its ink, as a page writes them. */
+/** A background color and its text color, in CSS notation. */
 export interface Tint {
   readonly ground: string;
   readonly ink: string;
@@ -42,7 +41,7 @@ export interface Tint {
 
 const tints = new Map<Ramp, readonly Tint[]>();
 
-/** The 256 grounds of a scale with their inks. */
+/** The 256 colors of a scale with their text colors. */
 export function tintsOf(ramp: Ramp): readonly Tint[] {
   let found = tints.get(ramp);
   if (found === undefined) {

@@ -1,10 +1,10 @@
 /**
- * The running text of a head, each token on a ground of the weight it gets from the chosen queries, or gives to the
- * chosen keys. A text that attends to itself is there once: tokens of it are chosen, and then read. Across two texts both
- * are there, one to choose from and one to read.
+ * The running text of a head: the background of each token shows the weight that it gets from the chosen queries, or gives to
+ * the chosen keys. If queries and keys are the same text, it is shown once, and tokens are chosen and read in it. Otherwise both
+ * texts are shown: tokens are chosen in one and read in the other.
  *
- * Hovering previews: without a choice, the text as the token under the pointer sees it; with one, the token's own number.
- * How text is broken into lines is text-flow.ts, its elements text-passage.ts, its numbers text-values.ts.
+ * Hovering previews: without a selection, it chooses the token under the pointer; with one, it reads the token's number. flow.ts
+ * breaks the text into lines, passage.ts renders it, values.ts computes its numbers.
  */
 import { nothing, render } from "lit";
 import type { Span } from "../../../src/store/measures/aggregate.ts";
@@ -22,34 +22,34 @@ import { LEADING, type Look, Passage } from "./passage.ts";
 import { keyOver, pointOver } from "./pointing.ts";
 import { MARK, TextValues, type Values } from "./values.ts";
 
-/** What the text needs of the element it is in. */
+/** What the text needs of its element. */
 export interface TextHost {
   readonly session: Session;
   readonly slices: Slices;
-  /** What a cell says; `full` where it is the cursor's. */
+  /** The text of a cell for screen readers; `full` for the cursor's. */
   readonly describe: (query: number, key: number, full: boolean) => string;
 }
 
-/** Of which side of the head a text is. */
+/** Whether a text has the queries or the keys. */
 export type Side = "query" | "key";
 
-/** What of a head is on the page, and who is chosen. */
+/** The texts on the page, and the chosen tokens. */
 export interface Reading {
   readonly block: Block;
-  /** One text for both sides. */
+  /** Queries and keys are the same text. */
   readonly single: boolean;
-  /** Tokens are chosen from this side, and read on the other. */
+  /** Tokens are chosen in one text and read in the other. */
   readonly chooser: Side;
   readonly target: Side;
   readonly units: Readonly<Record<Side, readonly Unit[]>>;
-  /** Chosen units by index, and whether they are pinned. */
+  /** The indices of the chosen units, and whether they are selected (or only hovered). */
   readonly chosen: readonly number[];
   readonly pinned: boolean;
 }
 
 const other = (side: Side): Side => (side === "query" ? "key" : "query");
-/** Classes of what is shown instead of a value, in the order of the marks. */
-const KINDS = ["masked", "hidden", "strange"] as const;
+/** The classes of units without a value, in the order of the marks. */
+const KINDS = ["masked", "hidden", "non-finite"] as const;
 
 /** Whether queries and keys are the same text. */
 const isSingle = ({ kind, Nq, Nk, queryOffset, queryTokens, keyTokens }: Block) =>
@@ -58,7 +58,7 @@ const isSingle = ({ kind, Nq, Nk, queryOffset, queryTokens, keyTokens }: Block) 
   queryOffset === 0 &&
   (queryTokens === keyTokens || queryTokens.every((token, i) => token === keyTokens[i]));
 
-/** Pixels of the letters: as large as fits. */
+/** The font sizes in pixels: the largest one that fits is used. */
 const SIZES = [24, 20, 17, 15] as const;
 
 export class TextPane {
@@ -66,11 +66,11 @@ export class TextPane {
   readonly host: TextHost;
   readonly passages: Readonly<Record<Side, Passage>> = { query: new Passage(), key: new Passage() };
   readonly scroller = document.createElement("div");
-  /** The keyboard's text, where there are two. */
+  /** The text that has the keyboard focus, if there are two. */
   side: Side | undefined;
-  /** The unit the pointer is on. */
+  /** The unit under the pointer. */
   pointed: { readonly side: Side; readonly unit: number } | undefined;
-  /** Values along the text that is read, as they are shown. */
+  /** The values of the text that is read. */
   values: Values | undefined;
   /** The value at full color, for the legend. */
   domain: number | undefined;
@@ -110,7 +110,7 @@ export class TextPane {
     this.#sizes.observe(this.scroller);
     this.#follow = true;
     this.schedule();
-    // Widths are those of the font that is there.
+    // Widths are measured again once the font has been loaded.
     document.fonts?.ready.then(() => this.restyle());
   }
 
@@ -137,7 +137,7 @@ export class TextPane {
     if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Puts the keyboard's focus on the cursor's token. */
+  /** Focuses the cursor's token. */
   focus(): void {
     const { reading } = this;
     if (reading === undefined) return;
@@ -147,13 +147,13 @@ export class TextPane {
       ?.focus({ preventScroll: true });
   }
 
-  /** Scrolls as little as shows the cursor's token. */
+  /** Scrolls to the cursor's token. */
   follow(): void {
     this.#follow = true;
     this.schedule();
   }
 
-  /** The side whose token the keyboard moves: with a choice made, the one that is read. */
+  /** The axis that the keyboard moves along: with a selection, the one that is read. */
   activeSide({ single, pinned, chooser, target }: Reading): Side {
     return single ? (pinned ? target : chooser) : (this.side ?? (pinned ? target : chooser));
   }
@@ -164,13 +164,13 @@ export class TextPane {
     return unitOf(reading.units[side], side === "query" ? state.query : state.key);
   }
 
-  /** Who is chosen now, whatever has been drawn. */
+  /** The current texts and chosen tokens, independent of the last drawing. */
   get reading(): Reading | undefined {
     const { block, state, ready } = this.host.session;
     return block === undefined || !ready ? undefined : this.#readingOf(block, state);
   }
 
-  /** The tokens of a text as units; made once. */
+  /** The tokens of a text as units, cached. */
   #unitsOf(tokens: readonly string[], words: boolean): readonly Unit[] {
     const made = this.#units.get(tokens) ?? {};
     this.#units.set(tokens, made);
@@ -199,7 +199,7 @@ export class TextPane {
     return { block, single, chooser, target: other(chooser), units, chosen, pinned };
   }
 
-  /** Draws now: before a page is printed there is no further frame. */
+  /** Draws immediately: there is no frame between `beforeprint` and printing. */
   draw(): void {
     cancelAnimationFrame(this.#due);
     this.#draw();
@@ -215,7 +215,7 @@ export class TextPane {
     this.#lay(reading, width, this.#sizeFor(reading, width));
     const { chooser, target, units } = reading;
     const spans = (side: Side, which: readonly number[]): Span[] => which.map((unit) => units[side][unit]);
-    // Until columns have come, what was shown stays.
+    // Until columns arrive, the previous values stay.
     const found = this.#values.ask(block, {
       direction: state.direction,
       stage: state.stage,
@@ -228,7 +228,7 @@ export class TextPane {
     this.root.classList.toggle("waiting", found === undefined);
     const domain = this.domain;
     this.domain = this.#domainOf(state);
-    // The legend follows what is drawn.
+    // Notifies the legend.
     if (domain !== this.domain) session.changed();
     const shown = this.#show(reading);
     if (this.#follow) {
@@ -239,7 +239,7 @@ export class TextPane {
     this.#say(reading);
   }
 
-  /** The largest letters at which the text fits its pane: a sentence is read as prose, a long text scrolls. */
+  /** The largest font size at which the text fits its pane; a long text gets the smallest one, and scrolls. */
   #sizeFor({ single, units }: Reading, width: number): number {
     let letters = 0;
     const all = single ? [units.query] : [units.query, units.key];
@@ -285,7 +285,7 @@ export class TextPane {
     }
   }
 
-  /** Widths of texts in the page's font, each measured once. */
+  /** A function that measures texts in the page's font, with a cache. */
   #measurer(): (text: string) => number {
     this.#pen ??= new OffscreenCanvas(1, 1).getContext("2d");
     if (this.#font === "") {
@@ -308,16 +308,16 @@ export class TextPane {
     const { session } = this.host;
     const shown = this.values;
     if (domain === "row" && shown !== undefined) {
-      let most = 0;
+      let maximum = 0;
       for (let n = 0; n < shown.values.length; n++)
-        if (shown.marks[n] === MARK.value) most = Math.max(most, Math.abs(shown.values[n]));
-      return most;
+        if (shown.marks[n] === MARK.value) maximum = Math.max(maximum, Math.abs(shown.values[n]));
+      return maximum;
     }
     if (stage !== "weights") return this.#values.largest(stage);
     return domain === "head" ? session.headMax : 1;
   }
 
-  /** Dresses what is seen; the function returned does it again where it has been scrolled. */
+  /** Renders and styles the visible lines; the returned function repeats it after scrolling. */
   #show(reading: Reading): () => void {
     const { session } = this.host;
     const { state } = session;
@@ -361,7 +361,7 @@ export class TextPane {
         const { query, key } = state;
         const unit = own ? active : unitOf(units[side], side === "query" ? query : key);
         const focused = passage.focused;
-        // Each text is a stop of its own: the token where the keyboard was.
+        // Each text is one tab stop: its last focused token.
         passage.show(top - at, bottom - at, unit, true, lookOf(side));
         if (focused) passage.element(unit)?.focus({ preventScroll: true });
       }
@@ -376,7 +376,7 @@ export class TextPane {
     return isSigned(stage) ? signedCodeOf(value, this.domain!) : codeOf(value, transfer, this.domain!);
   }
 
-  /** What the keyboard's token says. */
+  /** The label of the focused token for screen readers. */
   #label(reading: Reading): string {
     const { session, describe } = this.host;
     const { query, key } = session.state;
@@ -396,7 +396,7 @@ export class TextPane {
     const top = this.passages[side].root.offsetTop + line.offsetTop;
     const { scrollTop, clientHeight } = this.scroller;
     const { offsetHeight } = line;
-    // A line more, so that what comes next is seen.
+    // One more line is shown.
     if (top < scrollTop + offsetHeight) this.scroller.scrollTop = top - offsetHeight;
     else if (top + 2 * offsetHeight > scrollTop + clientHeight)
       this.scroller.scrollTop = top + 2 * offsetHeight - clientHeight;

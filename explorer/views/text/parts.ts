@@ -1,4 +1,4 @@
-/** The text as a view: its picture, its controls, its legend. */
+/** The parts of the text view: pane, controls, legend. */
 import { legend } from "../../app/panels/legend.ts";
 import type { ViewParts } from "../view.ts";
 import { textControls } from "./controls.ts";

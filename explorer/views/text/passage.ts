@@ -1,38 +1,37 @@
 /**
- * One running text on the page: lines of tokens, of which only those that are seen are elements. It is a list box after
- * the ARIA pattern: its tokens are the options, with their true number, and one of them can take the focus.
+ * One running text on the page: only visible lines have elements. It is a list box after the ARIA pattern: its tokens are the
+ * options, with their full number, and one of them is focusable.
  */
-
 import { setLang } from "../../canvas/labels.ts";
 import { flow, GAP, type Line, lineOf, paddingOf, type Unit } from "./flow.ts";
 import type { Tint } from "./ink.ts";
 
-/** Height of a line as a multiple of the size of its letters. */
+/** The height of a line as a multiple of the font size. */
 export const LEADING = 2;
-/** Lines made beyond what is seen, at either end. */
-const BEYOND = 3;
+/** How many lines are rendered beyond each edge of the viewport. */
+const OVERSCAN = 3;
 
-/** How a unit looks, and what it says where it is not just its text. */
+/** The appearance of a unit, and its label if it differs from its text. */
 export interface Look {
-  /** Its ground and ink; undefined where it has no value. */
+  /** Its colors; undefined if it has no value. */
   readonly tint: Tint | undefined;
-  /** Classes: masked, hidden, strange, outside, chosen, pointed. */
+  /** Classes: masked, hidden, non-finite, outside, chosen, pointed. */
   readonly kind: string;
   readonly selected: boolean;
   readonly label: string | undefined;
 }
 
-/** What is laid out. */
+/** The arguments of a layout. */
 export interface Passed {
   readonly units: readonly Unit[];
   readonly direction: "ltr" | "rtl";
-  /** Language of the text, where it is named. */
+  /** The language of the text, if the file names it. */
   readonly lang: string | undefined;
   readonly width: number;
-  /** Pixels of its letters. */
+  /** The font size in pixels. */
   readonly size: number;
   readonly label: string;
-  /** Changes where the same units are other tokens. */
+  /** Changes when the same units get other widths. */
   readonly key: string;
   readonly measure: (text: string) => number;
 }
@@ -42,7 +41,7 @@ export class Passage {
   lines: readonly Line[] = [];
   #units: readonly Unit[] = [];
   #key = "";
-  /** Pixels of one line. */
+  /** The height of a line in pixels. */
   #line = 30;
   #lang: string | undefined;
   #measure: (text: string) => number = () => 0;
@@ -60,7 +59,7 @@ export class Passage {
     return this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
   }
 
-  /** Breaks the text into lines, where something about it has changed. */
+  /** Breaks the text into lines if anything about it has changed. */
   lay({ units, direction, lang, width, size, label, key, measure }: Passed): void {
     this.root.setAttribute("aria-label", label);
     const look = `${key} ${width} ${size} ${direction} ${lang}`;
@@ -77,10 +76,10 @@ export class Passage {
     this.root.style.setProperty("height", `${this.lines.length * this.#line}px`);
   }
 
-  /** Makes the lines between two heights (and the one of `active`), and gives every unit on them its look. */
+  /** Renders the lines between two heights and the line of `active`, and styles their units. */
   show(top: number, bottom: number, active: number, roving: boolean, lookOf: (unit: number) => Look): void {
-    const first = Math.max(0, Math.floor(top / this.#line) - BEYOND);
-    const end = Math.min(this.lines.length, Math.ceil(bottom / this.#line) + BEYOND);
+    const first = Math.max(0, Math.floor(top / this.#line) - OVERSCAN);
+    const end = Math.min(this.lines.length, Math.ceil(bottom / this.#line) + OVERSCAN);
     const kept = lineOf(this.lines, active);
     for (const [n, element] of this.#shown)
       if ((n < first || n >= end) && n !== kept) {
@@ -99,7 +98,7 @@ export class Passage {
     }
   }
 
-  /** A line's element, put where it comes in the reading order. */
+  /** Creates the element of a line, and inserts it in reading order. */
   #make(n: number): void {
     const { first, end } = this.lines[n];
     const line = document.createElement("div");
@@ -110,7 +109,7 @@ export class Passage {
       const { text, apart } = this.#units[unit];
       const element = document.createElement("span");
       element.dir = "auto";
-      // What a unit says besides its text (its label) is ours, and in our language.
+      // The language applies to the text of a unit, not to its label.
       const inner = this.#lang === undefined ? element : element.appendChild(document.createElement("span"));
       inner.textContent = text;
       setLang(inner, this.#lang);
@@ -119,7 +118,7 @@ export class Passage {
       element.setAttribute("aria-setsize", String(this.#units.length));
       element.dataset.unit = String(unit);
       element.dataset.apart = String(apart && unit > first);
-      // Pieces of a word touch.
+      // Pieces of a word are adjacent.
       element.dataset.joins = `${apart || unit === 0 ? "" : "before "}${this.#units[unit + 1]?.apart === false ? "after" : ""}`;
       line.append(element);
     }
@@ -145,20 +144,20 @@ export class Passage {
     else element.setAttribute("aria-label", label);
   }
 
-  /** The element of a unit, where it is shown. */
+  /** The element of a unit if its line is rendered. */
   element(unit: number): HTMLElement | undefined {
     const n = lineOf(this.lines, unit);
     return this.#shown.get(n)?.children[unit - (this.lines[n]?.first ?? 0)] as HTMLElement | undefined;
   }
 
-  /** The unit an event is on. */
+  /** The unit at the target of an event. */
   unitAt(event: Event): number | undefined {
     const target = event.target as HTMLElement;
     const found = target.closest<HTMLElement>("[data-unit]");
     return found && this.root.contains(found) ? Number(found.dataset.unit) : undefined;
   }
 
-  /** The nearest unit below or above, so many lines on. */
+  /** The horizontally nearest unit `by` lines below (or above, if negative). */
   across(unit: number, by: number): number {
     const n = lineOf(this.lines, unit);
     const to = Math.max(0, Math.min(this.lines.length - 1, n + by));

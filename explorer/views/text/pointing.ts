@@ -1,4 +1,4 @@
-/** What pointing and keys do to a running text: hovering previews, a click pins, arrows go along and across the lines. */
+/** Pointer and keys of the text view: hovering previews, a click pins, arrow keys move along and between lines. */
 import { moveOf } from "../../app/moves.ts";
 import type { Cell } from "../../app/session.ts";
 import { largest } from "../../state/facts.ts";
@@ -7,7 +7,7 @@ import { indexSet, type State } from "../../state/state.ts";
 import type { Unit } from "./flow.ts";
 import type { Reading, Side, TextPane } from "./pane.ts";
 
-/** The cell that a unit is about: the chosen token's with it, or the strongest of its own. */
+/** The cell of a unit: with the chosen token, or with the unit's strongest key. */
 function cellOf(pane: TextPane, reading: Reading, side: Side, unit: number): Cell {
   const { session } = pane.host;
   const { state } = session;
@@ -21,11 +21,11 @@ function cellOf(pane: TextPane, reading: Reading, side: Side, unit: number): Cel
   return { query: index, key: best ?? state.key };
 }
 
-/** The tokens of the units from one to another. */
+/** The tokens of several units. */
 const tokensOf = (units: readonly Unit[], which: readonly number[]) =>
   which.flatMap((unit) => span(units[unit].start, units[unit].end - 1));
 
-/** A choice: the unit, one more or less, or all from the last one on. */
+/** The selection after a click: only this unit, one unit added or removed, or a range from the last unit. */
 function choose(
   state: State,
   { units, chooser, chosen, pinned }: Reading,
@@ -46,7 +46,7 @@ function choose(
   return { [side]: was && chosen.length === 1 ? [] : tokens };
 }
 
-/** Pins a unit of the text to choose from. In a text that attends to itself the cursor stays on it. */
+/** Selects a unit. If queries and keys are the same text, the cursor moves to it on both axes. */
 function pin(pane: TextPane, reading: Reading, unit: number, add: boolean, range: boolean): void {
   const { session } = pane.host;
   const { state } = session;
@@ -81,7 +81,7 @@ export function pointOver(pane: TextPane, signal: AbortSignal): void {
     ) => passage.root.addEventListener(name, listener, { signal, passive: true });
     on("pointermove", (event) => {
       const unit = passage.unitAt(event);
-      // Between two tokens the last one is still meant.
+      // Between two tokens, the last one stays hovered.
       if (unit !== undefined) pointTo({ side, unit });
     });
     on("pointerleave", () => pointTo(undefined));
@@ -95,7 +95,7 @@ export function pointOver(pane: TextPane, signal: AbortSignal): void {
         pane.activeUnit(reading) === unit && (reading.single || pane.activeSide(reading) === side);
       pane.side = side;
       if (!reading.single && side !== reading.chooser) session.set(cellOf(pane, reading, side, unit));
-      // A finger has no hover: its first tap previews, the second pins.
+      // Touch has no hover: the first tap previews, the second pins.
       else if (touch && !active && !reading.pinned)
         session.set(cellOf(pane, reading, reading.chooser, unit), "replace");
       else pin(pane, reading, unit, add, event.shiftKey);
@@ -104,13 +104,13 @@ export function pointOver(pane: TextPane, signal: AbortSignal): void {
   }
 }
 
-/** Keys inside the text: the rest is the element's. */
+/** Handles keys inside the text; other keys bubble to the element. */
 export function keyOver(pane: TextPane, event: KeyboardEvent): void {
   const { session } = pane.host;
   const { reading } = pane;
   if (reading === undefined || event.altKey) return;
   const { units, single, chooser } = reading;
-  // The text that has the focus is the one that moves.
+  // Keys apply to the text that has the focus.
   if (!single) pane.side = pane.passages.key.focused ? "key" : "query";
   const side = pane.activeSide(reading);
   const passage = pane.passages[single ? "query" : side];
@@ -126,19 +126,19 @@ export function keyOver(pane: TextPane, event: KeyboardEvent): void {
   if (move === undefined) return;
   event.preventDefault();
   const [rows, columns] = move;
-  const most = units[side].length - 1;
+  const last = units[side].length - 1;
   const ltr = passage.root.dir !== "rtl";
   const next = (() => {
     if (event.key === "Home") return control ? 0 : passage.ends(unit)[0];
-    if (event.key === "End") return control ? most : passage.ends(unit)[1];
+    if (event.key === "End") return control ? last : passage.ends(unit)[1];
     if (rows !== 0) return passage.across(unit, rows);
     return unit + (ltr ? columns : -columns);
   })();
-  const to = Math.max(0, Math.min(most, next));
+  const to = Math.max(0, Math.min(last, next));
   pane.pointed = undefined;
   session.hover = null;
   const index = units[side][to].start;
-  // A choice that grows keeps the cursor at its end.
+  // While a range grows, the cursor stays at its end.
   const cell = event.shiftKey && single ? { query: index, key: index } : cellOf(pane, reading, side, to);
   const range =
     event.shiftKey && (single || side === chooser)
@@ -153,7 +153,7 @@ export function keyOver(pane: TextPane, event: KeyboardEvent): void {
   pane.follow();
 }
 
-/** The end of the choice that the keyboard is not at. */
+/** The fixed end of the selected range. */
 function anchorOf({ chosen, pinned }: Reading, unit: number): number {
   if (!pinned) return unit;
   return chosen[0] === unit ? (chosen[chosen.length - 1] ?? unit) : chosen[0];

@@ -14,7 +14,7 @@ const space = visible(" ");
 const texts = (tokens: string[], words = false) => unitsOf(tokens, words).map(({ text }) => text);
 
 describe("a token in running text", () => {
-  it("loses the space that parts it from the word before, and no other", () => {
+  it("loses the space that separates it from the previous word, and no other", () => {
     const tokens = ["The", " cat", "  sat", " ", "\n", " on", "\t"];
     expect(texts(tokens)).toEqual(["The", "cat", `${space}sat`, space, "⏎", "on", "⇥"]);
     expect(unitsOf(tokens, false).map(({ breaks }) => breaks)).toEqual([
@@ -28,14 +28,14 @@ describe("a token in running text", () => {
     ]);
   });
 
-  it("stands with the word it continues", () => {
+  it("is joined to the word it continues", () => {
     const apart = (tokens: string[]) => unitsOf(tokens, false).map((unit) => unit.apart);
     expect(apart(["[CLS]", "un", "##like", "##ly", "[SEP]"])).toEqual([true, true, false, false, true]);
     expect(apart(["<s>", "▁un", "like", "▁it"])).toEqual([true, true, false, true]);
     expect(apart(["a", "b"])).toEqual([true, true]);
   });
 
-  it("joins with the pieces of its word", () => {
+  it("forms one unit with the other pieces of its word", () => {
     expect(texts(["[CLS]", "un", "##like", "##ly", "so", "[SEP]"], true)).toEqual([
       "[CLS]",
       "unlikely",
@@ -46,13 +46,13 @@ describe("a token in running text", () => {
     expect([word.start, word.end]).toEqual([1, 4]);
   });
 
-  it("shows what would hide or reorder, and never more than 48 characters", () => {
+  it("shows control characters, and at most 48 characters", () => {
     const [bidi, long] = texts(["a\u202eb", "x".repeat(10_000)]);
     expect(bidi).toBe("a⟨U+202E⟩b");
     expect([...long].length).toBe(48);
   });
 
-  it("is read from right to left where most letters are", () => {
+  it("is read from right to left if most letters are", () => {
     expect(directionOf(["[CLS]", "שלום", "עולם", "[SEP]"])).toBe("rtl");
     expect(directionOf(["hello", "עולם", "and", "more"])).toBe("ltr");
     expect(directionOf([])).toBe("ltr");
@@ -62,7 +62,7 @@ describe("a token in running text", () => {
 describe("lines of text", () => {
   const measure = (text: string) => 10 * text.length;
 
-  it("hold every unit once, in order, none wider than there is room", () => {
+  it("contain every unit once, in order, none wider than the text", () => {
     const units = unitsOf("the quick brown fox jumps over the lazy dog again and again".split(" "), false);
     const lines = flow(units, 200, measure);
     expect(lines[0].first).toBe(0);
@@ -86,7 +86,7 @@ describe("lines of text", () => {
     ]);
   });
 
-  it("break a word that no line can hold", () => {
+  it("break a word that is longer than a line", () => {
     const lines = flow(unitsOf(["un", ...new Array(30).fill("##like")], false), 120, measure);
     expect(lines.length).toBeGreaterThan(10);
     expect(lines.at(-1)?.end).toBe(31);
@@ -100,7 +100,7 @@ describe("lines of text", () => {
 
 describe("ink on a tint", () => {
   const ramps: Ramp[] = ["plum", "plum-dark", "grey", "grey-dark", "cividis", "signed", "signed-dark"];
-  it.each(ramps)("is read on every color of %s", (ramp) => {
+  it.each(ramps)("is legible on every color of %s", (ramp) => {
     for (const color of colorTable(ramp)) expect(contrast(inkOn(color), color)).toBeGreaterThanOrEqual(4.5);
   });
 });
@@ -126,7 +126,7 @@ describe("the numbers of a tinted text", () => {
     aggregate: "mean",
     ...some,
   });
-  /** Asks until the columns have come. */
+  /** Asks until the columns have arrived. */
   const asked = async (values: TextValues, block: ReturnType<typeof setup>["block"], what: Question) => {
     for (let n = 0; n < 200; n++) {
       const found = values.ask(block, what);
@@ -143,7 +143,7 @@ describe("the numbers of a tinted text", () => {
     expect([...found.marks]).toEqual([0, 0, 0, 0, 0, 0, MARK.masked]);
   });
 
-  it("to one key are its column, from queries that do not see it marked", async () => {
+  it("to one key are its column, with queries that cannot see it marked", async () => {
     const { store, values, block, session } = setup();
     const found = await asked(values, block, question({ direction: "to", chosen: [one(2)] }));
     const want = tokens.map((_, i) => store.cell(session.ref, i, 2, "weights"));
@@ -161,7 +161,7 @@ describe("the numbers of a tinted text", () => {
     expect(get("max")).toBe(Math.max(rows[0][1], rows[1][1]));
   });
 
-  it("over words are sums over keys and means over queries, both ways alike", async () => {
+  it("over words are sums over keys and means over queries in both directions", async () => {
     const { store, values, block, session } = setup();
     const rows = [1, 2, 3].map((i) => store.row(session.ref, i, "weights"));
     // The word "unlikely" is tokens 1 to 3.

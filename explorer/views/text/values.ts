@@ -1,10 +1,10 @@
 /**
- * The numbers of a tinted text: what each of its units gets from the chosen queries, or gives to the chosen keys.
+ * The numbers of a tinted text: the weight that each of its units gets from the chosen queries, or gives to the chosen keys.
  *
  *     over a word    weights: the sum over its keys, the mean over its queries; scores: the mean over both
- *     several chosen their mean, sum or largest, as the state says
+ *     several chosen their mean, sum or maximum, as the state says
  *
- * Rows are read at once; columns are asked for, and the answer is undefined until they have come.
+ * Rows are read synchronously; columns are requested, and the result is undefined until they arrive.
  */
 import { combineRows, hideKeys, type Span } from "../../../src/store/measures/aggregate.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
@@ -13,18 +13,18 @@ import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { HeadFacts } from "../../state/facts.ts";
 
-/** What a unit shows instead of a value. */
-export const MARK = { value: 0, masked: 1, hidden: 2, strange: 3 } as const;
+/** Whether a unit has a value, or why it has none. */
+export const MARK = { value: 0, masked: 1, hidden: 2, nonFinite: 3 } as const;
 
-/** Values along a text, a unit each. */
+/** The values of a text, one for each unit. */
 export interface Values {
   readonly values: Float64Array;
   readonly marks: Uint8Array;
-  /** Of what the chosen give, the share that hidden keys take (`from` alone). */
+  /** The share of hidden keys in the chosen rows (only for `from`). */
   readonly missing: number;
 }
 
-/** What is asked: by which units, over which. */
+/** The chosen units, and the units whose values are computed. */
 export interface Question {
   readonly direction: "from" | "to";
   readonly stage: Stage;
@@ -33,31 +33,31 @@ export interface Question {
   readonly aggregate: "mean" | "sum" | "max";
 }
 
-/** Columns that are kept. */
-const KEPT = 48;
+/** The maximum number of cached columns. */
+const MAX_COLUMNS = 48;
 
 export class TextValues {
   readonly #session: Session;
   readonly #slices: Slices;
-  readonly #news: () => void;
+  readonly #changed: () => void;
   readonly #columns = new Map<string, Float64Array | null>();
   readonly #ranges = new Map<string, number | null>();
   #facts: { key: string; facts: HeadFacts } | undefined;
   #store: unknown;
 
-  constructor(session: Session, slices: Slices, news: () => void) {
+  constructor(session: Session, slices: Slices, changed: () => void) {
     this.#session = session;
     this.#slices = slices;
-    this.#news = news;
+    this.#changed = changed;
   }
 
-  /** The answer, or undefined while it is waited for. */
+  /** The values; undefined while columns are loading. */
   ask(block: Block, question: Question): Values | undefined {
     this.#fresh();
     return question.direction === "from" ? this.#from(block, question) : this.#to(block, question);
   }
 
-  /** The largest size of a value at a stage, over the head; undefined while it is waited for. */
+  /** The largest absolute value of a head at a stage; undefined while it is computed. */
   largest(stage: Stage): number | undefined {
     this.#fresh();
     const { store, ref } = this.#session;
@@ -69,7 +69,7 @@ export class TextValues {
         ([low, high]) => {
           if (store !== this.#session.store) return;
           this.#ranges.set(key, Math.max(Math.abs(low), Math.abs(high)));
-          this.#news();
+          this.#changed();
         },
         (error) => this.#failed(store, error),
       );
@@ -77,12 +77,12 @@ export class TextValues {
     return found ?? undefined;
   }
 
-  /** Gathers no more until it is asked again. */
+  /** Stops collecting facts until the next call of `ask`. */
   stop(): void {
     this.#facts = undefined;
   }
 
-  /** Another store has other numbers. */
+  /** Empties the caches if the store has changed. */
   #fresh(): void {
     if (this.#store === this.#session.store) return;
     this.#store = this.#session.store;
@@ -110,9 +110,9 @@ export class TextValues {
       if (signed) return stage === "masked" ? row.map((x, j) => (visible[j] === 1 ? x : 0)) : row;
       if (hidden.length === 0) return row;
       const how = state.renormalize && stage === "weights" ? "renormalize" : "gap";
-      const left = hideKeys(row, (key) => hides.has(key), how);
-      missing += left.missing;
-      return left.row;
+      const remaining = hideKeys(row, (key) => hides.has(key), how);
+      missing += remaining.missing;
+      return remaining.row;
     };
     let queries = 0;
     const rows = chosen.map(({ start, end }) => {
@@ -161,12 +161,12 @@ export class TextValues {
         signed ? "mean" : "sum",
       ),
     );
-    const gone = !signed && keys.every((key) => hides.has(key));
-    const mark = (i: number) => (gone ? MARK.hidden : seen[i] === 0 ? MARK.masked : MARK.value);
+    const allHidden = !signed && keys.every((key) => hides.has(key));
+    const mark = (i: number) => (allHidden ? MARK.hidden : seen[i] === 0 ? MARK.masked : MARK.value);
     return { ...this.#over(combineRows(all, aggregate), over, false, mark), missing: 0 };
   }
 
-  /** Values over units: summed or averaged, each with its mark. */
+  /** The sum or mean of the values of each unit, with its mark. */
   #over(
     values: Float64Array,
     over: readonly Span[],
@@ -182,20 +182,20 @@ export class TextValues {
         if (own === MARK.value) mark = own;
       }
       const value = sum ? total : total / (end - start);
-      marks[n] = mark === MARK.value && !Number.isFinite(value) ? MARK.strange : mark;
+      marks[n] = mark === MARK.value && !Number.isFinite(value) ? MARK.nonFinite : mark;
       return value;
     });
     return { values: out, marks };
   }
 
-  /** A column where it has come; asked for where it has not. */
+  /** A cached column; if it is not cached, it is requested and undefined is returned. */
   #column(key: number, stage: Stage): Float64Array | undefined {
     const { store, ref } = this.#session;
     const name = `${ref.block} ${ref.layer} ${ref.head} ${stage} ${key}`;
     const found = this.#columns.get(name);
     if (found === undefined && store !== undefined) {
       for (const [old, column] of this.#columns) {
-        if (this.#columns.size < KEPT) break;
+        if (this.#columns.size < MAX_COLUMNS) break;
         if (column !== null) this.#columns.delete(old);
       }
       this.#columns.set(name, null);
@@ -203,7 +203,7 @@ export class TextValues {
         (column) => {
           if (store !== this.#session.store) return;
           this.#columns.set(name, column);
-          this.#news();
+          this.#changed();
         },
         (error) => {
           this.#columns.delete(name);
@@ -214,7 +214,7 @@ export class TextValues {
     return found ?? undefined;
   }
 
-  /** The share of each row that hidden keys take, gathered in slices. */
+  /** The share of hidden keys in each row, collected in idle slices. */
   #hiddenShares(hidden: readonly number[]): HeadFacts {
     const { store, ref } = this.#session;
     const key = `${ref.block} ${ref.layer} ${ref.head} ${hidden.join()}`;
@@ -224,7 +224,7 @@ export class TextValues {
       this.#slices.add(() => {
         if (this.#facts?.facts !== facts) return false;
         const more = facts.step();
-        if (!more) this.#news();
+        if (!more) this.#changed();
         return more;
       });
     }

@@ -1,4 +1,4 @@
-/** A head on the text itself: tokens colored by what one of them gives to, or gets from, the others. */
+/** The text view: tokens colored by the weight that one of them gives to, or gets from, the others. */
 import type { View } from "../view.ts";
 
 export const text: View = {
