@@ -3,7 +3,7 @@
  * camera's x and y are the cell coordinates of the upper left corner of the viewport.
  *
  * Cells are square, except in pictures that are many times wider than high (a cached decode of one query) or the reverse: there
- * cells are stretched along the short dimension, up to the largest size of a cell.
+ * cells are stretched along the short dimension, up to the largest size of a cell. A scene may name a shape instead.
  */
 import type { Camera } from "../state/state.ts";
 
@@ -15,6 +15,8 @@ export interface Scene {
   readonly rows: number;
   /** The maximum size of a cell in pixels when the whole picture fits. */
   readonly largest: number;
+  /** Width and height of a cell as shares of the scale, up to 1; without it, cells are square. */
+  readonly shape?: readonly [width: number, height: number];
   /** The minimum size of a cell: a picture that does not fit starts at its upper left corner. */
   readonly smallest?: number;
   /** The maximum size of a cell when zoomed in; 64 by default. */
@@ -25,17 +27,22 @@ const LONG = 6;
 
 /** Width and height of a cell at a camera's scale. */
 export function cellSize(
-  { columns, rows, largest }: Scene,
+  { columns, rows, largest, shape }: Scene,
   scale: number,
 ): readonly [width: number, height: number] {
+  if (shape !== undefined) return [scale * shape[0], scale * shape[1]];
   const stretched = (ratio: number) => Math.max(scale, Math.min(largest, (scale * ratio) / LONG));
   return [stretched(rows / Math.max(1, columns)), stretched(columns / Math.max(1, rows))];
 }
 
 /** The camera that shows the whole picture. */
 export function fitted(scene: Scene): Camera {
-  const { width, height, columns, rows, largest } = scene;
-  let scale = Math.min(largest, width / Math.max(1, columns), height / Math.max(1, rows));
+  const { width, height, columns, rows, largest, shape = [1, 1] } = scene;
+  let scale = Math.min(
+    largest,
+    width / (Math.max(1, columns) * shape[0]),
+    height / (Math.max(1, rows) * shape[1]),
+  );
   for (let round = 0; round < 8; round++) {
     const [w, h] = cellSize(scene, scale);
     const over = Math.max((w * columns) / width, (h * rows) / height);

@@ -52,6 +52,28 @@ describe("an axis", () => {
 describe("a camera", () => {
   const scene: Scene = { width: 800, height: 600, columns: 4096, rows: 4096, largest: 28 };
 
+  it("gives cells the shape that a scene names, and fills the viewport with them", () => {
+    const atlas: Scene = {
+      width: 600,
+      height: 600,
+      columns: 12,
+      rows: 12,
+      largest: 240,
+      closest: 480,
+      shape: [0.5, 1],
+    };
+    expect(cellSize(atlas, 40)).toEqual([20, 40]);
+    // 12 rows of 50 pixels.
+    expect(fitted(atlas).scale).toBe(50);
+    // 12 columns of 100 pixels at half the scale, where the height allows it.
+    expect(fitted({ ...atlas, height: 2000 }).scale).toBe(100);
+    const zoomed = zoom(atlas, null, 2, 300, 300)!;
+    expect(zoomed.scale).toBe(100);
+    // The picture is 600 × 1200 pixels: it is panned down only.
+    expect(zoomed.x).toBe(0);
+    expect(zoomed.y).toBeCloseTo(3);
+  });
+
   it("shows the whole picture at first, with whole pixels for large cells", () => {
     expect(fitted(scene).scale).toBeCloseTo(600 / 4096);
     expect(fitted({ ...scene, columns: 24, rows: 24 }).scale).toBe(25);

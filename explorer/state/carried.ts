@@ -7,6 +7,8 @@ import type { Block, HeadStore } from "../../src/store/types.ts";
 import { interestingCell } from "./interesting.ts";
 import type { State } from "./state.ts";
 
+export { interestingCell };
+
 /** Cells of all heads up to which all heads are searched for a link. */
 const SEARCHED = 2 ** 23;
 /** Cells of one head up to which the most telling link is searched for; of larger heads the strongest one of some rows. */

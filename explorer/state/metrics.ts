@@ -4,7 +4,7 @@
  */
 
 import type { NumberOptions } from "../../src/store/text/number.ts";
-import type { HeadMeasures } from "../../src/store/types.ts";
+import type { Block, HeadMeasures } from "../../src/store/types.ts";
 import type { Session } from "../app/session.ts";
 import type { HeadName, State } from "./state.ts";
 
@@ -158,4 +158,10 @@ export function arrange(
     columnNames: shownHeads.map(String),
     group: sorted && state.sortHow === "heads" ? 1 : block.heads / Math.max(1, block.keyHeads),
   };
+}
+
+/** Width and height of a head's thumbnail, the longer one 1. The shorter one is 0.6 at least, so that it can be clicked. */
+export function thumbnailShape({ Nq, Nk }: Block): readonly [width: number, height: number] {
+  const share = (short: number, long: number) => Math.max(0.6, Math.min(1, short / Math.max(1, long)));
+  return [share(Nk, Nq), share(Nq, Nk)];
 }

@@ -6,8 +6,8 @@ export const shell = css`
   grid-template-areas: "top top top" "atlas main side" "status status status"; position: relative; overflow: hidden; }
 .masthead { grid-area: top; min-inline-size: 0; }
 .sources { display: flex; gap: 4px; padding: 4px 20px; border-block-end: 1px solid var(--line); overflow-x: auto; scrollbar-width: thin; }
-.sources button { flex: none; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sources button[aria-current] { border-color: var(--ink); font-weight: 600; }
+.sources button { flex: 0 1 auto; min-inline-size: 14ch; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sources button[aria-current] { flex: none; border-color: var(--ink); font-weight: 600; }
 .notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
 .notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; }
 .top { block-size: 48px; box-sizing: border-box; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
@@ -193,6 +193,7 @@ export const shell = css`
 /* Space for the focus ring. */
 .pane.scrolls { overflow: auto; margin: -8px -10px 0; padding: 10px 10px 0; scroll-padding: 10px; }
 .root.alone { display: block; block-size: auto; overflow: visible; padding: 16px 20px 0; }
+.alone .pane > p:only-child { padding-block-end: 16px; }
 .alone .about { padding-block-end: 12px; overflow-wrap: anywhere; }
 @container (width < 520px) { .root.alone { padding-inline: 12px; } }
 `;

@@ -377,3 +377,88 @@ test("a file that cannot be read is refused in words for people", async ({ visit
     expect(await alert.textContent()).not.toMatch(/openStore/);
   });
 });
+
+test("the tab of the text that is shown is whole, in a window and on a phone", async ({ visit }) => {
+  const texts = [
+    "The cat sat on the mat because it was tired",
+    "time flies like an arrow",
+    "fruit flies like a banana",
+    "they walked along the river bank",
+    "they walked to the savings bank",
+  ];
+  for (const size of [{}, PHONE])
+    await visit(size, async (page) => {
+      await page.evaluate(async (names) => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+        view.sources = names.map((name, n) => ({ name, data: made({ seed: n, tokens: name.split(" ") }) }));
+        await loaded;
+        const name = "the girl lost the ball because she was sad";
+        await view.add({ name, data: made({ seed: 9, tokens: name.split(" ") }) });
+      }, texts);
+      await settled(page);
+      const isWhole = async () => {
+        const [[strip], [tab]] = [
+          await boxes(page, ".sources"),
+          await boxes(page, ".sources [aria-current]"),
+        ];
+        expect(tab.left).toBeGreaterThanOrEqual(strip.left);
+        expect(tab.right).toBeLessThanOrEqual(strip.right);
+        expect(await cut(page, ".sources [aria-current]")).toEqual([]);
+      };
+      await expect(page.locator("attention-view .sources [aria-current]")).toHaveText(/^the girl/);
+      await isWhole();
+      await page.evaluate(() => {
+        /** @type {any} */ (globalThis).view.state = { text: 0 };
+      });
+      await expect(page.locator("attention-view .sources [aria-current]")).toHaveText(/^The cat/);
+      await isWhole();
+    });
+});
+
+test("a thumbnail is as wide and as high as its head, and the ring around it too", async ({ visit }) => {
+  for (const [Nq, Nk, view] of /** @type {const} */ ([
+    [5, 8, "model"],
+    [5, 8, "head"],
+    [8, 5, "model"],
+    [8, 5, "head"],
+  ]))
+    await visit({ heads: { heads: 12, layers: 12, Nq, Nk }, hash: `#v1/${view}?l=4&h=5` }, async (page) => {
+      await page.waitForFunction(
+        () =>
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".atlas [role=gridcell]") !== null,
+      );
+      await settled(page);
+      const [cell] = await boxes(page, ".atlas [role=gridcell][tabindex='0']");
+      const [width, height] = [cell.right - cell.left, cell.bottom - cell.top];
+      expect(Math.abs(height / width - Nq / Nk), `${Nq} × ${Nk}, ${view}`).toBeLessThan(0.18);
+      // The rows are one below the other: the fifth starts after four heights and their gaps.
+      const [canvas] = await boxes(page, ".atlas canvas");
+      expect(cell.top - canvas.top, `${Nq} × ${Nk}, ${view}`).toBeLessThan(18 + 4 * (height + 8));
+      expect(cell.left - canvas.left, `${Nq} × ${Nk}, ${view}`).toBeLessThan(26 + 5 * (width + 8));
+    });
+});
+
+test("what could not be shown is said inside its box, with space around it", async ({ visit }) => {
+  await visit({}, async (page) => {
+    await page.evaluate(async () => {
+      // The elements tell the page's author on the console.
+      console.error = () => {};
+      for (const name of ["attention-row", "attention-view"]) {
+        const one = /** @type {any} */ (document.createElement(name));
+        const failed = new Promise((resolve) => one.addEventListener("error", resolve, { once: true }));
+        document.querySelector("main")?.append(one);
+        one.data = new Uint8Array([1]);
+        await failed;
+        await one.updateComplete;
+        const range = document.createRange();
+        range.selectNodeContents(one.shadowRoot.querySelector("[role=alert]"));
+        const [box, text] = [one, range].map((part) => part.getBoundingClientRect());
+        if (text.top - box.top < 12 || box.bottom - text.bottom < 12)
+          throw new Error(`${name}: ${box.top} ${text.top} ${text.bottom} ${box.bottom}`);
+        if (/machine/.test(one.shadowRoot.textContent))
+          throw new Error("the status bar is of no use to readers");
+      }
+    });
+  });
+});

@@ -497,9 +497,7 @@ async function thumbnails(page, selector) {
         const [a, b] = [cell, canvas].map((one) => one.getBoundingClientRect());
         const ratio = canvas.width / b.width;
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        const [width, height] = [Math.min(1, Nk / Nq), Math.min(1, Nq / Nk)].map(
-          (part) => a.width * Math.max(0.3, part),
-        );
+        const { width, height } = a;
         const rows = [];
         for (let i = 0; i < Nq; i++) {
           const weights = [...store.row(ref, i, "weights")];

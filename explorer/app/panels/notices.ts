@@ -8,7 +8,7 @@ export function sourceTabs({ session }: Ui): TemplateResult | typeof nothing {
   if (sources.length < 2) return nothing;
   return html`<nav class="sources" part="sources" aria-label="Texts and files">${sources.map(
     ({ name }, at) =>
-      html`<button type="button" dir="auto" aria-current=${at === state.text ? "page" : nothing} @click=${() => session.set({ text: at })}>${title(name)}</button>`,
+      html`<button type="button" dir="auto" title=${name} aria-current=${at === state.text ? "page" : nothing} @click=${() => session.set({ text: at })}>${title(name)}</button>`,
   )}</nav>`;
 }
 

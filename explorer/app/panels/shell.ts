@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { num } from "../../../src/store/text/number.ts";
 import type { LoadReport } from "../../../src/store/types.ts";
+import { thumbnailShape } from "../../state/metrics.ts";
 import type { State } from "../../state/state.ts";
 import { isChanged } from "../../state/whatif.ts";
 import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
@@ -55,7 +56,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
       ${side ? html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${parts.side ?? inspector(ui)}</section>` : nothing}`
         : html`<section class="main" part="main" aria-label="Open">${ui.owns ? welcome(ui) : forReaders(ui)}</section>`
     }
-    ${statusBar(session)}
+    ${open ? statusBar(session) : nothing}
     ${parts.dialogs}
   </div>`;
 }
@@ -69,7 +70,10 @@ function naturalHeight({ block, state }: Ui["session"]): string {
   const { Nq, Nk, layers, heads } = block;
   const square = (min: number, max: number, margin: number, rows: number, columns: number) =>
     `clamp(${min}px, ${margin}px + (100cqi - ${margin + 8}px) * ${(rows / Math.max(1, columns)).toFixed(4)}, ${max}px)`;
-  if (state.view === "model") return square(100, 520, 34, layers.length, heads);
+  if (state.view === "model") {
+    const [width, height] = thumbnailShape(block);
+    return square(100, 520, 34, layers.length * height, heads * width);
+  }
   if (state.view !== "head") return "520px";
   if (state.mode === "text") return `${Math.min(480, 96 + 48 * Math.ceil(Math.max(Nq, Nk) / 8))}px`;
   if (state.mode === "lines") return `${Math.max(160, Math.min(480, 60 + 26 * Math.max(Nq, Nk)))}px`;

@@ -6,13 +6,13 @@
 
 import { codeOf } from "../../../src/store/measures/transfer.ts";
 import type { Session } from "../../app/session.ts";
-import { fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
+import { cellSize, fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
 import { listen, type Point } from "../../canvas/gestures.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { ablatedHead } from "../../state/ablation.ts";
 import { answersOf } from "../../state/ask.ts";
-import { type Arrangement, arrange, type Placed } from "../../state/metrics.ts";
+import { type Arrangement, arrange, type Placed, thumbnailShape } from "../../state/metrics.ts";
 import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
 import { PIN_DASHES, PIN_LETTERS } from "./letters.ts";
 import type { Overviews } from "./overviews.ts";
@@ -33,6 +33,14 @@ const TOP = 18;
 
 /** The minimum size in pixels of a thumbnail with a name. */
 const NAMED = 36;
+
+/** Where a thumbnail is drawn, in CSS pixels. */
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
 
 export class Atlas {
   readonly root = document.createElement("div");
@@ -168,15 +176,18 @@ export class Atlas {
     if (rows * columns === 0) return;
     overviews.want(this.#wanted());
     this.#paints ??= paintsOf(this.root, this.#probe);
-    const side = Math.max(18, Math.min(48, Math.floor((width - LEFT) / columns)));
-    const height = this.#large ? this.#size[1] : TOP + side * rows + 2;
+    const shape = thumbnailShape(block);
+    // The scale is the longer side of a thumbnail.
+    const scale = Math.max(18, Math.min(48, Math.floor((width - LEFT) / columns))) / shape[0];
+    const height = this.#large ? this.#size[1] : Math.ceil(TOP + scale * shape[1] * rows + 2);
     this.#scene = {
-      width: Math.max(16, (this.#large ? width : Math.max(width, LEFT + side * columns)) - LEFT),
+      width: Math.max(16, (this.#large ? width : Math.max(width, LEFT + scale * shape[0] * columns)) - LEFT),
       height: Math.max(16, height - TOP),
       columns,
       rows,
-      largest: this.#large ? 240 : side,
-      smallest: this.#large ? Math.max(22, Math.min(40, Math.floor((width - LEFT) / columns))) : side,
+      shape,
+      largest: this.#large ? 240 : scale,
+      smallest: this.#large ? Math.max(22, Math.min(40, Math.floor((width - LEFT) / columns))) : scale,
       closest: 480,
     };
     this.#view = this.#large ? settle(this.#scene, state.modelCamera) : fitted(this.#scene);
@@ -211,28 +222,40 @@ export class Atlas {
 
   /** All heads, the visible ones first. */
   #wanted(): HeadName[] {
-    const { x, y, scale } = this.#view;
-    const { width = 0, height = 0 } = this.#scene ?? {};
+    const { x, y } = this.#view;
+    const { width, height } = this.#scene ?? { width: 0, height: 0 };
+    const [w, h] = this.#slot;
     const isVisible = ({ row, column }: Placed) =>
-      row >= y - 1 && column >= x - 1 && row < y + height / scale && column < x + width / scale;
+      row >= y - 1 && column >= x - 1 && row < y + height / h && column < x + width / w;
     const { placed } = this.#arranged;
     return [...placed.filter(isVisible), ...placed.filter((head) => !isVisible(head))];
   }
 
-  #box({ row, column }: { row: number; column: number }): { x: number; y: number; side: number } {
-    const { scale, x, y } = this.#view;
-    const gap = scale >= 40 ? 6 : 2;
-    return { x: LEFT + (column - x) * scale, y: TOP + (row - y) * scale, side: scale - gap };
+  /** Width and height of a thumbnail with the gap after it. */
+  get #slot(): readonly [width: number, height: number] {
+    return this.#scene === undefined ? [1, 1] : cellSize(this.#scene, this.#view.scale);
+  }
+
+  get #gap(): number {
+    return this.#view.scale >= 40 ? 6 : 2;
+  }
+
+  #box({ row, column }: { row: number; column: number }): Box {
+    const [w, h] = this.#slot;
+    const gap = this.#gap;
+    return {
+      x: LEFT + (column - this.#view.x) * w,
+      y: TOP + (row - this.#view.y) * h,
+      width: w - gap,
+      height: h - gap,
+    };
   }
 
   #thumbnail(context: CanvasRenderingContext2D, head: Placed, ratio: number): void {
     const { session, overviews } = this.#host;
-    const { Nq, Nk } = session.block!;
-    const { x, y, side } = this.#box(head);
+    const { x, y, width, height } = this.#box(head);
     const [w, h] = [this.#scene!.width + LEFT, this.#scene!.height + TOP];
-    if (x + side < LEFT || y + side < TOP || x > w || y > h) return;
-    const width = side * Math.max(0.3, Math.min(1, Nk / Math.max(1, Nq)));
-    const height = side * Math.max(0.3, Math.min(1, Nq / Math.max(1, Nk)));
+    if (x + width < LEFT || y + height < TOP || x > w || y > h) return;
     const round = (value: number) => Math.round(value * ratio) / ratio;
     const [left, top] = [round(x), round(y)];
     const picture = overviews.picture(
@@ -244,12 +267,14 @@ export class Atlas {
     context.globalAlpha = head.faded ? 0.15 : 1;
     context.strokeStyle = this.#paints!.line;
     context.lineWidth = 1 / ratio;
-    context.strokeRect(
-      left - 0.5 / ratio,
-      top - 0.5 / ratio,
-      round(width) + 1 / ratio,
-      round(height) + 1 / ratio,
-    );
+    // Lines around small thumbnails would fill the gaps between them.
+    if (this.#gap > 2 || !picture)
+      context.strokeRect(
+        left - 0.5 / ratio,
+        top - 0.5 / ratio,
+        round(width) + 1 / ratio,
+        round(height) + 1 / ratio,
+      );
     const asked = this.#asked?.get(`${head.layer} ${head.head}`);
     if (asked !== undefined) {
       // The thumbnail is one cell: the weight of the link that is asked about.
@@ -265,44 +290,45 @@ export class Atlas {
 
   /** A cross over an ablated head. */
   #crossOut(context: CanvasRenderingContext2D, head: Placed): void {
-    const { x, y, side } = this.#box(head);
+    const { x, y, width, height } = this.#box(head);
     const { paper, ink } = this.#paints!;
-    for (const [width, color] of [
+    for (const [thickness, color] of [
       [4, paper],
       [2, ink],
     ] as const) {
-      context.lineWidth = width;
+      context.lineWidth = thickness;
       context.strokeStyle = color;
       context.beginPath();
       context.moveTo(x + 1, y + 1);
-      context.lineTo(x + side - 1, y + side - 1);
-      context.moveTo(x + side - 1, y + 1);
-      context.lineTo(x + 1, y + side - 1);
+      context.lineTo(x + width - 1, y + height - 1);
+      context.moveTo(x + width - 1, y + 1);
+      context.lineTo(x + 1, y + height - 1);
       context.stroke();
     }
   }
 
   /** The name of a head in the sorted list, where rows and columns have no names. */
   #caption(context: CanvasRenderingContext2D, head: Placed): void {
-    const { x, y, side } = this.#box(head);
-    if (side < 24) return;
+    const { x, y, width: across, height } = this.#box(head);
+    if (across < 24) return;
     const text = `${head.layer}·${head.head}`;
-    const size = Math.max(9, Math.min(12, side / 5));
+    const size = Math.max(9, Math.min(12, across / 5));
     context.font = `${size}px ${this.#paints!.mono}`;
     context.textAlign = "left";
     context.textBaseline = "alphabetic";
     const width = context.measureText(text).width + 4;
     context.fillStyle = this.#paints!.paper;
-    context.fillRect(x, y + side - size - 2, Math.min(side, width), size + 2);
+    context.fillRect(x, y + height - size - 2, Math.min(across, width), size + 2);
     context.fillStyle = this.#paints!.ink;
-    context.fillText(text, x + 2, y + side - 3);
+    context.fillText(text, x + 2, y + height - 3);
   }
 
   /** The outline of the cursor's head, the hovered head, and pinned heads with their letters. */
   #outline(context: CanvasRenderingContext2D, head: Placed): void {
     const { session } = this.#host;
     const paints = this.#paints!;
-    const { x, y, side } = this.#box(head);
+    const { x, y, width: across, height } = this.#box(head);
+    const side = Math.min(across, height);
     const pin = session.state.pins.findIndex((one) => sameHead(one, head));
     const current = sameHead(session.state, head);
     const hovered = session.hoverHead !== null && sameHead(session.hoverHead, head);
@@ -311,7 +337,7 @@ export class Atlas {
       context.setLineDash([...dash]);
       context.lineWidth = width;
       context.strokeStyle = color;
-      context.strokeRect(x - 1, y - 1, side + 2, side + 2);
+      context.strokeRect(x - 1, y - 1, across + 2, height + 2);
       context.setLineDash([]);
     };
     if (current || hovered) {
@@ -328,33 +354,33 @@ export class Atlas {
     if (!lettered) return;
     const size = Math.min(14, Math.max(11, side / 3));
     context.fillStyle = paints.ink;
-    context.fillRect(x + side - size + 1, y - 1, size, size);
+    context.fillRect(x + across - size + 1, y - 1, size, size);
     context.fillStyle = paints.paper;
     context.font = `600 ${size - 3}px ${paints.mono}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillText(PIN_LETTERS[pin], x + side - size / 2 + 1, y + size / 2 - 0.5);
+    context.fillText(PIN_LETTERS[pin], x + across - size / 2 + 1, y + size / 2 - 0.5);
   }
 
   /** Layers at the left, heads at the top, brackets over heads that share a key head. */
   #names(context: CanvasRenderingContext2D, width: number, height: number): void {
     const { rowNames, columnNames, columns, group } = this.#arranged;
     const paints = this.#paints!;
-    const { scale } = this.#view;
+    const [slotWidth, slotHeight] = this.#slot;
     const { layer, head } = this.#host.session.state;
     context.font = `11px ${paints.mono}`;
     context.textBaseline = "middle";
     const every = (pixels: number) => Math.max(1, Math.ceil(16 / pixels));
     context.textAlign = "right";
-    for (let row = 0; row < rowNames.length; row += every(scale)) {
-      const { y, side } = this.#box({ row, column: 0 });
+    for (let row = 0; row < rowNames.length; row += every(slotHeight)) {
+      const { y, height: side } = this.#box({ row, column: 0 });
       if (y + side / 2 < TOP || y > height) continue;
       context.fillStyle = rowNames[row] === String(layer) ? paints.ink : paints.second;
       context.fillText(rowNames[row], LEFT - 6, y + side / 2);
     }
     context.textAlign = "center";
-    for (let column = 0; column < columnNames.length; column += every(scale)) {
-      const { x, side } = this.#box({ row: 0, column });
+    for (let column = 0; column < columnNames.length; column += every(slotWidth)) {
+      const { x, width: side } = this.#box({ row: 0, column });
       if (x + side / 2 < LEFT || x > width) continue;
       context.fillStyle = columnNames[column] === String(head) ? paints.ink : paints.second;
       context.fillText(columnNames[column], x + side / 2, 7);
@@ -368,7 +394,7 @@ export class Atlas {
         this.#box({ row: 0, column: first }),
         this.#box({ row: 0, column: first + group - 1 }),
       ];
-      const [from, to] = [Math.max(LEFT, left.x), right.x + right.side];
+      const [from, to] = [Math.max(LEFT, left.x), right.x + right.width];
       if (to < LEFT) continue;
       context.moveTo(from + 0.5, TOP - 1);
       context.lineTo(from + 0.5, TOP - 3.5);
@@ -379,9 +405,10 @@ export class Atlas {
   }
 
   #headAt([x, y]: Point): Placed | undefined {
-    const { scale, x: left, y: top } = this.#view;
+    const { x: left, y: top } = this.#view;
     if (x < LEFT || y < TOP) return undefined;
-    const [column, row] = [Math.floor((x - LEFT) / scale + left), Math.floor((y - TOP) / scale + top)];
+    const [w, h] = this.#slot;
+    const [column, row] = [Math.floor((x - LEFT) / w + left), Math.floor((y - TOP) / h + top)];
     return this.#arranged.placed.find((head) => head.row === row && head.column === column);
   }
 
@@ -442,7 +469,6 @@ export class Atlas {
     const { placed, rows, columns, rowNames, columnNames } = this.#arranged;
     const here = placed.find((head) => sameHead(head, session.state));
     if (here === undefined) return undefined;
-    const { x, y, side } = this.#box(here);
     return {
       label: "Layers and heads",
       rows,
@@ -459,7 +485,7 @@ export class Atlas {
         const head = placed.find((one) => one.row === row && one.column === column);
         return head === undefined ? "" : describe(head, full);
       },
-      box: { x, y, width: side, height: side },
+      box: this.#box(here),
     };
   }
 }
