@@ -18,7 +18,7 @@ export function wordsOf(sentence: string, count = 12): string[] {
     .slice(0, count);
 }
 
-/** A score as listings have it: three digits after the point. */
+/** A score or value as listings have it: three digits after the point. */
 export const roundScore = (score: number): number => Math.round(score * 1000) / 1000;
 
 /** A count as people say it: 51,200, 6.6 million, 3.3 trillion. */

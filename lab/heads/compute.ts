@@ -1,9 +1,9 @@
 /**
- * Many heads: the heads of one layer on the same word, twelve of them, or four on the reader's own sentence. Weights and outputs of each, their averages, and what happens when
- * several heads share one key and one value.
+ * Many heads: the heads of one layer on the same word, twelve of them, or four on the reader's own sentence. Weights and outputs
+ * of each, their averages, and what happens when several heads share one key head and one value head.
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
-import { literal } from "../frame/words.ts";
+import { literal, roundScore } from "../frame/words.ts";
 import { halves } from "../head/packed.ts";
 import { keyHeadsOf } from "./groups.ts";
 import { KEY, QUERY, TOKENS, VALUE } from "./layer.ts";
@@ -44,8 +44,19 @@ export interface HeadsNumbers {
   readonly apart: number;
   /** Bytes of keys and values that a cache keeps for a word, float16. */
   readonly cache: number;
-  /** What the listings print: the average share of “cat”, from weights rounded as the listings have them. */
-  readonly listed: number;
+  /** What one word adds to one number of the outputs, for the listings. */
+  readonly part: OutputPart;
+}
+
+/** The part of the outputs that comes from the word that is asked about, in one of their numbers. */
+export interface OutputPart {
+  /** Which number of the outputs, counted from 0: the one in which the finder's value of the word is largest. */
+  readonly index: number;
+  /** Each head's weight of the word and that number of its value, rounded as the listings have them, [heads]. */
+  readonly weights: readonly number[];
+  readonly values: readonly number[];
+  /** What the listings print: the averages of the weights and of weight × value, and average weight × average value. */
+  readonly printed: readonly [weight: number, ofOutputs: number, ofAverages: number];
 }
 
 const D = 32;
@@ -147,21 +158,40 @@ export async function compute({ on: chosen, groups: asked, own }: Heads): Promis
     outputOfAverages: Math.hypot(...averaged),
     apart: size === 0 ? 0 : Math.hypot(...averaged.map((x, e) => x - outputs[e])) / size,
     cache: groups * D * 2 * 2,
-    listed: listed(
-      Array.from({ length: heads }, (_, h) => Number(literal(w[h * n + target]))),
+    part: partOf(
+      largestAt(layer.values.subarray((finder * n + target) * D, (finder * n + target + 1) * D)),
+      (h) => w[h * n + target],
+      (h, index) => value.numbers[(Math.floor((h * groups) / heads) * n + target) * D + index],
       on,
     ),
   };
 }
 
-/** The average of the heads that are heard, as the listing computes it: attention with equal scores. */
-function listed(shares: readonly number[], on: readonly number[]): number {
-  const heads = shares.length;
-  const zeros = tensor(new Float64Array(heads), [heads, 1]);
-  const value = tensor(Float64Array.from(shares), [heads, 1]);
-  const attnMask = tensor(Uint8Array.from(on), [1, heads], "bool");
-  return scaledDotProductAttention(tensor(Float64Array.of(1), [1, 1]), zeros, value, { attnMask }).output.at(
-    0,
-    0,
-  );
+/** The index of the number farthest from 0. */
+const largestAt = (numbers: Float32Array): number =>
+  numbers.reduce((best, x, i) => (Math.abs(x) > Math.abs(numbers[best]) ? i : best), 0);
+
+/** The part of one word in number `index` of the outputs, averaged over the heads that are on as the listings do it. */
+function partOf(
+  index: number,
+  weightOf: (head: number) => number,
+  numberOf: (head: number, index: number) => number,
+  on: readonly number[],
+): OutputPart {
+  const weights = on.map((_, h) => Number(literal(weightOf(h))));
+  const values = on.map((_, h) => roundScore(numberOf(h, index)));
+  const column = (numbers: readonly number[]) => tensor(Float64Array.from(numbers), [on.length, 1]);
+  const attnMask = tensor(Uint8Array.from(on), [1, on.length], "bool");
+  // An average is attention with equal scores.
+  const average = (numbers: readonly number[]) =>
+    scaledDotProductAttention(tensor(Float64Array.of(1), [1, 1]), column(on.map(() => 0)), column(numbers), {
+      attnMask,
+    }).output.at(0, 0);
+  const ofOutputs = average(weights.map((weight, h) => weight * values[h]));
+  return {
+    index,
+    weights,
+    values,
+    printed: [average(weights), ofOutputs, average(weights) * average(values)],
+  };
 }

@@ -221,7 +221,7 @@ export const page: Page<Heads, HeadsNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>A head does not pass on its weights. It passes on its <em>output</em>: weights times values, 32 numbers. Average the outputs of the heads, and the result has length ${number(n.averageOfOutputs)}. Average the weights and the values first, then multiply: length ${number(n.outputOfAverages)}. The distance between the two is <b>${percent(n.apart)}</b> of the first length.</p>
-<p>A product of averages is not an average of products. A head with sharp weights often has large values for just those words, and averaging first throws that away.</p>`,
+<p>A product of averages is not an average of products. A head with sharp weights often has large values for just those words, and averaging first throws that away. Take number ${n.part.index + 1} of the outputs: “${n.words[n.target]}” adds ${number(n.part.printed[1])} to the average of the outputs, but average weight × average value is ${number(n.part.printed[2])}. The code below computes both.</p>`,
     },
     {
       title: "Side by side, then mixed",
@@ -278,38 +278,59 @@ export const page: Page<Heads, HeadsNumbers> = {
     typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
-// What each head gives to ${asked(n)}; which are heard.
-const ${variable(state.own)} = Float64Array.of(
-${rows(
-  n.weights.map((row) => literal(row[n.target])),
-  "  ",
-)});
+// What each head gives to ${asked(n)}, number ${n.part.index + 1} of
+// its value of ${asked(n)}, and which heads are on.
+const ${variable(state.own)} = [
+${rows(n.part.weights.map(literal), "  ")}];
+const value = [
+${rows(n.part.values.map(String), "  ")}];
 const on = Uint8Array.of(
 ${rows(n.on.map(String), "  ")});
 
 // An average is attention with equal scores.
-const zeros = tensor(new Float64Array(${n.on.length}), [${n.on.length}, 1]);
+const column = (x) =>
+  tensor(Float64Array.from(x), [${n.on.length}, 1]);
 const one = tensor(Float64Array.of(1), [1, 1]);
-const { output } = scaledDotProductAttention(
-  one, zeros, tensor(${variable(state.own)}, [${n.on.length}, 1]),
-  { attnMask: tensor(on, [1, ${n.on.length}], "bool") });
-console.log(output.at(0, 0).toFixed(3));`,
+const zeros = column(Array(${n.on.length}).fill(0));
+const attnMask = tensor(on, [1, ${n.on.length}], "bool");
+const average = (x) =>
+  scaledDotProductAttention(one, zeros, column(x),
+    { attnMask }).output.at(0, 0);
+
+// The average weight; the average of the outputs;
+// the output of the averages.
+const outputs =
+  ${variable(state.own)}.map((weight, h) => weight * value[h]);
+const show = (x) => console.log(x.toFixed(3));
+show(average(${variable(state.own)}));
+show(average(outputs));
+show(average(${variable(state.own)}) * average(value));`,
     python: ({ numbers: n, state }) => `import numpy as np
 
-# What each head gives to ${asked(n)}; which are heard.
+# What each head gives to ${asked(n)}, number ${n.part.index + 1} of
+# its value of ${asked(n)}, and which heads are on.
 ${variable(state.own)} = np.array([
-${rows(
-  n.weights.map((row) => literal(row[n.target])),
-  "    ",
-)}])
+${rows(n.part.weights.map(literal), "    ")}])
+value = np.array([
+${rows(n.part.values.map(String), "    ")}])
 on = np.array([
 ${rows(n.on.map(String), "    ")}]) == 1
 
-average = ${variable(state.own)}[on].mean() if on.any() else 0
-print(f"{average:.3f}")`,
-    printed: ({ numbers: n }) => n.listed.toFixed(3),
-    lit: () => ["{ output } = scaled", "mean()"],
-    names: { cat: "weights", word: "weights", average: "average", output: "average" },
+def average(x):
+    return x[on].mean() if on.any() else 0
+
+# The average weight; the average of the outputs;
+# the output of the averages.
+outputs = ${variable(state.own)} * value
+print(f"{average(${variable(state.own)}):.3f}")
+print(f"{average(outputs):.3f}")
+print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
+    printed: ({ numbers: n }) => n.part.printed.map((x) => x.toFixed(3)).join("\n"),
+    lit: ({ state }) =>
+      state.hide
+        ? [`(average(${variable(state.own)}));`, `{average(${variable(state.own)}):`]
+        : ["average(outputs)"],
+    names: { cat: "weights", word: "weights", average: "average", outputs: "outputs" },
   },
   table: ({ numbers: n }) => ({
     caption: `Shares of “${n.words[n.query]}” by head, ${n.keyHeads} key heads`,
@@ -325,6 +346,7 @@ print(f"{average:.3f}")`,
         ...n.average.map((weight) => Number(weight.toPrecision(3))),
         Number(n.averageOfOutputs.toPrecision(3)),
       ],
+      ["output of the averages", ...n.words.map(() => ""), Number(n.outputOfAverages.toPrecision(3))],
     ],
   }),
   tasks: [

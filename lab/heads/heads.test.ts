@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { compute } from "./compute.ts";
+import { initial, page } from "./page.ts";
+
+const only = (...heads: number[]) => Array.from({ length: 12 }, (_, h) => Number(heads.includes(h)));
+
+test("the code computes the average of the outputs, which is not the output of the averages", async () => {
+  const numbers = await compute(initial);
+  const { weights, values, printed } = numbers.part;
+  const products = weights.map((weight, h) => weight * values[h]);
+  const mean = (all: readonly number[]) => all.reduce((a, b) => a + b, 0) / all.length;
+  expect(printed[0]).toBeCloseTo(numbers.average[numbers.target], 3);
+  expect(printed[1]).toBeCloseTo(mean(products), 12);
+  expect(printed[2]).toBeCloseTo(mean(weights) * mean(values), 12);
+  expect(printed[1]).toBeGreaterThan(1.5 * printed[2]);
+  const view = { state: { ...initial, hide: false }, numbers, wide: true, used: false };
+  for (const text of [page.code.typescript(view), page.code.python(view)])
+    expect(text).toMatch(/The average weight; the average of the outputs;/);
+  expect(page.code.printed(view).split("\n")).toHaveLength(3);
+});
+
+test("one head alone has the same output either way, and no head at all has none", async () => {
+  const alone = await compute({ ...initial, on: only(11) });
+  expect(alone.part.printed[1]).toBeCloseTo(alone.part.printed[2], 12);
+  expect(alone.apart).toBeCloseTo(0, 6);
+  expect((await compute({ ...initial, on: only() })).part.printed).toEqual([0, 0, 0]);
+});
