@@ -1,4 +1,4 @@
-/** The bench of the backward pass without its clock: what it times are the gradients it says. */
+/** The bench of the backward pass without timing: the calls that it times compute the right gradients. */
 import { expect, it } from "vitest";
 import { BACKWARD, callsOf, errorOf, operations } from "./backward.ts";
 
@@ -13,7 +13,7 @@ it.each(BACKWARD.map((c) => ({ ...c, N: Math.round(c.N / 16), H: Math.min(c.H, 2
   },
 );
 
-it("counts five products of 2·N²·d operations a head, of which a causal mask leaves half and half a diagonal", () => {
+it("counts five products of 2·N²·d operations per head; with a causal mask, half of them and half a diagonal", () => {
   const c = { name: "", H: 3, N: 10, d: 4, isCausal: false };
   expect([operations(c), operations({ ...c, isCausal: true })]).toEqual([12_000, 6_600]);
 });

@@ -1,8 +1,8 @@
 /**
- * The backward pass beside the forward one: time over forward's in turns, operations a second counted as 10·N²·d (five
- * products; under a causal mask the visible cells alone), share of the ceiling that runs between the turns, two threads
- * against one; and what the engine's memory holds at most as N grows. Gradients of a few rows and keys are compared with
- * float64 before anything is timed.
+ * The backward pass relative to the forward one: the ratio of times in turns, GFLOP/s counted as 10·N²·d (five products; under
+ * a causal mask only the visible cells), the share of the ceiling that runs between the turns, two threads relative to one; and
+ * the peak of the engine's memory as N grows. Gradients of a few rows and keys are compared with float64 before anything is
+ * timed.
  *
  *   node bench/backward.ts [--level wide] [--threads 1] [--seconds 5] [--cases "causal*"] [--memory]
  */
@@ -48,8 +48,8 @@ export const BACKWARD: readonly BackwardCase[] = [
   { name: "causal d32 N256, 96 heads", H: 96, N: 256, d: 32, isCausal: true },
 ];
 
-/** The time of a backward pass over that of the forward pass is to be no more than this. */
-const MOST = 2.7;
+/** Maximum of the time of a backward pass over that of the forward pass. */
+const MAX_RATIO = 2.7;
 
 /** Operations counted of a backward pass. */
 export const operations = ({ H, N, d, isCausal }: BackwardCase): number =>
@@ -68,7 +68,7 @@ export function callsOf({ H, N, d, isCausal }: BackwardCase) {
 
 /**
  * Largest error of the gradients of three rows and three keys of the last head, in units of a rounding of every term: for
- * a sum of n terms of size Σ|x|, each of which hangs on sums over d, (2·√n + 4·√d + 16)·2^-24·Σ|x|.
+ * a sum of n terms of size Σ|x|, each of which depends on sums over d, (2·√n + 4·√d + 16)·2^-24·Σ|x|.
  */
 export function errorOf(
   { H, N, d, isCausal }: BackwardCase,
@@ -152,7 +152,7 @@ async function times(
       (operations(c) / median / 1e9).toFixed(1),
       (operations(c) / best / 1e9).toFixed(1),
       `${Math.round(operations(c) / median / 1e7 / ceiling)} %`,
-      `${over.toFixed(2)}${over <= MOST ? "" : " MISSED"}`,
+      `${over.toFixed(2)}${over <= MAX_RATIO ? "" : " MISSED"}`,
       ...(threads > 1 ? [quantile(ratios(taken[2], taken[0]), 0.5).toFixed(2)] : []),
     ]);
   }
@@ -160,13 +160,13 @@ async function times(
   await rig.end();
 }
 
-/** What the engine's memory holds at most during a backward pass of one head, beside inputs and gradients. */
+/** Peak of the engine's memory during a backward pass of one head, without inputs and gradients. */
 function memory(threads: number): void {
-  const rows = [["N", "inputs and gradients, MiB", "engine at most, MiB"]];
+  const rows = [["N", "inputs and gradients, MiB", "engine peak, MiB"]];
   for (const N of [4096, 8192, 16384]) {
     const { inputs, backward } = callsOf({ name: "", H: 1, N, d: 64, isCausal: true });
     const engine = getEngine();
-    if (!engine) throw new Error("bench: there is no WebAssembly here");
+    if (!engine) throw new Error("bench: this runtime has no WebAssembly");
     const before = engine.memory.resetPeak();
     backward();
     const numbers = 8 * inputs.q.size + N;

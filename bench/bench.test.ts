@@ -1,4 +1,4 @@
-/** The benches without their clocks: the table is well formed, and every case computes what it says. */
+/** The benches without timing: the table is well formed, and every case computes the formula. */
 import { describe, expect, it } from "vitest";
 import { explain } from "../src/index.ts";
 import { hasRelaxed } from "../src/wasm/engine/features.ts";
@@ -16,7 +16,7 @@ function reduced({ B, H, Nq, Nk, d }: Sizes): Sizes {
 }
 
 describe("the table of cases", () => {
-  it("has one row a name, each with a subject, positive sizes and goals that bound one side", () => {
+  it("has unique names, positive sizes and goals with one bound each", () => {
     expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
     for (const { name, sizes, variants, goals } of CASES) {
       for (const size of Object.values(sizes)) expect(Number.isInteger(size) && size > 0, name).toBe(true);
@@ -31,7 +31,7 @@ describe("the table of cases", () => {
     }
   });
 
-  it("compares the subject only with variants that are there", () => {
+  it("compares the subject only with variants that exist", () => {
     for (const c of CASES) {
       const names = c.variants.map(({ name }) => name);
       if (c.tiles) expect(names, c.name).toContain(c.tiles.full);
@@ -50,7 +50,7 @@ describe("the table of cases", () => {
     }
   });
 
-  it("masks leave the share of tiles empty that their goals count on", () => {
+  it("masks skip tiles, as their goals require", () => {
     for (const c of CASES.filter(({ tiles }) => tiles)) {
       const { query } = inputsOf({ ...c.sizes, H: 1, d: 8 });
       const options = c.variants[0].options?.(c.sizes) ?? {};
@@ -61,7 +61,7 @@ describe("the table of cases", () => {
     }
   });
 
-  it("a wrong result is found", () => {
+  it("a wrong result is detected", () => {
     const [c] = chosen(["full d64 N512"]);
     const sizes = reduced(c.sizes);
     const call = callOf(c.variants[0], sizes, inputsOf(sizes));
@@ -94,7 +94,7 @@ describe("the table of cases", () => {
 });
 
 describe("taking turns", () => {
-  it("everyone is called in every round, in order", async () => {
+  it("every contestant is called in every round, in order", async () => {
     const rounds: string[] = [];
     let round = "";
     const one = (name: string) => ({ name, run: () => void (round.endsWith(name) || (round += name)) });
@@ -107,7 +107,7 @@ describe("taking turns", () => {
     expect(new Set(rounds.slice(1))).toEqual(new Set(["abc"]));
   });
 
-  it("a call longer than all the time there is counts once, cold", async () => {
+  it("a call longer than the available time is measured once, cold", async () => {
     let called = 0;
     const slow = { name: "slow", run: () => called++ };
     const taken = await takeTurns([{ name: "quick", run: () => {} }, slow], [1e-3, 9], 0.01, 2);
@@ -116,7 +116,7 @@ describe("taking turns", () => {
     expect(ratios(taken[1], taken[0])).toHaveLength(taken[0].seconds.length);
   });
 
-  it("waits for contestants that answer later, and takes ratios turn by turn", async () => {
+  it("waits for asynchronous contestants, and computes ratios turn by turn", async () => {
     let done = 0;
     const later = { name: "later", run: () => Promise.resolve().then(() => done++) };
     const taken = await takeTurns([later, { name: "now", run: () => {} }], [1e-5, 1e-5], 0.01, 2);
@@ -124,7 +124,7 @@ describe("taking turns", () => {
     expect(ratios(taken[0], taken[1])).toHaveLength(taken[0].seconds.length);
   });
 
-  it("quantiles leave out the turns that were not taken", () => {
+  it("quantiles ignore skipped turns", () => {
     expect(quantile([3, Number.NaN, 1, 2], 0.5)).toBe(2);
     expect(quantile([1, 2], 0.25)).toBe(1.25);
     expect(quantile([], 0.5)).toBeNaN();
@@ -132,7 +132,7 @@ describe("taking turns", () => {
 });
 
 describe("the benches for the built package", () => {
-  it("import dist/ in place of src/, each other as they are, and have no types left", () => {
+  it("import dist/ instead of src/, and have no types left", () => {
     const code = translate(`import { type A, b } from "../src/core/b.ts";
 const { c }: typeof import("./c.ts") = await import("./c.ts");
 import { peers } from "./peers/index.mjs";
@@ -159,7 +159,7 @@ describe("the roofline", () => {
 });
 
 describe("the report", () => {
-  it("shows every outcome, its goals and what was not reached", () => {
+  it("shows every outcome, its goals and the goals that were missed", () => {
     const at = (median: number) => ({ median, p25: median, p75: median, best: median });
     const outcome = judge(
       {

@@ -1,6 +1,6 @@
 /**
- * The benches for the built package: the same files with their types stripped and their imports of src/ led to dist/,
- * in a temporary folder, so that any Node runs them: 20 cannot read TypeScript.
+ * The benches for the built package: the same files with their types stripped and their imports of src/ changed to dist/,
+ * in a temporary folder, so that every version of Node can run them: Node 20 does not run TypeScript.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
@@ -27,7 +27,7 @@ export function translate(code: string): string {
 /** Writes the translated benches and returns their folder, which is removed when the process ends. */
 export function translated(): string {
   if (!existsSync(new URL("index.js", DIST)))
-    throw new Error("bench: dist/ is not there; npm run build makes it");
+    throw new Error("bench: dist/ does not exist; run npm run build");
   const folder = mkdtempSync(join(tmpdir(), "heed-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   for (const name of readdirSync(HERE).filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts")))

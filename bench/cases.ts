@@ -1,8 +1,8 @@
 /**
- * The cases that are measured: shapes, options, what is compared inside one case, and the goals of each. A table serves
- * speed, its check and the report. How a case is measured is in measure.ts, who is compared beside heed in peers/.
+ * The cases that are measured: shapes, options, the variants compared in a case, and the goals of each. The measurement, its
+ * check and the report use the same table. measure.ts measures a case; peers/ has the other packages.
  *
- * Work is counted as 4·B·H·Nq·Nk·d operations, masked scores too: causal attention shows what the mask saves.
+ * Work is counted as 4·B·H·Nq·Nk·d operations, including masked scores, so that causal attention shows what the mask saves.
  */
 import {
   type AttentionOptions,
@@ -18,7 +18,7 @@ import {
   softcap,
 } from "../src/index.ts";
 
-/** Sizes of a case: heads of queries and keys are the same, and so are head sizes. */
+/** Sizes of a case: queries and keys have the same number of heads and the same head size. */
 export interface Sizes {
   readonly B: number;
   readonly H: number;
@@ -27,18 +27,18 @@ export interface Sizes {
   readonly d: number;
 }
 
-/** One way to make the call. The first of a case is its subject, the others are what it is compared with. */
+/** One form of the call. The first variant of a case is its subject; it is compared with the others. */
 export interface Variant {
   readonly name: string;
-  /** Options of the call; sizes may be smaller than in the table when only the check is run. */
+  /** Options of the call; sizes may be smaller than in the table when only the check runs. */
   readonly options?: (sizes: Sizes) => AttentionOptions;
-  /** Where keys and values lie: arrays of the caller, or tensors in the engine's memory as a cache is. Default arrays. */
+  /** Where keys and values are stored: arrays of the caller, or tensors in the engine's memory, as a cache. Default: arrays. */
   readonly cache?: "arrays" | "engine" | "engine bfloat16";
-  /** Threads in place of those of the run. */
+  /** Threads, instead of those of the run. */
   readonly threads?: number;
 }
 
-/** Something to reach: a figure of the case at some level, number of threads and version of Node. */
+/** A goal: a bound of a figure at some level, number of threads and version of Node. */
 export interface Goal {
   readonly figure: string;
   readonly atLeast?: number;
@@ -47,11 +47,11 @@ export interface Goal {
   readonly level?: SimdLevel;
   /** Default 1. */
   readonly threads?: number;
-  /** First version of Node it holds for, and the first it does not. */
+  /** Versions of Node to which it applies: from, and before. */
   readonly node?: { readonly from?: number; readonly before?: number };
 }
 
-/** What is measured of a case: a call's time; a new kernel's way to its speed; memory. */
+/** What is measured: the time of a call; the first calls of a new kernel; memory. */
 export type Kind = "time" | "first" | "memory";
 
 /** A row of the table. */
@@ -62,9 +62,9 @@ export interface Case {
   readonly variants: readonly [Variant, ...Variant[]];
   /** True where the other packages compute the same: full or causal, float32. */
   readonly peers: boolean;
-  /** What bounds the speed: arithmetic, or reading keys and values. */
+  /** The bound of the speed: arithmetic, or reading keys and values. */
   readonly bound: "compute" | "read";
-  /** Compared with another variant's time: the share of it that the visible tiles allow. */
+  /** The variant without a mask; the goal is its time times the share of visible tiles. */
   readonly tiles?: { readonly full: string };
   readonly goals: readonly Goal[];
 }
@@ -84,13 +84,13 @@ export const figure = {
   memory: "MiB a thread",
 } as const;
 
-/** What two threads are compared with. */
+/** The variant that two threads are compared with. */
 export const ONE_THREAD = "one thread";
 
 /** Operations counted of a call. */
 export const flopsOf = ({ B, H, Nq, Nk, d }: Sizes): number => 4 * B * H * Nq * Nk * d;
 
-/** Bytes of keys and values a call reads at least, where they are stored in so many bytes a number. */
+/** Bytes of keys and values that a call reads at least; `bytes` is the size of a number. */
 export const cacheBytes = ({ B, H, Nk, d }: Sizes, bytes = 4): number => 2 * B * H * Nk * d * bytes;
 
 const square = (N: number, H = 12, d = 64, B = 1): Sizes => ({ B, H, Nq: N, Nk: N, d });
@@ -98,7 +98,7 @@ const plain = (name = "full"): Variant => ({ name });
 const from24 = { from: 24 } as const;
 const before24 = { before: 24 } as const;
 const MHA = "onnxruntime-node MultiHeadAttention";
-/** Two threads against one, from N = 512 on. */
+/** Two threads relative to one, from N = 512 on. */
 const scaling: Goal = { figure: figure.timeOver(ONE_THREAD), atMost: 1 / 1.95, threads: 2 };
 
 function full(N: number): Case {
@@ -246,7 +246,7 @@ export const CASES: readonly Case[] = [
     attnMask: keyLengths(halfLengths(sizes)),
   })),
   scored("score: ALiBi N1024", 1.07, ({ H }) => ({ scoreMod: alibi(alibiSlopes(H)) })),
-  // As a mask, so that tiles outside are skipped; and as a change of every score, so that none is.
+  // As a mask, which skips tiles, and as a score mod, which skips none.
   scored("score: window as maskMod N1024", 1.07, () => ({
     attnMask: maskMod(({ q, k }) => q.sub(k).abs().le(256)),
   })),

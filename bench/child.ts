@@ -1,6 +1,6 @@
 /**
  * One process of a run: one SIMD level and one number of threads, because V8's flags and the peers' threads belong to a
- * process. It measures the cases it is given, one after another, and sends each outcome to run.ts as it is there.
+ * process. It measures the given cases, one after another, and sends each outcome to run.ts when it is complete.
  */
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -12,18 +12,18 @@ import { measureHere } from "./memory.ts";
 import type { Peer } from "./peers/index.mjs";
 import { Rig } from "./roofline.ts";
 
-/** What a process is asked for. */
+/** The work of a process. */
 export interface Order {
   readonly level: SimdLevel;
   readonly threads: number;
   /** Names of cases. */
   readonly cases: readonly string[];
   readonly seconds: number;
-  /** Path of the module with the peers, where they are wanted. */
+  /** Path of the module with the peers, if they are measured. */
   readonly peers?: string;
 }
 
-/** What a process sends. */
+/** A message of a process. */
 export type Message =
   | {
       readonly kind: "begun";
@@ -36,7 +36,7 @@ export type Message =
   | { readonly kind: "failed"; readonly case: string; readonly why: string }
   | { readonly kind: "refused"; readonly why: string };
 
-/** What the machine does at most with these threads at this level, GFLOP/s and GB/s. */
+/** The ceilings of the machine with these threads at this level, in GFLOP/s and GB/s. */
 export interface Ceilings {
   readonly flops: number;
   readonly loop: string;
@@ -84,5 +84,5 @@ async function main(order: Order): Promise<void> {
 }
 
 await main(JSON.parse(process.argv[2]));
-// Peers leave threads that would keep the process alive.
+// Peers do not end their threads, which would keep the process alive.
 process.exit(0);

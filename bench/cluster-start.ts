@@ -1,8 +1,8 @@
 /**
- * How long the start of 4 ranks takes with the built package: packed, and installed in an empty folder beside koffi. From the
+ * The start of 4 ranks with the built package, packed and installed in an empty folder beside koffi: the time from the
  * launcher's start until all ranks have passed a barrier, for a program that joins with `heed/cluster`, for one that only
- * calls MPI_Init_thread and MPI_Barrier through koffi (what MPI, the launcher and Node take without heed), and for `true`.
- * In turns, medians. `bench/cluster.ts --start` runs it; it needs dist/ (npm run build).
+ * calls MPI_Init_thread and MPI_Barrier through koffi (the time of MPI, the launcher and Node without heed), and for `true`.
+ * Medians of interleaved runs. `bench/cluster.ts --start` runs it; it needs dist/ (npm run build).
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { implementations } from "../tests/support/mpi.ts";
 import { at, pinned, root } from "../tools/setup.mjs";
 
 const RANKS = 4;
-// Not console.log of a number: on a terminal, which Open MPI gives its ranks, that is colored.
+// Not console.log of a number, which is colored on a terminal: Open MPI gives its ranks one.
 const REPORT = "process.stdout.write(String(Date.now()))";
 const PROGRAMS = {
   "heed.mjs": `
@@ -42,7 +42,7 @@ call("MPI_Finalize")();
 /** Installs the built package in an empty folder. */
 function install(): string {
   if (!existsSync(at("dist/cluster/index.js")))
-    throw new Error("bench/cluster.ts --start: no dist/; npm run build makes it");
+    throw new Error("bench/cluster.ts --start: dist/ does not exist; run npm run build");
   const folder = mkdtempSync(join(tmpdir(), "heed-start-"));
   execFileSync("npm", ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder], {
     cwd: root,
@@ -69,7 +69,7 @@ export function measureStart(turns: number): void {
         true: ["true"],
       };
       const times = new Map<string, number[]>(Object.keys(commands).map((key) => [key, []]));
-      // One turn more: the first reads the files from the disk.
+      // The first turn reads the files from the disk, and does not count.
       for (let turn = 0; turn <= turns; turn++)
         for (const [key, command] of Object.entries(commands)) {
           const began = Date.now();
@@ -79,7 +79,7 @@ export function measureStart(turns: number): void {
             env: { ...process.env, ...env, HEED_MPI_QUIET: "1", HEED_THREADS: "1" },
           });
           if (done.status !== 0) throw new Error(`${launcher} ${command.join(" ")}: ${done.stderr}`);
-          // `true` prints nothing: its time is that of the whole job.
+          // `true` prints nothing: the time is that of the whole job.
           const joined = key === "true" ? Date.now() : Number(done.stdout);
           if (turn > 0) times.get(key)?.push(joined - began);
         }

@@ -1,7 +1,7 @@
 /**
- * What several ranks on one machine reach of the ideal, one thread each: attention over a sequence in parts, forwards and
- * with the backward pass, against the time of one rank that computes everything (taken in the same turns, while the others
- * wait asleep), with the unbalanced plan as a control; how much of an exchange computing hides; and training steps.
+ * The share of the ideal speed that several ranks on one machine reach, with one thread each: sharded attention, forward and with
+ * the backward pass, relative to one rank that computes everything (in the same turns, while the others sleep), with the
+ * unbalanced plan as a control; the part of an exchange that overlaps with computing; and training steps.
  *
  *   HEED_THREADS=1 mpirun -n 2 --bind-to none node bench/cluster.ts [--length 8192] [--heads 2] [--turns 7]
  *   node bench/cluster.ts --start [--turns 7]      the start of 4 ranks, of the built package (cluster-start.ts)
@@ -58,7 +58,7 @@ type Way = "gather" | "ring";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Milliseconds on the clock, and of processor time. */
+/** Milliseconds of wall time and of processor time. */
 interface Time {
   readonly clock: number;
   readonly processor: number;
@@ -70,7 +70,7 @@ const processor = (): number => {
   return (user + system) / 1000;
 };
 
-/** Times of rank 0 alone; the others sleep, so that they take no core. */
+/** Times of rank 0 alone; the others sleep, so that they use no core. */
 async function alone(backward: boolean): Promise<Time> {
   await comm.barrier();
   const [begin, beginProcessor] = [performance.now(), processor()];
@@ -103,7 +103,7 @@ async function shared(plan: ShardPlan, via: Way, backward: boolean): Promise<Tim
 const median = (list: number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 const spread = (list: number[]) => `${Math.min(...list).toFixed(2)}–${Math.max(...list).toFixed(2)}`;
 
-// Checked before it is timed; this warms the kernels up too.
+// The check before the timing also compiles the kernels.
 const want = scaledDotProductAttention(q, k, v, options);
 for (const plan of Object.values(plans))
   for (const via of ["gather", "ring"] as const) {
@@ -150,7 +150,7 @@ if (lead)
   for (const [name, plan] of Object.entries(plans))
     process.stdout.write(`tile imbalance, ${name}: ${plan.imbalance.toFixed(3)}\n`);
 
-// 64 MiB around the ring, alone and while this rank computes for about as long.
+// 64 MiB around the ring, alone and while this rank computes for about the same time.
 const out = new Float32Array(2 ** 24);
 const into = new Float32Array(2 ** 24);
 const exchange = () => comm.exchange((rank + 1) % size, out, (rank - 1 + size) % size, into);

@@ -1,11 +1,11 @@
 // @ts-check
 /**
- * The situations of the explorer's bench (explorer.mjs), as they run in the page: each does what a person would do with
- * <attention-view> and gives its figures in the order of its rows. What moves is moved by events on what is under the
- * pointer, one a frame, through the element's own listeners.
+ * The situations of the explorer's bench (explorer.mjs), as they run in the page: each uses <attention-view> as a person would
+ * and returns its figures in the order of its rows. Movement is by events on the element under the pointer, one per frame,
+ * through the element's own listeners.
  *
  * "On screen" is the end of the frame in which something is drawn, the work of that frame included. `rest` waits until the
- * element does nothing more, and counts for nothing.
+ * element is idle, and is not timed.
  */
 
 /** @typedef {import("../tests/explorer/support/heads.mjs").Wanted} Wanted */
@@ -22,7 +22,7 @@ const now = () => performance.now();
 /** The beginning of the next frame. */
 const frame = () => new Promise(requestAnimationFrame);
 
-/** The end of the next frame: a message sent in it comes after it has been painted. */
+/** The end of the next frame: a message sent in it is delivered after the paint. */
 const painted = () =>
   new Promise((resolve) =>
     requestAnimationFrame(() => {
@@ -53,7 +53,7 @@ async function rest() {
 }
 
 /**
- * Takes a step a frame, and gives the gaps between frames in milliseconds.
+ * Makes one step per frame, and returns the gaps between frames in milliseconds.
  * @param {number} steps @param {(n: number) => void} step @returns {Promise<number[]>}
  */
 async function gaps(steps, step) {
@@ -78,7 +78,7 @@ const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 function pointer(kind, x, y, more = {}) {
   const target = inside.elementFromPoint(x, y) ?? view;
   const init = { bubbles: true, composed: true, cancelable: true, isPrimary: true, pointerType: "mouse" };
-  // A mouse's pointer is number 1; only what exists can be captured.
+  // The pointer of a mouse has the id 1; only an existing pointer can be captured.
   target.dispatchEvent(
     new PointerEvent(kind, { ...init, pointerId: 1, clientX: x, clientY: y, buttons: 1, ...more }),
   );
@@ -104,7 +104,7 @@ function painting(met) {
       inside.removeEventListener("painted", reported, true);
       resolve();
     };
-    // Not bubbling, so it is heard on its way down.
+    // It does not bubble, so the listener uses capture.
     inside.addEventListener("painted", reported, true);
   });
 }
@@ -184,7 +184,7 @@ function smallArrays() {
   return { blocks: [{ tokens, layers: [{ weights: { data, shape: [H, N, N] } }] }] };
 }
 
-/** `small` as the text other tools are given. */
+/** `small` as the JSON text for other tools. */
 function smallJson() {
   const { data, H, N, tokens } = small();
   const attention = Array.from({ length: H }, (_, h) =>
@@ -193,7 +193,7 @@ function smallJson() {
   return new File([JSON.stringify({ attention: [[attention]], tokens })], "attention.json");
 }
 
-/** Milliseconds of a loop that is always the same: how much of a core the page gets, and how fast that core is. */
+/** Milliseconds of a fixed loop: it shows the share of a core that the page gets, and the speed of that core. */
 export function pace() {
   const began = now();
   let state = 1;
@@ -252,7 +252,7 @@ export const situations = {
   async P5() {
     await long();
     const { x, y, box } = middle(".matrix .area");
-    // From all of it to four pixels a cell, and then at one pixel a cell.
+    // From the full matrix to four pixels per cell, and then at one pixel per cell.
     const closer = 500 * Math.log(box.width / (4 * 4096));
     const zooming = await gaps(120, () => wheel(x, y, closer / 120));
     const at = (/** @type {number} */ left, /** @type {number} */ top) => {
@@ -274,7 +274,7 @@ export const situations = {
       const far = Math.floor(Math.min(0.8 * box.width, 0.8 * box.height) / 29);
       panning.push(
         ...(await gaps(30, (n) => {
-          // The hand goes back for the next stretch, as it would.
+          // The pointer moves back for the next stretch, as a hand does.
           const step = n % far;
           if (n > 0 && step === 0) {
             pointer("pointerup", left, top);

@@ -1,12 +1,12 @@
 // @ts-check
 /**
- * The explorer's bench: what <attention-view> takes, as built, in a headless Chromium without a GPU, beside what was aimed at:
- * opening, panning, zooming, pointing, lines, memory, and one layer of 12 heads and 256 tokens as other viewers are given it.
- * Every run has a page of its own. Nothing here fails for being slow.
+ * The explorer's bench: times and memory of the built <attention-view> in a headless Chromium without a GPU, beside the goals:
+ * opening, panning, zooming, pointing, lines, memory, and one layer of 12 heads and 256 tokens in the formats of other viewers.
+ * Every run has a new page. Slow results do not fail.
  *
  *     node bench/explorer.mjs [--only P3,P8] [--runs 3] [--json]
  *
- * Needs dist/ (npm run build). What happens in the page is explorer-page.mjs; how it is served and opened the tests' site.mjs.
+ * Needs dist/ (npm run build). explorer-page.mjs runs in the page; the tests' site.mjs serves and opens it.
  */
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -19,7 +19,7 @@ import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
 const MIB = 2 ** 20;
 
 /**
- * Each situation with its rows: what a figure is, its unit, and the most it should be.
+ * Each situation with its rows: the name of a figure, its unit, and its goal as a maximum.
  * @type {Record<string, { what: string, rows: readonly (readonly [what: string, unit: string, target?: number])[] }>}
  */
 const SITUATIONS = {
@@ -218,7 +218,7 @@ else {
     const found = new Map(names.map((name) => [name, []]));
     /** @type {number[]} */
     const loops = [];
-    // In turns, so that what slows the machine for a while slows no situation in all of its runs.
+    // Interleaved, so that a slow phase of the machine does not affect all runs of one situation.
     for (let n = 0; n < Number(options.runs); n++)
       for (const name of names) {
         const { figures, slowest } = await run(browser, base, name);

@@ -1,6 +1,6 @@
 /**
- * A kernel's first moments: how long it takes to write and compile one of a new kind, and how long after the first call
- * its calls run at their usual speed (V8 first runs code of its quick compiler, then replaces it).
+ * The first calls of a kernel: the time to emit and compile one of a new kind, and the time from the first call until calls
+ * run at their steady speed (V8 first runs code of its baseline compiler, then replaces it).
  */
 
 import { resolve } from "../src/backend/problem.ts";
@@ -20,13 +20,13 @@ import { errorOf, inputsOf, type Outcome } from "./measure.ts";
 import { quantile, spreadOf } from "./turns.ts";
 
 const KINDS = 12;
-/** Calls of a new kind: some are of its usual speed at the end. */
+/** Calls of a new kind: the last ones run at the steady speed. */
 const CALLS = 80;
-/** Calls that count as its usual speed, and how near to it a call has to be. */
+/** Number of calls that define the steady speed, and the tolerance of a steady call. */
 const LAST = 20;
 const NEAR = 1.15;
 
-/** A penalty for distance and five plain steps, of another form for each number: constants would share a kernel. */
+/** A distance penalty and five plain steps, in another form for each number: with other constants only, they would share a kernel. */
 function kind(n: number): ScoreMod {
   return scoreMod(({ score, q, k }) => {
     let x = score.sub(q.sub(k).abs().mul(0.01));
@@ -35,7 +35,7 @@ function kind(n: number): ScoreMod {
   });
 }
 
-/** Measures kernels that this process has not seen. */
+/** Measures kernels that are new to this process. */
 export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
   configure({ threads });
   const ready = await prepare();
@@ -47,13 +47,13 @@ export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
   const built: number[] = [];
   const steady: number[] = [];
   const firsts: number[] = [];
-  // The packing kernel belongs to every kind: made before.
+  // Every kind needs the packing kernel, so it is compiled before.
   for (let n = 0; n < 5; n++) scaledDotProductAttention(query, key, value);
   for (let n = 0; n < KINDS; n++) {
-    // V8 keeps modules by their bytes, so a kind is either built here or called.
+    // V8 caches modules by their bytes, so a kind is either built here or called, not both.
     const built0 = resolve("bench", query, key, value, { scoreMod: kind(2 * n) });
     const engine = getEngine();
-    if (!engine) throw new Error("bench: there is no WebAssembly here");
+    if (!engine) throw new Error("bench: this runtime has no WebAssembly");
     const start = performance.now();
     const { spec } = specOf(built0, plan.simd, engine.memory.shared);
     const instance = new WebAssembly.Instance(new WebAssembly.Module(codeOf(spec)), {
@@ -75,7 +75,7 @@ export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
     if (!(error <= 1)) throw new Error(`${c.name}: wrong by ${error} bounds`);
     const times = ends.map((end, i) => end - (i === 0 ? begun : ends[i - 1]));
     const usual = quantile(times.slice(-LAST), 0.5);
-    // The first of three calls in a row of which the middle one is at the usual speed.
+    // The first of three consecutive calls whose median is at the steady speed.
     const at = times.findIndex((_, i) => quantile(times.slice(i, i + 3), 0.5) <= NEAR * usual);
     steady.push(at === 0 ? 0 : ends[at - 1] - begun);
     firsts.push(times[0]);

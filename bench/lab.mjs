@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The Lab's bench: how soon the built pages show their picture and can be used, and how soon a drag is drawn, in a headless
- * Chromium without a GPU, beside what was aimed at. Every run has a page of its own. Nothing here fails for being slow.
+ * The Lab's bench: the time until the built pages show their picture and respond, and until a drag is drawn, in a headless
+ * Chromium without a GPU, beside the goals. Every run has a new page. Slow results do not fail.
  *
  *     node bench/lab.mjs [--only first,drags,train] [--pages masks,words] [--runs 3] [--json]
  *
@@ -36,7 +36,7 @@ const origin = new URL(server.url).origin;
 const browser = /** @type {import("@playwright/test").Browser} */ (await launchChromium());
 
 /**
- * Opens a page of the Lab in a context of its own, and drives it.
+ * Opens a page of the Lab in a new browser context, and runs the measurement in it.
  * @template T
  * @param {string} path
  * @param {(page: import("@playwright/test").Page) => Promise<T>} drive
@@ -44,7 +44,7 @@ const browser = /** @type {import("@playwright/test").Browser} */ (await launchC
 async function open(path, drive) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
-  // When the picture is on screen: the end of the first frame in which it has a size.
+  // The picture is on screen at the end of the first frame in which it has a size.
   await page.addInitScript(() => {
     const at = /** @type {any} */ (globalThis);
     const look = () =>
@@ -114,7 +114,7 @@ const drag = (path, selector, kind) =>
             }),
           );
         if (kind === "bar") {
-          // A pointer that no hand holds cannot be captured.
+          // A synthetic pointer cannot be captured.
           root.setPointerCapture = () => {};
           send("pointerdown", box.y + box.height / 2);
         }

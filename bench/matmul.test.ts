@@ -1,4 +1,4 @@
-/** The bench of products and rowwise work without its clock: everything it times computes what it says. */
+/** The bench of products and row-wise operations without timing: everything that it times computes the right result. */
 import { expect, it } from "vitest";
 import { PRODUCTS, productOf, rowwise } from "./matmul.ts";
 
@@ -10,7 +10,7 @@ it.each(PRODUCTS.map((c) => ({ ...c, M: Math.min(c.M, 100), K: Math.min(c.K, 600
 );
 
 it.each(rowwise(3))("$name: the engine's numbers are those of the plain loop", ({ name, engine, plain }) => {
-  // AdamW changes its arrays in place: one step apart, the two still take steps of one size.
+  // AdamW updates its arrays in place: the two are one step apart, but their steps have the same size.
   const rough = name === "AdamW" ? 2e-3 : 3e-5;
   const got = engine().slice();
   plain().forEach((want, n) => {

@@ -1,6 +1,6 @@
 /**
- * Matrix products and rowwise work of a training step, alone: products in the shapes of a small transformer as GFLOP/s and
- * share of the ceiling that runs between their turns; activations, norms, loss and optimizer beside plain loops, in turns.
+ * Matrix products and row-wise operations of a training step: products in the shapes of a small transformer as GFLOP/s and share
+ * of the ceiling that runs between their turns; activations, norms, loss and optimizer interleaved with plain loops.
  * Results are checked against float64 before they are timed.
  *
  *   node bench/matmul.ts [--level wide] [--threads 1] [--seconds 1]
@@ -33,7 +33,7 @@ export interface ProductCase {
   readonly transposeB?: boolean;
 }
 
-/** x·Wᵀ forwards, dy·W backwards, dyᵀ·x for the weights; then few rows, as in generation. */
+/** x·Wᵀ forward, dy·W backward, dyᵀ·x for the weights; then few rows, as in generation. */
 export const PRODUCTS: readonly ProductCase[] = [
   { name: "linear 256 → 256", M: 1024, K: 256, N: 256, transposeB: true },
   { name: "linear 256 → 1024", M: 1024, K: 256, N: 1024, transposeB: true },
@@ -71,16 +71,16 @@ export function productOf({ M, K, N, transposeA = false, transposeB = false }: P
   return { run, error };
 }
 
-/** Work that goes through arrays once, on the engine and as plain loops over the same arrays. */
+/** A row-wise operation, on the engine and as plain loops over the same arrays. */
 export interface RowwiseCase {
   readonly name: string;
-  /** Numbers it goes through. */
+  /** Number of elements. */
   readonly numbers: number;
   readonly engine: () => Float32Array;
   readonly plain: () => Float32Array;
 }
 
-/** The rowwise work of `rows` tokens: hidden layer of 1024, width of 256, vocabulary of 2048. */
+/** The row-wise operations of `rows` tokens: hidden layer of 1024, width of 256, vocabulary of 2048. */
 export function rowwise(rows: number): RowwiseCase[] {
   const [H, C, V] = [1024, 256, 2048];
   const x = tensorOf([rows, H], 1).data as Float32Array;

@@ -1,6 +1,6 @@
 /**
  * One case measured in this process: inputs are made, every contestant's result is checked against the formula in float64,
- * then all take turns with heed (turns.ts), the machine's ceiling among them. What is wrong is not timed.
+ * then all take turns with heed (turns.ts) and with the machine's ceiling. Wrong results are not timed.
  */
 
 import { resolve } from "../src/backend/problem.ts";
@@ -24,7 +24,7 @@ import type { Peer } from "./peers/index.mjs";
 import type { Loop, Rig } from "./roofline.ts";
 import { type Contestant, quantile, ratios, type Spread, spreadOf, type Taken, takeTurns } from "./turns.ts";
 
-/** What all contestants of a case compute with, [B, H, N, d]. */
+/** The inputs of all contestants of a case, [B, H, N, d]. */
 export interface Inputs {
   readonly query: Tensor;
   readonly key: Tensor;
@@ -40,7 +40,7 @@ export function inputsOf({ B, H, Nq, Nk, d }: Sizes): Inputs {
   };
 }
 
-/** A call ready to be made, and its inputs as the variant stores them. */
+/** A prepared call, and its inputs as the variant stores them. */
 export interface Call {
   readonly inputs: Inputs;
   readonly options: AttentionOptions;
@@ -63,7 +63,7 @@ export function callOf(variant: Variant, sizes: Sizes, from: Inputs): Call {
   return { inputs, options, run: () => scaledDotProductAttention(query, key, value, options).output };
 }
 
-/** Largest error of a result in units of the float32 bound, over rows spread through it; at most 1 where it is right. */
+/** Largest error of a result in units of the float32 bound, over rows spread through it; at most 1 if the result is right. */
 export function errorOf(call: Pick<Call, "inputs" | "options">, output: Tensor, rows = 24): number {
   const { query, key, value } = call.inputs;
   return checkRows(resolve("bench", query, key, value, call.options), output, rows).bounds;
@@ -79,13 +79,13 @@ export interface Measured {
   /** 4·B·H·Nq·Nk·d a second, in 10⁹, at the median. */
   readonly gflops: number;
   readonly turns: number;
-  /** True where there was time for one cold call only. */
+  /** True if there was time for only one cold call. */
   readonly once: boolean;
-  /** Error of the rows checked, in units of the bound. */
+  /** Error of the checked rows, in units of the bound. */
   readonly error: number;
 }
 
-/** A case, measured. */
+/** The measurements of a case. */
 export interface Outcome {
   readonly case: string;
   readonly level: SimdLevel;
@@ -96,13 +96,13 @@ export interface Outcome {
   readonly absent: readonly { readonly name: string; readonly why: string }[];
   /** The best burst of the machine's ceiling in this case's turns. */
   readonly ceiling?: { readonly loop: Loop; readonly unit: "GFLOP/s" | "GB/s"; readonly best: number };
-  /** Share of the ceiling at the median; tiles that a mask skips are no work here. */
+  /** Share of the ceiling at the median; skipped tiles do not count as work. */
   readonly ofCeiling?: number;
   readonly figures: Readonly<Record<string, Spread>>;
   readonly notes: readonly string[];
 }
 
-/** Other packages' results may lie so many bounds off; more is another formula. */
+/** Maximum error of other packages' results, in units of the bound; a larger one means another formula. */
 const PEER_BOUNDS = 16;
 
 interface Entered extends Contestant {
@@ -114,7 +114,7 @@ interface Entered extends Contestant {
   dispose?(): unknown;
 }
 
-/** heed's own variants, checked. Throws where a result is wrong. */
+/** heed's own variants, checked. Throws if a result is wrong. */
 function own(c: Case, threads: number, from: Inputs): { entered: Entered; call: Call }[] {
   const [subject, ...others] = c.variants;
   const alone: Variant = { ...subject, name: ONE_THREAD, threads: 1 };
@@ -132,7 +132,7 @@ function own(c: Case, threads: number, from: Inputs): { entered: Entered; call: 
   });
 }
 
-/** A peer made ready and checked, or why it is absent. */
+/** A prepared and checked peer, or why it is absent. */
 async function enter(peer: Peer, c: Case, threads: number, call: Call): Promise<Entered | string> {
   const { query, key, value } = call.inputs;
   const { B, H, Nq, Nk, d } = c.sizes;
@@ -165,7 +165,7 @@ async function enter(peer: Peer, c: Case, threads: number, call: Call): Promise<
   }
 }
 
-/** Which ceiling a case runs against. */
+/** The ceiling of a case. */
 function loopOf(c: Case, level: SimdLevel, rig: Rig): Loop {
   if (c.bound === "read") return "read";
   const loop: Loop = level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
@@ -241,14 +241,14 @@ export async function measure(
   };
 }
 
-/** Share of the tiles that a mask leaves to be computed. */
+/** Share of the tiles that are not skipped. */
 function visibleShare(tiles: Plan["tiles"]): number {
   if (!tiles) return 1;
   const { skipped, full, partial } = tiles;
   return (full + partial) / (skipped + full + partial);
 }
 
-/** Each time as a figure of speed, and the ratios of the subject to the others. */
+/** The figures of each time, and the ratios of the subject to the others. */
 function figuresOf(
   c: Case,
   measured: readonly Measured[],

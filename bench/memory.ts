@@ -1,7 +1,7 @@
 /**
- * Memory of a long call beyond its inputs and output: what the plan says the engine takes, and how far the process's
- * resident memory rises, each in a process of its own. Threads are started and kernels compiled by a short call first, so
- * what a thread costs by itself (its isolate of V8, some 5 MiB) is not in the rise; it is shown apart.
+ * Memory of a long call beyond its inputs and output: the engine's memory according to the plan, and the rise of the process's
+ * resident memory, each in a separate process. A short call first starts threads and compiles kernels, so the rise does not
+ * include the memory of the threads themselves (V8 isolates of about 5 MiB), which is shown separately.
  *
  *   node bench/memory.ts [--level LEVEL] [--threads N] [--length N]
  */
@@ -16,19 +16,19 @@ import { spreadOf } from "./turns.ts";
 
 const MIB = 2 ** 20;
 
-/** Bytes resident now, and the most there were since `forget`. */
+/** Resident bytes now, and their peak since `forget`. */
 function resident(): { now: number; most: number } {
   const now = process.memoryUsage.rss();
   try {
     const [, kib] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
     if (kib) return { now, most: Number(kib) * 1024 };
   } catch {
-    // Not Linux: the most since the process began.
+    // Not Linux: the peak since the start of the process.
   }
   return { now, most: process.resourceUsage().maxRSS * 1024 };
 }
 
-/** Starts the count of the most anew (Linux; elsewhere it runs from the start of the process). */
+/** Resets the peak (Linux; on other systems it counts from the start of the process). */
 function forget(): void {
   try {
     writeFileSync("/proc/self/clear_refs", "5");
@@ -68,7 +68,7 @@ export async function measureHere(c: Case, level: SimdLevel, threads: number): P
     measured: [],
     absent: [],
     figures: {
-      // The larger of what the engine plans and what the system saw.
+      // The larger of the engine's plan and the system's count.
       [figure.memory]: spreadOf([Math.max(mib(plan.bytes), mib(rise))]),
       "MiB a thread by plan": spreadOf([mib(plan.bytes)]),
       "MiB a thread resident": spreadOf([mib(rise)]),
@@ -81,7 +81,7 @@ export async function measureHere(c: Case, level: SimdLevel, threads: number): P
   };
 }
 
-/** Measures in a process of its own. */
+/** Measures in a separate process. */
 export function measureMemory(
   c: Case,
   level: SimdLevel,

@@ -1,12 +1,12 @@
 /**
- * Whole models beside PyTorch: a forward pass of an encoder over N tokens, or the tokens a decoder writes with a cache. heed and a Python
- * process (bench/peers/torch_model.py) take turns; what they compute is compared before anything counts.
+ * Whole models, heed and PyTorch: a forward pass of an encoder over N tokens, or the tokens that a decoder generates with a cache.
+ * heed and a Python process (bench/peers/torch_model.py) take turns; their results are compared before anything is timed.
  *
  *   node bench/models.ts DIR [--tokens 128] [--write 24] [--level wide] [--threads 1] [--turns 9] [--python python3]
- *   node bench/models.ts DIR --memory          peak memory of opening the model and of one pass, beside the bytes of its weights
+ *   node bench/models.ts DIR --memory          peak memory of opening the model and of passes, relative to the bytes of its weights
  *
- * DIR is a model in Hugging Face's layout; `python3 bench/peers/torch_model.py make bert-base DIR` makes one of random weights. Without
- * torch heed is timed alone, and a line says so.
+ * DIR is a model in Hugging Face's layout; `python3 bench/peers/torch_model.py make bert-base DIR` creates one with random weights.
+ * Without torch, only heed is timed, and a line says so.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
@@ -19,10 +19,10 @@ import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { type CachedDecoder, generate, readModel, type TextModel } from "../src/models/index.ts";
 import { quantile } from "./turns.ts";
 
-/** What a turn gave: seconds of a pass or of a token, and what was computed. */
+/** The result of a turn: seconds of a pass or of a token, and the states or tokens. */
 interface Turn {
   readonly seconds: readonly number[];
-  /** Processor seconds of a pass or a token, of all threads: what a busy machine changes little. */
+  /** Processor seconds of a pass or a token, over all threads: other programs affect them little. */
   readonly processor: number;
   readonly states?: readonly number[] | null;
   readonly written?: readonly number[];
@@ -30,10 +30,10 @@ interface Turn {
 
 /** Passes of an encoder in a turn. */
 const PASSES = 8;
-/** Milliseconds between turns, in which threads of the one that ran fall asleep. */
+/** Milliseconds between turns, in which the threads of the last turn go to sleep. */
 const PAUSE_MS = 250;
 
-/** Token ids that any vocabulary of 256 or more has. */
+/** Token ids that are in every vocabulary of 256 or more tokens. */
 const idsOf = (count: number): number[] => Array.from({ length: count }, (_, n) => 5 + ((n * 37) % 200));
 
 /** heed's turn. */
@@ -82,7 +82,7 @@ class Peer {
     });
     this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
   }
-  /** The next line of the process; undefined where it ended. */
+  /** The next line of the process; undefined if it has ended. */
   async line<T>(): Promise<T | undefined> {
     const { value, done } = await this.#lines.next();
     return done ? undefined : (JSON.parse(value) as T);
@@ -98,7 +98,7 @@ class Peer {
   }
 }
 
-/** Throws where the two did not compute the same. */
+/** Throws if the two results differ. */
 function compare(ours: Turn, theirs: Turn): string {
   if (ours.written) {
     const first = ours.written.findIndex((id, n) => id !== theirs.written?.[n]);
@@ -169,19 +169,19 @@ async function measure({ folder, tokens, write, threads, turns, python }: Settin
   );
 }
 
-/** Peak resident memory of a fresh process, in MiB: with heed loaded, after the model was opened, after passes or the tokens written. */
+/** Peak resident memory of a fresh process, in MiB: with heed loaded, after the model was opened, after passes or generated tokens. */
 async function memoryOf(folder: string, tokens: number, write: number): Promise<void> {
   const peak = () => process.resourceUsage().maxRSS / 1024;
   const start = peak();
   const model = await readModel(folder);
   const opened = peak();
-  // Passes alone: their results are not turned into arrays of JavaScript.
+  // Only passes: their results are not converted to JavaScript arrays.
   if (model.architecture === "decoder") turnOf(model, tokens, write);
   else for (let n = 0; n < PASSES; n++) model.model.hidden(Int32Array.from(idsOf(tokens)));
   console.log(JSON.stringify({ start, opened, run: peak() }));
 }
 
-/** Processes whose memory is measured; the median counts, because V8's heap grows at other moments in each. */
+/** Number of processes whose memory is measured; the median counts, because V8's heap grows at a different time in each. */
 const PROCESSES = 5;
 
 function measureMemory(folder: string, args: readonly string[]): void {
@@ -197,11 +197,9 @@ function measureMemory(folder: string, args: readonly string[]): void {
     };
   });
   const median = (of: (one: (typeof runs)[number]) => number) => quantile(runs.map(of), 0.5);
-  const [start, opened, ran] = [
-    median((one) => one.start),
-    median((one) => one.opened),
-    median((one) => one.run),
-  ];
+  const [start, opened, ran] = (["start", "opened", "run"] as const).map((name) =>
+    median((one) => one[name]),
+  );
   const beyond = runs.map((one) => one.run - one.start).sort((a, b) => a - b);
   const files = readdirSync(folder).filter((name) => name.endsWith(".safetensors"));
   const weights = files.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0) / 2 ** 20;

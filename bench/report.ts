@@ -1,6 +1,6 @@
 /**
- * A run as one page of Markdown: machine, command, a table for each level and number of threads, the goals and which
- * were reached. It adds nothing: every number is in the JSON that run.ts wrote.
+ * A run as one page of Markdown: machine, command, a table for each level and number of threads, and the goals that were
+ * reached or missed. Every number is in the JSON that run.ts wrote.
  *
  *   node bench/report.ts run.json [page.md]
  */
@@ -25,7 +25,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [row(head), row(head.map(() => "---")), ...rows.map(row)];
 }
 
-/** The fastest other package of a case, with how many times faster heed is. */
+/** The fastest other package of a case, and how many times faster heed is. */
 function bestPeer({ measured, figures }: Judged): [string, string] {
   const peers = measured.filter(({ kind }) => kind !== "heed");
   if (peers.length === 0) return ["", ""];
@@ -69,7 +69,7 @@ const HEAD = [
   "goals",
 ];
 
-/** Everyone who ran in a case. */
+/** All contestants of a case. */
 function contestants(outcome: Judged): string[][] {
   return outcome.measured.map(({ name, ms, gflops, turns, once, error }: Measured, n) => [
     n === 0 ? outcome.case : "",
@@ -82,7 +82,7 @@ function contestants(outcome: Judged): string[][] {
   ]);
 }
 
-/** Ratios and other figures of a case that are no row of their own. */
+/** Ratios and other figures of a case that have no row in the table. */
 function ratioRows(outcome: Judged): string[][] {
   return Object.entries(outcome.figures)
     .filter(([name]) => name !== figure.ms && name !== figure.gflops && !name.startsWith("speed / "))

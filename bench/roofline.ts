@@ -1,12 +1,12 @@
 /**
- * What this machine can do at most, measured in WebAssembly so that the figure is the kernels' own ceiling:
+ * The ceilings of this machine, measured in WebAssembly, so that they are ceilings of the kernels:
  *
  *   fma, mul+add   GFLOP/s of float32 in registers, 128 bits a vector, two operations a lane
  *   fma wide       the same where V8 widens pairs of vectors to 256 bits (Node ≥ 24, an experimental flag)
- *   read           GB/s of sums over memory in the second cache, in the third, or in none
+ *   read           GB/s of sums over memory that fits in the second-level cache, in the third-level cache, or in neither
  *
  * After Williams, Waterman & Patterson 2009 (Roofline). The loops are written with the kernels' assembler. A sample is
- * one burst of some milliseconds over all threads at once; the best of several is the ceiling.
+ * a burst of some milliseconds on all threads at the same time; the best of several is the ceiling.
  *
  *   node bench/roofline.ts [THREADS ...]
  */
@@ -28,7 +28,7 @@ import { enableRelaxedSimd, enableRevectorizer, hasRelaxed } from "../src/wasm/e
 export type Loop = "fma" | "fma wide" | "mul+add" | "read";
 
 const LOOPS: readonly Loop[] = ["fma", "fma wide", "mul+add", "read"];
-/** Control words at the start of the shared memory; then scratch for each thread; then what `read` reads. */
+/** Control words at the start of the shared memory; then scratch for each thread; then the memory that `read` reads. */
 const WORDS = { epoch: 0, done: 1, ready: 2, loop: 3, times: 4, part: 5 };
 const SCRATCH = 4096;
 const SCRATCH_BYTES = 2048;
@@ -37,7 +37,7 @@ const PAGE = 65_536;
 /** Chains of additions: enough to hide the latency of 4 cycles on two units, few enough for 15 registers. */
 const CHAINS = 12;
 const UNROLL = 8;
-/** The kernels' tile where V8 widens: rows × vectors. */
+/** The kernels' register tile at the wide level: rows × vectors. */
 const TILE = { rows: 6, vectors: 4 };
 const BURST_MS = 8;
 
@@ -48,7 +48,7 @@ const FLOPS: Readonly<Record<Exclude<Loop, "read">, number>> = {
   "fma wide": 8 * TILE.rows * TILE.vectors,
 };
 
-/** 12 chains of 128 bits. Their stores lie apart, so V8's revectoriser finds no pairs to widen. */
+/** 12 chains of 128 bits. Their stores are not adjacent, so V8's revectorizer finds no pairs to widen. */
 function narrow(f: FunctionBuilder, times: Local<"i32">, at: Local<"i32">, fused: boolean): void {
   const [x, y] = [f.let(v128.load32_splat(at)), f.let(v128.load32_splat(at, 4))];
   const sums = Array.from({ length: CHAINS }, (_, n) => f.let(v128.load(at, 64 + 64 * n)));
@@ -105,7 +105,7 @@ function read(
   sums.forEach((sum, n) => f.storeVector(scratch, sum, 64 * n));
 }
 
-/** The module: each loop as `loop0` … by its place in LOOPS; (times, scratch, at, bytes). */
+/** The module: each loop as `loop0` … by its index in LOOPS; (times, scratch, at, bytes). */
 function moduleOf(fused: boolean): WebAssembly.Module {
   const module = new ModuleBuilder({ initial: 1, maximum: 65536, shared: true });
   LOOPS.forEach((loop, n) => {
@@ -124,7 +124,7 @@ function moduleOf(fused: boolean): WebAssembly.Module {
   return new WebAssembly.Module(module.encode());
 }
 
-/** A thread: sleeps until the epoch moves, runs the loop it is pointed to. */
+/** A thread: sleeps until the epoch changes, then runs the requested loop. */
 const THREAD = `
 const { module, memory, words: W, index, scratch, data } = require("node:worker_threads").workerData;
 const words = new Int32Array(memory.buffer, 0, 64);
@@ -151,7 +151,7 @@ export class Rig {
   private readonly times = new Map<string, number>();
   private filled = DATA;
 
-  /** With `wide`, V8's flag is set for the whole process. Throws where the engine lacks what is asked for. */
+  /** With `wide`, V8's flag is set for the whole process. Throws if the engine does not support it. */
   constructor(threads: number, wide = false) {
     if (!hasRelaxed()) enableRelaxedSimd();
     this.wide = wide && hasRelaxed() && enableRevectorizer();
@@ -179,7 +179,7 @@ export class Rig {
     return this;
   }
 
-  /** True where this engine can run the loop. */
+  /** True if this engine can run the loop. */
   has(loop: Loop): boolean {
     return (loop !== "fma wide" || this.wide) && this.runs[LOOPS.indexOf(loop)] !== undefined;
   }
@@ -203,14 +203,14 @@ export class Rig {
     return (performance.now() - start) / 1e3;
   }
 
-  /** One burst: GFLOP/s, or GB/s of `bytes` read over and over, split over the threads. */
+  /** One burst: GFLOP/s, or GB/s of `bytes` read repeatedly, divided among the threads. */
   sample(loop: Loop, bytes = 0): number {
     if (!this.has(loop)) throw new Error(`roofline: this engine does not run "${loop}"`);
     const part = Math.ceil(bytes / this.threads / 256) * 256;
     this.fill(part * this.threads);
     const key = `${loop} ${part}`;
     if (!this.times.has(key)) {
-      // Until V8's optimized code is there and a burst has its length.
+      // Until V8's optimized code runs and a burst is long enough.
       let times = 1;
       for (let warm = 0; warm < 12 || this.burst(loop, times, part) * 1e3 < BURST_MS / 2; warm++) {
         const took = this.burst(loop, times, part) * 1e3;
@@ -231,7 +231,7 @@ export class Rig {
     return most;
   }
 
-  /** Memory to read, written once: pages never written are all one page of zeros. */
+  /** Memory to read, written once: pages that were never written share one page of zeros. */
   private fill(bytes: number): void {
     const end = DATA + bytes;
     if (end <= this.filled) return;
@@ -261,14 +261,14 @@ export async function peak(
   }
 }
 
-/** Sizes read, in bytes a thread, and the cache that fits them on most machines. */
+/** Sizes to read, in bytes per thread, and the cache that they fit in on most machines. */
 export const SIZES: readonly { readonly name: string; readonly bytes: number }[] = [
   { name: "512 KiB a thread (second cache)", bytes: 2 ** 19 },
   { name: "8 MiB a thread (third cache)", bytes: 2 ** 23 },
   { name: "256 MiB a thread (memory)", bytes: 2 ** 28 },
 ];
 
-/** One row of the table: a ceiling of so many threads. */
+/** One row of the table: a ceiling for a number of threads. */
 export interface Ceiling {
   readonly name: string;
   readonly unit: "GFLOP/s" | "GB/s";
@@ -276,7 +276,7 @@ export interface Ceiling {
   readonly best: number;
 }
 
-/** All ceilings of some threads; `wide` too if requested and there. */
+/** All ceilings for a number of threads, with those of `wide` if requested and supported. */
 export async function roofline(threads: number, options: { wide?: boolean } = {}): Promise<Ceiling[]> {
   const rig = await new Rig(threads, options.wide ?? false).ready();
   const flops = (["fma", "mul+add", "fma wide"] as const)

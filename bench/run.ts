@@ -1,6 +1,6 @@
 /**
- * The long measurement: the table of cases.ts at every level and number of threads, with other packages in between
- * (`--peers`). One process for each level and number of threads; inside it contestants take turns. Nothing is timed
+ * The long measurement: the cases of cases.ts at every level and number of threads, interleaved with other packages (`--peers`).
+ * One process for each level and number of threads, in which contestants take turns. Nothing is timed
  * before it is checked against the formula in float64 in the same process.
  *
  *   node bench/run.ts [--level wide,relaxed,strict] [--threads 1,2] [--cases "full*,decode*"] [--seconds 5]
@@ -27,7 +27,7 @@ export interface Session {
   readonly ceilings?: Ceilings;
   /** Files of peers that did not load, and why. */
   readonly missing?: Readonly<Record<string, string>>;
-  /** Why the level could not be measured here. */
+  /** Why the level could not be measured. */
   readonly refused?: string;
   readonly outcomes: readonly Judged[];
   readonly failures: readonly { readonly case: string; readonly why: string }[];
@@ -37,7 +37,7 @@ export interface Session {
 export interface Judged extends Outcome {
   readonly goals: readonly (Goal & {
     readonly text: string;
-    /** Missing where the figure was not measured: a peer that is not there. */
+    /** Undefined if the figure was not measured, such as that of a missing peer. */
     readonly value?: number;
     readonly reached?: boolean;
   })[];
@@ -74,7 +74,7 @@ export function judge(outcome: Outcome, node: number): Judged {
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
-/** One process: resolves when it has ended. */
+/** Runs one process; resolves when it has ended. */
 function session(order: Order, file: string, execPath: string): Promise<Session> {
   return new Promise((resolve) => {
     const outcomes: Judged[] = [];
@@ -118,7 +118,7 @@ function session(order: Order, file: string, execPath: string): Promise<Session>
   });
 }
 
-/** An outcome in short. */
+/** A summary of an outcome. */
 function linesOf({ case: name, measured, figures, goals, notes, ofCeiling, absent }: Judged): string[] {
   const speed = figures[figure.gflops];
   const of = ofCeiling === undefined ? "" : `, ${(100 * ofCeiling).toFixed(0)} % of the ceiling`;
@@ -140,11 +140,11 @@ function linesOf({ case: name, measured, figures, goals, notes, ofCeiling, absen
   return lines;
 }
 
-/** A list of an option, or its replacement where none is given. */
+/** The list of an option, or the default. */
 const list = (text: string | undefined, none: readonly string[]): string[] =>
   text === undefined ? [...none] : text.split(",").map((part) => part.trim());
 
-/** A Node by its path, or by the major version that tools/setup.mjs keeps. */
+/** A Node by its path, or by a major version of tools/setup.mjs. */
 async function nodeOf(asked: string | undefined): Promise<{ path: string; major: number }> {
   const own = { path: process.execPath, major: Number(process.versions.node.split(".")[0]) };
   if (asked === undefined) return own;
@@ -169,7 +169,7 @@ async function main(): Promise<void> {
     },
   });
   const { path, major } = await nodeOf(values.node);
-  // Node 20 reads no TypeScript, 22 only its later versions.
+  // Node 20 does not run TypeScript, and only later versions of 22 do.
   const built = values.built || major < 24;
   const levels = list(values.level, major >= 24 ? ["wide", "relaxed", "strict"] : ["relaxed", "strict"]);
   const threads = list(values.threads, availableParallelism() > 1 ? ["1", "2"] : ["1"]).map(Number);
@@ -203,7 +203,7 @@ async function main(): Promise<void> {
       const done: Session[] = [];
       for (const part of parts) {
         const { peers, ...alone } = order(part);
-        // Where a process dies in a case, which happens to peers, another continues after it.
+        // If a process crashes in a case, which happens with peers, another process continues with the next case.
         for (let rest = part; rest.length > 0; ) {
           const names = rest.map(({ name }) => name);
           const asked: Order =

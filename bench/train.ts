@@ -1,8 +1,7 @@
 /**
  * Training of the shipped decoder's architecture (GPT-2's: 4 layers, 4 heads, width 128, 1,024 tokens, context 128): one
- * step is the loss of a batch, all gradients, and one update. heed and, where they are installed, other packages take
- * turns in one process, from the same weights on the same batches; the first losses are compared before
- * anything counts.
+ * step is the loss of a batch, all gradients, and one update. heed and the other packages that are installed take turns in one
+ * process, with the same initial weights and batches; the first losses are compared before anything is timed.
  *
  *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--untidy] [--context 128] [--batch 16] [--vocab 1024]
  *   node bench/train.ts --memory              peak memory of a step with one layer of one head, as the context grows
@@ -27,12 +26,12 @@ export interface Sizes {
   readonly lr: number;
 }
 
-/** Something that can be trained a step at a time. */
+/** A model that can be trained step by step. */
 interface Trainer {
   step(tokens: Int32Array): number | Promise<number>;
 }
 
-/** heed's own model, on its own tape; a step in `tidy`, or in what else it is to run in. */
+/** heed's model with its tape; a step runs in `tidy` or in another given function. */
 export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tidy): Trainer {
   const parameters = model.parameters();
   const optimizer = new AdamW(parameters, { lr, weightDecay: 0 });
@@ -64,7 +63,7 @@ export const decoder = ({ layers, heads, width, vocab, context }: Sizes): Gpt2 =
     { seed: 1 },
   );
 
-/** Contexts whose peak memory is measured, each in a process of its own. */
+/** Contexts whose peak memory is measured, each in a separate process. */
 const CONTEXTS = [1024, 4096, 8192, 16384];
 
 /** Peak resident memory of one training step of one head over `context` tokens, in MiB; called in a fresh process. */
@@ -75,7 +74,7 @@ function memoryOf(context: number): number {
   return process.resourceUsage().maxRSS / 1024;
 }
 
-/** Memory of a step at each context, and what a token more costs. */
+/** Memory of a step at each context, and the memory per additional token. */
 function measureMemory(): void {
   const rows = CONTEXTS.map((context) => {
     const argv = [fileURLToPath(import.meta.url), "--context", String(context), "--memory", "--child"];

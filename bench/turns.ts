@@ -1,30 +1,30 @@
 /**
- * Contestants that take turns: A B C, A B C … in one process, so that what slows the machine slows each alike. A turn
- * of a short call is an untimed call, which wakes threads and warms caches, and then some milliseconds of calls, of
- * which the mean counts; a turn of a long one is one call. Medians over turns are reported, ratios are taken turn by turn.
+ * Contestants take turns, A B C, A B C … in one process, so that a slow phase of the machine affects all of them. A turn of a
+ * short call is an untimed call, which wakes threads and warms caches, and then some milliseconds of calls, whose mean counts;
+ * a turn of a long call is one call. Figures are medians over turns; ratios are computed turn by turn.
  */
 
-/** Someone who takes turns. */
+/** A call that takes turns with others. */
 export interface Contestant {
   readonly name: string;
-  /** Before each turn: settings of its own. */
+  /** Runs before each turn, to change settings. */
   engage?(): void;
-  /** The call that is timed. */
+  /** The timed call. */
   run(): unknown;
 }
 
-/** Seconds a call by turn; NaN where it sat a turn out. */
+/** Seconds per call, by turn; NaN for a skipped turn. */
 export interface Taken {
   readonly name: string;
   readonly seconds: readonly number[];
-  /** True where one call is longer than all the time there is: its only figure is that of one cold call. */
+  /** True if one call takes longer than the available time: its only figure is that of one cold call. */
   readonly once: boolean;
 }
 
-/** Length of a turn of short calls, and of calls that are given an untimed one before. */
+/** Length of a turn of short calls, and maximum length of a call that is preceded by an untimed one. */
 const TURN = 0.01;
 const SHORT = 0.02;
-/** A look at the process before a turn: how long, what share of a core is quiet, and how many looks at most. */
+/** The check before a turn that the process is idle: its length, the maximum share of a core, and the maximum number of checks. */
 const LOOK_MS = 4;
 const QUIET = 0.3;
 const LOOKS = 40;
@@ -32,7 +32,7 @@ const LOOKS = 40;
 const WARM = 0.1;
 const MOST_TURNS = 200;
 
-/** Middle of sorted or unsorted numbers, NaN left out. */
+/** A quantile of sorted or unsorted numbers, without NaN. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = values.filter((x) => x === x).sort((a, b) => a - b);
   if (sorted.length === 0) return Number.NaN;
@@ -49,7 +49,7 @@ export interface Spread {
   readonly best: number;
 }
 
-/** Median, quarters and the least of what was measured. */
+/** Median, quartiles and minimum of the measurements. */
 export function spreadOf(values: readonly number[]): Spread {
   return {
     median: quantile(values, 0.5),
@@ -59,7 +59,7 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
-/** Turn by turn: `a` over `b`. A contestant with a single figure is compared by it every time. */
+/** Turn by turn: `a` over `b`. A contestant with a single figure is compared by it in every turn. */
 export function ratios(a: Taken, b: Taken): number[] {
   const at = ({ seconds, once }: Taken, n: number) => (once ? seconds[0] : seconds[n]);
   const turns = a.once && b.once ? 1 : Math.max(a.seconds.length, b.seconds.length);
@@ -67,8 +67,8 @@ export function ratios(a: Taken, b: Taken): number[] {
 }
 
 /**
- * Waits until the process does nothing: threads of some packages spin for tens of milliseconds after their call, and
- * V8 compiles and collects in the background; none of that is to be in another's turn.
+ * Waits until the process is idle: threads of some packages spin for tens of milliseconds after their call, and V8 compiles
+ * and collects garbage in the background, which must not happen in another contestant's turn.
  */
 async function quiet(): Promise<void> {
   for (let look = 0; look < LOOKS; look++) {
@@ -92,11 +92,10 @@ async function calls(run: () => unknown, count: number): Promise<number> {
 }
 
 /**
- * Lets all take turns for `seconds`, at least `least` turns each, and calls `between` after each round. A contestant
- * that has used more than its share sits turns out, so that a slow one does not take the time of all. The first is the
- * one that all are compared with: it takes its turns however long they are.
+ * Runs all contestants in turns for `seconds`, at least `least` turns each, and calls `between` after each round. A contestant
+ * that has used more than its share of the time skips turns. The first contestant, with which all are compared, skips none.
  *
- * @param first seconds of the call of each that was checked
+ * @param first seconds of each contestant's checked call
  */
 export async function takeTurns(
   contestants: readonly Contestant[],
@@ -112,13 +111,13 @@ export async function takeTurns(
     usual[n] = first[n];
     if (once[n]) continue;
     one.engage?.();
-    // Optimized code is there after some calls and some tens of milliseconds.
+    // Optimized code runs after some calls and some tens of milliseconds.
     for (let spent = 0, i = 0; i === 0 || spent < WARM || (i < 4 && spent < 4 * WARM); i++) {
       usual[n] = await calls(one.run, 1);
       spent += usual[n];
     }
   }
-  // A slow one is content with two turns.
+  // Two turns are enough for a slow contestant.
   const wanted = contestants.map((_, n) => (once[n] ? 0 : n > 0 && usual[n] * least > seconds ? 2 : least));
   const share = (1.5 * seconds) / contestants.length;
   const spent = contestants.map(() => 0);
