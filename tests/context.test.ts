@@ -1,4 +1,4 @@
-/** docs/context.md names every file of src/ that holds state between calls, and no other. */
+/** docs/context.md lists every file of src/ with state between calls, and no other. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { at } from "../tools/setup.mjs";

@@ -1,4 +1,4 @@
-/** The parts of tools/corpus.mjs that read other programs' files, on small ones made here. */
+/** The functions of tools/corpus.mjs that read other programs' files, on small files created here. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import { bible, paragraphs, rStrings, splitSentences, wordnet } from "../tools/c
 const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("paragraphs are what empty lines part, each on one line", () => {
+test("empty lines separate paragraphs, each of which becomes one line", () => {
   expect(paragraphs("one\r\ntwo\r\n\r\n\r\n  three \n\n\n")).toEqual(["one two", "three"]);
 });
 
-test("sentences end at a mark before a capital, not after an abbreviation or an initial", () => {
+test("sentences end at punctuation before a capital, not after an abbreviation or an initial", () => {
   expect(
     splitSentences('He came. "Who?" she said! (It was Mr. Knightley, or J. R. Smith.) Then 3.5 went.'),
   ).toEqual(["He came.", '"Who?" she said!', "(It was Mr. Knightley, or J. R. Smith.)", "Then 3.5 went."]);

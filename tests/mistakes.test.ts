@@ -1,8 +1,8 @@
 /**
- * Mistakes that people make, each with what heed says of it: a typed error in words that help, before any work, or the result that was
- * meant. A row is a call; its words are the beginning of the message. Untyped errors and silent wrong results are what this table is against.
+ * Common mistakes, each with heed's response: a typed error with a helpful message, before any work, or the intended result. A row is
+ * a call with the start of its message. The table prevents untyped errors and silently wrong results.
  */
-// biome-ignore-all lint/suspicious/noExplicitAny: mistakes are what types refuse
+// biome-ignore-all lint/suspicious/noExplicitAny: mistakes that the types reject
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const k = h.randn([2, 4, 7, 8], { seed: 2 });
 const v = h.randn([2, 4, 7, 8], { seed: 3 });
 const sq = h.randn([4, 4], { seed: 4 });
 const x2 = h.randn([2, 5, 16], { seed: 5 });
-// Without their types: a program in JavaScript has none.
+// Without types, as in a JavaScript program.
 const sd: any = h.scaledDotProductAttention;
 const [N, M, T, I, V]: any[] = [nn, models, tr, io, view];
 const mha: any = new nn.MultiHeadAttention(16, 2);
@@ -241,7 +241,7 @@ const REFUSED: Row[] = [
   ["a tensor of a scope that is over", "HeedError", "disposed", "this tensor was disposed when its tidy() scope ended, or by dispose(); return it from the scope, keep(tensor) it", () => { let inner: any; h.configure({}); tr.tidy(() => { inner = nn.add(sq, sq); }); return nn.add(inner, sq); }],
 ];
 
-describe("refused in words that help", () => {
+describe("rejected with a helpful message", () => {
   it.each(REFUSED)("%s", async (_, name, code, words, call) => {
     const error = await Promise.resolve()
       .then(call)
@@ -262,7 +262,7 @@ describe("refused in words that help", () => {
   });
 });
 
-/** What people write, and the result that they mean. */
+/** Calls as users write them, and the intended result. */
 const MEANT: [what: string, call: () => unknown, result: unknown][] = [
   [
     "nested booleans as a mask",
@@ -380,7 +380,7 @@ const MEANT: [what: string, call: () => unknown, result: unknown][] = [
     ],
   ],
   [
-    "the store of a decoder's text: nothing is attended to in the future",
+    "the store of a decoder's text: no position attends to later ones",
     async () => {
       const store = view.storeFromModel(gpt.attention("the old red house by the river"));
       const head = { block: 0, layer: 0, head: 3 };
@@ -393,7 +393,7 @@ const MEANT: [what: string, call: () => unknown, result: unknown][] = [
   ],
 ];
 
-describe("done as it was meant", () => {
+describe("computed as intended", () => {
   it.each(MEANT)("%s", async (_, call, result) => {
     expect(await call()).toEqual(result);
   });

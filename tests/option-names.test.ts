@@ -1,8 +1,8 @@
 /**
- * A misspelled option is refused by its name, wherever options are taken: none is passed over, so that no call computes something else than
- * was meant. The words of PyTorch and NumPy are answered with heed's.
+ * Every function with options rejects an unknown option by its name, so that no call silently ignores a misspelled one. For the
+ * names of PyTorch and NumPy, the error suggests heed's.
  */
-// biome-ignore-all lint/suspicious/noExplicitAny: mistakes are what types refuse
+// biome-ignore-all lint/suspicious/noExplicitAny: mistakes that the types reject
 import * as h from "heed";
 import * as io from "heed/io";
 import * as models from "heed/models";
@@ -22,7 +22,7 @@ const file = await io.openSafetensors(new Blob([bytes]));
 const npz = await io.writeNpz({ x });
 const seen = decoder.attention("the old ship");
 const ids = Int32Array.of(1, 2);
-// Without their types: a program in JavaScript has none.
+// Without types, as in a JavaScript program.
 const [H, N, O, I, T, M, V]: any[] = [h, nn, history, io, train, models, view];
 const sizes = { vocabulary: 10, context: 4, layers: 1, heads: 1, width: 4 };
 
@@ -104,7 +104,7 @@ const CALLS: Record<string, () => unknown> = {
   renderFigure: () => V.renderFigure(view.storeFromModel(seen), bad),
 };
 
-it.each(Object.keys(CALLS))("%s refuses an option that it does not have", async (name) => {
+it.each(Object.keys(CALLS))("%s rejects an unknown option", async (name) => {
   const error = await (async () => CALLS[name]())().then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -121,12 +121,12 @@ it.each([
   ["PyTorch's keepdim", () => N.sum(x, 0, { keepdim: true }), "sum: unknown option \"keepdim\"; did you mean keepAxis?"],
   ["NumPy's keepdims", () => N.max(x, 0, { keepdims: true }), "max: unknown option \"keepdims\"; did you mean keepAxis?"],
   ["PyTorch's weight_decay", () => new T.AdamW([h.zeros([2])], { weight_decay: 0 }), "AdamW: unknown option \"weight_decay\"; did you mean weightDecay?"],
-  ["a learning rate by its whole name", () => new T.AdamW([h.zeros([2])], { learningRate: 1 }), "AdamW: unknown option \"learningRate\"; did you mean lr?"],
+  ["a learning rate by its full name", () => new T.AdamW([h.zeros([2])], { learningRate: 1 }), "AdamW: unknown option \"learningRate\"; did you mean lr?"],
   ["a learning rate of train", () => T.train({ model: T.languageModel("decoder", sizes), lr: 1, steps: 1 }), "train: unknown option \"lr\"; did you mean adamw: { lr }?"],
   ["PyTorch's dropout of a layer", () => new N.MultiHeadAttention(4, 2, { dropout: 0.1 }), "MultiHeadAttention: unknown option \"dropout\"; did you mean dropoutP?"],
   ["PyTorch's dim_feedforward", () => new N.EncoderBlock(4, 2, { dim_feedforward: 8 }), "EncoderBlock: unknown option \"dim_feedforward\"; did you mean feedForward?"],
   ["PyTorch's ignore_index", () => T.crossEntropy(x, x, { ignore_index: 0 }), "crossEntropy: unknown option \"ignore_index\"; did you mean ignoreIndex?"],
   ["keepdim as a third argument", () => N.sum(x, 0, true), "sum: options must be an object, got true"],
-] as [string, () => unknown, string][])("%s is answered with heed's name", async (_, call, words) => {
+] as [string, () => unknown, string][])("for %s the error suggests heed's name", async (_, call, words) => {
   await expect((async () => call())()).rejects.toThrow(words);
 });

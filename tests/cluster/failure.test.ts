@@ -1,6 +1,6 @@
 /**
- * What happens to a job when a rank is lost: it ends on all ranks within seconds, leaves no process and no partial file, and
- * continues from its checkpoint with the bits of a run that was never disturbed.
+ * A job whose rank is lost ends on all ranks within seconds, leaves no process and no partial file, and continues from its
+ * checkpoint with the bits of an uninterrupted run.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -11,7 +11,7 @@ import { type Ended, implementations, runRanks } from "../support/mpi.ts";
 
 const RANKS = 3;
 const PROGRAM = "tests/cluster/victim.ts";
-/** Seconds that a job may go on after a failure, and that a process may outlive its job. */
+/** Maximum seconds of a job after a failure, and of a process after its job. */
 const [END, LEAVE] = [10, 15];
 const TIMEOUT = 300_000;
 const found = implementations();
@@ -79,7 +79,7 @@ for (const [at, mpi] of found.entries())
 
     // The first implementation loses each rank in each phase, the second one rank a phase: launchers differ, ranks do not.
     it.each(PHASES)(
-      "SIGKILL of a rank (%s: %s) ends the job on all ranks, and the resumed run has the undisturbed bits",
+      "SIGKILL of a rank (%s: %s) ends the job on all ranks, and the resumed run has the bits of an uninterrupted one",
       async (phase) => {
         const n = PHASES.findIndex(([name]) => name === phase);
         const victims = at === 0 ? [0, 1, 2] : [n % RANKS];

@@ -43,7 +43,7 @@ it.skipIf(typeof hosts === "string")(
     process.stderr.write(`${ended.stdout}`);
     expect(new Set(printed.hosts).size).toBe(2);
     expect(printed.bytes).toEqual({ gather: printed.formula, ring: printed.formula });
-    // The link has carried what the rank counts, and headers: at 1448 bytes a packet less than 10 %, and the launcher's own traffic.
+    // The link carries the counted bytes, headers (less than 10 % at 1448 bytes per packet) and the launcher's traffic.
     const sent = hosts.sentBytes()[0] - before[0];
     expect(sent).toBeGreaterThan(printed.total);
     expect(sent).toBeLessThan(1.1 * printed.total + 2 ** 20);

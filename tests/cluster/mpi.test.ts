@@ -37,7 +37,7 @@ async function localSum(size: number): Promise<number[]> {
 for (const mpi of found)
   describe(mpi.name, () => {
     it.each([3])(
-      "%i ranks: every operation gives what it promises, and the bits of ranks in one process",
+      "%i ranks: every operation is right, and has the bits of ranks in one process",
       async (size) => {
         const ended = await runRanks(mpi, size, "tests/cluster/operations.ts", [], { HEED_MPI_QUIET: "0" });
         expect(ended.status, ended.stderr).toBe(0);
@@ -46,7 +46,7 @@ for (const mpi of found)
         expect(printed.engine).toMatch(
           mpi.name === "MPICH" ? /^mpi \(MPICH.*koffi/ : /^mpi \(Open MPI.*koffi/,
         );
-        // Rank 0 says once which library was found, and nobody says anything else.
+        // Rank 0 prints once which library was found, and there is no other output.
         expect(ended.stderr).toBe(
           `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
         );
@@ -75,7 +75,7 @@ for (const mpi of found)
           ]);
         const [two, four] = [await command(2, "two"), await command(4, "four")];
         expect([two.status, four.status], two.stderr + four.stderr).toEqual([0, 0]);
-        // Rank 0 alone speaks.
+        // Only rank 0 prints.
         expect(two.stdout.match(/parameters, \d+ token ids/g)).toHaveLength(1);
         const bytes = (output: string) => readFileSync(join(folder, output, "checkpoint.safetensors"));
         expect(bytes("four").equals(bytes("two"))).toBe(true);
@@ -105,7 +105,7 @@ describe("without mpirun", () => {
       env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
     });
 
-  it("a process that was started alone is a cluster of one rank", () => {
+  it("a process started without a launcher is a cluster of one rank", () => {
     const { status, stdout } = alone({});
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ size: 1, engine: "local" });

@@ -27,8 +27,8 @@ for (let n = 0; n < 5e6; n++) work += Math.sqrt(n);
 await pending;
 assert.ok(work > 0 && received.every((x) => x === previous + 0.5));
 
-// A rank that waits for a large message sleeps in between and leaves its core to others: rank 0 sends late. Each sleep of a
-// thread is a voluntary context switch; a thread that polls without a break has none.
+// A rank that waits for a large message sleeps between polls, so that others can use its core: rank 0 sends late. Each sleep of a
+// thread is a voluntary context switch; a thread that polls continuously has none.
 await comm.barrier();
 const before = process.resourceUsage().voluntaryContextSwitches;
 if (rank === 0) await new Promise((resolve) => setTimeout(resolve, 400));
@@ -61,7 +61,7 @@ const all = new Float32Array(1000 * size);
 await comm.allGather(inexact, all);
 for (let r = 0; r < size; r++) assert.deepEqual(all.slice(1000 * r, 1000 * (r + 1)), inexact);
 
-// Attention over a sequence that the ranks hold in parts: the numbers of one process.
+// Attention over a sharded sequence: the numbers of one process.
 const N = 200;
 const wave = (heads: number, seed: number) =>
   new Tensor(
@@ -90,12 +90,12 @@ for (const via of ["gather", "ring", "resident"] as const) {
 }
 
 await comm.barrier();
-const everySleeps = new Float64Array(size);
-await comm.allGather(Float64Array.of(sleeps), everySleeps);
+const allSleeps = new Float64Array(size);
+await comm.allGather(Float64Array.of(sleeps), allSleeps);
 const text = JSON.stringify({
   size,
   engine: comm.engine,
-  sleeps: Math.min(...everySleeps.subarray(1)),
+  sleeps: Math.min(...allSleeps.subarray(1)),
   sum: [...new Uint32Array(inexact.buffer)].slice(0, 8),
 });
 if (rank === 0) process.stdout.write(`${text}\n`);

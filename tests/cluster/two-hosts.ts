@@ -1,6 +1,6 @@
 /**
- * A program that ranks on two hosts run: attention over a sequence in parts by gather and by ring, checked against one call,
- * with the bytes that each rank sent; and how much of a large exchange computing hides, which is printed and not asserted.
+ * A program that ranks on two hosts run: sharded attention by gather and by ring, compared with one call, with the bytes that
+ * each rank sent; and the part of a large exchange that overlaps with computing, which is printed but not asserted.
  */
 import assert from "node:assert/strict";
 import { hostname } from "node:os";

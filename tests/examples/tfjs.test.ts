@@ -82,7 +82,7 @@ test.each([
   expect(() => parseManifest(json)).toThrow(FormatError);
 });
 
-test("strings and quantised weights are refused by name", () => {
+test("strings and quantized weights are rejected by name", () => {
   expect(() => parseManifest(model({ weights: [{ name: "x", shape: [1], dtype: "string" }] }))).toThrow(
     UnsupportedError,
   );

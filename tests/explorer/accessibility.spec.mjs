@@ -1,5 +1,5 @@
 // @ts-check
-/** axe finds nothing, in light, dark and forced colors, wide and narrow, in every view and dialog; what a cell says is as designed. */
+/** axe finds nothing, in light, dark and forced colors, wide and narrow, in every view and dialog; the accessible text of a cell. */
 import { expect } from "@playwright/test";
 import { CONTRAST, ELEMENT, violations } from "../support/axe.mjs";
 import { test } from "./support/fixtures.ts";
@@ -39,8 +39,8 @@ const STATES = [
 ];
 
 /**
- * What goes wrong, each on the page as the one before left it: a file that cannot be opened, numbers that are no weights, a
- * check that failed, a rollout that does not exist.
+ * Error states, each on the page in the state of the previous one: a file that cannot be opened, numbers that are not weights, a
+ * failed check, a rollout that does not exist.
  * @type {readonly { name: string, make: (page: import("@playwright/test").Page) => Promise<unknown> }[]}
  */
 const FAULTS = [
@@ -56,7 +56,7 @@ const FAULTS = [
       }),
   },
   {
-    name: "numbers that are no weights",
+    name: "numbers that are not weights",
     make: (page) =>
       page.evaluate(() => {
         const weights = { data: Float32Array.of(1.4, -0.4, Number.NaN, 1), shape: [1, 2, 2] };
@@ -66,7 +66,7 @@ const FAULTS = [
       }),
   },
   {
-    name: "a check that failed",
+    name: "a failed check",
     make: (page) =>
       page.evaluate(() => {
         const { view, made } = /** @type {any} */ (globalThis);
@@ -86,7 +86,7 @@ const FAULTS = [
   },
 ];
 
-/** The first of each width is read by every rule, the others differ in colors alone. */
+/** The light look of each width is checked by every rule; the others differ only in colors. */
 const LOOKS = /** @type {const} */ ([
   { look: "light", scheme: "light", forced: false, width: 1280 },
   { look: "dark", scheme: "dark", forced: false, width: 1280 },
@@ -101,6 +101,11 @@ for (const { look, ...asked } of LOOKS)
     await visit({ ...asked, height: 800, heads: HEADS, hash: STATES[0].hash }, async (page) => {
       /** @type {string[]} */
       const found = [];
+      /** Adds new violations, each with the first state that has it. @param {string} name */
+      const collect = async (name) => {
+        for (const one of await violations(page, look.startsWith("light") ? ELEMENT : CONTRAST))
+          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
+      };
       for (const { name, hash, act } of STATES) {
         await page.evaluate((to) => {
           location.hash = to;
@@ -114,17 +119,14 @@ for (const { look, ...asked } of LOOKS)
           await page.keyboard.press(act);
           await page.waitForTimeout(name === "export" ? 400 : 50);
         }
-        // Each is listed once, with the first view it was found in.
-        for (const one of await violations(page, look.startsWith("light") ? ELEMENT : CONTRAST))
-          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
+        await collect(name);
         if (act) await page.keyboard.press("Escape");
       }
       for (const { name, make } of FAULTS) {
         await make(page);
         await page.waitForTimeout(300);
         await settled(page);
-        for (const one of await violations(page, look.startsWith("light") ? ELEMENT : CONTRAST))
-          if (!found.some((known) => known.endsWith(one))) found.push(`${name}: ${one}`);
+        await collect(name);
       }
       expect(found).toEqual([]);
     });
@@ -143,7 +145,7 @@ test("axe finds nothing with no file open, nor with one that cannot be opened", 
 test("the accessibility tree names a cell's tokens, weight and rank", ({ visit }) =>
   visit({ heads: HEADS, hash: "#v1/head?b=enc&i=5&j=3" }, tree));
 
-/** What assistive technology reads of the grid and its cell. @param {import("@playwright/test").Page} page */
+/** The grid and its cell, as assistive technology reads them. @param {import("@playwright/test").Page} page */
 async function tree(page) {
   await page.evaluate(() =>
     /** @type {any} */ (globalThis).view.shadowRoot

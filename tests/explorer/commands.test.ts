@@ -231,7 +231,7 @@ describe.skipIf(!built || !unix)("heed view", () => {
     expect(code).toBe(0);
   });
 
-  it("runs the model behind a text again without heads, for its own page alone", async () => {
+  it("runs the model of a text again without heads, only for its own page", async () => {
     const { code } = await view(
       ["--model", "decoder", "--text", "the president of the united"],
       async (url) => {
@@ -250,7 +250,7 @@ describe.skipIf(!built || !unix)("heed view", () => {
         const wanted = ablateHeads(decoder, "the president of the united", heads, { position: 3 });
         const run = await ask(`${path}&heads=0.1m,1.0.2&position=3`, same);
         expect(JSON.parse(run.body)).toEqual(JSON.parse(JSON.stringify(wanted)));
-        // What the model refuses is said; what is no request is refused.
+        // An error of the model is in the response; malformed requests are rejected.
         expect(JSON.parse((await ask(`${path}&heads=99.0`, same)).body).error).toMatch(/layer must be 0 to/);
         for (const heads of ["", "1", "1.2.3.4", "1.2,", "-1.2", "1.2;3.4", `${"1.1,".repeat(1024)}1.1`])
           expect([heads, (await ask(`${path}&heads=${heads}`, same)).status]).toEqual([heads, 400]);
@@ -259,7 +259,7 @@ describe.skipIf(!built || !unix)("heed view", () => {
         expect((await ask(`${model.path}?heads=1.1`, same)).status).toBe(403);
         expect((await ask(`${path}&heads=1.1`, "Sec-Fetch-Site: cross-site")).status).toBe(403);
         expect((await ask(`${path}&heads=1.1`)).status).toBe(403);
-        // The attention of that run: the layers after the ablated head are others, the first ones are the same.
+        // The attention of that run differs only in the layers after the ablated head.
         const made = JSON.parse((await ask(`${path}&heads=0.1&attention=1`, same)).body);
         expect(made.name).toBe("the president of the united, without L0 H1");
         const stores = await Promise.all(
@@ -282,7 +282,7 @@ describe.skipIf(!built || !unix)("heed view", () => {
     expect(code).toBe(0);
   });
 
-  it("shows captured sentences where no file is given, and reads what the page sends", async () => {
+  it("shows captured sentences if no file is given, and reads a text that the page sends", async () => {
     const { code, out } = await view([], async (url) => {
       const port = Number(url.port);
       const same = "Sec-Fetch-Site: same-origin";

@@ -16,7 +16,7 @@ const SENTENCES = [
   "they walked to the savings bank",
 ];
 
-/** Two files of one text by two models that write tokens in their own way. */
+/** Files of one text by models with different tokenizers, and a file of weights. */
 const MODELS = [
   {
     name: "small.safetensors",
@@ -48,7 +48,7 @@ const MODELS = [
   },
 ];
 
-/** The tokens that both models have, by their places. @type {readonly (readonly [number, number])[]} */
+/** The tokens that both models have, by their positions. @type {readonly (readonly [number, number])[]} */
 const PAIRS = [
   [0, 0],
   [1, 1],
@@ -85,7 +85,7 @@ async function paired(page) {
   await settled(page);
 }
 
-/** What the choosers of B (or A) say. @param {Page} page @param {0 | 1} which @returns {Promise<string[]>} */
+/** The values of the selects of A (0) or B (1). @param {Page} page @param {0 | 1} which @returns {Promise<string[]>} */
 const chosen = (page, which) =>
   page.evaluate(
     (n) =>
@@ -97,7 +97,7 @@ const chosen = (page, which) =>
     which,
   );
 
-test("it opens with the same head of the text most like the one shown, else with the next head", async ({
+test("it opens with the same head on the most similar text, or else with the next head", async ({
   visit,
 }) => {
   await visit({}, async (page) => {
@@ -106,7 +106,7 @@ test("it opens with the same head of the text most like the one shown, else with
       heads: { seed: n, heads: 3, tokens: ["[CLS]", ...name.split(" "), "[SEP]"] },
     }));
     await open(page, sources, { view: "compare", layer: 1, head: 2 });
-    // No other sentence has its words: the next head of the same text.
+    // No other sentence shares its words: the next head of the same text.
     expect(await chosen(page, 1)).toEqual(["0", "1", "0"]);
     for (const [text, partner] of [
       [1, 3],
@@ -120,7 +120,7 @@ test("it opens with the same head of the text most like the one shown, else with
       await expect.poll(() => chosen(page, 1)).toEqual([String(partner), "1", "2"]);
       await page.waitForFunction((n) => new RegExp(`[?&]n=${n}(&|$)`).test(location.hash), text);
     }
-    // The same address shows the same two texts again.
+    // The address restores the same two texts.
     const { hash } = new URL(page.url());
     expect(hash).toMatch(/^#v1\/compare\?n=4&/);
     await page.evaluate(() => {
@@ -139,7 +139,7 @@ test("two models: their own layers and heads, tokens aligned as words, one curso
 }) => {
   await visit({}, async (page) => {
     await open(page, MODELS, { view: "compare", layer: 2, head: 3, query: 5, key: 2 });
-    // The second model has no layer 2 and no head 3: its last ones are shown, and the choosers say so.
+    // The second model has no layer 2 and no head 3: its last ones are shown, also in the selects.
     await expect.poll(() => chosen(page, 1)).toEqual(["1", "1", "1"]);
     const labels = await page.evaluate(() => {
       const [, , third] = /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(
@@ -159,7 +159,7 @@ test("two models: their own layers and heads, tokens aligned as words, one curso
     }
     await page.waitForFunction(() => /[?&]c=1\.0\.0(&|$)/.test(location.hash));
 
-    // A file of weights has no scores: weights are compared, in both.
+    // A file of weights has no scores, so weights are compared.
     await page.evaluate(() => {
       /** @type {any} */ (globalThis).view.state = { stage: "scores" };
     });
@@ -196,7 +196,7 @@ async function difference(page, { layer, head }, text = 1) {
   const table = colorTable("signed");
   const want = values.map((row) => row.map((x) => table[signedCodeOf(x, most)].join()));
   await expect.poll(() => drawn(page, n), { timeout: 15_000 }).toEqual(want);
-  // The cursor is on ‹flies› in A: place 2 of both texts.
+  // The cursor is on ‹flies› in A: position 2 of both texts.
   for (const [i, [first, second]] of PAIRS.entries()) {
     await page.evaluate((query) => {
       /** @type {any} */ (globalThis).view.setCursor({ query, key: 2 });

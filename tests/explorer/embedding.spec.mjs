@@ -1,5 +1,5 @@
 // @ts-check
-/** In any page: three on one, inside another shadow root, its own words (attributes, properties, events, methods), and no trace left. */
+/** Embedding: three elements on a page, in another shadow root; attributes, properties, events and methods; cleanup on removal. */
 import { expect } from "@playwright/test";
 import { test } from "./support/fixtures.ts";
 import { files, settled } from "./support/site.mjs";
@@ -209,12 +209,12 @@ async function scheme(page) {
       reds.sort();
       return { ground: getComputedStyle(view).backgroundColor, cell: reds[reds.length >> 1] };
     };
-    // The system is dark. A light page, a page of either kind, a dark page.
+    // The system is dark. A light page, a page that follows the system, a dark page.
     return [await look("light"), await look("light dark"), await look("dark")];
   });
   const want = ["rgb(251, 250, 247)", "rgb(20, 21, 26)", "rgb(20, 21, 26)"];
   expect(looks.map(({ ground }) => ground)).toEqual(want);
-  // Most cells have small weights: the picture's colors begin at its ground too.
+  // Most cells have small weights, whose colors are close to the background.
   const [light, either, dark] = looks.map(({ cell }) => cell);
   expect(light).toBeGreaterThan(dark + 60);
   expect(either).toBe(dark);

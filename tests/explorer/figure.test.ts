@@ -406,7 +406,7 @@ describe("a figure", () => {
     await expect(renderRaster(store, { view: "lines" })).rejects.toMatchObject({ code: "raster" });
   });
 
-  it("is what a state of the explorer shows", async () => {
+  it("shows a state of the explorer", async () => {
     const store = madeStore({ Nq: 12, layers: 2 });
     const state = { ...DEFAULT, layer: 1, head: 1, mode: "lines", top: 2, pinned: [4, 2] } as const;
     expect(figureOptions(state)).toMatchObject({
@@ -470,7 +470,7 @@ describe("tables and pictures", () => {
     );
   });
 
-  it("a long head is joined to 150 pixels an inch, so that its diagonal is there at any size", async () => {
+  it("a long head is pooled to 150 pixels per inch, so that its diagonal is visible at any size", async () => {
     const n = 3000;
     const weights = new Float32Array(n * n);
     for (let i = 0; i < n; i++) weights[i * n + i] = 1;
@@ -484,7 +484,7 @@ describe("tables and pictures", () => {
     expect(pixels.length).toBe(500);
     const dark = hex(colorTable("plum")[255]);
     for (let i = 0; i < 500; i += 7) expect(pixels[i][i]).toBe(dark);
-    // A viewer that draws it smaller must average, not take every n-th pixel.
+    // A viewer that scales it down must average, not sample every n-th pixel.
     expect(svg).not.toContain("pixelated");
     // Ticks at round numbers.
     const ticks = [...svg.matchAll(/>(\d+)<\/text>/g)].map(([, said]) => Number(said));

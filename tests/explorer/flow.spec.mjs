@@ -1,25 +1,14 @@
 // @ts-check
-/** The flow: the rollout that is drawn is the store's own, its row sums are printed, and every number is reached by keys. */
+/** The flow: the drawn rollout is that of the store, its row sums are shown, and the keyboard reaches every number. */
 import { expect } from "@playwright/test";
 import { attentionFlow, storeFrom } from "heed/view";
 import { test } from "./support/fixtures.ts";
 import { made } from "./support/heads.mjs";
-import { settled } from "./support/site.mjs";
+import { settled, textOf } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
 const HEADS = { heads: 3, layers: 3, Nq: 8 };
-
-/** The text of a part of the element. @param {Page} page @param {string} selector @returns {Promise<string>} */
-const textOf = (page, selector) =>
-  page.evaluate(
-    (wanted) =>
-      /** @type {any} */ (globalThis).view.shadowRoot
-        .querySelector(wanted)
-        ?.textContent.replace(/\s+/g, " ")
-        .trim() ?? "",
-    selector,
-  );
 
 /** Waits for the rollout. @param {Page} page */
 const computed = (page) =>
@@ -172,9 +161,7 @@ test("the largest flow of each pair is shown in the same picture, with its row s
   });
 });
 
-test("a rollout of 1,024 tokens leaves the page its frames, and is given up for another", async ({
-  visit,
-}) => {
+test("a rollout of 1,024 tokens does not block frames, and is canceled for another", async ({ visit }) => {
   await visit({ heads: { layers: 4, heads: 1, Nq: 1024, d: 4 }, hash: "#v1/head" }, async (page) => {
     const frames = await page.evaluate(async () => {
       const { view } = /** @type {any} */ (globalThis);
@@ -184,7 +171,7 @@ test("a rollout of 1,024 tokens leaves the page its frames, and is given up for 
       while (!found()) {
         await new Promise((resolve) => requestAnimationFrame(resolve));
         frames++;
-        // In the middle of the work something else is asked for.
+        // Another rollout is requested during the work.
         if (frames === 4) view.state = { alpha: 0.9 };
         if (frames > 10_000) throw new Error("no rollout");
       }

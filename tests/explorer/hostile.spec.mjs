@@ -1,5 +1,5 @@
 // @ts-check
-/** Tokens are somebody's text: whatever is in them, they are only ever text, they run nothing, and they move nothing else. */
+/** Tokens are untrusted text: whatever they contain, they are shown as text, run no code, and do not change the layout around them. */
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";
 

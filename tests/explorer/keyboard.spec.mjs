@@ -1,5 +1,5 @@
 // @ts-check
-/** The keyboard alone: in each view one named weight is reached and read, and every step can be taken back. */
+/** Keyboard only: in each view one named weight is reached and read, and every step can be undone. */
 import { same, test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";
 
@@ -44,7 +44,7 @@ const weight = (page) =>
 const HEADS = { heads: 3, layers: 3, Nq: 12, recipe: { mask: "causal" }, segments: true };
 
 /** @type {Record<string, (page: Page) => Promise<void>>} */
-const JOURNEYS = {
+const CASES = {
   async matrix(page) {
     await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ query: 0, key: 0 }));
     await tabTo(page, ({ role }) => role === "gridcell");
@@ -64,7 +64,7 @@ const JOURNEYS = {
     same((await state(page)).pinned, [3, 1], "Enter pins");
     await press(page, "ArrowRight");
     now = await state(page);
-    same([now.key, now.pinned], [2, [3, 1]], "arrows go on while the pin stays");
+    same([now.key, now.pinned], [2, [3, 1]], "arrows move while the pin stays");
     await press(page, "ArrowRight", "ArrowRight");
     same((await focused(page)).text, "masked, w3 to w4", "a masked cell says so");
     await press(page, "Escape");
@@ -243,5 +243,5 @@ const JOURNEYS = {
   },
 };
 
-for (const [name, journey] of Object.entries(JOURNEYS))
-  test(`by keyboard alone: ${name}`, ({ visit }) => visit({ heads: HEADS }, journey));
+for (const [name, run] of Object.entries(CASES))
+  test(`only the keyboard: ${name}`, ({ visit }) => visit({ heads: HEADS }, run));

@@ -1,5 +1,5 @@
 // @ts-check
-/** Tokens in their own language: `lang` on every token's text where the data names one, on nothing else, and nowhere where it names none. */
+/** The language of tokens: if the data names one, `lang` is on every token's text and on nothing else; if not, nowhere. */
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";
 

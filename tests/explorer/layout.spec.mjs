@@ -1,5 +1,6 @@
 // @ts-check
-/** Where things are: nothing is cut off, covered or out of reach, and what belongs together is level, in windows and on phones. */
+/** Layout: nothing is cut off, covered or unreachable, and related parts are aligned, in windows and on phones. */
+import { readFileSync } from "node:fs";
 import { expect } from "@playwright/test";
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";
@@ -36,7 +37,7 @@ const cut = (page, selector) =>
     selector,
   );
 
-/** The ring around what has the focus, and the nearest box that would cut it off. @param {Page} page @returns {Promise<{ ring: Box, clip: Box, what: string }>} */
+/** The focus ring, and the nearest box that could cut it off. @param {Page} page @returns {Promise<{ ring: Box, clip: Box, what: string }>} */
 const focused = (page) =>
   page.evaluate(() => {
     let one = /** @type {any} */ (globalThis).view.shadowRoot.activeElement;
@@ -63,7 +64,7 @@ test("tokens in sentences are on the line of the words around them", async ({ vi
   await visit({ heads: { Nq: 6 }, hash: "#v1/head?i=3&j=2" }, async (page) => {
     const off = await page.evaluate(() => {
       const inside = /** @type {any} */ (globalThis).view.shadowRoot;
-      // An empty box stands on the base line.
+      // The bottom of an empty inline block is the baseline.
       const line = (/** @type {Element} */ into) => {
         const mark = document.createElement("i");
         mark.style.setProperty("display", "inline-block");
@@ -81,7 +82,7 @@ test("tokens in sentences are on the line of the words around them", async ({ vi
   });
 });
 
-test("the ring around what has the focus is not cut off", async ({ visit }) => {
+test("the focus ring is not cut off", async ({ visit }) => {
   await visit({ heads: { Nq: 8 }, hash: "#v1/head?i=3&j=2&m=lines" }, async (page) => {
     await press(page, "ArrowDown");
     for (const mode of ["lines", "row", "table"]) {
@@ -138,7 +139,7 @@ test("a filter's remove button is beside its range, and pinned heads are in colu
   );
 });
 
-test("a table's numbers are under each other by their points, and its row's mark covers no digit", async ({
+test("a table's numbers are aligned at their decimal points, and the mark of the current row covers no digit", async ({
   visit,
 }) => {
   await visit({ heads: { Nq: 12 }, hash: "#v1/head?i=3&j=2&t=1" }, async (page) => {
@@ -146,7 +147,6 @@ test("a table's numbers are under each other by their points, and its row's mark
       const inside = /** @type {any} */ (globalThis).view.shadowRoot;
       const rows = [...inside.querySelectorAll(".tablewrap tbody tr:not(.space)")];
       const points = rows.flatMap((row) => {
-        const text = row.children[2].querySelector("data").firstChild;
         const walker = document.createTreeWalker(row.children[2].querySelector("data"), NodeFilter.SHOW_TEXT);
         for (let node = walker.nextNode(); node; node = walker.nextNode()) {
           const at = /** @type {Text} */ (node).data.indexOf(".");
@@ -156,7 +156,7 @@ test("a table's numbers are under each other by their points, and its row's mark
           range.setEnd(node, at + 1);
           return [range.getBoundingClientRect().left];
         }
-        return text ? [] : [];
+        return [];
       });
       const current = inside.querySelector(".tablewrap tr.current");
       const range = document.createRange();
@@ -173,21 +173,23 @@ test("a table's numbers are under each other by their points, and its row's mark
   });
 });
 
-test("all keys are on one screen, and a dialog's cross is level with its title", async ({ visit }) => {
+test("all keys fit on one screen, and a dialog's close button is level with its title", async ({ visit }) => {
   await visit({ heads: { Nq: 6 } }, async (page) => {
     await press(page, "?");
-    const [dialog] = await page.evaluate(() => {
-      const one = /** @type {any} */ (globalThis).view.shadowRoot.querySelector("dialog");
-      return [[one.scrollHeight, one.clientHeight]];
+    const { scrollHeight, clientHeight } = await page.evaluate(() => {
+      const { scrollHeight, clientHeight } = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(
+        "dialog",
+      );
+      return { scrollHeight, clientHeight };
     });
-    expect(dialog[0]).toBeLessThanOrEqual(dialog[1] + 1);
+    expect(scrollHeight).toBeLessThanOrEqual(clientHeight + 1);
     const [[title], [cross]] = [await boxes(page, "dialog h2"), await boxes(page, "dialog .closing button")];
     const middle = (/** @type {Box} */ { top, bottom }) => (top + bottom) / 2;
     expect(Math.abs(middle(title) - middle(cross))).toBeLessThan(4);
   });
 });
 
-test("twelve heads a layer are all on screen, on a phone and in a figure of 380 pixels", async ({
+test("twelve heads per layer are all on screen, on a phone and in a figure of 360 pixels", async ({
   visit,
 }) => {
   await visit(
@@ -207,7 +209,7 @@ test("twelve heads a layer are all on screen, on a phone and in a figure of 380 
         /** @type {any} */ (globalThis).view.getBoundingClientRect(),
       );
       expect((await last()).right).toBeLessThanOrEqual(width);
-      // As high as it needs: 6 layers are half as high as 12 heads are wide.
+      // As high as its picture: 6 layers are half as high as 12 heads are wide.
       expect(height).toBeLessThan(260);
       expect((await last()).bottom).toBeLessThanOrEqual(height);
     },
@@ -242,7 +244,7 @@ test("without controls a matrix is as high as it is drawn", async ({ visit }) =>
   });
 });
 
-test("columns of lines that scroll open with the cursor's token in the middle", async ({ visit }) => {
+test("scrolling columns of lines open with the cursor's token in the middle", async ({ visit }) => {
   await visit({ heads: { tokens: WORDS }, hash: "#v1/head?i=29&j=6&m=lines" }, async (page) => {
     const [stage] = await boxes(page, ".lines .stage");
     const [token] = await boxes(page, ".lines .column.queries .labels .strong");
@@ -252,7 +254,7 @@ test("columns of lines that scroll open with the cursor's token in the middle", 
   });
 });
 
-test("numbers at lines that leave a phone's picture stay inside it", async ({ visit }) => {
+test("numbers at lines that extend past a phone's picture stay inside it", async ({ visit }) => {
   await visit(
     { heads: { tokens: WORDS, seed: 4, d: 8 }, hash: "#v1/head?i=30&j=6&m=lines&arc=1&k=8", ...PHONE },
     async (page) => {
@@ -267,13 +269,13 @@ test("numbers at lines that leave a phone's picture stay inside it", async ({ vi
   );
 });
 
-test("what a running text says below itself is not cut off", async ({ visit }) => {
+test("the sentences below a running text are not cut off", async ({ visit }) => {
   await visit({ heads: { tokens: WORDS }, hash: "#v1/head?i=3&j=2&m=text&mw=1&td=to" }, async (page) => {
     expect(await cut(page, ".text .says p")).toEqual([]);
   });
 });
 
-test("nothing scrolls inside a phone's page but the strips that are wider than it", async ({ visit }) => {
+test("on a phone nothing scrolls vertically inside the page", async ({ visit }) => {
   await visit(
     { heads: { heads: 12, layers: 12, Nq: 8 }, hash: "#v1/head?i=3&j=2", ...PHONE },
     async (page) => {
@@ -307,7 +309,7 @@ test("the toolbar's last button is never alone on a line", async ({ visit }) => 
   });
 });
 
-test("beside the cursor's leaning name no other overlaps it", async ({ visit }) => {
+test("no other name overlaps the cursor's slanted name", async ({ visit }) => {
   await visit(
     {
       heads: { layers: 1, heads: 1, Nq: 300, recipe: { mask: "causal" } },
@@ -329,7 +331,7 @@ test("beside the cursor's leaning name no other overlaps it", async ({ visit }) 
   );
 });
 
-test("why there is no rollout is said in the middle of the pane", async ({ visit }) => {
+test("the reason why there is no rollout is in the middle of the pane", async ({ visit }) => {
   await visit({ heads: { Nq: 5, Nk: 9 }, hash: "#v1/flow" }, async (page) => {
     await page.waitForFunction(() =>
       /5 queries and 9 keys/.test(
@@ -343,14 +345,13 @@ test("why there is no rollout is said in the middle of the pane", async ({ visit
   });
 });
 
-test("the export sheet writes a PDF, and figures without paper", async ({ visit }) => {
+test("the export sheet writes a PDF, and figures without a background", async ({ visit }) => {
   await visit({ heads: { Nq: 6 }, hash: "#v1/head?i=3&j=2" }, async (page) => {
     await press(page, "e");
     const button = page.locator("attention-view").getByRole("button", { name: "PDF", exact: true });
     await expect(button).toBeEnabled();
     const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
     expect(download.suggestedFilename()).toMatch(/\.pdf$/);
-    const { readFileSync } = await import("node:fs");
     expect(readFileSync(await download.path(), "latin1").slice(0, 5)).toBe("%PDF-");
     const papers = () =>
       page.evaluate(
@@ -363,7 +364,7 @@ test("the export sheet writes a PDF, and figures without paper", async ({ visit 
   });
 });
 
-test("a file that cannot be read is refused in words for people", async ({ visit }) => {
+test("the error of an unreadable file names the file, and no function of the library", async ({ visit }) => {
   await visit({}, async (page) => {
     await page.locator("attention-view .root").waitFor();
     await page.evaluate(() => {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The lines of a head: what is drawn is what the caption says, pointing and keys reach every number of it, and long texts
- * scroll. Times are printed; what fails is only what no machine should need.
+ * The lines of a head: the drawing agrees with the caption, pointer and keyboard reach every number, and long texts scroll. Times
+ * are printed, and fail only if they are longer than on any machine.
  */
 import { same, test } from "./support/fixtures.ts";
 import { gaps } from "./support/frames.mjs";
@@ -91,7 +91,7 @@ const HEADS = { heads: 4, keyHeads: 2, layers: 2, Nq: 12, recipe: { mask: "causa
 
 /** @type {Record<string, { heads: import("./support/heads.mjs").Wanted, hash: string, run: (page: Page) => Promise<void> }>} */
 const CASES = {
-  "the caption says what is left out": {
+  "the caption says what is omitted": {
     heads: { ...HEADS, Nq: 24 },
     hash: "#v1/head?m=lines&h=3",
     async run(page) {
@@ -373,7 +373,7 @@ const CASES = {
 for (const [name, { heads, hash, run }] of Object.entries(CASES))
   test(name, ({ visit }) => visit({ heads, hash }, run));
 
-test("hovering over 512 tokens is fluent", async ({ visit }) => {
+test("hovering over 512 tokens keeps the frame rate", async ({ visit }) => {
   const heads = { Nq: 512, layers: 1, heads: 1, d: 32, recipe: { mask: "causal" } };
   await visit({ heads, hash: "#v1/head?m=lines&i=1&j=1" }, async (page) => {
     await kept(page);

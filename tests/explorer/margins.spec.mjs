@@ -1,5 +1,5 @@
 // @ts-check
-/** The margins of a long head, and labels beside its ticks: nothing is drawn that is not data, and nothing over a name. */
+/** The margins of a long head, and labels beside its ticks: only data is drawn, and nothing overlaps a name. */
 import { expect } from "@playwright/test";
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";

@@ -132,7 +132,7 @@ async function soon(page, read) {
   return problem;
 }
 
-/** The numbers of the cursor's head, or of one so many further on, as the store has them. @param {Page} page @param {number} [further] */
+/** The numbers of the cursor's head, or of the head `further` heads later, from the store. @param {Page} page @param {number} [further] */
 const numbers = (page, further = 0) =>
   page.evaluate(async (by) => {
     const { view } = /** @type {any} */ (globalThis);
@@ -185,9 +185,9 @@ async function matrix(page) {
 }
 
 /**
- * The colors of a matrix at a place in each cell.
+ * The colors of a matrix at one point of each cell.
  * @param {Page} page @param {number} Nq @param {number} Nk @param {number} [which] of several matrices
- * @param {number} [at] across the cell, and down: 0 to 1
+ * @param {number} [at] position in the cell, horizontally and vertically: 0 to 1
  * @returns {Promise<number[][][]>}
  */
 const cellColors = (page, Nq, Nk, which = 0, at = 0.5) =>
@@ -245,7 +245,7 @@ async function compare(page) {
   return cells;
 }
 
-/** Each cell of the product of all layers, and the shares listed beside it. @param {Page} page @returns {Promise<Cell[]>} */
+/** Each cell of the product of all layers, and the shares in the list. @param {Page} page @returns {Promise<Cell[]>} */
 async function flow(page) {
   const head = await numbers(page);
   const { Nq: N, Nk, state } = head;
@@ -253,7 +253,7 @@ async function flow(page) {
     const said = await page.evaluate(
       () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said").textContent,
     );
-    return [{ name: "why there is none", shown: String(/queries and \d+ keys/.test(said)), want: "true" }];
+    return [{ name: "the reason", shown: String(/queries and \d+ keys/.test(said)), want: "true" }];
   }
   const product = await page.evaluate(async () => {
     const { store } = /** @type {any} */ (globalThis).view;
@@ -298,7 +298,7 @@ async function flow(page) {
   };
   return [
     {
-      name: "the shares that are listed",
+      name: "the listed shares",
       shown: listed.join(),
       want: best.map((share) => share.toPrecision(9)).join(),
     },
@@ -307,8 +307,8 @@ async function flow(page) {
 }
 
 /**
- * All lines: the canvas has the pixels of a plain loop over the strongest keys of each row, drawn as curves whose width and
- * opacity are the place of the weight on the scale.
+ * All lines: the canvas has the pixels that a plain loop over the strongest keys of each row draws, as curves whose width and
+ * opacity follow the color scale.
  * @param {Page} page @returns {Promise<Cell[]>}
  */
 async function lines(page) {
@@ -378,7 +378,7 @@ async function lines(page) {
       let [ink, wrong] = [0, 0];
       for (let at = 3; at < one.length; at += 4) {
         if (other[at] > 0) ink++;
-        // Sums of the same numbers in another order may differ in the last bit, and so may an edge.
+        // Sums in another order may differ in the last bit, and so may the pixels of an edge.
         if (Math.abs(one[at] - other[at]) > 3) wrong++;
         else if (one[at] > 40 && [1, 2, 3].some((c) => Math.abs(one[at - c] - other[at - c]) > 12)) wrong++;
       }
@@ -472,7 +472,7 @@ async function text(page) {
   return cells;
 }
 
-/** Each cell of each head's thumbnail, at its place. @param {Page} page @param {string} selector @returns {Promise<Cell[]>} */
+/** Each cell of each head's thumbnail. @param {Page} page @param {string} selector @returns {Promise<Cell[]>} */
 async function thumbnails(page, selector) {
   const { boxes, state, dark } = await page.evaluate(async (which) => {
     const { view } = /** @type {any} */ (globalThis);
@@ -483,7 +483,7 @@ async function thumbnails(page, selector) {
     /** @type {{ name: string, rows: { weight: number, visible: boolean, color: string }[][] }[]} */
     const boxes = [];
     const found = { state: { ...state }, dark: matchMedia("(prefers-color-scheme: dark)").matches };
-    // On a phone the heads are folded away.
+    // On a phone the overview is collapsed.
     if (!(canvas?.getBoundingClientRect().width > 0)) return { ...found, boxes };
     for (const layer of layers)
       for (let head = 0; head < heads; head++) {
@@ -517,9 +517,9 @@ async function thumbnails(page, selector) {
     await view.updateComplete;
     return { ...found, boxes };
   }, selector);
-  if (boxes.length === 0) return [{ name: "folded away", shown: "", want: "" }];
+  if (boxes.length === 0) return [{ name: "collapsed", shown: "", want: "" }];
   const table = colorTable(/** @type {any} */ (`${state.ramp}${dark ? "-dark" : ""}`));
-  // Thumbnails hold 255·√w, and take the chosen scale from there.
+  // Thumbnails store 255·√w, and apply the selected scale to that.
   const quantized = (/** @type {number} */ weight) => (Math.round(255 * Math.sqrt(weight)) / 255) ** 2;
   return boxes.flatMap(({ name, rows }) =>
     rows.flatMap((row, i) =>

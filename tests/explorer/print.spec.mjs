@@ -1,5 +1,5 @@
 // @ts-check
-/** On paper: the picture with its caption and legend, dark on white whatever the page looks like, on one sheet of its size. */
+/** Printing: the picture with its caption and legend, dark on white in every theme, on one sheet of its size. */
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";
 
@@ -36,8 +36,8 @@ async function onPaper(page, theme) {
     throw new Error(`not dark on white: ${JSON.stringify(wrong)}`);
   if (paper.paper !== "rgb(255, 255, 255)") throw new Error(`the paper is ${paper.paper}`);
   if (paper.ground !== undefined && paper.ground < 0.4)
-    throw new Error(`the picture's ground is ${paper.ground}`);
-  if (paper.controls.length > 0) throw new Error(`there is to be pressed: ${paper.controls.join()}`);
+    throw new Error(`the picture's background is ${paper.ground}`);
+  if (paper.controls.length > 0) throw new Error(`controls are visible: ${paper.controls.join()}`);
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   const after = await atRest(page);
   if (JSON.stringify(after) !== JSON.stringify(before))
@@ -50,7 +50,7 @@ async function onPaper(page, theme) {
     throw new Error(`${sheets} sheets of ${width} × ${height}`);
 }
 
-/** What is to be seen once nothing changes for half a second. @param {import("@playwright/test").Page} page */
+/** The visible parts of the element, after no change for half a second. @param {import("@playwright/test").Page} page */
 async function atRest(page) {
   await settled(page);
   for (let [now, same] = [await seen(page), 0]; ; ) {
@@ -62,7 +62,7 @@ async function atRest(page) {
   }
 }
 
-/** What is to be seen of the element. @param {import("@playwright/test").Page} page */
+/** The visible parts of the element. @param {import("@playwright/test").Page} page */
 function seen(page) {
   return page.evaluate(() => {
     const { view } = /** @type {any} */ (globalThis);

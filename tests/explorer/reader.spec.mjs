@@ -1,5 +1,5 @@
 // @ts-check
-/** Pages of other people with the element in them: what their readers see, and what the console says to their authors. */
+/** Other people's pages with the element: what readers see, and what the console tells authors. */
 import { expect, test as plain } from "@playwright/test";
 import { test } from "./support/fixtures.ts";
 import { files, serve } from "./support/site.mjs";

@@ -1,6 +1,5 @@
 // @ts-check
-/** <attention-row>: the ledger alone, several on a page, under the same strict policy: attributes, events, keys, axe, narrow and dark. */
-
+/** <attention-row>, the ledger alone, several on a page with a strict policy: attributes, events, keys, axe, narrow and dark. */
 import { CONTRAST, ELEMENT, violations } from "../support/axe.mjs";
 import { test } from "./support/fixtures.ts";
 import { files } from "./support/site.mjs";

@@ -165,7 +165,7 @@ it(`${COUNT} mutated requests reach nothing outside the map (HEED_SEED=${seed})`
   await vi.waitFor(() => expect(open()).toBe(others), 10_000);
   // The client's own buffers are in this process too.
   expect(process.memoryUsage().rss - before).toBeLessThan(160 * 2 ** 20 + COUNT * 4096);
-  // Requests that are served, refused and unreadable all occurred: else the generator tests too little.
+  // Served, rejected and malformed requests must all occur; otherwise the generator tests too little.
   for (const status of ["200", "400", "403", "404"])
     expect(statuses.get(status) ?? 0, status).toBeGreaterThan(COUNT / 500);
 });

@@ -168,7 +168,7 @@ describe("who may ask", () => {
     expect((await send(port, get(port, "/", ...many, "Origin: http://evil.example"))).status).toBe(403);
   });
 
-  it("another site may lead to the page by a link, and ask for nothing", async () => {
+  it("another site may link to the page, but may not request anything", async () => {
     for (const site of ["cross-site", "same-site", "garbage"])
       for (const target of ["/", "/page.js", `/data/sample?token=${server.token}`]) {
         const { status } = await send(port, get(port, target, `Sec-Fetch-Site: ${site}`));
@@ -346,7 +346,7 @@ describe("limits", () => {
       },
     );
 
-  it("64 slow connections do not lock a user out: the one that has waited for longest ends", async () => {
+  it("64 slow connections do not lock a user out: the one that has waited longest is closed", async () => {
     const busy = await startServer(
       { pages, data: new Map([["sample", Buffer.from("kept in memory")]]) },
       { headerTimeout: 60_000, idleTimeout: 60_000 },
@@ -386,7 +386,7 @@ describe("limits", () => {
     }
   });
 
-  it("a connection that has asked with the token keeps its place; where all have, one more is closed", async () => {
+  it("a connection that has sent the token is kept; if all have, a new one is closed", async () => {
     const small = await startServer(
       { pages, data: new Map([["sample", Buffer.from("kept in memory")]]) },
       { connections: 3 },

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The numbers of every view as a table (T), and as CSV and JSON from the export sheet: each number is the library's, axe
- * finds nothing in the table, and Escape gives the picture back.
+ * The numbers of every view as a table (T), and as CSV and JSON from the export sheet: each number is that of the library, axe
+ * finds nothing in the table, and Escape shows the picture again.
  */
 import { expect } from "@playwright/test";
 import { rollout, storeFrom } from "heed/view";
@@ -31,7 +31,7 @@ test.beforeAll(async () => {
   for (const layer of [0, 1]) for (const head of [0, 1, 2]) await store.load({ block: 0, layer, head });
 });
 
-/** The cells of the table that is shown: texts and full numbers. @param {Page} page @returns {Promise<(string | number)[][]>} */
+/** The cells of the table: texts and full numbers. @param {Page} page @returns {Promise<(string | number)[][]>} */
 const cells = (page) =>
   page.evaluate(() =>
     [
@@ -60,7 +60,7 @@ async function exported(page, kind) {
 }
 
 /**
- * Numbers to 12 digits: the engine of the page and that of this process differ in the last bit of exp.
+ * Numbers to 12 digits: exp of the browser and of this process differ in the last bit.
  * @param {any} value @returns {any}
  */
 const rounded = (value) =>

@@ -3,23 +3,12 @@
 import { readFileSync } from "node:fs";
 import { colorTable, signedCodeOf } from "heed/view";
 import { same, test } from "./support/fixtures.ts";
-import { cellAt, files, settled } from "./support/site.mjs";
+import { cellAt, files, settled, textOf } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
 /** The state. @param {Page} page @returns {Promise<any>} */
 const state = (page) => page.evaluate(() => ({ .../** @type {any} */ (globalThis).view.state }));
-
-/** The text of a part of the element; "" where it is not there. @param {Page} page @param {string} selector @returns {Promise<string>} */
-const textOf = (page, selector) =>
-  page.evaluate(
-    (wanted) =>
-      /** @type {any} */ (globalThis).view.shadowRoot
-        .querySelector(wanted)
-        ?.textContent.replace(/\s+/g, " ")
-        .trim() ?? "",
-    selector,
-  );
 
 /** Drops files on the element. @param {Page} page @param {readonly (readonly [name: string, text: string])[]} files */
 const drop = (page, files) =>

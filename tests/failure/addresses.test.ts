@@ -1,4 +1,4 @@
-/** Addresses are unsigned: the same bits where a call's regions lie below, across and above 2^31, up to the end of memory. */
+/** Addresses are unsigned: the same bits if a call's regions are below, across and above 2^31, up to the end of memory. */
 import { configure, maskMod, UnsupportedError } from "heed";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { discardEngine, getEngine } from "../../src/wasm/engine/engine.ts";
@@ -30,7 +30,7 @@ function engineBelow(address: number, below: number): EngineMemory {
   return memory;
 }
 
-/** Bytes a call of a fresh engine takes. */
+/** Bytes that a call of a fresh engine takes. */
 function taken({ run }: Call): number {
   const memory = engineBelow(2 ** 20, 0);
   const start = memory.resetPeak();
@@ -61,7 +61,7 @@ describe(`${level}: each region of a call in turn lies across 2^31:`, () => {
     });
 });
 
-it("a list of runs lies across 2^31", () => {
+it("a list of runs crosses 2^31", () => {
   const stripes = maskMod(({ h, q, k }) => k.floorDiv(128).mod(2).eq(0).and(k.ge(h), q.ge(0)));
   const one = call("stripes", { Hq: 8, Nq: 20, Nk: 1000, dk: 4 }, { attnMask: stripes });
   const want = one.run();
@@ -88,7 +88,7 @@ it("calls of every kind give the same bits past 2^31, on two threads too", () =>
   }
 });
 
-it("at the end of memory a call fits, or is refused before it touches anything; freed, it runs again", () => {
+it("at the end of memory a call fits, or is rejected before it writes anything; after memory is freed, it runs again", () => {
   const one = call("full", { Nq: 300, Nk: 300, dk: 32 });
   const want = one.run();
   const bytes = taken(one);

@@ -1,6 +1,6 @@
 /**
- * Allocation k of a call is refused, for k = 1, 2, … until the call needs no more (SQLite's practice): each time the
- * error is the typed one, nothing stays in use, and the next call is right.
+ * Allocation k of a call fails, for k = 1, 2, … until the call needs no more (SQLite's practice): each time the error is typed,
+ * no memory stays in use, and the next call is right.
  */
 import { configure, UnsupportedError } from "heed";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
@@ -16,7 +16,7 @@ afterAll(restore);
 
 const alloc = EngineMemory.prototype.alloc;
 
-/** Refuses the k-th allocation from now on; returns how many there were. */
+/** Makes the k-th allocation from now on fail; returns the number of allocations. */
 function refuse(k: number): () => number {
   let count = 0;
   vi.spyOn(EngineMemory.prototype, "alloc").mockImplementation(function (this: EngineMemory, bytes: number) {
@@ -65,7 +65,7 @@ for (const level of LEVELS.filter((level) => (level === "relaxed" || level === "
       });
   });
 
-it("a refused workspace leaves no size behind: a small call after a large one that failed needs no large one", () => {
+it("after a large workspace could not be allocated, a small call allocates only a small one", () => {
   use("strict", 1);
   const [small] = everyKind();
   const want = small.run();

@@ -1,4 +1,4 @@
-/** Small calls of every kind, for tests that make something fail: forward, decode, weights, masks, dtypes, layouts. */
+/** Small calls of every kind, for tests that inject failures: forward, decode, weights, masks, dtypes, layouts. */
 import {
   type AttentionOptions,
   type AttentionResult,
@@ -13,7 +13,7 @@ import {
 } from "heed";
 import { random } from "../support/random.ts";
 
-/** A call: its inputs are made once, and it gives numbers to compare. */
+/** A call: its inputs are created once, and it returns numbers to compare. */
 export interface Call {
   readonly name: string;
   run(): Float64Array[];

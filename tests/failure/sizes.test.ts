@@ -1,4 +1,4 @@
-/** Sizes that no array holds, or that 32-bit integers do not count: typed errors before any work, or the slow right way. */
+/** Sizes larger than any array, or than 32-bit integers: typed errors before any work, or a slower correct method. */
 import { configure, explain, scaledDotProductAttention, UnsupportedError } from "heed";
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { restore } from "../support/levels.ts";
@@ -13,7 +13,7 @@ const repeated = (N: number, d: number) => ({
   strides: [0, 0, 1],
 });
 
-it("an output that no array holds is refused with the bytes it would take", () => {
+it("an output larger than any array is rejected with its number of bytes", () => {
   for (const N of [2 ** 32, 2 ** 40]) {
     let error: unknown;
     try {
@@ -35,7 +35,7 @@ it("keys and rows past 2^31 are not the kernels' to count", () => {
   expect(explain(few, repeated(2 ** 30, 4), repeated(2 ** 30, 4)).backend).toBe("wasm");
 });
 
-it("tables of one row and large heads are computed as any other", () => {
+it("tables of one row and large heads are computed like any other", () => {
   const { output } = scaledDotProductAttention(repeated(9, 2 ** 18), repeated(9, 2 ** 18), repeated(9, 3));
   expect([...output.data]).toEqual(new Array(27).fill(1));
   const wide = scaledDotProductAttention(repeated(5, 4), repeated(5, 4), repeated(5, 2 ** 18));

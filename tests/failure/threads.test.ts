@@ -1,4 +1,4 @@
-/** Calls outlive their threads: whatever ends a worker, the call is right, and later calls have threads again. */
+/** Calls survive the loss of threads: after any failure of a worker the call is right, and later calls have threads again. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -24,7 +24,7 @@ const engine = () => getEngine() as NonNullable<ReturnType<typeof getEngine>>;
 const workers = () =>
   (engine().pool as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
 
-/** Replaces what the next job runs; later jobs are as they are. */
+/** Replaces the kernel of the next job only. */
 function meddle(change: (kernel: Runnable) => Runnable): { met: boolean } {
   const state = { met: false };
   const jobs = WorkerPool.prototype.run;
@@ -65,7 +65,7 @@ it("the same bits on 1, 2, 3 and 7 threads, for calls of every kind", async () =
   }
 });
 
-describe("a worker is lost, the call is right, and the pool is whole again:", () => {
+describe("a worker is lost, the call is right, and the pool is complete again:", () => {
   const whole = async () => {
     expect(await prepare()).toBe(3);
     right();
@@ -148,7 +148,7 @@ describe("a worker is lost, the call is right, and the pool is whole again:", ()
     await whole();
   });
 
-  it("a job cut off from outside: the next call starts over", async () => {
+  it("a job canceled from outside: the next call starts again", async () => {
     await prepare();
     const before = engine();
     (before.pool as unknown as { running: boolean }).running = true;
@@ -228,7 +228,7 @@ it("called near the end of the stack, a call throws or is right; then calls are 
   }
 });
 
-it("10,000 small calls of every kind leave memory as it was", () => {
+it("10,000 small calls of every kind do not increase memory", () => {
   use(level, 2);
   const calls = [...everyKind(), call("for threads", { Hq: 4, Nq: 130, Nk: 130, dk: 20 })];
   const results = calls.map(({ run: go }) => go());
@@ -262,7 +262,7 @@ describe.skipIf(!runsSource)("a process that made a threaded call", () => {
       timeout: 50_000,
     });
 
-  it("ends by itself, with threads at work, starting or asleep", async () => {
+  it("ends without help, with threads that are working, starting or asleep", async () => {
     for (const code of [
       "sum(); console.log('done');",
       "await prepare(); sum(); console.log('done');",
@@ -271,7 +271,7 @@ describe.skipIf(!runsSource)("a process that made a threaded call", () => {
       expect((await node(code)).stdout).toBe("done\n");
   });
 
-  it("has one warning and one thread where workers die as they start, and does not start them again and again", async () => {
+  it("has one warning and one thread if workers fail at the start, and does not restart them repeatedly", async () => {
     const { stdout, stderr } = await node(`
       import { createRequire } from "node:module";
       const threads = process.getBuiltinModule("node:worker_threads");

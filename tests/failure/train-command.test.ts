@@ -1,6 +1,6 @@
 /**
- * `heed train` as a process: what it writes, stopping and resuming, SIGKILL at any moment, a loss that stops being finite.
- * What it refuses: src/cli/commands/train.test.ts.
+ * `heed train` as a process: what it writes, stopping and resuming, SIGKILL at any moment, a loss that becomes NaN.
+ * Rejected arguments: src/cli/commands/train.test.ts.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -112,7 +112,7 @@ describe("heed train", { timeout: 600_000 }, () => {
     expect(readdirSync(join(work, "m"))).toEqual(["checkpoint.safetensors"]);
   });
 
-  it("one process trains in a folder at a time; the other ends with an error that says so, and nothing of the first is lost", async () => {
+  it("only one process at a time trains in a folder; another one ends with an error, and the first loses nothing", async () => {
     const line = `text.txt --steps 60 -o m ${SIZES}`;
     const ended = await Promise.all([train(line), train(line)]);
     expect(ended.map(({ code }) => code).sort()).toEqual([0, 1]);
@@ -146,7 +146,7 @@ describe("heed train", { timeout: 600_000 }, () => {
     },
   );
 
-  it("a loss that is not finite stops it: step, layer and tensor are named, the checkpoint stays", async () => {
+  it("a loss that is not finite stops it: the error names step, layer and tensor, and the checkpoint remains", async () => {
     const line = `text.txt -o m --steps 50 --lr 1e38 --clip 1e30 --warmup 0 --checkpoint-every 1 ${SIZES}`;
     const { code, err } = await train(line);
     expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** A small training run that saves checkpoints and goes on from one that is there: what train.test.ts kills. */
+/** A small training run that saves checkpoints and continues from an existing one; train.test.ts kills it. */
 import { existsSync, readFileSync } from "node:fs";
 import { configure } from "../../src/index.ts";
 import { languageModel, nextTokenBatch, readCheckpoint, train, Windows } from "../../src/train/index.ts";

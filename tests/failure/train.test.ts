@@ -1,7 +1,7 @@
 /**
- * Training that is killed: at every call of the file system while it saves its checkpoints, by the process itself.
- * Whatever the moment, the next run finds a whole checkpoint, none older than the last that was finished, and ends with the
- * bits of a run that nobody disturbed; nothing else is left behind.
+ * Training that is killed by its own process at every call of the file system while it saves checkpoints. Each time the next run
+ * finds a complete checkpoint, not older than the last complete one, and ends with the bits of an uninterrupted run; no other
+ * file remains.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ const killedAt = (n: number, path: string) =>
   });
 
 describe("a training run killed at every write point", () => {
-  it("goes on from the last checkpoint that was finished and ends with the bits of the unbroken run", async () => {
+  it("continues from the last complete checkpoint and ends with the bits of the uninterrupted run", async () => {
     const whole = join(folder, "whole.safetensors");
     await run(whole);
     const wanted = readFileSync(whole);

@@ -1,5 +1,5 @@
 /**
- * A file system that goes wrong at a chosen call. Patches Node's `fs/promises` in this process: before the n-th
+ * A file system that fails at a selected call. Patches Node's `fs/promises` in this process: before the n-th
  * call `act` runs, and may throw, kill the process or do nothing. Every handle's methods count too; a write at
  * the chosen call first writes half of its bytes.
  */
@@ -8,7 +8,7 @@ import type { FileHandle } from "node:fs/promises";
 const FUNCTIONS = ["open", "rename", "unlink", "stat", "readdir", "realpath"] as const;
 const METHODS = ["write", "sync", "close", "chmod"] as const;
 
-/** Installs the patch; returns what takes it out again and says which calls were made. */
+/** Installs the patch; returns a function that removes it and returns the calls that were made. */
 export function faultAt(n: number, act: (call: string) => void): () => string[] {
   const fs = process.getBuiltinModule("node:fs/promises") as unknown as Record<
     string,

@@ -1,4 +1,4 @@
-/** One limit for all readers: `maxBytes` is spelled, checked and refused alike wherever a file comes in. */
+/** One limit for all readers: every function that reads a file checks `maxBytes` in the same way. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -65,7 +65,7 @@ describe.each(READERS)("%s", (name, least, read) => {
     return undefined;
   };
 
-  test("what is larger than maxBytes is refused by one error with both sizes", async () => {
+  test("a file larger than maxBytes is rejected by one error with both sizes", async () => {
     const below = name.includes("Model") || name.includes("model") ? 1000 : least - 1;
     const error = await refusal(below);
     expect(error).toMatchObject({ name: "UnsupportedError", code: "max-bytes", fields: { maxBytes: below } });
@@ -74,14 +74,14 @@ describe.each(READERS)("%s", (name, least, read) => {
     expect(message).toContain(`: ${fields.bytes} bytes in memory; the limit is ${below} (maxBytes)`);
   });
 
-  test("what fits is read, and Infinity is no limit", async () => {
+  test("a file within the limit is read, and Infinity is no limit", async () => {
     // A model's limit is that of its parameters: those of the shipped one take some megabytes.
     const enough = name.includes("odel") ? 2 ** 26 : least;
     expect(await refusal(enough)).toBeUndefined();
     expect(await refusal(Number.POSITIVE_INFINITY)).toBeUndefined();
   });
 
-  test("a limit that is no size is refused in its name", async () => {
+  test("a limit that is not a size is rejected by the function's name", async () => {
     for (const wrong of [-1, 1.5, Number.NaN, "4G" as unknown as number])
       expect(await refusal(wrong)).toMatchObject({ name: "OptionError", code: "maxBytes" });
   });

@@ -1,4 +1,4 @@
-/** Broken tokenizer.json, config.json and model folders by the thousand: each reads, or is refused by a typed error. */
+/** Thousands of corrupted tokenizer.json, config.json and model folders: each is read, or rejected by a typed error. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { HeedError } from "heed";
@@ -78,7 +78,7 @@ describe(`mutated models (HEED_SEED=${seed})`, () => {
       const read = readTokenizer(mutant);
       read.decode(read.encode("The cats sat.\u0301 😀", "12 [MASK]").ids);
     });
-    // Both outcomes happen, and by many checks: else the generator has gone blunt.
+    // Both outcomes happen, and by many checks: otherwise the generator tests too little.
     expect(codes.get("read")).toBeGreaterThan(10);
     expect(codes.size).toBeGreaterThan(6);
   });

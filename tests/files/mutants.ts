@@ -1,8 +1,8 @@
 /**
- * Broken files, from a seed: valid ones with bytes flipped, cut, doubled and spliced, and with the numbers,
- * names and structures of their headers replaced by hostile ones. Shared by `mutation.test.ts` (every run) and
- * `tools/mutate.ts` (long runs). What comes out may still be valid: then it must read, and write again to the
- * same tensors.
+ * Corrupted files, from a seed: valid ones with bytes flipped, removed, repeated and spliced, and with the numbers, names and
+ * structures of their headers replaced by hostile ones. Shared by `mutation.test.ts` (every run) and
+ * `tools/mutate.ts` (long runs). A mutant may still be valid; reading and
+ * writing it must then give the same tensors.
  */
 import { crc32 } from "../../src/io/archive/deflate.ts";
 import {
@@ -367,7 +367,7 @@ function compare(name: string, a: Found, b: Found): void {
     throw new Error(`tensor ${JSON.stringify(name)} changed on the way out and in`);
 }
 
-/** What became of many mutants. */
+/** The outcomes of many mutants. */
 export interface Tally {
   mutants: number;
   /** Still valid, and written back to the same tensors. */

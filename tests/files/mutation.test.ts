@@ -1,4 +1,4 @@
-/** 100,000 broken files a format: each reads, and writes again to the same tensors, or raises a FormatError with its offset. */
+/** 100,000 corrupted files per format: each is read and written again to the same tensors, or raises a FormatError with its offset. */
 import { describe, expect, test } from "vitest";
 import { FORMATS, readMutants } from "./mutants.ts";
 
@@ -13,7 +13,7 @@ describe(`mutated files (HEED_SEED=${seed})`, () => {
       const { mutants, accepted, refused } = await readMutants(format, COUNT, seed);
       console.log(`${format}, seed ${seed}: ${accepted} valid, ${JSON.stringify(refused)}`);
       expect(mutants).toBe(COUNT);
-      // Both outcomes happen, and the mutations reach many checks: else the generator has gone blunt.
+      // Both outcomes happen, and the mutations reach many checks: otherwise the generator tests too little.
       expect(accepted).toBeGreaterThan(COUNT / 200);
       expect(Object.keys(refused).length).toBeGreaterThan(8);
     },

@@ -15,20 +15,20 @@ const seed = Number(process.env.HEED_SEED ?? 11);
 const folder = join(import.meta.dirname, "tokenizers/families");
 const names = readdirSync(folder).filter((name) => name.endsWith(".json") && name !== "expected.json");
 
-/** What the other library does differently from the one that writes these files, which tokenizer-families.test.ts holds us to. */
+/** Differences of the npm library from the library that wrote these files, which is the reference of tokenizer-families.test.ts. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "unigram-nmt.json": "it has no Nmt normalizer",
   "words.json": "its Whitespace takes letters beyond ASCII for punctuation",
   "xlm-roberta.json": "it normalizes by NFKC in the place of the file's compiled table",
 };
 
-/** Characters that the other library takes for something else in the patterns of one file; the rest of such a text is compared without them. */
+/** Characters that the npm library classifies differently in the patterns of one file; they are removed from the compared texts. */
 const OTHER_CHARACTERS: Readonly<Record<string, RegExp>> = {
-  // \s of JavaScript has U+FEFF, that of the library in Rust has not: there [^\s\p{L}\p{N}]+ joins it with the punctuation after it.
+  // \s of JavaScript includes U+FEFF, that of the Rust library does not: there [^\s\p{L}\p{N}]+ joins it with the punctuation after it.
   "clip.json": /\ufeff/gu,
 };
 
-test("U+FEFF before punctuation is cut as by tokenizers 0.23.3, and not as by the other library", () => {
+test("U+FEFF before punctuation is split as by tokenizers 0.23.3, not as by the npm library", () => {
   const bytes = readFileSync(join(folder, "clip.json"));
   const text = "\ufeff‘q’";
   expect([...readTokenizer(bytes).encode(text).ids]).toEqual([0, 173, 121, 125, 324, 1, 1, 324, 1, 1]);

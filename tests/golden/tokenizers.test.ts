@@ -1,5 +1,5 @@
 /**
- * The tokenisers against Hugging Face's library: files, ids, offsets, token types and decoded texts that it gave
+ * The tokenizers against Hugging Face's library: files, ids, offsets, token types and decoded texts that it gave
  * (tokenizers/README.md), and ids and merges that its npm sibling reads from files that heed wrote.
  */
 import { readFileSync } from "node:fs";
@@ -45,7 +45,7 @@ describe.each(Object.keys(expected))("%s", (name) => {
     expected[name].pair.forEach((want, i) => expect(encoded(tokenizer, ...pairs[i])).toEqual(want));
   });
 
-  test("written again, the file is the same tokeniser", () => {
+  test("written again, the file is the same tokenizer", () => {
     const again = readTokenizer(writeTokenizer(tokenizer));
     expect(again.spec).toEqual(tokenizer.spec);
     expect(writeTokenizer(again)).toEqual(writeTokenizer(tokenizer));

@@ -1,4 +1,4 @@
-/** Cross-attention: a decoder's vectors of size 32 read an encoder's of size 24, whose batch entries have 4 and 7 real positions. */
+/** Cross-attention: a decoder's vectors of size 32 attend to an encoder's of size 24, whose batch entries have 4 and 7 real positions. */
 import assert from "node:assert/strict";
 import { keyLengths, randn, tensor } from "heed";
 import { MultiHeadAttention } from "heed/nn";
@@ -17,7 +17,7 @@ for (let h = 0; h < 4; h++)
     assert.ok(weights.at(1, h, i, 6) > 0);
   }
 
-// What is behind a length is not read: NaN there changes no bit of the attention.
+// Keys after a length are not read: NaN there changes no bit of the result.
 const numbers = Float32Array.from(encoder.toFloat64());
 numbers.fill(Number.NaN, 4 * 24, 7 * 24);
 const spoiled = tensor(numbers, [2, 7, 24]);

@@ -1,4 +1,4 @@
-/** Sentence vectors of the shipped encoder: a sentence is most similar to itself, and next to the one that shares its words. */
+/** Sentence vectors of the shipped encoder: a sentence is most similar to itself, and then to the one with which it shares words. */
 import assert from "node:assert/strict";
 import { cosineSimilarity, embedTexts, locateShipped, readModel } from "heed/models";
 

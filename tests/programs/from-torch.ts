@@ -1,4 +1,4 @@
-/** Query, key, value and result of PyTorch from a safetensors file: attention gives the result. Argument: the file. */
+/** Query, key, value and result of PyTorch from a safetensors file: heed's result is the same. Argument: the file. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { scaledDotProductAttention, tensor } from "heed";

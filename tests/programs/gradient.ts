@@ -1,4 +1,4 @@
-/** Gradients of a loss through attention, a residual and a norm, by a tape in float64, against central differences. */
+/** Gradients of a loss through attention, a residual and a norm, by a tape in float64, compared with central differences. */
 import assert from "node:assert/strict";
 import { randn, scaledDotProductAttention, type Tensor } from "heed";
 import { add, layerNorm, multiply, sum } from "heed/nn";

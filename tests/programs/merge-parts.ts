@@ -1,4 +1,4 @@
-/** Keys in three parts, as pages or machines hold them: partial results with their log-sum-exp merge to the result over all keys. */
+/** Keys in three parts, as on several pages or machines: partial results with their log-sum-exp merge to the result over all keys. */
 import assert from "node:assert/strict";
 import { mergeStates, randn, scaledDotProductAttention } from "heed";
 import { slice } from "heed/nn";
@@ -6,7 +6,8 @@ import { slice } from "heed/nn";
 const q = randn([2, 4, 6, 8], { seed: 1 });
 const k = randn([2, 4, 30, 8], { seed: 2 });
 const v = randn([2, 4, 30, 8], { seed: 3 });
-const parts = [[0, 7], [7, 8], [8, 30]] as const; // biome-ignore format: from and to
+// biome-ignore format: from and to
+const parts = [[0, 7], [7, 8], [8, 30]] as const;
 const merged = mergeStates(
   parts.map(([from, to]) => scaledDotProductAttention(q, slice(k, -2, from, to), slice(v, -2, from, to))),
 );

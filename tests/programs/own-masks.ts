@@ -1,4 +1,4 @@
-/** A mask of one's own, whose reach is a table by head, with a score mod of one's own, against the formula with the same rule. */
+/** A custom mask, whose reach is a table by head, with a custom score mod, compared with the formula with the same rule. */
 import assert from "node:assert/strict";
 import { maskMod, randn, scaledDotProductAttention, scoreMod, table } from "heed";
 
@@ -26,6 +26,6 @@ for (const [h, most] of reach.entries())
     for (const [j, share] of shares.entries())
       assert.ok(Math.abs(weights.at(0, h, i, j) - share / sum) < 1e-6, `head ${h}, cell ${i}, ${j}`);
   }
-// The first head sees itself only.
+// In the first head each position attends only to itself.
 assert.equal(weights.at(0, 0, 5, 5), 1);
 console.log(`reaches ${reach.join(", ")}: ${weights.shape}`);

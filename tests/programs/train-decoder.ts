@@ -1,4 +1,4 @@
-/** A decoder trained on a text of one's own, which then writes the text on. */
+/** A decoder trained on a custom text, which then continues the text. */
 import assert from "node:assert/strict";
 import { generateText, textModel, trainTokenizer } from "heed/models";
 import { Corpus, languageModel, train } from "heed/train";

@@ -1,4 +1,4 @@
-/** ALiBi in a causal window of 8 keys and the query's own; one row of the weights is computed afterward, from the log-sum-exp. */
+/** ALiBi in a causal window of 8 keys and the query's own position; one row of the weights is recomputed from the log-sum-exp. */
 import assert from "node:assert/strict";
 import {
   alibi,

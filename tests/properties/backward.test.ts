@@ -1,6 +1,6 @@
 /**
- * Random backward calls against float64, over every level and 1, 2, 3 and 7 threads, each within a bound that has no
- * factor to tune (tests/support/backward-oracle.ts). HEED_CASES sets how many, HEED_SEED where they start.
+ * Random backward calls against float64, over every level and 1, 2, 3 and 7 threads, each within a bound without
+ * tunable factors (tests/support/backward-oracle.ts). HEED_CASES sets how many, HEED_SEED where they start.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { BACKWARD_STATISTIC, checkBackward } from "../support/backward-oracle.ts";
@@ -9,7 +9,7 @@ import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 1500);
 const SEED = Number(process.env.HEED_SEED ?? 31_121);
-/** Longest sequence of a case. */
+/** Maximum length of a sequence. */
 const MOST = 100;
 /** Seconds after which a run counts as hanging. */
 const SECONDS = Math.max(240, CASES / 10);

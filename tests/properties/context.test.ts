@@ -1,6 +1,6 @@
 /**
- * Context-parallel attention on ranks inside one process: 1 to 8 ranks, gather = ring = resident = one call, forwards and
- * backwards, for every kind of mask, grouped heads, dropout, sinks, lengths that no number of ranks divides.
+ * Context-parallel attention on ranks inside one process: 1 to 8 ranks, gather = ring = resident = one call, forward and
+ * backward, for every kind of mask, grouped heads, dropout, sinks, and lengths that no number of ranks divides.
  */
 
 import * as fc from "fast-check";
@@ -49,7 +49,7 @@ function normal(shape: number[], seed: number, dtype: Precision): Tensor {
   return new Tensor(dtype === "float64" ? numbers : Float32Array.from(numbers), shape, dtype);
 }
 
-/** Each rank's rows put back where they belong: [..., N, width]. */
+/** The rows of all ranks at their positions: [..., N, width]. */
 function assemble(plan: ShardPlan, parts: readonly Tensor[], shape: readonly number[]): Float64Array {
   const [N, width] = shape.slice(-2);
   const out = new Float64Array(shape.reduce((a, b) => a * b, 1));
@@ -195,7 +195,7 @@ describe("contextAttention", () => {
         }
     });
 
-  it("has the same bits on every run, whatever the timing", async () => {
+  it("has the same bits on every run, with any timing", async () => {
     const [ranks, N] = [3, 64];
     const [q, k, v] = [1, 2, 3].map((seed) => normal([2, N, 8], seed, "float32"));
     const plan = shardSequence({ length: N, ranks, isCausal: true });
@@ -245,17 +245,17 @@ describe("contextAttention", () => {
         return comm.sent.bytes - before;
       });
       expect(new Set(sent).size).toBe(1);
-      // Every call begins with 20 bytes to each other rank: do all ask for the same?
+      // Every call begins with a digest of the arguments: 20 bytes to each other rank.
       return sent[0] - 20 * (ranks - 1);
     };
     const keys = 2 * N * Hkv * d * 4;
     const share = (ranks - 1) / ranks;
     expect(await bytes("gather", false)).toBe(keys * share);
     expect(await bytes("ring", false)).toBe(keys * share);
-    // Queries go around, outputs and lse come back.
+    // Queries are sent around; outputs and lse are sent back.
     expect(await bytes("resident", false)).toBe((N * H * d * 4 + N * H * (d + 1) * 4) * share);
     expect(await bytes("gather", true)).toBe(2 * keys * share);
-    // The sums of gradients make one step more: home.
+    // The sums of gradients make one more step, back to their rank.
     expect(await bytes("ring", true)).toBe(keys * share + keys);
   });
 
@@ -280,7 +280,7 @@ describe("contextAttention", () => {
       });
       expect(got[0].dtype).toBe("bfloat16");
       const out = assemble(plan, got, q.shape);
-      // One rounding to bfloat16, and what float32 adds: merging 16-bit states would round four times.
+      // One rounding to bfloat16 and the error of float32; merging 16-bit states would round four times.
       for (let n = 0; n < out.length; n++)
         expect(Math.abs(out[n] - exact[n])).toBeLessThanOrEqual(2 ** -8 * Math.abs(exact[n]) + 1e-6);
     }
@@ -319,7 +319,7 @@ describe("contextAttention", () => {
     }
   });
 
-  it("decoding: replicated queries meet keys that stay where they are, while the sequence grows", async () => {
+  it("decoding: replicated queries, keys that are not moved, and a growing sequence", async () => {
     const [ranks, prompt, steps, H, Hkv, d] = [3, 20, 7, 4, 2, 8];
     const N = prompt + steps;
     const [q, k, v] = [
@@ -404,7 +404,7 @@ describe("ranks that disagree", () => {
     }).then(() => errors as HeedError[]);
   };
 
-  it("get one typed error on all ranks that names what differs", async () => {
+  it("get one typed error on all ranks that names the difference", async () => {
     for (const [change, text] of [
       [(rank: number) => ({ dropoutP: rank === 2 ? 0.5 : 0 }), "dropoutP is 0 on rank 0, but 0.5 on rank 2"],
       [(rank: number) => ({ isCausal: rank === 1 }), "mask is none on rank 0, but le(k,q) on rank 1"],
@@ -510,7 +510,7 @@ describe("shardSequence", () => {
     }
   });
 
-  it("prints what each rank holds", () => {
+  it("prints the positions of each rank", () => {
     expect(String(shardSequence({ length: 9600, ranks: 2, isCausal: true }))).toBe(
       [
         "zigzag, 9600 tokens over 2 ranks, max/mean 1.000",
@@ -520,7 +520,7 @@ describe("shardSequence", () => {
     );
   });
 
-  it("refuses what it does not know", () => {
+  it("rejects unknown options and values", () => {
     for (const options of [
       { length: -1, ranks: 2 },
       { length: 8, ranks: 0 },

@@ -1,4 +1,4 @@
-/** Any call there is: one case drawn from one seed, over sizes, dtypes, views, masks, score mods and values. */
+/** A random call from a seed: sizes, dtypes, views, masks, score mods and values. */
 import { type AttentionOptions, type MaskLike, Tensor } from "heed";
 import {
   ARRANGEMENTS,
@@ -16,13 +16,13 @@ import { MASKS } from "../support/masks.ts";
 import { type Random, random } from "../support/random.ts";
 import { CHANGES } from "../support/scores.ts";
 
-/** Log-uniform from 1 to `most`, now and then a power of two or one beside it. */
+/** Log-uniform from 1 to `most`, sometimes a power of two, or one more or less. */
 function length(r: Random, most: number): number {
   if (r.chance(0.3)) return Math.max(1, Math.min(most, 2 ** r.int(0, 7) + r.int(-1, 1)));
   return r.size(most);
 }
 
-/** Keeps the work of a case, B·Hq·Nq·Nk·(dk + dv), within reach of plain loops. */
+/** Limits the work of a case, B·Hq·Nq·Nk·(dk + dv), for the plain loops of the reference. */
 const WORK = 400_000;
 
 function lengthsOf(r: Random, most: number): Lengths {
@@ -92,7 +92,7 @@ export function draw(seed: number, most = 200, only: Dtype | undefined = undefin
   }
   if (members.length) options.attnMask = members.length === 1 && r.chance(0.5) ? members[0] : members;
 
-  // Score changes, scale, sinks.
+  // Score mods, scale, sinks.
   const changes: Change[] = [];
   for (let n = r.pick([0, 0, 0, 1, 2]); n > 0; n--)
     changes.push(CHANGES[r.pick(Object.keys(CHANGES))](r, lengths));
@@ -110,7 +110,7 @@ export function draw(seed: number, most = 200, only: Dtype | undefined = undefin
     name.push("sinks");
   }
 
-  // Values; what nobody may see is poison.
+  // Values; masked ones are NaN, ∞ or huge.
   const shared = rank === 4 && B > 1 && layout === "bhsd" && r.chance(0.2);
   const exact = {
     q: filled(r, B * Hq * Nq * dk, dk, fill, dtype),
@@ -207,7 +207,7 @@ function maskTensor(
   };
 }
 
-/** NaN in every cell of an additive mask that other masks hide. */
+/** NaN in every cell of an additive mask that other masks mask. */
 function poisonUnread({ B, Hq, Nq, Nk }: Lengths, structural: Rule<boolean>, bias: DrawnTensor): void {
   const { data, offset, dtype } = bias.tensor;
   const read = new Uint8Array(bias.tensor.size);

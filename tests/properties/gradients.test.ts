@@ -1,6 +1,6 @@
 /**
- * Gradients in float64 against central differences: the loss Σ output·dOutput moves along a random direction of each
- * input as the gradient says; and the gradients themselves move as double backward says.
+ * Gradients in float64 against central differences: the change of the loss Σ output·dOutput along a random direction of each
+ * input agrees with the gradient, and the change of the gradients agrees with double backward.
  */
 import { type AttentionOptions, attentionBackward, scaledDotProductAttention, Tensor } from "heed";
 import { attentionDoubleBackward } from "heed/reference";
@@ -15,7 +15,7 @@ const STEP = 1e-5;
 const inputs = (c: Case): Tensor[] =>
   [c.query, c.key, c.value].map((t) => new Tensor(t.toFloat64(), [...t.shape], "float64"));
 
-/** A random direction; 0 where the input is not a number, which is where nobody may look. */
+/** A random direction; 0 where the input is NaN, which is masked. */
 const direction = (r: Random, t: Tensor): Tensor =>
   new Tensor(
     Float64Array.from(t.data as Float64Array, (x) => (Number.isFinite(x) ? r.normal() : 0)),
@@ -37,7 +37,7 @@ const product = (a: Tensor, b: Tensor): number => {
   return sum;
 };
 
-/** Cases whose numbers are ordinary, so that differences have digits left. */
+/** Cases with ordinary numbers, for which differences are accurate. */
 function* ordinary(from: number, count: number, most: number): Generator<Case> {
   for (let seed = from, n = 0; n < count; seed++) {
     const c = draw(seed, most, "float64");
@@ -92,7 +92,7 @@ it("300 random calls: gradients of query, key, value, sinks and float masks are 
   }
 });
 
-it("80 random calls: double backward is the change of the gradients along the way", () => {
+it("80 random calls: double backward is the change of the gradients along a direction", () => {
   for (const c of ordinary(90_000, 80, 9)) {
     const r = random(c.lengths.Nq + 1000 * c.lengths.Nk);
     const [q, k, v] = inputs(c);
@@ -101,7 +101,7 @@ it("80 random calls: double backward is the change of the gradients along the wa
     const g = [q, k, v].map((t) => direction(r, t));
     const [dQuery, dKey, dValue] = g;
     const got = attentionDoubleBackward(dOutput, q, k, v, { dQuery, dKey, dValue }, options);
-    // F = g·∇, a number; its gradients are what double backward gives.
+    // F = g·∇, a number; double backward returns its gradients.
     const value = (d: Tensor, a: Tensor, b: Tensor, e: Tensor) => {
       const one = attentionBackward(d, a, b, e, scaledDotProductAttention(a, b, e, options), {
         ...options,

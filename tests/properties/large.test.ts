@@ -1,4 +1,4 @@
-/** Sizes where products leave 32 bits: 2·S·S·d ≥ 2^31 from S = 4096 at d = 64. On the fast levels; rows are sampled. */
+/** Sizes whose products exceed 32 bits: 2·S·S·d ≥ 2^31 from S = 4096 at d = 64. On the fast levels; rows are sampled. */
 import { type AttentionOptions, alibi, configure, explain, slidingWindow, Tensor } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
 import { attend, expectBits, expectSame, filledWith, normal, rows } from "../support/call.ts";
@@ -61,7 +61,7 @@ describe.skipIf(fast.length === 0)("past 2^31", () => {
     expect(output.data[0]).toBe(7);
   });
 
-  it("memory a call plans beyond inputs and output stays below its limit a thread, whatever the length", () => {
+  it("the planned memory of a call beyond inputs and output stays below its limit per thread, for any length", () => {
     use(fast[0], 2);
     const { bytesPerThread } = configure();
     for (const N of [1024, 4096, 32_768]) {

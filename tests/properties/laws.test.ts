@@ -1,4 +1,4 @@
-/** Laws of attention, on every level: what follows from the formula, whatever the numbers. */
+/** Laws of attention, on every level: properties that follow from the formula for any numbers. */
 import {
   alibi,
   and,
@@ -25,7 +25,7 @@ import {
 import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
 import { random } from "../support/random.ts";
 
-/** Two results of one level, computed along different ways: a few float32 roundings of numbers near 1. */
+/** Tolerance of two results of one level, computed in different ways: a few float32 roundings of numbers near 1. */
 const NEAR = 4e-6;
 const q = normal(1, [2, 4, 37, 16]);
 const k = normal(2, [2, 4, 61, 16]);
@@ -273,7 +273,7 @@ for (const level of LEVELS.filter(has))
       }
     });
 
-    it("softcap: large caps tend to none, scores stay below the cap, −∞ stays −∞", () => {
+    it("softcap: large caps approach no cap, scores stay below the cap, −∞ stays −∞", () => {
       expectNear(attend(q, k, v, { scoreMod: softcap(1e6) }).output, attend(q, k, v).output, 1e-5);
       const big = filledWith([1, 16], () => 100);
       const { lse } = attend(
@@ -290,7 +290,7 @@ for (const level of LEVELS.filter(has))
           expect(output.data[row * 12 + e]).toBe(v.data[(Math.floor(row / 37) * 61 + 3) * 12 + e]);
     });
 
-    it("a sink of −∞ is none; a sink s is one more key of score s with value 0", () => {
+    it("a sink of −∞ is no sink; a sink s is one more key of score s with value 0", () => {
       expectSame(attend(q, k, v, { sinks: new Array(4).fill(-Infinity) }), attend(q, k, v));
       const sinks = [0.5, -1, 3, 0];
       const more = (t: Tensor) => {
@@ -335,7 +335,7 @@ for (const level of LEVELS.filter(has))
       expect(all.at(b, h, i, j)).toBeCloseTo(Math.exp(3 * Math.tanh(dot / 4 / 3) - lse.at(b, h, i)), 6);
     });
 
-    it("dropout: kept share 1 − p, kept weights grown by 1/(1 − p), the same cells whatever the tiling", () => {
+    it("dropout: kept share 1 − p, kept weights scaled by 1/(1 − p), the same cells for any tiling", () => {
       const plain = attend(q, k, v, { returnWeights: true }).weights as Tensor;
       const options = { dropoutP: 0.3, seed: 42 };
       const { output, lse, weights } = attend(q, k, v, { ...options, returnWeights: true });

@@ -1,4 +1,4 @@
-/** Masked means not read, and a fully masked row is zero: on every level, in every way a cell can be masked. */
+/** Masked values are not read, and fully masked rows return zeros: on every level, for every way to mask a cell. */
 import {
   type AttentionOptions,
   and,
@@ -28,7 +28,7 @@ const bool = (rule: (i: number, j: number) => boolean) =>
     "bool",
   );
 
-/** Ways to hide keys 41 and up, and key 7. */
+/** Ways to mask keys 41 and up, and key 7. */
 const HIDE: Record<string, AttentionOptions> = {
   "a bool tensor": { attnMask: bool((_, j) => !hidden(j)) },
   "a bool tensor of one row": {
@@ -54,7 +54,7 @@ const HIDE: Record<string, AttentionOptions> = {
   "lengths and a bool tensor": { attnMask: [keyLengths([41, 41]), bool((_, j) => j !== 7)] },
 };
 
-/** Ways to hide everything from row 5. */
+/** Ways to mask all cells from row 5 on. */
 const EMPTY: Record<string, AttentionOptions> = {
   "a bool tensor": { attnMask: bool((i) => i !== 5) },
   "a float tensor of −∞": { attnMask: filledWith([N, N], (n) => (Math.floor(n / N) === 5 ? -Infinity : 0)) },
@@ -88,7 +88,7 @@ for (const level of LEVELS.filter(has))
   describe(level, () => {
     beforeAll(() => use(level, 2));
 
-    describe("NaN, ±∞ and 3.4e38 in hidden keys and values change no bit:", () => {
+    describe("NaN, ±∞ and 3.4e38 in masked keys and values change no bit:", () => {
       for (const [name, options] of Object.entries(HIDE)) {
         it(name, () => {
           const want = attend(q, k, v, options);
@@ -113,7 +113,7 @@ for (const level of LEVELS.filter(has))
       });
     });
 
-    it("NaN in cells of a float mask that another mask hides changes no bit", () => {
+    it("NaN in cells of a float mask that another mask masks changes no bit", () => {
       const clean = filledWith([N, N], (n) => (n % 13) / 6);
       for (const poison of [Number.NaN, Infinity, 3.4e38]) {
         const dirty = filledWith([N, N], (n) =>
@@ -134,7 +134,7 @@ for (const level of LEVELS.filter(has))
       expectSame(attend(broken, k, v, options), attend(q, k, v, options));
     });
 
-    it("NaN behind the last key or query, and in the gaps of a view, is not read", () => {
+    it("NaN after the last key or query, and in the gaps of a view, is not read", () => {
       const spaced = (t: Tensor) => {
         const [B, H, n] = t.shape;
         const data = new Float32Array(B * H * (n + 3) * (d + 5) + 64).fill(Number.NaN);
@@ -183,7 +183,7 @@ for (const level of LEVELS.filter(has))
       }
     });
 
-    it("NaN and ∞ that are seen reach the result as in the formula", () => {
+    it("unmasked NaN and ∞ propagate as in the formula", () => {
       const put = (t: Tensor, row: number, x: number) =>
         filledWith(t.shape, (n) => (Math.floor(n / d) === row ? x : (t.data[n] as number)));
       // Key 3 of the first head: its rows from 3 on see it.
@@ -200,7 +200,7 @@ for (const level of LEVELS.filter(has))
       expect(Number.isFinite(output.data[2 * d])).toBe(true);
     });
 
-    it("16-bit ∞, NaN and subnormals are what they are, in keys, values and queries", () => {
+    it("16-bit ∞, NaN and subnormals are converted exactly, in keys, values and queries", () => {
       const formats = {
         float16: { one: 0x3c00, inf: 0x7c00, nan: 0x7e01, least: 1, value: 2 ** -24 },
         bfloat16: { one: 0x3f80, inf: 0x7f80, nan: 0x7fc1, least: 0x0080, value: 2 ** -126 },

@@ -1,6 +1,6 @@
 /**
- * Positions of queries and keys: a call over a shard of a sequence, with its offsets or lists of positions, computes what
- * the whole call computes there, in every mask, score mod and with dropout, forwards and backwards, on every level.
+ * Positions of queries and keys: a call over a shard of a sequence, with its offsets or lists of positions, computes the
+ * same as the full call at these positions, with every mask and score mod and with dropout, forward and backward, on every level.
  */
 import {
   type AttentionOptions,
@@ -126,7 +126,7 @@ const CASES: Record<string, (N: number, dtype: Precision) => AttentionOptions> =
   "dropout without a mask": () => ({ dropoutP: 0.5, seed: 12 }),
 };
 
-/** Two shards with gaps, as a zigzag deals them, and one without. */
+/** Two shards with gaps, as in a zigzag, and one without. */
 const cut = (N: number): number[][] => {
   const edges = [0, 0.2, 0.55, 0.7, 1].map((x) => Math.round(x * N));
   const range = (n: number) => Array.from({ length: edges[n + 1] - edges[n] }, (_, i) => edges[n] + i);
@@ -233,7 +233,7 @@ for (const level of LEVELS)
   });
 
 describe("positions", () => {
-  it("the tile classifier skips what a shard cannot see", () => {
+  it("the tile classifier skips tiles that are masked for a shard", () => {
     const N = 4096;
     const q = new Tensor(new Float32Array(1024 * 8), [1024, 8], "float32");
     const k = new Tensor(new Float32Array(N * 8), [N, 8], "float32");

@@ -1,7 +1,7 @@
 /**
  * Thousands of random calls against the formula in float64, over every level and 1, 2, 3 and 7 threads: Bound B for
- * each, Statistic A for all (tests/support/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED where
- * they start. A failure is made smaller before it is shown.
+ * each, Statistic A for all (tests/support/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED the
+ * first seed. A failing case is reduced before it is reported.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
@@ -11,7 +11,7 @@ import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 3000);
 const SEED = Number(process.env.HEED_SEED ?? 20261121);
-/** Longest sequence of a case. */
+/** Maximum length of a sequence. */
 const MOST = 200;
 /** Seconds after which a run counts as hanging. */
 const SECONDS = Math.max(150, CASES / 20);

@@ -1,4 +1,4 @@
-/** Every key, every length, every alignment: sweeps that a skipped, doubled or shifted key cannot pass, on every level. */
+/** Every key, every length, every alignment: sweeps that fail if a key is skipped, counted twice or shifted, on every level. */
 import { keyLengths, slidingWindow, Tensor } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attend, expectBits, filledWith, normal } from "../support/call.ts";
@@ -133,7 +133,7 @@ for (const level of LEVELS.filter(has))
         }
     });
 
-    it("padding of every length: the keys before it, whatever stands behind", () => {
+    it("padding of every length: only the keys before it count", () => {
       for (let Nk = 1; Nk <= 130; Nk += 3)
         for (let n = 0; n <= Nk; n += 1 + (Nk >> 4)) {
           const keys = filledWith([Nk, 4], (at) => (at / 4 < n ? 0 : Number.NaN));

@@ -1,21 +1,20 @@
 // @ts-check
-/** What axe finds in a page, for the browser tests. */
+/** The violations that axe finds in a page, for the browser tests. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** For an element on a page of a test: no landmarks around it, and targets of 24 pixels. */
+/** Rules for an element on a test page: no landmarks around it, and targets of at least 24 pixels. */
 export const ELEMENT = { rules: { region: { enabled: false }, "target-size": { enabled: true } } };
 
-/** Another color scheme changes contrast alone, and axe is slow: for a page that was already read in one scheme. */
+/** Rules for a page that was already checked in one color scheme: another scheme changes only the contrast, and axe is slow. */
 export const CONTRAST = { only: ["color-contrast"] };
 
 /**
- * What axe finds, one line each.
+ * The violations, one line each.
  * @param {import("@playwright/test").Page} page
- * @param {{ only?: readonly string[], rules?: Record<string, { enabled: boolean }> }} [options] only: run these rules and no
- *   others
+ * @param {{ only?: readonly string[], rules?: Record<string, { enabled: boolean }> }} [options] only: run only these rules
  * @returns {Promise<string[]>}
  */
 export async function violations(page, { only, rules } = {}) {

@@ -1,15 +1,15 @@
 /**
- * The truth of a case's gradients in float64, with a bound around each, of the form of Bound B (tests/support/tolerance.ts).
+ * The reference gradients of a case in float64, with a bound around each, of the form of Bound B (tests/support/tolerance.ts).
  *
- * εᵢ, the relative error of a row's weights rebuilt from lse, is the error of a score and of lse: twice the room of lse.
- * With a = Σ|dO·v| of a cell and δ's error eδ from the room of the output it is made of:
+ * εᵢ, the relative error of a row's weights rebuilt from lse, is the error of a score and of lse: twice the bound of lse.
+ * With a = Σ|dO·v| of a cell and δ's error eδ from the bound of the output, from which δ is computed:
  *
  *   dV = Σᵢ p·dO            |error| ≤ Σᵢ (εᵢ + c_R·u)·p·|dO|
- *   dS = p∘(dP − δ)         e = p·((εᵢ + 4u)·|dP − δ| + c_E·u·a + eδ),   then through the change of the score f:
+ *   dS = p∘(dP − δ)         e = p·((εᵢ + 4u)·|dP − δ| + c_E·u·a + eδ),   then through the score mod f:
  *   dS′ = dS·f′(s)          e′ = e·|f′| + |dS|·(|f′(s ± dᵢ) − f′(s)| + 40·u·max(1, |f′|))
  *   dQ = scale·Σⱼ dS′·k     |error| ≤ |scale|·Σⱼ (e′ + c_M·u·|dS′|)·|k|,   dK likewise over the rows of a group
  *
- * c_E, c_M and c_R are the constants of Bound B for sums over dv, keys and rows. What underflow may cost is added as there.
+ * c_E, c_M and c_R are the constants of Bound B for sums over dv, keys and rows. The bound of underflow is added as in Bound B.
  */
 import {
   type AttentionGradients,
@@ -23,12 +23,12 @@ import { flattened, textbookScores32, truth } from "./oracle.ts";
 import { random } from "./random.ts";
 import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
-/** Gradients in the order [B, H, N, d] with room around each number. */
+/** Gradients in the order [B, H, N, d], with the bound of each number. */
 export interface Room {
   readonly dQuery: Float64Array;
   readonly dKey: Float64Array;
   readonly dValue: Float64Array;
-  /** Of every cell of the scores, [B, Hq, Nq, Nk]: what an additive mask's gradient is summed from. */
+  /** For every cell of the scores, [B, Hq, Nq, Nk]: the terms of the gradient of an additive mask. */
   readonly cells: Float64Array;
 }
 
@@ -45,7 +45,7 @@ export function upstream(c: Case, shape: readonly number[]): { tensor: Tensor; e
   return { tensor, exact: across ? tensor.transpose(-3, -2).toFloat64() : values };
 }
 
-/** Room around the gradients, or undefined where a first-order bound says nothing. */
+/** Bounds of the gradients, or undefined if a first-order bound does not apply. */
 export function roomOf(c: Case, dO: Float64Array): Room | undefined {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
   const want = truth(c);
@@ -107,11 +107,11 @@ export function roomOf(c: Case, dO: Float64Array): Room | undefined {
       }
     }
   }
-  // Sums that come near the largest float32 may overflow on the way.
+  // Intermediate sums close to the largest float32 may overflow.
   return largest * Nk * Nq * G < 1e36 ? tolerance : undefined;
 }
 
-/** Slope of all score mods at a score, and what an error of the score does to it; undefined where the cell is masked by a change. */
+/** Derivative of all score mods at a score, and its change by an error of the score; undefined if a score mod masks the cell. */
 function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number, d: number) {
   if (c.changes.length === 0) return { slope: 1, error: 0 };
   const at = [b, h, i + c.offsets[b], j] as const;
@@ -130,7 +130,7 @@ const flat = (c: Case, t: Tensor): Float64Array =>
   (c.options.layout === "bshd" ? t.transpose(-3, -2) : t).toFloat64();
 
 /**
- * Gradients by the textbook in float32 from what the call gets, output and lse included: P = e^(S − lse),
+ * Textbook gradients in float32 from the arguments of the call, output and lse included: P = e^(S − lse),
  * dS = P∘(dP − rowsum(dO∘O)), all weights in memory, sums one by one.
  */
 function textbookBackward32(c: Case, dO: Float64Array, state: AttentionResult): Record<Name, Float32Array> {
@@ -180,15 +180,15 @@ type Name = "dQuery" | "dKey" | "dValue";
 /** Over a run: ratio of the largest error of a gradient to that of the textbook's float32. */
 export const BACKWARD_STATISTIC = { median: 1.2, p99: 6 };
 
-/** What a check measured: the largest share of the bound that was used, or that the case has none. */
+/** The result of a check: the largest share of the bound, or that the case has no bound. */
 export interface BackwardMeasure {
   readonly use: number;
   readonly bounded: boolean;
-  /** Largest error of dQuery, dKey and dValue over that of the textbook's float32, where that is known and not 0. */
+  /** Largest error of dQuery, dKey and dValue over that of the textbook's float32, if that is known and not 0. */
   readonly ratios: readonly number[];
 }
 
-/** Runs a case backwards and holds it against float64; throws with all that is needed to find it again. */
+/** Runs the backward pass of a case and compares it with float64; the error it throws has everything to reproduce the case. */
 export function checkBackward(c: Case): BackwardMeasure {
   const state = scaledDotProductAttention(c.query, c.key, c.value, c.options);
   const { tensor: dOutput, exact: dO } = upstream(c, state.output.shape);
@@ -202,7 +202,7 @@ export function checkBackward(c: Case): BackwardMeasure {
   const u = unit(c.dtype === "float64" ? "float64" : "float32");
   for (const name of ["dQuery", "dKey", "dValue"] as const) {
     const [x, y, around] = [flat(c, got[name]), flat(c, want[name]), tolerance[name]];
-    // Keys that serve several batch entries have one gradient, the sum.
+    // The gradient of keys that are broadcast over batch entries is the sum.
     const entries = around.length / x.length;
     const narrow = OUTPUT_ROUNDING[got[name].dtype];
     const bound = (n: number) => {
@@ -228,7 +228,7 @@ export function checkBackward(c: Case): BackwardMeasure {
 /** The same call in float64, on the same numbers. */
 function inFloat64(c: Case, dOutput: Tensor): AttentionGradients {
   const wide = (t: Tensor) => new Tensor(t.toFloat64(), t.shape, "float64");
-  // A 16-bit mask is the query's dtype; in a float64 call it comes as float32, which holds it exactly.
+  // A 16-bit mask has the query's dtype; a float64 call gets it as float32, which represents it exactly.
   const list = Array.isArray(c.options.attnMask) ? c.options.attnMask : [c.options.attnMask];
   const attnMask = list
     .filter((m) => m !== undefined)

@@ -1,4 +1,4 @@
-/** Short ways to make inputs and to compare results, for tests of laws. */
+/** Helpers that create inputs and compare results, for tests of laws. */
 import { type AttentionOptions, type AttentionResult, scaledDotProductAttention, Tensor } from "heed";
 import { expect } from "vitest";
 import { random } from "./random.ts";
@@ -29,7 +29,7 @@ export function filledWith(shape: readonly number[], rule: (n: number) => number
 export const attend = (q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): AttentionResult =>
   scaledDotProductAttention(q, k, v, options);
 
-/** Fails unless two tensors have one shape and the same bits. */
+/** Fails unless two tensors have the same shape and the same bits. */
 export function expectBits(got: Tensor, want: Tensor, what = ""): void {
   expect([what, got.shape, got.dtype]).toEqual([what, want.shape, want.dtype]);
   const [a, b] = [got, want].map((t) => (t.isContiguous() && t.offset === 0 ? t : t.contiguous()).data);
@@ -37,7 +37,7 @@ export function expectBits(got: Tensor, want: Tensor, what = ""): void {
     if (!Object.is(a[i], b[i])) expect.fail(`${what} element ${i}: ${a[i]}, expected exactly ${b[i]}`);
 }
 
-/** Fails unless two tensors have one shape and lie within `room` of each other, relative to the larger of 1 and the value. */
+/** Fails unless two tensors have the same shape and differ by at most `room`, relative to the larger of 1 and the value. */
 export function expectNear(got: Tensor, want: Tensor, tolerance: number, what = ""): void {
   expect([what, got.shape]).toEqual([what, want.shape]);
   const b = want.toFloat64();

@@ -1,6 +1,6 @@
 /**
- * A case: what goes into a call, and the same said again in plain functions that the truth is computed from. The two
- * sides share nothing: masks and changes of the call are heed's expressions, those of the truth are closures.
+ * A case: the arguments of a call, and the same masks and score mods as plain functions, from which the reference result is
+ * computed. The two share no code: masks and score mods of the call are heed's expressions, those of the reference closures.
  */
 import { type AttentionOptions, type ScoreMod, Tensor } from "heed";
 import type { Random } from "./random.ts";
@@ -19,7 +19,7 @@ export interface Lengths {
 /** A cell of the scores: batch entry, query head, row of the query, key. */
 export type Rule<T> = (b: number, h: number, i: number, j: number) => T;
 
-/** A score mod, and what it does. */
+/** A score mod, and the same as a function. */
 export interface Change {
   readonly name: string;
   readonly mod: ScoreMod;
@@ -30,7 +30,7 @@ export interface Change {
 
 export type Dtype = "float32" | "float64" | "float16" | "bfloat16";
 
-/** Everything about a call and its truth. */
+/** A call and its reference. */
 export interface Case {
   readonly name: string;
   readonly lengths: Lengths;
@@ -38,7 +38,7 @@ export interface Case {
   readonly query: Tensor;
   readonly key: Tensor;
   readonly value: Tensor;
-  /** The numbers the tensors hold, dense: [B, Hq, Nq, dk], [B, Hkv, Nk, dk], [B, Hkv, Nk, dv]. */
+  /** The elements of the tensors, dense: [B, Hq, Nq, dk], [B, Hkv, Nk, dk], [B, Hkv, Nk, dv]. */
   readonly exact: { readonly q: Float64Array; readonly k: Float64Array; readonly v: Float64Array };
   readonly options: AttentionOptions;
   readonly scale: number;
@@ -49,7 +49,7 @@ export interface Case {
   /** Additive masks. */
   readonly added: readonly Rule<number>[];
   readonly sinks?: readonly number[];
-  /** True where inputs are constant or otherwise biased, so that roundings do not cancel. */
+  /** True if inputs are constant or otherwise biased, so that roundings do not cancel. */
   readonly structured: boolean;
 }
 
@@ -78,14 +78,14 @@ function bitsOf(x: number, dtype: "float16" | "bfloat16"): number {
   return sign | ((((bits >>> 23) & 255) - 112) << 10) | ((bits >>> 13) & 1023);
 }
 
-/** An array of a dtype, filled with a canary that must not be read: NaN. */
+/** An array of a dtype, filled with NaN, which must not be read. */
 function canaries(dtype: Dtype, n: number): Float32Array | Float64Array | Uint16Array {
   if (dtype === "float32") return new Float32Array(n).fill(Number.NaN);
   if (dtype === "float64") return new Float64Array(n).fill(Number.NaN);
   return new Uint16Array(n).fill(bitsOf(Number.NaN, dtype));
 }
 
-/** How numbers lie in memory. */
+/** Memory layout of a tensor. */
 export type Arrangement = "dense" | "offset" | "padded" | "transposed" | "reversed" | "mixed";
 export const ARRANGEMENTS: readonly Arrangement[] = [
   "dense",
@@ -96,7 +96,7 @@ export const ARRANGEMENTS: readonly Arrangement[] = [
   "mixed",
 ];
 
-/** A tensor [B, H, N, d] (or [B, N, H, d] in layout `bshd`) that holds `values`, arranged as asked, NaN in every gap. */
+/** A tensor [B, H, N, d] (or [B, N, H, d] in layout `bshd`) of `values` in the given layout, with NaN in every gap. */
 export function arranged(
   values: Float64Array,
   [B, H, N, D]: readonly [number, number, number, number],
@@ -107,7 +107,7 @@ export function arranged(
   sharedBatch = false,
 ): Tensor {
   const shape = [B, H, N, D];
-  // Order of the axes in memory, outermost first, and what is left free after each row.
+  // Order of the axes in memory, outermost first, and the gap after each row.
   const order = {
     dense: layout === "bshd" ? [0, 2, 1, 3] : [0, 1, 2, 3],
     offset: [0, 1, 2, 3],
@@ -150,7 +150,7 @@ export function arranged(
   );
 }
 
-/** The kinds of numbers a case is filled with. */
+/** The kinds of values of a case. */
 export const FILLS = ["normal", "integer", "huge", "tiny", "constant", "one-hot"] as const;
 export type Fill = (typeof FILLS)[number];
 
@@ -173,7 +173,7 @@ export function filled(r: Random, n: number, width: number, fill: Fill, dtype: D
   return out;
 }
 
-/** A case as one line, to be found again. */
+/** A case as one line, from which it can be reproduced. */
 export function describeCase(c: Case): string {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
   const strides = [c.query, c.key, c.value].map((t) => `[${t.strides}]+${t.offset}`).join(" ");

@@ -1,9 +1,9 @@
 /**
  * Gradients against central differences, in float64: the loss is Σ c·output with fixed random c, each number of each
- * input moves by ±h, and (loss(+h) − loss(−h))/2h is compared with what the steps' own derivatives give.
+ * input moves by ±h, and (loss(+h) − loss(−h))/2h is compared with the derivatives of the operations.
  *
  * h = 1e-5: the difference has an error of about h²·|f‴|/6 + 2^-53·|loss|/h, some 1e-10 for losses near 1. The default
- * room of 2e-7·(1 + |want|) is far above that and far below any wrong factor.
+ * tolerance of 2e-7·(1 + |want|) is far above that and far below any wrong factor.
  */
 import type { Tensor } from "heed";
 import { type Operation, withRecorder } from "heed/nn";
@@ -11,15 +11,15 @@ import { random } from "./random.ts";
 
 /** Options of `gradcheck`. */
 export interface Check {
-  /** Room: |got − want| ≤ tolerance·(1 + |want|). Default 2e-7. */
+  /** |got − want| ≤ tolerance·(1 + |want|). Default 2e-7. */
   tolerance?: number;
-  /** Numbers of each input that are moved; default 40, spread over the input. */
+  /** How many numbers of each input are changed; default 40, spread over the input. */
   most?: number;
 }
 
 const STEP = 1e-5;
 
-/** The gradients of Σ dOutputs·outputs for the tensors of `inputs`, by walking the steps backwards. Undefined = zero. */
+/** The gradients of Σ dOutputs·outputs for the tensors of `inputs`, by running the recorded operations in reverse. Undefined = zero. */
 export function gradientsOf<K extends string>(
   inputs: Readonly<Record<K, Tensor>>,
   work: () => readonly Tensor[],

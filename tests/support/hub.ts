@@ -1,9 +1,9 @@
-/** A server on this machine that speaks the Hugging Face hub's protocol, and a second one that has the bytes of large files. */
+/** A local server with the protocol of the Hugging Face hub, and a second one that has the bytes of large files. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a server saw of a request. */
+/** A request, as a server received it. */
 export interface SeenRequest {
   readonly server: "hub" | "storage";
   readonly method: string;
@@ -12,7 +12,7 @@ export interface SeenRequest {
   readonly authorization?: string;
 }
 
-/** Answers a request in the place of the server and returns true, or returns false to let it answer. */
+/** Responds to a request instead of the server and returns true, or returns false. */
 export type Fault = (request: SeenRequest, response: ServerResponse, n: number) => boolean;
 
 /** A hub with one model. */
@@ -21,13 +21,13 @@ export class Hub {
   /** Files of the model; those in `large` are stored on the second server. */
   readonly files: Map<string, Uint8Array>;
   readonly large: ReadonlySet<string>;
-  /** Asked first about each request. */
+  /** Called first for each request. */
   fault: Fault = () => false;
-  /** Whether byte ranges are understood. */
+  /** Whether byte ranges are supported. */
   ranges = true;
   id = "org/model";
   commit = "89abcdef0123456789abcdef0123456789abcdef";
-  /** Bytes that the storage sends instead of a file's own. */
+  /** Bytes that the storage sends instead of the file. */
   readonly sent = new Map<string, Uint8Array>();
   #hub!: Server;
   #storage!: Server;
@@ -124,8 +124,8 @@ export class Hub {
 }
 
 /**
- * Sends the first `count` bytes of an answer, and ends the connection once `stored()`, how many bytes the client has of the
- * file, says that they have arrived: a client drops what it has not read when a connection breaks.
+ * Sends the first `count` bytes of a response, and closes the connection when `stored()`, the number of bytes that the client has
+ * stored, shows that they have arrived: a client discards unread bytes when a connection breaks.
  */
 export function breakAfter(
   response: ServerResponse,

@@ -1,4 +1,4 @@
-/** The code of kernels, by their specs: for tests and benches that look at it. */
+/** The code of kernels, by their specs, for tests and benches that inspect it. */
 import type { Spec } from "../../src/wasm/codegen/spec.ts";
 import { backward } from "../../src/wasm/kernels/backward.ts";
 import { decode } from "../../src/wasm/kernels/decode.ts";

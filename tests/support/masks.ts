@@ -43,7 +43,7 @@ const perBatch = (
   return { n, at: (b) => n[b] };
 };
 
-/** Every named mask and a few of one's own. */
+/** Every named mask and a few custom ones. */
 export const MASKS: Readonly<Record<string, Draw>> = {
   causal: (_, __, offsets) => ({
     name: "causal()",

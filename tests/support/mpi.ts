@@ -1,6 +1,6 @@
 /**
- * MPI for the tests that run real processes: Debian's Open MPI and MPICH, which are installed where this process may and
- * they are missing. Where they cannot be had, the tests say what they leave out.
+ * MPI for the tests that run real processes: Debian's Open MPI and MPICH. They are installed if they are missing and this process
+ * is allowed to. If they are not available, the tests print what they skip.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -33,7 +33,7 @@ const IMPLEMENTATIONS: readonly Implementation[] = [
     launcher: "/usr/bin/mpirun.mpich",
     packages: ["mpich", "libmpich12"],
     args: [],
-    // More ranks than cores: a rank that waits must let another one run.
+    // More ranks than cores: a rank that waits must yield to the others.
     env: { MPIR_CVAR_POLLS_BEFORE_YIELD: "1" },
   },
 ];
@@ -51,7 +51,7 @@ function install(packages: readonly string[]): void {
   }
 }
 
-/** The implementations of this machine. Says which are left out. */
+/** The implementations of this machine. Prints which are skipped. */
 export function implementations(): readonly Implementation[] {
   const missing = IMPLEMENTATIONS.filter(({ launcher }) => !existsSync(launcher));
   if (missing.length > 0) install(missing.flatMap(({ packages }) => packages));
@@ -76,7 +76,7 @@ export interface Ended {
 /** A job that runs. */
 export interface Job {
   readonly ended: Promise<Ended>;
-  /** What it has written so far. */
+  /** Its output so far. */
   text(): string;
 }
 
@@ -125,5 +125,5 @@ export function startRanks(
   return { ended, text: () => stdout + stderr };
 }
 
-/** Runs such a program to its end. */
+/** Runs such a program until it ends. */
 export const runRanks = (...args: Parameters<typeof startRanks>): Promise<Ended> => startRanks(...args).ended;

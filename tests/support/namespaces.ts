@@ -10,9 +10,9 @@ import { join } from "node:path";
 export interface Hosts {
   /** Addresses of the hosts; a launcher runs on the first. */
   readonly addresses: readonly [string, string];
-  /** What starts a command on a host: `agent ADDRESS COMMAND…`. */
+  /** The script that starts a command on a host: `agent ADDRESS COMMAND…`. */
   readonly agent: string;
-  /** What the network does, in words. */
+  /** A description of the network. */
   readonly network: string;
   /** A command line that runs on the first host. */
   onFirst(command: readonly string[]): readonly string[];
@@ -26,13 +26,13 @@ const run = (...argv: readonly string[]): string | undefined => {
   return done.status === 0 ? undefined : (done.error?.message ?? done.stderr.trim().split("\n")[0]);
 };
 
-/** Makes two hosts; a text that says why not, where this machine does not allow it. */
+/** Creates two hosts, or returns the reason if this machine does not allow it. */
 export function makeHosts(folder: string): Hosts | string {
   if (process.platform !== "linux") return "network namespaces need Linux";
   if (process.getuid?.() !== 0) return "network namespaces need root";
   const id = process.pid.toString(36);
   const names = ["a", "b"].map((letter) => `heed${id}${letter}`);
-  // A private range of its own for each process, so that two runs do not meet.
+  // Each process has another private range, so that two runs do not conflict.
   const net = `10.${64 + (process.pid % 128)}.${(process.pid >> 7) % 256}`;
   const addresses = [`${net}.1`, `${net}.2`] as const;
   const remove = () => {
@@ -79,7 +79,7 @@ export function makeHosts(folder: string): Hosts | string {
         : "left out: 1 Gbit/s and 0.5 ms, because the kernel has neither netem nor tbf";
   }
   const agent = join(folder, "agent.sh");
-  // Each host has a host name of its own: Open MPI names its files by it.
+  // Each host has another host name, because Open MPI uses it in the names of its files.
   writeFileSync(
     agent,
     `#!/bin/sh

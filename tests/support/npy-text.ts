@@ -1,6 +1,6 @@
-/** NumPy's files of texts, for tests: heed reads them and writes none. */
+/** NumPy's files of strings, for tests: heed reads them but does not write them. */
 
-/** An npy file of texts, as `numpy.save` writes `numpy.array(["the", "naïve", "𝔸"])` (`kind` U) or its bytes (S). */
+/** An npy file of strings, as `numpy.save` writes `numpy.array(["the", "naïve", "𝔸"])` (`kind` U) or its bytes (S). */
 export function textNpy(
   texts: readonly string[],
   kind: "U" | "S",

@@ -1,7 +1,7 @@
 /**
- * A backend for tests whose data JavaScript cannot reach: tensors hold handles, work runs in order on a queue, later, and only
- * `read` brings numbers back, asynchronously. It stands for a GPU: whatever passes with it needs nothing but the contract. It
- * computes with the reference backend, behind the queue.
+ * A backend for tests whose data JavaScript cannot access, like a GPU's: tensors have handles, a queue runs the work later and in
+ * order, and only `read` returns numbers, asynchronously. Code that passes with it depends only on the contract. The queued work
+ * uses the reference backend.
  */
 import { Tensor, UnsupportedError } from "heed";
 import {
@@ -31,7 +31,7 @@ import {
 } from "heed/backend";
 import { reference } from "../../src/reference/backend.ts";
 
-/** A handle: no field of it leads to the numbers. */
+/** A handle, which gives no access to the numbers. */
 class Handle implements DeviceData {
   readonly device: Device = device;
   readonly dtype: DType;
@@ -42,9 +42,9 @@ class Handle implements DeviceData {
   }
 }
 
-/** The memory of the device, which only queued work looks at. */
+/** The memory of the device, which only queued work accesses. */
 const memory = new Map<DeviceData, TypedData>();
-/** Number of storages that hold numbers, once the queue is empty. */
+/** Number of storages with numbers, when the queue is empty. */
 export async function stored(): Promise<number> {
   await queue;
   return memory.size;
@@ -95,7 +95,7 @@ const device: Device = {
   dispose: (storage) => enqueue(() => memory.delete(storage as Handle)),
 };
 
-/** A tensor on the device with the strides and the offset of `t`, over a copy of all of its array. */
+/** A tensor on the device with the strides and the offset of `t`, over a copy of its full array. */
 export function onDevice<D extends DType>(t: Tensor<D>): Tensor<D> {
   const handle = device.allocate(t.dtype, t.data.length) as Handle;
   device.write(handle, t.data);
@@ -106,7 +106,8 @@ export function onDevice<D extends DType>(t: Tensor<D>): Tensor<D> {
 }
 
 /**
- * A CPU tensor over the numbers of a device tensor, for queued work. The handle is taken now: the tensor may be disposed by then.
+ * A CPU tensor over the numbers of a device tensor, for queued work. It keeps the handle, because the tensor may be disposed
+ * before the work runs.
  */
 function onCpu({ storage, shape, dtype, strides, offset }: Tensor): () => Tensor {
   return () => new Tensor(dataOf(storage), shape, dtype, strides, offset);
@@ -125,7 +126,7 @@ function withTables<E extends Expression>(expr: E, tables: ReadonlyMap<Table, Ta
   return new (expr.constructor as new (...fields: unknown[]) => E)(expr.op, expr.type, args, value);
 }
 
-/** A problem over the numbers of the device, for queued work, and the tables that stand for those of the device. */
+/** A problem over the numbers of the device, for queued work, and the tables that replace those of the device. */
 function problemOnCpu(problem: Problem): () => { problem: Problem; tables: ReadonlyMap<Table, Table> } {
   const { shape, mask, score, deviceSinks, deviceTables } = problem;
   const [query, key, value] = [shape.query, shape.key, shape.value].map(operandOnCpu);
@@ -164,7 +165,7 @@ function tensorsOnCpu(x: unknown): () => unknown {
   return () => Object.fromEntries(fields.map(([name, later]) => [name, later()]));
 }
 
-/** A new tensor of the device, and what fills it. */
+/** A new tensor of the device, and the function that fills it. */
 function promised(shape: readonly number[], dtype: DType): { tensor: Tensor; fill: (from: Tensor) => void } {
   const handle = new Handle(dtype, sizeOf(shape));
   return {

@@ -1,10 +1,10 @@
-/** The truth of a case by page one (`heed/reference`), with Bound B around it; and the textbook's float32 beside. */
+/** The reference result of a case by `heed/reference`, with Bound B; and the textbook's float32 for comparison. */
 import { type AttentionResult, scaledDotProductAttention } from "heed";
 import { forward } from "heed/reference";
 import { type Case, describeCase } from "./case.ts";
 import { constants, difference, FIRST_ORDER, floorOf, lseBound, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
-/** Results [B, Hq, Nq, dv], [B, Hq, Nq] and [B, Hq, Nq, Nk], and the room around the first two. */
+/** Results [B, Hq, Nq, dv], [B, Hq, Nq] and [B, Hq, Nq, Nk], and the bounds of the first two. */
 export interface Truth {
   readonly output: Float64Array;
   readonly lse: Float64Array;
@@ -18,7 +18,7 @@ export interface Truth {
 /** Weight of biases and changes in dᵢ: Σp|v − o| ≤ 2·Σp|v|. */
 const BOTH_SIDES = 2;
 
-/** The formula in float64, head by head, and how far a float32 result may lie from it. */
+/** The formula in float64, head by head, and the bound of the difference of a float32 result. */
 export function truth(c: Case): Truth {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
   const G = Hkv === 0 ? 1 : Hq / Hkv;
@@ -82,7 +82,7 @@ export function truth(c: Case): Truth {
       );
       for (let i = 0; i < Nq; i++) {
         const row = head * Nq + i;
-        // The sink takes a share of the sum and has no value.
+        // The sink is a term of the sum without a value.
         const m = Math.max(one.lse[i], sink);
         const lse = m === -Infinity ? m : m + Math.log(Math.exp(one.lse[i] - m) + Math.exp(sink - m));
         const share = sink === -Infinity || lse === -Infinity ? 1 : Math.exp(one.lse[i] - lse);
@@ -106,7 +106,7 @@ export function truth(c: Case): Truth {
           if (seen.length) tolerance += floorOf(largest, Nk);
           const narrow = OUTPUT_ROUNDING[c.dtype];
           if (narrow && seen.length) tolerance += narrow.u * (Math.abs(R) + tolerance) + narrow.least;
-          // Only the hull: half of it is the middle, so all of it is the room around R.
+          // Only the hull of the values bounds the output.
           if (out.hull[row]) tolerance += Math.abs(R) + largest * (1 + cM * u);
           out.room[row * dv + e] = tolerance;
         }
@@ -115,27 +115,27 @@ export function truth(c: Case): Truth {
   return out;
 }
 
-/** Output and lse of a result in the order of the truth, whatever the layout. */
+/** Output and lse of a result in the order of the reference, for any layout. */
 export function flattened(c: Case, result: AttentionResult): { output: Float64Array; lse: Float64Array } {
   const across = c.options.layout === "bshd";
   const output = across ? result.output.transpose(-3, -2) : result.output;
   return { output: output.toFloat64(), lse: result.lse.toFloat64() };
 }
 
-/** What a check measured. */
+/** The result of a check. */
 export interface Measure {
   /** Largest share of Bound B that was used. */
   readonly use: number;
-  /** Largest error of the output over that of the textbook's float32, where both are known. */
+  /** Largest error of the output over that of the textbook's float32, if both are known. */
   readonly ratio?: number;
 }
 
-/** Runs a case and holds it against its truth; throws with all that is needed to find the case again. */
+/** Runs a case and compares it with its reference; the error it throws has everything to reproduce the case. */
 export function check(c: Case, options: { ratio?: boolean } = {}): Measure {
   return checkResult(c, scaledDotProductAttention(c.query, c.key, c.value, c.options), options);
 }
 
-/** Holds the result of a case against its truth. */
+/** Compares the result of a case with its reference. */
 export function checkResult(c: Case, result: AttentionResult, options: { ratio?: boolean } = {}): Measure {
   const want = truth(c);
   const got = flattened(c, result);

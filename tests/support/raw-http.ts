@@ -1,7 +1,7 @@
-/** Requests as bytes over a socket, for the tests of the local server: what no HTTP client would send. */
+/** Requests as bytes over a socket, for tests of the local server: requests that no HTTP client would send. */
 import { connect } from "node:net";
 
-/** What a connection answered until it ended, was reset, or the answer to the one request was whole. */
+/** The bytes received until the connection was closed or reset, or the response was complete. */
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -10,7 +10,7 @@ export interface Answer {
   readonly all: string;
 }
 
-/** Sends `bytes` and gives what comes back; `wait` is how long silence may last, in milliseconds. */
+/** Sends `bytes` and returns the response; `wait` is the idle timeout in milliseconds. */
 export function send(
   port: number,
   bytes: string | Uint8Array,
@@ -36,7 +36,7 @@ export function send(
   });
 }
 
-/** Whether the first answer is there with all of its body. */
+/** Whether the first response is complete. */
 function isWhole(all: string): boolean {
   const end = all.indexOf("\r\n\r\n");
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(all.slice(0, end + 2));
@@ -53,7 +53,7 @@ function parse(all: string): Answer {
   return { status, headers, body: end < 0 ? "" : all.slice(end + 4), all };
 }
 
-/** A plain GET with the Host of loopback, and further header lines. */
+/** A GET request with the Host of loopback, and other header lines. */
 export function get(port: number, target: string, ...lines: string[]): string {
   const host = lines.some((line) => /^host:/i.test(line)) ? [] : [`Host: 127.0.0.1:${port}`];
   return [`GET ${target} HTTP/1.1`, ...host, ...lines, "", ""].join("\r\n");

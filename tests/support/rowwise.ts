@@ -1,4 +1,4 @@
-/** The row-wise kernels of the wasm backend, called directly, whatever the size: for tests and benches of the kernels. */
+/** The row-wise kernels of the wasm backend, called directly for any size, for tests and benches of the kernels. */
 import { type AdamWScalars, type MapName, rowwise } from "../../src/rowwise.ts";
 import { wasm } from "../../src/wasm/backend.ts";
 

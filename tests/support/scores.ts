@@ -4,7 +4,7 @@ import type { Change, Lengths } from "./case.ts";
 import type { Random } from "./random.ts";
 import { softcapError } from "./tolerance.ts";
 
-/** T5's bucket of a distance, written apart from the library's (Raffel et al. 2020, section 2.1). */
+/** T5's bucket of a distance, independent of the library's (Raffel et al. 2020, section 2.1). */
 function bucketOf(distance: number, count: number, most: number, bothWays: boolean): number {
   const half = bothWays ? count / 2 : count;
   const start = bothWays && distance > 0 ? half : 0;
@@ -18,7 +18,7 @@ function bucketOf(distance: number, count: number, most: number, bothWays: boole
 
 type Draw = (r: Random, lengths: Lengths) => Change;
 
-/** Every named score mod and a few of one's own. */
+/** Every named score mod and a few custom ones. */
 export const CHANGES: Readonly<Record<string, Draw>> = {
   softcap(r) {
     const c = Math.fround(r.pick([0.5, 5, 30, 50]) * (1 + r.next()));

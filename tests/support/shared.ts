@@ -1,7 +1,6 @@
 /**
- * Where golden data is. What was made for this project is in tests/golden/pytorch, in every clone. Conformance files and
- * model weights from outside are read in place, beside the repository (`../shared`); tests over them are skipped where
- * they are absent.
+ * Paths of golden data. Data made for this project is in tests/golden/pytorch. Conformance files and model weights of other
+ * projects are read from `../shared`, beside the repository; tests that need them are skipped if they are absent.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +16,10 @@ export const readGolden = <T>(...path: string[]): T => JSON.parse(readFileSync(g
 /** A path inside `../shared`. */
 export const shared = (...path: string[]): string => join(import.meta.dirname, "../../../shared", ...path);
 
-/** True where the folder is there. */
+/** True if the folder exists. */
 export const hasShared = (...path: string[]): boolean => existsSync(shared(...path));
 
-/** A JSON file, or `otherwise` where the data is absent. */
+/** A JSON file, or `otherwise` if the data is absent. */
 export const readJson = <T>(path: string, otherwise: T): T =>
   existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : otherwise;
 

@@ -2,5 +2,5 @@
 import { parentPort } from "node:worker_threads";
 import { serveStore } from "../../src/store/compute/serve.ts";
 
-// A page's worker is its own port; here one end of a channel comes as the first message.
+// A page's worker is a port itself; here the first message has one end of a channel.
 parentPort?.once("message", (port: MessagePort) => serveStore(port));

@@ -26,7 +26,7 @@ export function normals(r: Random, count: number, size = 1, wide = false): Float
   return out;
 }
 
-/** A block of random heads. The tensors its recipe names are there. */
+/** A block of random heads, with the tensors that its recipe names. */
 export function randomBlock(seed: number, asked: Asked = {}): BlockInput {
   const r = random(seed);
   const { wide = false, layers = 1 } = asked;
@@ -58,7 +58,7 @@ export const randomInput = (seed: number, asked: Asked = {}): StoreInput => ({
   blocks: [randomBlock(seed, asked)],
 });
 
-/** Any recipe: masks that empty rows among them. */
+/** Any recipe, including masks that mask full rows. */
 export function randomRecipe(r: Random, Nq: number, Nk: number, heads: number): ScoreRecipe {
   const masks: RecipeMask[] = [
     "none",
@@ -112,7 +112,7 @@ function tensorsFor(
   };
 }
 
-/** The options with which `scaledDotProductAttention(query, key, …)` of one head [Nq, d] does what its recipe says. */
+/** The options with which `scaledDotProductAttention(query, key, …)` of one head [Nq, d] computes its recipe. */
 export function optionsOf({ recipe, keep, bias, Nq, Nk }: HeadData): AttentionOptions {
   const masks: unknown[] = [];
   const mask = maskOf(recipe);

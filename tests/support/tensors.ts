@@ -3,7 +3,7 @@ import { tensor } from "heed";
 import type { FloatTensor } from "heed/nn";
 import { random } from "./random.ts";
 
-/** A generator of tensors: each call draws on. */
+/** A generator of tensors: each call draws the next numbers. */
 export function normals(seed: number, dtype: "float64" | "float32" = "float64") {
   const r = random(seed);
   return (...shape: number[]): FloatTensor => {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Switching heads in what `heed view` serves: the model runs again on this machine, the numbers on the page are those of `ablateHeads`,
- * the state is in the address, and what goes wrong is said on the page. Needs dist/ (npm run build).
+ * Switching heads in the page of `heed view`: the model runs again in the command's process, the page shows the numbers of
+ * `ablateHeads`, the address has the state, and the page shows errors. Needs dist/ (npm run build).
  */
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -19,7 +19,7 @@ test.afterAll(() => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** Starts `heed view` and gives the address it prints. @param {string[]} args */
+/** Starts `heed view` and returns the address that it prints. @param {string[]} args */
 async function view(...args) {
   const child = spawn(process.execPath, [join(root, "dist/cli/main.js"), "view", "--no-open", ...args]);
   children.push(child);
@@ -43,7 +43,7 @@ async function view(...args) {
   };
 }
 
-/** A page at an address, and what it reports that it should not. @param {Browser} browser @param {string} url */
+/** A page at an address, and its errors and warnings. @param {Browser} browser @param {string} url */
 async function pageAt(browser, url) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
@@ -89,7 +89,7 @@ test("a decoder's head is switched off: the change of the next token, in the add
     page.locator("attention-view .atlas [role=gridcell]").filter({ hasText: "switched off" }),
   ).toHaveCount(1);
 
-  // A second head, by its mean; the table is that of both.
+  // A second head, replaced by its mean; the table is that of both.
   await page.keyboard.press("]");
   await panel(page).getByRole("button", { name: "mean", exact: true }).click();
   await expect(page).toHaveURL(/[?&]off=1\.2,1\.3m(&|$)/);
@@ -98,7 +98,7 @@ test("a decoder's head is switched off: the change of the next token, in the add
     .poll(async () => (await values(page, "moved"))[0][1], { timeout: 30_000 })
     .toBe(Math.max(...both.moved));
 
-  // The address opens the same again, with the token that is predicted.
+  // The address restores the heads and the predicted position.
   await panel(page)
     .getByRole("button", { name: /^Predict after/ })
     .click();
@@ -115,7 +115,7 @@ test("a decoder's head is switched off: the change of the next token, in the add
     (there.predicted?.tokens ?? []).map(({ before, after }) => [before, after]),
   );
 
-  // The run without the heads opens beside the first one.
+  // The run without the heads opens as another text.
   await panel(page)
     .getByRole("button", { name: /^Open the attention without/ })
     .click();
@@ -129,14 +129,14 @@ test("a decoder's head is switched off: the change of the next token, in the add
   await expect(page.locator("attention-view .compared-tokens")).toHaveCount(0);
   expect(reported).toEqual([]);
 
-  // Without the program there is no model: the page says so, and what it shows stays.
+  // After the command has ended there is no model: the page says so.
   await end();
   await panel(page).getByRole("button", { name: "off", exact: true }).click();
   await expect(panel(page).getByRole("alert")).toContainText("The program that served this page has ended");
   await close();
 });
 
-test("an encoder masks the word that is chosen and predicts it; the key K switches the head", async ({
+test("an encoder masks the selected word and predicts it; the key K switches the head", async ({
   browser,
 }) => {
   const { url, end } = await view("--text", "the old ship sailed to the sea");
@@ -157,7 +157,7 @@ test("an encoder masks the word that is chosen and predicts it; the key K switch
   expect(shown.map(([, ...numbers]) => numbers)).toEqual(
     (predicted?.tokens ?? []).map(({ before, after }) => [before, after]),
   );
-  // At one token alone: another run.
+  // At one token only.
   await panel(page)
     .getByRole("button", { name: /^off at/ })
     .click();
@@ -170,7 +170,7 @@ test("an encoder masks the word that is chosen and predicts it; the key K switch
   await end();
 });
 
-test("a captured sentence has no switch; what is typed into the page has one", async ({ browser }) => {
+test("a captured sentence has no switch; a text typed into the page has one", async ({ browser }) => {
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
   await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });

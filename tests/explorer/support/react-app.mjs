@@ -1,7 +1,7 @@
 // @ts-nocheck: bundled for React 18 and for React 19, whose types differ
 /**
- * A React program with the explorer in it, for page-wrappers.mjs: it renders in strict mode what it is asked to, notes what
- * the component tells, and hands both to the page as `app`.
+ * A React program with the explorer, for wrappers.spec.mjs: it renders the given properties in strict mode, records the
+ * component's events, and exports both to the page as `app`.
  */
 import { AttentionView } from "heed/attention-view/react";
 import { createElement, createRef, StrictMode, version } from "react";

@@ -177,8 +177,19 @@ export async function settled(page) {
   if (!done) throw new Error("the element is still waiting for something after 20 s");
 }
 
+/** The text of a part of the element; "" if it does not exist. @param {Page} page @param {string} selector @returns {Promise<string>} */
+export const textOf = (page, selector) =>
+  page.evaluate(
+    (wanted) =>
+      /** @type {any} */ (globalThis).view.shadowRoot
+        .querySelector(wanted)
+        ?.textContent.replace(/\s+/g, " ")
+        .trim() ?? "",
+    selector,
+  );
+
 /**
- * What the canvas shows in the middle of a cell, and where the cell is.
+ * The color in the middle of a cell, and the position of the cell.
  * @param {Page} page @param {number} query @param {number} key
  * @returns {Promise<{ color: number[], at: number[], x: number, y: number, width: number, height: number }>}
  */
