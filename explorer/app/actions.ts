@@ -6,7 +6,7 @@ import { placeOf, step } from "../canvas/axis.ts";
 import { headSetting, setHead } from "../state/ablation.ts";
 import { stepAnswer } from "../state/ask.ts";
 import { largest } from "../state/facts.ts";
-import { stepBack } from "../state/select.ts";
+import { stepBack, WITHOUT_TOKENS } from "../state/select.ts";
 import { STAGES, type State, TRANSFERS, togglePin } from "../state/state.ts";
 import { DRAWINGS, PAGES, pageOf } from "../views/registry.ts";
 import { axesOf, hiddenKeys, type Session } from "./session.ts";
@@ -58,11 +58,8 @@ function byBlocks({ session }: Doer): void {
   if (store === undefined || store.blocks.length < 2) return;
   const at = store.blocks.findIndex(({ name }) => name === state.block);
   session.set({
+    ...WITHOUT_TOKENS,
     block: store.blocks[(at + 1) % store.blocks.length].name,
-    pinned: null,
-    camera: null,
-    rows: [],
-    columns: [],
   });
 }
 

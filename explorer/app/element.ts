@@ -50,7 +50,7 @@ function sourceOf(one: AttentionSource): Source {
   };
 }
 
-/** Where the cursor moves in what is opened: nowhere, to the same tokens, or to the most telling link. */
+/** The cursor in an opened source: as the state names it, on the same tokens, or on the most telling link. */
 type OpensAt = "as named" | "carried" | "new";
 
 /** The warnings of the report: they say why the picture may be wrong. */

@@ -151,7 +151,7 @@ export class Panes {
     for (const pane of this.#all) pane.restyle();
   }
 
-  /** Draws what is on screen, now. */
+  /** Draws the panes on screen immediately. */
   draw(): void {
     for (const pane of this.#shown) pane.draw();
   }

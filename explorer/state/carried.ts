@@ -1,25 +1,26 @@
 /**
- * Where the cursor goes when another text opens: to the same tokens, or, where the text does not have them, to the link that
- * says most about it. What was selected, pinned or zoomed into belongs to the text before.
+ * The cursor when another text opens: the same tokens, or, if the text does not have them, its most telling link. The
+ * selection, the pinned cell and the camera are reset.
  */
 import { type TellingOptions, tellingLink } from "../../src/store/measures/telling.ts";
 import type { Block, HeadStore } from "../../src/store/types.ts";
 import { interestingCell } from "./interesting.ts";
+import { WITHOUT_TOKENS } from "./select.ts";
 import type { State } from "./state.ts";
 
 export { interestingCell };
 
-/** Cells of all heads up to which all heads are searched for a link. */
+/** The maximum number of cells of all heads for a search of all heads. */
 const SEARCHED = 2 ** 23;
-/** Cells of one head up to which the most telling link is searched for; of larger heads the strongest one of some rows. */
+/** The maximum number of cells of a head for a search of its most telling link; in larger heads, only some rows are read. */
 const LARGE = 2 ** 20;
 
 /**
- * The change of the state with which another text opens.
+ * The change of the state when another text opens.
  *
- * @param state the state so far
- * @param from the block that was shown; undefined: nothing was
- * @param isNew the text is shown for the first time: a link of any head is taken, unless it has the tokens of the one before
+ * @param state the previous state
+ * @param from the previous block; undefined: none
+ * @param isNew the text is shown for the first time: all heads are searched for a link, unless its tokens are the same
  */
 export async function carried(
   state: State,
@@ -43,7 +44,7 @@ export async function carried(
   const query = sameToken(from.queryTokens, block.queryTokens, state.query);
   const key = sameToken(from.keyTokens, block.keyTokens, state.key);
   if (query !== undefined && key !== undefined) return { ...kept, query, key };
-  // The head stays, as it is numbered here.
+  // The head with the same number, if the block has it.
   const layer = block.layers.includes(state.layer) ? state.layer : block.layers[0];
   const head = Math.min(state.head, block.heads - 1);
   const here = { block: index, layer, head };
@@ -54,7 +55,7 @@ export async function carried(
   return { ...kept, ...(await linkOf(to, { ...here, query })) };
 }
 
-/** The most telling link of some heads, as the state names it. */
+/** The most telling link of some heads as parts of the state. */
 async function linkOf(store: HeadStore, options: TellingOptions): Promise<Partial<State>> {
   const link = await tellingLink(store, options);
   if (link === undefined) return {};
@@ -62,18 +63,12 @@ async function linkOf(store: HeadStore, options: TellingOptions): Promise<Partia
   return { block: store.blocks[link.block].name, layer, head, query, key };
 }
 
-/** What of the state belongs to one text, as it is in another one. */
+/** Resets the parts of the state that belong to one text. */
 function released({ ablated }: State, sameText: boolean): Partial<State> {
   return {
     // Heads stay switched off, except at a token: the indices of another text mean other tokens.
     ...(!sameText && { predict: null, ablated: ablated.filter(({ position }) => position === null) }),
-    pinned: null,
-    rows: [],
-    columns: [],
-    hidden: [],
-    querySegments: [],
-    keySegments: [],
-    camera: null,
+    ...WITHOUT_TOKENS,
   };
 }
 

@@ -9,6 +9,17 @@ export interface Clicked {
   readonly range: boolean;
 }
 
+/** Clears what refers to the tokens of one text, for a change to another text or block. */
+export const WITHOUT_TOKENS = {
+  pinned: null,
+  rows: [],
+  columns: [],
+  hidden: [],
+  querySegments: [],
+  keySegments: [],
+  camera: null,
+} satisfies Partial<State>;
+
 /** All indices from one to another, both included. */
 export function span(from: number, to: number): readonly number[] {
   const low = Math.min(from, to);

@@ -67,7 +67,7 @@ export interface ViewParts {
 export interface View {
   /** Its name in the address, in attributes and events. */
   readonly name: State["view"] | State["mode"];
-  /** A page of its own, or a way to draw one head. */
+  /** Whether it is a page, or draws one head on the page of one head. */
   readonly place: "page" | "head";
   readonly label: string;
   /** The tooltip of its button. */

@@ -9,12 +9,12 @@ const sentences = new WeakMap<HeadMeasures, string>();
 
 /** The sentence of a head, cached. */
 function sentence(block: Block, measures: HeadMeasures): string {
-  let said = sentences.get(measures);
-  if (said === undefined) {
-    said = describeHead(block, measures);
-    sentences.set(measures, said);
+  let found = sentences.get(measures);
+  if (found === undefined) {
+    found = describeHead(block, measures);
+    sentences.set(measures, found);
   }
-  return said;
+  return found;
 }
 
 /** @param first the sentence of the view */

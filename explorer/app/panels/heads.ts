@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
 import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
+import { WITHOUT_TOKENS } from "../../state/select.ts";
 import { type Filter, SORTS, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
@@ -24,16 +25,7 @@ export function blocks({ session }: Ui): TemplateResult | typeof nothing {
     "Block",
     store.blocks.map(({ name }) => [name, name] as const),
     state.block,
-    (block) =>
-      session.set({
-        block,
-        pinned: null,
-        camera: null,
-        rows: [],
-        columns: [],
-        querySegments: [],
-        keySegments: [],
-      }),
+    (block) => session.set({ ...WITHOUT_TOKENS, block }),
   )}</p>`;
 }
 

@@ -55,7 +55,7 @@ export class Atlas {
   #size: readonly [number, number] = [0, 0];
   #due = 0;
   /** The weights of the question "ask the heads" by layer and head; undefined: nothing is asked. */
-  #asked: ReadonlyMap<string, number> | undefined;
+  #weights: ReadonlyMap<string, number> | undefined;
   #drawn = "";
   #paints: Paints | undefined;
   #arranged: Arrangement = { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
@@ -141,7 +141,8 @@ export class Atlas {
     if (block === undefined || width < 40) return;
     const { layer, head, pins, sort, descending, sortHow, filters, flipped, transfer, ramp, pool } = state;
     const answers = answersOf(session);
-    this.#asked = answers && new Map(answers.map(({ ref, weight }) => [`${ref.layer} ${ref.head}`, weight]));
+    this.#weights =
+      answers && new Map(answers.map(({ ref, weight }) => [`${ref.layer} ${ref.head}`, weight]));
     const key = JSON.stringify([
       state.block,
       layer,
@@ -275,12 +276,12 @@ export class Atlas {
         round(width) + 1 / ratio,
         round(height) + 1 / ratio,
       );
-    const asked = this.#asked?.get(`${head.layer} ${head.head}`);
-    if (asked !== undefined) {
+    const weight = this.#weights?.get(`${head.layer} ${head.head}`);
+    if (weight !== undefined) {
       // The thumbnail is one cell: the weight of the link that is asked about.
       const { state, dark } = session;
       const words = wordsOf(rampOf(state.ramp, false, dark));
-      const code = Number.isFinite(asked) ? codeOf(asked, state.transfer, 1) : 0;
+      const code = Number.isFinite(weight) ? codeOf(weight, state.transfer, 1) : 0;
       const [red, green, blue] = new Uint8Array(words.buffer, 4 * code, 3);
       context.fillStyle = `rgb(${red} ${green} ${blue})`;
       context.fillRect(left, top, round(width), round(height));

@@ -19,7 +19,7 @@ export class Overviews {
   readonly #session: Session;
   readonly #known = new Map<string, Overview>();
   readonly #fine = new Map<string, Overview | null>();
-  readonly #asked = new Set<string>();
+  readonly #requested = new Set<string>();
   readonly #settled = new Set<string>();
   readonly #painted = new Lru<HTMLCanvasElement>(MAX_BYTES);
   readonly #changed: () => void;
@@ -42,7 +42,7 @@ export class Overviews {
     if (this.#waiting === 0) return 1;
     let done = 0;
     for (const overview of this.#known.values()) done += overview.done;
-    return done / this.#asked.size;
+    return done / this.#requested.size;
   }
   #waiting = 0;
 
@@ -53,9 +53,9 @@ export class Overviews {
     this.#store = store;
     if (store === undefined) return;
     const size = names.length > 1500 ? 32 : names.length > 400 ? 64 : 128;
-    const fresh = names.filter((name) => !this.#asked.has(keyOf(name)));
+    const fresh = names.filter((name) => !this.#requested.has(keyOf(name)));
     if (fresh.length === 0) return;
-    for (const name of fresh) this.#asked.add(keyOf(name));
+    for (const name of fresh) this.#requested.add(keyOf(name));
     this.#waiting += fresh.length;
     this.#changed();
     const { signal } = this.#stop;
@@ -92,7 +92,7 @@ export class Overviews {
   /** Whether a head's overview is complete; undefined if it was not requested or its computation failed. */
   stateOf(name: HeadName): "under way" | "done" | undefined {
     const key = keyOf(name);
-    if (this.#session.store !== this.#store || !this.#asked.has(key)) return undefined;
+    if (this.#session.store !== this.#store || !this.#requested.has(key)) return undefined;
     if (!this.#settled.has(key)) return "under way";
     return this.#known.has(key) ? "done" : undefined;
   }
@@ -148,7 +148,7 @@ export class Overviews {
     this.#stop = new AbortController();
     this.#known.clear();
     this.#fine.clear();
-    this.#asked.clear();
+    this.#requested.clear();
     this.#settled.clear();
     this.#painted.clear();
     this.#waiting = 0;

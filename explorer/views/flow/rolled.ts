@@ -110,6 +110,6 @@ async function allLayers(
 /** An error's text without the name of the function. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const said = text.replace(/^(?:rollout|attentionFlow): /, "");
-  return said.charAt(0).toUpperCase() + said.slice(1);
+  const reason = text.replace(/^(?:rollout|attentionFlow): /, "");
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
 }

@@ -62,10 +62,10 @@ export class TokenList {
       option.setAttribute("aria-setsize", String(count));
       option.setAttribute("aria-selected", String(selected(at)));
       option.tabIndex = current && active ? 0 : -1;
-      const said = current ? text : name(at);
-      if (option.textContent !== said) option.textContent = said;
+      const label = current ? text : name(at);
+      if (option.textContent !== label) option.textContent = label;
       // The cursor's option has a sentence in the language of the page.
-      setLang(option, said === name(at) ? lang : undefined);
+      setLang(option, label === name(at) ? lang : undefined);
       if (!current) continue;
       this.#current = option;
       if (box === undefined) continue;

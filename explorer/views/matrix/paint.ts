@@ -239,13 +239,13 @@ function cross(context: CanvasRenderingContext2D, x: number, y: number, r: numbe
 function margins(context: CanvasRenderingContext2D, view: Viewport, painting: Painting): void {
   const { facts, frame, ratio, rows, columns, paints, plan } = painting;
   if (facts === undefined) return;
-  const most = Math.log(Math.max(2, facts.totals.length));
+  const maxEntropy = Math.log(Math.max(2, facts.totals.length));
   const wide = Math.round((frame.right - 6) * ratio);
   const x = view.left + view.width + Math.round(6 * ratio);
   // Bars of small cells touch: regular gaps of one pixel would look like data.
   const thick = (cell: number) =>
     cell < 3 * ratio ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(Math.min(cell - ratio, 14 * ratio)));
-  const took = plan.renormalize ? undefined : facts.hidden;
+  const hiddenShares = plan.renormalize ? undefined : facts.hidden;
   context.save();
   context.beginPath();
   context.rect(x, view.top, wide + 1, view.height);
@@ -255,15 +255,15 @@ function margins(context: CanvasRenderingContext2D, view: Viewport, painting: Pa
     const [from, to] = [yOf(view, place), yOf(view, end)];
     const high = Math.min(to - from, thick(view.cellHeight * (end - place)));
     const y = from + Math.floor((to - from - high) / 2);
-    const left = took?.[index] ?? 0;
-    if (left > 0) {
+    const hiddenShare = hiddenShares?.[index] ?? 0;
+    if (hiddenShare > 0) {
       context.fillStyle = paints.hatch;
-      context.fillRect(x, y, Math.max(1, Math.round(wide * left)), high);
+      context.fillRect(x, y, Math.max(1, Math.round(wide * hiddenShare)), high);
       context.fillStyle = paints.second;
-      context.fillRect(x, y + high - ratio, Math.round((wide * value) / most), ratio);
+      context.fillRect(x, y + high - ratio, Math.round((wide * value) / maxEntropy), ratio);
     } else {
       context.fillStyle = paints.second;
-      context.fillRect(x, y, Math.max(value > 0 ? 1 : 0, Math.round((wide * value) / most)), high);
+      context.fillRect(x, y, Math.max(value > 0 ? 1 : 0, Math.round((wide * value) / maxEntropy)), high);
     }
   });
   const high = Math.round((frame.bottom - 6) * ratio);
