@@ -7,7 +7,7 @@ import { xterm256 } from "../color.ts";
 
 /** `truecolor` and `256` color cells; `mono` shades them with ░▒▓█; `ascii` with characters of ASCII alone. */
 export type Paint = "truecolor" | "256" | "mono" | "ascii";
-/** What a user may ask for. */
+/** The values of the option `--color`. */
 export type ColorMode = "auto" | "always" | "never" | Paint;
 /** Every ColorMode, in the order shown to users. */
 export const COLOR_MODES: readonly ColorMode[] = [
@@ -20,7 +20,7 @@ export const COLOR_MODES: readonly ColorMode[] = [
   "ascii",
 ];
 
-/** The paint for a mode: `auto` looks at the terminal and at NO_COLOR, FORCE_COLOR, COLORTERM and TERM. */
+/** The paint for a mode: `auto` depends on the terminal and on NO_COLOR, FORCE_COLOR, COLORTERM and TERM. */
 export function choosePaint(
   mode: ColorMode,
   env: Readonly<Record<string, string | undefined>>,
@@ -38,11 +38,11 @@ export function choosePaint(
   if (forced && env.FORCE_COLOR === "3") return "truecolor";
   if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "") || env.WT_SESSION !== undefined) return "truecolor";
   if (/kitty|alacritty|ghostty|foot|wezterm|direct/.test(env.TERM ?? "")) return "truecolor";
-  // Asked for without a word about the terminal (a pipe, a log viewer): 24-bit is what such readers know best.
+  // Color without a known terminal (a pipe, a log viewer): 24-bit color is supported most widely there.
   return env.TERM === undefined || env.TERM === "dumb" ? "truecolor" : "256";
 }
 
-/** True where the paint uses color. */
+/** True if the paint uses color. */
 export function isColor(paint: Paint): boolean {
   return paint === "truecolor" || paint === "256";
 }
@@ -52,7 +52,7 @@ function parameters(color: Rgb, paint: Paint, ground: 38 | 48): string {
   return paint === "truecolor" ? `${ground};2;${color.join(";")}` : `${ground};5;${xterm256(color)}`;
 }
 
-/** The text in a color on a color, where the paint has colors. */
+/** The text with a foreground and a background color, if the paint has colors. */
 export function colored(text: string, paint: Paint, foreground?: Rgb, background?: Rgb): string {
   if (!isColor(paint) || text === "") return text;
   const codes = [
@@ -62,12 +62,12 @@ export function colored(text: string, paint: Paint, foreground?: Rgb, background
   return codes.length === 0 ? text : `\x1b[${codes.join(";")}m${text}\x1b[0m`;
 }
 
-/** Bold text, where the paint has colors. */
+/** Bold text, if the paint has colors. */
 export function bold(text: string, paint: Paint): string {
   return isColor(paint) && text !== "" ? `\x1b[1m${text}\x1b[22m` : text;
 }
 
-/** Dimmed text, where the paint has colors. */
+/** Dimmed text, if the paint has colors. */
 export function dim(text: string, paint: Paint): string {
   return isColor(paint) && text !== "" ? `\x1b[2m${text}\x1b[22m` : text;
 }
@@ -75,14 +75,14 @@ export function dim(text: string, paint: Paint): string {
 const SHADES = " ░▒▓█";
 const ASCII = " .:-=+*#%@";
 
-/** The character that shades a place on the scale, 0 to 1, without color. */
+/** The character that shows a position on the scale, 0 to 1, without color. */
 export function shade(place: number, paint: Paint): string {
   const steps = paint === "ascii" ? ASCII : SHADES;
   const clipped = place > 0 ? Math.min(1, place) : 0;
   return steps[Math.round(clipped * (steps.length - 1))];
 }
 
-/** The text with everything outside ASCII spelled in ASCII, for the `ascii` paint. */
+/** The text with other characters replaced by ASCII, for the `ascii` paint. */
 export function plain(text: string, paint: Paint): string {
   if (paint !== "ascii") return text;
   const spelled = text.replace(

@@ -1,9 +1,9 @@
-/** How alike several texts are, as lines for a terminal. */
+/** The similarity of several texts, as lines for a terminal. */
 import { oneLine, pad, truncate, widthOf } from "../../store/text/label.ts";
-import { bold, dim, type Paint, plain } from "./paint.ts";
-import { renderBar } from "./terminal.ts";
+import { dim, type Paint, plain } from "./paint.ts";
+import { heading, renderBar } from "./terminal.ts";
 
-/** How it is drawn. */
+/** Options of `renderSimilarity`. */
 export interface SimilarityOptions {
   /** Columns of the terminal. Default 80. */
   readonly columns?: number;
@@ -12,7 +12,7 @@ export interface SimilarityOptions {
 }
 
 /**
- * How alike texts are: two as one line with a bar, more as a table. `cosines[i][j]` is −1 to 1.
+ * Renders the similarity of texts: of two texts as one line with a bar, of more as a table. `cosines[i][j]` is −1 to 1.
  *
  * @example
  * const texts = ["the river bank", "the old ship"];
@@ -28,23 +28,21 @@ export function renderSimilarity(
   const say = (text: string) => plain(text, paint);
   const short = texts.map((text) => say(oneLine(text)));
   if (texts.length < 2) return [];
-  const head = heading(
-    "how alike",
-    "cosine of the embeddings: 1 the same direction, 0 unrelated",
+  const head = heading("how alike", "cosine of the embeddings: 1 the same direction, 0 unrelated", {
     columns,
     paint,
-  );
+  });
   if (texts.length === 2) {
     const cosine = cosines[0][1];
     return [
-      head,
+      ...head,
       `${say(fixed(cosine, 3))}  ${renderBar(cosine, Math.max(10, Math.min(40, columns - 9)), paint)}`.trimEnd(),
     ];
   }
   const margin = Math.min(Math.max(...short.map(widthOf)), Math.max(8, columns - 7 * texts.length - 4));
   const numbers = texts.map((_, i) => String(i + 1).padStart(6)).join(" ");
   return [
-    head,
+    ...head,
     dim(`${" ".repeat(margin + 3)}${numbers}`, paint),
     ...short.map((text, i) => {
       const row = texts.map((_, j) => pad(say(fixed(cosines[i][j], 3)), 6, "start")).join(" ");
@@ -53,12 +51,7 @@ export function renderSimilarity(
   ];
 }
 
-function heading(name: string, note: string, columns: number, paint: Paint): string {
-  const space = columns - widthOf(name) - 2;
-  return `${bold(name, paint)}  ${dim(truncate(plain(note, paint), space, plain("…", paint)), paint)}`;
-}
-
-/** A number with a fixed number of digits after the point and a true minus sign. */
+/** A number with a fixed number of decimals and a true minus sign. */
 function fixed(value: number, digits = 2): string {
   const text = Math.abs(value).toFixed(digits);
   return value < 0 && Number(text) !== 0 ? `−${text}` : text;

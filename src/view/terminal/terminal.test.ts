@@ -34,7 +34,7 @@ test("two maps side by side, labels on rows and columns", () => {
   ]);
 });
 
-test("colors are the scale's: the diagonal at its top, the rest at its bottom", () => {
+test("weights 1 and 0 have the last and the first color of the scale", () => {
   const [, , , row] = draw([identity(2), identity(2)], 80, "truecolor");
   expect(row).toContain("\x1b[48;2;252;253;191m  \x1b[0m\x1b[48;2;0;0;4m  \x1b[0m");
 });
@@ -42,14 +42,15 @@ test("colors are the scale's: the diagonal at its top, the rest at its bottom", 
 describe("four heads", () => {
   const heads = (lines: string[]) =>
     lines.filter((line) => /head/.test(line)).map((line) => line.match(/head \d/g)!.length);
-  test("stand side by side where they fit", () => expect(heads(draw(four(8), 80))).toEqual([4]));
-  test("two and two where they do not", () => expect(heads(draw(four(8), 60))).toEqual([2, 2]));
-  test("in half blocks before they would fill screens one by one", () => {
+  test("are side by side if they fit", () => expect(heads(draw(four(8), 80))).toEqual([4]));
+  test("are in two rows of two if they do not", () => expect(heads(draw(four(8), 60))).toEqual([2, 2]));
+  test("are in half blocks if labeled maps would need one row each", () => {
     expect(heads(draw(four(24), 80))).toEqual([2, 2]);
     expect(heads(draw(four(24), 140))).toEqual([2, 2]);
     expect(draw(four(24), 80, "truecolor").length).toBeLessThan(draw(four(24), 140, "truecolor").length);
   });
-  test("below each other on a narrow terminal", () => expect(heads(draw(four(8), 24))).toEqual([1, 1, 1, 1]));
+  test("are below each other on a narrow terminal", () =>
+    expect(heads(draw(four(8), 24))).toEqual([1, 1, 1, 1]));
 });
 
 test("no line is wider than the terminal, for any size and paint", () => {
@@ -64,11 +65,11 @@ test("long texts are drawn in half blocks: two queries a line", () => {
   const lines = draw([identity(40), identity(40, "head 1")], 120, "truecolor");
   expect(lines.filter((line) => line.includes("▀")).length).toBe(20);
   expect(strip(lines[2]).startsWith(" t0 t1 ▀")).toBe(true);
-  // Upper left cell of the first line: both its halves lie on the diagonal only in columns 0 and 1.
+  // The first line shows rows 0 and 1: the diagonal is in the upper half of column 0 and in the lower half of column 1.
   expect(lines[2]).toContain("\x1b[38;2;252;253;191;48;2;0;0;4m▀\x1b[0m\x1b[38;2;0;0;4;48;2;252;253;191m▀");
 });
 
-test("where even half blocks are too wide, cells are joined by their largest weight, and it is said", () => {
+test("if half blocks are too wide, cells are pooled by their largest weight, and a line says so", () => {
   const lines = draw([identity(128), identity(128)], 60);
   expect(lines.at(-1)).toMatch(/^each cell is the largest of 3×3 weights$/);
   const rows = lines.filter((line) => line.includes("█"));
@@ -76,13 +77,13 @@ test("where even half blocks are too wide, cells are joined by their largest wei
   for (const row of rows) expect(row.match(/█/g)!.length).toBe(1);
 });
 
-test("one head alone shows its weights in per cent", () => {
+test("a single head shows its weights in percent", () => {
   const map = { title: "head 2", queries: 2, keys: 2, weights: [0.255, 0.745, 0, 1] };
   const lines = renderHeatMaps([map], { queryLabels: ["a", "b"], keyLabels: ["a", "b"] });
   expect(lines.slice(1)).toEqual(["     a    b", "a  26%  75% ", "b   0% 100% "]);
 });
 
-test("one head's columns are named by words, each ending above its number", () => {
+test("the columns of a single head have words as labels, right-aligned with their numbers", () => {
   const names = ["[CLS]", "the", "cat", "because", "日本", "tired"];
   const map = { ...identity(6), weights: identity(6).weights.map((weight) => weight || 0.04) };
   for (const columns of [28, 32, 40, 80]) {
@@ -98,7 +99,7 @@ test("one head's columns are named by words, each ending above its number", () =
   }
 });
 
-test("wide characters keep the columns in line", () => {
+test("wide characters keep the columns aligned", () => {
   const lines = renderHeatMaps([identity(2), identity(2)], {
     queryLabels: ["日本", "a"],
     keyLabels: ["日本", "a"],
@@ -109,11 +110,11 @@ test("wide characters keep the columns in line", () => {
   expect(lines.slice(1, 3).map((line) => widthOf(line.trimEnd()))).toEqual([16, 17]);
 });
 
-test("nothing is drawn of nothing", () => {
+test("no maps give no lines", () => {
   expect(renderHeatMaps([], { queryLabels: [], keyLabels: [] })).toEqual([]);
 });
 
-test("the scale's ticks stand at the square roots", () => {
+test("the scale's ticks are at the square roots", () => {
   const [bar, ticks] = renderScale("mono");
   expect(bar.length).toBe(32);
   expect(ticks.indexOf(".25")).toBe(16);

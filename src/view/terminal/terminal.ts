@@ -1,17 +1,17 @@
 /**
- * Heat maps for a terminal: rows are queries, columns are keys, the color is the square root of the weight.
+ * Heat maps for a terminal: rows are queries, columns are keys, and the color shows the square root of the weight.
  *
- * Three sizes, the largest that fits: cells with their value inside (one head alone), cells of two columns by one line
- * (about square) with a label on every row and column, and, for long texts, half blocks (▀: the upper half in one
- * color, the lower in another), one column by half a line. Where even those are too wide, cells are joined and
- * show the largest weight inside, which keeps thin patterns visible; a line below says so.
+ * There are three sizes, and the largest that fits is used: cells with their value (a single head), cells of two columns by one
+ * line (about square) with a label on every row and column, and, for long texts, half blocks (▀: the upper half in one color,
+ * the lower in another), one column by half a line. If those are too wide, cells are pooled by their largest weight, which keeps
+ * thin patterns visible, and a line below says so.
  *
- * Everything returns lines of text and touches no terminal.
+ * All functions return lines of text; none writes to a terminal.
  */
 
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { colorAt, lightness, placeOf, type Rgb } from "../color.ts";
-import { colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
+import { bold, colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
 
 /** A matrix of weights, row-major: row = query, column = key. */
 export interface WeightMatrix {
@@ -25,12 +25,12 @@ export interface HeatMap extends WeightMatrix {
   readonly title: string;
 }
 
-/** How maps are drawn. */
+/** Options of `renderHeatMaps`. */
 export interface TerminalOptions {
-  /** Labels of the rows and of the columns, one each. */
+  /** One label per row and per column. */
   readonly queryLabels: readonly string[];
   readonly keyLabels: readonly string[];
-  /** Columns of the terminal; 80 by default. */
+  /** Columns of the terminal. Default 80. */
   readonly columns?: number;
   /** Default `mono`. */
   readonly paint?: Paint;
@@ -38,11 +38,11 @@ export interface TerminalOptions {
 
 const GAP = 3;
 const LETTERS = 8;
-/** Above this many tokens a map is drawn in half blocks. */
-const MOST_LABELLED = 32;
+/** Maps of more tokens are drawn in half blocks. */
+const MAX_LABELED = 32;
 
 /**
- * Draws maps of one shape beside each other, as many as fit, the rest below.
+ * Draws maps of one shape side by side, as many as fit, and the others below.
  *
  * @example
  * const map = { title: "head 0", weights: [1, 0, 0.4, 0.6], queries: 2, keys: 2 };
@@ -50,21 +50,32 @@ const MOST_LABELLED = 32;
  */
 export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
   if (maps.length === 0) return [];
-  const { queries, keys } = maps[0];
-  const paint = options.paint ?? "mono";
-  const columns = Math.max(20, options.columns ?? 80);
-  const rows = options.queryLabels.map((label) => plain(label, paint));
-  const tops = options.keyLabels.map((label) => plain(label, paint));
-  const margin = Math.min(Math.max(1, ...rows.map(widthOf)), Math.max(6, Math.floor(columns / 5)));
-  const page: Page = { rows, tops, margin, columns, paint };
-  const labelled = Math.max(queries, keys) <= MOST_LABELLED;
-  const space = columns - margin - 1;
-  if (maps.length === 1 && labelled && 4 * keys <= space) return withValues(maps[0], page);
-  // Larger maps one below the other would fill screen after screen: half blocks put them side by side again.
-  const roomy = 2 * keys <= space && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= space);
-  if (labelled && roomy) return withLabels(maps, page);
-  return withHalfBlocks(maps, page);
+  const { keys } = maps[0];
+  const page = pageOf(options);
+  if (fitsNumbers(maps.length, page)) return withValues(maps[0], page);
+  // Labeled maps that do not fit side by side would fill several screens; half blocks fit.
+  const space = page.columns - page.margin - 1;
+  const fits = 2 * keys <= space && (keys <= 16 || maps.length === 1 || 4 * keys + GAP <= space);
+  return isLabeled(page) && fits ? withLabels(maps, page) : withHalfBlocks(maps, page);
 }
+
+/** True if `renderHeatMaps` writes the numbers into the cells of `count` maps with these options. */
+export function showsNumbers(count: number, options: TerminalOptions): boolean {
+  return fitsNumbers(count, pageOf(options));
+}
+
+function pageOf({ queryLabels, keyLabels, paint = "mono", columns: wanted = 80 }: TerminalOptions): Page {
+  const columns = Math.max(20, wanted);
+  const rows = queryLabels.map((label) => plain(label, paint));
+  const tops = keyLabels.map((label) => plain(label, paint));
+  const margin = Math.min(Math.max(1, ...rows.map(widthOf)), Math.max(6, Math.floor(columns / 5)));
+  return { rows, tops, margin, columns, paint };
+}
+
+const isLabeled = ({ rows, tops }: Page) => Math.max(rows.length, tops.length) <= MAX_LABELED;
+
+const fitsNumbers = (count: number, page: Page) =>
+  count === 1 && isLabeled(page) && 4 * page.tops.length <= page.columns - page.margin - 1;
 
 interface Page {
   readonly rows: readonly string[];
@@ -75,7 +86,7 @@ interface Page {
   readonly paint: Paint;
 }
 
-/** One map, its weights inside the cells, which are as wide as the column labels need and the terminal has. */
+/** One map with its weights in the cells. The cells are as wide as the column labels, if the terminal is wide enough. */
 function withValues(map: HeatMap, { rows, tops, margin, columns, paint }: Page): string[] {
   const space = columns - margin - 1;
   const wanted = Math.max(PERCENT, ...tops.map((label) => widthOf(label) + 1));
@@ -87,13 +98,13 @@ function withValues(map: HeatMap, { rows, tops, margin, columns, paint }: Page):
   ];
 }
 
-/** Columns of a cell that writes "100%" and a space, and the most a cell gets for its label. */
+/** Columns of a cell with "100%" and a space, and the maximum for a wide label. */
 const PERCENT = 5;
 const WIDEST = 12;
 
 /**
- * Column labels as words that end where their column's number does. Where they are wider than a cell they go up by steps:
- * each on another line than its neighbors, with a line down to its column where nothing is in between.
+ * Column labels as words, right-aligned with the numbers of their columns. If they are wider than a cell, they are staggered over
+ * several lines, and a vertical line connects each label to its column where no other label is in between.
  */
 function columnLabels(labels: readonly string[], cell: number, indent: number, paint: Paint): string[] {
   const longest = Math.max(1, ...labels.map(widthOf));
@@ -114,13 +125,13 @@ function columnLabels(labels: readonly string[], cell: number, indent: number, p
   });
 }
 
-/** Cells of two columns by one line, a label on every row and column. */
+/** Cells of two columns by one line, with a label on every row and column. */
 function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, paint }: Page): string[] {
   const inner = 2 * maps[0].keys;
   const indent = " ".repeat(margin + 1);
-  // Words where one map has the line to itself; letters, one below the other, where each map needs its own.
+  // Words for a single map; vertical letters for several maps side by side.
   const labels = (band: readonly HeatMap[], width: number) =>
-    band.length === 1 && maps.length === 1
+    maps.length === 1
       ? columnLabels(tops, 2, margin + 1, paint)
       : letters(tops, 2, paint).map(
           (line) =>
@@ -145,7 +156,7 @@ function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, pai
   ]);
 }
 
-/** Cells of one column by half a line (by a line, without color); a line is labelled with all the tokens it shows. */
+/** Cells of one column by half a line (by a line, without color). Each line is labeled with all its tokens. */
 function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint }: Page): string[] {
   const side = Math.min(columns - 10, 2 * margin);
   const factor = Math.max(1, Math.ceil(maps[0].keys / (columns - side - 1)));
@@ -198,7 +209,18 @@ export function renderScale(paint: Paint): string[] {
   return [strip(bar, paint), dim(below, paint)];
 }
 
-/** A share from 0 to 1 as a bar of `columns`, in halves of a column where the paint allows. */
+/** A heading with a dimmed note: beside it, or below it if the line is too short for both. */
+export function heading(
+  name: string,
+  note: string,
+  { columns, paint }: { readonly columns: number; readonly paint: Paint },
+): string[] {
+  const [head, below] = [plain(name, paint), plain(note, paint)];
+  if (widthOf(head) + 2 + widthOf(below) <= columns) return [`${bold(head, paint)}  ${dim(below, paint)}`];
+  return [bold(head, paint), ...wrap(below, columns - 2).map((line) => `  ${dim(line, paint)}`)];
+}
+
+/** A share from 0 to 1 as a bar of `columns`, to half a column (to a column in ASCII). */
 export function renderBar(share: number, columns: number, paint: Paint): string {
   const clipped = share > 0 ? Math.min(1, share) : 0;
   if (paint === "ascii") {
@@ -211,11 +233,11 @@ export function renderBar(share: number, columns: number, paint: Paint): string 
   return colored(bar, paint, BAR) + (isColor(paint) ? dim("─".repeat(rest.length), paint) : rest);
 }
 
-/** Amber: what is not a number. */
+/** Amber, for NaN. */
 const NOT_A_NUMBER: Rgb = [255, 176, 0];
 const BAR: Rgb = colorAt(0.55, "magma");
 
-/** Bands of maps, as many beside each other as fit; four that do not fit beside each other become two and two. */
+/** Draws maps in bands, as many side by side as fit; four maps that do not fit in one band become two bands of two. */
 function inBands<M>(
   maps: readonly M[],
   space: number,
@@ -245,12 +267,12 @@ function rowLabel(label: string, margin: number, paint: Paint): string {
   return `${pad(truncate(label, margin, plain("…", paint)), margin, "start")} `;
 }
 
-/** Painted rows of maps, side by side. A painted row has escapes: its width is known, not measured. */
+/** Painted rows of maps, side by side. The gap is passed in, because rows with escape sequences cannot be measured. */
 function joined(maps: readonly (readonly string[])[], gap: number, label: (row: number) => string): string[] {
   return maps[0].map((_, i) => label(i) + maps.map((rows) => rows[i]).join(" ".repeat(gap)));
 }
 
-/** Column labels as upright letters, the last letter of each next to its column. */
+/** Column labels as vertical letters; the last letter of each is next to its column. */
 function letters(labels: readonly string[], cell: number, paint: Paint): string[] {
   const spelled = labels.map((label) => {
     const list = graphemes(label);
@@ -269,14 +291,14 @@ function letters(labels: readonly string[], cell: number, paint: Paint): string[
   );
 }
 
-/** Numbers of the columns, every tenth, for maps too narrow for letters. */
+/** The number of every tenth column, for maps too narrow for letters. */
 function ticks(keys: number, factor: number): string {
   let line = "";
   for (let key = 0; key < keys; key += 10 * factor) line = pad(line, key / factor) + key;
   return line;
 }
 
-/** The scale of a terminal: with 256 colors, steps that are such colors themselves. */
+/** The color scale; for a terminal with 256 colors, a scale of those colors. */
 const rampOf = (paint: Paint) => (paint === "256" ? "magma-256" : "magma");
 
 interface Cell {
@@ -301,7 +323,7 @@ function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
   );
 }
 
-/** Cells with the weight inside, in per cent; narrow cells leave out the sign. */
+/** Cells with the weight in percent; narrow cells leave out the percent sign. */
 function valueRows(map: WeightMatrix, cell: number, paint: Paint): string[] {
   const sign = cell >= PERCENT ? "%" : "";
   return Array.from({ length: map.queries }, (_, i) =>
@@ -367,7 +389,7 @@ function pool(map: WeightMatrix, factor: number): WeightMatrix {
   for (let i = 0; i < map.queries; i++)
     for (let j = 0; j < map.keys; j++) {
       const at = Math.floor(i / factor) * keys + Math.floor(j / factor);
-      // NaN stays: Math.max gives it on.
+      // Math.max propagates NaN.
       weights[at] = Math.max(weights[at], map.weights[i * map.keys + j]);
     }
   return { weights, queries, keys };

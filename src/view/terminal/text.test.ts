@@ -8,7 +8,7 @@ import { explainLink, renderText } from "./text.ts";
 const store = storeFrom(sampleBundle("causal"));
 const draw = async (options: object = {}) => (await renderText(store, "the cat sat", options)).join("\n");
 
-/** A text of these tokens whose heads attend to the token before. */
+/** A store of the sample's heads over these tokens. */
 const over = (tokens: string[]) => storeFrom(sampleBundle("causal", { tokens }));
 
 test("a summary has one head, links, heads that stand out, and one weight step by step", async () => {
@@ -18,7 +18,7 @@ test("a summary has one head, links, heads that stand out, and one weight step b
     expect(page).toContain(part);
 });
 
-test("with all, every layer and head is there, and no line is wider than asked", async () => {
+test("with all, every layer and head is shown, and no line is wider than the terminal", async () => {
   for (const columns of [40, 80, 133]) {
     const page = await draw({ columns, all: true });
     expect(page.match(/^layer \d/gm)).toEqual(["layer 0", "layer 1"]);
@@ -27,7 +27,7 @@ test("with all, every layer and head is there, and no line is wider than asked",
   }
 });
 
-test("numbers of heads from 10 on keep their columns in line", async () => {
+test("head numbers of two digits keep the columns aligned", async () => {
   const n = 4;
   const weights = { data: new Float32Array(12 * n * n).fill(1 / n), shape: [12, n, n] };
   const many = storeFrom({ blocks: [{ tokens: ["a", "b", "c", "d"], layers: [{ weights }] }] });
@@ -36,14 +36,14 @@ test("numbers of heads from 10 on keep their columns in line", async () => {
   expect(new Set(lines.map((line) => line.indexOf("1.39"))).size).toBe(1);
 });
 
-test("only what the tokens have is said of their pieces", async () => {
+test("the marks of pieces are explained only if the tokens have them", async () => {
   const first = async (tokens: string[]) => (await renderText(over(tokens), "x"))[1];
   expect(await first(["the", "cat", "##s"])).toBe("3 tokens · 2 layers × 4 heads; ## continues a word");
   expect(await first(["▁the", "▁cat", "s"])).toMatch(/; ▁ marks the space before a word$/);
   expect(await first(["the", "cat"])).toBe("2 tokens · 2 layers × 4 heads");
 });
 
-test("scores too large for float32 are explained by the weight they give", () => {
+test("scores too large for float32 are explained with the right weight", () => {
   const q = { data: Float64Array.of(1e10, 0, 1e10, 0), shape: [1, 2, 2] };
   const k = { data: Float64Array.of(1e10, 0, 0, 1), shape: [1, 2, 2] };
   const large = storeFrom({ blocks: [{ tokens: ["a", "b"], layers: [{ query: q, key: k }] }] });
@@ -59,7 +59,7 @@ test("the ASCII page is ASCII, and a page without color has no escapes", async (
   expect((await renderText(text, "x", { paint: "truecolor" })).join("\n")).toContain("\x1b[48;2;");
 });
 
-test("a token cannot bring escapes or reorder the page", async () => {
+test("a token cannot write escape sequences or reorder the page", async () => {
   const hostile = over(["a\x1b[2J", "\u202eb", "<x>&\"'"]);
   const page = (await renderText(hostile, "a\x1b[2J\n\u202eb", { all: true })).join("\n");
   expect(page).not.toContain("\x1b");
@@ -72,7 +72,7 @@ test("two texts are compared in a line, three in a table", () => {
     [1, -0.5],
     [-0.5, 1],
   ];
-  expect(renderSimilarity(["a", "b"], pair, { columns: 40 })[1]).toBe("−0.500");
+  expect(renderSimilarity(["a", "b"], pair, { columns: 40 }).at(-1)).toBe("−0.500");
   const cosines = [
     [1, 0.25, 0],
     [0.25, 1, 0],
@@ -82,9 +82,21 @@ test("two texts are compared in a line, three in a table", () => {
   expect(table.at(-2)).toBe("2  two   0.250  1.000  0.000");
 });
 
-test("a cell that is named is the one explained below the head", async () => {
+test("a chosen cell is the one explained below the head", async () => {
   const cell = { layer: 0, head: 0, query: 4, key: 2 };
   const sentence = explainLink(store, { block: 0, ...cell });
   expect((await draw({ ...cell, columns: 1000 })).split("\n")).toContain(sentence);
   expect(sentence).not.toBe(explainLink(store, { block: 0, ...cell, query: 5 }));
+});
+
+test("without color, the scale is shown if the cells are shaded, and left out if they have numbers", async () => {
+  const hasScale = async (tokens: number, columns: number) => {
+    const shown = over(Array.from({ length: tokens }, (_, i) => `t${i}`));
+    const page = await renderText(shown, "a discount of 5% today", { layer: 0, head: 0, columns });
+    return page.some((line) => /^0\s+\.01/.test(line));
+  };
+  expect(await hasScale(40, 80)).toBe(true);
+  expect(await hasScale(6, 80)).toBe(false);
+  // Cells of four columns have numbers without a percent sign.
+  expect(await hasScale(17, 76)).toBe(false);
 });

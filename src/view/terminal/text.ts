@@ -1,8 +1,8 @@
 /**
- * The attention of a text as lines for a terminal: its tokens, one head large, the strongest links, the heads that stand
- * out, and where one weight comes from; with `all`, every head. All numbers are the store's.
+ * The attention of a text as lines for a terminal: its tokens, one head, the strongest links, the heads that stand out, and the
+ * computation of one weight; with `all`, every head. All numbers are computed by the store.
  */
-import { overWords } from "../../store/measures/aggregate.ts";
+import { overWords, type Span } from "../../store/measures/aggregate.ts";
 import { askHeads } from "../../store/measures/ask-heads.ts";
 import { describeHead } from "../../store/measures/sentence.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
@@ -11,9 +11,17 @@ import { formatNumber } from "../../store/text/number.ts";
 import { type Pieces, piecesOf, plainText, visible, wordsOf } from "../../store/text/tokens.ts";
 import type { Block, HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { bold, dim, isColor, type Paint, plain } from "./paint.ts";
-import { type HeatMap, renderBar, renderHeatMaps, renderScale } from "./terminal.ts";
+import {
+  type HeatMap,
+  heading,
+  renderBar,
+  renderHeatMaps,
+  renderScale,
+  showsNumbers,
+  type TerminalOptions,
+} from "./terminal.ts";
 
-/** What is shown, and how. */
+/** Options of `renderText`. */
 export interface TextOptions {
   /** Columns of the terminal. Default 80. */
   readonly columns?: number;
@@ -21,37 +29,36 @@ export interface TextOptions {
   readonly paint?: Paint;
   /** Index of the block in `store.blocks`. Default 0. */
   readonly block?: number;
-  /** One layer or one head, counted from 0. Default: the head with the most telling link. */
+  /** One layer, or one head of it or of each layer, counted from 0. Default: the head with the most telling link. */
   readonly layer?: number;
   readonly head?: number;
   /** With a layer and a head: the cell explained below the head. Default: the most telling link. */
   readonly query?: number;
   readonly key?: number;
-  /** Every head and its measures. Default false. */
+  /** True: every head and its measures. Default false. */
   readonly all?: boolean;
-  /** Links shown of each token with `all`. Default 3. */
+  /** Number of links of each token with `all`. Default 3. */
   readonly links?: number;
-  /** Pieces are joined to words. Default false. */
+  /** True: the pieces of a word are joined. Default false. */
   readonly words?: boolean;
-  /** Entropy in bits. Default false: in nats. */
+  /** True: entropy in bits. Default false: in nats. */
   readonly bits?: boolean;
-  /** A word of the text: which heads make it look where, and which heads make others look at it. */
+  /** A word of the text: the page lists the tokens that it attends to and that attend to it, with the heads. */
   readonly token?: string;
 }
 
-/** Rows of a summary. */
+/** Maximum numbers of links, heads and tokens in a summary. */
 const LINKS = 6;
 const HEADS = 6;
-/** A text of more tokens than this has its token list cut in a summary. */
 const TOKENS = 60;
 
-/** A head ready to draw. */
+/** A head with its measures. */
 interface Drawn {
   readonly ref: HeadRef;
   readonly measures: HeadMeasures;
 }
 
-/** Everything the parts of a page need. */
+/** The input of all parts of a page. */
 interface Page {
   readonly store: HeadStore;
   readonly index: number;
@@ -64,18 +71,13 @@ interface Page {
   readonly words?: { readonly query: readonly Span[]; readonly key: readonly Span[] };
 }
 
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
 interface Labels {
   readonly query: readonly string[];
   readonly key: readonly string[];
 }
 
 /**
- * The lines of a page about one text. Every head of the block is measured for it.
+ * Renders a page about one text as lines. Every chosen head of the block is measured.
  *
  * @example
  * console.log((await renderText(store, "the cat", { columns: 80, layer: 5, head: 11 })).join("\n"));
@@ -103,22 +105,22 @@ export async function renderText(
     "",
   ];
   if (options.token !== undefined) return [...lines, ...(await wordLines(page, options.token))];
-  const isCell = layer !== undefined && head !== undefined && query !== undefined && key !== undefined;
+  const single = layer !== undefined && head !== undefined;
+  const isCell = single && query !== undefined && key !== undefined;
   const telling = isCell
     ? { block: index, layer, head, query, key }
     : await tellingLink(store, { block: index, layer, head });
   if (isCell) await store.load({ block: index, layer, head });
-  const single = layer !== undefined && head !== undefined;
-  const shown = all || (layer !== undefined && !single) || (head !== undefined && !single) ? heads : [];
-  if (shown.length > 0) lines.push(...(await mapLines(page, shown)));
+  const several = all || (!single && (layer !== undefined || head !== undefined));
+  if (several) lines.push(...(await mapLines(page, heads)));
   else {
     const one =
       heads.find(({ ref }) => ref.layer === telling?.layer && ref.head === telling.head) ?? heads[0];
     lines.push(...(await largeLines(page, one)));
   }
-  // Without color, cells that hold their numbers are not shaded.
-  const numbers = shown.length === 0 && !isColor(paint) && lines.some((line) => / \d+% /.test(line));
-  lines.push(...(numbers ? [] : [...scaleLines(page), ""]));
+  // Without color, cells with numbers are not shaded, so there is no scale.
+  const hasShades = several || isColor(paint) || !showsNumbers(1, mapOptions(page));
+  if (hasShades) lines.push(...scaleLines(page), "");
   const found = await linksOf(page);
   if (all)
     lines.push(...rowLinkLines(page, found, links), "", ...measureLines(page, options.bits === true), "");
@@ -141,7 +143,7 @@ export async function renderText(
   return lines;
 }
 
-/** Where a weight comes from, in one sentence with the numbers of its ledger. */
+/** Explains one weight in one sentence, with the numbers of its ledger. */
 export function explainLink(store: HeadStore, link: HeadRef & { query: number; key: number }): string {
   const { layer, head, query, key, block: index } = link;
   const block = store.blocks[index];
@@ -175,7 +177,7 @@ function wordSpans(tokens: readonly string[]): Span[] {
   return wordsOf(tokens, piecesOf(tokens));
 }
 
-/** What rows and columns are called. */
+/** The labels of rows and columns. */
 function labelsOf({ queryTokens, keyTokens }: Block, words?: Page["words"]): Labels {
   const of = (tokens: readonly string[], spans?: readonly Span[]) => {
     const pieces = piecesOf(tokens);
@@ -198,14 +200,7 @@ function labelOf(token: string, pieces: Pieces): string {
   return pieceLabel(text) || visible(token, pieces);
 }
 
-/** A heading and, dimmed, what it means: beside it, or below it where the line is too short for both. */
-function heading(name: string, note: string, { columns, paint }: Page): string[] {
-  const [head, said] = [plain(name, paint), plain(note, paint)];
-  if (widthOf(head) + 2 + widthOf(said) <= columns) return [`${bold(head, paint)}  ${dim(said, paint)}`];
-  return [bold(head, paint), ...wrap(said, columns - 2).map((line) => `  ${dim(line, paint)}`)];
-}
-
-/** How many tokens there are, how their pieces are marked, and the tokens. */
+/** The number of tokens, the meaning of their marks, and the tokens. */
 function tokenLines({ block, columns, paint, words }: Page, all: boolean): string[] {
   const { queryTokens: tokens } = block;
   const pieces = piecesOf(tokens);
@@ -234,7 +229,7 @@ function tokenLines({ block, columns, paint, words }: Page, all: boolean): strin
   ];
 }
 
-/** The weights of a head, over words where they are joined. */
+/** The weights of a head, over tokens or over words. */
 async function mapOf({ store, block, words }: Page, { ref }: Drawn, title: string): Promise<HeatMap> {
   const { Nq, Nk } = block;
   const weights = await store.weights(ref);
@@ -252,35 +247,35 @@ async function mapOf({ store, block, words }: Page, { ref }: Drawn, title: strin
 
 const ROWS = "each row: what that token attends to, column by column";
 
-/** One head large, with its caption. */
+const mapOptions = ({ labels, columns, paint }: Page): TerminalOptions => ({
+  queryLabels: labels.query,
+  keyLabels: labels.key,
+  columns,
+  paint,
+});
+
+/** One head in its largest size, with its caption. */
 async function largeLines(page: Page, one: Drawn): Promise<string[]> {
-  const { block, columns, paint, labels } = page;
+  const { block, columns, paint } = page;
   const { layer, head } = one.ref;
   const title = `layer ${layer}, head ${head}`;
   const map = await mapOf(page, one, "");
   return [
     ...heading(title, ROWS, page),
     ...wrap(plain(describeHead(block, one.measures), paint), columns),
-    ...renderHeatMaps([map], { queryLabels: labels.query, keyLabels: labels.key, columns, paint }).filter(
-      (line) => line.trim() !== "",
-    ),
+    ...renderHeatMaps([map], mapOptions(page)).filter((line) => line.trim() !== ""),
     "",
   ];
 }
 
 /** Heat maps of several heads, layer by layer. */
 async function mapLines(page: Page, heads: readonly Drawn[]): Promise<string[]> {
-  const { columns, paint, labels } = page;
   const lines: string[] = [];
   for (const layer of new Set(heads.map(({ ref }) => ref.layer))) {
     const maps = await Promise.all(
       heads.filter(({ ref }) => ref.layer === layer).map((one) => mapOf(page, one, `head ${one.ref.head}`)),
     );
-    lines.push(
-      ...heading(`layer ${layer}`, ROWS, page),
-      ...renderHeatMaps(maps, { queryLabels: labels.query, keyLabels: labels.key, columns, paint }),
-      "",
-    );
+    lines.push(...heading(`layer ${layer}`, ROWS, page), ...renderHeatMaps(maps, mapOptions(page)), "");
   }
   return lines;
 }
@@ -290,7 +285,7 @@ function scaleLines({ columns, paint }: Page): string[] {
   return [bar + dim(truncate("  share of a row's attention", columns - 32, plain("…", paint)), paint), ticks];
 }
 
-/** One query's weight on one key in the head that gives it most. */
+/** The weight of one query on one key, in the head where it is largest. */
 interface Link {
   readonly query: number;
   readonly key: number;
@@ -299,7 +294,7 @@ interface Link {
   readonly weight: number;
 }
 
-/** For each row its links, the largest first: each key once, in the head that gives it most. */
+/** The links of each row, the largest first: one per key, in the head where the weight is largest. */
 async function linksOf(page: Page): Promise<Link[][]> {
   const count = page.labels.query.length;
   const best: Map<number, Link>[] = Array.from({ length: count }, () => new Map());
@@ -320,7 +315,7 @@ async function linksOf(page: Page): Promise<Link[][]> {
   );
 }
 
-/** True where a link says something of the text: not on itself, no special token on either side, not the first token. */
+/** True for links between two different tokens of the text: no special tokens, and not to the first token. */
 function isText({ block, words }: Page, { query, key }: Link): boolean {
   const [i, j] = words ? [words.query[query].start, words.key[key].start] : [query, key];
   const { special, kind, queryOffset } = block;
@@ -343,7 +338,7 @@ function namesOf({ labels, paint }: Page): Labels {
   };
 }
 
-/** The strongest links of the text, one a line. */
+/** The strongest links of the text, one per line. */
 function linkLines(page: Page, links: readonly (readonly Link[])[]): string[] {
   const { paint } = page;
   const all = links.flat();
@@ -394,7 +389,7 @@ function strength(weight: number, paint: Paint): string {
   return weight >= 0.5 ? bold(text, paint) : text;
 }
 
-/** Heads with a clear habit, one for each habit, the clearest first. */
+/** The heads with a clear habit, one per habit, the clearest first. */
 function standOutLines(page: Page): string[] {
   const { block, heads, columns, paint } = page;
   const best = new Map<string, Drawn & { readonly score: number }>();
@@ -418,7 +413,7 @@ function standOutLines(page: Page): string[] {
   ];
 }
 
-/** One line of measures a head; the last columns are left out where the terminal is narrow. */
+/** One line of measures per head. On a narrow terminal the last columns are left out. */
 function measureLines(page: Page, bits: boolean): string[] {
   const { heads, columns, paint } = page;
   const share = (x: number | undefined) =>
@@ -445,14 +440,14 @@ function measureLines(page: Page, bits: boolean): string[] {
   ];
   let total = 0;
   const shown = table.filter(({ width }) => (total += width) <= columns);
-  // A painted bar has escapes and fills its column: it is not padded.
+  // A bar with escape sequences fills its column; padding does not change it.
   const line = (text: (column: (typeof table)[number]) => string) =>
     shown.map((column) => text(column).padStart(column.width)).join("");
   const [unit, power] = bits ? ["bits", "2"] : ["nats", "e"];
   return [
     ...heading(
       "heads",
-      `means over the rows. spread: a row's attention covers as much as if it were equal over so many tokens (${power} to the power of its entropy, which is in ${unit}); self to special: shares of attention; distance: in tokens`,
+      `means over the rows. spread: a row's attention is as spread out as if it were equal over this many tokens (${power} to the power of the entropy, in ${unit}); self to special: shares of attention; distance: in tokens`,
       page,
     ),
     dim(
@@ -463,7 +458,7 @@ function measureLines(page: Page, bits: boolean): string[] {
   ];
 }
 
-/** What the heads do with a word: where it looks, and who looks at it. */
+/** The heads' answers about a word: the keys it attends to, and the attention it gets. */
 async function wordLines(page: Page, word: string): Promise<string[]> {
   const { store, block, index, paint } = page;
   const find = (tokens: readonly string[]) => {
