@@ -1,13 +1,13 @@
 /**
- * Color scales for attention weights, 0 to 1, and how a weight becomes a place on the scale.
+ * Color scales for attention weights, 0 to 1, and the position of a weight on a scale.
  *
- * `plum` (paper to dark) is for pages: five steps chosen by hand, in between interpolated in OKLab, so that equal
- * differences look equal; `plum-dark` is its twin for dark pages. `signed` runs from rust through paper to indigo, for
- * numbers around 0. `grey` is for print. `magma` (black to light) is for terminals and other dark places: Stéfan van
- * der Walt and Nathaniel Smith's perceptually uniform map (matplotlib, CC0), 17 of its 256 colors, in between linear in
- * sRGB, at most 3 of 255 away from the original. `magma-256` is its like for terminals of 256 colors: eleven of those colors, each
- * lighter than the one before, in steps, since the nearest colors of magma's own would mix greys, navy and violet. `cividis`, after Nuñez, Anderton and Renslow (2018), looks nearly
- * the same to every kind of color vision. All but `signed` run one way in lightness and never turn back.
+ * `plum` (paper to dark) is for pages: colors chosen by hand and interpolated in OKLab, so that equal differences look equal;
+ * `plum-dark` is its version for dark pages. `signed` goes from rust through paper to indigo, for numbers around 0. `grey` is
+ * for print. `magma` (black to light) is for terminals and other dark backgrounds: Stéfan van der Walt and Nathaniel Smith's
+ * perceptually uniform map (matplotlib, CC0), 17 of its 256 colors, linearly interpolated in sRGB, at most 3 of 255 away from
+ * the original. `magma-256` is for terminals with 256 colors: eleven of those colors, each lighter than the one before, without
+ * interpolation, since the nearest colors to magma's would mix greys, navy and violet. `cividis`, after Nuñez, Anderton and
+ * Renslow (2018), looks nearly the same to all kinds of color vision. The lightness of all scales except `signed` is monotonic.
  *
  * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
  */
@@ -26,10 +26,10 @@ export type Ramp =
   | "signed"
   | "signed-dark";
 
-/** How weights become places on the scale: `sqrt` shows small weights without changing their order. */
+/** How weights map to the scale: `sqrt` makes small weights visible without changing their order. */
 export type Transfer = "sqrt" | "linear";
 
-/** What each scale is made of, evenly spaced. */
+/** The colors of each scale, evenly spaced. */
 const POINTS: Readonly<Record<Ramp, string>> = {
   plum: "fbfaf7 e9ddea c9a9cb 9a6aa0 6b3470 3f0538",
   "plum-dark": "14151a 2f2138 573465 8a5696 c38fc6 fed4fc",
@@ -44,10 +44,10 @@ const POINTS: Readonly<Record<Ramp, string>> = {
   "signed-dark": "fe9932 14151a 42acff",
 };
 
-/** 256 colors of each scale, made at first use. */
+/** The 256 colors of each scale, computed at first use. */
 const tables = new Map<Ramp, readonly Rgb[]>();
 
-/** The 256 colors of a scale. Of the signed ones, color 128 is 0: the paper itself. */
+/** The 256 colors of a scale. In signed scales, color 128 is 0, the color of the paper. */
 export function colorTable(ramp: Ramp): readonly Rgb[] {
   let table = tables.get(ramp);
   if (table === undefined) {
@@ -55,11 +55,7 @@ export function colorTable(ramp: Ramp): readonly Rgb[] {
     const signed = ramp.startsWith("signed");
     const place = (i: number) => (signed ? (i < 128 ? i / 256 : 0.5 + (i - 128) / 254) : i / 255);
     if (ramp === "magma-256") {
-      const steps = points;
-      table = Array.from(
-        { length: 256 },
-        (_, i) => steps[Math.min(steps.length - 1, Math.floor((i * steps.length) / 256))],
-      );
+      table = Array.from({ length: 256 }, (_, i) => points[Math.floor((i * points.length) / 256)]);
       tables.set(ramp, table);
       return table;
     }
@@ -70,23 +66,23 @@ export function colorTable(ramp: Ramp): readonly Rgb[] {
   return table;
 }
 
-/** The color of a place on a scale; places outside 0 to 1 (and NaN) take the nearest end (the lower one). */
+/** The color of a position on a scale. Positions outside 0 to 1 have the color of the nearest end, NaN the color of 0. */
 export function colorAt(place: number, ramp: Ramp): Rgb {
   return colorTable(ramp)[levelOf(place)];
 }
 
-/** The step, 0 to 255, of a place on a scale. */
+/** The index of the color, 0 to 255, of a position on a scale. */
 export function levelOf(place: number): number {
   return place > 0 ? Math.round(255 * Math.min(1, place)) : 0;
 }
 
-/** Where a weight is on the scale. */
+/** The position of a weight on the scale, 0 to 1. */
 export function placeOf(weight: number, transfer: Transfer = "sqrt"): number {
   const clipped = weight > 0 ? Math.min(1, weight) : 0;
   return transfer === "sqrt" ? Math.sqrt(clipped) : clipped;
 }
 
-/** Lightness as OKLab sees it, 0 (black) to 1 (white). */
+/** Lightness in OKLab, 0 (black) to 1 (white). */
 export function lightness(color: Rgb): number {
   return toOklab(color)[0];
 }
@@ -97,8 +93,8 @@ export function hex([red, green, blue]: Rgb): string {
 }
 
 /**
- * The nearest of xterm's 256 colors, as OKLab measures it, so that a scale keeps its hue and its order of lightness.
- * Of the cube 6 × 6 × 6 and the 24 greys; the first 16 colors differ from terminal to terminal.
+ * The nearest of xterm's 256 colors by distance in OKLab, so that a scale keeps its hue and its order of lightness. Only the
+ * 6 × 6 × 6 cube and the 24 greys are used; the first 16 colors differ between terminals.
  */
 export function xterm256(color: Rgb): number {
   const key = (color[0] << 16) | (color[1] << 8) | color[2];

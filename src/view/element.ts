@@ -1,6 +1,6 @@
 /**
- * Types of <attention-view>: what it shows as one plain value, what it opens, its events, its methods. Types only; the
- * element is explorer/, the built module `heed/attention-view`. A page needs no other types to use it.
+ * Types of <attention-view>: its state, its sources, its events and its methods. Types only; the element itself is in explorer/,
+ * built as the module `heed/attention-view`. A page needs no other types to use it.
  */
 
 import type { StoreInput } from "../store/layout/input.ts";
@@ -10,21 +10,21 @@ import type { AblatedHead, HeadName, State } from "./state.ts";
 
 export type { AblatedHead, Camera, Edit, Filter, HeadName, State } from "./state.ts";
 
-/** What may be opened: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
+/** The input of `open`: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
 export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
 
-/** A run of the model without some heads, as the explorer asks for it. */
+/** A request of the explorer to run the model with heads ablated. */
 export interface AblationRequest {
   readonly heads: readonly AblatedHead[];
-  /** The token that is predicted: masked (encoders), or the one after it (decoders); null: as the text says. */
+  /** Encoders: the token that is masked and predicted; decoders: the token before the prediction. null: the text's mask, or its last token. */
   readonly position: number | null;
 }
 
-/** What such a run gives, beside the run with all heads: `AblatedRun` of `heed/models`. */
+/** The result of such a run, compared with the run with all heads: `AblatedRun` of `heed/models`. */
 export interface AblationResult {
   readonly predicted: {
     readonly position: number;
-    /** The text's own token there was replaced by the mask, in both runs. */
+    /** True if the token at this position was replaced by the mask, in both runs. */
     readonly masked: boolean;
     readonly tokens: readonly {
       readonly id: number;
@@ -33,30 +33,30 @@ export interface AblationResult {
       readonly after: number;
     }[];
   } | null;
-  /** How far the last state of each token moved, as a share of its length. */
+  /** The change of each token's last hidden state, divided by the state's length. */
   readonly moved: readonly number[];
-  /** Cosine of the means of the last states. */
+  /** Cosine of the means of the last hidden states. */
   readonly cosine: number;
 }
 
-/** The model behind a source: the explorer can run it again without some of its heads. */
+/** The model of a source. The explorer can run it again with heads ablated. */
 export interface SourceModel {
   readonly name: string;
-  /** What the model predicts: the next token, masked tokens, or none. */
+  /** The tokens that the model predicts: the next one, masked ones, or none. */
   readonly predicts: "next" | "masked" | "none";
-  /** Runs it without heads. Rejects with what went wrong, as a sentence. */
+  /** Runs the model with heads ablated. Rejects with an Error whose message is a sentence. */
   ablate(request: AblationRequest): Promise<AblationResult>;
-  /** The attention of the text's run without heads, as a source of its own. */
+  /** The attention of a run with heads ablated, as a new source. */
   attention?(heads: AblationRequest["heads"]): Promise<AttentionSource>;
 }
 
-/** A file or text that the element can show: its name, its address or what to open, and the model that can be run on it again. */
+/** A file or text that the element can show: its name, its URL or data, and the model that can run on it again. */
 export type AttentionSource = { readonly model?: SourceModel } & (
   | { readonly name: string; readonly src: string }
   | { readonly name: string; readonly data: Openable }
 );
 
-/** What the element reports, by the name of the event; all of it in `detail`, plain values. Events bubble. */
+/** The events of the element. `detail` has plain values. Events bubble. */
 export interface AttentionViewEvents {
   readonly cursorchange: CustomEvent<Pick<State, "block" | "layer" | "head" | "query" | "key">>;
   readonly pin: CustomEvent<Pick<State, "pinned" | "pins">>;
@@ -66,47 +66,47 @@ export interface AttentionViewEvents {
   readonly progress: CustomEvent<{ readonly what: string; readonly done: number }>;
 }
 
-/** <attention-row>: the row view by itself. Attributes `block layer head query key theme src keys address` do as the properties do. */
+/** <attention-row>: the row view alone. The attributes `block layer head query key theme src keys address` set the properties of the same names. */
 export interface AttentionRowElement extends AttentionViewElement {}
 
 /**
- * The element. Attributes `view mode block layer head stage theme src keys address controls` do as the properties do. The
- * attribute `parts` names what is around the picture, apart by spaces: `bar toolbar atlas inspector caption legend status`;
- * what is not named is left out.
+ * <attention-view>. The attributes `view mode block layer head stage theme src keys address controls` set the properties or the state
+ * of the same names. The attribute `parts` lists the parts around the picture, separated by spaces:
+ * `bar toolbar atlas inspector caption legend status`; other parts are left out.
  */
 export interface AttentionViewElement extends HTMLElement {
-  /** Where the attention is read from. */
+  /** URL of the file to show. */
   src: string | undefined;
-  /** light, dark, or auto: as the system has it. */
+  /** "light", "dark", or "auto": the system's setting. */
   theme: string | undefined;
-  /** How much is around the picture: "all" (default), "few" (the caption and the legend), "none". Then it is as high as its picture needs. */
+  /** The parts around the picture: "all" (default), "few" (the caption and the legend) or "none". Without "all", the element is as high as its picture. */
   controls: string | undefined;
-  /** "off": single letters do nothing. */
+  /** "off": single-letter shortcuts are disabled. */
   keys: string | undefined;
-  /** The state is kept in the page's address, after #. One element of a page at most. */
+  /** True: the state is kept in the page's URL, after #. At most one element per page. */
   address: boolean;
-  /** The store that is shown; one of the page's own may be set, and is then disposed of by the element. */
+  /** The store that is shown. A page can set one, which the element then disposes. */
   store: HeadStore | undefined;
-  /** One more source, after those there are; it is then shown. */
+  /** Adds a source after the others and shows it. */
   add(source: AttentionSource): Promise<void>;
-  /** Lets a person choose files. */
+  /** Opens the file picker. */
   pick(): void;
-  /** Several files or texts, shown one at a time; `state.text` says which. */
+  /** Several files or texts, shown one at a time; `state.text` is the index of the current one. */
   sources: readonly AttentionSource[];
-  /** Opened as soon as it is set; the event `open` reports when it is loaded. */
+  /** Data to open, immediately when it is set. The event `load` follows when it is shown. */
   set data(given: Openable | undefined);
-  /** What is shown; setting parts of it changes those. */
+  /** The state. Setting it changes the given fields only. */
   get state(): State;
   set state(patch: Partial<State>);
   /** Moves the cursor. */
   setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void;
-  /** Opens arrays, a file, bytes. Resolves once it is shown; rejects where it cannot be read. */
+  /** Opens arrays, a file or bytes. Resolves when they are shown; rejects if they cannot be read. */
   open(given: Openable, name?: string): Promise<void>;
-  /** The measures of a head: the cursor's where none is named. */
+  /** The measures of a head. Default: the cursor's head. */
   metrics(of?: Partial<HeadName>): Promise<HeadMeasures>;
-  /** What is shown as an SVG file, drawn without the browser: the same state gives the same text. */
+  /** The current figure as an SVG file. It is drawn without the browser: the same state gives the same text. */
   toSVG(options?: FigureOptions): Promise<string>;
-  /** What is shown as PNG, 1 to 4 times its size on screen (2). */
+  /** The current figure as a PNG, 1 to 4 times its size on screen. Default 2. */
   toPNG(options?: FigureOptions, scale?: 1 | 2 | 3 | 4): Promise<Blob>;
   /** The explorer with this data and state as one HTML file that makes no request. */
   toHTML(): Promise<string>;

@@ -1,29 +1,29 @@
 /**
- * The explorer and its data as one HTML file that makes no request: the element's module and the data stand in it, the
- * data as base64 in a template, which no browser runs. A content security policy in its head names the two scripts and the
- * style by their hashes and allows no connection, so that it can do nothing else either.
+ * The explorer and its data as one HTML file that makes no request. The file contains the element's module, and the data as
+ * base64 in a template, which browsers do not run. Its content security policy allows only the two scripts and the style, by
+ * their hashes, and no connection.
  *
- * Tokens are only ever inside the base64; the name and the title are escaped. Works in Node and in pages (a secure context,
- * which a file opened from disk is).
+ * Tokens are only inside the base64; the name and the title are escaped. Works in Node and in pages with a secure context,
+ * such as a file opened from disk.
  */
 import { UnsupportedError } from "../core/errors.ts";
 import { clean } from "../store/text/label.ts";
 import { base64 } from "./figure/base64.ts";
 import { escapeXml } from "./figure/sheet.ts";
 
-/** What goes into the file. */
+/** The contents of the file. */
 export interface HtmlOptions {
   /** The text of the element's module, `dist/attention-view.js`. */
   readonly module: string;
   /** A bundle, or any other file the element opens. */
   readonly data: Uint8Array;
-  /** What the data is called on the page. */
+  /** The name of the data on the page. */
   readonly name: string;
-  /** Title of the page; the name by default. */
+  /** Title of the page. Default: `name`. */
   readonly title?: string;
-  /** The state it opens in, as the part of the explorer's address after #. */
+  /** The initial state, as the part of the explorer's URL after #. */
   readonly hash?: string;
-  /** `auto`, the default, is as the reader's system has it. */
+  /** Default `auto`: the setting of the reader's system. */
   readonly theme?: "auto" | "light" | "dark";
 }
 
@@ -39,7 +39,7 @@ attention-view{--heed-height:auto;flex:1;min-block-size:min(100dvh,480px)}
 p{margin:0;padding:8px 20px}
 @media print{:root{color-scheme:light!important;background:#fff}body,main{display:block;block-size:auto;min-block-size:0}}`;
 
-/** Sets the address, which the element reads when it is defined, decodes the data, and hands it over. */
+/** Sets the URL, which the element reads when it is defined, decodes the data, and opens it in the element. */
 const START = `const data=document.getElementById("heed-data");
 const text=data.content.textContent;
 const name=data.dataset.name;
@@ -92,7 +92,7 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
 `;
 }
 
-/** Code that may stand inside a script element: what would end it, or hide its end, can only be in strings and is spelled otherwise. */
+/** Escapes code for a script element. "</script" and "<!--" can only be in strings, so their "<" is written as an escape. */
 function inScript(code: string): string {
   return code.replace(/\r\n?/g, "\n").replace(/<(?=\/script|script[ >]|!--)/gi, "\\x3c");
 }
@@ -103,7 +103,7 @@ async function hashOf(text: string): Promise<string> {
   if (subtle === undefined)
     throw new UnsupportedError(
       "html",
-      "htmlFile: this page has no crypto.subtle; it is there over https, on localhost and in files",
+      "htmlFile: this page has no crypto.subtle; it exists over https, on localhost and in files",
     );
   const digest = await subtle.digest("SHA-256", new TextEncoder().encode(text));
   return `'sha256-${base64(new Uint8Array(digest))}'`;

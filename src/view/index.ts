@@ -1,6 +1,6 @@
 /**
- * Attention to look at: the store that opens files and computes rows, tiles and measures of their heads; and pictures
- * without a browser (heat maps for terminals, figures).
+ * Views of attention: the store, which opens files and computes rows, tiles and measures of their heads; and pictures that need
+ * no browser (heat maps for terminals, figures).
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * What the explorer shows, as one plain value. Types only, without the DOM: figures are drawn from it in any runtime.
+ * The state of the explorer as one plain value. Types only, without DOM types: figures are drawn from it in any runtime.
  * @module
  */
 
@@ -12,27 +12,27 @@ export interface HeadName {
   readonly head: number;
 }
 
-/** Where a picture is looked at: pixels a cell, and the cell at its upper left corner (both may be fractions). */
+/** The visible part of a picture: pixels per cell, and the cell at the upper left corner of the viewport (may be fractional). */
 export interface Camera {
   readonly scale: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** A closed interval a metric must lie in. */
+/** A filter: heads whose metric is in the closed interval from `low` to `high`. */
 export interface Filter {
   readonly metric: string;
   readonly low: number;
   readonly high: number;
 }
 
-/** A number of the row view changed by hand: component `index` of the query's or a key token's vector, or the scale. */
+/** A number that the user changed in the row view: component `index` of the query or of a key, or the scale. */
 export type Edit =
   | { readonly what: "query"; readonly index: number; readonly value: number }
   | { readonly what: "key"; readonly token: number; readonly index: number; readonly value: number }
   | { readonly what: "scale"; readonly value: number };
 
-/** A head that the model runs without: its output replaced by zeros, or by its mean over the text; at one token, or at all (null). */
+/** An ablated head: its output is replaced by zeros, or by its mean over the text, at one token or at every token (null). */
 export interface AblatedHead {
   readonly layer: number;
   readonly head: number;
@@ -41,24 +41,24 @@ export interface AblatedHead {
 }
 
 /**
- * What a page of the explorer shows: everything that changes the picture. One cursor (block, layer, head, query, key) is the
- * single selection that all views share; a pinned cell stays while the cursor previews others.
+ * The state of the explorer: everything that changes the picture. All views share one cursor (block, layer, head, query, key);
+ * a pinned cell is kept while the cursor previews others.
  */
 export interface State extends HeadName {
-  /** Which of the element's sources is shown, by index. */
+  /** Index of the source that is shown. */
   readonly text: number;
   readonly view: "model" | "head" | "row" | "compare" | "flow";
-  /** The head that is compared with the cursor's; null: the same head of the next text. */
+  /** The head to compare with the cursor's; null: the same head of the next text. */
   readonly other: { readonly text: number; readonly layer: number; readonly head: number } | null;
-  /** The flow: how much of each position stays in place at every layer, 0 to 1. */
+  /** Flow: share of the residual connection, 0 to 1. */
   readonly alpha: number;
-  /** The flow: all layers multiplied, or the largest flow of each pair of tokens. */
+  /** Flow: attention rollout, or attention flow (the maximum flow of each pair of tokens). */
   readonly flowBy: "rollout" | "flow";
-  /** The flow: how the heads of a layer become one matrix. */
+  /** Flow: how the heads of a layer are combined into one matrix. */
   readonly fuse: "mean" | "max" | "min";
-  /** The flow: the smallest weights of a row that hold at most this share are left out, 0 to under 1. */
+  /** Flow: share of each row whose smallest weights are discarded, at least 0 and below 1. */
   readonly discard: number;
-  /** The flow: its first layer; null: the block's first. */
+  /** Flow: the first layer; null: the block's first layer. */
   readonly fromLayer: number | null;
   /** How a head is drawn. */
   readonly mode: "matrix" | "lines" | "text";
@@ -68,65 +68,65 @@ export interface State extends HeadName {
   /** The pinned cell. */
   readonly pinned: readonly [query: number, key: number] | null;
   readonly stage: Stage;
-  /** How a weight becomes a place on the color scale. */
+  /** How a weight maps to the color scale. */
   readonly transfer: "sqrt" | "linear" | "log";
-  /** The value that full color means: 1 itself, or the largest value of the head or of each row. */
+  /** The value of full color: 1, or the largest value of the head or of each row. */
   readonly domain: "absolute" | "head" | "row";
   readonly ramp: "plum" | "cividis" | "grey";
-  /** Coarse pictures keep the largest value of what they merge, or its mean. */
+  /** Pooled pictures show the largest value of each range, or its mean. */
   readonly pool: "max" | "mean";
-  /** Which keys are left out. */
+  /** The keys to hide. */
   readonly hide: "none" | "special" | "first" | "chosen";
-  /** Keys left out where `hide` is "chosen": sorted, each once. */
+  /** The hidden keys if `hide` is "chosen": sorted, each once. */
   readonly hidden: readonly number[];
   readonly renormalize: boolean;
-  /** Pinned heads, at most six, lettered A to F. */
+  /** Pinned heads, at most six, labeled A to F. */
   readonly pins: readonly HeadName[];
-  /** Selected queries and keys: sorted, each once; empty: the cursor alone. */
+  /** Selected queries and keys: sorted, each once; empty: only the cursor's. */
   readonly rows: readonly number[];
   readonly columns: readonly number[];
-  /** What several selected queries are read as. */
+  /** How the rows of several selected queries are combined. */
   readonly aggregate: "mean" | "sum" | "max";
   /** Segments shown, by index: sorted, each once; empty: all. */
   readonly querySegments: readonly number[];
   readonly keySegments: readonly number[];
-  /** The metric heads are sorted by, "" for their order in the model. */
+  /** The metric by which heads are sorted; "": their order in the model. */
   readonly sort: string;
   readonly descending: boolean;
-  /** What is sorted: the flat list of heads, whole layers, or whole columns of heads. */
+  /** The items that are sorted: all heads as one list, layers, or columns of heads. */
   readonly sortHow: "list" | "layers" | "heads";
   readonly filters: readonly Filter[];
-  /** Layer 0 at the bottom. */
+  /** True: layer 0 is at the bottom. */
   readonly flipped: boolean;
-  /** null: the whole picture fits. */
+  /** null: the whole picture is visible. */
   readonly camera: Camera | null;
   readonly modelCamera: Camera | null;
-  /** Values printed in cells that are large enough. */
+  /** True: large cells show their values. */
   readonly values: boolean;
-  /** Lines keep the strongest `top` keys a row, or as many as hold `mass` of it. */
+  /** Lines: the strongest `top` keys of each row, or the fewest that have the share `mass` of it. */
   readonly keep: "top" | "mass";
   readonly top: number;
   readonly mass: number;
   readonly arcs: boolean;
-  /** Lines of the pinned heads and the cursor's are drawn together, each head in a color of its own. */
+  /** True: the lines of the pinned heads and of the cursor's head are drawn together, each head in another color. */
   readonly together: boolean;
-  /** The text is tinted by what the chosen tokens give (from) or get (to). */
+  /** Text: tinted by the attention from the chosen tokens, or to them. */
   readonly direction: "from" | "to";
-  /** Pieces are joined to words. */
+  /** True: the pieces of a word are joined. */
   readonly words: boolean;
-  /** The picture's numbers as a table. */
+  /** True: the picture's numbers as a table. */
   readonly table: boolean;
-  /** Terms of q·k in order of index, or largest first. */
+  /** Terms of q·k by index, or largest first. */
   readonly terms: "index" | "size";
-  /** What all heads are asked and ranked by: the cursor's link, what its query gives to one key, what its key gets. */
+  /** The question by which all heads are ranked: the cursor's link, the attention from its query, or the attention to its key. */
   readonly ask: "off" | "pair" | "from" | "to";
   readonly askBy: "weight" | "lift";
-  /** Numbers of the cursor's row changed by hand: what if. Each number once, keys of one token at most. */
+  /** What if: changed numbers of the cursor's row. Each number at most once, keys of at most one token. */
   readonly edits: readonly Edit[];
-  /** The row's scale is divided by this: what if. */
+  /** What if: the row's scale is divided by this. */
   readonly temperature: number;
-  /** Heads that the model runs without, where the source has a model: each once. */
+  /** Ablated heads, if the source has a model: each once. */
   readonly ablated: readonly AblatedHead[];
-  /** The token that is predicted then: masked (encoders), or the one after it (decoders); null: as the text says. */
+  /** The position of the prediction with ablated heads: the masked token (encoders), or the token before it (decoders); null: the text's mask, or its last token. */
   readonly predict: number | null;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { runsOf } from "./fonts.ts";
 
-describe("text in a PDF's own fonts", () => {
-  it("is as wide as Adobe's metrics say, in regular and bold, with signs and accents", () => {
+describe("text in the standard fonts", () => {
+  it("has the widths of Adobe's metrics, in regular and bold, with signs and accents", () => {
     const width = (text: string, font: "F1" | "F2" | "F3") =>
       runsOf(text, font, new Set()).reduce((sum, run) => sum + run.width, 0);
     expect(width("q·k", "F1")).toBe(556 + 278 + 500);
@@ -12,7 +12,7 @@ describe("text in a PDF's own fonts", () => {
     expect(width("q·k", "F3")).toBe(1800);
   });
 
-  it("has the minus sign in the font of the text around it, as one run with its space", () => {
+  it("has its minus sign in its own font: one run with the text around it", () => {
     const runs = runsOf("− largest", "F1", new Set());
     expect(runs).toHaveLength(1);
     expect(runs[0].font).toBe("F1");

@@ -1,10 +1,10 @@
 /**
- * Text in the fonts every PDF reader has: Helvetica, Helvetica-Bold and Courier in WinAnsi encoding, and Symbol for √, Σ
- * and arrows. Widths are Adobe's metrics, in thousandths of the font size. What none of them has (most
- * scripts but Latin) cannot be written and is reported.
+ * Text in the standard fonts of all PDF readers: Helvetica, Helvetica-Bold and Courier in WinAnsi encoding, and Symbol for √, Σ
+ * and arrows. Widths are Adobe's metrics, in thousandths of the font size. Characters that are in none of them (most non-Latin
+ * scripts) are replaced and reported.
  */
 
-/** One of the fonts, by the name that the file gives it. */
+/** One of the fonts, by its name in the PDF. */
 export type FontName = "F1" | "F2" | "F3" | "F4";
 
 /** The standard fonts, by name. */
@@ -33,7 +33,7 @@ const BOLD = [
   333, 611, 556, 778, 556, 556, 500, 389, 280, 389, 584,
 ];
 
-/** Helvetica's widths from U+00A1 to U+00FF. */
+/** Helvetica's widths from U+00A1 to U+00FF; used for bold text too. */
 const LATIN = [
   333, 556, 556, 556, 556, 260, 556, 333, 737, 370, 556, 584, 333, 737, 333, 400, 584, 333, 333, 333, 556,
   537, 278, 333, 333, 365, 556, 834, 834, 834, 611, 667, 667, 667, 667, 667, 667, 1000, 722, 667, 667, 667,
@@ -42,13 +42,13 @@ const LATIN = [
   556, 556, 584, 611, 556, 556, 556, 556, 500, 556, 500,
 ];
 
-/** Helvetica's widths of what WinAnsi has from 0x80 to 0x9F. */
+/** Helvetica's widths of WinAnsi's characters from 0x80 to 0x9F; 556 for the others. Used for bold text too. */
 const SPECIAL: Readonly<Record<number, number>> = {
   130: 222, 132: 333, 133: 1000, 137: 1000, 138: 667, 139: 333, 140: 1000, 142: 611, 145: 222, 146: 222,
   147: 333, 148: 333, 149: 350, 151: 1000, 153: 1000, 154: 500, 155: 333, 156: 944, 158: 500, 159: 667,
 }; // biome-ignore format: a table
 
-/** WinAnsi's codes from 0x80 to 0x9F that are not Latin-1's. */
+/** WinAnsi's codes from 0x80 to 0x9F, which differ from Latin-1. */
 const WIN_ANSI: Readonly<Record<string, number>> = {
   "€": 0x80, "‚": 0x82, ƒ: 0x83, "„": 0x84, "…": 0x85, "†": 0x86, "‡": 0x87, "‰": 0x89, Š: 0x8a, "‹": 0x8b, Œ: 0x8c,
   Ž: 0x8e, "‘": 0x91, "’": 0x92, "“": 0x93, "”": 0x94, "•": 0x95, "–": 0x96, "—": 0x97, "™": 0x99, š: 0x9a, "›": 0x9b,
@@ -70,7 +70,7 @@ const SYMBOL: Readonly<Record<string, readonly [code: number, width: number]>> =
   "⊙": [0xc4, 768],
 };
 
-/** Small figures and letters: which character they are, and whether above the line. */
+/** Subscripts and superscripts: the base character, and whether it is raised. */
 const SMALL = new Map<string, readonly [letter: string, raised: boolean]>([
   ...[..."₀₁₂₃₄₅₆₇₈₉"].map((c, n) => [c, [String(n), false]] as const),
   ...[..."⁰¹²³⁴⁵⁶⁷⁸⁹"].map((c, n) => [c, [String(n), true]] as const),
@@ -79,9 +79,9 @@ const SMALL = new Map<string, readonly [letter: string, raised: boolean]>([
   ["ᵀ", ["T", true]],
 ]);
 
-/** Characters that are written as others. */
+/** Characters that are replaced by others. */
 const REPLACED: Readonly<Record<string, string>> = {
-  // Of the fonts' own dashes the one that is as wide as a sign of theirs.
+  // WinAnsi has no minus sign; the en dash has nearly the width of the plus sign.
   "−": "–",
   "\u202f": " ",
   "\u00a0": " ",
@@ -94,14 +94,14 @@ const REPLACED: Readonly<Record<string, string>> = {
 export interface Run {
   readonly font: FontName;
   readonly codes: readonly number[];
-  /** Share of the font size, and how far above the line, as a share of it. */
+  /** The size and the rise above the baseline, as shares of the font size. */
   readonly size: number;
   readonly rise: number;
   /** Thousandths of the font size. */
   readonly width: number;
 }
 
-/** A text as runs. `missing` collects characters that no font has; each becomes a question mark. */
+/** Splits a text into runs. Characters that are in none of the fonts become question marks and are added to `missing`. */
 export function runsOf(text: string, base: Exclude<FontName, "F4">, missing: Set<string>): Run[] {
   const runs: { font: FontName; codes: number[]; size: number; rise: number; width: number }[] = [];
   const put = (font: FontName, code: number, width: number, size = 1, rise = 0) => {
