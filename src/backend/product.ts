@@ -8,7 +8,7 @@ import { arrayFor, isFloat } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Operand } from "../core/shape.ts";
-import { asTensor, extentOf, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, elementRange, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 
 /** Options of a matrix product. */
 export interface MatmulOptions {
@@ -208,7 +208,7 @@ function checkAccumulate(
 /** True where the byte ranges of two tensors over one buffer overlap. */
 function overlap(x: Tensor, y: Tensor): boolean {
   const [a, b] = [x, y].map((t) => {
-    const [low, high] = extentOf(t);
+    const [low, high] = elementRange(t);
     const bytes = t.data.BYTES_PER_ELEMENT;
     return {
       from: t.data.byteOffset + low * bytes,

@@ -343,7 +343,7 @@ function checkExtent(what: string, t: Tensor): void {
       got: t.offset,
     });
   if (t.size === 0) return;
-  const [low, high] = extentOf(t);
+  const [low, high] = elementRange(t);
   if (low < 0 || high >= t.data.length)
     throw new ShapeError(
       "extent",
@@ -355,7 +355,7 @@ function checkExtent(what: string, t: Tensor): void {
 }
 
 /** The lowest and the highest element of its array that a tensor with elements reads. */
-export function extentOf({ shape, strides, offset }: Tensor): [low: number, high: number] {
+export function elementRange({ shape, strides, offset }: Tensor): [low: number, high: number] {
   let [low, high] = [offset, offset];
   shape.forEach((n, axis) => {
     const reach = (n - 1) * strides[axis];

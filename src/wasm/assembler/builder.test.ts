@@ -1,4 +1,4 @@
-/** What the function builder writes runs as it reads: loops, branches, locals, calls; and a small function as text. */
+/** Functions from the builder run as written: loops, branches, locals, calls; and a small function as text. */
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
 import { callValue, type Func, type FunctionBuilder, ModuleBuilder } from "./builder.ts";
@@ -32,8 +32,8 @@ const of = (write: (f: FunctionBuilder, x: Parameters<Parameters<ModuleBuilder["
   return (x: number) => call("f", x);
 };
 
-describe("statements run as they read:", () => {
-  it("count goes from its first number to below its last, or nowhere", () => {
+describe("statements run as written:", () => {
+  it("count runs from its first number to below its last, or not at all", () => {
     const sum = of((f, to) => {
       const [i, s] = [f.local("i32"), f.local("i32")];
       f.count(i, 2, to as never, 3, () => f.step(s, i));
@@ -42,7 +42,7 @@ describe("statements run as they read:", () => {
     expect([-5, 0, 2, 3, 5, 6, 12].map(sum)).toEqual([0, 0, 0, 2, 2, 7, 26]);
   });
 
-  it("repeat runs once and again, loop perhaps never", () => {
+  it("repeat runs at least once, loop may not run", () => {
     const times = (kind: "repeat" | "loop") =>
       of((f, n) => {
         const [left, s] = [f.int(n as never), f.local("i32")];
@@ -62,7 +62,7 @@ describe("statements run as they read:", () => {
     expect([0, 1, 5].map(times("loop"))).toEqual([0, 1, 5]);
   });
 
-  it("when takes one of its ways; leave ends the block it belongs to, from any depth", () => {
+  it("when runs one of its branches; leave ends its block, from any depth", () => {
     const f = of((f, x) => {
       const s = f.int(0);
       f.block((outer) => {
@@ -88,7 +88,7 @@ describe("statements run as they read:", () => {
     expect([7, 50, 60, -1].map(f)).toEqual([9, 52, 1052, 1051]);
   });
 
-  it("prepared computes before its body, though asked for inside", () => {
+  it("prepared computes values before its body", () => {
     const f = of((f, x) => {
       const s = f.local("i32");
       f.prepared((before) => {
@@ -120,7 +120,7 @@ describe("statements run as they read:", () => {
     expect(f(10)).toBe(want);
   });
 
-  it("functions call each other; only exported ones are seen; a result not wanted is dropped", () => {
+  it("functions call each other; only exported ones are visible; an unused result is dropped", () => {
     const { call, names } = run((m) => {
       const twice = m.func("twice", { x: "i32" }, (f, { x }) => f.result(i32.mul(x, 2)), { result: "i32" });
       const keep = m.func("keep", { at: "i32", x: "f32" }, (f, { at, x }) => f.store("f32.store", at, x, 4));
@@ -140,7 +140,7 @@ describe("statements run as they read:", () => {
   });
 });
 
-it("vectors that end with a loop's body change nothing of what it computes", () => {
+it("zeroing the vectors of a loop's body does not change its results", () => {
   const code = (scoped: boolean) => {
     const module = new ModuleBuilder(limits, { scoped });
     module.func(
@@ -172,7 +172,7 @@ it("vectors that end with a loop's body change nothing of what it computes", () 
   expect(results[0].some((x) => x !== 0)).toBe(true);
 });
 
-describe("refused where the kernel is written:", () => {
+describe("rejected when the kernel is built:", () => {
   const quiet = (
     write: (f: FunctionBuilder, m: ModuleBuilder) => void,
     params: Readonly<Record<string, ValueType>> = {},
@@ -190,12 +190,12 @@ describe("refused where the kernel is written:", () => {
     );
     expect(() => m.func("f", {}, (f) => f.call(g, 1, i32.load(0)))).toThrow("expected v128, got i32");
   });
-  it("the value of a function that has none", () => {
+  it("the value of a function without a result", () => {
     const m = new ModuleBuilder(limits);
     const g = m.func("g", {}, () => {});
     expect(() => callValue(g)).toThrow("g has no result");
   });
-  it("a local set, or memory stored, with another type", () => {
+  it("setting a local, or storing, with another type", () => {
     expect(quiet((f) => f.set(f.local("i32"), v128.load(0) as never))).toThrow("expected i32, got v128");
     expect(quiet((f) => f.store("f32.store", 0, v128.load(0)))).toThrow("expected f32, got v128");
     expect(quiet((f) => f.storeVector(0, i32.load(0) as never))).toThrow("expected v128, got i32");

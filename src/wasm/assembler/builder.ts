@@ -14,7 +14,7 @@ import {
   Value,
 } from "./value.ts";
 
-/** A local: a value that can be set. */
+/** A local variable of a function. */
 export class Local<T extends ValueType = ValueType> extends Value<T> {
   readonly index: number;
   constructor(type: T, index: number) {
@@ -23,7 +23,7 @@ export class Local<T extends ValueType = ValueType> extends Value<T> {
   }
 }
 
-/** A function of the module, to be called by others. */
+/** A function of the module, which other functions can call. */
 export interface Func {
   readonly name: string;
   readonly index: number;
@@ -36,7 +36,7 @@ export interface Func {
 /** Operands of a call by the names of the parameters. */
 export type NamedOperands = Readonly<Record<string, Value | number>>;
 
-/** The body of a function as it is being written. */
+/** Builds the body of a function. */
 export class FunctionBuilder {
   /** Code so far; blocks push into their own list. */
   private code: (number | Code)[] = [];
@@ -52,25 +52,25 @@ export class FunctionBuilder {
     this.scoped = scoped;
   }
 
-  /** A local that starts at 0. Reused locals keep their last value: set before use. */
+  /** A new local. It is 0 at the start of the function only: in a loop, set it before use. */
   local<T extends ValueType>(type: T): Local<T> {
     this.locals.push(type);
     return new Local(type, this.locals.length - 1);
   }
 
-  /** A local that holds `value` from here on. */
+  /** A new local, set to `value`. */
   let<T extends ValueType>(value: Value<T>): Local<T> {
     const x = this.local(value.type);
     this.set(x, value as Operand<T>);
     return x;
   }
 
-  /** The value in a local, unless it is one already. */
+  /** The value in a local; the value itself where it is a local. */
   once<T extends ValueType>(value: Value<T>): Local<T> {
     return value instanceof Local ? value : this.let(value);
   }
 
-  /** A local that holds a number. */
+  /** A new i32 local, set to `value`. */
   int(value: I32Value | number): Local<"i32"> {
     return this.let(operand("i32", value));
   }
@@ -128,7 +128,7 @@ export class FunctionBuilder {
     this.nested([0x02, 0x40], () => body((condition) => this.branch(at, condition)));
   }
 
-  /** Runs `body`, again as long as the condition it returns holds: at least once. The hot loops. */
+  /** Runs `body` at least once, and again while the condition that it returns is not 0. For hot loops. */
   repeat(body: () => I32Value): void {
     const at = this.depth;
     const first = this.locals.length;
@@ -140,8 +140,8 @@ export class FunctionBuilder {
   }
 
   /**
-   * Ends the life of the vectors made since local `first`: what a loop's body leaves in a local looks, to the compiler,
-   * as if the next turn might read it, which V8's revectorizer counts as a use of its own.
+   * Zeroes the vector locals made since local `first`. Otherwise the compiler assumes that the next iteration may read
+   * the value that a loop's body leaves in a local, and V8's revectorizer counts that as a use.
    */
   private endScope(first: number): void {
     if (!this.locals.slice(first).includes("v128")) return;
@@ -153,7 +153,7 @@ export class FunctionBuilder {
     });
   }
 
-  /** Runs `body` as long as the condition holds, perhaps never. */
+  /** Runs `body` while the condition is not 0. */
   loop(condition: () => I32Value, body: () => void): void {
     this.block((leave) =>
       this.repeat(() => {
@@ -182,7 +182,7 @@ export class FunctionBuilder {
     );
   }
 
-  /** Writes `body`, with what it asks to be computed before it begins: constants of a loop. */
+  /** Emits `body`; values that it passes to `before` are computed before it, such as the constants of a loop. */
   prepared(body: (before: <T extends ValueType>(value: Value<T>) => Local<T>) => void): void {
     const outer = this.code;
     const first: (number | Code)[] = [];
@@ -207,7 +207,7 @@ export class FunctionBuilder {
     if (func.result) this.code.push(0x1a);
   }
 
-  /** Leaves `value` as the function's result; the last thing a body does. */
+  /** Pushes `value` as the function's result; the last statement of a body. */
   result(value: Value): void {
     this.code.push(value.code);
   }
@@ -226,7 +226,7 @@ export class FunctionBuilder {
   }
 }
 
-/** The value a function with a result gives. */
+/** A call of a function with a result, as a value. */
 export function callValue<T extends ValueType>(
   func: Func & { result?: T },
   ...args: (Value | number)[] | [NamedOperands]
@@ -254,12 +254,12 @@ function callCode(func: Func, args: readonly (Value | number)[]): Code {
   return [...args.map((x, n) => operand(func.params[n], x as Value).code), 0x10, ...unsigned(func.index)];
 }
 
-/** Bytes as they are collected. */
+/** A growing array of bytes. */
 class Bytes {
   private buffer = new Uint8Array(4096);
   private length = 0;
 
-  private room(count: number): void {
+  private reserve(count: number): void {
     if (this.length + count <= this.buffer.length) return;
     const more = new Uint8Array(2 * (this.length + count));
     more.set(this.buffer);
@@ -271,7 +271,7 @@ class Bytes {
     for (let n = 0; n < tree.length; n++) {
       const part = tree[n];
       if (typeof part === "number") {
-        if (this.length === this.buffer.length) this.room(1);
+        if (this.length === this.buffer.length) this.reserve(1);
         this.buffer[this.length++] = part;
       } else this.code(part);
     }
@@ -279,7 +279,7 @@ class Bytes {
 
   /** Appends finished bytes. */
   bytes(more: Uint8Array): void {
-    this.room(more.length);
+    this.reserve(more.length);
     this.buffer.set(more, this.length);
     this.length += more.length;
   }
@@ -289,7 +289,7 @@ class Bytes {
   }
 }
 
-/** The memory a module imports as "env" "memory", in pages of 64 KiB. */
+/** The memory that a module imports as "env" "memory", in pages of 64 KiB. */
 export interface MemoryImport {
   readonly initial: number;
   readonly maximum: number;
@@ -304,7 +304,7 @@ export class ModuleBuilder {
   private readonly memory: MemoryImport;
   private readonly scoped: boolean;
 
-  /** `scoped`: vectors made in a loop's body end with it (for V8's revectorizer). */
+  /** `scoped`: vectors made in a loop's body are zeroed at its end (for V8's revectorizer). */
   constructor(memory: MemoryImport, options: { scoped?: boolean } = {}) {
     this.memory = memory;
     this.scoped = options.scoped ?? false;

@@ -1,4 +1,4 @@
-/** The assembler's door: it knows WebAssembly, nothing of attention. */
+/** The assembler: WebAssembly only, nothing about attention. */
 export {
   callValue,
   type Func,

@@ -37,7 +37,7 @@ import {
 const wabt = await wabtOf();
 const memory = { initial: 1, maximum: 2, shared: true };
 
-/** The instructions of the last function of a module, one a line, locals left out. */
+/** The instructions of the last function of a module, one per line, without locals. */
 function instructions(bytes: Uint8Array): string[] {
   const module = wabt.readWasm(bytes, { relaxed_simd: true, threads: true, simd: true });
   try {
@@ -93,7 +93,7 @@ describe("LEB128", () => {
     return n;
   };
 
-  it("unsigned: every power of two and its neighbors up to 2^32 come back, in the fewest bytes", () => {
+  it("unsigned: every power of two and its neighbors up to 2^32 survive a round trip, in the fewest bytes", () => {
     for (let p = 0; p <= 32; p++)
       for (const x of [2 ** p - 1, 2 ** p, 2 ** p + 1].filter((x) => x < 2 ** 32)) {
         expect(decode(unsigned(x), false)).toBe(x);
@@ -184,7 +184,7 @@ describe("each instruction is what its name says", () => {
     ]);
   });
 
-  it("constants: whole numbers and floats with their exact bits", () => {
+  it("constants: integers and floats with their exact bits", () => {
     for (const x of [0, -1, 63, 64, -64, -65, 2 ** 31 - 1, -(2 ** 31)])
       expect(written(["i32"], "i32", ([a]) => i32.add(a as never, x))).toContain(`i32.const ${x}`);
     for (const [x, bits] of [
@@ -203,7 +203,7 @@ describe("each instruction is what its name says", () => {
   });
 });
 
-describe("what does not fit is refused where the kernel is written", () => {
+describe("invalid operands are rejected when the kernel is built", () => {
   const wrong = (x: unknown) => x as never;
   it("an operand of another type", () => {
     expect(() => i32.add(wrong(ZERO), 1)).toThrow(new TypeError("assembler: expected i32, got v128"));

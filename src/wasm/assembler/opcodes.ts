@@ -1,7 +1,7 @@
 /**
- * WebAssembly's instructions as tables: a row an instruction, with its operand types, result type and opcode.
- * Only those the kernels use. Names and opcodes are the specification's (WebAssembly 3.0; relaxed SIMD, threads).
- * 0xfd opens the SIMD instructions, 0xfe the atomic ones; the number after it is the instruction.
+ * WebAssembly's instructions as tables: one row for each instruction, with its operand types, result type and opcode.
+ * Only instructions that the kernels use. Names and opcodes are those of the specification (WebAssembly 3.0; relaxed SIMD).
+ * 0xfd is the prefix of SIMD instructions; the number after it is the instruction.
  */
 
 export type ValueType = "i32" | "f32" | "f64" | "v128";
@@ -197,5 +197,5 @@ export const LANE = {
 
 export const SHUFFLE = [0xfd, 0x0d] as const;
 
-/** Value types as the binary format writes them. */
+/** Value types in the binary format. */
 export const TYPE: Readonly<Record<ValueType, number>> = { i32: 0x7f, f32: 0x7d, f64: 0x7c, v128: 0x7b };

@@ -1,7 +1,7 @@
 /**
- * Values while a kernel is written: a type and the code that pushes the value. An instruction is a function from
- * values to a value, so a kernel reads as assignments. Nothing is shared by itself: what is used twice goes into a
- * local (`f.let`). Types are checked where the kernel is written, by TypeScript and again when it is built.
+ * Values of a kernel in construction: a type and the code that pushes the value. An instruction is a function from
+ * values to a value, so a kernel reads as assignments. The code of a value is emitted at each use: a value that is used twice
+ * goes into a local (`f.let`). Types are checked by TypeScript, and again when the kernel is built.
  */
 import {
   F32,
@@ -24,7 +24,7 @@ import {
 /** Code as a tree of bytes; flattened once when the module is encoded. */
 export type Code = readonly (number | Code)[];
 
-/** A value of one type: the code that pushes it. */
+/** A value: its type and the code that pushes it. */
 export class Value<T extends ValueType = ValueType> {
   readonly type: T;
   readonly code: Code;
@@ -45,7 +45,7 @@ type Calls<T extends Record<string, Row>> = {
   readonly [N in keyof T]: (...args: Operands<T[N]["in"]>) => Value<T[N]["out"]>;
 };
 
-/** A number as a constant of the type asked for. */
+/** An operand as a value of a type; a number becomes a constant. */
 export function operand<T extends ValueType>(type: T, x: Operand<T> | Value): Value<T> {
   if (x instanceof Value) {
     if (x.type !== type) throw new TypeError(`assembler: expected ${type}, got ${x.type}`);
@@ -132,13 +132,13 @@ export const f32x4 = /* @__PURE__ */ Object.assign(calls(F32X4), {
 });
 export const i16x8 = /* @__PURE__ */ calls(I16X8);
 export const i8x16 = /* @__PURE__ */ Object.assign(calls(I8X16), {
-  /** Picks 16 bytes out of `a` (0–15) and `b` (16–31). */
+  /** Selects 16 bytes of `a` (0–15) and `b` (16–31). */
   shuffle(a: V128Value, b: V128Value, bytes: readonly number[]): V128Value {
     return new Value("v128", [a.code, b.code, ...SHUFFLE, ...bytes]);
   },
 });
 
-/** Picks four 32-bit lanes out of `a` (0–3) and `b` (4–7). */
+/** Selects four 32-bit lanes of `a` (0–3) and `b` (4–7). */
 export function shuffle32(a: V128Value, b: V128Value, lanes: readonly number[]): V128Value {
   return i8x16.shuffle(
     a,
@@ -153,7 +153,7 @@ export function select<T extends ValueType>(yes: Value<T>, no: Value<T>, conditi
   return new Value(yes.type, [yes.code, no.code, condition.code, ...typed]);
 }
 
-/** Four zero lanes. V8 makes this one an xor; other v128 constants are slow in hot loops, so they are loaded from memory. */
+/** Four zero lanes. V8 compiles this constant to an xor; other v128 constants are slow in hot loops and are loaded from memory. */
 export const ZERO: V128Value = /* @__PURE__ */ new Value("v128", [
   0xfd,
   0x0c,

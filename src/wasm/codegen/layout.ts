@@ -1,17 +1,17 @@
 /**
- * Where things lie in the engine's memory: the constants, the words of a call and of a task, a thread's workspace.
- * The kernels read these words and backend.ts writes them; both take the places from here. All offsets in bytes.
+ * Layouts in the engine's memory: the constants, the words of a call and of a task, a thread's workspace.
+ * forward/ and backward/ write these words and the kernels read them, both with these offsets. All offsets in bytes.
  */
 import { panelOf, roundUp, type Spec, targetsOf } from "./spec.ts";
 
 /** Constants of the kernels' arithmetic, loaded from memory: `v128.const` in a hot loop is rebuilt at each use in V8 13.6–14.6. */
 export const CONSTANTS_AT = 4096;
 
-/** Words one call shares. */
+/** Words of a call, read by all of its tasks. */
 export const CallStruct = {
   /** Factor of Q. */
   scale: 0,
-  /** Keys in all; columns from here on are padding. */
+  /** Number of keys; columns from here on are padding. */
   keys: 4,
   queryRow: 8,
   keyRow: 12,
@@ -25,12 +25,12 @@ export const CallStruct = {
   /** Rows of each head in such a task. */
   headRows: 40,
   lseHead: 44,
-  /** What a score is worth in powers of two, and in powers of e: 2^(s·exponent) = e^(s·unit). */
+  /** Factors of a score in the exponents of 2 and of e: 2^(s·exponent) = e^(s·unit). */
   exponent: 48,
   unit: 52,
-  /** What q·k is worth as a score: the scale of the call. */
+  /** Factor from q·k to the score: the scale of the call. */
   factor: 56,
-  /** Lists of positions that dropout is keyed by, of rows and of keys, and bytes from batch entry to batch entry. */
+  /** Lists of positions for dropout, of rows and of keys, and bytes from batch entry to batch entry. */
   queryPositions: 60,
   queryPositionsBatch: 64,
   keyPositions: 68,
@@ -50,12 +50,12 @@ export const TaskStruct = {
   out: 16,
   lse: 20,
   rows: 24,
-  /** Row number of the first row; its position is row + offset. */
+  /** Index of the first row; its position is row + offset. */
   row0: 28,
   offset: 32,
   batch: 36,
   head: 40,
-  /** Runs of keys (RUN) and how many. */
+  /** Runs of keys (`RunStruct`) and their number. */
   runs: 44,
   runCount: 48,
   flags: 52,
@@ -63,7 +63,7 @@ export const TaskStruct = {
   sinks: 56,
   state: 60,
   dropKey: 64,
-  /** Key number of the first staged key. */
+  /** Index of the first staged key. */
   keyBase: 68,
   /** Address of (row0, keyBase) in each mask tensor, up to 8. */
   tensor: 72,
@@ -105,7 +105,7 @@ export const BackwardStruct = {
   keyBase: 108,
   /** Keys of the task. */
   keys: 112,
-  /** Runs of keys of each block of rows (address, count), and bytes from block to block and from head to head. */
+  /** Runs of keys of each row tile (address, count), and bytes from tile to tile and from head to head. */
   index: 116,
   indexBlock: 120,
   indexHead: 124,
@@ -115,12 +115,12 @@ export const BackwardStruct = {
   /** Mask tensors at (row0, keyBase) of the first head, and bytes from head to head, up to 8 each. */
   tensor: 136,
   tensorHead: 168,
-  /** Where the targets of kernels/sums.ts stand: of each the address of the first row of the first head, bytes from head to head and row to row. */
+  /** Targets of kernels/bias-gradients.ts: for each the address of the first row of the first head, bytes from head to head and row to row. */
   sums: 200,
   size: 204,
 } as const;
 
-/** Flags of a backward task: its rows of dQ, its keys of dK and dV start at 0 here. */
+/** Flags of a backward task: it zeroes its rows of dQ, its keys of dK and dV first. */
 export const NEW_ROWS = 1;
 export const NEW_KEYS = 2;
 
@@ -136,11 +136,11 @@ export const PackStruct = {
   size: 32,
 } as const;
 
-/** Task flags: the state starts here, ends here. */
+/** Task flags: the first or last task of a state. */
 export const FIRST = 1;
 export const LAST = 2;
 
-/** A run of keys: first key, end key, kind, and the keys between which the mask has to be asked. */
+/** A run of keys: first key, end key, kind, and the range of keys for which the mask is evaluated. */
 export const RunStruct = {
   full: 0,
   partial: 1,
@@ -167,7 +167,7 @@ export interface Workspace {
   readonly size: number;
 }
 
-/** Rows of a block rounded up to whole register tiles. */
+/** Rows of a row tile, rounded up to full register tiles. */
 export const paddedRows = (spec: Spec): number => roundUp(spec.rowTile, spec.tile.rows);
 
 /** Value columns rounded up to full panels. */
@@ -179,7 +179,7 @@ export const paddedKey = (spec: Spec): number => roundUp(spec.dk, panelOf(spec.t
 
 /** A thread's workspace for a backward kernel. */
 export interface BackwardSpace {
-  /** The words of a forward task, for the block and head at hand. */
+  /** The words of a forward task, for the current row tile and head. */
   readonly task: number;
   /** −lse and δ of each row. */
   readonly stats: number;
@@ -189,62 +189,65 @@ export interface BackwardSpace {
   readonly scores: number;
   /** do·v, then the gradient of the scores. */
   readonly dScores: number;
-  /** Which cells are not masked, of a masked tile. */
+  /** The visible cells of a masked tile. */
   readonly visible: number;
   readonly sums: number;
   readonly size: number;
 }
 
+/** Offsets of consecutive regions, aligned to 64 bytes. */
+function bumpAllocator(): { allocate: (bytes: number) => number; size: () => number } {
+  let end = 0;
+  return {
+    allocate(bytes) {
+      const at = end;
+      end += roundUp(bytes, 64);
+      return at;
+    },
+    size: () => end,
+  };
+}
+
 /** Lays out the workspace of a backward kernel. */
 export function backwardSpaceOf(spec: Spec): BackwardSpace {
   const rows = paddedRows(spec);
-  let at = 0;
-  const take = (bytes: number): number => {
-    const here = at;
-    at += roundUp(bytes, 64);
-    return here;
-  };
+  const { allocate, size } = bumpAllocator();
   const tile = rows * spec.keyTile * 4;
   return {
-    task: take(TaskStruct.size + 8 * (spec.biasGradients ? targetsOf(spec.biasGradients) : 0)),
-    stats: take(2 * statStride(spec)),
-    queries: take(rows * paddedKey(spec) * 4),
-    dOutput: take(rows * paddedValue(spec) * 4),
-    scores: take(tile),
-    dScores: take(tile),
-    visible: take(tile),
-    sums: take(4 * Math.max(paddedKey(spec), paddedValue(spec))),
-    size: at + 64,
+    task: allocate(TaskStruct.size + 8 * (spec.biasGradients ? targetsOf(spec.biasGradients) : 0)),
+    stats: allocate(2 * statStride(spec)),
+    queries: allocate(rows * paddedKey(spec) * 4),
+    dOutput: allocate(rows * paddedValue(spec) * 4),
+    scores: allocate(tile),
+    dScores: allocate(tile),
+    visible: allocate(tile),
+    sums: allocate(4 * Math.max(paddedKey(spec), paddedValue(spec))),
+    size: size() + 64,
   };
 }
 
 /** Lays out the workspace of a kernel. */
 export function workspaceOf(spec: Spec): Workspace {
   const rows = paddedRows(spec);
-  let at = 0;
-  const take = (bytes: number): number => {
-    const here = at;
-    at += roundUp(bytes, 64);
-    return here;
-  };
+  const { allocate, size } = bumpAllocator();
   // Rows are summed four at a time.
   const scores = roundUp(rows, 4) * spec.keyTile * 4;
   return {
-    scratch: take(64),
-    stats: take(3 * roundUp(rows, 4) * 4),
-    queries: take(rows * roundUp(spec.dk, 4) * 4 + 16),
-    scores: take(scores),
-    rawScores: take(spec.mask || spec.tensors.length ? scores : 0),
-    sums: take(paddedValue(spec) * 4),
-    output: take(rows * paddedValue(spec) * 4),
-    size: at + 64,
+    scratch: allocate(64),
+    stats: allocate(3 * roundUp(rows, 4) * 4),
+    queries: allocate(rows * roundUp(spec.dk, 4) * 4 + 16),
+    scores: allocate(scores),
+    rawScores: allocate(spec.mask || spec.tensors.length ? scores : 0),
+    sums: allocate(paddedValue(spec) * 4),
+    output: allocate(rows * paddedValue(spec) * 4),
+    size: size() + 64,
   };
 }
 
 /** Bytes from m to l and from l to alpha. */
 export const statStride = (spec: Spec): number => roundUp(paddedRows(spec), 4) * 4;
 
-/** Bytes of the state a task carries from stage to stage: m, l and the output so far. */
+/** Bytes of the state that a task keeps between stages: m, l and the output so far. */
 export const stateBytes = (spec: Spec): number =>
   2 * statStride(spec) + paddedRows(spec) * paddedValue(spec) * 4;
 

@@ -1,4 +1,4 @@
-/** The kernels' arithmetic against float64: the bounds that math.ts states, the special values, 16-bit formats in full. */
+/** The kernels' arithmetic against float64: the error bounds in math.ts, special values, all values of 16-bit formats. */
 import { describe, expect, it } from "vitest";
 import { fromBfloat16, fromFloat16, narrow, toBfloat16, toFloat16 } from "../../core/dtype.ts";
 import { type FunctionBuilder, f32x4, i32, ModuleBuilder, type V128Value, v128 } from "../assembler/index.ts";
@@ -82,7 +82,7 @@ const KINDS = [
   { fused: false, wide: false },
 ].filter(({ fused }) => !fused || hasRelaxed());
 
-/** The bounds of the doc comments, for fused operations and without, over ranges where each is at its worst. */
+/** The bounds of the doc comments, with and without fused operations, over the ranges with the largest errors. */
 const BOUNDS = {
   exp2: { fn: exp2, truth: (x: number) => 2 ** x, fused: 1.01, plain: 1.3, ranges: [[-126, -1], [-1, 1], [1, 127.9999]] },
   exp: { fn: exp, truth: Math.exp, fused: 1.3, plain: 1.5, ranges: [[-87.3, -1], [-1, 1], [1, 88.72]] },
@@ -103,7 +103,7 @@ for (const kind of KINDS)
 
     const at = (fn: Map, ...x: number[]) => [...mapped(kind, fn)(Float32Array.from(x))];
 
-    it("exp2: whole powers exactly, 0 from −127 down, NaN stays", () => {
+    it("exp2: integers exactly, 0 for x ≤ −127, NaN for NaN", () => {
       const whole = Array.from({ length: 254 }, (_, n) => n - 126);
       expect(at(exp2, ...whole)).toEqual(whole.map((n) => 2 ** n));
       expect(at(exp2, 0, -0, -127, -127.5, -1e30, -Infinity, -3.4e38)).toEqual([1, 1, 0, 0, 0, 0, 0]);
@@ -114,7 +114,7 @@ for (const kind of KINDS)
       }
     });
 
-    it("exp: subnormal results to their last place, 0 from −104, ∞ from 88.73, NaN stays", () => {
+    it("exp: subnormal results to their last place, 0 for x ≤ −104, ∞ for x ≥ 88.73, NaN for NaN", () => {
       const small = Float32Array.from({ length: 1000 }, (_, n) => -87.3 - n * 0.0167);
       at(exp, ...small).forEach((y, i) => {
         expect(Math.abs(y - Math.exp(small[i]))).toBeLessThanOrEqual(2 * ulp(Math.exp(small[i])));
@@ -125,14 +125,14 @@ for (const kind of KINDS)
       ]); // biome-ignore format: one list
     });
 
-    it("log: −∞ at both zeros, NaN below, ∞ at ∞, 0 at 1, subnormal numbers as others", () => {
+    it("log: −∞ at both zeros, NaN below, ∞ at ∞, 0 at 1, subnormal numbers like others", () => {
       expect(at(log, 0, -0, Infinity, 1)).toEqual([-Infinity, -Infinity, Infinity, 0]);
       expect(at(log, -1e-40, -1, -Infinity, Number.NaN)).toEqual(new Array(4).fill(Number.NaN));
       for (const x of [2 ** -149, 2 ** -140, 2 ** -127])
         expect(Math.abs(at(log, x)[0] - Math.log(x))).toBeLessThanOrEqual(ulp(Math.log(x)));
     });
 
-    it("tanh: odd, zeros with their sign, near ±1 far out, NaN stays", () => {
+    it("tanh: odd, zeros with their sign, near ±1 for large numbers, NaN for NaN", () => {
       expect(Object.is(at(tanh, -0)[0], -0)).toBe(true);
       expect(Object.is(at(tanh, 0)[0], 0)).toBe(true);
       const x = Array.from({ length: 500 }, (_, n) => n / 25);
@@ -242,7 +242,7 @@ describe("16-bit formats", () => {
   });
 });
 
-it("a constant that is not in the table is refused where the kernel is written", () => {
+it("a constant that is not in the table is rejected when the kernel is built", () => {
   const module = new ModuleBuilder({ initial: 1, maximum: 1, shared: false });
   expect(() =>
     module.func("f", {}, (f) =>
@@ -251,7 +251,7 @@ it("a constant that is not in the table is refused where the kernel is written",
   ).toThrow("kernel constant 17.25 is not in the table");
 });
 
-it("the constants lie below the heap, and a lane's number in each lane", () => {
+it("the constants are below the heap, and the lane constants have the index of each lane", () => {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1 });
   writeConstants(memory.buffer);
   const words = new Uint32Array(memory.buffer);

@@ -1,6 +1,6 @@
 /**
- * Arithmetic of the kernels: exp2, exp, log and tanh of four float32 lanes, as polynomials. Each says what it costs in
- * accuracy; math.test.ts holds it to that.
+ * Arithmetic of the kernels: exp2, exp, log and tanh of four float32 lanes, as polynomials. Each function states its error
+ * bound, which math.test.ts checks.
  */
 import {
   type FunctionBuilder,
@@ -14,9 +14,9 @@ import {
 import { CONSTANTS_AT } from "./layout.ts";
 import type { StoredDType } from "./spec.ts";
 
-/** exp2 on [−½, ½], minimax with p(0) = 1 exactly: an even degree, because the odd one's error at 0 is 7 ulp. */
+/** exp2 on [−½, ½], minimax with p(0) = 1 exactly. The degree is even, because with an odd one the error at 0 is 7 ulp. */
 const EXP2 = [1, 0.693147242, 0.240226522, 0.0555031039, 0.00961769279, 0.00134066434, 0.000155946778];
-/** 1.5·2²³: adding it rounds to an integer and leaves that integer in the low bits. */
+/** 1.5·2²³: adding it rounds to an integer, which is then in the low bits. */
 const MAGIC = 12582912;
 const LOG2E = Math.fround(Math.LOG2E);
 const LN2 = Math.fround(Math.LN2);
@@ -37,7 +37,7 @@ const TANH_BOTTOM = [1.19825839466702e-6, 1.18534705686654e-4, 2.268434632439e-3
 const TANH_LIMIT = 7.905311107635498;
 const TINY = 0.0004;
 /**
- * Φ(−a)·e^(a²/2) = P(a)/Q(a) for a in [0, 14], lowest power first: a rational fit with the least largest relative error, 5.6e-9.
+ * Φ(−a)·e^(a²/2) = P(a)/Q(a) for a in [0, 14], lowest power first: a minimax rational fit with relative error at most 5.6e-9.
  * All coefficients are positive, so nothing cancels.
  */
 export const NORMAL_TOP = [
@@ -48,13 +48,13 @@ export const NORMAL_BOTTOM = [
 ];
 /** 1/√(2π), the density of the standard normal distribution at 0. */
 export const DENSITY = 1 / Math.sqrt(2 * Math.PI);
-/** Of GELU by tanh: twice √(2/π), and its share of the cubic term. */
+/** Coefficients of 2u in the tanh approximation of GELU: 2·√(2/π), and that of the cubic term. */
 export const GELU_SLOPE = 2 * Math.sqrt(2 / Math.PI);
 export const GELU_CUBIC = 0.044715 * GELU_SLOPE;
-/** Beyond ±64 the activations are flat or straight in float32. */
+/** Beyond ±64 the activations are constant or linear in float32. */
 export const FLAT = 64;
 
-/** Every constant the kernels load, floats and bit patterns, in the order they lie in memory. */
+/** All constants that the kernels load, floats and bit patterns, in memory order. */
 const FLOATS: readonly number[] = [
   ...new Set([
     ...EXP2, MAGIC, -127, LOG2E, LN2, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
@@ -78,13 +78,13 @@ export function writeConstants(memory: ArrayBufferLike): void {
   new Int32Array(memory, LANES_AT, 8).set([0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/** The constants and operations one region of a kernel uses. */
+/** Constants and operations for a region of a kernel. */
 export interface Arithmetic {
   /** A float constant in all lanes. */
   readonly c: (x: number) => V128Value;
   /** A bit pattern in all lanes. */
   readonly bits: (x: number) => V128Value;
-  /** Lanes 0, 1, 2, 3 as integers; of the vector after it 4, 5, 6, 7. */
+  /** The integers 0, 1, 2, 3; for vector 1 the integers 4, 5, 6, 7. */
   readonly lanes: (vector?: 0 | 1) => V128Value;
   /** a·b + c, in one rounding where the spec is fused. */
   readonly madd: (a: V128Value, b: V128Value, c: V128Value) => V128Value;
@@ -102,7 +102,7 @@ function addressOf(list: readonly number[], x: number, base: number): number {
 }
 
 /**
- * Writes a region of a kernel whose constants are loaded into locals before it begins. In wide kernels they are loaded
+ * Emits a region of a kernel whose constants are loaded into locals before it. In wide kernels they are loaded
  * at each use instead: both halves of a pair then read the same splat, which V8 can widen.
  */
 export function withConstants(
@@ -140,26 +140,26 @@ function horner(
 }
 
 /**
- * 2^x, at most 1.01 ulp with fused operations, 1.3 without. Below −126, where results are not normal, it falls to 0
- * faster, by less than 2^-127; exactly 0 from −127 down. NaN stays NaN. Not for x ≥ 128.
+ * 2^x, error at most 1.01 ulp with fused operations, 1.3 without. Below −126, where results are subnormal, the absolute error is
+ * less than 2^-127; exactly 0 for x ≤ −127. NaN gives NaN. Not for x ≥ 128.
  */
 export function exp2(f: FunctionBuilder, m: Arithmetic, x: V128Value): V128Value {
   return exp2Each(f, m, [x])[0];
 }
 
 /**
- * 2^x of several vectors, step by step for all of them: each step of a pair is then next to its twin and reads the same
- * constant, which is what V8's revectorizer asks for.
+ * 2^x of several vectors, step by step for all of them: the same step of a pair is then adjacent and reads the same
+ * constant, as V8's revectorizer requires.
  */
 export function exp2Each(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
   const each = (values: readonly V128Value[], step: (x: V128Value, n: number) => V128Value) =>
     values.map((x, n) => f.let(step(x, n)));
-  const least = f.once(m.c(-127));
-  const y = each(xs, (x) => f32x4.pmax(x, least));
+  const minimum = f.once(m.c(-127));
+  const y = each(xs, (x) => f32x4.pmax(x, minimum));
   const magic = f.once(m.c(MAGIC));
   const t = each(y, (x) => f32x4.add(x, magic));
-  const whole = each(t, (x) => f32x4.sub(x, magic));
-  const r = each(y, (x, n) => f32x4.sub(x, whole[n]));
+  const integer = each(t, (x) => f32x4.sub(x, magic));
+  const r = each(y, (x, n) => f32x4.sub(x, integer[n]));
   const [top, ...rest] = [...EXP2].reverse();
   const first = f.once(m.c(top));
   let p: V128Value[] = r.map(() => first);
@@ -171,7 +171,7 @@ export function exp2Each(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Val
   return each(p, (x, n) => i32x4.add(x, power[n]));
 }
 
-/** e^x, at most 1.3 ulp with fused operations, 1.5 without; results that are not normal to their last place or two; 0 from −104 down, ∞ from 88.73 up. */
+/** e^x, error at most 1.3 ulp with fused operations, 1.5 without; subnormal results within one or two units in the last place; 0 for x ≤ −104, ∞ for x ≥ 88.73. */
 export function exp(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
   const x = f.let(value);
   const y = f.let(f32x4.pmin(f32x4.pmax(x, m.c(-104)), m.c(88.72284)));
@@ -188,7 +188,7 @@ export function exp(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Va
   return v128.bitselect(m.c(Infinity), y2, f32x4.ge(x, m.c(88.72284)));
 }
 
-/** ln x, at most 1 ulp; −∞ at 0, NaN below. */
+/** ln x, error at most 1 ulp; −∞ at 0, NaN below. */
 export function log(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
   const x = f.let(value);
   const small = f.let(f32x4.lt(x, m.c(2 ** -126)));
@@ -208,7 +208,7 @@ export function log(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Va
   return v128.bitselect(zero, m.bits(0x7fc00000), f32x4.ge(x, m.c(0)));
 }
 
-/** tanh x, at most 5 ulp with fused operations, 6.5 without. */
+/** tanh x, error at most 5 ulp with fused operations, 6.5 without. */
 export function tanh(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Value {
   const x = f.let(value);
   const y = f.let(f32x4.pmin(f32x4.pmax(x, m.c(-TANH_LIMIT)), m.c(TANH_LIMIT)));
@@ -243,7 +243,7 @@ export function loadOne(
   return widen(f, m, storage, i32x4.splat(i32.load16_u(address, offset)));
 }
 
-/** Four 16-bit patterns, one a lane, as float32: exact, subnormals, infinities and NaN included. */
+/** Four 16-bit patterns, one per lane, as float32: exact, including subnormals, infinities and NaN. */
 function widen(
   f: FunctionBuilder,
   m: Arithmetic,
@@ -251,7 +251,7 @@ function widen(
   pattern: V128Value,
 ): V128Value {
   if (storage === "bfloat16") return i32x4.shl(pattern, 16);
-  // The exponent moves by 2^112 in the product; from 0x7c00 on (∞, NaN) it is set to all ones.
+  // The product with 2^112 adjusts the exponent; from 0x7c00 on (∞, NaN) it is set to all ones.
   const bits = f.let(pattern);
   const magnitude = f.let(v128.and(bits, m.bits(0x7fff)));
   const value = f32x4.mul(i32x4.shl(magnitude, 13), m.c(2 ** 112));

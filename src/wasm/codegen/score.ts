@@ -1,7 +1,7 @@
 /**
- * Mask and score expressions compiled into a kernel (their siblings: masks/expression/js.ts as closures). What does not depend on
- * the key or the score is computed once a row; the rest for four keys at a time. Constants and tables come from the
- * call's pool in memory, so that kernels are shared between windows, lengths and slopes of other values.
+ * Compiles mask and score expressions into a kernel (masks/expression/js.ts compiles them to closures). Values that do not depend
+ * on the key or the score are computed once per row, all others for four keys at a time. Constants and tables are read from the
+ * call's pool in memory, so that windows, lengths and slopes with other values share the kernel.
  */
 import type { Expression, Table, VarName } from "../../masks/expression/expr.ts";
 import {
@@ -18,13 +18,13 @@ import {
 import { CallStruct } from "./layout.ts";
 import { type Arithmetic, exp, log, tanh } from "./math.ts";
 
-/** Address in the pool of each constant and table of the expressions; `fillPool` writes them. */
+/** The constants and tables of expressions, in pool order; `fillPool` writes them. */
 export interface Pool {
   readonly constants: readonly Expression[];
   readonly tables: readonly Table[];
 }
 
-/** The pool of a kernel: constants in order of appearance, then one address a table. */
+/** The pool of a kernel: constants in order of appearance, then the tables. */
 export function poolOf(expressions: readonly (Expression | undefined)[]): Pool {
   const constants: Expression[] = [];
   const tables: Table[] = [];
@@ -61,7 +61,7 @@ export function fillPool(
   }
 }
 
-/** What varies from row to row; all i32. */
+/** Variables of a row; all i32. */
 export interface RowVars {
   readonly call: I32Value;
   readonly b: I32Value;
@@ -70,12 +70,12 @@ export interface RowVars {
   readonly q: I32Value;
 }
 
-/** True where the value is one for a whole row. */
+/** True where the value is the same for a whole row. */
 export function perRow(x: Expression): boolean {
   return !(x.op === "var" && (x.value === "k" || x.value === "score")) && x.args.every(perRow);
 }
 
-/** Compiles expressions for one row: `begin` once a row, then `vector` for each four keys. */
+/** Compiles expressions for one row: `begin` once per row, then `vectors` for the keys. */
 export class RowCompiler {
   private readonly f: FunctionBuilder;
   private readonly m: Arithmetic;
@@ -92,13 +92,13 @@ export class RowCompiler {
     this.vars = vars;
   }
 
-  /** Computes what is one for the row; the expressions are those `vector` will be asked for. */
+  /** Computes the values that are the same for the row, for the expressions that `vectors` compiles later. */
   begin(expressions: readonly (Expression | undefined)[]): void {
     const visit = (x: Expression): void => {
       if (this.rowValues.has(x)) return;
       if (perRow(x)) this.rowValues.set(x, this.f.let(this.node(x, (y) => this.rowValue(y), undefined)));
       else if (x.op === "table") {
-        // Only whole indices are worth a local; the table itself varies.
+        // The table varies along the row; its indices may not.
         x.args.forEach(visit);
       } else
         x.args.forEach((y, n) => void ((x.op === "floorDiv" || x.op === "mod") && n === 1 ? 0 : visit(y)));
@@ -115,8 +115,8 @@ export class RowCompiler {
   }
 
   /**
-   * The expression at several vectors of four keys, node by node for all of them, so that V8 can pair them: statements as
-   * lanes of ones or zeros. `ks` hold the keys, `scores` the scores.
+   * The expression at several vectors of four keys, node by node for all of them, so that V8 can pair them. Booleans are
+   * lanes of ones or zeros. `ks` are the keys, `scores` the scores.
    */
   vectors(
     expr: Expression,
@@ -141,7 +141,7 @@ export class RowCompiler {
     return get(expr);
   }
 
-  /** Where a look-up reads its table, at several vectors of four keys: flat indices, pulled to the nearest edge. */
+  /** Flat indices of a table lookup at several vectors of four keys, clamped to the table. */
   indices(
     read: Expression,
     ks: readonly Local<"v128">[],
@@ -151,7 +151,7 @@ export class RowCompiler {
     return ks.map((_, n) => this.f.let(this.flat(read, (axis) => this.clamped(read, axis, args[axis][n]))));
   }
 
-  /** Word of a table in the pool: its address; followed by its lengths. */
+  /** Index of a table's first word in the pool: its address, followed by its lengths. */
   private wordOf(t: Table): number {
     let word = this.pool.constants.length;
     for (const other of this.pool.tables) {
@@ -165,13 +165,13 @@ export class RowCompiler {
     return v128.load32_splat(this.vars.call, CallStruct.pool + 4 * (this.wordOf(t) + 1 + axis));
   }
 
-  /** An index pulled to the nearest edge of its axis. */
+  /** An index clamped to its axis. */
   private clamped(x: Expression, axis: number, index: V128Value): V128Value {
     const last = i32x4.sub(this.lengthOf(x.value as Table, axis), this.m.bits(1));
     return i32x4.max_s(i32x4.min_s(index, last), this.m.bits(0));
   }
 
-  /** Flat index ((i₀·n₁ + i₁)·n₂ + i₂) … of a look-up. */
+  /** Flat index ((i₀·n₁ + i₁)·n₂ + i₂) … of a lookup. */
   private flat(x: Expression, index: (axis: number) => V128Value): V128Value {
     let flat = index(0);
     for (let axis = 1; axis < x.args.length; axis++)
@@ -241,8 +241,8 @@ export class RowCompiler {
   private lookUp(x: Expression, get: (x: Expression) => V128Value, k: Local<"v128"> | undefined): V128Value {
     const { f, vars } = this;
     const base = i32.load(vars.call, CallStruct.pool + 4 * this.wordOf(x.value as Table));
-    // Columns after the last key are computed too (and masked): a gather there must not leave the table, a whole vector
-    // may, by a few numbers.
+    // Columns after the last key are computed too (and masked): a gather there must stay in the table; a full vector may
+    // read a few numbers past it.
     const last = x.args.length - 1;
     const inside = this.inside.has(x);
     const direction = inside && k && x.args.slice(0, last).every(perRow) ? alongKeys(x.args[last]) : 0;
@@ -263,7 +263,7 @@ export class RowCompiler {
   }
 }
 
-/** 1 or −1 where an index grows or falls by one from key to key, 0 where it does neither for certain. */
+/** 1 or −1 where an index is known to increase or decrease by one from key to key, else 0. */
 function alongKeys(x: Expression): number {
   if (x.op === "var" && x.value === "k") return 1;
   const [a, b] = x.args;

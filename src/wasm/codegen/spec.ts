@@ -1,6 +1,6 @@
 /**
- * What a kernel is specialized on, and its readable key. Two calls with equal keys share a kernel: constants and
- * tables of mask expressions are read from memory, so a window of 256 and one of 512 have the same one.
+ * The spec: the parameters that a kernel is specialized on, and its readable key. Calls with equal keys share a kernel: constants
+ * and tables of mask expressions are read from memory, so windows of 256 and of 512 have the same kernel.
  */
 import {
   type BoolExpression,
@@ -12,10 +12,10 @@ import {
 /** How an operand is stored in the engine's memory. */
 export type StoredDType = "float32" | "float16" | "bfloat16";
 
-/** Why the kernels do not take float64 operands. */
+/** Why the kernels do not support float64 operands. */
 export const FLOAT64_REASON = "float64 calls compute in float64, the kernels in float32";
 
-/** The most rows or keys that the kernels' 32-bit integers count, with space for a tile after the last. */
+/** Maximum number of rows or keys that the kernels' 32-bit integers can count, with a tile after the last one. */
 export const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
 /** Bytes of one stored number. */
@@ -28,21 +28,21 @@ export interface Tile {
   readonly unroll: number;
 }
 
-/** Which gradients a backward kernel gives of what was added to the scores; kernels/sums.ts. */
+/** The gradients of terms added to the scores that a backward kernel computes; kernels/bias-gradients.ts. */
 export interface BiasGradients {
-  /** What is summed, tables of the score numbered: `cells`, `columns`, `rows`, `rows 0`, `cells 1`, joined by +. */
+  /** Name in the kernel key, tables of the score numbered: `cells`, `columns`, `rows`, `rows 0`, `cells 1`, joined by +. */
   readonly name: string;
-  /** Of every cell, of some float mask. */
+  /** True where a float mask has a gradient for every cell. */
   readonly cells: boolean;
-  /** Summed over rows, of some float mask. */
+  /** True where the gradient of a float mask is summed over rows. */
   readonly columns: boolean;
-  /** Summed over keys: of a float mask (undefined), or times the slope by a table entry that is one for the row. */
+  /** Sums over keys: of a float mask (undefined), or times the derivative by a table entry that is the same for the row. */
   readonly rows: readonly (NumberExpression | undefined)[];
-  /** Into a table that is read cell by cell. */
+  /** Tables that are read cell by cell. */
   readonly tables: readonly { readonly read: NumberExpression; readonly partial: NumberExpression }[];
 }
 
-/** All that a kernel's code depends on. */
+/** All parameters that a kernel's code depends on. */
 export interface Spec {
   readonly kind: "forward" | "weights" | "decode" | "pack" | "backward";
   /** Multiply and add in one rounding (relaxed_madd) or two. */
@@ -60,25 +60,25 @@ export interface Spec {
   readonly value: StoredDType;
   readonly mask?: BoolExpression;
   readonly score?: NumberExpression;
-  /** Table look-ups proved to stay inside their tables: read without a clamp, along k as whole vectors. */
+  /** Table lookups that are always in range: read without a clamp, along k as full vectors. */
   readonly inBounds: ReadonlySet<Expression>;
   readonly tensors: readonly ("bool" | "float")[];
-  /** `counted`: keyed by row + offset and the number of the key; `listed`: by the call's lists of positions. */
+  /** `counted`: keyed by row + offset and the index of the key; `listed`: by the call's lists of positions. */
   readonly dropout: false | "counted" | "listed";
   readonly shared: boolean;
   /** Of a backward kernel: how the output and its gradient are stored. */
   readonly output?: StoredDType;
   readonly dOutput?: StoredDType;
-  /** Of a backward kernel: the derivative of the score mod by the score, where it is not 1. */
+  /** Of a backward kernel: the derivative of the score mod with respect to the score, where it is not 1. */
   readonly scoreDerivative?: NumberExpression;
   readonly biasGradients?: BiasGradients;
 }
 
-/** How many places sums go to. */
+/** Number of targets of the sums. */
 export const targetsOf = (sums: BiasGradients): number =>
   (sums.cells ? 1 : 0) + (sums.columns ? 1 : 0) + sums.rows.length + sums.tables.length;
 
-/** The slopes of a kernel's sums: of its rows, then of its tables. */
+/** The derivatives of a kernel's sums: of its rows, then of its tables. */
 export const scoreModDerivatives = (sums: BiasGradients): readonly (NumberExpression | undefined)[] => [
   ...sums.rows,
   ...sums.tables.map((x) => x.partial),
@@ -94,7 +94,7 @@ export const expressionsOf = (spec: Spec): readonly (Expression | undefined)[] =
     : []),
 ];
 
-/** The kernel that packs keys and values for another: it has no mask, no score, no rows. */
+/** The spec of the kernel that packs keys and values for another kernel: no mask, no score, no rows. */
 export const packing = (spec: Spec): Spec => ({
   ...spec,
   kind: "pack",
@@ -115,31 +115,39 @@ export const panelOf = (tile: Tile): number => 4 * tile.vectors;
 /** `n` rounded up to a multiple of `step`. */
 export const roundUp = (n: number, step: number): number => Math.ceil(n / step) * step;
 
-/** Keys that are full panels and full strips of the register tile at once: products over keys and of keys both take them. */
+/** Number of keys that is a multiple of both the panel and the rows of the register tile, for products over keys and of keys. */
 export function stripOf(tile: Tile): number {
   let n = panelOf(tile);
   while (n % tile.rows !== 0) n += panelOf(tile);
   return n;
 }
 
-const SHORT: Readonly<Record<StoredDType, string>> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
+/** Storage formats in kernel keys. */
+export const SHORT_DTYPE: Readonly<Record<StoredDType, string>> = {
+  float32: "f32",
+  float16: "f16",
+  bfloat16: "bf16",
+};
 
-/** The key: a string a person can read, `forward fma 6x2 d64 q48 k128 f32 mask le(k,q)`. */
+/** The SIMD level and the register tile in kernel keys: `wide fma 6x2`. */
+export const tileKey = ({ wide, fused, tile }: Pick<Spec, "wide" | "fused" | "tile">): string =>
+  `${wide ? "wide " : ""}${fused ? "fma" : "mul+add"} ${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""}`;
+
+/** The readable key: `forward fma 6x2 d64 q48 k128 f32 mask le(k,q)`. */
 export function keyOf(spec: Spec): string {
-  const { tile } = spec;
   const stored = [spec.query, spec.key, spec.value, spec.output, spec.dOutput].filter((s) => s !== undefined);
-  const storage = new Set(stored).size === 1 ? SHORT[spec.query] : stored.map((s) => SHORT[s]).join("/");
+  const storage =
+    new Set(stored).size === 1 ? SHORT_DTYPE[spec.query] : stored.map((s) => SHORT_DTYPE[s]).join("/");
   const parts = [
     spec.kind,
-    `${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"}`,
-    `${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""}`,
+    tileKey(spec),
     spec.dk === spec.dv ? `d${spec.dk}` : `d${spec.dk}/${spec.dv}`,
     `q${spec.rowTile} k${spec.keyTile}`,
     storage,
   ];
   const mark = marks(spec.inBounds);
   if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
-  // Slopes follow from the score; which of them are summed is in the name.
+  // The derivatives follow from the score; the name says which ones are summed.
   if (spec.biasGradients) parts.push(`sums ${spec.biasGradients.name}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
@@ -149,15 +157,15 @@ export function keyOf(spec: Spec): string {
 }
 
 /**
- * What the kernel's code asks of constants and tables beyond their kind: `@n` where one was met before as the n-th (it
- * has one place in the pool), `!` where a look-up stays inside its table.
+ * Marks of constants and tables that change the kernel's code: `@n` where one is the same as the n-th before (it is stored in the
+ * pool once), `!` where a lookup is always in range.
  */
 function marks(inside: ReadonlySet<Expression>): (x: Expression) => string {
-  const met: unknown[] = [];
+  const seen: unknown[] = [];
   return (x) => {
     const what = x.op === "table" ? x.value : x;
-    const before = met.indexOf(what);
-    if (before < 0) met.push(what);
+    const before = seen.indexOf(what);
+    if (before < 0) seen.push(what);
     return `${before < 0 ? "" : `@${before}`}${inside.has(x) ? "!" : ""}`;
   };
 }

@@ -8,7 +8,7 @@
 import { f32x4, i32, v128 } from "../assembler/index.ts";
 import { type PipelineSpec, pipelineKernel } from "./row-pipeline.ts";
 
-/** Scalars of a step, in the order the kernel reads them. */
+/** Scalars of a step, in the order in which the kernel reads them. */
 export const ADAMW = [
   "scale",
   "beta1",
@@ -21,7 +21,7 @@ export const ADAMW = [
   "eps",
 ] as const;
 
-/** Arrays w, g, m, v, and where w, m and v go; the scalars. */
+/** Arrays w, g, m, v, then the targets of w, m and v; the scalars. */
 export function adamwKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
   return pipelineKernel(spec, 8, (f, { madd }, rows, _, [w, g, m, v, toW, toM, toV, scalars]) => {
     const [scale, beta1, oneMinusBeta1, beta2, oneMinusBeta2, weightDecayFactor, rate, biasCorrection2, eps] =

@@ -1,8 +1,8 @@
 /**
- * The rows of a block of the backward kernel: queries, dO and lse copied into the workspace, and δ = do·o.
+ * The rows of a tile of the backward kernel: queries, dO and lse copied into the workspace, and δ = do·o.
  *
- * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row attends to one key, o is
- * its value to the bit, and dp − δ exactly 0.
+ * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row attends to a single key,
+ * o is its value to the bit, and dp − δ is exactly 0.
  */
 import {
   type Func,
@@ -14,7 +14,6 @@ import {
   type Local,
   type ModuleBuilder,
   select,
-  shuffle32,
   type V128Value,
   v128,
   ZERO,
@@ -29,17 +28,18 @@ import {
 } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
 import { BYTES_OF, type Spec, type StoredDType } from "../codegen/spec.ts";
+import { transpose4 } from "./lanes.ts";
 import { clear, copyRow } from "./row-tile.ts";
 
 /**
- * bring(task, ws, block, g, rows): the rows of a block into the workspace: queries times the call's factor, dO, −lse and
- * δ. A fully masked row is zero, whatever its inputs are; so are the rows that fill the last strip.
+ * loadRows(task, ws, block, g, rows): copies the rows of a tile into the workspace: queries times the call's factor, dO, −lse and
+ * δ. A fully masked row is zero, whatever its inputs are; so are the padding rows of the last strip.
  */
 export function loadRows(module: ModuleBuilder, spec: Spec): Func {
   const space = backwardSpaceOf(spec);
   const [keyColumns, valueColumns] = [paddedKey(spec), paddedValue(spec)];
   return module.func(
-    "bring",
+    "loadRows",
     { task: "i32", ws: "i32", block: "i32", g: "i32", rows: "i32" },
     (f, { task, ws, block, g, rows }) => {
       const word = (at: number): I32Value => i32.load(task, at);
@@ -100,7 +100,7 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
         const outputRow = f.int(word(BackwardStruct.outputRow));
         const last = f.int(i32.sub(rows, 1));
         f.count(r, 0, rows, 4, () => {
-          // Four rows at a time; past the last, the last is repeated.
+          // Four rows at a time; after the last row, it is repeated.
           const each = [0, 1, 2, 3].map((n) => {
             const row = f.int(i32.add(r, n));
             f.set(row, select(last as I32Value, row, i32.gt_s(row, last)));
@@ -110,7 +110,7 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
             };
           });
           const sum = deltaOf(f, m, spec, each);
-          // A fully masked row may have been given any output.
+          // The output of a fully masked row may be anything.
           const seen = f32x4.ne(v128.load(i32.add(stats, i32.shl(r, 2))), m.c(-Infinity));
           f.storeVector(i32.add(stats, i32.shl(r, 2)), v128.and(sum, seen), statStride(spec));
         });
@@ -124,7 +124,7 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
   );
 }
 
-/** δ of four rows, one a lane: a chain of multiply-adds over the columns, which are transposed four by four. */
+/** δ of four rows, one per lane: a chain of multiply-adds over the columns, which are transposed four by four. */
 function deltaOf(
   f: FunctionBuilder,
   m: Arithmetic,
@@ -163,15 +163,8 @@ function deltaOf(
   return sum;
 }
 
-/** Four vectors as a square, rows and columns exchanged. */
-function transposed(f: FunctionBuilder, square: readonly V128Value[]): V128Value[] {
-  const [a, b, c, d] = square.map((x) => f.let(x));
-  const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
-  const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
-  return [
-    f.let(shuffle32(ab0, cd0, [0, 1, 4, 5])),
-    f.let(shuffle32(ab0, cd0, [2, 3, 6, 7])),
-    f.let(shuffle32(ab1, cd1, [0, 1, 4, 5])),
-    f.let(shuffle32(ab1, cd1, [2, 3, 6, 7])),
-  ];
+/** Four vectors, transposed, in locals. */
+function transposed(f: FunctionBuilder, vectors: readonly V128Value[]): V128Value[] {
+  const locals = vectors.map((x) => f.let(x));
+  return transpose4(f, locals).map((x) => f.let(x));
 }

@@ -1,14 +1,14 @@
 /**
  * The backward kernel (Dao 2023, FlashAttention-2, algorithm 2): weights are recomputed from lse, tile by tile. A task
- * is some rows against some keys of one key head; its letters are those of reference/backward.ts:
+ * computes some rows against some keys of one key head; its letters are those of reference/backward.ts:
  *
  *   for each tile of rows, each query head of the group:   1 q, do, lse copied in, δ = do·o
  *     for each tile of keys:   2 s = q·kᵀ   3 dp = do·vᵀ   4 p = e^(s − lse), ds = p ∘ (dp − δ)
  *                              5 dv += pᵀ·do   6 dk += scale·dsᵀ·q   7 dq += scale·ds·k
  *
- * Queries and dO are copied into the workspace; keys and values come packed (pack.ts), keys in rows as well. Gradients
- * are added to in memory. Tasks that touch the same rows or the same keys must not run at the same time, and the order
- * in which they run is the order of the sums: wasm/backward.ts sees to both.
+ * Queries and dO are copied into the workspace; keys and values are packed (pack.ts), keys also in rows. Gradients
+ * are accumulated in memory. Tasks with the same rows or the same keys must not run at the same time, and the order
+ * in which they run is the order of the sums: wasm/backward/partition.ts ensures both.
  */
 import { callValue, type I32Value, i32, type Local, ModuleBuilder } from "../assembler/index.ts";
 import {
@@ -108,7 +108,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         });
       });
 
-      /** What the whole task shares, and gradients that start here. */
+      /** Writes the words that are the same for all tiles of the task, and zeroes gradients that start here. */
       function begin(): void {
         set(TaskStruct.call, call);
         set(TaskStruct.batch, word(BackwardStruct.batch));
@@ -130,7 +130,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
         });
       }
 
-      /** The tileRow and head at hand in the words of a forward task, which masks and score mods read. */
+      /** Writes the current tile of rows and head as the words of a forward task, which masks and score mods read. */
       function describe(entry: Local<"i32">): void {
         set(TaskStruct.rows, rows);
         set(TaskStruct.row0, i32.add(word(BackwardStruct.row0), tileRow));
@@ -155,7 +155,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
       function visit(key: Local<"i32">, end: Local<"i32">, partial: I32Value, run: Local<"i32">): void {
         const width = f.int(i32.sub(end, key));
         const panels = f.int(i32.div_s(i32.add(width, panel - 1), panel));
-        // Keys as strips of the register tile; what they have beyond the panels is masked, whatever its value.
+        // Keys in strips of the register tile; columns after the panels are masked, whatever their values.
         const strips = f.int(i32.div_s(i32.add(i32.mul(panels, panel), tile.rows - 1), tile.rows));
         const columns = f.int(upTo(i32.mul(strips, tile.rows), 8));
         const groups = f.int(i32.div_s(i32.add(rows, tile.rows - 1), tile.rows));
@@ -171,7 +171,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
           // 2 s = q·kᵀ
           f.call(product, { q: queries, k, s, panels, groups });
           const v = i32.add(word(BackwardStruct.value), i32.mul(from, 4 * spec.dv));
-          // 3 dp = do·vᵀ, in the place of ds
+          // 3 dp = do·vᵀ, in the memory of ds
           f.call(valueProduct, { q: dOutput, k: v, s: ds, panels, groups });
           const row0 = i32.load(unit, TaskStruct.row0);
           // 4 p = e^(s − lse), ds = p ∘ (dp − δ), in place

@@ -1,11 +1,11 @@
 /**
- * Gradients of what was added to the scores, from ds of a tile (before the derivative of the score mod):
+ * Gradients of terms that were added to the scores, from ds of a tile (before the derivative of the score mod):
  *
  *   float masks       ds of each cell; its sum over rows or over keys where the mask was broadcast along them
- *   tables            Σ ds·∂score/∂entry, of a whole row where the entry is one for the row, else cell by cell
+ *   tables            Σ ds·∂score/∂entry, over a whole row where the entry is the same for the row, else cell by cell
  *
- * Cells and sums over one axis are float32, sums into a table float64: an entry may have a term for every cell. Where
- * they go is stored after the words of the task: for each target an address and the bytes from row to row.
+ * Cells and sums over one axis are float32, sums into a table float64: an entry may have a term for every cell. The
+ * addresses are stored after the words of the task: for each target an address and the bytes from row to row.
  */
 import {
   type FunctionBuilder,
@@ -16,20 +16,20 @@ import {
   i32,
   i32x4,
   type Local,
-  shuffle32,
   type V128Value,
   v128,
 } from "../assembler/index.ts";
 import { TaskStruct } from "../codegen/layout.ts";
 import type { Arithmetic } from "../codegen/math.ts";
 import { type BiasGradients, targetsOf } from "../codegen/spec.ts";
+import { sumLanes } from "./lanes.ts";
 
-/** A walk over the targets of a row. */
+/** Adds the cells of a row to all targets. */
 export class RowSums {
   private readonly f: FunctionBuilder;
   private readonly task: I32Value;
   private readonly sums: BiasGradients;
-  /** Where the row at hand goes, of every target. */
+  /** Address of the current row, of every target. */
   private readonly rowAt: readonly Local<"i32">[];
   private readonly cellAt: Local<"i32">;
   private readonly columnAt: Local<"i32">;
@@ -52,12 +52,12 @@ export class RowSums {
     return this.columnsTarget + (this.sums.columns ? 1 : 0);
   }
 
-  /** Sums of the row start at 0. */
+  /** Sets the sums of the row to 0. */
   beginRow(m: Arithmetic): void {
     for (const pair of this.accumulators) for (const x of pair) this.f.set(x, m.bits(0));
   }
 
-  /** Starts at column `begin` of the tile of first key `key`. */
+  /** Starts at column `begin` of the tile whose first key is `key`. */
   begin(key: I32Value, begin: I32Value): void {
     const { f, sums } = this;
     if (!sums.cells && !sums.columns) return;
@@ -67,7 +67,7 @@ export class RowSums {
     if (sums.columns) f.set(this.columnAt, i32.add(this.rowAt[this.columnsTarget], across));
   }
 
-  /** Eight cells. `slopes` are those of the rows, then of the tables; `indices` say where in its table each one goes. */
+  /** Adds eight cells. `slopes` are those of the rows, then of the tables; `indices` are the entries in each table. */
   add(
     ds: readonly V128Value[],
     slopes: readonly (readonly V128Value[] | undefined)[],
@@ -108,19 +108,17 @@ export class RowSums {
     }
   }
 
-  /** Steps eight keys on. */
+  /** Advances by eight keys. */
   next(): void {
     if (this.sums.cells) this.f.step(this.cellAt, 32);
     if (this.sums.columns) this.f.step(this.columnAt, 32);
   }
 
-  /** Adds the sums of the row to what other tiles left, and steps to the next row. */
+  /** Adds the sums of the row to those of other tiles, and advances to the next row. */
   endRow(): void {
     const { f, task } = this;
     this.accumulators.forEach(([a, b], n) => {
-      const four = f.let(f32x4.add(a, b));
-      const two = f.let(f32x4.add(four, shuffle32(four, four, [2, 3, 0, 1])));
-      const sum = f32x4.extract_lane(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])), 0);
+      const sum = sumLanes(f, a, b);
       const at = this.rowAt[this.rowsTarget + n];
       f.store("f32.store", at, f32.add(f32.load(at), sum));
     });

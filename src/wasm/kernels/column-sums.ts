@@ -1,20 +1,21 @@
-/** Sums of the columns of some rows: the gradient of a bias. A task's sums are its own; they are added up in order afterwards. */
-import { f32x4, i32, ZERO } from "../assembler/index.ts";
-import { each, eachVector, loads, type PipelineSpec, pipelineKernel, stores } from "./row-pipeline.ts";
+/** Sums of the columns of some rows: the gradient of a bias. Each task has separate sums, which are then added up in order. */
+import { f32x4, i32 } from "../assembler/index.ts";
+import {
+  clearVectors,
+  each,
+  eachVector,
+  loads,
+  type PipelineSpec,
+  pipelineKernel,
+  stores,
+} from "./row-pipeline.ts";
 
 /** Arrays x and the task's sums. */
 export function columnSumsKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
   return pipelineKernel(spec, 2, (f, _, rows, count, [x, sums]) => {
     const vectors = f.int(i32.shr_s(i32.add(count, 3), 2));
     const to = f.int(sums);
-    eachVector(f, [to], vectors, (offsets) =>
-      stores(
-        f,
-        to,
-        offsets,
-        offsets.map(() => ZERO),
-      ),
-    );
+    clearVectors(f, to, vectors);
     f.loop(
       () => rows,
       () => {

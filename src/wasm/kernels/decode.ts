@@ -1,6 +1,6 @@
 /**
  * The decode kernel: few query rows over many keys, bound by memory. Nothing is packed: keys and values are read once,
- * in order, in chunks of about 4 KiB that alternate between K and V, which keeps the hardware's prefetch going on some
+ * in order, in chunks of about 4 KiB that alternate between K and V, which keeps the hardware prefetcher active on some
  * processors (docs/optimization-log.md) and costs nothing on others. The rows of all query heads of a group share a chunk.
  */
 import {
@@ -11,14 +11,14 @@ import {
   i32,
   type Local,
   ModuleBuilder,
-  shuffle32,
   type V128Value,
   v128,
   ZERO,
 } from "../assembler/index.ts";
 import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
-import type { Spec, StoredDType } from "../codegen/spec.ts";
+import { BYTES_OF, type Spec } from "../codegen/spec.ts";
+import { transpose4 } from "./lanes.ts";
 import { queryRowBytes } from "./products.ts";
 import {
   beginState,
@@ -33,12 +33,10 @@ import {
 } from "./row-tile.ts";
 import { exponentiate, updateRowMax, updateRowSumByRow } from "./softmax.ts";
 
-/** Vectors of a row of output that stay in registers over a chunk of keys. */
+/** Vectors of a row of output that stay in registers for a chunk of keys. */
 const OUTPUT_VECTORS = 8;
 
-const bytesOf = (storage: StoredDType): number => (storage === "float32" ? 4 : 2);
-
-/** dots(q, k, kRow, s, keys): s = q·kᵀ of one row, four keys at a time: vectors along d, then the four sums by transposing. */
+/** dots(q, k, kRow, s, keys): s = q·kᵀ of one row, four keys at a time: sums of vectors along d, then transposed and added. */
 function dotProducts(module: ModuleBuilder, spec: Spec): Func {
   return module.func(
     "dots",
@@ -49,7 +47,7 @@ function dotProducts(module: ModuleBuilder, spec: Spec): Func {
           () => i32.gt_s(keys, 0),
           () => {
             const at = [f.int(k)];
-            // The last keys, fewer than four: the first of them is repeated, and its scores are masked.
+            // For fewer than four last keys the addresses repeat; the extra scores are masked.
             for (let n = 1; n < 4; n++) at.push(f.int(i32.add(at[n - 1], i32.mul(kRow, i32.gt_s(keys, n)))));
             f.storeVector(s, fourDots(f, m, spec, q, at));
             f.step(k, i32.shl(kRow, 2));
@@ -62,7 +60,7 @@ function dotProducts(module: ModuleBuilder, spec: Spec): Func {
   );
 }
 
-/** Scores of four keys, one a lane. */
+/** Scores of four keys, one per lane. */
 function fourDots(
   f: FunctionBuilder,
   m: Arithmetic,
@@ -73,7 +71,7 @@ function fourDots(
   const madd = maddOf(spec.fused);
   const whole = spec.dk - (spec.dk % 4);
   const sums = at.map(() => f.let(ZERO));
-  const bytes = bytesOf(spec.key);
+  const bytes = BYTES_OF[spec.key];
   const d = f.int(q);
   if (whole > 0) {
     const end = f.int(i32.add(q, 4 * whole));
@@ -86,12 +84,8 @@ function fourDots(
     });
   }
   // Transposed, each vector holds one lane of the four sums.
-  const [a, b, c, e] = sums;
-  const ab = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
-  const ce = [f.let(shuffle32(c, e, [0, 4, 1, 5])), f.let(shuffle32(c, e, [2, 6, 3, 7]))];
-  const low = f32x4.add(shuffle32(ab[0], ce[0], [0, 1, 4, 5]), shuffle32(ab[0], ce[0], [2, 3, 6, 7]));
-  const high = f32x4.add(shuffle32(ab[1], ce[1], [0, 1, 4, 5]), shuffle32(ab[1], ce[1], [2, 3, 6, 7]));
-  const four = f.let(f32x4.add(low, high));
+  const [a, b, c, e] = transpose4(f, sums);
+  const four = f.let(f32x4.add(f32x4.add(a, b), f32x4.add(c, e)));
   for (let tail = whole; tail < spec.dk; tail++) {
     const ones = f.let(
       f32x4.splat(f32x4.extract_lane(loadOne(f, m, spec.key, at[0], (tail - whole) * bytes), 0)),
@@ -118,7 +112,7 @@ function valueSums(module: ModuleBuilder, spec: Spec, nanSafe: boolean): Func {
     { p: "i32", kept: "i32", v: "i32", vRow: "i32", o: "i32", alpha: "i32", keys: "i32" },
     (f, { p, kept, v, vRow, o, alpha, keys }) => {
       const vectors = paddedValue(spec) / 4;
-      const bytes = bytesOf(spec.value);
+      const bytes = BYTES_OF[spec.value];
       const k = f.local("i32");
       const at = f.local("i32");
       withConstants(f, spec, (m) => {
@@ -150,7 +144,7 @@ function valueSums(module: ModuleBuilder, spec: Spec, nanSafe: boolean): Func {
   );
 }
 
-/** Vector `n` of a row of V; the last one, if it is not whole, number by number. */
+/** Vector `n` of a row of V; an incomplete last vector is read number by number. */
 function valueVector(
   f: FunctionBuilder,
   m: Arithmetic,
@@ -159,7 +153,7 @@ function valueVector(
   n: number,
   offset: number,
 ): V128Value {
-  const bytes = bytesOf(spec.value);
+  const bytes = BYTES_OF[spec.value];
   const left = spec.dv - 4 * n;
   if (left >= 4) return loadFloats(f, m, spec.value, at, 4 * offset * bytes);
   const x = f.let(ZERO as V128Value);
@@ -269,7 +263,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             f.call(dots, { q, k, kRow, s: i32.add(s, i32.mul(r, rowBytes)), keys: width });
           });
           const span = maskSpan(f, spec, run, key, width, columns);
-          // Columns after the last key hold what was there before; they are masked, and never reach V.
+          // Columns after the last key hold old scores; they are masked and not multiplied with V.
           f.count(g, 0, heads, 1, () => {
             const first = f.int(i32.mul(g, headRows));
             const at = i32.add(s, i32.mul(first, rowBytes));

@@ -9,9 +9,9 @@
  *
  * σ(z) is 1/(1 + e) or e/(1 + e) with e = e^(−|z|), so that nothing overflows and small results keep their accuracy.
  *
- * Accuracy: the exact result for an x that is off by at most one ulp, then off by at most 3 ulp (tanh 6.5). Where σ or Φ is below
- * 2^−127 it is 0. Derivatives, which go through 0, are off by at most 8·2^−24 of the sum of their terms' sizes, again for an
- * x one ulp away. src/rowwise.test.ts holds them to it.
+ * Accuracy: within 3 ulp (tanh 6.5) of the exact result for some x within one ulp. Where σ or Φ is below
+ * 2^−127 it is 0. Derivatives, which cross 0, have an error of at most 8·2^−24 of the sum of their terms' magnitudes, again for
+ * some x within one ulp. src/rowwise.test.ts tests this.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, type V128Value, v128 } from "../assembler/index.ts";
 import {
@@ -27,22 +27,22 @@ import {
 } from "../codegen/math.ts";
 import { each, loads, type PipelineSpec, pipelineKernel, stores } from "./row-pipeline.ts";
 
-/** The functions there are. */
+/** The functions that have a kernel. */
 export const MAPS = ["gelu", "gelu-tanh", "silu", "sigmoid", "tanh"] as const;
-export type MapName = (typeof MAPS)[number];
+export type KernelMapName = (typeof MAPS)[number];
 
-/** Two vectors of numbers, worked on step by step together: what V8's revectorizer asks for. */
+/** Two vectors of numbers, computed together step by step, as V8's revectorizer requires. */
 type Pair = readonly Local<"v128">[];
 const HALVES = [0, 16];
-/** Writes one step for both. */
+/** Emits one step for both. */
 type Each = (xs: Pair, step: (x: Local<"v128">, n: number) => V128Value) => Pair;
 
-interface Known {
+interface MapCode {
   readonly value: (of: Kit, x: Pair) => Pair;
   readonly slope: (of: Kit, x: Pair) => Pair;
 }
 
-/** What the functions are written with. */
+/** Context in which the functions are emitted. */
 interface Kit {
   readonly f: FunctionBuilder;
   readonly m: Arithmetic;
@@ -67,8 +67,8 @@ function sigmoidOf({ f, m, each }: Kit, z: Pair) {
 
 /** Φ(x) and e^(−x²/2). */
 function normalOf({ f, m, each }: Kit, x: Pair) {
-  const most = m.c(FLAT);
-  const a = each(x, (x) => f32x4.pmin(f32x4.abs(x), most));
+  const limit = m.c(FLAT);
+  const a = each(x, (x) => f32x4.pmin(f32x4.abs(x), limit));
   const base = m.c(-Math.LOG2E / 2);
   const powers = each(a, (x) => f32x4.mul(f32x4.mul(x, x), base));
   const e = exp2Each(f, m, powers).map((x) => f.once(x));
@@ -115,7 +115,7 @@ function bent(kit: Kit, factor: Pair, { share, rest }: { share: Pair; rest: () =
   return kit.each(weighted, (x, n) => kit.m.madd(x, share[n], share[n]));
 }
 
-const KNOWN: Readonly<Record<MapName, Known>> = {
+const CODE: Readonly<Record<KernelMapName, MapCode>> = {
   gelu: {
     value: (kit, x) => product(kit, x, normalOf(kit, x).share),
     slope: (kit, x) => {
@@ -163,16 +163,20 @@ const KNOWN: Readonly<Record<MapName, Known>> = {
   },
 };
 
-/** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Pairs of vectors are read and written, so up to seven numbers past the last. */
-export function mapKernel(spec: PipelineSpec, name: MapName, backward: boolean): Uint8Array<ArrayBuffer> {
+/** y = f(x), arrays x, y; or dx = f′(x)·dy, arrays x, dy, dx. Pairs of vectors are read and written: up to seven numbers after the last. */
+export function mapKernel(
+  spec: PipelineSpec,
+  name: KernelMapName,
+  backward: boolean,
+): Uint8Array<ArrayBuffer> {
   return pipelineKernel(spec, backward ? 3 : 2, (f, m, rows, _, at) => {
     const kit: Kit = { f, m, each: (xs, step) => each(f, xs, step) };
     const end = f.int(i32.add(at[0], i32.shl(i32.div_s(i32.add(rows, 7), 8), 5)));
     f.repeat(() => {
       const x = loads(f, at[0], HALVES);
       const y = backward
-        ? product(kit, KNOWN[name].slope(kit, x), loads(f, at[1], HALVES))
-        : KNOWN[name].value(kit, x);
+        ? product(kit, CODE[name].slope(kit, x), loads(f, at[1], HALVES))
+        : CODE[name].value(kit, x);
       stores(f, at[at.length - 1], HALVES, y);
       for (const pointer of at) f.step(pointer, 32);
       return i32.ne(at[0], end);

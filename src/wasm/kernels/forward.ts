@@ -5,7 +5,7 @@
  *   for each tile of keys:   1 s = q·kᵀ   2 m, α from max s   3 p = e^(s − m)   4 l = α·l + Σp   5 o = α·o + p·v
  *   at the end:              out = o / l, lse = m + ln l
  *
- * Queries are read where they are stored; keys come packed (pack.ts), values in rows. The task's runs leave out tiles that the
+ * Queries are read where they are stored; keys are packed (pack.ts), values are in rows. The task's runs omit tiles that the
  * mask leaves empty; full tiles take the path without a predicate.
  */
 import { callValue, i32, ModuleBuilder, v128 } from "../assembler/index.ts";

@@ -1,5 +1,5 @@
 /**
- * The products of the backward pass, added to what is there:
+ * The products of the backward pass, added to C:
  *
  *   C[M, E] += factor·A·B      A read along its rows (dQ += dS·K) or down its columns (dV += Pᵀ·dO, dK += dSᵀ·Q)
  *
@@ -20,14 +20,14 @@ import { maddOf } from "../codegen/math.ts";
 import { panelOf, type Spec } from "../codegen/spec.ts";
 import { accumulateTile, tileOf } from "./products.ts";
 
-/** Which product it is. */
+/** Parameters of a product. */
 export interface ProductUpdate {
   readonly name: string;
   /** True where the rows of C are columns of A. */
   readonly transposed: boolean;
   /** Columns of C, in full panels. */
   readonly columns: number;
-  /** Byte offset from `factors` of what the product is multiplied by; undefined for 1. */
+  /** Byte offset from `factors` of the factor of the product; undefined for 1. */
   readonly factor?: number;
 }
 
@@ -36,7 +36,7 @@ const stepsOf = (spec: Spec, of: ProductUpdate): readonly [number, number] =>
   of.transposed ? [4, 4 * spec.keyTile] : [4 * spec.keyTile, 4];
 
 /** old + factor·sum, in one rounding where the spec is fused. */
-function joined(
+function added(
   spec: Spec,
   of: ProductUpdate,
   factors: I32Value,
@@ -78,7 +78,7 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
           accumulateTile(f, spec, acc, { at, row: down, step: along }, { at: from, step: bRow }, end, 1);
           acc.forEach((row, r) => {
             const old = row.map((_, j) => f.let(v128.load(cRow, r * width + 16 * j)));
-            const next = joined(spec, of, factors, row, old, (x) => f.let(x)).map((x) => f.let(x));
+            const next = added(spec, of, factors, row, old, (x) => f.let(x)).map((x) => f.let(x));
             next.forEach((x, j) => f.storeVector(cRow, x, r * width + 16 * j));
           });
           f.step(aRow, tile.rows * down);
@@ -96,9 +96,9 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
 }
 
 /**
- * The same over the unmasked cells alone: accumulateVisibleProduct(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
- * has A's layout and is 0 where a cell is masked: there B is not read, even where it holds NaN. Same order of sums, so the
- * same bits.
+ * The same product over unmasked cells only: accumulateVisibleProduct(a, kept, b, bRow, c, factors, inner, rows, sums). `kept`
+ * has A's layout and is 0 where a cell is masked: B is not read there, so its NaN does not propagate. Same order of sums, so
+ * the same bits.
  */
 export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: ProductUpdate): Func {
   const width = 4 * of.columns;
@@ -141,7 +141,7 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
             const to = f.int(i32.add(c, e));
             const old = f.let(v128.load(to));
             const sum = f.let(v128.load(i32.add(sums, e)));
-            f.storeVector(to, joined(spec, of, factors, [sum], [old], (x) => f.let(x))[0]);
+            f.storeVector(to, added(spec, of, factors, [sum], [old], (x) => f.let(x))[0]);
           });
           f.step(a, down);
           f.step(kept, down);

@@ -6,8 +6,8 @@
  *     for each panel of B [k][columns of a register tile]:                        packed before, or here
  *       for each strip: a register tile of sums, from 0 in order of k; C = C + sums
  *
- * Both operands are read strictly in order, A broadcast number by number. C has full tiles: rows and columns past its
- * last are written too, and never read. Operands may lie along K or across it, so no transpose is ever made.
+ * Both operands are read strictly in order, A broadcast number by number. C has full tiles: rows and columns after the last
+ * ones are written too, and never read. Operands may be contiguous along K or across it, so none is transposed before.
  */
 import {
   type Func,
@@ -17,16 +17,24 @@ import {
   i32,
   type Local,
   ModuleBuilder,
-  shuffle32,
   type V128Value,
   v128,
   ZERO,
 } from "../assembler/index.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../codegen/math.ts";
-import { BYTES_OF, panelOf, roundUp, type StoredDType, type Tile } from "../codegen/spec.ts";
+import {
+  BYTES_OF,
+  panelOf,
+  roundUp,
+  SHORT_DTYPE,
+  type StoredDType,
+  type Tile,
+  tileKey,
+} from "../codegen/spec.ts";
+import { transpose4 } from "./lanes.ts";
 import { memoryImport } from "./row-tile.ts";
 
-/** What a product's kernel is specialized on; sizes are not among it. */
+/** The parameters that a product kernel is specialized on; sizes are not among them. */
 export interface ProductSpec {
   /** Multiply and add in one rounding (relaxed_madd) or two. */
   readonly fused: boolean;
@@ -38,10 +46,10 @@ export interface ProductSpec {
   readonly shared: boolean;
 }
 
-/** Longest run of k summed from 0: a panel of B is then 8 or 16 KB, half of a first cache. Results depend on it. */
+/** Maximum number of k in one sum from 0: a panel of B is then 8 or 16 KB, half of an L1 cache. Results depend on it. */
 export const DEPTH = 256;
 
-/** Rows of A a task packs at a time. */
+/** Rows of A that a task packs at a time. */
 export const taskRows = (tile: Tile): number => 24 - (24 % tile.rows) + (24 % tile.rows > 0 ? tile.rows : 0);
 
 /** Words of a task. */
@@ -66,7 +74,7 @@ export const ProductStruct = {
   depth: 52,
   c: 56,
   cRow: 60,
-  /** What the first block's sums are added to, and bytes from row to row of it: 0 for a bias. */
+  /** Start values that the first block's sums are added to, and the bytes from row to row: 0 for a bias. */
   from: 64,
   fromRow: 68,
   size: 80,
@@ -80,10 +88,8 @@ export function productWorkspace(spec: ProductSpec): { a: number; b: number; siz
 
 /** The readable key of a kernel: `matmul fma 6x2 f32`. */
 export function productKey(spec: ProductSpec): string {
-  const short: Record<StoredDType, string> = { float32: "f32", float16: "f16", bfloat16: "bf16" };
-  const { tile } = spec;
-  const storage = spec.a === spec.b ? short[spec.a] : `${short[spec.a]}/${short[spec.b]}`;
-  return `matmul ${spec.wide ? "wide " : ""}${spec.fused ? "fma" : "mul+add"} ${tile.rows}x${tile.vectors}${tile.unroll > 1 ? `u${tile.unroll}` : ""} ${storage}${spec.shared ? "" : " unshared"}`;
+  const storage = spec.a === spec.b ? SHORT_DTYPE[spec.a] : `${SHORT_DTYPE[spec.a]}/${SHORT_DTYPE[spec.b]}`;
+  return `matmul ${tileKey(spec)} ${storage}${spec.shared ? "" : " unshared"}`;
 }
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
@@ -172,7 +178,7 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
                   f.step(fromAt, 4 * panel);
                 },
               );
-              // The next block is added to what is there.
+              // The next block is added to C.
               f.set(from, c);
               f.set(fromRow, cRow);
               f.step(a, i32.mul(aDeep, DEPTH));
@@ -190,8 +196,8 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * product(a, b, length, c, cRow, from, fromRow, strips): C = from + A·B for packed strips of A and one packed panel of B, whose
- * columns of one k are `bDeep` bytes after those of the k before.
+ * product(a, b, length, c, cRow, from, fromRow, strips): C = from + A·B for packed strips of A and one packed panel of B, with
+ * `bDeep` bytes from one k to the next.
  */
 export function product(
   module: ModuleBuilder,
@@ -250,9 +256,9 @@ export function product(
 }
 
 /**
- * Packing of `count` lines into strips of `width`: [strip][k][width]. `along(source, line, count, length, target)` reads
- * lines whose k are neighbors, `line` bytes apart; `across(source, deep, count, length, target)` reads neighboring
- * lines, k for k, `deep` bytes apart. The lines that a last strip lacks hold what happens to be there.
+ * Packs `count` lines into strips of `width`: [strip][k][width]. `along(source, line, count, length, target)` reads
+ * lines that are contiguous along k, `line` bytes apart; `across(source, deep, count, length, target)` reads lines that are
+ * neighbors, with `deep` bytes from one k to the next. The missing lines of a last strip are undefined.
  */
 export function packing(
   module: ModuleBuilder,
@@ -264,7 +270,7 @@ export function packing(
   const groups = Math.ceil(width / 4);
   const name = `${width} ${storage}`;
 
-  /** Whole strips and the last: `body` packs one and leaves `target` after it. */
+  /** All strips: `body` packs one and advances `target` past it. */
   const strips = (f: FunctionBuilder, count: Local<"i32">, body: () => void) =>
     f.loop(
       () => i32.gt_s(count, 0),
@@ -283,7 +289,7 @@ export function packing(
           const at = f.int(source);
           const left = f.int(length);
           f.repeat(() => {
-            // The last vector of a width that is no multiple of four runs over into the next k, which is written after it.
+            // Where the width is not a multiple of four, the last vector overlaps the next k, which is written after it.
             const all = Array.from({ length: groups }, (_, g) =>
               f.let(loadFloats(f, m, storage, at, 4 * bytes * g)),
             );
@@ -307,7 +313,7 @@ export function packing(
         const last = f.local("i32");
         const end = f.local("i32");
         strips(f, count, () => {
-          // Lines past the last one read that one.
+          // Lines after the last one read the last one.
           f.set(last, i32.add(source, i32.mul(line, i32.sub(count, 1))));
           at.forEach((x, n) => {
             f.set(x, n === 0 ? source : i32.add(at[n - 1], line));
@@ -340,7 +346,7 @@ export function packing(
   return { along, across };
 }
 
-/** Four k of each line, turned: four vectors along k become four along the lines. Leaves the pointers after them. */
+/** Four k of each line, transposed: four vectors along k become four along the lines. Advances the pointers past them. */
 function transposed(
   f: FunctionBuilder,
   m: Arithmetic,
@@ -349,21 +355,14 @@ function transposed(
   target: I32Value,
   width: number,
 ): void {
-  const turned: V128Value[][] = [];
+  const groups: V128Value[][] = [];
   for (let n = 0; n < width; n += 4) {
     const four = [0, 1, 2, 3].map((i) => at[Math.min(n + i, width - 1)]);
-    const [a, b, c, d] = four.map((x) => f.let(loadFloats(f, m, storage, x)));
-    const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
-    const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
-    turned.push([
-      f.let(shuffle32(ab0, cd0, [0, 1, 4, 5])),
-      f.let(shuffle32(ab0, cd0, [2, 3, 6, 7])),
-      f.let(shuffle32(ab1, cd1, [0, 1, 4, 5])),
-      f.let(shuffle32(ab1, cd1, [2, 3, 6, 7])),
-    ]);
+    const loaded = four.map((x) => f.let(loadFloats(f, m, storage, x)));
+    groups.push(transpose4(f, loaded).map((x) => f.let(x)));
   }
-  // In order of k: where the width is no multiple of four, each k's last vector runs over into the next one.
+  // In order of k: where the width is not a multiple of four, the last vector of each k overlaps the next k.
   for (let k = 0; k < 4; k++)
-    turned.forEach((four, g) => f.storeVector(target, four[k], 4 * width * k + 16 * g));
+    groups.forEach((four, g) => f.storeVector(target, four[k], 4 * width * k + 16 * g));
   for (const x of at) f.step(x, 4 * BYTES_OF[storage]);
 }

@@ -4,11 +4,20 @@
  *   forward   x̂ = (x − mean)·r, r = 1/√(mean of squares + eps)        y = x̂·weight + bias
  *   backward  g = dy·weight      dx = r·(g − mean(g) − x̂·mean(g·x̂))    dWeight += dy·x̂, dBias += dy, summed over a task's rows
  *
- * The mean is taken twice: the second time of what is left after the first, so that rows far from 0 lose nothing. RMS norm has
- * no means. A row's two means and its r go into an array of four numbers a row, for the way back.
+ * The mean is computed twice: the second mean is that of x minus the first, so that rows far from 0 lose no accuracy. RMS norm
+ * has no means. The two means and r are stored in an array of four numbers per row, for the backward kernel.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, v128, ZERO } from "../assembler/index.ts";
-import { each, eachVector, loads, type PipelineSpec, pipelineKernel, stores, total } from "./row-pipeline.ts";
+import {
+  clearVectors,
+  each,
+  eachVector,
+  loads,
+  type PipelineSpec,
+  pipelineKernel,
+  stores,
+  total,
+} from "./row-pipeline.ts";
 
 const clear = (f: FunctionBuilder, sums: readonly Local<"v128">[]) => {
   for (const sum of sums) f.set(sum, ZERO);
@@ -30,11 +39,11 @@ function hats(
   return each(f, off, (v) => f32x4.mul(v, r));
 }
 
-/** Bytes of a row in the engine's memory: whole vectors. */
+/** Bytes of a row in the engine's memory: full vectors. */
 const rowBytes = (f: FunctionBuilder, count: Local<"i32">) =>
   f.int(i32.shl(i32.shr_s(i32.add(count, 3), 2), 4));
 
-/** Arrays x, y, stats; weight, bias, the scalars 1/C and eps, and the lanes of the last vector that count. */
+/** Arrays x, y, stats; weight, bias, the scalars 1/C and eps, and a mask of the valid lanes of the last vector. */
 export function normKernel(spec: PipelineSpec, centered: boolean): Uint8Array<ArrayBuffer> {
   return pipelineKernel(spec, 7, (f, _, rows, count, [x, y, stats, weight, bias, scalars, counted]) => {
     const bytes = rowBytes(f, count);
@@ -113,14 +122,7 @@ export function normBackwardKernel(spec: PipelineSpec, centered: boolean): Uint8
     const share = f.let(v128.load32_splat(scalars));
     for (const target of [dWeight, dBias]) {
       f.set(at, target);
-      eachVector(f, [at], vectors, (offsets) =>
-        stores(
-          f,
-          at,
-          offsets,
-          offsets.map(() => ZERO),
-        ),
-      );
+      clearVectors(f, at, vectors);
     }
     const [mean, left, r] = [0, 1, 2].map(() => f.local("v128"));
     const [meanG, meanGx] = [f.local("v128"), f.local("v128")];

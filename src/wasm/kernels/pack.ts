@@ -1,6 +1,6 @@
 /**
- * Packing: keys into panels [panel][d][columns], so that the score product reads them in order; values, where they need
- * it, into float32 rows padded to full panels. Done once for each key head, shared by all query heads of the group.
+ * Packing: keys into panels [panel][d][columns], so that the score product reads them in order; values, where needed,
+ * into float32 rows padded to full panels. Runs once for each key head, for all query heads of the group.
  */
 import {
   type FunctionBuilder,
@@ -9,19 +9,19 @@ import {
   i32,
   type Local,
   ModuleBuilder,
-  shuffle32,
   ZERO,
 } from "../assembler/index.ts";
 import { PackStruct, paddedValue } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../codegen/math.ts";
-import { panelOf, type Spec } from "../codegen/spec.ts";
+import { BYTES_OF, panelOf, type Spec } from "../codegen/spec.ts";
+import { transpose4 } from "./lanes.ts";
 import { copyRow, memoryImport } from "./row-tile.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const columns = panelOf(spec.tile);
-  const bytes = spec.key === "float32" ? 4 : 2;
+  const bytes = BYTES_OF[spec.key];
 
   const keys = module.func(
     "keys",
@@ -59,13 +59,8 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
       const d = f.local("i32");
       const to = f.int(i32.add(target, 4 * column));
       f.count(d, 0, whole, 4, () => {
-        const [a, b, c, e] = at.map((x) => f.let(loadFloats(f, m, spec.key, x)));
-        const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
-        const [ce0, ce1] = [f.let(shuffle32(c, e, [0, 4, 1, 5])), f.let(shuffle32(c, e, [2, 6, 3, 7]))];
-        f.storeVector(to, shuffle32(ab0, ce0, [0, 1, 4, 5]));
-        f.storeVector(to, shuffle32(ab0, ce0, [2, 3, 6, 7]), 4 * columns);
-        f.storeVector(to, shuffle32(ab1, ce1, [0, 1, 4, 5]), 8 * columns);
-        f.storeVector(to, shuffle32(ab1, ce1, [2, 3, 6, 7]), 12 * columns);
+        const four = at.map((x) => f.let(loadFloats(f, m, spec.key, x)));
+        transpose4(f, four).forEach((x, n) => f.storeVector(to, x, 4 * n * columns));
         for (const x of at) f.step(x, 4 * bytes);
         f.step(to, 16 * columns);
       });
@@ -78,7 +73,7 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
     }
   }
 
-  /** The last keys, fewer than a panel: the rest of its columns are zero. */
+  /** A last, incomplete panel: its other columns are zero. */
   function lastPanel(
     f: FunctionBuilder,
     m: Arithmetic,

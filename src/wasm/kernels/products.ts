@@ -4,9 +4,9 @@
  *   scores   S[M, keys]  = Q·Kᵀ     Q row-major, K packed in panels [panel][d][columns]
  *   values   O[M, E]     = α·O + P·V  P and V row-major
  *
- * A tile of rows × vectors accumulators stays in registers; each step loads its vectors of B, then broadcasts one
- * number of A a row. V8 has 15 usable vector registers on x86: rows·vectors + vectors + 1 must not exceed them.
- * The sum over a tile's keys starts at 0 and is added to O once: two-level summation, 2–5 times more exact than one chain.
+ * A tile of rows × vectors accumulators stays in registers; each step loads the vectors of B, then broadcasts one
+ * number of A per row. V8 has 15 usable vector registers on x86: rows·vectors + vectors + 1 must not exceed them.
+ * The sum over a tile's keys starts at 0 and is added to O once: two-level summation, 2–5 times more accurate than one chain.
  */
 import {
   type Func,
@@ -24,7 +24,7 @@ import { paddedValue } from "../codegen/layout.ts";
 import { maddOf } from "../codegen/math.ts";
 import { panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 
-/** Zeroes a tile of accumulators, runs `step` for each of the `count` values of the inner dimension, leaves the sums in them. */
+/** Sums the products over the inner dimension in a tile of accumulators, from 0, until `a.at` reaches `end`. */
 export function accumulateTile(
   f: FunctionBuilder,
   spec: Spec,
@@ -163,7 +163,7 @@ export function values(module: ModuleBuilder, spec: Spec): Func {
             end,
             1,
           );
-          // All of a row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
+          // A row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
           acc.forEach((row, r) => {
             const alphaOf = f.let(v128.load32_splat(factor, 4 * r));
             const old = row.map((_, j) => f.let(v128.load(oRow, r * width + 16 * j)));
@@ -217,8 +217,8 @@ export function finite(
 }
 
 /**
- * visibleValues(p, kept, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, reading a row of V only for the
- * scores that are not −∞: masked means not read, even where V holds NaN. Same order of sums, so the same bits.
+ * visibleValues(p, kept, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, but reads a row of V only where the
+ * score is not −∞, so NaN in a masked value does not propagate. Same order of sums, so the same bits.
  */
 export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
   const width = roundUp(paddedValue(spec), 4);

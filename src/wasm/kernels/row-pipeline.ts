@@ -1,6 +1,6 @@
 /**
- * What the kernels share that go through arrays once (functions of one number, norms, the loss, the optimizer): the
- * words of their tasks, and the vectors of a row.
+ * Shared by the kernels that pass over arrays once (functions of one number, norms, the loss, the optimizer): the
+ * words of their tasks, and loops over the vectors of a row.
  */
 import {
   type F32Value,
@@ -12,6 +12,7 @@ import {
   ModuleBuilder,
   type V128Value,
   v128,
+  ZERO,
 } from "../assembler/index.ts";
 import { type Arithmetic, withConstants } from "../codegen/math.ts";
 import { memoryImport } from "./row-tile.ts";
@@ -19,7 +20,7 @@ import { memoryImport } from "./row-tile.ts";
 /** Words of a task: how many rows, numbers of a row, and the address of each array's first row. */
 export const PipelineStruct = { rows: 0, count: 4, arrays: 8, size: 64 } as const;
 
-/** What such a kernel is specialized on beside its name. */
+/** The parameters that such a kernel is specialized on, besides its name. */
 export interface PipelineSpec {
   /** Multiply and add in one rounding (relaxed_madd) or two. */
   readonly fused: boolean;
@@ -56,10 +57,10 @@ export function pipelineKernel(
 }
 
 /**
- * Goes through `vectors` vectors of some arrays, four at a time, then one at a time: `body` gets their offsets from the
+ * Loops over `vectors` vectors of some arrays, four at a time, then one at a time: `body` gets their offsets from the
  * pointers, which are moved, and does each step for all of them, loads before stores. Where V8 widens vectors, it then
- * finds the pairs; constants in registers suit it better here than constants loaded anew, as the wide kernels of attention
- * have them (measured: 1.2 and 1.4 ns a number for silu).
+ * finds the pairs. Constants are kept in registers: here that is faster than loading them at each use, as the wide kernels of
+ * attention do (measured: 1.2 and 1.4 ns per number for silu).
  */
 export function eachVector(
   f: FunctionBuilder,
@@ -79,6 +80,13 @@ export function eachVector(
     );
   turn(4);
   turn(1);
+}
+
+/** Sets `vectors` vectors from `at` on to 0; `at` is moved. */
+export function clearVectors(f: FunctionBuilder, at: Local<"i32">, vectors: Local<"i32">): void {
+  eachVector(f, [at], vectors, (offsets) => {
+    for (const offset of offsets) f.storeVector(at, ZERO, offset);
+  });
 }
 
 /** One step for each of some vectors. */

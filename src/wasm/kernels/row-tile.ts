@@ -1,6 +1,6 @@
 /**
- * What the forward, weights and decode kernels share around a block of query rows: bringing the queries in, starting or
- * resuming the state, finishing it, and walking the runs of keys that the planner left.
+ * Shared by the forward, weights and decode kernels for a tile of query rows: copying the queries, starting or resuming the
+ * state, finishing it, and looping over the runs of keys of the plan.
  */
 import {
   type Func,
@@ -26,17 +26,17 @@ import {
   type Workspace,
 } from "../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../codegen/math.ts";
-import { panelOf, type Spec, type StoredDType } from "../codegen/spec.ts";
+import { BYTES_OF, panelOf, type Spec, type StoredDType } from "../codegen/spec.ts";
 import { queryRowBytes } from "./products.ts";
 
-/** The memory every kernel imports: at least one page, at most 4 GiB. */
+/** The memory that every kernel imports: at least one page, at most 4 GiB. */
 export const memoryImport = (spec: { shared: boolean }) => ({
   initial: 1,
   maximum: 65536,
   shared: spec.shared,
 });
 
-/** A task's query rows, and where a kernel has what belongs to them. */
+/** A task's query rows, and the addresses of their data. */
 export interface TaskRows {
   readonly call: Local<"i32">;
   /** Number of rows, and of strips of the register tile. */
@@ -54,7 +54,7 @@ export interface TaskRows {
   readonly vRow: Local<"i32">;
 }
 
-/** Reads a task and copies its queries, times the scale, into the workspace; rows that fill the last strip are zero. */
+/** Reads a task and copies its queries, times the scale, into the workspace; the padding rows of the last strip are zero. */
 export function beginRows(
   f: FunctionBuilder,
   spec: Spec,
@@ -76,7 +76,7 @@ export function beginRows(
   const target = f.int(q);
   loadQueries(f, spec, call, f.int(i32.load(task, TaskStruct.query)), target, count);
   const padding = f.int(i32.sub(i32.mul(groups, spec.tile.rows), count));
-  // Rows of dk numbers, perhaps not a multiple of four: the workspace has padding after them.
+  // dk may not be a multiple of four: the workspace has padding after the rows.
   f.when(padding, () => clear(f, target, i32.mul(padding, queryRowBytes(spec))));
   return { call, count, groups, head, row0, keyBase, q, s, stats, scratch, vRow };
 }
@@ -87,18 +87,18 @@ export interface ScoreTile {
   readonly key: Local<"i32">;
   readonly width: Local<"i32">;
   readonly columns: Local<"i32">;
-  /** 1 where a cell of the tile may be hidden. */
+  /** 1 where a cell of the tile may be masked. */
   readonly masked: Local<"i32">;
 }
 
-/** Functions of the first two passes; a full tile is left as it is where `rowMax` is not given. */
+/** Functions of the first two passes; without `rowMax` full tiles skip the second pass. */
 export interface ScorePasses {
   readonly scoreProduct: Func;
   readonly rowMax?: Func;
   readonly maskedRowMax: Func;
 }
 
-/** Passes 1 and 2 of every visible tile of keys, then `rest` of it: s = q·kᵀ, then scores changed and masked, m and α. */
+/** For every visible tile of keys: pass 1, s = q·kᵀ, pass 2, score mods, masks, m and α, then `rest`. */
 export function eachScoreTile(
   f: FunctionBuilder,
   spec: Spec,
@@ -161,7 +161,7 @@ export function loadQueries(
   });
 }
 
-/** Copies one row of numbers as float32, changed by `change`; whole vectors first, then the tail one by one. */
+/** Copies one row of numbers as float32, mapped by `change`; full vectors first, then the tail one by one. */
 export function copyRow(
   f: FunctionBuilder,
   m: Arithmetic,
@@ -171,7 +171,7 @@ export function copyRow(
   target: I32Value,
   change: (x: ReturnType<typeof loadFloats>) => ReturnType<typeof loadFloats> = (x) => x,
 ): void {
-  const bytes = storage === "float32" ? 4 : 2;
+  const bytes = BYTES_OF[storage];
   const whole = columns - (columns % 4);
   if (whole > 32) {
     const d = f.local("i32");
@@ -209,7 +209,7 @@ function copy(f: FunctionBuilder, from: I32Value, to: I32Value, bytes: number): 
   f.count(n, 0, bytes, 16, () => f.storeVector(i32.add(to, n), v128.load(i32.add(from, n))));
 }
 
-/** m, l and the output of a block as they begin: nothing seen (or the sink alone), or what an earlier stage left. */
+/** Starts m, l and the output of a tile of rows: without keys, or from the state of an earlier stage. */
 export function beginState(
   f: FunctionBuilder,
   spec: Spec,
@@ -240,7 +240,7 @@ export function beginState(
   );
 }
 
-/** Gives `rows` rows from `first` on the sink of one head: m = sink, l = 1, as if a key of value 0 had been seen. */
+/** Starts `rows` rows from `first` on with the sink of a head: m = sink, l = 1, as after a key of value 0. */
 export function sinkRows(
   f: FunctionBuilder,
   spec: Spec,
@@ -262,7 +262,7 @@ export function sinkRows(
   });
 }
 
-/** Writes output/l and lse of `rows` rows, or keeps the state for the next stage. */
+/** Calls `write` for finished rows, or stores the state for the next stage. */
 export function endState(
   f: FunctionBuilder,
   spec: Spec,
@@ -288,7 +288,7 @@ export function endState(
   );
 }
 
-/** Finished rows: out = O/l, or 0 where nothing was seen; lse = m·unit + ln l. Steps o, stats and lse past them. */
+/** Finished rows: out = O/l, or 0 for a fully masked row; lse = m·unit + ln l. Advances o, stats, lse and out past them. */
 export function finishRows(
   f: FunctionBuilder,
   spec: Spec,
@@ -318,7 +318,7 @@ export function finishRows(
   });
 }
 
-/** Walks the runs of a task tile by tile: `tile(key, end, partial, span)` for keys key … end of one aligned tile. */
+/** Loops over the runs of a task tile by tile: calls `tile(key, end, partial, run)` for keys key … end of one aligned tile. */
 export function eachTile(
   f: FunctionBuilder,
   spec: Spec,
@@ -338,7 +338,7 @@ export function eachTile(
       f.loop(
         () => i32.lt_s(key, stop),
         () => {
-          // Tiles begin at multiples of keyTile, wherever the run does: the same sums for the same keys.
+          // Tiles begin at multiples of keyTile, wherever the run begins: the same sums for the same keys.
           f.set(end, i32.mul(i32.add(i32.div_s(key, spec.keyTile), 1), spec.keyTile));
           f.when(i32.gt_s(end, stop), () => f.set(end, stop));
           tile(key, end, i32.load(run, RunStruct.kind), run);
@@ -350,15 +350,15 @@ export function eachTile(
   );
 }
 
-/** Which columns of a tile the mask has to be asked about: `from` … `to`, multiples of 8. */
+/** Columns `from` … `to` of a tile for which the mask is evaluated; multiples of 8. */
 export interface Span {
   readonly from: Local<"i32">;
   readonly to: Local<"i32">;
 }
 
 /**
- * The span of a tile: of a partial run what the planner left, of a full one the last, unfinished panel. Mask tensors are
- * asked everywhere.
+ * The span of a tile: in a partial run the span of the plan, in a full run the last, incomplete panel. With mask tensors it is the
+ * whole tile.
  */
 export function maskSpan(
   f: FunctionBuilder,
@@ -374,7 +374,7 @@ export function maskSpan(
     f.set(from, i32.sub(i32.load(run, RunStruct.maskFrom), key));
     f.set(to, i32.sub(i32.load(run, RunStruct.maskTo), key));
     f.when(i32.eq(i32.load(run, RunStruct.kind), RunStruct.full), () => f.set(from, columns));
-    // Columns after the last key are hidden by no mask but by the number of keys.
+    // Columns after the last key are masked by the number of keys.
     f.when(i32.ne(width, columns), () => {
       const last = f.int(i32.and(width, -8));
       f.when(i32.gt_s(from, last), () => f.set(from, last));
@@ -386,16 +386,16 @@ export function maskSpan(
   return { from, to };
 }
 
-/** Four lanes of ones where the tile of a bool tensor is looked at: what it holds of true and false. */
+/** Result of `scanTensors`, 0 or 1. */
 export interface TileScan {
   readonly some: Local<"i32">;
   readonly all: Local<"i32">;
 }
 
 /**
- * What the mask tensors say of a tile of `rows` rows and keys `key` … `end`: `some` = 0 where a tensor allows nothing,
- * `all` = 1 where they allow everything. Float tensors are only asked whether anything but −∞ is there, so they never
- * say `all`: a −∞ among their cells hides a value that may be NaN.
+ * Scans the mask tensors of a tile of `rows` rows and keys `key` … `end`: `some` = 0 where a tensor masks all cells,
+ * `all` = 1 where no tensor masks any. Float tensors are only scanned for a number other than −∞, so with them `all` is 0: a
+ * −∞ among their cells masks a value that may be NaN.
  */
 export function scanTensors(
   f: FunctionBuilder,

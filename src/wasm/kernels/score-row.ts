@@ -1,7 +1,6 @@
 /**
- * The scores of a row changed and masked, two vectors of keys at a time: score mods, float masks added, and which
- * cells are not masked. Forward, weights and backward kernels all walk their rows with it; what becomes of a score
- * afterwards is theirs.
+ * Score mods and masks of a row of scores, two vectors of keys at a time: it applies score mods, adds float masks and computes
+ * which cells are visible. The forward, weights and backward kernels use it and process the scores further themselves.
  */
 
 import type { NumberExpression } from "../../masks/expression/expr.ts";
@@ -21,22 +20,22 @@ import type { Arithmetic } from "../codegen/math.ts";
 import type { RowCompiler } from "../codegen/score.ts";
 import { type Spec, scoreModDerivatives } from "../codegen/spec.ts";
 
-/** A walk over columns of one row. */
+/** Score mods and masks of the columns of one row. */
 export class ScoreRow {
   private readonly f: FunctionBuilder;
   private readonly spec: Spec;
   private readonly task: I32Value;
   private readonly call: I32Value;
   private readonly tensors: Spec["tensors"];
-  /** The keys of both vectors, where something asks for them. */
+  /** The keys of both vectors, where an expression reads them. */
   readonly keys: readonly Local<"v128">[];
   private readonly tensorAt: readonly Local<"i32">[];
-  private ask = false;
+  private isMasked = false;
   private changes = false;
-  private asked: Spec["tensors"] = [];
+  private readTensors: Spec["tensors"] = [];
   private limit: V128Value | undefined;
 
-  /** `masked`: true where masks will be asked at all. */
+  /** `masked`: true in the masked variant of a kernel. */
   constructor(f: FunctionBuilder, spec: Spec, task: I32Value, call: I32Value, masked: boolean) {
     this.f = f;
     this.spec = spec;
@@ -48,27 +47,27 @@ export class ScoreRow {
   }
 
   /**
-   * Starts at column `begin` of the tile of first key `key`, in row `first` of the task; `ask`: masks are asked there.
-   * True where scores change.
+   * Starts at column `begin` of the tile whose first key is `key`, in row `first` of the task. `isMasked`: masks are evaluated.
+   * Returns true where scores change.
    */
   begin(
     m: Arithmetic,
     key: I32Value,
     begin: Local<"i32">,
     first: I32Value,
-    ask: boolean,
+    isMasked: boolean,
     needsKeys = false,
   ): boolean {
     const { f, spec, task, call } = this;
-    this.ask = ask;
-    this.asked = ask || spec.tensors.includes("float") ? this.tensors : [];
-    this.changes = ask || spec.score !== undefined || this.asked.length > 0;
+    this.isMasked = isMasked;
+    this.readTensors = isMasked || spec.tensors.includes("float") ? this.tensors : [];
+    this.changes = isMasked || spec.score !== undefined || this.readTensors.length > 0;
     if (this.changes || needsKeys) {
       const at0 = f.let(i32x4.splat(i32.add(key, begin)));
       this.keys.forEach((k, half) => f.set(k, i32x4.add(at0, m.lanes(half as 0 | 1))));
     }
-    this.limit = ask ? f.let(v128.load32_splat(call, CallStruct.keys)) : undefined;
-    this.asked.forEach((kind, n) => {
+    this.limit = isMasked ? f.let(v128.load32_splat(call, CallStruct.keys)) : undefined;
+    this.readTensors.forEach((kind, n) => {
       const column = i32.sub(i32.add(key, begin), i32.load(task, TaskStruct.keyBase));
       const down = i32.mul(first, i32.load(call, CallStruct.tensorRow + 4 * n));
       const across = i32.add(i32.shl(column, kind === "bool" ? 0 : 2), down);
@@ -78,8 +77,8 @@ export class ScoreRow {
   }
 
   /**
-   * Changes the scores of both vectors in place. `allowed` says which cells are not masked, undefined where all may; `slope`
-   * is the derivative of the change, `slopes` and `indices` are those of the spec's sums, where it has them.
+   * Changes the scores of both vectors in place. Returns `allowed`, the cells that are not masked (undefined: all); `slope`, the
+   * derivative of the score mod; `slopes` and `indices` of the spec's sums.
    */
   change(
     m: Arithmetic,
@@ -91,9 +90,9 @@ export class ScoreRow {
     slopes?: readonly (readonly V128Value[] | undefined)[];
     indices?: readonly (readonly V128Value[])[];
   } {
-    const { f, spec, ask, keys } = this;
+    const { f, spec, isMasked, keys } = this;
     if (!this.changes) return {};
-    const mask = ask ? spec.mask : undefined;
+    const mask = isMasked ? spec.mask : undefined;
     const known = new Map();
     // Slopes may be the score itself, which is overwritten below.
     const vectors = (x: NumberExpression | undefined) =>
@@ -114,30 +113,30 @@ export class ScoreRow {
       found.forEach((value, half) => f.set(value, changed[half]));
     }
     let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, known);
-    const join = (hides: readonly V128Value[]) => {
+    const restrict = (visible: readonly V128Value[]) => {
       const before = allowed;
-      allowed = hides.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
+      allowed = visible.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
     };
     const { limit } = this;
-    if (limit) join(keys.map((k) => i32x4.lt_s(k, limit)));
-    this.asked.forEach((kind, n) => {
+    if (limit) restrict(keys.map((k) => i32x4.lt_s(k, limit)));
+    this.readTensors.forEach((kind, n) => {
       const at = this.tensorAt[n];
       if (kind === "float") {
         const bias = found.map((_, half) => f.let(v128.load(at, 16 * half)));
         found.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
-        join(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
-      } else if (ask) {
+        restrict(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
+      } else if (isMasked) {
         const bytes = [0, 1].map((half) => i16x8.extend_low_i8x16_u(v128.load32_zero(at, 4 * half)));
-        join(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
+        restrict(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
       }
     });
     return { allowed, slope, slopes, indices };
   }
 
-  /** Steps eight keys on. */
+  /** Advances by eight keys. */
   next(m: Arithmetic): void {
     const { f } = this;
     if (this.changes) for (const k of this.keys) f.set(k, i32x4.add(k, m.bits(8)));
-    this.asked.forEach((kind, n) => f.step(this.tensorAt[n], kind === "bool" ? 8 : 32));
+    this.readTensors.forEach((kind, n) => f.step(this.tensorAt[n], kind === "bool" ? 8 : 32));
   }
 }

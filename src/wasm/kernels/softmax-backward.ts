@@ -1,12 +1,11 @@
 /**
- * The softmax of a tile backwards (Dao 2023, FlashAttention-2, algorithm 2): from the scores s and the products
+ * The backward pass of the softmax of a tile (Dao 2023, FlashAttention-2, algorithm 2): from the scores s and the products
  * dp = do·v of a tile
  *
- *   p = e^(s − lse)      ds = p ∘ (dp − δ),  δ = do·o of the row      with dropout, p and dp carry the factor of the cell
+ *   p = e^(s − lse)      ds = p ∘ (dp − δ),  δ = do·o of the row      with dropout, p and dp are multiplied by the cell's factor
  *
- * p takes the place of s, ds that of dp, multiplied by the derivative of the score mod where there is one. Where a
- * cell is masked both are 0, whatever their values were. A fully masked row has −lse = −∞ by the time it gets here, so
- * its weights are 0.
+ * p overwrites s, ds overwrites dp, times the derivative of the score mod. In a masked cell both are 0, whatever their values
+ * were. A fully masked row is stored with −lse = −∞, so its weights are 0.
  */
 import {
   type Func,
@@ -29,8 +28,8 @@ import { beginDropout } from "./softmax.ts";
 
 /**
  * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
- * holds −lse and δ of each row. The masked variant asks the mask of columns `from` … `to` and leaves in `kept` which
- * cells are not masked.
+ * holds −lse and δ of each row. The masked variant evaluates the mask for columns `from` … `to` and stores in `kept` which
+ * cells are visible.
  */
 export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
   const pool = poolOf(expressionsOf(spec));
@@ -101,7 +100,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
           const { allowed, slope, slopes = [], indices = [] } = cells.change(m, compiler, found);
           const worth = unit ?? f.let(v128.load32_splat(call, CallStruct.unit));
-          // In two roundings, as lse was made of its maximum: a key that has all the weight then has exactly 1.
+          // In two roundings, as for the maximum in lse: the weight of a key that has all of it is then exactly 1.
           const scaled = each(found, (x) => f32x4.mul(x, worth));
           const below = each(scaled, (x) => f32x4.add(x, total));
           const log2e = f.once(m.c(Math.LOG2E));
@@ -150,7 +149,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
             if (!masked) span(compiler, zero, columns, false);
             else if (dropout) span(compiler, zero, columns, true);
             else {
-              // Before the columns in question and after them: one loop, run twice.
+              // The columns before the span and those after it: one loop, run twice.
               const turn = f.local("i32");
               f.count(turn, 0, 2, 1, () =>
                 span(

@@ -1,4 +1,4 @@
-/** The code of the softmax as text, so that a change of it shows in a review. */
+/** The code of the softmax as text, so that changes are visible in a review. */
 import { expect, it } from "vitest";
 import wabtOf from "wabt";
 import { resolve } from "../../backend/problem.ts";

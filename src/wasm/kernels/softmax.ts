@@ -3,10 +3,10 @@
  *
  *   m' = max(m, max s)     α = e^(m − m')     p = e^(s − m')     l' = α·l + Σ p
  *
- * exp is exp2 of the difference times a factor that also holds the scale, so that a score is the plain product q·k: no
- * rounding comes between it and its maximum. l is summed in the order in which the values are, key by key: then equal
- * values give themselves, whatever their weights. A row without visible keys has m = −∞; then 0 is used instead of m' in the
- * differences, which keeps −∞ − (−∞) out: every p is 0 and stays so.
+ * exp is exp2 of the difference times a factor that includes the scale, so a score is the plain product q·k and is compared with
+ * its maximum without rounding. l is summed key by key, in the order of the value product: then the output of equal values is
+ * that value, whatever the weights. A row without visible keys has m = −∞; the differences then use 0 instead of m', which
+ * avoids −∞ − (−∞): every p is 0.
  */
 import {
   type Func,
@@ -28,9 +28,10 @@ import { CallStruct, paddedRows, statStride, TaskStruct } from "../codegen/layou
 import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../codegen/math.ts";
 import { poolOf, RowCompiler } from "../codegen/score.ts";
 import { expressionsOf, type Spec } from "../codegen/spec.ts";
+import { sumLanes, transpose4 } from "./lanes.ts";
 import { ScoreRow } from "./score-row.ts";
 
-/** Largest of the eight numbers at `scratch`, in all lanes. */
+/** The eight numbers at `scratch`, reduced by `op`, in all lanes. */
 function reduceLanes(
   scratch: I32Value,
   op: (a: V128Value, b: V128Value) => V128Value,
@@ -61,10 +62,10 @@ function mixVector(f: FunctionBuilder, m: Arithmetic, value: V128Value): V128Val
 }
 
 /**
- * updateRowMax(task, scratch, s, stats, rows, head, row, key, columns, first, from, to): the scores of a tile changed and
- * masked in place, and m and α of its rows updated. `head` and `row` are those of the first row, `key` that
- * of the first column, `columns` a multiple of 8; `first` is the number of the first row within the task. The masked
- * variant asks the mask of columns `from` … `to` alone.
+ * updateRowMax(task, scratch, s, stats, rows, head, row, key, columns, first, from, to): applies score mods and masks to the scores
+ * of a tile in place, and updates m and α of its rows. `head` and `row` are those of the first row, `key` that of the first
+ * column, `columns` is a multiple of 8; `first` is the index of the first row within the task. The masked variant evaluates
+ * the mask for columns `from` … `to` only.
  */
 export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
   const pool = poolOf(expressionsOf(spec));
@@ -114,7 +115,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
                 f.set(value, v128.bitselect(value, m.c(-Infinity), allowed[half])),
               );
             if (changes) found.forEach((x, half) => f.storeVector(at, x, 16 * half));
-            // pmax keeps its first operand where the second is NaN: NaN passes the maximum by and is met again in exp2.
+            // pmax returns its first operand where the second is NaN: the maximum ignores NaN, and exp2 propagates it.
             found.forEach((x, half) => f.set(highest[half], f32x4.pmax(highest[half], x)));
             cells.next(m);
             f.step(at, 32);
@@ -138,7 +139,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
             const zero = f.int(0);
             if (!masked) span(m, compiler, zero, columns, false);
             else {
-              // Before the span and after it: one loop, run twice.
+              // The columns before the span and those after it: one loop, run twice.
               const turn = f.local("i32");
               f.count(turn, 0, 2, 1, () =>
                 span(
@@ -180,7 +181,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
   );
 }
 
-/** exponentiate(task, s, stats, rows, row, key, columns): p = e^(s − m') in place; with dropout l as well, before it. */
+/** exponentiate(task, s, stats, rows, row, key, columns): p = e^(s − m') in place; with dropout also l, from p before dropout. */
 export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   return module.func(
@@ -224,9 +225,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
               return i32.ne(at, end);
             });
             if (dropout) {
-              const four = f.let(f32x4.add(sums[0], sums[1]));
-              const two = f.let(f32x4.add(four, shuffle32(four, four, [2, 3, 0, 1])));
-              const sum = f32x4.extract_lane(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])), 0);
+              const sum = sumLanes(f, sums[0], sums[1]);
               f.store(
                 "f32.store",
                 stats,
@@ -245,12 +244,12 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
   );
 }
 
-/** Groups of four rows that are summed at once: enough sums in flight to hide an addition's time. */
+/** Groups of four rows that are summed together: enough independent sums to hide the latency of an addition. */
 const GROUPS = 3;
 
 /**
- * updateRowSum(s, stats, rows, columns): l = α·l + Σ p of the rows, key by key in the order of the value product and with its
- * operations. Four rows lie across a vector: their weights are transposed four by four.
+ * updateRowSum(s, stats, rows, columns): l = α·l + Σ p of the rows, key by key, with the order and the operations of the value
+ * product. A vector holds one key of four rows: their weights are transposed four by four.
  */
 export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
@@ -270,16 +269,8 @@ export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
         for (const x of sums) f.set(x, ZERO);
         f.repeat(() => {
           for (let g = 0; g < count; g++) {
-            const [a, b, c, d] = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
-            const [ab0, ab1] = [f.let(shuffle32(a, b, [0, 4, 1, 5])), f.let(shuffle32(a, b, [2, 6, 3, 7]))];
-            const [cd0, cd1] = [f.let(shuffle32(c, d, [0, 4, 1, 5])), f.let(shuffle32(c, d, [2, 6, 3, 7]))];
-            for (const [x, y, lanes] of [
-              [ab0, cd0, [0, 1, 4, 5]],
-              [ab0, cd0, [2, 3, 6, 7]],
-              [ab1, cd1, [0, 1, 4, 5]],
-              [ab1, cd1, [2, 3, 6, 7]],
-            ] as const)
-              f.set(sums[g], f32x4.add(sums[g], shuffle32(x, y, lanes)));
+            const rows = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
+            for (const x of transpose4(f, rows)) f.set(sums[g], f32x4.add(sums[g], x));
           }
           f.step(at, 16);
           return i32.ne(at, end);
@@ -377,7 +368,7 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
                 const below = m.madd(v128.load(i32.add(s, at), 16 * half), unit, total);
                 const x = f.let(f32x4.mul(below, m.c(Math.LOG2E)));
                 const p = f.let(exp2(f, m, x));
-                // An lse that is not of these scores may leave them above it, beyond the largest number.
+                // Scores may exceed the lse of another call by so much that the weight overflows.
                 f.set(p, v128.bitselect(m.c(Infinity), p, f32x4.ge(x, m.c(128))));
                 f.storeVector(i32.add(out, at), dropout ? dropout.apply(m, p, half) : p, 16 * half);
               }
@@ -407,7 +398,7 @@ export function beginDropout(f: FunctionBuilder, spec: Spec, task: Local<"i32">)
     apply(m: Arithmetic, p: V128Value, half: number): V128Value {
       return v128.and(f32x4.mul(p, scale), i32x4.ge_u(mixVector(f, m, cells.key(m, half)), threshold));
     },
-    /** What the cells of a vector are multiplied by: 0 or 1/(1 − p). */
+    /** Dropout factor of each cell of a vector: 0 or 1/(1 − p). */
     factor(m: Arithmetic, half: number): V128Value {
       return v128.and(scale, i32x4.ge_u(mixVector(f, m, cells.key(m, half)), threshold));
     },
@@ -415,7 +406,7 @@ export function beginDropout(f: FunctionBuilder, spec: Spec, task: Local<"i32">)
   };
 }
 
-/** Keys of the cells of a row before they are mixed, eight keys after eight. */
+/** Dropout keys of the cells of a row before they are mixed, eight keys at a time. */
 interface DropoutCells {
   row(m: Arithmetic, row: I32Value, key: I32Value): void;
   key(m: Arithmetic, half: number): Local<"v128">;
@@ -425,7 +416,7 @@ interface DropoutCells {
 const mixedRow = (f: FunctionBuilder, task: Local<"i32">, q: I32Value): I32Value =>
   mixScalar(f, i32.add(i32.load(task, TaskStruct.dropKey), i32.mul(q, SPREAD_Q)));
 
-/** Positions that are row + offset and the number of the key. */
+/** For positions row + offset and the index of the key. */
 function countedCells(f: FunctionBuilder, task: Local<"i32">): DropoutCells {
   const seeded = [f.local("v128"), f.local("v128")];
   return {
@@ -443,7 +434,7 @@ function countedCells(f: FunctionBuilder, task: Local<"i32">): DropoutCells {
   };
 }
 
-/** Positions in the call's lists. */
+/** For positions in the call's lists. */
 function listedCells(f: FunctionBuilder, task: Local<"i32">, call: Local<"i32">): DropoutCells {
   const at = f.local("i32");
   const mixed = f.local("v128");

@@ -2,7 +2,7 @@
  * The weights kernel: finished weights p = e^(s − lse) of a tile of query rows, rebuilt from lse, one tile of keys at a time. The
  * same products, masks and exp2 as in the forward kernel:
  *
- *   for each tile of keys:   1 s = q·kᵀ   2 s changed and masked   3 p = e^(s − lse), to its row of the result
+ *   for each tile of keys:   1 s = q·kᵀ   2 score mods and masks   3 p = e^(s − lse), written to its row of the result
  */
 import { i32, ModuleBuilder } from "../assembler/index.ts";
 import { CallStruct, TaskStruct, workspaceOf } from "../codegen/layout.ts";
@@ -24,7 +24,7 @@ export function weights(spec: Spec): Uint8Array<ArrayBuffer> {
     { task: "i32", workspace: "i32" },
     (f, { task, workspace: ws }) => {
       const rows = beginRows(f, spec, space, task, ws);
-      // Without a score mod a full tile needs no maximum: its scores are the products as they are.
+      // Without score mods and float masks a full tile needs no second pass: its scores are the products.
       const passes = {
         scoreProduct,
         maskedRowMax,

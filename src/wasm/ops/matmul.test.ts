@@ -1,4 +1,4 @@
-/** A lost thread costs nothing but time: what was added or written in place before is not done twice.  */
+/** After the loss of a thread, results that were added or written in place are not written twice. */
 import { describe, expect, it } from "vitest";
 import { allocateResult, resolveProduct } from "../../backend/product.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -11,7 +11,7 @@ import { fillProduct } from "./matmul.ts";
 import { runPipeline } from "./row-pipeline.ts";
 import { adamwPipeline, mapPipeline } from "./rowwise.ts";
 
-/** The engine, whose job number `lost` loses a thread; it counts jobs. */
+/** The engine, with a pool that loses a thread in job number `lost`. */
 function failing(lost: number): Engine & { jobs: number } {
   const engine = getEngine() as Engine;
   const counted = { ...engine, jobs: 0 };
@@ -35,12 +35,12 @@ const numbers = (salt: number, shape: readonly number[]): Tensor =>
     "float32",
   );
 
-/** The first place where two arrays differ, or −1. */
+/** The first index at which two arrays differ, or −1. */
 const differs = (got: Tensor["data"], want: Tensor["data"]): number =>
   (got as Float32Array).findIndex((x, i) => !Object.is(x, want[i]));
 
 describe("after the loss of a thread", () => {
-  it("a product that adds has added everything once", () => {
+  it("a product with accumulate adds every output once", () => {
     // Three outputs of rows; and one in steps along K.
     for (const [M, K, N] of [[400, 300, 200], [40, 1500, 30]]) {
       const [a, b, start] = [numbers(1, [M, K]), numbers(2, [K, N]), numbers(3, [M, N])];
@@ -59,7 +59,7 @@ describe("after the loss of a thread", () => {
     }
   }); // biome-ignore format: rows of sizes
 
-  it("work in place has been done once", () => {
+  it("operations in place run once", () => {
     const n = 120_000;
     const g = numbers(5, [n]).data as Float32Array;
     const scalars = { scale: 1, beta1: 0.9, oneMinusBeta1: 0.1, beta2: 0.99, oneMinusBeta2: 0.01, weightDecayFactor: 0.9, rate: 0.1, biasCorrection2: 3, eps: 0.1 };
@@ -78,7 +78,7 @@ describe("after the loss of a thread", () => {
     }
   }); // biome-ignore format: the scalars in a row
 
-  it("all memory is given back, whatever happened", () => {
+  it("all memory is freed, after errors too", () => {
     const engine = getEngine() as Engine;
     const used = engine.memory.resetPeak();
     const { product } = allocateResult(
@@ -130,7 +130,7 @@ it("keys distinguish kernels, and sizes are not in them", () => {
   expect(new Set([spec, ...others].map(productKey)).size).toBe(6);
 }); // biome-ignore format: the spec in a row
 
-it("every kernel is a module that WebAssembly takes, of a few kilobytes", () => {
+it("every kernel is a valid module of a few kilobytes", () => {
   for (const level of ["wide", "relaxed", "strict"] as const)
     for (const storage of ["float32", "float16", "bfloat16"] as const) {
       const fused = level !== "strict";

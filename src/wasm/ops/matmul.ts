@@ -1,9 +1,9 @@
 /**
- * Matrix products on the engine: a product becomes outputs (ranges of entries, rows and columns of C), an output steps
- * along K, a step tasks for the threads. While they compute one step, the calling thread copies the next one's operands
- * in and the last one's results out, so that copies and memory stay small beside the work.
+ * Matrix products on the engine: a product is divided into outputs (ranges of entries, rows and columns of C), an output into steps
+ * along K, a step into tasks for the threads. While the threads compute one step, the calling thread copies the operands of the
+ * next step in and the results of the last one out, so that copies and memory stay small compared to the work.
  *
- * Sums do not depend on how the product is cut: an element of C is a sum of blocks of DEPTH along K, added in order.
+ * Sums do not depend on this division: an element of C is a sum of blocks of DEPTH along K, added in order.
  */
 
 import type { BackendPart, Operation } from "../../backend/contract.ts";
@@ -37,18 +37,18 @@ import {
   taskRows,
 } from "../kernels/matmul.ts";
 
-/** Operations of a step, about: short enough that copies beside it overlap, long enough to be worth a job. */
+/** Approximate operations of a step: short enough to overlap with copies, long enough for a job of the pool. */
 const STEP_WORK = 24e6;
-/** Rows of a step at least, where there are as many. */
+/** Minimum number of rows of a step. */
 const STEP_ROWS = 192;
-/** Longest K in one step; a longer one goes in steps of DEEP_STEP, up to DEEP_ROWS rows together. */
+/** Maximum K of one step; a longer K is divided into steps of DEEP_STEP, with up to DEEP_ROWS rows each. */
 const MAX_DEPTH = 1024;
 const DEEP_STEP = 512;
 const DEEP_ROWS = 1024;
 /** Numbers of B in one step, and columns. */
 const STEP_NUMBERS = 2 ** 20;
 const STEP_COLUMNS = 2048;
-/** Tasks for each thread, so that none waits long for the last. */
+/** Tasks for each thread, so that no thread waits long for the last task. */
 const TASKS = 4;
 
 /** A part of C: whole entries, or rows and columns of one. */
@@ -64,7 +64,7 @@ interface Step {
   readonly k: readonly [number, number];
 }
 
-/** How large the parts are. */
+/** Sizes of the parts. */
 interface ProductTiling {
   readonly entries: number;
   readonly rows: number;
@@ -74,28 +74,28 @@ interface ProductTiling {
   readonly packed: boolean;
 }
 
-/** An operand as the kernel reads it: lines (rows of A, columns of B) by k. */
+/** An operand as the kernel reads it: lines (rows of A, columns of B) along k. */
 interface Lines {
-  /** Rows of what is copied: lines, or k where lines are neighbors and k are not. */
+  /** Its rows are lines; or k, where neighbors in memory are lines. */
   readonly operand: Operand;
   readonly across: boolean;
   readonly bytes: number;
   readonly resident: ReturnType<typeof residentOperand>;
 }
 
-/** Some lines in the engine's memory: first number, bytes from line to line and from k to k. */
+/** Some lines in the engine's memory: address, bytes from line to line and from k to k. */
 interface Placed {
   readonly at: number;
   readonly line: number;
   readonly deep: number;
 }
 
-/** How far a product has come, kept beyond the loss of a thread: what was added must not be added again. */
+/** Collected outputs, kept when a thread is lost: an output must not be added to the result twice. */
 export interface Progress {
   collected: number;
 }
 
-/** The level that products run at, tested where it is wide. */
+/** The SIMD level of products; a wide one is tested first. */
 export const productLevel = (engine: Engine): SimdLevel =>
   engine.levels.get(settings())?.matmul ??
   findLevel(engine, "matmul", () =>
@@ -120,7 +120,7 @@ export const wasmMatmul: BackendPart<"matmul"> = {
   },
 };
 
-/** Why the kernels do not take a product; undefined where they do. */
+/** Why the kernels do not support a product; undefined where they do. */
 function unsupportedProduct({ product }: Extract<Operation, { kind: "matmul" }>): string | undefined {
   const reason = currentEngine ? undefined : warnIfUnavailable();
   if (reason !== undefined) return reason;
@@ -146,20 +146,20 @@ export function fillProduct(
   const { outputs, steps } = stepsOf(product, tiling, progress.collected);
   const regions = new AllocationScope(memory);
   try {
-    const frame = new ProductBuffers(memory, regions, product, spec, tiling, threads);
-    const go = (tasks: number, overlap?: () => void) =>
-      engine.pool.run(kernel, frame.tasks, ProductStruct.size, tasks, threads, STEP_WORK, overlap);
+    const buffers = new ProductBuffers(memory, regions, product, spec, tiling, threads);
+    const runTasks = (tasks: number, overlap?: () => void) =>
+      engine.pool.run(kernel, buffers.tasks, ProductStruct.size, tasks, threads, STEP_WORK, overlap);
     const collect = (output: number) => {
-      frame.copyOut(outputs[output], output % 2);
+      buffers.copyOut(outputs[output], output % 2);
       progress.collected++;
     };
     let waiting: number | undefined;
     steps.forEach((step, n) => {
       const output = outputs[step.output];
-      const copyIn = (n: number) => steps[n] && frame.copyIn(outputs[steps[n].output], steps[n].k, n % 2);
+      const copyIn = (n: number) => steps[n] && buffers.copyIn(outputs[steps[n].output], steps[n].k, n % 2);
       if (n === 0) copyIn(0);
-      if (tiling.packed && frame.freshB(output, step.k)) go(frame.packTasks(output, step.k, n % 2));
-      go(frame.productTasks(output, step.k, n % 2, step.output % 2), () => {
+      if (tiling.packed && buffers.freshB(output, step.k)) runTasks(buffers.packTasks(output, step.k, n % 2));
+      runTasks(buffers.productTasks(output, step.k, n % 2, step.output % 2), () => {
         if (waiting !== undefined) collect(waiting);
         waiting = undefined;
         copyIn(n + 1);
@@ -172,7 +172,7 @@ export function fillProduct(
   }
 }
 
-/** How a product would run: its kernel, the rows and columns of a task, and how many steps and tasks there are. */
+/** The plan of a product: its kernel, the rows and columns of a task, and the numbers of steps and tasks. */
 export function planProduct(engine: Engine, product: Product, level: SimdLevel, threads: number) {
   const spec = specOf(product, level, engine.memory.shared);
   const tiling = chooseProductTiling(product, spec);
@@ -199,7 +199,7 @@ export function planProduct(engine: Engine, product: Product, level: SimdLevel, 
 const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
   engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
 
-/** What the kernel of a product is specialized on. */
+/** The spec of a product's kernel. */
 function specOf(product: Product, level: SimdLevel, shared: boolean): ProductSpec {
   const storage = (x: Operand) => x.tensor.dtype as StoredDType;
   return {
@@ -232,7 +232,7 @@ function chooseProductTiling({ batch, M, N, K }: Product, { tile }: ProductSpec)
   };
 }
 
-/** Outputs in order, and the steps of those not collected yet. */
+/** All outputs in order, and the steps of the outputs that are not collected yet. */
 function stepsOf({ batch, M, N, K }: Product, tiling: ProductTiling, collected: number) {
   const outputs: Output[] = [];
   const steps: Step[] = [];
@@ -252,7 +252,7 @@ function stepsOf({ batch, M, N, K }: Product, tiling: ProductTiling, collected: 
 }
 
 function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): Lines {
-  // Where neither lie side by side, the k of a line are gathered.
+  // Where neither lines nor k are contiguous, the k of a line are gathered.
   const across = deep !== 1 && line === 1;
   const operand = { ...x, row: across ? deep : line, column: across ? line : deep };
   return {
@@ -263,7 +263,7 @@ function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): 
   };
 }
 
-/** Regions for the steps of a product, two of each that is filled while the other is read. */
+/** Regions for the steps of a product, in pairs: one is filled while the other is read. */
 class ProductBuffers {
   readonly tasks: number;
   private readonly memory: EngineMemory;
@@ -285,7 +285,7 @@ class ProductBuffers {
   private readonly packedSize: number;
   private readonly cAt: number[];
   private readonly cSize: number;
-  /** The address of C where it is stored in the engine's memory and takes full tiles. */
+  /** The address of C where it is in the engine's memory and can be written in full tiles. */
   private readonly cResident: number | undefined;
   /** A bias, or zeros. */
   private readonly start: number;
@@ -334,7 +334,7 @@ class ProductBuffers {
     );
   }
 
-  /** The address of C, where tiles may be written there: not over another entry, and the last is followed by padding for a strip (backend/product.ts). */
+  /** The address of C, where full tiles fit: without writing over another entry, or with padding after the last row (backend/product.ts). */
   private inPlace({ out, start, accumulate, batch, M, N }: ProductInto): number | undefined {
     const wholeTiles =
       N % this.panel === 0 && (M % this.strip === 0 || (batch === 1 && this.strip <= STRIP_ROWS));
@@ -342,7 +342,7 @@ class ProductBuffers {
     return at === undefined ? undefined : at + 4 * start;
   }
 
-  /** Copies what a step reads into the frame of its parity. */
+  /** Copies the operands of a step into the buffers of its parity. */
   copyIn(output: Output, k: readonly [number, number], parity: number): void {
     const { memory, sharedB } = this;
     const [t0, t1] = output.t;
@@ -357,7 +357,7 @@ class ProductBuffers {
     this.copiedIn[parity] = name;
   }
 
-  /** True where B's part for this step is not packed yet; it is taken as packed from now on. */
+  /** True where the part of B for this step is not packed yet; marks it as packed. */
   freshB(output: Output, k: readonly [number, number]): boolean {
     const name = this.nameB(output, k);
     const fresh = this.packed !== name;
@@ -380,7 +380,7 @@ class ProductBuffers {
     );
   }
 
-  /** Writes the tasks that pack B; returns tiling many. */
+  /** Writes the tasks that pack B; returns their number. */
   packTasks(output: Output, k: readonly [number, number], parity: number): number {
     const { i32 } = this.memory;
     const [n0, n1] = output.columns;
@@ -410,7 +410,7 @@ class ProductBuffers {
     return this.packedAt + (this.sharedB ? 0 : (t - output.t[0]) * this.packedSize);
   }
 
-  /** Writes the tasks of a step; returns tiling many. */
+  /** Writes the tasks of a step; returns their number. */
   productTasks(output: Output, k: readonly [number, number], parity: number, side: number): number {
     const { i32 } = this.memory;
     const { block, panel } = this;
@@ -458,7 +458,7 @@ class ProductBuffers {
     return count;
   }
 
-  /** Copies, or adds, an output into the result. */
+  /** Copies an output into the result, or adds it. */
   copyOut(output: Output, side: number): void {
     if (this.cResident !== undefined) return;
     const { product, memory, panel } = this;

@@ -1,4 +1,4 @@
-/** A packed matrix gives the bits of the plain product, keeps its numbers, and gives its memory back. */
+/** Products with a packed matrix have the bits of the plain product; the matrix keeps its numbers and frees its memory. */
 import { afterEach, describe, expect, it } from "vitest";
 import { configure, settings } from "../../backend/settings.ts";
 import { narrow, readerOf } from "../../core/dtype.ts";
@@ -36,7 +36,7 @@ function packed(w: Tensor): PackedMatrix {
   return matrix;
 }
 
-/** The first place where two arrays differ, or −1. */
+/** The first index at which two arrays differ, or −1. */
 const differs = (got: ArrayLike<number>, want: ArrayLike<number>): number =>
   Array.from(got).findIndex((x, i) => !Object.is(x, want[i]));
 
@@ -44,7 +44,7 @@ const SIZES = [[1, 1, 1], [1, 17, 3], [2, 16, 255], [5, 40, 256], [6, 15, 257], 
 
 describe("a packed matrix", () => {
   for (const dtype of ["float32", "float16", "bfloat16"] as const)
-    it(`in ${dtype} gives the bits of the plain product, at every level, size and place`, () => {
+    it(`in ${dtype} gives the bits of the plain product, at every level and size, in either memory`, () => {
       for (const simd of ["strict", "relaxed", "wide"] as const) {
         configure({ simd, threads: 1, onWarning: () => {} });
         for (const [M, N, K] of SIZES) {
@@ -56,7 +56,7 @@ describe("a packed matrix", () => {
           expect([where, differs(matmulPacked(x, matrix, bias).data, want.data)]).toEqual([where, -1]);
           const plain = matmul(x, w, { transposeB: true });
           expect([where, differs(matmulPacked(x, matrix).data, plain.data)]).toEqual([where, -1]);
-          // In the memory of the engine, where the result has something after it.
+          // In the engine's memory, where other data follows the result.
           const [inside, after] = tidy(() => {
             const own = x.contiguous();
             const y = matmulPacked(own, matrix, bias);
@@ -89,7 +89,7 @@ describe("a packed matrix", () => {
     }
   });
 
-  it("keeps its numbers: rows, all of them, and columns written in their place", () => {
+  it("keeps its numbers: single rows, all rows, and columns", () => {
     for (const [N, K] of [[1, 1], [16, 5], [37, 9]]) {
       const w = numbers(7, [N, K]);
       const matrix = packed(w);
@@ -104,7 +104,7 @@ describe("a packed matrix", () => {
     }
   }); // biome-ignore format: rows of sizes
 
-  it("gives its memory back", () => {
+  it("frees its memory", () => {
     const { memory } = getEngine() as Engine;
     const used = memory.resetPeak();
     const matrix = packed(numbers(1, [64, 64]));
@@ -114,7 +114,7 @@ describe("a packed matrix", () => {
     expect(memory.resetPeak()).toBe(used);
   });
 
-  it("outlives the engine it was made in, and the choice of another backend", () => {
+  it("survives a new engine and a change of the backend", () => {
     const [x, w] = [numbers(1, [4, 30]), numbers(2, [20, 30])];
     const matrix = packed(w);
     const want = matmul(x, w, { transposeB: true }).data;
@@ -127,7 +127,7 @@ describe("a packed matrix", () => {
     expect(differs(exact, matmul(x, w, { transposeB: true }).data)).toBe(-1);
   });
 
-  it("works in memory that is not shared and grows", () => {
+  it("works in memory that is not shared, after it grew", () => {
     const memory = new EngineMemory(false);
     const engine = {
       ...getEngine(),
@@ -150,7 +150,7 @@ describe("a packed matrix", () => {
     expect(differs(out, matmul(x, w, { transposeB: true, bias }).data)).toBe(-1);
   });
 
-  it("widens 16-bit numbers exactly, subnormal ones included", () => {
+  it("widens 16-bit numbers exactly, including subnormal ones", () => {
     const bits = Uint16Array.of(1, 0x3ff, 0x8001, 0x7bff, 0x0400, 0x3c00);
     const w = new Tensor(bits, [6, 1], "float16");
     const read = readerOf("float16", bits);

@@ -1,6 +1,7 @@
 /**
- * Matrices that are packed once into the engine's memory, in panels [panel][k][16] of their own storage, and the products x·Wᵀ that read
- * them (kernels/matmul-packed.ts). Operands and results in the engine's memory are used where they are; others are copied in parts.
+ * Matrices that are packed once into the engine's memory, in panels [panel][k][16] of their storage format, and the products x·Wᵀ
+ * that read them (kernels/matmul-packed.ts). Operands and results in the engine's memory are used in place; others are copied in
+ * parts.
  */
 import type { PackedDType, PackedMatrix, PackedNumbers } from "../../backend/packed.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
@@ -10,7 +11,8 @@ import { Tensor } from "../../core/tensor.ts";
 import { BYTES_OF, roundUp } from "../codegen/spec.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
-import { AllocationScope, type EngineMemory } from "../engine/memory.ts";
+import { AllocationScope, detachOwner, type EngineMemory, freeWithOwner } from "../engine/memory.ts";
+import { CALLS, sines } from "../engine/self-test.ts";
 import { addressOf } from "../engine/transfer.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import {
@@ -23,14 +25,12 @@ import {
   packedWorkspace,
 } from "../kernels/matmul-packed.ts";
 
-/** Tasks for each thread, so that none waits long for the last. */
+/** Tasks for each thread, so that no thread waits long for the last task. */
 const TASKS = 4;
-/** Rows of a block at least, where rows are divided among threads: each block packs its rows for each part of the columns. */
+/** Minimum number of rows of a block where rows are divided among threads: each block packs its rows for each part of the columns. */
 const MIN_BLOCK = 48;
 /** Numbers of A or C that are copied for one part of a product. */
 const PART_NUMBERS = 2 ** 20;
-
-const returned: { finalizer?: FinalizationRegistry<{ readonly engine: Engine; readonly at: number }> } = {};
 
 /** A packed matrix in the memory of an engine. */
 export class EngineMatrix implements PackedMatrix {
@@ -47,7 +47,7 @@ export class EngineMatrix implements PackedMatrix {
     this.#bytes = roundUp(N, PACKED_COLUMNS) * K * BYTES_OF[dtype];
     this.#engine = engine;
     this.#at = this.#allocate(engine);
-    // Only the columns that the last panel lacks are not written later.
+    // Only the padding columns of the last panel are not written later.
     engine.memory.u8.fill(
       0,
       this.#at + Math.floor(N / PACKED_COLUMNS) * this.#panelBytes,
@@ -61,18 +61,15 @@ export class EngineMatrix implements PackedMatrix {
 
   #allocate(engine: Engine): number {
     const at = engine.memory.alloc(this.#bytes);
-    returned.finalizer ??= new FinalizationRegistry(({ engine: owner, at: region }) =>
-      owner.memory.free(region),
-    );
-    returned.finalizer.register(this, { engine, at }, this);
+    freeWithOwner(this, engine.memory, at);
     return at;
   }
 
-  /** Where it is in an engine's memory. After the loss of a thread that is another engine: it moves there. */
+  /** Address in an engine's memory. After a thread was lost there is a new engine: the matrix is copied there. */
   addressIn(engine: Engine): number {
     if (engine !== this.#engine) {
       const from = this.#engine.memory.u8.subarray(this.#at, this.#at + this.#bytes);
-      returned.finalizer?.unregister(this);
+      detachOwner(this);
       this.#at = this.#allocate(engine);
       engine.memory.u8.set(from, this.#at);
       this.#engine = engine;
@@ -80,7 +77,7 @@ export class EngineMatrix implements PackedMatrix {
     return this.#at;
   }
 
-  /** The engine's memory as numbers of the matrix, and the index of its first. */
+  /** The engine's memory as numbers of the matrix, and the index of the first one. */
   #view(): { readonly numbers: PackedNumbers; readonly start: number } {
     const { memory } = this.#engine;
     const numbers = this.dtype === "float32" ? memory.f32 : memory.u16;
@@ -95,7 +92,7 @@ export class EngineMatrix implements PackedMatrix {
       const row = first + n;
       const column = row % PACKED_COLUMNS;
       const at = start + (row - column) * K + column;
-      // As many rows as are in one panel: they fill whole cache lines together.
+      // All rows of one panel together: they fill full cache lines.
       const together = Math.min(PACKED_COLUMNS - column, count - n);
       for (let k = 0; k < K; k++) {
         const to = at + k * PACKED_COLUMNS;
@@ -136,7 +133,7 @@ export class EngineMatrix implements PackedMatrix {
   }
 
   free(): void {
-    returned.finalizer?.unregister(this);
+    detachOwner(this);
     this.#engine.memory.free(this.#at);
   }
 }
@@ -151,7 +148,7 @@ export interface PackedProduct {
   readonly weight: EngineMatrix;
   /** [N] */
   readonly bias?: Float32Array;
-  /** [M, N], followed by STRIP_ROWS·N numbers that may be written where it is in the engine's memory. */
+  /** [M, N]; in the engine's memory followed by STRIP_ROWS·N numbers that may be written. */
   readonly out: Float32Array;
 }
 
@@ -161,21 +158,16 @@ export function packedMatrix(shape: readonly [number, number], dtype: PackedDTyp
   return engine && new EngineMatrix(engine, shape, dtype);
 }
 
-/** The level that products with packed matrices run at, tested where it is wide. */
+/** The SIMD level of products with packed matrices; a wide one is tested first. */
 const packedLevel = (engine: Engine): SimdLevel =>
   engine.levels.get(settings())?.packed ?? findLevel(engine, "packed", () => wideAgrees(engine));
-
-/** Calls of the wide kernel; the optimized code is there after 2 to 5. */
-const TEST_CALLS = 24;
 
 /** True where wide and relaxed kernels agree to the bit: one row and several, over a block and a half of K. */
 function wideAgrees(engine: Engine): boolean {
   const [M, N, K] = [14, 40, 384];
-  const numbers = (length: number, salt: number) =>
-    Float32Array.from({ length }, (_, n) => Math.sin(n * 12.9898 + salt) * 3);
   const weight = new EngineMatrix(engine, [N, K], "float32");
-  weight.writeRows(0, numbers(N * K, 1));
-  const [x, bias] = [numbers(M * K, 2), numbers(N, 3)];
+  weight.writeRows(0, sines(N * K, 1));
+  const [x, bias] = [sines(M * K, 2), sines(N, 3)];
   const bitsOf = (rows: number, level: SimdLevel): Int32Array => {
     const out = new Float32Array(rows * N);
     fillPackedProduct(engine, { x, start: 0, row: K, M: rows, weight, bias, out }, level, 1);
@@ -184,7 +176,7 @@ function wideAgrees(engine: Engine): boolean {
   try {
     return [1, M].every((rows) => {
       const want = bitsOf(rows, "relaxed");
-      return Array.from({ length: TEST_CALLS }, () => bitsOf(rows, "wide")).every((got) =>
+      return Array.from({ length: CALLS }, () => bitsOf(rows, "wide")).every((got) =>
         got.every((bits, i) => bits === want[i]),
       );
     });
@@ -207,7 +199,7 @@ export function packedProduct({
   return true;
 }
 
-/** Operations that a product takes as long as, for choosing threads: one of few rows is bound by reading W. */
+/** Operations that take as long as a product, for choosing the number of threads: with few rows, reading W takes longer. */
 export const packedWork = ({ M, weight: { shape } }: PackedProduct): number =>
   2 * Math.max(M, READ_ROWS) * shape[0] * shape[1];
 /** Rows whose multiplications take as long as reading W from memory. */
@@ -280,7 +272,7 @@ export function fillPackedProduct(
   }
 }
 
-/** Where the result is written in place: full panels, and padding after it for the last strip. */
+/** The address of a result that is written in place: it has full panels, and padding for the last strip. */
 function resultAddress(memory: EngineMemory, { M, weight: { shape }, out }: PackedProduct, strip: number) {
   const padded = M === 1 ? STRIP_ROWS * shape[0] >= PACKED_COLUMNS : shape[0] % PACKED_COLUMNS === 0;
   return padded && strip <= STRIP_ROWS ? addressOf(memory, out) : undefined;
@@ -318,7 +310,7 @@ function copyRowsOut(
       out.set(f32.subarray(at + m * width, at + m * width + N), (first + m) * N);
 }
 
-/** Words of tasks: blocks of rows, and parts of the columns where there are fewer blocks than threads want. */
+/** Writes tasks: blocks of rows, divided into parts of the columns where there are too few blocks for the threads. */
 function buildTasks(
   memory: EngineMemory,
   scope: AllocationScope,

@@ -1,7 +1,7 @@
 /**
- * Work that goes through arrays once, row by row: functions of one number, norms, the loss, the optimizer. Chunks of rows are
- * copied into the engine's memory, worked on by the threads, and copied out; the copies of one chunk run beside the work of
- * another. Tasks have a fixed number of rows, and what they sum up is added in their order: the same bits on any threads.
+ * Pipelines over arrays, one pass, row by row: functions of one number, norms, the loss, the optimizer. Chunks of rows are
+ * copied into the engine's memory, processed by the threads, and copied out; the copies of one chunk overlap the work on
+ * another. Tasks have a fixed number of rows, and their sums are added in order: the same bits for any number of threads.
  */
 
 import type { Engine } from "../engine/engine.ts";
@@ -10,16 +10,16 @@ import { AllocationScope } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
 import { type PipelineSpec, PipelineStruct } from "../kernels/row-pipeline.ts";
 
-/** An array that has a row for each row of the work. */
+/** An array with one row for each row of the pipeline. */
 export interface RowArray {
   readonly data: Float32Array | Int32Array;
   /** Numbers of a row. */
   readonly width: number;
-  /** Rows are padded to whole vectors in the engine's memory, with this number. Default: they follow on from each other. */
+  /** Rows are padded to full vectors in the engine's memory, with this number. Default: no padding. */
   readonly padValue?: number;
 }
 
-/** A kernel and what it goes through; arrays are passed to it in the order of these fields. */
+/** A kernel and its arrays, which are passed to it in the order of these fields. */
 export interface RowPipeline {
   /** Name of the kernel in its key. */
   readonly name: string;
@@ -28,19 +28,19 @@ export interface RowPipeline {
   /** Elements of a row, as passed to the kernel. */
   readonly count: number;
   readonly inputs: readonly RowArray[];
-  /** Written, perhaps in place of an input: the same array, or one apart. */
+  /** Written; an output is the array of an input, or does not overlap any. */
   readonly outputs: readonly RowArray[];
-  /** Sums a task keeps over its rows, by their width; added up in `sums`. */
+  /** Sums over rows: each task has its own copy, which is added to these arrays. */
   readonly partial?: readonly Float64Array[];
-  /** What all rows share: weights, scalars. */
+  /** Read by all rows: weights, scalars. */
   readonly shared: readonly Float32Array[];
   /** Rows of a task, a multiple of four where a row is one number. */
   readonly taskRows: number;
-  /** Operations a row costs, about. */
+  /** Approximate operations of a row. */
   readonly rowWork: number;
 }
 
-/** Bytes of all arrays in one chunk, about: they stay in the second cache. */
+/** Approximate bytes of all arrays in one chunk: they stay in the L2 cache. */
 const CHUNK_BYTES = 2 ** 20;
 
 const roundUpToVector = (width: number): number => Math.ceil(width / 4) * 4;
@@ -48,18 +48,18 @@ const roundUpToVector = (width: number): number => Math.ceil(width / 4) * 4;
 const strideOf = ({ width, padValue }: RowArray): number =>
   padValue === undefined ? width : roundUpToVector(width);
 
-/** An array in the engine's memory: copied to or from one of two places alternately, or where it starts in place. */
+/** An array in the engine's memory: the addresses of its two alternating buffers, or its own address where it is there already. */
 interface Placed {
   readonly at?: readonly number[];
   readonly start?: number;
 }
 
-/** How far the work has come, kept beyond the loss of a thread: what was written in place must not be read again. */
+/** Completed rows, kept when a thread is lost: rows that were written in place must not be read again. */
 export interface Progress {
   rows: number;
 }
 
-/** Runs a stream. */
+/** Runs a pipeline. */
 export function runPipeline(
   engine: Engine,
   s: RowPipeline,
@@ -77,11 +77,11 @@ export function runPipeline(
   const rowBytes = [...s.inputs, ...s.outputs].reduce((n, x) => n + 4 * strideOf(x), 0);
   const tasks = Math.max(threads > 1 ? 4 * threads : 1, Math.floor(CHUNK_BYTES / rowBytes / s.taskRows));
   const chunk = tasks * s.taskRows;
-  const most = Math.min(chunk, Math.ceil(s.rows / s.taskRows) * s.taskRows);
+  const bufferRows = Math.min(chunk, Math.ceil(s.rows / s.taskRows) * s.taskRows);
   const regions = new AllocationScope(memory);
   try {
     const doubleBuffer = (x: RowArray) =>
-      [0, 1].map(() => regions.alloc(4 * roundUpToVector(strideOf(x) * most)));
+      [0, 1].map(() => regions.alloc(4 * roundUpToVector(strideOf(x) * bufferRows)));
     const inputs: Placed[] = s.inputs.map(
       (x) => residentRows(memory, x, s.outputs) ?? { at: doubleBuffer(x) },
     );
@@ -163,7 +163,7 @@ export function runPipeline(
   }
 }
 
-/** The address of an array that is in the engine's memory already, unless its rows have to be filled up or it is both read and written. */
+/** The address of an array that is in the engine's memory; undefined where its rows need padding or it is both read and written. */
 function residentRows(memory: EngineMemory, x: RowArray, others: readonly RowArray[]): Placed | undefined {
   const { data, width } = x;
   if (strideOf(x) !== width || others.some((y) => y.data === data)) return undefined;

@@ -1,6 +1,6 @@
-/** Row-wise operations as pipelines: which kernel, which arrays, how many rows a task has. */
+/** Row-wise operations as pipelines: the kernel, the arrays and the rows of a task. */
 import type { BackendPart, Operation } from "../../backend/contract.ts";
-import type { AdamWScalars, RowwiseOperation } from "../../backend/rowwise.ts";
+import type { AdamWScalars, NormShape, RowwiseOperation } from "../../backend/rowwise.ts";
 import {
   currentEngine,
   type Engine,
@@ -13,17 +13,17 @@ import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import { ADAMW, adamwKernel } from "../kernels/adamw.ts";
 import { columnSumsKernel } from "../kernels/column-sums.ts";
 import { crossEntropyKernel } from "../kernels/cross-entropy.ts";
-import { MAPS, type MapName, mapKernel } from "../kernels/elementwise.ts";
+import { type KernelMapName, MAPS, mapKernel } from "../kernels/elementwise.ts";
 import { normBackwardKernel, normKernel } from "../kernels/norm.ts";
 import { type RowPipeline, runPipeline } from "./row-pipeline.ts";
 
-/** Numbers of a task, about: some ten microseconds of work. */
+/** Approximate numbers of a task: some ten microseconds of work. */
 const TASK_NUMBERS = 8192;
 
 const taskRowsFor = (width: number): number => Math.max(1, Math.floor(TASK_NUMBERS / width));
 
 /** y = f(x). */
-export const mapPipeline = (name: MapName, x: Float32Array, y: Float32Array): RowPipeline => ({
+export const mapPipeline = (name: KernelMapName, x: Float32Array, y: Float32Array): RowPipeline => ({
   name,
   write: (spec) => mapKernel(spec, name, false),
   rows: x.length,
@@ -37,7 +37,7 @@ export const mapPipeline = (name: MapName, x: Float32Array, y: Float32Array): Ro
 
 /** dx = f′(x)·dy. */
 const mapBackwardPipeline = (
-  name: MapName,
+  name: KernelMapName,
   x: Float32Array,
   dy: Float32Array,
   dx: Float32Array,
@@ -53,26 +53,17 @@ const mapBackwardPipeline = (
   rowWork: 50,
 });
 
-/** Sizes of a norm. */
-export interface NormShape {
-  /** Numbers of a row. */
-  readonly C: number;
-  /** True for layer norm, false for RMS norm. */
-  readonly centered: boolean;
-}
-
 const lanes = (C: number): Float32Array =>
   new Float32Array(Int32Array.from({ length: 4 }, (_, n) => (n < ((C - 1) % 4) + 1 ? -1 : 0)).buffer);
 
-/** y = x̂·weight + bias; stats [rows, 4] for the way back. */
+/** y = x̂·weight + bias; stats [rows, 4] for the backward operation. */
 const normPipeline = (
   x: Float32Array,
   y: Float32Array,
   stats: Float32Array,
   weight: Float32Array | undefined,
   bias: Float32Array | undefined,
-  eps: number,
-  { C, centered }: NormShape,
+  { C, centered, eps }: NormShape,
 ): RowPipeline => ({
   name: centered ? "layer norm" : "rms norm",
   write: (spec) => normKernel(spec, centered),
@@ -93,7 +84,7 @@ const normPipeline = (
   rowWork: 12 * C,
 });
 
-/** dx, and dWeight and dBias added to. */
+/** dx; dWeight and dBias are accumulated. */
 const normBackwardPipeline = (
   x: Float32Array,
   dy: Float32Array,
@@ -120,7 +111,7 @@ const normBackwardPipeline = (
   rowWork: 20 * C,
 });
 
-/** `sums` added to, column by column. */
+/** Column sums, accumulated in `sums`. */
 const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline => ({
   name: "column sums",
   write: columnSumsKernel,
@@ -130,7 +121,7 @@ const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline =>
   outputs: [],
   partial: [sums],
   shared: [],
-  // More than elsewhere, because a task's sums are added up by the calling thread.
+  // More rows than elsewhere, because the calling thread adds up the sums of the tasks.
   taskRows: 4 * taskRowsFor(sums.length),
   rowWork: 2 * sums.length,
 });
@@ -180,7 +171,7 @@ export const adamwPipeline = (
   rowWork: 20,
 });
 
-/** Elements from which on a kernel pays: below, starting it costs more than the loop (measured). */
+/** Minimum number of elements for a kernel: below it, starting one costs more than the loop (measured). */
 const MIN_ELEMENTS = 1024;
 
 /** Row-wise operations. */
@@ -211,7 +202,7 @@ function unsupportedRowwise(operation: RowwiseOperation): string | undefined {
       return "the wasm backend has no kernel for add";
     case "map":
     case "map-backward":
-      if (!MAPS.includes(operation.map as MapName))
+      if (!MAPS.includes(operation.map as KernelMapName))
         return `the wasm backend has no kernel for ${operation.map}`;
       return unsupportedArray(operation.x, MIN_ELEMENTS);
     case "norm":
@@ -230,25 +221,27 @@ const unsupportedArray = (x: unknown, min: number): string | undefined =>
   !(x instanceof Float32Array)
     ? "the kernels compute float32 only"
     : x.length < min
-      ? `a kernel pays from ${min} elements on`
+      ? `a kernel is slower than the loop below ${min} elements`
       : undefined;
 
-/** An operation as a pipeline, and what is left to do when it has run. */
+/** An operation as a pipeline, and the last step after it has run. */
 export function pipelineOf(operation: RowwiseOperation): { pipeline: RowPipeline; finish?: () => void } {
-  // `unsupportedRowwise` has let float32 arrays through only.
+  // `unsupportedRowwise` accepts float32 arrays only.
   const array = (x: unknown): Float32Array => x as Float32Array;
   switch (operation.name) {
     case "map":
-      return { pipeline: mapPipeline(operation.map as MapName, array(operation.x), array(operation.y)) };
+      return {
+        pipeline: mapPipeline(operation.map as KernelMapName, array(operation.x), array(operation.y)),
+      };
     case "map-backward": {
       const [x, dy, dx] = [operation.x, operation.dy, operation.dx].map(array);
-      return { pipeline: mapBackwardPipeline(operation.map as MapName, x, dy, dx) };
+      return { pipeline: mapBackwardPipeline(operation.map as KernelMapName, x, dy, dx) };
     }
     case "norm": {
       const [x, y, stats] = [operation.x, operation.y, operation.stats].map(array);
-      const { weight, bias, eps } = operation;
+      const { weight, bias } = operation;
       return {
-        pipeline: normPipeline(x, y, stats, weight && array(weight), bias && array(bias), eps, operation),
+        pipeline: normPipeline(x, y, stats, weight && array(weight), bias && array(bias), operation),
       };
     }
     case "norm-backward": {
