@@ -86,7 +86,7 @@ function allocateGradients(problem: Problem, wanted: readonly Extra[]): Gradient
 }
 
 /** The tables of floats that the score mods read: only these have a gradient. */
-const floatTables = (problem: Problem): Table[] =>
+export const floatTables = (problem: Problem): Table[] =>
   problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
 
 /** The gradient of a mask tensor, zero: row-major, in the shape of the tensor. */

@@ -1,4 +1,4 @@
-/** Plans as people read them. */
+/** Plans as text. */
 import { expect, it } from "vitest";
 import { type Plan, printPlan, threadShares } from "./plan.ts";
 
@@ -17,7 +17,7 @@ const plan: Plan = {
   operations: 1_234_567,
 };
 
-it("a plan prints one fact a line", () => {
+it("a plan prints one fact per line", () => {
   expect(printPlan(plan).split("\n")).toEqual([
     "backend wasm",
     "simd    strict",
@@ -57,7 +57,7 @@ it("a plan states the bytes of the weights, and the share of each thread", () =>
   expect(text).toContain("shares  60.0 %, 40.0 % a thread (largest 1.20 × the mean)");
 });
 
-it("tasks are dealt to the thread that is free first", () => {
+it("each task goes to the first idle thread", () => {
   expect(threadShares([4, 3, 2, 1], 2)).toEqual([0.5, 0.5]);
   expect(threadShares([6, 1, 1], 2)).toEqual([0.75, 0.25]);
   expect(threadShares([], 2)).toEqual([0.5, 0.5]);

@@ -1,4 +1,4 @@
-/** Settings: what may be set and what is refused. */
+/** Settings: valid and rejected values. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { OptionError } from "../core/errors.ts";
 import { configure, isSimdChosen, settings, warnOnce } from "./settings.ts";
@@ -8,7 +8,7 @@ afterAll(() => configure(before));
 beforeEach(() => configure(before));
 
 describe("configure", () => {
-  it("changes what it is given and keeps the rest", () => {
+  it("changes the given settings only", () => {
     const { bytesPerThread } = settings();
     expect(configure({ simd: "strict", threads: 3 })).toMatchObject({
       simd: "strict",
@@ -19,7 +19,7 @@ describe("configure", () => {
     expect(configure({})).toEqual(settings());
     expect(isSimdChosen()).toBe(true);
   });
-  it("refuses unknown names and values out of range, and changes nothing then", () => {
+  it("rejects unknown names and values out of range without changing any setting", () => {
     const bad: [object, RegExp][] = [
       [
         { thread: 2 },
@@ -44,7 +44,7 @@ describe("configure", () => {
     }
     expect(settings()).toEqual(saved);
   });
-  it("a warning is given once for each cause", () => {
+  it("warns once per cause", () => {
     const heard: string[] = [];
     configure({ onWarning: (message) => heard.push(message) });
     warnOnce("test cause", "first");
@@ -54,7 +54,7 @@ describe("configure", () => {
   });
 });
 
-it("settings that are no object are refused", () => {
+it("settings that are not an object are rejected", () => {
   for (const none of [null, "strict", [4]])
     expect(() => configure(none as never)).toThrow(/expected an object of settings/);
 });

@@ -1,4 +1,4 @@
-/** Runs of keys against the cells: nothing visible is left out, nothing full is doubted, for every mask and any cut. */
+/** Runs of keys against the cells: no visible cell is outside the runs and no masked cell is in a full run, for all masks and tile sizes. */
 import { describe, expect, it } from "vitest";
 import { random } from "../../tests/support/random.ts";
 import { zeros } from "../core/construct.ts";
@@ -37,7 +37,7 @@ const masks: Record<string, [Mask | undefined, AttentionOptions?]> = {
   nothing: [not(slidingWindow(-1, -1))],
 };
 
-describe("over cuts of 8 to 128 keys and 1 to 48 rows:", () => {
+describe("with tiles of 8 to 128 keys and 1 to 48 rows:", () => {
   for (const [name, [mask, options]] of Object.entries(masks))
     it(name, () => {
       const problem = problemOf(mask, options);
@@ -97,7 +97,7 @@ it("a causal mask leaves about half of the tiles, a window few, lengths their sh
   expect(share(keyLengths(1024))).toBe(0.25);
 });
 
-it("random masks, cuts and ranges of keys: no visible cell outside the runs, no hidden one in a full run", () => {
+it("random masks, tile sizes and ranges of keys: no visible cell outside the runs, no masked cell in a full run", () => {
   const r = random(2026);
   const [M, N] = [37, 150];
   const part = (): Mask => {

@@ -1,4 +1,4 @@
-/** How problems are cut: splits cover the keys, stages fit their budget, and none of it asks for the number of threads. */
+/** Tilings: splits cover the keys, stages fit their budget, and neither depends on the number of threads. */
 import { expect, it } from "vitest";
 import { random } from "../../tests/support/random.ts";
 import { zeros } from "../core/construct.ts";
@@ -70,8 +70,8 @@ it("stages fit the budget, or are as small as they can be", () => {
       }
 });
 
-it("a cut does not depend on threads and memory, which would change bits", () => {
-  // Few heads and many keys, so that splits are at stake.
+it("a tiling does not depend on threads and memory, which would change bits", () => {
+  // Few heads and many keys, so that keys are split.
   const problem = problemOf({ Hq: 1, Nq: 50, Nk: 7000 }, { attnMask: causal() });
   const before = configure();
   try {
@@ -86,7 +86,7 @@ it("a cut does not depend on threads and memory, which would change bits", () =>
   }
 });
 
-it("cuts have the sizes that every level's kernels need, and stages keep them", () => {
+it("tilings and stages have the sizes that the kernels of every level need", () => {
   const r = random(11);
   for (const level of ["wide", "relaxed", "strict"] as const) {
     const tile = tileFor(level);
@@ -120,7 +120,7 @@ it("cuts have the sizes that every level's kernels need, and stages keep them", 
   }
 });
 
-it("the plan a call prints adds up", () => {
+it("the numbers of a printed plan add up", () => {
   for (const [Nq, Nk] of [
     [1, 900],
     [300, 300],

@@ -1,6 +1,6 @@
 /**
- * The WebAssembly backend: every option, float32 and 16-bit storage. Each operation is a part of its own, so that a program
- * bundles the kernels of the operations that it calls; `wasm` is all of them.
+ * The WebAssembly backend: every option, float32 and 16-bit storage. Each operation is a separate part, so that a program
+ * bundles only the kernels of the operations that it calls; `wasm` has all of them.
  */
 
 import type {

@@ -1,4 +1,4 @@
-/** How the engine would run an operation, as a plan that prints: nothing is allocated or computed. */
+/** Plans of operations on the engine, for printing: nothing is allocated or computed. */
 import type { AttentionOperation } from "../backend/contract.ts";
 import { type Plan, type SimdLevel, threadShares } from "../backend/plan.ts";
 import type { Problem } from "../backend/problem.ts";
@@ -6,9 +6,8 @@ import type { Product } from "../backend/product.ts";
 import type { RowwiseOperation } from "../backend/rowwise.ts";
 import { settings } from "../backend/settings.ts";
 import { countTiles, type TileCounts } from "../backend/tiles.ts";
-import { tablesOf } from "../masks/expression/expr.ts";
 import { backwardLevel } from "./backward/backward.ts";
-import { planBiasGradients } from "./backward/bias-gradients.ts";
+import { planTableGradients } from "./backward/bias-gradients.ts";
 import { makeBackwardPlan } from "./backward/partition.ts";
 import { backwardSpaceOf, workspaceOf } from "./codegen/layout.ts";
 import { keyOf, panelOf } from "./codegen/spec.ts";
@@ -43,7 +42,7 @@ export function planRowwise(engine: Engine, operation: RowwiseOperation): Plan {
 
 type Body = Omit<Plan, "backend" | "simd" | "threads">;
 
-/** Multiplications and additions of `passes` products over the visible tiles, at most over all cells. */
+/** Multiplications and additions of `products` pairs of products over the visible tiles. */
 function visibleOperations(problem: Problem, products: number, tiles: TileCounts | undefined): number {
   const { B, Hq, Nq, Nk, dk, dv } = problem.shape;
   const all = products * B * Hq * Nq * Nk * (dk + dv);
@@ -81,11 +80,7 @@ function forwardPlan(engine: Engine, problem: Problem, level: SimdLevel, threads
 }
 
 function backwardPlan(engine: Engine, problem: Problem, level: SimdLevel, threads: number): Body {
-  const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
-  const bias = planBiasGradients(problem, {
-    masks: [],
-    tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
-  });
+  const bias = planTableGradients(problem);
   const stored = problem.dtype as "float32";
   const plan = makeBackwardPlan(problem, level, engine.memory.shared, stored, stored, bias);
   const { B, Hkv, Nq, Nk } = problem.shape;

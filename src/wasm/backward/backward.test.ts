@@ -1,4 +1,4 @@
-/** The backward pass on the engine: the reference's gradients, the same bits on any threads, zeros where nothing is seen. */
+/** The backward pass on the engine: gradients of the reference, the same bits for any number of threads, zeros where fully masked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectBits } from "../../../tests/support/call.ts";
 import { has, restore, use } from "../../../tests/support/levels.ts";
@@ -52,7 +52,7 @@ function gradients({ q, k, v, dO }: Inputs, options: BackwardOptions): Attention
 
 const NAMES = ["dQuery", "dKey", "dValue"] as const;
 
-/** Size of the difference over the size, as vectors. */
+/** Relative norm of the difference. */
 function off(got: Tensor, want: Tensor): number {
   const [a, b] = [got.toFloat64(), want.toFloat64()];
   const size = (x: (n: number) => number) => Math.sqrt(b.reduce((sum, _, n) => sum + x(n) ** 2, 0));
@@ -78,7 +78,7 @@ const CASES: Record<string, [Sizes, BackwardOptions]> = {
   "one head, several waves": [{ Hq: 1, Nq: 500 }, { isCausal: true }],
 }; // biome-ignore format: a row a case
 
-/** A head that goes in pieces where threads have little memory, and its gradients. */
+/** A head that is divided into pieces where threads have little memory, and its gradients. */
 const long = inputs({ Hq: 1, Nq: 400, Nk: 450, dk: 100, dv: 90 });
 const LONG: readonly BackwardOptions[] = [{}, { isCausal: "lower-right", sinks: [1] }];
 const results = new Map<BackwardOptions, AttentionGradients>();
@@ -128,9 +128,9 @@ for (const level of ["wide", "relaxed", "strict"] as const)
       }
     });
 
-    it("rows and keys that are fully masked have gradients of exactly 0, whatever they hold", () => {
+    it("fully masked rows and keys have gradients of exactly 0, whatever their values", () => {
       const given = inputs({ Nq: 60, Nk: 70 });
-      // Rows 50 … are fully masked, keys 40 … are seen by nobody, and key 5 is hidden from all but row 5.
+      // Rows 50 … are fully masked, keys 40 … are masked for all rows, and key 5 for all rows but row 5.
       const attnMask = maskMod(({ i, k }) =>
         i
           .lt(50)
@@ -159,7 +159,7 @@ for (const level of ["wide", "relaxed", "strict"] as const)
       ]);
     });
 
-    it("NaN in a visible query, key or row of dO reaches what it touches and nothing else", () => {
+    it("NaN in a visible query, key or row of dO reaches only the gradients that depend on it", () => {
       const { q, k, v, dO } = inputs({ Hq: 1, Nq: 60 });
       const at = (t: Tensor, row: number) => {
         const data = Float32Array.from(t.data as Float32Array);

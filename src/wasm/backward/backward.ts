@@ -1,7 +1,7 @@
 /**
- * The backward pass on the engine: stages (what is in its memory at once), and in each the waves of a grid whose cells are
- * tasks (partition.ts). A problem whose heads fit is staged some heads at a time; a long one in pieces, keys outer and
- * rows inner, and the dQ accumulated so far is loaded again for each, so that memory does not grow with N.
+ * The backward pass on the engine. A problem is divided into stages (the parts that are in memory together), a stage into waves of
+ * tasks (partition.ts). If complete heads fit, a stage has some heads. Otherwise a head is divided into pieces, keys outer and rows
+ * inner, and each piece loads the dQ accumulated so far, so that memory does not grow with N.
  */
 
 import type { AttentionOperation, BackendPart, BackwardInputs, Gradients } from "../../backend/contract.ts";
@@ -9,7 +9,6 @@ import { computeGradients } from "../../backend/gradients.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
-import { tablesOf } from "../../masks/expression/expr.ts";
 import type { StoredDType } from "../codegen/spec.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
@@ -19,34 +18,30 @@ import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import type { Stage } from "../forward/place.ts";
 import { unsupportedAttention } from "../forward/plan.ts";
 import type { Tasks } from "../forward/tasks.ts";
-import { copyBytes, planBiasGradients } from "./bias-gradients.ts";
+import { copyBytes, planBiasGradients, planTableGradients } from "./bias-gradients.ts";
 import { makeBackwardPlan, planBackward } from "./partition.ts";
 import { type KeyStage, type Pass, stageKeys, stageRows } from "./stage.ts";
 
-/** Bytes that the copies of a table may take for one key head. */
+/** Maximum bytes of the copies of tables for one key head. */
 const MAX_COPY_BYTES = 2 ** 27;
 
-/** Why the kernels do not take a backward pass; undefined where they do. */
+/** Why the kernels do not support a backward pass; undefined where they do. */
 function unsupportedBackward(operation: AttentionOperation): string | undefined {
   const reason = unsupportedAttention(operation);
   if (reason !== undefined) return reason;
   const { problem } = operation;
-  const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
-  if (tables.length === 0) return undefined;
-  const bias = planBiasGradients(problem, {
-    masks: [],
-    tables: new Map(tables.map((t) => [t, t.data as Float64Array])),
-  });
+  const bias = planTableGradients(problem);
+  if (!bias) return undefined;
   const engine = currentEngine ?? (getEngine() as Engine);
   const { shared } = engine.memory;
   const level = backwardLevel(engine);
   const { staging, rangeKeys } = makeBackwardPlan(problem, level, shared, "float32", "float32", bias);
   const bytes = copyBytes(bias) * Math.ceil(Math.min(problem.shape.Nk, staging.keys) / rangeKeys);
   if (bytes <= MAX_COPY_BYTES) return undefined;
-  return `the gradient of tables read cell by cell takes ${bytes} bytes a key head, the backward kernels have ${MAX_COPY_BYTES}; a float mask of that shape needs none`;
+  return `the gradient of tables that are read cell by cell needs ${bytes} bytes for each key head, and the backward kernels have at most ${MAX_COPY_BYTES}; a float mask of that shape needs none`;
 }
 
-/** The level that the backward pass runs at, tested where it is wide. */
+/** The SIMD level of the backward pass; a wide one is tested first. */
 export const backwardLevel = (engine: Engine): SimdLevel =>
   engine.levels.get(settings())?.backward ??
   findLevel(engine, "backward", () =>
@@ -73,7 +68,7 @@ function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradien
   );
 }
 
-/** What of the gradients beside dQ, dK and dV a plan depends on: which masks, along which axes they were broadcast, and tables. */
+/** Key of the gradients besides dQ, dK and dV that a plan depends on: the masks with their broadcast axes, and tables. */
 const biasKey = ({ masks, tables }: Gradients): string =>
   `${masks.map((g) => (g ? `${g.row === 0 ? "" : "r"}${g.column === 0 ? "" : "k"}g` : "-")).join()}${tables.size > 0 ? " tables" : ""}`;
 
@@ -99,7 +94,7 @@ function run(
     () => planBiasGradients(problem, gradients),
   );
   const { staging } = plan;
-  // Added to below, and a call whose thread was lost begins again.
+  // These are accumulated, and a call whose thread was lost runs again.
   for (const sum of [...gradients.masks.map((g) => g?.data), gradients.sinks, ...gradients.tables.values()])
     sum?.fill(0);
   const { kernel, packKeys, packValues } = plan.kernels(engine);
@@ -133,7 +128,7 @@ function run(
   }
   if (deltas) addSinks(problem, upstream, deltas, gradients.sinks as Float64Array);
 
-  /** One head in pieces: a part of its keys, all rows against it. */
+  /** One head in pieces: for each range of keys, all ranges of rows. */
   function inPieces(head: Stage["heads"][number]): void {
     for (let key = 0; key < Nk; key += staging.keys) {
       const piece: Stage = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + staging.keys)] };
@@ -141,19 +136,19 @@ function run(
       const keys = stageKeys(pass, scope, piece);
       pack(keys);
       for (let row = 0; row < Nq; row += staging.rows) {
-        const heldRows = open();
+        const rowScope = open();
         const part = { ...piece, rows: [row, Math.min(Nq, row + staging.rows)] as const };
-        const rows = stageRows(pass, heldRows, part, keys.placed);
+        const rows = stageRows(pass, rowScope, part, keys.placed);
         for (const tasks of rows.waves) runTasks(kernel, tasks);
         rows.collect();
-        heldRows.free();
+        rowScope.free();
       }
       keys.collect();
       scope.free();
     }
   }
 
-  /** Some heads at a time. While threads compute them, the calling thread copies the last results out and the next inputs in. */
+  /** Some heads at a time. While the threads compute, the calling thread copies the last results out and the next inputs in. */
   function inStages(): void {
     const copyIn = (n: number) => {
       const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows: [0, Nq], keys: [0, Nk] };

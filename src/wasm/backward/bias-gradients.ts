@@ -1,35 +1,36 @@
 /**
- * Gradients of what was added to the scores: which sums a kernel has to make for them, where those lie in the engine's
- * memory, and how they become the gradients of masks and tables. Each query head has its own cells, columns and rows; each
- * key head and range of keys its own copy of a table that is read cell by cell: then tasks of one wave share none, and
- * sums have one order. Copies are added up here, in float64.
+ * Gradients of terms added to the scores: the sums that a kernel computes for them, their addresses in the engine's
+ * memory, and the gradients of masks and tables from these sums. Each query head has separate cells, columns and rows; each
+ * key head and range of keys has a separate copy of a table that is read cell by cell. So tasks of one wave write no common
+ * sums, and each sum has a fixed order. The copies are added up here, in float64.
  */
 import type { Gradients, MaskGradient } from "../../backend/contract.ts";
+import { floatTables } from "../../backend/gradients.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { derivative, type TableDerivative } from "../../masks/expression/derivative.ts";
 import type { NumberExpression } from "../../masks/expression/expr.ts";
-import { type Cell, compile } from "../../masks/expression/js.ts";
+import { type Cell, compileIndex } from "../../masks/expression/js.ts";
 import { perRow } from "../codegen/score.ts";
 import { type BiasGradients, roundUp, targetsOf } from "../codegen/spec.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Stage } from "../forward/place.ts";
 
-/** What a pass has to sum. */
+/** The sums of a pass. */
 export interface BiasGradientPlan {
   readonly sums: BiasGradients;
-  /** Tables of which an entry is one for a whole row, in the order of the rows that have a slope. */
+  /** Lookups whose entry is the same for a whole row, in the order of `sums.rows`. */
   readonly byRow: readonly TableDerivative[];
   readonly byCell: readonly TableDerivative[];
 }
 
 type Target = "cells" | "columns" | "rows";
 
-/** What a mask's gradient is made from: a stride of 0 says along which axes it was broadcast. */
+/** The sum for a mask's gradient: a stride of 0 marks a broadcast axis. */
 const targetOf = (g: MaskGradient): Target => (g.column === 0 ? "rows" : g.row === 0 ? "columns" : "cells");
 
 const bytesOf = ({ table }: TableDerivative): number => 8 * table.data.length;
 
-/** The sums that the wanted gradients need; undefined where there are none. */
+/** The sums for the requested gradients; undefined where there are none. */
 export function planBiasGradients(
   problem: Problem,
   gradients: Pick<Gradients, "masks" | "tables">,
@@ -57,6 +58,13 @@ export function planBiasGradients(
   return { sums, byRow, byCell };
 }
 
+/** The sums for the gradients of all tables of the score mods; undefined where there are none. */
+export const planTableGradients = (problem: Problem): BiasGradientPlan | undefined =>
+  planBiasGradients(problem, {
+    masks: [],
+    tables: new Map(floatTables(problem).map((t) => [t, t.data as Float64Array])),
+  });
+
 /** Bytes of the tables' copies for one range of keys of one key head. */
 export const copyBytes = (plan: BiasGradientPlan | undefined): number =>
   plan ? plan.byCell.reduce((n, x) => n + bytesOf(x), 0) : 0;
@@ -80,11 +88,10 @@ export function placeBiasGradients(
   keyRanges: number,
   strip: number,
 ): PlacedBiasGradients {
-  const { G } = problem.shape;
+  const { G, Hkv } = problem.shape;
   const { sums, byRow, byCell } = plan;
   const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];
   const heads = piece.heads.length * G;
-  const { Hkv } = problem.shape;
   const units = new Map(piece.heads.map(({ b, hk }, n) => [b * Hkv + hk, n]));
   const unitOf = (b: number, hk: number) => units.get(b * Hkv + hk) as number;
   const headOf = (b: number, h: number) => unitOf(b, Math.floor(h / G)) * G + (h % G);
@@ -124,7 +131,7 @@ export function placeBiasGradients(
           for (const g of gradients.masks) if (g) addMask(g, b, h, head);
           byRow.forEach(({ read, table }, n) => {
             const into = gradients.tables.get(table) as Float64Array;
-            const index = indexOf(table.shape, read);
+            const index = compileIndex(read);
             const cell: Cell = { b, h, i: 0, q: 0, k: 0, score: 0 };
             for (let i = r0; i < r1; i++) {
               cell.i = i;
@@ -161,11 +168,4 @@ export function placeBiasGradients(
       }
     },
   };
-}
-
-/** Where in a table of this shape a node reads; an index beyond it reads the nearest edge. */
-function indexOf(shape: readonly number[], read: NumberExpression): (cell: Cell) => number {
-  const index = read.args.map(compile);
-  return (cell) =>
-    index.reduce((at, of, axis) => at * shape[axis] + Math.max(0, Math.min(shape[axis] - 1, of(cell))), 0);
 }

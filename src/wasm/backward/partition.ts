@@ -1,8 +1,8 @@
 /**
- * How a backward pass is cut: a grid of row ranges × key ranges of each key head, whose cells are tasks. Cells of one row
+ * Divides a backward pass into tasks: the cells of a grid of row ranges × key ranges of each key head. Cells of one row
  * range add to the same rows of dQ, cells of one key range to the same keys of dK and dV, so they run in waves in which no
- * two cells of a head share a range: cell (s, r) belongs to wave (s + r) mod W. Each sum then has one order, whatever
- * the number of threads. Under a causal mask a wave holds about half of the cells, each wave the same share.
+ * two cells of a head share a range: cell (s, r) belongs to wave (s + r) mod W. So each sum has a fixed order, for any
+ * number of threads. With a causal mask each wave has about half of its cells.
  */
 
 import type { SimdLevel } from "../../backend/plan.ts";
@@ -36,17 +36,17 @@ import {
 import { backward } from "../kernels/backward.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
-/** Tasks of a wave below which heads are cut into more of them; the fewest rows and keys of one, and the most rows. */
+/** Minimum number of tasks of a wave; minimum rows and keys of a task, and its maximum number of rows. */
 const MIN_TASKS = 8;
 const MIN_RANGE = 192;
 const MAX_ROWS = 256;
-/** Bytes of a key range that should stay in the second cache: packed keys and values, keys in rows, dK and dV. */
+/** Maximum bytes of a key range, which should stay in the L2 cache: packed keys and values, keys in rows, dK and dV. */
 const RANGE_BYTES = 512 * 1024;
-/** Tasks a thread has in a wave where there are heads enough, and bytes of a stage that are worth a job of their own. */
+/** Tasks of a thread in a wave where there are enough heads, and minimum bytes of a stage. */
 const TASKS_PER_THREAD = 4;
 const STAGE_BYTES = 2 ** 21;
 
-/** A backward pass before anything is in the engine's memory. */
+/** The plan of a backward pass. */
 export interface BackwardPlan {
   readonly spec: Spec;
   /** Packs keys into panels and, where the product needs it, into rows; packs values into panels. */
@@ -63,11 +63,11 @@ export interface BackwardPlan {
   readonly rangeRows: number;
   readonly rangeKeys: number;
   readonly staging: StagingPlan;
-  /** True where two stages are in memory at once, one computed while the other is copied in. */
+  /** True where two stages are in memory together: one is computed while the other is copied in. */
   readonly overlaps: boolean;
-  /** Gradients of what was added to the scores. */
+  /** Gradients of terms added to the scores. */
   readonly sums?: BiasGradientPlan;
-  /** Keys that are full panels and full strips of the register tile at once. */
+  /** Number of keys that is a multiple of both the panel and the rows of the register tile. */
   readonly strip: number;
   /** Columns of keys and of values, rounded up to full panels. */
   readonly keyColumns: number;
@@ -84,7 +84,7 @@ export interface BackwardPlan {
 const tasksOf = ({ shape }: Problem, range: { rowTile: number; keyTile: number }): number =>
   Math.min(Math.ceil(shape.Nq / range.rowTile), Math.ceil(shape.Nk / range.keyTile));
 
-/** How many whole heads are staged together: enough for the threads, few enough that copies go on beside the work. */
+/** Number of complete heads that are staged together: enough for the threads, few enough that copies overlap the work. */
 function stageWholeHeads(
   problem: Problem,
   costs: Costs,
@@ -94,17 +94,17 @@ function stageWholeHeads(
 ): { heads: number; count: number; overlaps: boolean } {
   const { B, Hkv, G, Nq, Nk } = problem.shape;
   const bytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
-  const most = Math.floor((bytesPerThread * threads) / 2 / Math.max(1, bytes));
+  const fitting = Math.floor((bytesPerThread * threads) / 2 / Math.max(1, bytes));
   const wanted = Math.max(Math.ceil((TASKS_PER_THREAD * threads) / tasks), Math.floor(STAGE_BYTES / bytes));
-  let heads = Math.max(1, Math.min(B * Hkv, most, wanted));
-  // Whole batch entries are copied in place.
+  let heads = Math.max(1, Math.min(B * Hkv, fitting, wanted));
+  // Complete batch entries are copied as one range.
   if (heads > Hkv) heads -= heads % Hkv;
-  return { heads, count: Math.ceil((B * Hkv) / heads), overlaps: most > 0 };
+  return { heads, count: Math.ceil((B * Hkv) / heads), overlaps: fitting > 0 };
 }
 
 const backwardPlans = new PlanCache<BackwardPlan>();
 
-/** The plan of a backward pass, kept for the next call of its kind. `biasKey` names the gradients beside dQ, dK and dV. */
+/** The plan of a backward pass, cached for the next call of its kind. `biasKey` names the gradients besides dQ, dK and dV. */
 export function planBackward(
   engine: Engine,
   problem: Problem,
@@ -120,7 +120,7 @@ export function planBackward(
   );
 }
 
-/** Plans a backward pass, completely. */
+/** Makes the plan of a backward pass. */
 export function makeBackwardPlan(
   problem: Problem,
   level: SimdLevel,
@@ -131,13 +131,13 @@ export function makeBackwardPlan(
 ): BackwardPlan {
   const { shape } = problem;
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = shape;
-  // As a forward call of many rows: there is no decode kernel backwards.
+  // As a forward call of many rows: the decode kernel has no backward pass.
   const many = { ...problem, shape: { ...shape, Nq: Math.max(Nq, 8) } };
   const forward = specOf(many, level, shared).spec;
   const { tile } = forward;
   const strip = stripOf(tile);
-  const most = Math.max(dk, dv);
-  const keyTile = strip * Math.max(1, Math.round((most > 160 ? 48 : most > 64 ? 96 : 192) / strip));
+  const columns = Math.max(dk, dv);
+  const keyTile = strip * Math.max(1, Math.round((columns > 160 ? 48 : columns > 64 ? 96 : 192) / strip));
   const rowTile = tile.rows * Math.round(48 / tile.rows);
   const scoreDerivative = problem.score && derivative(problem.score).score;
   const plain: Spec = {
@@ -170,8 +170,8 @@ export function makeBackwardPlan(
       4 * (sums?.sums.rows.length ?? 0),
     cell: problem.tensors.reduce((n, t) => n + (t.kind === "bool" ? 1 : 4), sums?.sums.cells ? 4 : 0),
   };
-  // What a head is cut into must not depend on threads, which would change the order of sums; how many whole heads are
-  // staged together may.
+  // The division of a head must not depend on the number of threads, which would change the order of sums; the number of
+  // heads that are staged together may.
   const { bytesPerThread, threads } = settings();
   const headBytes = Nk * costs.key + G * Nq * (costs.row + Nk * costs.cell);
   const heads = Math.max(1, Math.min(B * Hkv, Math.floor(bytesPerThread / headBytes)));
@@ -185,8 +185,8 @@ export function makeBackwardPlan(
 
   const ranges = { rowTile: rangeRows, keyTile: rangeKeys, splits: 1 };
   const one = planStaging(problem, ranges, costs, bytesPerThread);
-  const whole = one.rows === Nq && one.keys === Nk;
-  const { overlaps, ...staging } = whole
+  const hasCompleteHeads = one.rows === Nq && one.keys === Nk;
+  const { overlaps, ...staging } = hasCompleteHeads
     ? { ...one, ...stageWholeHeads(problem, costs, bytesPerThread, threads, tasksOf(problem, ranges)) }
     : { ...one, overlaps: false };
   const packKeys = packing({ ...spec, dv: dk, value: spec.key });

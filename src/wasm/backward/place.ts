@@ -1,6 +1,6 @@
 /**
- * Where a stage of the backward pass is stored in the engine's memory: operands in place where whole batch entries are
- * staged and their rows are whole, gathered otherwise; gradients dense, in full panels.
+ * Addresses of a stage of the backward pass in the engine's memory. Operands are copied as one range where complete batch entries
+ * with contiguous rows are staged, and gathered otherwise; gradients are dense, in full panels.
  */
 
 import type { BackwardInputs } from "../../backend/contract.ts";
@@ -52,14 +52,14 @@ export interface PlacedRows {
   readonly dQueryHead: number;
 }
 
-/** Mask tensors of a stage: the address of its first cell by tensor, batch entry and head; bytes from head to head and row to row. */
+/** A mask tensor of a stage: the address of its first cell by batch entry and head; bytes from head to head and row to row. */
 export interface PlacedMask {
   readonly at: (b: number, h: number) => number;
   readonly head: number;
   readonly row: number;
 }
 
-/** Rows `from` … `to` of the heads: where they are, or copied. `entries`: whole batch entries, all heads and rows. */
+/** Rows `from` … `to` of the heads, in place or copied. `entries`: the complete batch entries that these are. */
 function placeOperand(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -70,8 +70,8 @@ function placeOperand(
   entries: { first: number; count: number; heads: number } | undefined,
   number: HeadNumber,
 ): Staged {
-  const there = residentOperand(memory, x);
-  if (there) return there;
+  const resident = residentOperand(memory, x);
+  if (resident) return resident;
   const bytes = BYTES_OF[x.tensor.dtype as StoredDType];
   if (entries && columns > 0 && to > from) {
     const part = { ...x, base: x.base.subarray(entries.first, entries.first + entries.count) };
@@ -93,7 +93,7 @@ function placeOperand(
   };
 }
 
-/** Heads of a stage in a row: their number by batch entry and head. They follow one another in both, b first. */
+/** Index of a head of a stage by batch entry and head. The heads of a stage are consecutive, batch entry by batch entry. */
 type HeadNumber = (b: number, h: number) => number;
 
 function numbered(heads: readonly Head[], perEntry: number): HeadNumber {
@@ -101,7 +101,7 @@ function numbered(heads: readonly Head[], perEntry: number): HeadNumber {
   return (b, h) => b * perEntry + h - first;
 }
 
-/** Allocates so many bytes for each head. */
+/** Allocates `bytes` for each head. */
 function perHead(regions: AllocationScope, heads: readonly Head[], bytes: number, number: HeadNumber) {
   const base = regions.alloc(heads.length * bytes);
   return (b: number, h: number) => base + number(b, h) * bytes;
@@ -111,7 +111,7 @@ const keyHeads = (piece: Stage): Head[] => piece.heads.map(({ b, hk }) => ({ b, 
 const queryHeads = (piece: Stage, G: number): Head[] =>
   piece.heads.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g })));
 
-/** The batch entries of a piece, where it is whole ones and nothing else. */
+/** The batch entries of a piece that has complete entries only. */
 function entriesOf(problem: Problem, piece: Stage): { first: number; count: number } | undefined {
   const { Hkv } = problem.shape;
   const first = piece.heads[0];
@@ -119,7 +119,7 @@ function entriesOf(problem: Problem, piece: Stage): { first: number; count: numb
   return { first: first.b, count: piece.heads.length / Hkv };
 }
 
-/** Copies the keys and values of a piece in. */
+/** Copies the keys and values of a piece into the engine's memory. */
 export function placeKeys(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -131,8 +131,8 @@ export function placeKeys(
   const heads = keyHeads(piece);
   const number = numbered(heads, Hkv);
   const [k0, k1] = piece.keys;
-  const whole = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
-  const entries = whole && { ...whole, heads: Hkv };
+  const complete = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
+  const entries = complete && { ...complete, heads: Hkv };
   const keys = plan.strip * Math.ceil((k1 - k0) / plan.strip);
   const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries, number);
   const rows = plan.copyKeys ? perHead(regions, heads, 4 * keys * plan.keyColumns, number) : undefined;
@@ -148,7 +148,7 @@ export function placeKeys(
   };
 }
 
-/** Copies the rows of a piece in: queries, the output and its gradient, lse. */
+/** Copies the rows of a piece into the engine's memory: queries, the output and its gradient, lse. */
 export function placeRows(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -161,8 +161,8 @@ export function placeRows(
   const heads = queryHeads(piece, G);
   const number = numbered(heads, Hq);
   const [r0, r1] = piece.rows;
-  const whole = r1 - r0 === Nq ? entriesOf(problem, piece) : undefined;
-  const entries = whole && { ...whole, heads: Hq };
+  const complete = r1 - r0 === Nq ? entriesOf(problem, piece) : undefined;
+  const entries = complete && { ...complete, heads: Hq };
   const place = (x: Operand, columns: number) =>
     placeOperand(memory, regions, x, heads, piece.rows, columns, entries, number);
   const lseHead = 4 * (r1 - r0);
@@ -188,7 +188,7 @@ export function placeRows(
   return placed;
 }
 
-/** Copies the cells of the mask tensors in; heads and batch entries that share their cells share the copy. */
+/** Copies the cells of the mask tensors into the engine's memory; heads and batch entries with the same cells share the copy. */
 export function placeMasks(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -203,16 +203,16 @@ export function placeMasks(
     const first = (b: number, h: number) => t.base[b] + h * t.head;
     const starts = [...new Set(heads.map(({ b, h }) => first(b, h)))];
     const base = regions.alloc(starts.length * head);
-    const places = new Map(starts.map((start, n) => [start, base + n * head]));
+    const addresses = new Map(starts.map((start, n) => [start, base + n * head]));
     const done = new Set<number>();
     for (const { b, h } of heads) {
       const start = first(b, h);
       if (done.has(start)) continue;
       done.add(start);
-      stageMask(memory, t, b, h, [r0, r1], [k0, k1], places.get(start) as number, rowBytes);
+      stageMask(memory, t, b, h, [r0, r1], [k0, k1], addresses.get(start) as number, rowBytes);
     }
     return {
-      at: (b, h) => places.get(first(b, h)) as number,
+      at: (b, h) => addresses.get(first(b, h)) as number,
       head: t.head === 0 ? 0 : head,
       row: t.row === 0 ? 0 : rowBytes,
     };

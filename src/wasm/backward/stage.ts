@@ -1,6 +1,6 @@
 /**
- * A stage of the backward pass in the engine's memory: some heads' keys, then rows against them; brought in, plan into
- * tasks, and collected: gradients copied out, sums added up.
+ * A stage of the backward pass: copies the keys of some heads into the engine's memory, then rows, writes their tasks, and
+ * collects the results: copies gradients out and adds up sums.
  */
 import type { BackwardInputs, Gradients } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
@@ -20,29 +20,29 @@ export interface Pass {
   readonly plan: BackwardPlan;
   readonly upstream: BackwardInputs;
   readonly gradients: Gradients;
-  /** δ of every row [B, Hq, Nq], where sinks need it: a row has it from any stage that saw some of its keys. */
+  /** δ of every row [B, Hq, Nq], where sinks need it; any stage with visible keys of a row computes it. */
   readonly deltas: Float32Array | undefined;
 }
 
-/** Keys in place. */
+/** Staged keys. */
 export interface KeyStage {
   readonly placed: PlacedKeys;
   readonly packs: { readonly keys: Tasks; readonly values: Tasks };
   collect(): void;
 }
 
-/** Rows in place, and the tasks that take them against keys, wave by wave. */
+/** Staged rows, and the tasks of these rows and the staged keys, wave by wave. */
 export interface RowStage {
   readonly waves: readonly Tasks[];
   collect(): void;
 }
 
-/** The backward kernel has its strides in its tasks. */
+/** The backward kernel reads its strides from its tasks. */
 const NO_STRIDES: Strides = {
   queryRow: 0, keyRow: 0, valueRow: 0, outRow: 0, queryHead: 0, outHead: 0, lseHead: 0, headRows: 0, tensorRows: [],
 }; // biome-ignore format: one list
 
-/** Copies the keys and values of a piece in. */
+/** Copies the keys and values of a piece into the engine's memory. */
 export function stageKeys(
   { memory, problem, plan, gradients }: Pass,
   regions: AllocationScope,
@@ -65,7 +65,7 @@ export function stageKeys(
   };
 }
 
-/** Copies the rows of a piece in and writes its tasks. */
+/** Copies the rows of a piece into the engine's memory and writes its tasks. */
 export function stageRows(
   pass: Pass,
   regions: AllocationScope,
@@ -116,7 +116,7 @@ interface Size {
   readonly columns: number;
 }
 
-/** Copies rows, `stride` numbers apart in the engine's memory, out. */
+/** Copies rows, `stride` numbers apart, out of the engine's memory. */
 function copyRowsOut(
   memory: EngineMemory,
   address: number,
@@ -133,7 +133,7 @@ function copyRowsOut(
       for (let e = 0; e < columns; e++) out[first + n * columns + e] = f32[at + n * stride + e];
 }
 
-/** Copies them back in. */
+/** Copies rows back into the engine's memory. */
 function copyRowsIn(
   memory: EngineMemory,
   from: Gradients["dQuery"],

@@ -1,4 +1,4 @@
-/** Tasks of a stage of the backward pass, wave by wave: one a cell of a head's grid of row ranges × key ranges. */
+/** Tasks of a stage of the backward pass, wave by wave: one for each cell of a head's grid of row ranges × key ranges. */
 
 import type { Problem } from "../../backend/problem.ts";
 import type { KeyRun } from "../../backend/tiles.ts";
@@ -11,19 +11,19 @@ import type { PlacedBiasGradients } from "./bias-gradients.ts";
 import type { BackwardPlan } from "./partition.ts";
 import type { PlacedKeys, PlacedMask, PlacedRows } from "./place.ts";
 
-/** What a stage's tasks are written from. */
+/** A stage in the engine's memory, from which its tasks are written. */
 export interface BackwardStage extends Stage {
   readonly placedKeys: PlacedKeys;
   readonly placedRows: PlacedRows;
   readonly masks: readonly PlacedMask[];
   readonly sums?: PlacedBiasGradients;
   readonly call: number;
-  /** True where the rows of dQ, the keys of dK and dV start at 0 with this stage. */
+  /** True where the rows of dQ (the keys of dK and dV) start at 0 in this stage. */
   readonly newRows: boolean;
   readonly newKeys: boolean;
 }
 
-/** Tasks that pack the keys of a stage, and its values: a head each, or parts of heads. */
+/** Tasks that pack the keys and the values of a stage: heads, or parts of heads. */
 export function buildPackTasks(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -53,7 +53,7 @@ export function buildPackTasks(
   return { keys, values };
 }
 
-/** A run that begins at a strip: then the strips of a tile end with it, and no two tasks add to one key. */
+/** A run extended to begin at a strip, so that strips do not cross tiles and no two tasks add to the same key. */
 function onStrip(run: KeyRun, strip: number): KeyRun {
   const from = run.from - (run.from % strip);
   if (from === run.from) return run;
@@ -73,17 +73,17 @@ function waves(columns: number, rows: number): [number, number][][] {
   });
 }
 
-/** Runs of a stage in memory: where those of a block of rows and a range of keys stand, and whether a cell has any. */
+/** Runs of a stage in memory: the addresses of those of a row tile and a range of keys, and the size of a cell. */
 interface StageRuns {
-  /** Address of the entry (address of runs, count) of the first block of a cell. */
+  /** Address of the entry (address of runs, count) of the first row tile of a cell. */
   index(b: number, hk: number, s: number, r: number): number;
-  /** Keys of all blocks of a cell, of a block of rows each: how large a task it is. */
+  /** Size of a task: the keys of all row tiles of a cell. */
   size(b: number, hk: number, s: number, r: number): number;
   readonly blockBytes: number;
   readonly headBytes: number;
 }
 
-/** Finds the runs of every block once, and cuts them at the ranges of keys. */
+/** Finds the runs of every row tile once, and divides them at the ranges of keys. */
 function placeRuns(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -102,10 +102,10 @@ function placeRuns(
   const words: number[] = [];
   const rowRanges = Math.ceil(blocks / perRange);
   const tables = new Map<number, { index: Int32Array; sizes: Float64Array; at: number }>();
-  const whoOf = (b: number, hk: number) => (map.perBatch ? b : 0) * Hkv + (map.perHead ? hk : 0);
+  const groupOf = (b: number, hk: number) => (map.perBatch ? b : 0) * Hkv + (map.perHead ? hk : 0);
   for (const { b, hk } of stage.heads) {
-    const who = whoOf(b, hk);
-    if (tables.has(who)) continue;
+    const group = groupOf(b, hk);
+    if (tables.has(group)) continue;
     // [range][block][g] of (word of the first run, runs).
     const index = new Int32Array(2 * ranges * blocks * gs);
     const sizes = new Float64Array(ranges * rowRanges);
@@ -127,7 +127,7 @@ function placeRuns(
           for (const { from, to } of runs) sizes[s * rowRanges + Math.floor(block / perRange)] += to - from;
         });
       }
-    tables.set(who, { index, sizes, at: 0 });
+    tables.set(group, { index, sizes, at: 0 });
   }
   const runsAt = regions.alloc(4 * Math.max(1, words.length));
   memory.i32.set(words, runsAt / 4);
@@ -139,7 +139,7 @@ function placeRuns(
   }
   const first = (s: number, r: number) => 2 * (s * blocks + r * perRange) * gs;
   const tableOf = (b: number, hk: number) =>
-    tables.get(whoOf(b, hk)) as NonNullable<ReturnType<typeof tables.get>>;
+    tables.get(groupOf(b, hk)) as NonNullable<ReturnType<typeof tables.get>>;
   return {
     index: (b, hk, s, r) => tableOf(b, hk).at + 4 * first(s, r),
     size(b, hk, s, r) {
@@ -151,7 +151,7 @@ function placeRuns(
   };
 }
 
-/** The tasks of a stage, a list a wave. */
+/** The tasks of a stage, one list per wave. */
 export function buildBackwardTasks(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -165,11 +165,11 @@ export function buildBackwardTasks(
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   const grid = waves(Math.ceil((k1 - k0) / rangeKeys), Math.ceil((r1 - r0) / rangeRows));
   const runs = placeRuns(memory, regions, problem, plan, stage);
-  const most = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
-  const at = regions.alloc(most * BackwardStruct.size);
+  const capacity = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
+  const at = regions.alloc(capacity * BackwardStruct.size);
   const dropsAt = regions.alloc(4 * stage.heads.length * G);
   const targets = sums ? sums.targets : 0;
-  const sumsAt = regions.alloc(Math.max(4, 12 * targets * most));
+  const sumsAt = regions.alloc(Math.max(4, 12 * targets * capacity));
   const { i32 } = memory;
   stage.heads.forEach(({ b, hk }, n) => {
     for (let g = 0; spec.dropout && g < G; g++)
@@ -177,18 +177,18 @@ export function buildBackwardTasks(
   });
 
   const lists: Tasks[] = [];
-  const [rowsBegun, keysBegun] = [new Set<number>(), new Set<number>()];
+  const [startedRows, startedKeys] = [new Set<number>(), new Set<number>()];
   let count = 0;
   for (const cells of grid) {
     const first = count;
-    // Where a range is met first, its gradients start.
+    // The first cell of a range starts its gradients.
     const flagged = cells.map(([s, r]) => {
-      const [newRows, newKeys] = [stage.newRows && !rowsBegun.has(r), stage.newKeys && !keysBegun.has(s)];
-      rowsBegun.add(r);
-      keysBegun.add(s);
+      const [newRows, newKeys] = [stage.newRows && !startedRows.has(r), stage.newKeys && !startedKeys.has(s)];
+      startedRows.add(r);
+      startedKeys.add(s);
       return { s, r, flags: (newRows ? NEW_ROWS : 0) | (newKeys ? NEW_KEYS : 0) };
     });
-    // The largest first, so that threads end a wave together.
+    // The largest first, so that the threads finish a wave together.
     const wave = stage.heads
       .flatMap(({ b, hk }, n) =>
         flagged.map((cell) => ({ ...cell, b, hk, n, size: runs.size(b, hk, cell.s, cell.r) })),

@@ -1,13 +1,13 @@
 /**
- * The arena for the results of a scope (core/arena.ts), in the engine's memory: kernels read and write there in place, and
- * nothing is copied, cleared or collected. Arrays follow one another in slabs, which are released together; the total size
- * that one scope needed becomes a single slab for the next.
+ * The arena for the results of a scope (core/arena.ts), in the engine's memory: kernels read and write results in place, and
+ * nothing is copied, cleared or garbage-collected. Arrays are consecutive in slabs, which are released together; the next scope
+ * starts with a single slab of the total size that this one needed.
  */
 import type { Arena, ArenaPosition } from "../../core/arena.ts";
 import type { Engine } from "./engine.ts";
 import { registerBuffer } from "./transfer.ts";
 
-/** Elements after every array that a kernel may write, because it works on whole vectors. */
+/** Elements after every array that a kernel may write, because it writes full vectors. */
 const PADDING = 16;
 const FIRST_BYTES = 2 ** 20;
 /** A scope that needs more gets ordinary arrays for the rest. */
@@ -31,9 +31,9 @@ export class EngineArena implements Arena {
   #used = 0;
   /** Bytes of all slabs. */
   #capacity = 0;
-  /** Most bytes in use at once since the last `reset`. */
+  /** Maximum bytes in use since the last `reset`. */
   #peak = 0;
-  /** Bytes of the next slab, at least. */
+  /** Minimum bytes of the next slab. */
   #next = FIRST_BYTES;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #buffers = new Set<ArrayBufferLike>();
@@ -80,7 +80,7 @@ export class EngineArena implements Arena {
 
   rewind({ slabs, used }: ArenaPosition, survivor: Float32Array): Float32Array {
     this.#countPeak();
-    // In a slab that is released now, the numbers need another place for a moment.
+    // The array may be in a slab that is released below: copy it first.
     const source = this.#slabs.length > slabs ? survivor.slice() : survivor;
     for (const { at, size } of this.#slabs.splice(slabs)) {
       this.engine.memory.free(at);
@@ -107,7 +107,7 @@ export class EngineArena implements Arena {
     // In Node a timer would keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
     if (this.#slabs.length < 2 && this.#capacity >= needed) return;
-    // The next `allocate` makes one slab of what was needed.
+    // The next `allocate` makes one slab of that size.
     this.free();
     this.#next = Math.max(FIRST_BYTES, needed);
   }

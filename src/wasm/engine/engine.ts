@@ -1,4 +1,4 @@
-/** The engine of this process: one memory, its kernels and threads, and the SIMD level it runs at. */
+/** The engine of this process: one memory, its kernels and threads, and its SIMD levels. */
 
 import type { SimdLevel } from "../../backend/plan.ts";
 import { isSimdChosen, settings, warnOnce } from "../../backend/settings.ts";
@@ -11,18 +11,18 @@ import { WorkerPool } from "./worker-pool.ts";
 /** Operations whose wide kernels are tested against relaxed ones before their first use. */
 type TestedOperation = "forward" | "backward" | "matmul" | "packed";
 
-/** Memory, kernels and threads that belong together. */
+/** A memory with its kernels and threads. */
 export interface Engine {
   readonly memory: EngineMemory;
   readonly kernels: KernelCache;
   readonly pool: WorkerPool;
-  /** SIMD levels that `findLevel` found, by the settings that they were found for. */
+  /** Results of `findLevel`, by settings. */
   readonly levels: WeakMap<object, Partial<Record<TestedOperation, SimdLevel>>>;
 }
 
 let engine: Engine | undefined;
 
-/** The engine, if it has been made and not discarded: read it to skip `getEngine`. */
+/** The current engine, if any; callers read it to skip `getEngine`. */
 export { engine as currentEngine };
 
 let unavailable: string | undefined;
@@ -44,7 +44,7 @@ export function getEngine(): Engine | undefined {
   return engine;
 }
 
-/** Why there is no engine here. */
+/** Why there is no engine; undefined where there is one. */
 export function unavailableReason(): string | undefined {
   getEngine();
   return unavailable;
@@ -69,7 +69,7 @@ function findUnavailableReason(): string | undefined {
   return undefined;
 }
 
-/** Gives the engine up after a thread was lost: its memory may still be written to. The next call makes a new one. */
+/** Discards the engine after a thread was lost, because that thread may still write to its memory. The next call makes a new one. */
 export function discardEngine(): void {
   engine?.pool.end();
   engine = undefined;
@@ -81,10 +81,10 @@ export function replaceEngine(): Engine {
   return getEngine() as Engine;
 }
 
-/** Whether the wide kernels of an operation gave the bits of the relaxed ones. */
+/** Results of the self-tests: whether the wide kernels of an operation give the same bits as the relaxed ones. */
 const wideResults = new Map<TestedOperation, boolean>();
 
-/** Whether wide kernels run here, and those of an operation give the bits of relaxed ones; tested once a process. */
+/** True where wide kernels run here and those of an operation give the same bits as relaxed ones; tested once per process. */
 function wideMatches(operation: TestedOperation, selfTest: () => boolean): boolean {
   if (!features?.relaxed || !enableRevectorizer()) {
     warnOnce("wide", 'simd: "wide" needs V8 13 or later in Node (24 and up); running at the next level');
@@ -103,7 +103,7 @@ function wideMatches(operation: TestedOperation, selfTest: () => boolean): boole
   return matches;
 }
 
-/** Whether kernels may use relaxed SIMD: where it is, and the settings do not ask for `strict`. */
+/** True where kernels may use relaxed SIMD: it is available, and the settings do not request `strict`. */
 export function isRelaxed(): boolean {
   if (!getEngine() || !features || settings().simd === "strict") return false;
   if (!features.relaxed && isSimdChosen() && enableRelaxedSimd()) features.relaxed = hasRelaxed();
@@ -113,13 +113,13 @@ export function isRelaxed(): boolean {
 }
 
 /**
- * The level an operation runs at on an engine: the one configured, or the nearest there is. `selfTest` compares its wide
- * kernels with its relaxed ones. Kept in `engine.levels`: look there first.
+ * The level of an operation on an engine: the configured one, or the nearest available. `selfTest` compares wide
+ * kernels with relaxed ones. Results are stored in `engine.levels`, which callers read first.
  */
 export function findLevel(owner: Engine, operation: TestedOperation, selfTest: () => boolean): SimdLevel {
-  const asked = settings();
-  const wide = asked.simd === "wide" && wideMatches(operation, selfTest);
+  const current = settings();
+  const wide = current.simd === "wide" && wideMatches(operation, selfTest);
   const level = wide ? "wide" : isRelaxed() ? "relaxed" : "strict";
-  owner.levels.set(asked, { ...owner.levels.get(asked), [operation]: level });
+  owner.levels.set(current, { ...owner.levels.get(current), [operation]: level });
   return level;
 }

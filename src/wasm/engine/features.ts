@@ -1,4 +1,4 @@
-/** What this engine can do, found by validating tiny modules; and the register tiles that suit it. */
+/** Features of this WebAssembly engine, detected by validating tiny modules, and the register tiles for it. */
 import type { SimdLevel } from "../../backend/plan.ts";
 import { f32x4, i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
 import type { Tile } from "../codegen/spec.ts";
@@ -43,30 +43,35 @@ interface NodeProcess {
 
 const nodeProcess = (): NodeProcess | undefined => (globalThis as { process?: NodeProcess }).process;
 
-/** V8's version as [major, minor] in Node, Deno and the like; undefined in a page. */
+/** V8's version as [major, minor] in Node and Deno; undefined in a page. */
 function v8Version(): [number, number] | undefined {
   const version = nodeProcess()?.versions?.v8?.split(".").map(Number);
   return version && Number.isFinite(version[0]) ? [version[0], version[1]] : undefined;
 }
 
-/** V8 before 13 hoists loads above all arithmetic and spills larger tiles. */
+/** True for V8 before 13, which hoists loads above all arithmetic and spills larger tiles. */
 const isOldV8 = (): boolean => (v8Version()?.[0] ?? 99) < 13;
 
 /** True once `enableRevectorizer` has set V8's flag. */
 export let revectorizerEnabled = false;
 
-/**
- * Switches V8's 128 → 256-bit revectorizer on, for this process and from now on: an experimental flag, in V8 since
- * 12.x and of use from 13 (Node 24). Returns false where it cannot be set.
- */
-export function enableRevectorizer(): boolean {
-  if (revectorizerEnabled) return true;
-  if (isOldV8() || !nodeProcess()?.versions?.node) return false;
+/** Sets a flag of V8 for this process; false outside of Node. */
+function setV8Flag(flag: string): boolean {
   const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
     | { setFlagsFromString(flag: string): void }
     | undefined;
-  if (!v8) return false;
-  v8.setFlagsFromString("--experimental-wasm-revectorize");
+  if (!v8 || !nodeProcess()?.versions?.node) return false;
+  v8.setFlagsFromString(flag);
+  return true;
+}
+
+/**
+ * Enables V8's 128 → 256-bit revectorizer for the rest of this process: an experimental flag, in V8 since
+ * 12.x and useful from 13 on (Node 24). Returns false where it cannot be set.
+ */
+export function enableRevectorizer(): boolean {
+  if (revectorizerEnabled) return true;
+  if (isOldV8() || !setV8Flag("--experimental-wasm-revectorize")) return false;
   revectorizerEnabled = true;
   return true;
 }
@@ -76,24 +81,17 @@ const ENCODED = new Uint8Array(LETTERS.length);
 let encoder: TextEncoder | undefined;
 
 /**
- * Gives the upper halves of the 256-bit registers back after a wide kernel, which leaves them in use: on Intel's processors
- * every old SSE instruction then waits for them, and Math.exp takes 200 ns instead of 10 (measured, Node 24). V8 has no
- * way to say vzeroupper; Node's encoder of plain ASCII is compiled for AVX and ends with one (0.1 µs).
+ * Clears the upper halves of the 256-bit registers after a wide kernel. Where they are in use, every legacy SSE instruction
+ * waits for them on Intel's processors, and Math.exp takes 200 ns instead of 10 (measured, Node 24). V8 does not expose
+ * vzeroupper; Node's encoder of plain ASCII is compiled for AVX and ends with one (0.1 µs).
  */
 export function clearUpperYmm(): void {
   encoder ??= new TextEncoder();
   encoder.encodeInto(LETTERS, ENCODED);
 }
 
-/** Enables relaxed SIMD where it needs a flag (Node 20), for this process; only where the caller asked for it. */
-export function enableRelaxedSimd(): boolean {
-  const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
-    | { setFlagsFromString(flag: string): void }
-    | undefined;
-  if (!v8 || !nodeProcess()?.versions?.node) return false;
-  v8.setFlagsFromString("--experimental-wasm-relaxed-simd");
-  return true;
-}
+/** Enables relaxed SIMD for this process where it needs a flag (Node 20); call it only where the user chose the level. */
+export const enableRelaxedSimd = (): boolean => setV8Flag("--experimental-wasm-relaxed-simd");
 
 /** Register tiles by level, measured (docs/optimization-log.md): the largest that V8 keeps in 15 vector registers. */
 export function tileFor(level: SimdLevel): Tile {

@@ -69,7 +69,7 @@ const specFor = (
   shared = true,
 ): Spec => specOf(problemFor(sizes, options), level, shared).spec;
 
-/** The backward kernel with every gradient there is, and with none but those of query, key and value. */
+/** The backward kernel with all gradients, and with those of query, key and value only. */
 function backwardFor(sizes: Sizes, options: AttentionOptions, level: SimdLevel = "relaxed"): Spec[] {
   const problem = problemFor(sizes, options);
   const tables = problem.score ? tablesOf(problem.score).filter((t) => t.type === "float") : [];
@@ -86,7 +86,7 @@ function backwardFor(sizes: Sizes, options: AttentionOptions, level: SimdLevel =
 const bias = table(Float32Array.from({ length: 70 }, (_, n) => n / 10));
 const ids = Array.from({ length: 70 }, (_, n) => Math.floor(n / 9));
 
-/** One entry a feature that a kernel's code depends on. */
+/** One entry for each feature that a kernel's code depends on. */
 const OPTIONS: Record<string, AttentionOptions> = {
   plain: {},
   causal: { attnMask: causal() },
@@ -182,13 +182,13 @@ describe("kernels", () => {
     }
   });
 
-  it("fit the room that threads have for code", () => {
+  it("fit the memory that threads have for code", () => {
     for (const [key, code] of codes) expect(code.length, key).toBeLessThan(256 * 1024);
   });
 });
 
 describe("a key", () => {
-  it("is another for every feature, level, size, dtype and kind", () => {
+  it("differs for every feature, level, size, dtype and kind", () => {
     const keys = Object.entries(OPTIONS).map(
       ([name, options]) => [name, keyOf(specFor({}, options))] as const,
     );
@@ -210,7 +210,7 @@ describe("a key", () => {
     }
   });
 
-  it("is one for windows, lengths, slopes and tables of other numbers", () => {
+  it("is the same for windows, lengths, slopes and tables with other numbers", () => {
     const same = (a: AttentionOptions, b: AttentionOptions) =>
       expect(keyOf(specFor({}, a))).toBe(keyOf(specFor({}, b)));
     same({ attnMask: slidingWindow(5, 3) }, { attnMask: slidingWindow(12, 30) });
@@ -220,7 +220,7 @@ describe("a key", () => {
     same({ scale: 2 }, { scale: -1 });
   });
 
-  it("distinguishes what reads the pool differently: one table twice, two tables; one constant twice, two", () => {
+  it("distinguishes different reads of the pool: one table twice or two tables; one constant twice or two", () => {
     const [a, b] = [table(ids), table(ids)];
     const differ = (x: AttentionOptions["attnMask"], y: AttentionOptions["attnMask"]) =>
       expect(keyOf(specFor({}, { attnMask: x }))).not.toBe(keyOf(specFor({}, { attnMask: y })));
@@ -246,7 +246,7 @@ describe("a key", () => {
     );
   });
 
-  it("reads as what it is", () => {
+  it("is readable", () => {
     const read = [
       specFor({ dk: 64 }, {}, "strict"),
       specFor(
@@ -286,7 +286,7 @@ describe("a key", () => {
   });
 });
 
-it("the cache gives the same kernel for one key, and lets the longest unused go after 256", () => {
+it("the cache returns the same kernel for the same key, and evicts the least recently used after 256", () => {
   const cache = new KernelCache(new EngineMemory(false));
   const any = specFor({ dk: 4 }, {}, "strict", false);
   const get = (dk: number) => cache.get({ ...any, dk, kind: "pack" }, 64, codeOf);
@@ -302,7 +302,7 @@ it("the cache gives the same kernel for one key, and lets the longest unused go 
 
 describe("the inner loop of the score product, as text:", async () => {
   const wabt = await wabtOf();
-  /** The first loop that holds no other, with its locals named in order. */
+  /** The first innermost loop, with its locals named in order. */
   const innermost = (spec: Spec): string => {
     const module = wabt.readWasm(codeOf(spec), { threads: true, relaxed_simd: true });
     const lines = module
@@ -364,7 +364,7 @@ describe("the inner loop of the score product, as text:", async () => {
       br_if 0 (;@4;)"
     `);
   });
-  it("multiply and add in place of the fused step, where the level has none", () => {
+  it("multiply and add instead of a fused operation, at the strict level", () => {
     const fused = innermost(small("relaxed"));
     const step = "local.get $e\nf32x4.relaxed_madd";
     expect(fused.split(step)).toHaveLength(2);

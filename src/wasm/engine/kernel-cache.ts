@@ -1,4 +1,4 @@
-/** Kernels, built once for each spec and kept: the code, its instance on this thread, its workspace. */
+/** Compiled kernels by key: the code, its instance on this thread, the size of its workspace. */
 
 import { keyOf, type Spec } from "../codegen/spec.ts";
 import type { EngineMemory } from "./memory.ts";
@@ -7,11 +7,11 @@ import type { Runnable } from "./worker-pool.ts";
 /** A kernel ready to run on this thread. */
 export interface Kernel extends Runnable {
   readonly key: string;
-  /** Bytes a thread needs to run it. */
+  /** Bytes of workspace for each thread. */
   readonly workspaceBytes: number;
 }
 
-/** Kernels kept before the least recently used is dropped. */
+/** Maximum number of cached kernels; then the least recently used one is evicted. */
 const MAX_KERNELS = 256;
 let count = 0;
 
@@ -24,17 +24,17 @@ export class KernelCache {
     this.memory = memory;
   }
 
-  /** Keys of the kernels at hand, the latest used last. */
+  /** Keys of the cached kernels, the most recently used last. */
   get keys(): string[] {
     return [...this.kernels.keys()];
   }
 
-  /** The kernel of a spec, built from the code that `write` gives if it is not there. */
+  /** The kernel of a spec; on a miss it is compiled from the code that `write` returns. */
   get(spec: Spec, workspaceBytes: number, write: (spec: Spec) => Uint8Array<ArrayBuffer>): Kernel {
     return this.keep(keyOf(spec), workspaceBytes, () => write(spec));
   }
 
-  /** The kernel of a key, built from the code that `write` gives if it is not there. */
+  /** The kernel of a key; on a miss it is compiled from the code that `write` returns. */
   keep(key: string, workspaceBytes: number, write: () => Uint8Array<ArrayBuffer>): Kernel {
     let kernel = this.kernels.get(key);
     if (kernel) this.kernels.delete(key);

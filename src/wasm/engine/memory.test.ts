@@ -1,4 +1,4 @@
-/** The allocator's laws: regions do not overlap, gaps join, growth keeps what was written, and the end is a typed error. */
+/** Properties of the allocator: regions do not overlap, gaps merge, growth keeps data, and exhaustion is a typed error. */
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/random.ts";
 import { UnsupportedError } from "../../core/errors.ts";
@@ -6,12 +6,12 @@ import { EngineMemory } from "./memory.ts";
 
 const PAGE = 65536;
 
-/** Bytes in use, as `resetPeak` tells. */
+/** Bytes in use, from `resetPeak`. */
 const used = (memory: EngineMemory) => memory.resetPeak();
 
 for (const shared of [false, true])
   describe(shared ? "shared memory:" : "memory of one thread:", () => {
-    it("regions are aligned to 64 bytes, apart from each other, and keep what is written while memory grows", () => {
+    it("regions are aligned to 64 bytes, do not overlap, and keep their data while the memory grows", () => {
       const r = random(7);
       const memory = new EngineMemory(shared);
       const allocated: { at: number; bytes: number; mark: number }[] = [];
@@ -44,13 +44,13 @@ for (const shared of [false, true])
       allocated.forEach(check);
       for (const { at } of allocated) memory.free(at);
       expect(used(memory)).toBe(0);
-      // All gaps are one again: a region as large as the whole heap needs no growth.
+      // All gaps are merged: a region as large as the whole heap needs no growth.
       const { byteLength } = memory.memory.buffer;
       memory.alloc(byteLength - 8192 - 256);
       expect(memory.memory.buffer.byteLength).toBe(byteLength);
     });
 
-    it("gaps join in whatever order their regions are given back", () => {
+    it("gaps merge in any order in which their regions are freed", () => {
       const orders = [
         [0, 1, 2, 3],
         [3, 2, 1, 0],
@@ -66,7 +66,7 @@ for (const shared of [false, true])
       }
     });
 
-    it("a region given back twice, or never given, changes nothing", () => {
+    it("freeing a region twice, or an unknown address, does nothing", () => {
       const memory = new EngineMemory(shared);
       const [a, b] = [memory.alloc(1000), memory.alloc(1000)];
       memory.free(a);
@@ -77,7 +77,7 @@ for (const shared of [false, true])
       expect(memory.alloc(1000)).toBeGreaterThan(b);
     });
 
-    it("views are of the memory as it is after it grew", () => {
+    it("views are up to date after the memory grew", () => {
       const memory = new EngineMemory(shared);
       const before = memory.f32;
       const at = memory.alloc(40 * PAGE);
@@ -88,7 +88,7 @@ for (const shared of [false, true])
         expect(view.buffer).toBe(memory.memory.buffer);
     });
 
-    it("the peak is the most in use at once since it was reset", () => {
+    it("the peak is the maximum in use since it was reset", () => {
       const memory = new EngineMemory(shared);
       const a = memory.alloc(1000);
       const b = memory.alloc(5000);
@@ -100,7 +100,7 @@ for (const shared of [false, true])
       expect(memory.peak).toBe(now);
     });
 
-    it("more than there can be is refused with the bytes requested, in use and allowed; memory works as before", () => {
+    it("more than the maximum is rejected with the bytes requested, allocated and allowed; the memory works as before", () => {
       const memory = new EngineMemory(shared);
       const a = memory.alloc(3 * PAGE);
       memory.u8[a] = 42;
@@ -145,7 +145,7 @@ for (const shared of [false, true])
       expect(memory.alloc(1000)).toBe(8192);
     });
 
-    it("addresses past 2^31 are given, written and given back", () => {
+    it("addresses above 2^31 are allocated, written and freed", () => {
       const memory = new EngineMemory(shared);
       const filler = memory.alloc(2 ** 31);
       const at = memory.alloc(1000);

@@ -1,13 +1,13 @@
 /**
- * The engine's one linear memory: constants, control words, kernels, workspaces, staged inputs and outputs, and the
- * tensors a caller keeps here. First-fit allocation over a sorted list of gaps; growth never moves anything.
+ * The linear memory of the engine: constants, control words, kernels, workspaces, staged inputs and outputs, and the
+ * tensors of `empty`. First-fit allocation over a sorted list of gaps; addresses stay valid when the memory grows.
  */
 import { UnsupportedError } from "../../core/errors.ts";
 import { CONSTANTS_AT } from "../codegen/layout.ts";
 import { writeConstants } from "../codegen/math.ts";
 
 const PAGE = 65536;
-/** Control words live below the constants; the heap begins after them. */
+/** Control words are below the constants; the heap begins after both. */
 const HEAP_START = CONSTANTS_AT + 4096;
 /** Kernels may read a few vectors past a table or a row. */
 const READ_PADDING = 256;
@@ -17,7 +17,7 @@ export class EngineMemory {
   /** @internal Kept out of the published types, which do not need those of the DOM. */
   readonly memory: WebAssembly.Memory;
   readonly shared: boolean;
-  /** Bytes it may ever hold. */
+  /** Maximum size in bytes. */
   readonly maximum: number;
   private gaps: { at: number; size: number }[];
   private readonly sizes = new Map<number, number>();
@@ -26,13 +26,13 @@ export class EngineMemory {
   private f32view!: Float32Array<ArrayBufferLike>;
   private u8view!: Uint8Array<ArrayBufferLike>;
   private u16view!: Uint16Array<ArrayBufferLike>;
-  /** Most bytes ever in use at once since `resetPeak`. */
+  /** Maximum bytes in use since `resetPeak`. */
   peak = 0;
   private used = 0;
 
   constructor(shared: boolean) {
     this.shared = shared;
-    // 4 GiB is only reserved; where even that is refused (small devices), less.
+    // 4 GiB of addresses are reserved, not allocated; where that is refused (small devices), half of it, and so on.
     let maximum = 65536;
     let made: WebAssembly.Memory | undefined;
     while (!made)
@@ -48,7 +48,7 @@ export class EngineMemory {
     writeConstants(this.memory.buffer);
   }
 
-  /** Views of the whole memory, made anew after it grew. */
+  /** Makes new views of the memory after it has grown. */
   private refresh(): void {
     const buffer = this.memory.buffer;
     if (buffer === this.seen) return;
@@ -96,7 +96,7 @@ export class EngineMemory {
     return at;
   }
 
-  /** Gives a region back. */
+  /** Frees a region. */
   free(at: number): void {
     const size = this.sizes.get(at);
     if (size === undefined) return;
@@ -115,7 +115,7 @@ export class EngineMemory {
     join(n - 1);
   }
 
-  /** Starts counting the peak from what is in use now; returns that. */
+  /** Resets the peak to the bytes in use; returns them. */
   resetPeak(): number {
     this.peak = this.used;
     return this.used;
@@ -129,7 +129,7 @@ export class EngineMemory {
     if (end + pages * PAGE > this.maximum)
       throw new UnsupportedError(
         "memory",
-        `the engine needs ${size} bytes more, its memory holds ${end} of at most ${this.maximum}; lower configure({ bytesPerThread }) or free tensors made with empty()`,
+        `the engine needs ${size} more bytes, but its memory has ${end} of at most ${this.maximum}; lower configure({ bytesPerThread }) or free tensors made with empty()`,
         { asked: size, allocated: end, allowed: this.maximum },
       );
     try {
@@ -138,7 +138,7 @@ export class EngineMemory {
       throw Object.assign(
         new UnsupportedError(
           "memory",
-          `the system refused ${pages * PAGE} bytes more; the engine holds ${end}`,
+          `the system refused ${pages * PAGE} more bytes; the engine has allocated ${end}`,
           {
             asked: pages * PAGE,
             allocated: end,
@@ -152,6 +152,17 @@ export class EngineMemory {
     else this.gaps.push({ at: end, size: pages * PAGE });
   }
 }
+
+let finalizers: FinalizationRegistry<{ readonly memory: EngineMemory; readonly at: number }> | undefined;
+
+/** Frees a region when `owner` is garbage-collected. */
+export function freeWithOwner(owner: object, memory: EngineMemory, at: number): void {
+  finalizers ??= new FinalizationRegistry((region) => region.memory.free(region.at));
+  finalizers.register(owner, { memory, at }, owner);
+}
+
+/** Undoes `freeWithOwner`. */
+export const detachOwner = (owner: object): void => void finalizers?.unregister(owner);
 
 /** Allocations that are freed together. */
 export class AllocationScope {

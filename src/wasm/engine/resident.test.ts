@@ -1,4 +1,4 @@
-/** Tensors in the engine's memory: used in place, whatever grows; freed when nothing looks at them any more. */
+/** Tensors in the engine's memory: read in place, also after it grew; freed when unreachable. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, it } from "vitest";
@@ -37,7 +37,7 @@ const wave = (shape: number[], salt: number) => {
   );
 };
 
-it("a call takes keys and values in place: next to no memory more, and the same bits", () => {
+it("a call reads keys and values in place: almost no additional memory, and the same bits", () => {
   const [N, d] = [4000, 64];
   const [q, k, v] = [wave([1, d], 1), wave([N, d], 2), wave([N, d], 3)];
   const want = scaledDotProductAttention(q, k, v);
@@ -49,18 +49,18 @@ it("a call takes keys and values in place: next to no memory more, and the same 
   const got = scaledDotProductAttention(q, K, V);
   expect(engine().memory.peak - before).toBeLessThan(64 * 1024);
   expect(got.output.data).toEqual(want.output.data);
-  // Still so after memory grew, when its buffer is another object.
+  // Also after the memory grew and has another buffer object.
   const filler = engine().memory.alloc(64 * 2 ** 20);
   const again = engine().memory.resetPeak();
   expect(scaledDotProductAttention(q, K, V).output.data).toEqual(want.output.data);
   expect(engine().memory.peak - again).toBeLessThan(64 * 1024);
   engine().memory.free(filler);
-  // After the engine was given up the tensor is read as any other.
+  // After the engine was discarded, the tensor is copied like any other.
   discardEngine();
   expect(scaledDotProductAttention(q, K, V).output.data).toEqual(want.output.data);
 });
 
-it("views, steps apart or back to front, of every dtype, are read as they are", () => {
+it("views with gaps or reversed, of every dtype, are read in place", () => {
   for (const dtype of ["float32", "float16", "bfloat16"] as const) {
     const there = empty([2, 50, 24], dtype);
     const data = there.data as Float32Array | Uint16Array;
@@ -101,14 +101,14 @@ it("memory is freed when a tensor is collected, and not while a view of its data
   expect(view[0]).toBe(3);
 });
 
-it("what does not fit is a typed error, and the engine continues", () => {
+it("a tensor that does not fit is a typed error, and the engine continues", () => {
   expect(() => empty([2 ** 31])).toThrow(UnsupportedError);
   expect(() => empty([2 ** 52])).toThrow(UnsupportedError);
   const t = empty([3, 4]);
   expect(scaledDotProductAttention(t, t, t).output.data).toEqual(new Float32Array(12));
 });
 
-it("sizes of nothing are tensors too", () => {
+it("empty tensors are valid", () => {
   for (const shape of [[0, 4], [3, 0], [0]]) expect(empty(shape).size).toBe(0);
   const none = empty([0, 8]);
   expect(scaledDotProductAttention(wave([2, 8], 1), none, none).output.data).toEqual(new Float32Array(16));

@@ -1,20 +1,19 @@
 /**
- * Tensors that live in the engine's memory: a call uses them where they are, so a key/value cache is not copied at each
- * step. They are ordinary tensors over a shared buffer; the region is freed when nothing looks at it any more.
+ * Tensors in the engine's memory: a call reads them in place, so a key/value cache is not copied at each
+ * step. They are ordinary tensors over a shared buffer; the region is freed when no view of it is reachable.
  */
 
 import { warnOnce } from "../../backend/settings.ts";
 import { arrayFor, BYTES, type DType } from "../../core/dtype.ts";
 import { checkShape, sizeOf, Tensor } from "../../core/tensor.ts";
-import { type Engine, getEngine, unavailableReason } from "./engine.ts";
+import { getEngine, unavailableReason } from "./engine.ts";
+import { freeWithOwner } from "./memory.ts";
 import { registerBuffer } from "./transfer.ts";
-
-const returned: { finalizer?: FinalizationRegistry<{ engine: Engine; at: number }> } = {};
 
 /**
  * A zero-filled tensor in the engine's shared memory. The memory is freed when the tensor and all views of its `data`
- * are collected in the thread that made it; keep it there for as long as another thread uses it. Where there is no shared memory (a page that is not cross-origin
- * isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
+ * are collected in the thread that made it; keep it there for as long as another thread uses it. Without shared memory (a page
+ * that is not cross-origin isolated, a policy against WebAssembly) it is an ordinary tensor, and calls copy it.
  */
 export function empty<D extends DType = "float32">(
   shape: readonly number[],
@@ -37,14 +36,11 @@ export function empty<D extends DType = "float32">(
     at: number,
     length: number,
   ) => ReturnType<typeof arrayFor>;
-  // The same memory under an object of its own, which every view of these numbers keeps alive.
+  // A separate buffer object over the same memory, which every view of these numbers keeps alive.
   const buffer = structuredClone(engine.memory.memory.buffer);
   const data = new Class(buffer, at, size);
   (data as Float32Array).fill(0);
   registerBuffer(buffer, engine.memory);
-  returned.finalizer ??= new FinalizationRegistry(({ engine: owner, at: region }) =>
-    owner.memory.free(region),
-  );
-  returned.finalizer.register(buffer, { engine, at });
+  freeWithOwner(buffer, engine.memory, at);
   return new Tensor(data, [...shape], dtype);
 }

@@ -1,4 +1,4 @@
-/** The self-test lets wide kernels through only where every bit of every call agrees. */
+/** The self-test accepts wide kernels only where every bit of every call agrees. */
 import { expect, it } from "vitest";
 import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
@@ -23,13 +23,13 @@ function tested(change: (n: number, output: Float32Array) => void): { passed: bo
   return { passed, calls };
 }
 
-it("agreeing kernels pass, after enough calls for the optimizing compiler, with a mask and without", () => {
+it("equal kernels pass, after enough calls for the optimizing compiler, with and without a mask", () => {
   const { passed, calls } = tested(() => {});
   expect(passed).toBe(true);
   expect(calls).toBeGreaterThanOrEqual(32);
 });
 
-it("one last bit of one number in one late call fails", () => {
+it("a difference in the last bit of one number in one late call fails", () => {
   const { calls } = tested(() => {});
   for (const late of [0, 1, calls >> 1, calls - 1])
     for (const place of [0, 17, 96 * 64 - 1]) {
@@ -40,14 +40,14 @@ it("one last bit of one number in one late call fails", () => {
     }
 });
 
-it("NaN in place of a number, and −0 in place of 0, fail", () => {
+it("NaN instead of a number, and −0 instead of 0, fail", () => {
   expect(tested((_, output) => output.fill(Number.NaN, 5, 6)).passed).toBe(false);
   expect(tested((n, output) => n === 3 && new Int32Array(output.buffer).fill(0x80000000, 9, 10)).passed).toBe(
     false,
   );
 });
 
-it("of the backward kernels too, any bit of any gradient in any call counts", () => {
+it("a difference in any bit of any gradient of the backward kernels fails", () => {
   const run = (change: (n: number, gradient: Float32Array) => void) => {
     let calls = 0;
     const passed = backwardAgrees((_, __, { dQuery, dKey, dValue }, level) => {
@@ -62,7 +62,7 @@ it("of the backward kernels too, any bit of any gradient in any call counts", ()
     expect(run((n, x) => n === late && x.fill(1.0000001, 100, 101)).passed).toBe(false);
 });
 
-it("products pass where all bits agree, operands along K and across it; one last bit in one late call fails", () => {
+it("products pass where all bits agree, with operands along K and across it; one bit in one late call fails", () => {
   let calls = 0;
   const tested = (change: (n: number, output: Int32Array) => void) => {
     calls = 0;

@@ -1,6 +1,6 @@
 /**
- * The self-test of wide kernels: V8's revectoriser is experimental, so before the level is used its results must equal
- * the 128-bit kernel's bit for bit, over enough calls for the optimizing compiler to have replaced the first code.
+ * The self-test of wide kernels: V8's revectorizer is experimental, so before the level is used its results must equal
+ * those of the 128-bit kernel bit for bit, over enough calls for the optimizing compiler to have replaced the baseline code.
  */
 
 import type { BackwardInputs, Gradients, Result } from "../../backend/contract.ts";
@@ -10,16 +10,15 @@ import { operandOf } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
 
-/** Calls of the wide kernel; the optimized code is there after 2 to 5. */
-const CALLS = 24;
+/** Calls of the wide kernel; the optimized code runs after 2 to 5. */
+export const CALLS = 24;
 
-/** Numbers of a shape, the same on every run. */
+/** Numbers for a test, the same on every run. */
+export const sines = (length: number, salt: number): Float32Array =>
+  Float32Array.from({ length }, (_, n) => Math.sin(n * 12.9898 + salt) * 3);
+
 const numbers = (salt: number, shape: readonly number[]): Tensor =>
-  new Tensor(
-    Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => Math.sin(i * 12.9898 + salt) * 3),
-    shape,
-    "float32",
-  );
+  new Tensor(sines(shape[0] * shape[1], salt), shape, "float32");
 
 /** True where wide and relaxed kernels of attention agree to the bit. */
 export function forwardAgrees(
@@ -43,7 +42,7 @@ export function forwardAgrees(
   return true;
 }
 
-/** True where wide and relaxed backward kernels agree to the bit, over a tile and a part of one. */
+/** True where wide and relaxed backward kernels agree to the bit, over a full and an incomplete tile. */
 export function backwardAgrees(
   backward: (
     problem: Problem,
@@ -77,7 +76,7 @@ export function backwardAgrees(
   return true;
 }
 
-/** True where wide and relaxed products agree to the bit, operands along K and across it, over a block and a half of K. */
+/** True where wide and relaxed products agree to the bit, with operands along K and across it, over one and a half blocks of K. */
 export function matmulAgrees(multiply: (product: ProductInto, level: "wide" | "relaxed") => void): boolean {
   const [M, N, K] = [50, 40, 384];
   for (const transposed of [false, true]) {

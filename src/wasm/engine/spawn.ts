@@ -19,13 +19,13 @@ interface NodeModule {
   readonly Worker: new (program: URL | string, options: object) => NodeWorker;
 }
 
-/** True once worker.js could not be loaded: further workers are made from its code at once. */
+/** True after worker.js failed to load: further workers are made from its code. */
 let needsCode = false;
 
-/** The thread's code as a program; `given` is an expression for the message that a thread begins with. */
-function program(given: string): string {
+/** The code of a thread as a program; `message` is an expression for the message that starts it. */
+function program(message: string): string {
   const settings = [CONTROL, SPIN, MAX_KERNELS].map((value) => JSON.stringify(value)).join(", ");
-  return `(({ memory, index }) => (${serve})(memory, index, ${settings}))(${given});`;
+  return `(({ memory, index }) => (${serve})(memory, index, ${settings}))(${message});`;
 }
 
 /** A classic worker with the code of worker.js, which needs no file. */
@@ -39,7 +39,7 @@ function blobWorker(): Worker {
 
 /** A thread of Node, from worker.js or from its code. */
 function nodeWorker(node: NodeModule, data: object): NodeWorker {
-  // execArgv is not handed on: a loader of the host's would only slow the start.
+  // execArgv is not inherited: a loader of the host would only slow the start.
   const options = { workerData: data, execArgv: [] };
   const code = () =>
     new node.Worker(program("require('node:worker_threads').workerData"), { ...options, eval: true });
@@ -59,23 +59,21 @@ export function spawnWorker(
   const data = { heed: THREAD, memory, index };
   const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
   const node = process?.getBuiltinModule?.("node:worker_threads") as NodeModule | undefined;
+  const handle: Handle = { dead: false, terminate: () => undefined };
+  const died = () => {
+    if (!handle.dead && !isReady()) failed();
+    handle.dead = true;
+  };
   try {
     if (node) {
       let worker = nodeWorker(node, data);
       let isStopped = false;
-      const handle: Handle = {
-        dead: false,
-        terminate: () => {
-          isStopped = true;
-          void worker.terminate();
-        },
-      };
-      const died = () => {
-        if (!handle.dead && !isReady()) failed();
-        handle.dead = true;
+      handle.terminate = () => {
+        isStopped = true;
+        void worker.terminate();
       };
       const watch = (fromCode: boolean) => {
-        // The worker that a new one has replaced ends too.
+        // A worker that was replaced ends too: its exit is ignored.
         const watched = worker;
         worker.on("error", () => {
           if (fromCode || isStopped || handle.dead || isReady()) return died();
@@ -99,11 +97,7 @@ export function spawnWorker(
     let worker = needsCode
       ? blobWorker()
       : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "heed" });
-    const handle: Handle = { dead: false, terminate: () => worker.terminate() };
-    const died = () => {
-      if (!handle.dead && !isReady()) failed();
-      handle.dead = true;
-    };
+    handle.terminate = () => worker.terminate();
     const watch = (fromBlob: boolean) =>
       worker.addEventListener("error", () => {
         if (fromBlob || handle.dead || isReady()) return died();

@@ -1,6 +1,6 @@
 /**
- * Piece by piece: the same bits as all at once, however small the pieces are; memory within its budget; nothing written
- * outside its region, and nothing read that was not put there.
+ * Staging in pieces: the same bits as in one stage, for any size of the pieces; memory within its budget; no write
+ * outside of a region, and no read of uninitialized memory.
  */
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { filled, someCells } from "../../../tests/failure/calls.ts";
@@ -64,7 +64,7 @@ interface Case {
 
 const CANARY = 0x55;
 
-/** Output and lse as bytes, from a call that writes into the middle of arrays full of canaries. */
+/** Output and lse as bytes, from a call that writes into the middle of arrays filled with canaries. */
 function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   const problem = resolve("test", q, k, v, options);
   const { B, Hq, Nq, dv } = problem.shape;
@@ -77,7 +77,7 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   for (const x of bytes) x.fill(CANARY);
   const output = buffer.subarray(32, 32 + size).fill(0);
   const lse = lseRoom.subarray(32, 32 + rows);
-  // The budget changes behind the back of the plans that are kept.
+  // Cached plans do not depend on this budget: evict them.
   forwardPlans.clear();
   runForward(problem, {
     output,
@@ -107,7 +107,7 @@ function same(got: readonly Uint8Array[], want: readonly Uint8Array[], what: str
   });
 }
 
-/** A view of the same numbers whose rows, heads or columns lie apart, or back to front. */
+/** A view of the same numbers whose rows, heads or columns have gaps or are reversed. */
 function apart(t: Tensor, r: Random): Tensor {
   const shape = t.shape;
   const gap = r.int(0, 3);
@@ -190,7 +190,7 @@ function drawn(seed: number): Case {
 const COUNT = 200;
 
 for (const level of levels)
-  it(`${level}: ${COUNT} random calls in pieces of any size have the bits of the whole`, () => {
+  it(`${level}: ${COUNT} random calls in pieces of any size have the bits of a single stage`, () => {
     configure({ simd: level, threads: 1 });
     let pieces = 0;
     for (let seed = 0; seed < COUNT; seed++) {
@@ -207,7 +207,7 @@ for (const level of levels)
   });
 
 describe("regions of a call", () => {
-  it("are written only inside, and read only where something was put", () => {
+  it("are written only inside, and read only where they were initialized", () => {
     configure({ simd: levels[0], threads: 1 });
     const alloc = EngineMemory.prototype.alloc;
     const free = EngineMemory.prototype.free;
@@ -219,7 +219,7 @@ describe("regions of a call", () => {
       bytes: number,
     ) {
       const at = alloc.call(this, bytes + 2 * EDGE);
-      // NaN where nothing was put; canaries around it.
+      // NaN where nothing was written; canaries around it.
       this.u8.fill(fill, at, at + bytes + 2 * EDGE);
       this.u8.fill(CANARY, at, at + EDGE);
       this.u8.fill(CANARY, at + EDGE + bytes, at + 2 * EDGE + bytes);
@@ -258,7 +258,7 @@ describe("regions of a call", () => {
   });
 });
 
-describe("memory in use at once", () => {
+describe("memory in use", () => {
   for (const threads of [1, 2])
     for (const MiB of [1, 4, 12])
       it(`stays within ${threads} × ${MiB} MiB and its workspaces, from N = 512 to 8192`, () => {

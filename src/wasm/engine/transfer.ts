@@ -1,6 +1,6 @@
 /**
- * Bringing tensors into the engine's memory: in place where the whole of one fits and its rows are whole, otherwise
- * the rows of one head, gathered. Tensors that live in the engine's memory already (`empty`) are used where they are.
+ * Copies tensors into the engine's memory: as one range where a tensor fits and its rows are contiguous, otherwise
+ * the gathered rows of one head. Tensors that are in the engine's memory already (`empty`) are used in place.
  */
 
 import type { MaskTensor } from "../../backend/problem.ts";
@@ -15,13 +15,13 @@ export interface Staged {
   readonly head: number;
 }
 
-/** The bits of an array the engine can copy as they are: 16-bit formats as Uint16. */
+/** The bits of an array that the engine copies unchanged: 16-bit formats as Uint16. */
 function bitsOf(data: ArrayBufferView & { length: number }): Float32Array | Uint16Array | Uint8Array {
   if (arrayName(data) === "Float16Array") return new Uint16Array(data.buffer, data.byteOffset, data.length);
   return data as unknown as Float32Array;
 }
 
-/** The operand where it is, if that is the engine's memory and its rows are whole. */
+/** An operand that is in the engine's memory with contiguous rows; undefined for any other. */
 export function residentOperand(memory: EngineMemory, x: Operand): Staged | undefined {
   const start = addressOf(memory, x.tensor.data);
   if (start === undefined || x.column !== 1) return undefined;
@@ -40,7 +40,7 @@ export const addressOf = (
 ): number | undefined =>
   buffer === memory.memory.buffer || (memory.shared && isSameMemory(buffer, memory)) ? byteOffset : undefined;
 
-/** Buffers of one shared memory made before and after it grew are different objects over the same bytes. */
+/** Memories by buffer: growth makes a new buffer object over the same shared memory. */
 const engineBuffers = new WeakMap<ArrayBufferLike, EngineMemory>();
 export function registerBuffer(buffer: ArrayBufferLike, memory: EngineMemory): void {
   engineBuffers.set(buffer, memory);
@@ -48,7 +48,7 @@ export function registerBuffer(buffer: ArrayBufferLike, memory: EngineMemory): v
 const isSameMemory = (buffer: ArrayBufferLike, memory: EngineMemory): boolean =>
   engineBuffers.get(buffer) === memory;
 
-/** Elements from the first to the end of the last that an operand touches; undefined where they are too far apart to copy as one range. */
+/** Range of the elements that an operand reads; undefined where they are too far apart to copy as one range. */
 export function extentOf(
   x: Operand,
   heads: number,
@@ -78,7 +78,7 @@ export function copyIn(
   view.set(bits.subarray(extent.from, extent.to) as Float32Array, target / bytes);
 }
 
-/** Where an operand is stored whose extent is at `target`. */
+/** The addresses of an operand whose extent was copied to `target`. */
 export function copiedAt(x: Operand, extent: { from: number }, target: number): Staged {
   const bytes = BYTES[x.tensor.dtype];
   return {
@@ -116,7 +116,7 @@ export function stageRows(
   }
 }
 
-/** Bytes of a row of a staged mask tensor over `keys` keys: whole vectors, so that the last columns can be read. */
+/** Bytes of a row of a staged mask tensor over `keys` keys: full vectors, so that the last columns can be read. */
 export const maskRowBytes = (t: MaskTensor, keys: number): number =>
   Math.ceil(keys / 16) * 16 * (t.kind === "bool" ? 1 : 4);
 

@@ -1,4 +1,4 @@
-/** The pool by itself: its words, jobs, and what it does when a thread dies, fails or stalls. */
+/** The pool: its words, its jobs, and threads that die, fail or stall. */
 import { afterEach, describe, expect, it } from "vitest";
 import { i32, ModuleBuilder } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "../codegen/layout.ts";
@@ -58,7 +58,7 @@ function tasksOf(memory: EngineMemory, count: number) {
 }
 
 describe("the words that threads share", () => {
-  it("are below the kernels' constants, and none is another's, for 64 threads", () => {
+  it("are below the kernels' constants and do not overlap, for 64 threads", () => {
     const { ready, workspace, ...single } = CONTROL;
     const taken: number[] = Object.values(single);
     for (let i = 0; i < 63; i++) taken.push(ready + i, workspace + i);
@@ -71,7 +71,7 @@ describe("the words that threads share", () => {
 });
 
 describe("a job", () => {
-  it("does each task once, whatever the number of threads, with a workspace each", async () => {
+  it("runs each task once, for any number of threads, each with its own workspace", async () => {
     const { memory, threads } = poolOf();
     expect(await threads.whenReady(4, 20_000)).toBe(4);
     const one = kernel(memory, { spin: 2000 });
@@ -84,7 +84,7 @@ describe("a job", () => {
       }
   });
 
-  it("after job gives none of a job's tasks to another: 3,000 jobs of two kernels on 1 to 4 threads", async () => {
+  it("runs its own tasks only: 3,000 consecutive jobs of two kernels on 1 to 4 threads", async () => {
     const { memory, threads } = poolOf();
     await threads.whenReady(4, 20_000);
     const two = [kernel(memory), kernel(memory, { spin: 50 })];
@@ -93,7 +93,7 @@ describe("a job", () => {
     for (let n = 0; n < 3000; n++) {
       const which = (n * 7) % lists.length;
       const use = 1 + ((n * 5) % 4);
-      // Larger workspaces now and then: those of threads that are not wanted must not be touched again.
+      // Larger workspaces now and then: those of unused threads must not be written again.
       threads.reserve(64 + 64 * Math.floor(n / 500), use);
       threads.run(two[n % 2], lists[which].at, 8, lists[which].count, use);
       want[which]++;
@@ -101,14 +101,14 @@ describe("a job", () => {
     lists.forEach(({ count, done }, n) => expect(done()).toEqual(new Array(count).fill(want[n])));
   });
 
-  it("uses the threads that are ready, and the calling one alone where there is no shared memory", async () => {
+  it("uses the threads that are ready, and the calling one only without shared memory", async () => {
     const { threads, memory } = poolOf(false);
     expect(threads.unavailable).toBe(true);
     expect(await threads.whenReady(4, 1000)).toBe(1);
     expect(memory.shared).toBe(false);
   });
 
-  it("that fails on the calling thread fails as it is, and the pool continues", async () => {
+  it("throws the error of the calling thread unchanged, and the pool continues", async () => {
     const { memory, threads } = poolOf();
     await threads.whenReady(3, 20_000);
     threads.reserve(64, 3);
@@ -124,7 +124,7 @@ describe("a job", () => {
         expect(error).toBeInstanceOf(RangeError);
         thrown++;
       }
-      // No thread is at work on the failed job any more.
+      // No thread runs a task of the failed job any more.
       const next = tasksOf(memory, 50);
       threads.run(one, next.at, 8, 50, 3);
       expect(next.done()).toEqual(new Array(50).fill(1));
@@ -145,7 +145,7 @@ describe("a thread is lost:", () => {
     }).toThrow(WorkerLostError);
   });
 
-  it("one that never comes back from a task, and the pool asks for a new start from then on", async () => {
+  it("one that never finishes a task: the pool then rejects further jobs", async () => {
     const { memory, threads, words } = poolOf();
     await threads.whenReady(2, 20_000);
     threads.reserve(64, 2);
@@ -153,11 +153,11 @@ describe("a thread is lost:", () => {
     Atomics.add(words, CONTROL.active, 1);
     expect(() => threads.run(kernel(memory), at, 8, 20, 2)).toThrow("a thread did not finish its task");
     Atomics.sub(words, CONTROL.active, 1);
-    expect(() => threads.run(kernel(memory), at, 8, 20, 2)).toThrow("an earlier job was cut off");
-    expect(() => threads.run(kernel(memory), at, 8, 20, 1)).toThrow("an earlier job was cut off");
+    expect(() => threads.run(kernel(memory), at, 8, 20, 2)).toThrow("an earlier job was aborted");
+    expect(() => threads.run(kernel(memory), at, 8, 20, 1)).toThrow("an earlier job was aborted");
   });
 
-  it("one that is ended while idle: the job is done by the others, and a new one takes its place", async () => {
+  it("one that is terminated while idle: the others run the job, and a new one replaces it", async () => {
     const { memory, threads, words } = poolOf();
     await threads.whenReady(3, 20_000);
     threads.reserve(64, 3);

@@ -1,10 +1,10 @@
 /**
- * Threads over one shared memory. A job is a kernel and a list of tasks; threads take tasks from one counter, the
- * calling thread included, so which thread runs a task changes nothing but the time. Workers start when there is work
- * for them, are ready some 70 ms later (measured, Node 24), and sleep on an atomic word in between.
+ * Threads over one shared memory. A job is a kernel and a list of tasks; all threads, including the calling one, take tasks from
+ * one counter, and results do not depend on which thread runs a task. Workers start when there is work
+ * for them, are ready some 70 ms later (measured, Node 24), and sleep on an atomic word between jobs.
  *
- * A worker that dies in the middle of a task is noticed by its silence: the job is given up, and the engine that owns
- * this pool starts over with a fresh memory and runs the call alone (`retryOnWorkerLoss`).
+ * A worker that dies during a task is detected by a timeout: the job is aborted, and the call runs again, single-threaded, on a
+ * new engine with a new memory (`retryOnWorkerLoss`).
  */
 import { settings, warnOnce } from "../../backend/settings.ts";
 import { clearUpperYmm, revectorizerEnabled } from "./features.ts";
@@ -12,17 +12,17 @@ import type { EngineMemory } from "./memory.ts";
 import { type Handle, spawnWorker } from "./spawn.ts";
 import { CONTROL } from "./worker.js";
 
-/** What `run` needs of a kernel. */
+/** A kernel that `run` can run. */
 export interface Runnable {
   readonly id: number;
   readonly code: Uint8Array;
   readonly run: (task: number, workspace: number) => void;
 }
 
-/** A thread was lost while it ran a task. */
+/** Thrown where a thread was lost during a task. */
 export class WorkerLostError extends Error {}
 
-/** Runs `work`; where a thread is lost in it, runs it once more, single-threaded, on the engine that `replace` makes. */
+/** Runs `work`; after the loss of a thread, runs it again, single-threaded, on the engine that `replace` makes. */
 export function retryOnWorkerLoss<E>(
   engine: E,
   replace: () => E,
@@ -38,18 +38,18 @@ export function retryOnWorkerLoss<E>(
 
 /** Work (multiply-adds counted as two) below which a second thread costs more than it saves: about 100 µs. */
 const MIN_PARALLEL_FLOPS = 4e6;
-/** Least time without progress after which a thread counts as lost, and the multiple of a task's usual time. */
+/** A thread is lost after this time without progress, or after this many times the duration of a task if that is longer. */
 const STALL_TIMEOUT_MS = 1000;
 const STALL_TASKS = 40;
-/** Operations a millisecond that the slowest machine does: a task larger than this times STALL_TIMEOUT_MS gets more time. */
+/** Operations per millisecond of the slowest machine: a task with more than STALL_TIMEOUT_MS times as many gets a longer timeout. */
 const MIN_OPS_PER_MS = 5e5;
-/** Failures in a row, of workers as they start or of jobs, after which this process continues on one thread. */
+/** Consecutive failures, of workers as they start or of jobs, after which this process continues on one thread. */
 const MAX_FAILURES = 4;
 let failures = 0;
-/** Bytes for one kernel's code: 6 to 15 KB in all that was tried; a larger one runs on the calling thread. */
+/** Maximum bytes of one kernel's code: 6 to 15 KB in all measured cases; a larger one runs on the calling thread only. */
 const CODE_BYTES = 256 * 1024;
 
-/** The pool. Without shared memory it is the calling thread alone. */
+/** The pool. Without shared memory it has the calling thread only. */
 export class WorkerPool {
   private readonly memory: EngineMemory;
   private readonly words: Int32Array<ArrayBufferLike>;
@@ -58,11 +58,11 @@ export class WorkerPool {
   private workspaceBytes = 0;
   private mainWorkspace = 0;
   private broken = false;
-  /** True where the host refused to make a worker. */
+  /** True after the host refused to make a worker. */
   private refused = false;
   /** True from the first ticket of a job until all its threads are done. */
   private running = false;
-  /** Where workers find the code of the job's kernel: low in the memory, inside every thread's view of it. */
+  /** Address of the code of the job's kernel for workers: low in the memory, inside every thread's view of it. */
   private readonly codeAt: number;
   private codeOf = -1;
 
@@ -72,7 +72,7 @@ export class WorkerPool {
     this.words = new Int32Array(memory.memory.buffer, 0, 1024);
   }
 
-  /** How many threads a job of so many operations may use now; starts them where there is work for them. */
+  /** Number of threads for a job of `work` operations; starts workers where the job is large enough. */
   threadsFor(work: number): number {
     const { threads } = settings();
     if (threads === 1 || work < MIN_PARALLEL_FLOPS) return 1;
@@ -81,7 +81,7 @@ export class WorkerPool {
     return this.ready(threads);
   }
 
-  /** Threads that could take a task now, the calling one included. */
+  /** Number of threads that are ready for tasks, including the calling one. */
   ready(limit: number): number {
     let n = 1;
     for (let i = 0; i < this.workers.length && n < limit; i++)
@@ -89,7 +89,7 @@ export class WorkerPool {
     return n;
   }
 
-  /** Starts workers until `count` threads are there or on their way. They come into play when they are ready. */
+  /** Starts workers for a total of `count` threads. They take tasks when they are ready. */
   start(count: number): void {
     if (failures >= MAX_FAILURES) this.broken = true;
     if (this.unavailable) return;
@@ -111,7 +111,7 @@ export class WorkerPool {
     return !this.memory.shared || this.broken;
   }
 
-  /** Why workers cannot be started here, and what to do about it. */
+  /** Why workers cannot be started here, and the remedy. */
   get unavailableReason(): string {
     const same = "results are the same";
     if (!this.memory.shared) {
@@ -126,11 +126,11 @@ export class WorkerPool {
       : `running single-threaded: workers did not start; a bundle needs heed's worker.js beside it (import.meta.resolve("heed/worker.js")), or a content security policy that allows blob: workers; ${same}`;
   }
 
-  /** Waits, without blocking, until `count` threads are ready or the time is over; returns how many are. */
+  /** Waits, without blocking, until `count` threads are ready or the timeout; returns the number of ready threads. */
   async whenReady(count: number, timeoutMs: number): Promise<number> {
     const until = Date.now() + timeoutMs;
     for (;;) {
-      // Each time round: one may have died as it started.
+      // In every iteration: a worker may have died during its start.
       this.start(count);
       if (this.ready(count) >= count || Date.now() >= until || this.unavailable) break;
       await new Promise((resolve) => setTimeout(resolve, 2));
@@ -138,14 +138,14 @@ export class WorkerPool {
     return this.ready(count);
   }
 
-  /** Bytes of workspace each thread needs from now on. */
+  /** Allocates workspaces of at least `bytes` for `threads` threads. */
   reserve(bytes: number, threads: number): void {
     const size = Math.max(bytes, this.workspaceBytes);
     if (size > this.workspaceBytes) {
       for (const at of [this.mainWorkspace, ...this.workspaces]) if (at) this.memory.free(at);
       this.mainWorkspace = 0;
       this.workspaces.length = 0;
-      // Until all are there: where one is refused, the next call starts from its own size.
+      // 0 until all are allocated: after a failed allocation the next call allocates all again.
       this.workspaceBytes = 0;
     }
     if (!this.mainWorkspace) this.mainWorkspace = this.memory.alloc(size);
@@ -158,8 +158,8 @@ export class WorkerPool {
 
   /**
    * Runs `count` tasks of `size` bytes from `tasks` on with at most `threads` threads; returns when all are done.
-   * `work` is about the operations of the largest task: long tasks are waited for longer. The calling thread does
-   * `overlap` first, while the others have begun.
+   * `work` is the approximate number of operations of the largest task: longer tasks have a longer timeout. The calling thread
+   * runs `overlap` first, while the others start with the tasks.
    */
   run(
     kernel: Runnable,
@@ -170,8 +170,8 @@ export class WorkerPool {
     work = 0,
     overlap?: () => void,
   ): void {
-    // Only an end from outside (a time limit of the host's, the stack's) leaves a job open; its threads may still write.
-    if (this.running) throw new WorkerLostError("an earlier job was cut off");
+    // A job stays open only if it was aborted from outside (a time limit of the host, a stack overflow); its threads may still write.
+    if (this.running) throw new WorkerLostError("an earlier job was aborted");
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
       overlap?.();
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
@@ -192,7 +192,7 @@ export class WorkerPool {
     Atomics.store(words, CONTROL.failed, 0);
     Atomics.store(words, CONTROL.wanted, threads - 1);
     this.running = true;
-    // From this store on tasks can be taken: everything above is written.
+    // From this store on tasks can be taken: all words above are written.
     Atomics.store(words, CONTROL.remaining, count);
     Atomics.add(words, CONTROL.epoch, 1);
     Atomics.notify(words, CONTROL.epoch);
@@ -208,7 +208,7 @@ export class WorkerPool {
         completed++;
       }
     } catch (error) {
-      // No further task is taken, and those begun are waited for: the caller gives their memory back.
+      // Take no further tasks, and wait for those that have started: the caller frees their memory.
       Atomics.store(words, CONTROL.remaining, 0);
       this.finish(work / MIN_OPS_PER_MS);
       throw error;
@@ -218,7 +218,7 @@ export class WorkerPool {
     this.finish(Math.max(STALL_TASKS * taskMs, work / MIN_OPS_PER_MS));
   }
 
-  /** Waits for the threads that still hold a task, at most `expectedMs` or STALL_TIMEOUT_MS. */
+  /** Waits for the threads that still run a task, at most `expectedMs` or STALL_TIMEOUT_MS. */
   private finish(expectedMs: number): void {
     const { words } = this;
     for (let n = 0; n < 50000; n++) if (Atomics.load(words, CONTROL.active) === 0) break;
@@ -231,7 +231,7 @@ export class WorkerPool {
         failures++;
         throw new WorkerLostError("a thread did not finish its task");
       }
-      // A page's main thread may not wait; it looks again. What is left is at most one task a thread.
+      // The main thread of a page must not block: it polls. At most one task per thread remains.
       if (canBlock()) Atomics.wait(words, CONTROL.active, active, 20);
     }
     if (Atomics.load(words, CONTROL.failed) !== 0) {

@@ -1,10 +1,10 @@
 /**
- * A thread: waits for jobs in the shared memory, compiles the kernel it is pointed to, and takes tasks until none is
- * left. It imports nothing, so that it starts quickly and works as it is in Node and in a page. worker-pool.ts
- * imports the numbers of the words they share from here.
+ * A thread: waits for jobs in the shared memory, compiles the job's kernel, and takes tasks until none is
+ * left. It imports nothing, so that it starts quickly and runs unchanged in Node and in a page. worker-pool.ts
+ * imports the indices of the shared words from here.
  */
 
-/** Words at the start of the memory; from `ready` and `workspace` on one for each of 64 threads. */
+/** Indices of words at the start of the memory; at `ready` and `workspace` one word for each of 64 threads. */
 export const CONTROL = Object.freeze({
   epoch: 16,
   remaining: 17,
@@ -21,17 +21,16 @@ export const CONTROL = Object.freeze({
   workspace: 128,
 });
 
-/** The message that makes a worker a thread; a worker of the host, which may import this file, gets other messages. */
+/** Marks the message that starts a thread; a worker of the host that imports this file gets other messages. */
 export const THREAD = "heed thread";
 
-/** Loads of the epoch before sleeping: about 0.3 ms (measured), so that calls in a row wake nobody. */
+/** Loads of the epoch before sleeping: about 0.3 ms (measured), so that consecutive calls need no wake-up. */
 export const SPIN = 20000;
-/** Kernels kept; the main thread keeps as many. */
+/** Maximum number of cached kernels; the same in the main thread. */
 export const MAX_KERNELS = 256;
 
 /**
- * Serves jobs until the process ends. Its text alone is a program (spawn.ts), so it uses nothing of this file but what it
- * is given.
+ * Serves jobs until the process ends. Its source text is also run alone (spawn.ts), so it uses only its parameters.
  * @param {WebAssembly.Memory} memory
  * @param {number} index number of this thread, from 0
  * @param {Record<"epoch" | "remaining" | "active" | "wanted" | "failed" | "count" | "kernel" | "kernelAt" | "kernelBytes" | "tasks" | "taskSize" | "ready" | "workspace", number>} CONTROL
@@ -50,7 +49,7 @@ export function serve(memory, index, CONTROL, SPIN, MAX_KERNELS) {
     while (Atomics.load(words, CONTROL.epoch) === lastEpoch) Atomics.wait(words, CONTROL.epoch, lastEpoch);
     lastEpoch = Atomics.load(words, CONTROL.epoch);
     Atomics.add(words, CONTROL.active, 1);
-    // Tickets first: where some are left, the job cannot end before this thread does, so all words are this job's.
+    // Check `remaining` first: while tasks remain, the job cannot end before this thread does, so all words are those of this job.
     if (Atomics.load(words, CONTROL.remaining) > 0 && index < Atomics.load(words, CONTROL.wanted)) {
       try {
         const count = words[CONTROL.count];

@@ -1,7 +1,7 @@
 /**
- * The forward pass on the engine. A problem becomes stages (what is in the engine's memory at once), a stage becomes tasks
- * (blocks of query rows with their runs of keys), threads run them, and the results are copied out. A problem that fits is
- * one stage; a long one goes piece by piece, so that memory does not grow with N.
+ * The forward pass on the engine. A problem is divided into stages (the parts that are in the engine's memory together), a stage
+ * into tasks (tiles of query rows with their runs of keys); threads run them, and the results are copied out. A problem that fits
+ * is one stage; a long one is staged in pieces, so that memory does not grow with N.
  */
 
 import type { BackendPart, Result } from "../../backend/contract.ts";
@@ -21,7 +21,7 @@ import { copyResultsOut } from "./results.ts";
 import { buildAttentionTasks, buildPackTasks, type Tasks, writeCall } from "./tasks.ts";
 import { weights } from "./weights.ts";
 
-/** The level that the forward pass runs at, tested where it is wide. */
+/** The SIMD level of the forward pass; a wide one is tested first. */
 export const forwardLevel = (engine: Engine): SimdLevel =>
   engine.levels.get(settings())?.forward ??
   findLevel(engine, "forward", () =>
@@ -60,7 +60,7 @@ export function forward(problem: Problem, out: Result): void {
   const { B, Hq, Nq, Nk } = problem.shape;
   if (B * Hq * Nq === 0) return;
   if (Nk === 0) {
-    // No keys: the output is 0 already; lse is −∞, or the sink.
+    // No keys: the output is already 0; lse is −∞, or the sink.
     out.lse.fill(-Infinity);
     if (problem.sinks)
       for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
@@ -100,7 +100,7 @@ function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, si
     const placed = placeProblem(memory, scope, problem, plan, out);
     const call = writeCall(memory, scope, problem, placed.strides, plan.pool);
     placed.copyKeysIn();
-    // 3 run. The calling thread copies queries and values in while the others pack the keys.
+    // 3 run. The calling thread copies queries and values while the others pack the keys.
     if (packer) runTasks(packer, buildPackTasks(memory, scope, plan, placed, threads), placed.copyRestIn);
     else placed.copyRestIn();
     runTasks(kernel, buildAttentionTasks(memory, scope, problem, plan, placed, call, ALL_KEYS));
@@ -113,7 +113,7 @@ function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, si
 
 const ALL_KEYS: KeyRange = { first: true, last: true };
 
-/** Stages one after another: groups of heads, or ranges of rows and keys of one head. */
+/** Runs the stages in order: groups of heads, or ranges of rows and keys of one head. */
 function runStages(
   engine: Engine,
   problem: Problem,
@@ -127,8 +127,8 @@ function runStages(
   for (let b = 0; b < B; b++) for (let hk = 0; hk < Hkv; hk++) heads.push({ b, hk });
   const regions = new AllocationScope(engine.memory);
   try {
-    const frame = placeStages(engine.memory, regions, problem, plan);
-    const call = writeCall(engine.memory, regions, problem, frame.strides, plan.pool);
+    const buffers = placeStages(engine.memory, regions, problem, plan);
+    const call = writeCall(engine.memory, regions, problem, buffers.strides, plan.pool);
     for (let n = 0; n < heads.length; n += staging.heads)
       for (let row = 0; row < Nq; row += staging.rows) {
         const rows = [row, Math.min(Nq, row + staging.rows)] as const;
@@ -136,13 +136,13 @@ function runStages(
           const keys = [key, Math.min(Nk, key + staging.keys)] as const;
           const range = { first: key === 0, last: keys[1] === Nk };
           const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows, keys };
-          // A range of keys that no row of the piece may see is not even copied.
+          // A range of keys that is masked for all rows of the piece is not copied.
           const needed =
             range.first ||
             range.last ||
             piece.heads.some(({ b, hk }) => anyVisible(problem, plan.runs.map, b, hk, rows, keys));
           if (!needed) continue;
-          const { placed, fresh } = frame.fill(piece);
+          const { placed, fresh } = buffers.fill(piece);
           attend(placed, call, range, fresh);
           if (range.last) copyResultsOut(engine.memory, problem, plan, placed, out);
         }

@@ -1,6 +1,6 @@
 /**
  * The addresses of a stage's operands and results in the engine's memory. A problem that fits is placed completely, with
- * its own strides; otherwise pieces of it are gathered into dense rows, one frame of regions used again and again.
+ * its own strides; otherwise pieces of it are gathered into dense rows, in regions that all pieces reuse.
  */
 
 import type { Result } from "../../backend/contract.ts";
@@ -29,7 +29,7 @@ export interface Stage {
   readonly keys: readonly [number, number];
 }
 
-/** A piece in place: byte addresses by absolute batch entry, head, row and key. */
+/** A piece in the engine's memory: byte addresses by absolute batch entry, head, row and key. */
 export interface Placed extends Stage {
   readonly query: (b: number, h: number, row: number) => number;
   readonly key: (b: number, hk: number, key: number) => number;
@@ -44,7 +44,7 @@ export interface Placed extends Stage {
   readonly tensor: (n: number, b: number, h: number, row: number) => number;
   readonly sinks: number;
   readonly strides: Strides;
-  /** True where `out` has the result's own layout, one block to copy. */
+  /** True where `out` has the layout of the result and is copied as one range. */
   readonly contiguous: boolean;
   /** Bytes from the first output (and lse) of one split to that of the next. */
   readonly splitBytes: number;
@@ -60,7 +60,7 @@ function placeSinks(memory: EngineMemory, regions: AllocationScope, problem: Pro
   return at;
 }
 
-/** Where the output is in the engine's memory already and a kernel may write it there. */
+/** The address of an output in the engine's memory that a kernel can write in place. */
 const outputInPlace = (
   memory: EngineMemory,
   problem: Problem,
@@ -69,13 +69,13 @@ const outputInPlace = (
 ): number | undefined =>
   splits === 1 && problem.dtype === "float32" ? addressOf(memory, out.output) : undefined;
 
-/** A problem in place, its numbers still to be copied: keys (and values that are packed) first, the rest while those are packed. */
+/** A problem with its addresses; its numbers are copied later: keys (and values that are packed) first, all others during the packing. */
 export interface PlacedProblem extends Placed {
   readonly copyKeysIn: () => void;
   readonly copyRestIn: () => void;
 }
 
-/** Places a problem that fits: operands in place if their rows are whole, the output in its own layout. */
+/** Places a problem that fits: operands as one range where their rows are contiguous, the output in its own layout. */
 export function placeProblem(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -95,8 +95,8 @@ export function placeProblem(
     bytes: number,
     when: (() => void)[],
   ): Staged => {
-    const there = residentOperand(memory, x);
-    if (there) return there;
+    const resident = residentOperand(memory, x);
+    if (resident) return resident;
     const extent = columns === 0 ? undefined : extentOf(x, heads, rows, columns);
     if (extent) {
       const target = regions.alloc((extent.to - extent.from) * bytes);
@@ -128,7 +128,7 @@ export function placeProblem(
   const lseAt = regions.alloc(tiling.splits * splitLse);
 
   const masks = problem.tensors.map((t) => {
-    // Heads and batch entries that share their cells share the copy.
+    // Heads and batch entries with the same cells share the copy.
     const [bs, hs] = [t.base.some((x) => x !== t.base[0]) ? B : 1, t.head === 0 ? 1 : Hq];
     const rowBytes = maskRowBytes(t, Nk);
     const rows = t.row === 0 ? 1 : Nq;
@@ -178,13 +178,13 @@ export function placeProblem(
   };
 }
 
-/** A frame for pieces: regions for the largest piece, filled again for each. `fresh` is true where keys were copied in again. */
+/** Regions for the largest piece, reused for each piece. `fresh` is true where new keys were copied. */
 export interface StagingBuffers {
   readonly strides: Strides;
   fill(piece: Stage): { placed: Placed; fresh: boolean };
 }
 
-/** Regions for pieces of the size the plan cut. */
+/** Allocates regions for pieces of the size in the plan. */
 export function placeStages(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -197,9 +197,10 @@ export function placeStages(
   const units = Math.min(staging.heads, shape.B * shape.Hkv);
   const [rows, keys] = [Math.min(staging.rows, shape.Nq), Math.min(staging.keys, Nk)];
   const operand = (x: Operand, heads: number, count: number, columns: number, bytes: number) => {
-    const there = residentOperand(memory, x);
+    const resident = residentOperand(memory, x);
     const head = count * columns * bytes;
-    return { there, head, row: there?.row ?? columns * bytes, at: there ? 0 : regions.alloc(heads * head) };
+    const at = resident ? 0 : regions.alloc(heads * head);
+    return { resident, head, row: resident?.row ?? columns * bytes, at };
   };
   const query = operand(shape.query, units * G, rows, dk, BYTES_OF[spec.query]);
   const key = operand(shape.key, units, keys, dk, BYTES_OF[spec.key]);
@@ -229,7 +230,7 @@ export function placeStages(
   const sinks = placeSinks(memory, regions, problem);
   const strides: Strides = {
     queryRow: query.row,
-    queryHead: query.there?.head ?? query.head,
+    queryHead: query.resident?.head ?? query.head,
     keyRow: key.row,
     valueRow: plan.packValues ? plan.packedValueRow : value.row,
     outRow: 4 * dv,
@@ -238,7 +239,7 @@ export function placeStages(
     headRows: shape.Nq,
     tensorRows: masks.map((m) => m.row),
   };
-  let [queriesHeld, keysHeld] = ["", ""];
+  let [stagedQueries, stagedKeys] = ["", ""];
 
   return {
     strides,
@@ -248,16 +249,16 @@ export function placeStages(
       const unit = new Map(piece.heads.map(({ b, hk }, n) => [b * shape.Hkv + hk, n]));
       const at = (b: number, hk: number) => unit.get(b * shape.Hkv + hk) as number;
       const headAt = (b: number, h: number) => at(b, Math.floor(h / G)) * G + (h % G);
-      const who = piece.heads.map(({ b, hk }) => `${b}.${hk}`).join();
-      const [queriesWanted, keysWanted] = [`${who} ${r0}`, `${who} ${k0}`];
-      const fresh = keysHeld !== keysWanted;
+      const heads = piece.heads.map(({ b, hk }) => `${b}.${hk}`).join();
+      const [queriesName, keysName] = [`${heads} ${r0}`, `${heads} ${k0}`];
+      const fresh = stagedKeys !== keysName;
       for (const { b, hk } of piece.heads) {
-        if (queriesHeld !== queriesWanted && !query.there)
+        if (stagedQueries !== queriesName && !query.resident)
           for (let h = hk * G; h < (hk + 1) * G; h++)
             stageRows(memory, shape.query, b, h, r0, r1, dk, query.at + headAt(b, h) * query.head);
-        if (fresh && !key.there)
+        if (fresh && !key.resident)
           stageRows(memory, shape.key, b, hk, k0, k1, dk, key.at + at(b, hk) * key.head);
-        if (fresh && !value.there)
+        if (fresh && !value.resident)
           stageRows(memory, shape.value, b, hk, k0, k1, dv, value.at + at(b, hk) * value.head);
         problem.tensors.forEach((t, n) => {
           for (let h = hk * G; h < (hk + 1) * G; h++)
@@ -273,9 +274,9 @@ export function placeStages(
             );
         });
       }
-      [queriesHeld, keysHeld] = [queriesWanted, keysWanted];
+      [stagedQueries, stagedKeys] = [queriesName, keysName];
       const from = (x: typeof key, base: number, index: (b: number, h: number) => number) =>
-        x.there?.at ??
+        x.resident?.at ??
         ((b: number, h: number, n: number) => x.at + index(b, h) * x.head + (n - base) * x.row);
       const placed: Placed = {
         ...piece,

@@ -1,4 +1,4 @@
-/** Plans are shared by calls of one kind, and by no others: results do not depend on earlier calls. */
+/** Calls of the same kind share a plan, others do not: results do not depend on earlier calls. */
 import { afterAll, expect, it } from "vitest";
 import { expectSame, normal } from "../../../tests/support/call.ts";
 import { restore, use } from "../../../tests/support/levels.ts";
@@ -69,7 +69,7 @@ const run = (options: AttentionOptions) => {
   return { state, gradients };
 };
 
-it("results do not depend on the calls before", () => {
+it("results do not depend on earlier calls", () => {
   use("strict", 1);
   const fresh = VARIANTS.map((options) => {
     forwardPlans.clear();
@@ -85,7 +85,7 @@ it("results do not depend on the calls before", () => {
     }
 });
 
-it("operands in the engine's memory have a plan of their own", () => {
+it("operands in the engine's memory have a separate plan", () => {
   use("strict", 1);
   const resident = [q, k, v].map((t) => {
     const copy = empty(t.shape);

@@ -1,7 +1,6 @@
 /**
- * Planning a forward call, completely, before anything is placed or run: its kernel, its tiling, what is in the engine's memory at
- * once, the sizes of its regions and the runs of keys of each row tile. A plan holds no tensors, so calls of the same kind
- * share it: the second one plans nothing.
+ * Plans a forward call completely before anything is placed or run: its kernel, its tiling, its stages, the sizes of its regions
+ * and the runs of keys of each row tile. A plan contains no tensors, so calls of the same kind share a cached plan.
  */
 import type { AttentionOperation } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan.ts";
@@ -39,7 +38,7 @@ import { decode } from "../kernels/decode.ts";
 import { forward } from "../kernels/forward.ts";
 import { pack } from "../kernels/pack.ts";
 
-/** Why the kernels do not take an attention call; undefined where they do. */
+/** Why the kernels do not support an attention call; undefined where they do. */
 export function unsupportedAttention({ problem }: AttentionOperation): string | undefined {
   const reason = currentEngine ? undefined : warnIfUnavailable();
   if (reason !== undefined) return reason;
@@ -58,13 +57,13 @@ export interface ForwardPlan {
   readonly packValues: boolean;
   /** Operations of the whole call. */
   readonly work: number;
-  /** Keys of a panel; of decode, keys of a softmax step. */
+  /** Keys of a panel; for decode, keys of a softmax step. */
   readonly panel: number;
-  /** Bytes of one head's packed keys and of its packed values, as one stage has them; bytes of a row of packed values. */
+  /** Bytes of the packed keys and the packed values of one head in one stage; bytes of a row of packed values. */
   readonly packedKeyHead: number;
   readonly packedValueHead: number;
   readonly packedValueRow: number;
-  /** Bytes of the state that a task carries from stage to stage. */
+  /** Bytes of the state that a task keeps between stages. */
   readonly stateBytes: number;
   readonly pool: PoolImage;
   readonly runs: Runs;
@@ -72,7 +71,7 @@ export interface ForwardPlan {
   kernels(): { readonly kernel: Kernel; readonly packer?: Kernel };
 }
 
-/** Which part of the keys a stage is: whether the state begins and ends with it. */
+/** Whether a stage has the first and the last keys: the state starts and ends with it. */
 export interface KeyRange {
   readonly first: boolean;
   readonly last: boolean;
@@ -98,10 +97,10 @@ export function poolImage(expressions: readonly (Expression | undefined)[]): Poo
   return { words, tables: [...addresses].map(([table, at]) => ({ table, word: at })) };
 }
 
-/** Words of runs that a plan keeps; what exceeds them is computed anew for each call. */
+/** Maximum words of runs that a plan caches; further runs are computed for each call. */
 const MAX_RUN_WORDS = 2 ** 18;
 
-/** The runs of keys of row tiles, as words for the kernels, found once and kept. */
+/** The runs of keys of row tiles, as words for the kernels; cached. */
 export class Runs {
   readonly map: TileMap;
   private readonly Nq: number;
@@ -116,12 +115,12 @@ export class Runs {
     [this.Hq, this.Nq, this.Nk] = [Hq, Nq, Nk];
   }
 
-  /** A number that heads and batch entries share where their runs are equal. */
+  /** A number that is equal for heads and batch entries with equal runs. */
   group(b: number, h: number): number {
     return (this.map.perBatch ? b : 0) * this.Hq + (this.map.perHead ? h : 0);
   }
 
-  /** The runs of rows `row0` … `row1` between two keys. A plan asks for a first row with one last row and one last key. */
+  /** The runs of rows `row0` … `row1` between two keys. In one plan, `row1` and `to` must follow from the other parameters. */
   of(b: number, h: number, row0: number, row1: number, from: number, to: number): FoundRuns {
     const key = (this.group(b, h) * (this.Nq + 1) + row0) * (this.Nk + 1) + from;
     const known = this.found.get(key);
@@ -136,27 +135,27 @@ export class Runs {
   }
 }
 
-/** Runs of keys, and the words that the kernels read of them. */
+/** Runs of keys, and their words for the kernels. */
 interface FoundRuns {
   readonly list: readonly KeyRun[];
   readonly words: readonly number[];
 }
 
-/** Plans that are kept for an engine, by what they depend on. */
+/** Maximum number of cached plans of a kind and engine. */
 const MAX_PLANS = 64;
-/** Elements of tables in a plan's expressions, which the plan keeps alive. */
+/** Maximum elements of the tables in a cached plan's expressions, which the plan keeps alive. */
 const MAX_TABLE_ELEMENTS = 2 ** 16;
 
-/** Plans of one kind by key; the one that was not used for the longest time goes first. */
+/** Plans of one kind by key; evicts the least recently used. */
 export class PlanCache<P> {
   private plans = new WeakMap<Engine, Map<string, P>>();
 
-  /** Forgets all plans. */
+  /** Evicts all plans. */
   clear(): void {
     this.plans = new WeakMap();
   }
 
-  /** The plan of a key, made where there is none; without a key it is made each time. */
+  /** The plan of a key, made on a miss; without a key it is made each time. */
   get(engine: Engine, key: string | undefined, make: () => P): P {
     if (key === undefined) return make();
     let plans = this.plans.get(engine);
@@ -175,7 +174,7 @@ export class PlanCache<P> {
   }
 }
 
-/** Which fields of a problem a plan depends on. A new field of `Problem` must be decided on here, or this does not compile. */
+/** The fields of a problem that a plan depends on. A new field of `Problem` must be added here, or this does not compile. */
 const IN_KEY: Readonly<Record<keyof Problem, boolean>> = {
   caller: false,
   shape: true,
@@ -208,7 +207,7 @@ function tableId(table: Table): number {
   return id;
 }
 
-/** An expression with its constants and the identity of its tables as text; undefined where its tables are too large to keep. */
+/** An expression with its constants and the identity of its tables as text; undefined where its tables are too large to cache. */
 function expressionKey(x: Expression): string | undefined {
   if (expressionKeys.has(x)) return expressionKeys.get(x);
   const elements = tablesOf(x).reduce((n, t) => n + t.data.length, 0);
@@ -219,7 +218,7 @@ function expressionKey(x: Expression): string | undefined {
   return key;
 }
 
-/** What a plan depends on, as text; undefined where it is not worth keeping. */
+/** The cache key of a plan: all that it depends on; undefined where the plan is not cached. */
 export function problemKey(problem: Problem, level: SimdLevel): string | undefined {
   const { shape, dtype, offsets, positions, mask, score, tensors, dropoutP } = problem;
   const { B, Hq, Hkv, Nq, Nk, dk, dv, query, key, value } = shape;
@@ -240,7 +239,7 @@ export function problemKey(problem: Problem, level: SimdLevel): string | undefin
 /** Plans of forward calls. */
 export const forwardPlans = new PlanCache<ForwardPlan>();
 
-/** The plan of a problem, kept for the next call of its kind. */
+/** The plan of a problem, cached for the next call of its kind. */
 export function planForward(engine: Engine, problem: Problem, level: SimdLevel): ForwardPlan {
   const { memory } = engine;
   const { query, key: keys, value } = problem.shape;
@@ -261,7 +260,7 @@ function makePlan(
   const { shape } = problem;
   const { Nk, dk, dv } = shape;
   const packed = spec.kind === "forward";
-  // Values are used where they are stored unless the product needs them widened or padded.
+  // Values are read in place unless the product needs them widened or padded.
   const packValues = packed && (spec.value !== "float32" || spec.dv % panelOf(spec.tile) !== 0);
   const costs: Costs = {
     key:
@@ -310,7 +309,7 @@ function makePlan(
 /** The kernel of a `packing` spec. */
 export const packKernel = (engine: Engine, spec: Spec): Kernel => engine.kernels.get(spec, 64, pack);
 
-/** The tiling and the kernel spec of a problem on a level. */
+/** The tiling and the kernel spec of a problem at a SIMD level. */
 export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { spec: Spec; tiling: Tiling } {
   const tile = tileFor(level);
   const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
@@ -320,7 +319,7 @@ export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { s
   const spec: Spec = {
     kind: tiling.kind,
     fused: level !== "strict",
-    // The decode kernel is bound by memory: 256 bits do not make it faster, so there is one version.
+    // The decode kernel is bound by memory, and 256 bits do not make it faster: it has no wide version.
     wide: level === "wide" && tiling.kind === "forward",
     tile: tiling.kind === "decode" ? { rows: 1, vectors: 2, unroll: 1 } : tile,
     dk: shape.dk,
@@ -340,11 +339,11 @@ export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { s
   return { spec, tiling };
 }
 
-/** How a kernel knows the positions that dropout is keyed by. */
+/** How a kernel gets the positions for dropout. */
 const dropoutOf = (problem: Problem): Spec["dropout"] =>
   problem.dropoutP === 0 ? false : problem.positions.counted ? "counted" : "listed";
 
-/** Table look-ups whose indices cannot leave the table, whatever the cell. */
+/** Table lookups whose indices are in range for every cell. */
 export function inBoundsLookups(
   problem: Problem,
   expressions: readonly (Expression | undefined)[],

@@ -1,14 +1,14 @@
-/** Copying results out of the engine's memory: merged over splits, rounded to the output's dtype, in its layout. */
+/** Copies results out of the engine's memory: merges splits, rounds to the output's dtype, writes its layout. */
 
 import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { arrayName, narrow } from "../../core/dtype.ts";
+import { arrayName, type FloatDType, narrow, type TypedData } from "../../core/dtype.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
 import type { Placed } from "./place.ts";
 import type { ForwardPlan } from "./plan.ts";
 
-/** Copies the output and lse of a stage out. */
+/** Copies the output and lse of a stage out of the engine's memory. */
 export function copyResultsOut(
   memory: EngineMemory,
   problem: Problem,
@@ -24,9 +24,9 @@ export function copyResultsOut(
   if (splits > 1) mergeSplits(f32, plan, placed, problem);
   if (placed.contiguous) {
     const at = placed.out(0, 0, 0, 0);
-    // What a kernel wrote in place is not copied.
+    // An output that the kernel wrote in place is not copied.
     if (addressOf(memory, out.output) !== at)
-      put(problem, out, 0, f32.subarray(at / 4, at / 4 + shape.B * Hq * Nq * dv));
+      storeRounded(problem.dtype, out.output, 0, f32.subarray(at / 4, at / 4 + shape.B * Hq * Nq * dv));
     const lse = placed.lse(0, 0, 0, 0) / 4;
     out.lse.set(f32.subarray(lse, lse + shape.B * Hq * Nq));
     return;
@@ -35,23 +35,28 @@ export function copyResultsOut(
     for (let h = hk * G; h < (hk + 1) * G; h++) {
       const at = placed.out(b, h, r0, 0) / 4;
       const start = b * out.batch + h * out.head + r0 * out.row;
-      if (out.row === dv) put(problem, out, start, f32.subarray(at, at + (r1 - r0) * dv));
+      if (out.row === dv)
+        storeRounded(problem.dtype, out.output, start, f32.subarray(at, at + (r1 - r0) * dv));
       else
         for (let n = 0; n < r1 - r0; n++)
-          put(problem, out, start + n * out.row, f32.subarray(at + n * dv, at + (n + 1) * dv));
+          storeRounded(
+            problem.dtype,
+            out.output,
+            start + n * out.row,
+            f32.subarray(at + n * dv, at + (n + 1) * dv),
+          );
       const lse = placed.lse(b, h, r0, 0) / 4;
       out.lse.set(f32.subarray(lse, lse + r1 - r0), (b * Hq + h) * Nq + r0);
     }
 }
 
-/** Writes float32 results at `start`, rounded to 16 bits where the output has them. */
-function put(problem: Problem, out: Result, start: number, values: Float32Array): void {
-  const data = out.output as Float32Array;
-  if (problem.dtype === "float32" || arrayName(data) === "Float16Array") data.set(values, start);
-  else narrow(problem.dtype as "float16" | "bfloat16", values, out.output as Uint16Array, start);
+/** Stores float32 results at `start`, rounded to a 16-bit dtype. */
+export function storeRounded(dtype: FloatDType, out: TypedData, start: number, values: Float32Array): void {
+  if (dtype === "float32" || arrayName(out) === "Float16Array") (out as Float32Array).set(values, start);
+  else narrow(dtype as "float16" | "bfloat16", values, out as Uint16Array, start);
 }
 
-/** Joins the parts of each row into the first: mergeStates' rule, over what the kernels left. */
+/** Merges the parts of each row into the first, by the rule of `mergeStates`. */
 function mergeSplits(f32: Float32Array, plan: ForwardPlan, placed: Placed, problem: Problem): void {
   const { G, dv } = problem.shape;
   const { splits } = plan.tiling;
@@ -72,7 +77,7 @@ function mergeSplits(f32: Float32Array, plan: ForwardPlan, placed: Placed, probl
         const step = placed.splitBytes / 4;
         for (let e = 0; e < dv; e++) {
           let o = 0;
-          // A part that saw nothing has share 0; its output is 0 as well.
+          // A part without visible keys has share 0, and its output is 0 as well.
           for (let n = 0; n < splits; n++) o += shares[n] * f32[first + n * step + e];
           f32[first + e] = o / sum;
         }

@@ -1,4 +1,4 @@
-/** What the kernels read of a call, as words in memory: what the whole call shares, then tasks that pack keys and values, then tasks of query rows. */
+/** Writes a call as words for the kernels: the words of the call, then tasks that pack keys and values, then tasks of query rows. */
 
 import type { Problem } from "../../backend/problem.ts";
 import { dropoutThreshold, headKey } from "../../core/random.ts";
@@ -7,7 +7,7 @@ import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Placed } from "./place.ts";
 import type { ForwardPlan, KeyRange, PoolImage } from "./plan.ts";
 
-/** Byte strides a call's words hold. */
+/** Byte strides in the words of a call. */
 export interface Strides {
   readonly queryRow: number;
   readonly keyRow: number;
@@ -55,8 +55,8 @@ export function writeCall(
     problem.dropoutP > 0 && !problem.positions.counted ? placeLists(memory, regions, problem) : undefined;
   const { i32, f32 } = memory;
   const word = (offset: number) => (at + offset) / 4;
-  // Where nothing but the mask touches a score, it stays the plain product q·k and the scale goes into the exponent:
-  // exact for whole numbers, and one rounding less. The sign stays with Q, because the maximum must be one.
+  // Where only a mask changes scores, a score is the plain product q·k and the scale is a factor in the exponent: exact for
+  // integers, and one rounding less. The sign is applied to Q, because m must be the maximum of the scaled scores.
   const size = Math.abs(problem.scale);
   const plain =
     !problem.score &&
@@ -102,7 +102,7 @@ export interface Tasks {
   readonly count: number;
 }
 
-/** Minimum number of keys that one pack task copies in. */
+/** Minimum number of keys of a pack task. */
 const MIN_PACK_KEYS = 512;
 
 /** Tasks that pack the keys (and values) of a stage: parts of heads, so that threads share the work. */
@@ -142,7 +142,7 @@ export function buildPackTasks(
 const rawValueRow = (placed: Placed, b: number, hk: number, key: number): number =>
   placed.value(b, hk, key + 1) - placed.value(b, hk, key);
 
-/** Tasks that attend: one for each row tile and part of the keys, later rows first, because under a causal mask they take longest. */
+/** Tasks of attention: one for each row tile and split of the keys, later rows first, because with a causal mask they take longest. */
 export function buildAttentionTasks(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -164,7 +164,7 @@ export function buildAttentionTasks(
   const count = placed.heads.length * (G / headStep) * rowTiles * tiling.splits;
   const at = regions.alloc(count * TaskStruct.size);
 
-  // Heads and batch entries that the mask treats alike share their runs: address and count by row tile.
+  // Heads and batch entries with the same mask share their runs: address and count by row tile.
   const words: number[] = [];
   const runsOf = new Map<number, { first: number; count: number }>();
   const runFor = (b: number, h: number, rowTile: number, split: number): { first: number; count: number } => {
@@ -224,6 +224,6 @@ export function buildAttentionTasks(
   const runsAt = regions.alloc(4 * Math.max(1, words.length));
   const after = memory.i32;
   after.set(words, runsAt / 4);
-  for (const place of placedRuns) after[place] = runsAt + 4 * after[place];
+  for (const word of placedRuns) after[word] = runsAt + 4 * after[word];
   return { at, size: TaskStruct.size, count };
 }

@@ -1,6 +1,6 @@
 /**
- * Weights on request: exp(score − lse) for chosen heads and rows, by the same products, masks and exp2 as the forward
- * kernel. One key head and a few rows of weights are in the engine's memory at a time.
+ * Weights of selected heads and rows: exp(score − lse), with the same products, masks and exp2 as in the forward
+ * kernel. The keys of one head and a few rows of weights are in the engine's memory at a time.
  */
 
 import type { LseReader } from "../../backend/contract.ts";
@@ -8,7 +8,7 @@ import type { SimdLevel } from "../../backend/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
-import { arrayName, narrow, type TypedData } from "../../core/dtype.ts";
+import type { TypedData } from "../../core/dtype.ts";
 import { headKey } from "../../core/random.ts";
 import { FIRST, LAST, PackStruct, runWords, TaskStruct, workspaceOf } from "../codegen/layout.ts";
 import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.ts";
@@ -17,13 +17,14 @@ import { AllocationScope } from "../engine/memory.ts";
 import { maskRowBytes, stageMask, stageRows } from "../engine/transfer.ts";
 import { weights as weightsKernel } from "../kernels/weights.ts";
 import { packKernel, poolImage, specOf } from "./plan.ts";
+import { storeRounded } from "./results.ts";
 import { writeCall } from "./tasks.ts";
 
 /** Consecutive rows that one task computes. */
 interface RowTile {
   readonly row: number;
   readonly count: number;
-  /** Place of the first row among those requested. */
+  /** Index of the first row among the requested rows. */
   readonly index: number;
 }
 
@@ -56,10 +57,10 @@ export function weights(
   const cells = problem.tensors.reduce((n, t) => n + maskRowBytes(t, Nk), 0);
   const rowBytes = outRow + dk * BYTES_OF[spec.query] + 4 + cells;
   const budget = settings().bytesPerThread * settings().threads;
-  // A batch is whole blocks that fit the budget: at least one.
+  // A batch has as many row tiles as fit the budget, at least one.
   const perBatch = Math.max(1, Math.floor(budget / 2 / (rowBytes * spec.rowTile)));
-  const blocks = blocksOf(rows, spec.rowTile);
-  const batch = Math.min(blocks.length, perBatch);
+  const rowTiles = rowTilesOf(rows, spec.rowTile);
+  const batch = Math.min(rowTiles.length, perBatch);
 
   const regions = new AllocationScope(memory);
   try {
@@ -97,20 +98,20 @@ export function weights(
           memory.i32.set([rawKeys, dk * BYTES_OF[spec.key], Nk, packed, 0, 0, 0, 0], packAt / 4);
           engine.pool.run(packer, packAt, PackStruct.size, 1, 1);
         }
-        for (let first = 0; first < blocks.length; first += batch) {
-          const part = blocks.slice(first, first + batch);
+        for (let first = 0; first < rowTiles.length; first += batch) {
+          const part = rowTiles.slice(first, first + batch);
           const scratch = new AllocationScope(memory);
           try {
             memory.u8.fill(0, outAt, outAt + part.length * spec.rowTile * outRow);
-            part.forEach((block, n) => {
+            part.forEach((tile, n) => {
               const row0 = n * spec.rowTile;
               stageRows(
                 memory,
                 shape.query,
                 b,
                 h,
-                block.row,
-                block.row + block.count,
+                tile.row,
+                tile.row + tile.count,
                 dk,
                 queryAt + row0 * dk * BYTES_OF[spec.query],
               );
@@ -120,14 +121,13 @@ export function weights(
                   t,
                   b,
                   h,
-                  [block.row, block.row + block.count],
+                  [tile.row, tile.row + tile.count],
                   [0, Nk],
                   at + row0 * bytes,
                   bytes,
                 );
-              for (let r = 0; r < block.count; r++)
-                memory.f32[lseAt / 4 + row0 + r] = lse(b, h, block.row + r);
-              const runs = map.runs(b, h, block.row, block.row + block.count, 0, Nk);
+              for (let r = 0; r < tile.count; r++) memory.f32[lseAt / 4 + row0 + r] = lse(b, h, tile.row + r);
+              const runs = map.runs(b, h, tile.row, tile.row + tile.count, 0, Nk);
               const words = runWords(runs);
               const runsAt = scratch.alloc(4 * Math.max(1, words.length));
               const { i32 } = memory;
@@ -142,8 +142,8 @@ export function weights(
               set(TaskStruct.value, 0);
               set(TaskStruct.out, outAt + row0 * outRow);
               set(TaskStruct.lse, lseAt + row0 * 4);
-              set(TaskStruct.rows, block.count);
-              set(TaskStruct.row0, block.row);
+              set(TaskStruct.rows, tile.count);
+              set(TaskStruct.row0, tile.row);
               set(TaskStruct.offset, problem.offsets[b]);
               set(TaskStruct.batch, b);
               set(TaskStruct.head, h);
@@ -161,15 +161,13 @@ export function weights(
             scratch.free();
           }
           const { f32 } = memory;
-          part.forEach((block, n) => {
-            for (let r = 0; r < block.count; r++) {
+          part.forEach((tile, n) => {
+            for (let r = 0; r < tile.count; r++) {
               const at = (outAt + (n * spec.rowTile + r) * outRow) / 4;
-              const to = ((b * heads.length + headIndex) * rows.length + block.index + r) * Nk;
+              const to = ((b * heads.length + headIndex) * rows.length + tile.index + r) * Nk;
               const row = f32.subarray(at, at + Nk);
-              if (problem.dropoutP === 0) settle(row, lse(b, h, block.row + r), problem.sinks?.[h]);
-              if (problem.dtype === "float32" || arrayName(out) === "Float16Array")
-                (out as Float32Array).set(row, to);
-              else narrow(problem.dtype as "float16" | "bfloat16", row, out as Uint16Array, to);
+              if (problem.dropoutP === 0) correctRounding(row, lse(b, h, tile.row + r), problem.sinks?.[h]);
+              storeRounded(problem.dtype, out, to, row);
             }
           });
         }
@@ -180,11 +178,11 @@ export function weights(
 }
 
 /**
- * A float32 lse of 16 is rounded by up to 1e-6, one of 10⁴ by 5e-4, and every weight would show it. Where the weights (and the sink's
- * share) sum to 1 as nearly as that rounding explains, they are the whole row and are made to sum to 1; where they do
- * not, lse covers keys of other parts as well and is taken at its word.
+ * Corrects the rounding of lse in a row of weights. A float32 lse of 16 has a rounding error of up to 1e-6, one of 10⁴ of 5e-4,
+ * which every weight would show. Where the weights (and the sink's share) sum to 1 within that error, they are a complete row and
+ * are normalized to sum to 1; otherwise lse includes keys of other parts, and the weights do not change.
  */
-function settle(row: Float32Array, lse: number, sink: number | undefined): void {
+function correctRounding(row: Float32Array, lse: number, sink: number | undefined): void {
   if (!(Math.abs(lse) >= 2 && Number.isFinite(lse))) return;
   let sum = sink === undefined ? 0 : Math.exp(sink - lse);
   for (let k = 0; k < row.length; k++) sum += row[k];
@@ -193,15 +191,15 @@ function settle(row: Float32Array, lse: number, sink: number | undefined): void 
   for (let k = 0; k < row.length; k++) row[k] /= sum;
 }
 
-/** Requested rows as runs of consecutive ones, cut to the kernel's block. */
-function blocksOf(rows: readonly number[], most: number): RowTile[] {
-  const blocks: RowTile[] = [];
+/** Requested rows as tiles of consecutive rows, of at most `maxRows`. */
+function rowTilesOf(rows: readonly number[], maxRows: number): RowTile[] {
+  const tiles: RowTile[] = [];
   for (let index = 0; index < rows.length; ) {
     let count = 1;
-    while (count < most && index + count < rows.length && rows[index + count] === rows[index] + count)
+    while (count < maxRows && index + count < rows.length && rows[index + count] === rows[index] + count)
       count++;
-    blocks.push({ row: rows[index], count, index });
+    tiles.push({ row: rows[index], count, index });
     index += count;
   }
-  return blocks;
+  return tiles;
 }
