@@ -1,4 +1,4 @@
-/** The public door: shapes, dtypes, layouts, options, weights, plans, and everything it refuses. */
+/** The public functions of attention: shapes, dtypes, layouts, options, weights, plans, and rejected input. */
 import { afterAll, describe, expect, it } from "vitest";
 import {
   alibi,
@@ -25,7 +25,7 @@ import {
   zeros,
 } from "./index.ts";
 
-/** Numbers without a pattern, from a seed. */
+/** Seeded random numbers. */
 function some(seed: number, shape: readonly number[]): Tensor {
   const size = shape.reduce((a, b) => a * b, 1);
   return tensor(
@@ -61,7 +61,7 @@ describe("shapes", () => {
       [2, 3, 4, 5, 7],
     ]);
   });
-  it("ranks 4, 3 and 2 are the same heads by themselves", () => {
+  it("ranks 3 and 2 give the same results as one entry or head of rank 4", () => {
     const whole = sdpa(q, k, v).output;
     const at = (t: Tensor, from: number, rank: number) => {
       const shape = t.shape.slice(5 - rank);
@@ -170,7 +170,7 @@ function rowsOf(t: Tensor, count: number): Tensor {
   return new Tensor(t.data, [count, t.shape[t.shape.length - 1]], t.dtype);
 }
 
-describe("tensors of others", () => {
+describe("tensors of other libraries", () => {
   const want = sdpa(some(1, [3, 4]), some(2, [5, 4]), some(3, [5, 4]));
   it("plain objects with shape or dims, dtype or type, strides or stride, are read without a copy", () => {
     const like = (seed: number, rows: number): TensorLike[] => {
@@ -207,7 +207,7 @@ describe("dtypes", () => {
   const widened = (t: Tensor) => tensor(Float32Array.from(t.toFloat64()), t.shape);
   const [q, k, v] = [some(1, [2, 3, 9, 8]), some(2, [2, 3, 11, 8]), some(3, [2, 3, 11, 5])];
 
-  it("float64 in, float64 out, with digits float32 has not", () => {
+  it("float64 inputs give float64 results, with more digits than float32", () => {
     const wide = (t: Tensor) => tensor(t.toFloat64(), t.shape);
     const { output, lse, weights } = sdpa(wide(q), wide(k), wide(v), { returnWeights: true });
     expect([output.dtype, lse.dtype, weights?.dtype]).toEqual(["float64", "float64", "float64"]);
@@ -408,7 +408,7 @@ describe("explain", () => {
 });
 
 describe("weights from lse", () => {
-  it("are rebuilt also where the values alone had a batch axis", () => {
+  it("are rebuilt where only the values have a batch axis", () => {
     const [q, k, v] = [some(1, [1, 2, 7, 8]), some(2, [1, 2, 9, 8]), some(3, [3, 2, 9, 4])];
     const { lse, weights } = sdpa(q, k, v, { isCausal: "upper-left", returnWeights: true });
     const again = attentionWeights(q, k, lse, { isCausal: "upper-left" });
@@ -421,9 +421,9 @@ describe("weights from lse", () => {
 });
 
 describe("one query", () => {
-  it("sees what its own head's mask allows, though the heads of a group are decoded together", () => {
+  it("uses the mask of its own head, although the heads of a group are decoded together", () => {
     const [q, k, v] = [some(1, [1, 4, 1, 16]), some(2, [1, 1, 200, 16]), some(3, [1, 1, 200, 16])];
-    // Head h sees the keys from 50·h on, 50 of them: no two heads share one.
+    // Head h attends to 50 keys from 50·h on: no two heads share a key.
     const options = { attnMask: maskMod(({ h, k: at }) => at.floorDiv(50).eq(h)) };
     const together = sdpa(q, k, v, options).output.toFloat64();
     for (let h = 0; h < 4; h++) {

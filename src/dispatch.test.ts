@@ -1,11 +1,11 @@
-/** What a program bundles: the kernels of the operations that it calls. And one rule, whatever the operation. */
+/** A program bundles only the kernels of the operations that it calls. */
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 
 const SRC = fileURLToPath(new URL(".", import.meta.url));
 
-/** Source files of which a program that imports some names of an entry bundles anything. */
+/** Source files in the bundle of a program that imports some names of an entry. */
 async function bundled(entry: string, names: string): Promise<string[]> {
   const id = "program.ts";
   const program = {
@@ -23,7 +23,7 @@ async function bundled(entry: string, names: string): Promise<string[]> {
     .map(([file]) => file.slice(SRC.length));
 }
 
-/** Files that belong to one kind of operation alone. */
+/** Files of a single kind of operation. */
 const KINDS: Readonly<Record<string, RegExp>> = {
   forward: /^wasm\/forward\/forward|^wasm\/kernels\/(forward|decode)\.ts$/,
   backward: /^wasm\/backward\/|^wasm\/kernels\/(backward|softmax-backward)|^reference\/problem-backward/,

@@ -1,4 +1,4 @@
-/** The product against Σ a·b in float64, over shapes, views, dtypes and options; what is refused; at every level and number of threads. */
+/** The product against Σ a·b in float64, over shapes, views, dtypes and options, at every level and number of threads; rejected input. */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../tests/support/levels.ts";
 import { type Random, random } from "../tests/support/random.ts";
@@ -17,7 +17,7 @@ function normal(r: Random, shape: number[], dtype: "float32" | "float64" = "floa
   return new Tensor(dtype === "float32" ? Float32Array.from(numbers) : numbers, shape, dtype);
 }
 
-/** What matmul is: entry by entry, with the sum of the absolute products beside each sum. */
+/** The definition of matmul, entry by entry, and the sum of the absolute products of each entry. */
 function truth(a: Tensor, b: Tensor, options: MatmulOptions = {}) {
   const x = options.transposeA ? a.transpose() : a;
   const y = options.transposeB ? b.transpose() : b;
@@ -63,8 +63,7 @@ function worst(a: Tensor, b: Tensor, options: MatmulOptions = {}): number {
   return most;
 }
 
-it("relaxed and wide have the same bits", () => {
-  if (!has("wide")) return;
+it.runIf(has("wide"))("relaxed and wide have the same bits", () => {
   const r = random(19);
   for (const [M, K, N] of [[100, 520, 77], [5, 64, 300]]) {
     const [a, b] = [normal(r, [M, K]), normal(r, [K, N])];
@@ -76,7 +75,7 @@ it("relaxed and wide have the same bits", () => {
   }
 }); // biome-ignore format: rows of sizes
 
-describe("refused before any work:", () => {
+describe("rejected before any work:", () => {
   const a = zeros([2, 3]);
   const cases: [string, string, () => unknown, abstract new (...x: never[]) => Error][] = [
     ["a vector", "rank", () => matmul(zeros([3]), a), ShapeError],
@@ -124,7 +123,7 @@ describe("refused before any work:", () => {
     });
 });
 
-it("float64 is exact to its last places, in every layout", () => {
+it("float64 is accurate to its last digits, in every layout", () => {
   const r = random(3);
   for (const [M, K, N] of [[1, 1, 1], [3, 5, 7], [17, 64, 33], [5, 131, 600]])
     for (const transposeA of [false, true])
@@ -175,7 +174,7 @@ for (const level of LEVELS.filter(has))
       expect(matmul(zeros([0, 2, 3]), zeros([0, 3, 4])).shape).toEqual([0, 2, 4]);
     });
 
-    it("NaN and infinities go where the formula sends them, and nowhere else", () => {
+    it("NaN and infinities propagate as in the formula", () => {
       use(level, 1);
       const r = random(7);
       for (const [M, K, N] of [[7, 9, 11], [30, 40, 50]]) {
@@ -202,7 +201,7 @@ for (const level of LEVELS.filter(has))
         const [transposeA, transposeB] = [r.chance(0.4), r.chance(0.4)];
         const lead = r.pick([[], [], [3], [2, 2]]);
         const operand = (rows: number, columns: number, own: number[]) => {
-          // A view into something larger: rows longer than they seem, perhaps columns apart or backwards.
+          // A view into a larger tensor: rows with gaps, columns with gaps or reversed.
           const [padding, step] = [r.pick([0, 0, 3]), r.pick([1, 1, 1, 2])];
           const strides = [(columns * step + padding) * rows, columns * step + padding, step];
           const all = own.length > 1 ? [strides[0] * own[1], ...strides] : own.length ? strides : strides.slice(1);
@@ -228,7 +227,7 @@ for (const level of LEVELS.filter(has))
     it("the same bits on one, two, three and seven threads, and for a row alone", async () => {
       const r = random(13);
       const sizes = [
-        // Several steps along M; several along N; B packed by each task; several along K; entries three by three.
+        // Several steps along M; several along N; B packed by each task; several along K; three entries at a time.
         { M: 500, K: 270, N: 100 },
         { M: 30, K: 5, N: 2100 },
         { M: 12, K: 700, N: 1000 },

@@ -1,4 +1,4 @@
-/** mergeStates: associative, commutative, with an identity; and what it refuses. */
+/** mergeStates: associative, commutative, with an identity; rejected input. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tensor, zeros } from "./core/construct.ts";
@@ -7,7 +7,7 @@ import type { State } from "./core/state.ts";
 import { Tensor } from "./core/tensor.ts";
 import { mergeStates } from "./merge.ts";
 
-/** A float64 state of `rows` rows and two columns; about one row in five has seen nothing. */
+/** A float64 state of `rows` rows and two columns; about one row in five is fully masked. */
 const state = (rows: number) =>
   fc
     .array(
@@ -48,7 +48,7 @@ describe("laws, on random states", () => {
     })));
   it("commutative", () =>
     fc.assert(fc.property(state(4), state(4), (a, b) => near(mergeStates([a, b]), mergeStates([b, a])))));
-  it("identity: no keys, output 0 and lse −∞, whatever its output holds", () =>
+  it("identity: lse −∞, whatever the output is", () =>
     fc.assert(fc.property(state(4), (a) => {
       const none = { output: tensor(new Float64Array(8).fill(Number.NaN), [4, 2]), lse: tensor(new Float64Array(4).fill(-Infinity), [4]) };
       near(mergeStates([a, none]), a);
@@ -73,7 +73,7 @@ it("lse of ±10,000 do not overflow", () => {
   expect(mergeStates([part(1, -1e4), part(3, -1e4)]).output.data[0]).toBe(2);
 });
 
-it("NaN in a part that counts reaches the result", () => {
+it("NaN in a part with keys reaches the result", () => {
   const part = (x: number, lse: number): State => ({ output: tensor([x], [1, 1]), lse: tensor([lse], [1]) });
   expect(mergeStates([part(1, 0), part(Number.NaN, 0)]).output.data[0]).toBeNaN();
   expect(mergeStates([part(1, 0), part(1, Number.NaN)]).lse.data[0]).toBeNaN();
@@ -96,7 +96,7 @@ it("keeps dtypes, rounds 16-bit outputs once, reads views", () => {
   expect([...mergeStates([view, view]).output.data]).toEqual([1, 3, 5, 2, 4, 6]);
 });
 
-it("in layout bshd the rows of the output come as [N, H], those of lse as [H, N]", () => {
+it("in layout bshd the rows of the output are [N, H], those of lse [H, N]", () => {
   const output = tensor(
     Float32Array.from({ length: 6 }, (_, n) => n),
     [3, 2, 1],
@@ -110,7 +110,7 @@ it("in layout bshd the rows of the output come as [N, H], those of lse as [H, N]
   expect(merged.lse.shape).toEqual([2, 3]);
 });
 
-it("refuses no states, other shapes, other dtypes, other layouts, by name", () => {
+it("rejects empty lists, other shapes, other dtypes and other layouts by name", () => {
   const one = { output: zeros([2, 3]), lse: zeros([2]) };
   expect(() => mergeStates([])).toThrow(OptionError);
   expect(() => mergeStates(undefined as never)).toThrow(
@@ -128,7 +128,7 @@ it("refuses no states, other shapes, other dtypes, other layouts, by name", () =
   );
 });
 
-it("refuses states that are none and options it does not know", () => {
+it("rejects invalid states and unknown options", () => {
   const one = { output: zeros([2, 3]), lse: zeros([2]) };
   expect(() => mergeStates([one, null as never])).toThrow(/mergeStates: states\[1\] must be .* got null/);
   expect(() => mergeStates([one], { layot: "bshd" } as never)).toThrow(

@@ -1,4 +1,4 @@
-/** What people write by mistake, and what they hear: no silent wrong result. */
+/** Common mistakes of users, and the errors that they get: no silent wrong result. */
 import {
   alibi, and, attentionWeights, blockSparse, causal, documents, globalTokens, HeedError, keyLengths, longformer,
   prefixLm, queryLengths, scaledDotProductAttention, type Tensor, tensor, zeros,
@@ -28,7 +28,7 @@ function refused(cases: Record<string, [code: string, message: RegExp, work: () 
     });
 }
 
-describe("lists that do not fit the call are refused in both directions", () => {
+describe("lists that are too long or too short for the call are rejected", () => {
   const many: Record<string, (extra: number) => object> = {
     keyLengths: (n) => ({ attnMask: keyLengths([3, 4, 1].slice(0, 2 + n)) }),
     queryLengths: (n) => ({ attnMask: queryLengths([3, 4, 1].slice(0, 2 + n)) }),
@@ -71,7 +71,7 @@ describe("lists that do not fit the call are refused in both directions", () => 
     if (name !== "globalTokens" && name !== "a part of a mask")
       it(`${name}: one less is an error`, () => expect(call(options(-1))).toThrow(/entries on axis/));
   }
-  it("a list of positions may speak of more where queryOffset places the call in a longer text", () => {
+  it("a list of positions may be longer where queryOffset places the call in a longer text", () => {
     const row = normal([2, 2, 1, 8], 4);
     const options = { attnMask: documents([0, 0, 1, 1, 1]), queryOffset: 2 };
     expect(() => scaledDotProductAttention(row, k, v, options)).not.toThrow();
@@ -84,7 +84,7 @@ const same = (got: Tensor, want: Tensor) => {
   for (const [n, x] of got.toFloat64().entries()) expect(x).toBeCloseTo(numbers[n], 5);
 };
 
-describe("masks as people write them", () => {
+describe("masks as users write them", () => {
   it("nested booleans are a mask: true = attend", () => {
     const rows = [
       [true, false, false, false],
@@ -108,7 +108,7 @@ describe("masks as people write them", () => {
     const got = scaledDotProductAttention(q, k, v, { attnMask: rows }).output;
     same(got, scaledDotProductAttention(q, k, v, { isCausal: true }).output);
   });
-  it("a float mask of zeros is no mask", () =>
+  it("a float mask of zeros masks nothing", () =>
     same(
       scaledDotProductAttention(q, k, v, { attnMask: zeros([4, 4]) }).output,
       scaledDotProductAttention(q, k, v).output,

@@ -1,4 +1,4 @@
-/** The engine's rowwise work against float64: functions and slopes, norms, the loss, AdamW; the same bits on any threads. */
+/** Row-wise operations of the engine against float64: functions and derivatives, norms, the loss, AdamW; the same bits for any number of threads. */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, restore, THREADS, use } from "../tests/support/levels.ts";
 import { random } from "../tests/support/random.ts";
@@ -26,7 +26,7 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 const SLOPE = Math.sqrt(2 / Math.PI);
 const twiceU = (x: number): number => 2 * SLOPE * (x + 0.044715 * x ** 3);
 
-/** f, f′ as its terms, whose sizes bound its error, and the exponent in it, by whose size an ulp of x moves it. */
+/** f; the terms of f′, whose magnitudes bound its error; the exponent in it, whose magnitude bounds the effect of an ulp of x. */
 interface Known {
   readonly f: (x: number) => number;
   readonly terms: (x: number) => number[];
@@ -56,7 +56,7 @@ const FUNCTIONS: Readonly<Record<KernelMap, Known>> = {
   tanh: { exponent: (x) => 2 * x, f: Math.tanh, terms: (x) => [4 * sigmoid(2 * x) * sigmoid(-2 * x)] },
 };
 
-/** Numbers where the functions bend, and far out. */
+/** Numbers where the functions are curved, and large ones. */
 const numbers = (): Float32Array => {
   const near = Array.from({ length: 40_000 }, (_, n) => (n - 20_000) / 1000);
   const small = Array.from({ length: 2000 }, (_, n) => (n - 1000) * 1e-7);
@@ -132,7 +132,7 @@ for (const level of LEVELS)
           normKernel(x, y, stats, { C, centered, weight, bias, eps });
           normBackwardKernel(x, dy, stats, dx, dWeight, dBias, { C, centered, weight });
           const want = normed(x, dy, C, centered, weight, bias, eps);
-          // Rows far from 0 know their x̂ to u·|x|·r only.
+          // In rows far from 0, x̂ has an error of u·|x|·r.
           const rough = 1 + offset;
           close(y, want.y, 12 * U * rough, 12 * U * rough);
           close(dx, want.dx, 40 * U * rough, 40 * U * rough * want.r);
@@ -188,7 +188,7 @@ for (const level of LEVELS)
       }
     }); // biome-ignore format: rows of sizes
 
-    it("AdamW follows its formula over steps", () => {
+    it("several steps of AdamW agree with its formula", () => {
       use(level, 2);
       const r = random(4);
       const n = 20_003;
@@ -215,7 +215,7 @@ for (const level of LEVELS)
       close(w, exact.w, 8 * U, 2e-7);
     }); // biome-ignore format: the scalars in a row
 
-    it("the same bits on any number of threads, and from the engine's own memory", async () => {
+    it("the same bits for any number of threads, and in the engine's memory", async () => {
       const r = random(21);
       const [rows, C] = [1500, 96];
       const x = Float32Array.from({ length: rows * C }, () => r.normal());
@@ -248,7 +248,7 @@ for (const level of LEVELS)
     });
   });
 
-it("the reference backend computes what no kernel does: small arrays, float64, relu", () => {
+it("the reference backend computes operations without a kernel: small arrays, float64, relu", () => {
   for (const backend of ["auto", "reference"] as const) {
     configure({ backend });
     for (const Numbers of [Float32Array, Float64Array]) {

@@ -1,4 +1,4 @@
-/** Work in `tidy` gives the bits of work outside, whatever lay in its memory before; what is made there ends there. */
+/** Work in `tidy` gives the same bits as outside, whatever its memory contained before, and its tensors are disposed. */
 import { inspect } from "node:util";
 import { cast, OptionError, type Tensor, tensor } from "heed";
 import { Bert, Gpt2 } from "heed/models";
@@ -80,7 +80,7 @@ afterEach(() => use("wide", 1));
 describe("tidy", () => {
   for (const level of LEVELS)
     for (const threads of level === "reference" ? [1] : [1, 3])
-      test(`${level} on ${threads} threads: the bits of the same work outside`, () => {
+      test(`${level} on ${threads} threads: the same bits as outside`, () => {
         use(level, threads);
         for (const [name, work] of Object.entries(WORK)) {
           const want = work();
@@ -89,7 +89,7 @@ describe("tidy", () => {
         }
       });
 
-  test("step after step it keeps to the memory of the first ones", () => {
+  test("later steps use no more memory than the first ones", () => {
     const layer = new nn.EncoderBlock(64, 4, { seed: 1 });
     const x = numbers(4, 64, 64);
     const step = () => tidy(() => bits(layer, () => total(layer.forward(x).output)));
@@ -107,7 +107,7 @@ describe("tidy", () => {
     describe(`the contract of tf.tidy, ${name}`, () => {
       const outside = (): nn.FloatTensor => cast(numbers(40, 40), dtype);
 
-      test("what is returned survives, at any depth; everything else is disposed", () => {
+      test("returned tensors survive, at any depth; all others are disposed", () => {
         use(level, 1);
         const x = outside();
         let lost: Tensor | undefined;
@@ -126,7 +126,7 @@ describe("tidy", () => {
         expect(x.at(0, 1)).toBe(made.at(0, 1) / 2);
       });
 
-      test("what an inner scope returns lives as long as the outer one; keep outlives all", () => {
+      test("tensors that an inner scope returns live as long as the outer one; kept ones outlive all scopes", () => {
         use(level, 1);
         const x = outside();
         let kept: Tensor | undefined;
@@ -144,7 +144,7 @@ describe("tidy", () => {
       });
     });
 
-  test("parameters and moments that a step updates are those of before", () => {
+  test("a step updates parameters and moments in place", () => {
     const layer = new nn.Linear(64, 64, { seed: 3 });
     const x = numbers(32, 64);
     const train = (within: <T>(work: () => T) => T) => {
@@ -165,7 +165,7 @@ describe("tidy", () => {
     expect(trained[0]).not.toEqual([...(layer.weight.data as Float32Array)]);
   });
 
-  test("an inner one belongs to the outer; an error ends it as well", () => {
+  test("an error ends an inner scope too", () => {
     tidy(() => {
       const y = tidy(() => nn.scale(numbers(8, 8), 2));
       expect(y.data[0]).toBe(2 * numbers(8, 8).data[0]);
@@ -181,12 +181,12 @@ describe("tidy", () => {
     expect(() => made?.data).toThrow(/disposed when its tidy/);
   });
 
-  test("work that is no function, or gives a promise, is refused", () => {
+  test("work that is not a function, or returns a promise, is rejected", () => {
     expect(() => tidy(1 as never)).toThrow(OptionError);
     expect(() => tidy(async () => 1)).toThrow(/synchronous/);
   });
 
-  test("more results than the arena holds are ordinary arrays", () => {
+  test("results that do not fit the arena are ordinary arrays", () => {
     const big = numbers(2 ** 12, 2 ** 10);
     tidy(() => {
       const all = Array.from({ length: 70 }, () => nn.scale(big, 0.5));

@@ -1,4 +1,4 @@
-/** Types that narrow: what the compiler knows of results. Checked by `npm run types`; the calls run as well. */
+/** Types of results, checked by `npm run types`; the calls run as well. */
 import {
   arange, attentionBackward, attentionWeights, cast, randint, randn, scaledDotProductAttention, type Tensor, tensor, zeros,
 } from "heed"; // biome-ignore format: one list
@@ -31,13 +31,13 @@ test("returnWeights gives weights without an exclamation mark", () => {
   expectTypeOf(scaledDotProductAttention(x, x, x).weights).toEqualTypeOf<Tensor<"float32"> | undefined>();
 });
 
-test("weights and gradients have the dtype of what they belong to", () => {
+test("weights and gradients have the dtype of their tensor", () => {
   const state = scaledDotProductAttention(wide, wide, wide);
   expectTypeOf(attentionWeights(wide, wide, state.lse)).toEqualTypeOf<Tensor<"float64">>();
   expectTypeOf(attentionBackward(wide, wide, wide, wide, state).dKey).toEqualTypeOf<Tensor<"float64">>();
 });
 
-test("tensors hold what they were made of", () => {
+test("tensors have the dtype of the data that they were made from", () => {
   expectTypeOf(tensor([1, 2])).toEqualTypeOf<Tensor<"float32">>();
   expectTypeOf(tensor([1, 2]).data[0]).toEqualTypeOf<number>();
   expectTypeOf(
@@ -94,7 +94,7 @@ test("models have the class of their family", async () => {
   expectTypeOf(languageModel("encoder", sizes).model).toEqualTypeOf<Bert>();
 });
 
-test("a model of another family, or another architecture, is refused in the option's name", async () => {
+test("a model of another family or architecture is rejected with the name of the option", async () => {
   const folder: string = locateShipped("encoder");
   await expect(readModel(folder, { family: "gpt2" })).rejects.toMatchObject({
     name: "OptionError",

@@ -35,20 +35,20 @@ describe("cast", () => {
       ).toFloat64(),
     ]).toEqual([1, 3, 2, 4]);
   });
-  it("rounds once to nearest even, cuts fractions off, and keeps a tensor of that dtype", () => {
+  it("rounds once to nearest even, truncates to integers, and returns a tensor of the same dtype unchanged", () => {
     expect([...cast(tensor([1 / 3], "float64"), "bfloat16").toFloat64()]).toEqual([0.333984375]);
     expect([...cast(tensor([-1.9, 2.5]), "int32").data]).toEqual([-1, 2]);
     expect([...cast(tensor([0, -0, 0.1, Number.NaN]), "bool").data]).toEqual([0, 0, 1, 1]);
     const x = tensor([1, 2]);
     expect(cast(x, "float32")).toBe(x);
   });
-  it("refuses what an integer cannot hold and unknown dtypes", () => {
+  it("rejects numbers that an integer dtype cannot hold and unknown dtypes", () => {
     for (const x of [Number.NaN, 2 ** 31, -(2 ** 40), Infinity])
       expect(() => cast(tensor([x], "float64"), "int32")).toThrow(/int32 cannot hold/);
     expect(() => cast(tensor([2n ** 40n]), "int32")).toThrow(/int32 cannot hold 1099511627776/);
     expect(() => cast(tensor([1]), "half" as never)).toThrow(DTypeError);
   });
-  it("nested arrays take every dtype", () => {
+  it("nested arrays convert to every dtype", () => {
     expect([...tensor([[1.5], [-2]], "float16").data]).toEqual([0x3e00, 0xc000]);
     expect(tensor([2n ** 62n + 1n]).data[0]).toBe(2n ** 62n + 1n);
     expect(tensor(7).shape).toEqual([]);

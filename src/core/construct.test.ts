@@ -1,11 +1,11 @@
-/** What is refused when a tensor is made, in words that say which entry, and what to write. */
+/** Rejected input of the functions that make tensors: the message names the entry and the remedy. */
 import { describe, expect, it } from "vitest";
 import { cast, full, Generator, linspace, randn, tensor, zeros } from "../index.ts";
 import { multiply, sum } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import { Tape } from "../train/index.ts";
 
-// Without types: a program in JavaScript has none.
+// Without types, as in a JavaScript program.
 const make = tensor as unknown as (...given: unknown[]) => unknown;
 
 describe("tensor", () => {
@@ -26,33 +26,33 @@ describe("tensor", () => {
     [[[1, 2], "float8"], 'tensor: unknown dtype "float8"; expected one of float32'],
     [[[0.5], "int32"], "tensor: int32 holds integers, got 0.5"],
     [[[2 ** 31], "int32"], "tensor: 2147483648 does not fit int32"],
-  ] as const)("%j is refused: %s", (given, words) => {
+  ] as const)("%j is rejected: %s", (given, words) => {
     expect(() => make(...given)).toThrow(words);
   });
 
-  it("of an integer that its dtype does not hold is refused", () => {
+  it("rejects an integer that its dtype cannot hold", () => {
     expect(() => tensor([2n ** 63n], "int64")).toThrow("does not fit int64");
   });
 
-  it("of an empty list has no element, and of -2^31 is an int32", () => {
+  it("an empty list gives an empty tensor, and -2^31 is an int32", () => {
     expect(tensor([]).shape).toEqual([0]);
     expect(tensor([-(2 ** 31)], "int32").toArray()).toEqual([-(2 ** 31)]);
   });
 
-  it("larger than any array is an error that names its shape", () => {
+  it("a tensor larger than any array is an error that names its shape", () => {
     expect(() => zeros([2 ** 26, 2 ** 26])).toThrow(/^zeros: cannot allocate \[67108864, 67108864\]/);
   });
 });
 
 describe("numbers", () => {
-  it("that are not finite are refused by name", () => {
+  it("that are not finite are rejected by name", () => {
     expect(() => linspace(0, Infinity, 3)).toThrow("linspace: end must be a finite number, got Infinity");
     expect(() => full([2], "1" as never)).toThrow('full: value must be a number, got "1"');
     expect(() => new Generator(0.5)).toThrow("seed must be an integer below 2^53, got 0.5");
   });
 
-  it("below a number that does not divide 2^32 are drawn again where the range would favor some", () => {
-    // 3·2^30 leaves a quarter of the 32-bit numbers over: more are drawn than given out.
+  it("below a number that does not divide 2^32 are drawn again where the remainder would be biased", () => {
+    // A quarter of the 32-bit numbers is rejected for 3·2^30, so more numbers are drawn than returned.
     const generator = new Generator(1);
     const n = 3 * 2 ** 30;
     const drawn = Array.from({ length: 200 }, () => generator.below(n));
@@ -70,7 +70,7 @@ it("numbers of very different sizes are printed with exponents, zero as 0", () =
   );
 });
 
-it("a cast passes the gradient on in its own dtype", () => {
+it("the gradient through a cast has the dtype of its input", () => {
   const x = randn([3], { seed: 1 });
   const tape = new Tape();
   const loss = tape.run(() => {
@@ -82,13 +82,13 @@ it("a cast passes the gradient on in its own dtype", () => {
   expect(gradient.toArray()).toEqual(Array.from(x.toFloat64(), (v) => Math.fround(2 * v)));
 });
 
-it("leading axes that do not broadcast are named, and without heads it is said what grouped heads need", async () => {
+it("leading axes that do not broadcast are an error that names their lengths", async () => {
   const { scaledDotProductAttention } = await import("../index.ts");
   const [a, b] = [randn([2, 3, 4], { seed: 1 }), randn([5, 3, 4], { seed: 2 })];
   expect(() => scaledDotProductAttention(a, b, b)).toThrow("leading axes 2, 5, 5 do not broadcast");
 });
 
-it("tidy leaves a tensor that was made outside alone", () => {
+it("tidy does not dispose a tensor that was made outside", () => {
   const x = zeros([2]);
   expect(tidy(() => x)).toBe(x);
   expect(x.toArray()).toEqual([0, 0]);

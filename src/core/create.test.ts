@@ -1,4 +1,4 @@
-/** Tensors by rule, and tensors for people: nested arrays, text, JSON. */
+/** Computed tensors, and tensors as nested arrays, text and JSON. */
 
 import { inspect } from "node:util";
 import {
@@ -6,8 +6,8 @@ import {
 } from "heed"; // biome-ignore format: one list
 import { describe, expect, it } from "vitest";
 
-describe("tensors by rule", () => {
-  it("are filled and counted", () => {
+describe("constants and ranges", () => {
+  it("have the elements of their definition", () => {
     expect(ones([2, 2]).toArray()).toEqual([
       [1, 1],
       [1, 1],
@@ -23,7 +23,7 @@ describe("tensors by rule", () => {
     expect(linspace(0, 1, 5).toArray()).toEqual([0, 0.25, 0.5, 0.75, 1]);
     expect(linspace(3, 9, 1).toArray()).toEqual([3]);
   });
-  it("refuse what makes none", () => {
+  it("reject invalid arguments", () => {
     expect(() => arange(0, 1, { step: 0 })).toThrow(/step must be a finite number other than 0/);
     expect(() => ones([-1])).toThrow(/ones: every axis must be an integer ≥ 0/);
     expect(() => ones(3 as never)).toThrow(/ones: shape must be a list of lengths/);
@@ -46,7 +46,7 @@ describe("random tensors", () => {
     expect(generator.position).toBe(8);
     expect(randn([4], { seed: generator }).data).not.toEqual(first.data);
   });
-  it("have the moments they say", () => {
+  it("have the mean and variance of their distribution", () => {
     const moments = (t: { toFloat64(): Float64Array }) => {
       const x = t.toFloat64();
       const mean = x.reduce((a, b) => a + b) / x.length;
@@ -63,7 +63,7 @@ describe("random tensors", () => {
 });
 
 describe("a tensor as text", () => {
-  it("shows its shape, its dtype and rows that line up", () => {
+  it("shows its shape, its dtype and aligned rows", () => {
     expect(
       String(
         tensor([
@@ -104,7 +104,7 @@ describe("a tensor as text", () => {
     expect(String(tensor([-0.00001, 0.5], "float64"))).toBe("tensor [2] float64\n[0.0000, 0.5000]");
     expect(String(tensor([2n ** 60n, 1n]))).toContain("1152921504606846976");
   });
-  it("is cut at its edges where it is long", () => {
+  it("is shortened to its edges where it is long", () => {
     const text = String(arange(10000).reshape([100, 100]));
     expect(text.split("\n")).toHaveLength(8);
     expect(text).toContain("[   0,    1,    2, …,   97,   98,   99]");
@@ -115,7 +115,7 @@ describe("a tensor as text", () => {
 });
 
 describe("a tensor as arrays and JSON", () => {
-  it("comes back as it went, in every dtype, special numbers included", () => {
+  it("survives a round trip in every dtype, special numbers included", () => {
     for (const t of [
       tensor([
         [1.5, Number.NaN],

@@ -27,7 +27,7 @@ function defined(bits: number, e: number, f: number): number {
   return exponent === 0 ? sign * fraction * 2 ** (1 - bias) : sign * (1 + fraction) * 2 ** (exponent - bias);
 }
 
-it("every float16 and bfloat16 pattern has the value of its definition, and goes back to itself", () => {
+it("every float16 and bfloat16 pattern has the value of its definition, and survives a round trip", () => {
   for (let bits = 0; bits < 65536; bits++) {
     for (const [from, to, e, f] of [
       [fromFloat16, toFloat16, 5, 10],
@@ -41,7 +41,7 @@ it("every float16 and bfloat16 pattern has the value of its definition, and goes
   }
 });
 
-it("numbers between two patterns go to the nearer one, halfway to the even one, once from float64", () => {
+it("numbers between two patterns round to the nearer one, ties to even, once from float64", () => {
   for (const [from, to, last] of [
     [fromFloat16, toFloat16, 0x7bff],
     [fromBfloat16, toBfloat16, 0x7f7f],
@@ -52,7 +52,7 @@ it("numbers between two patterns go to the nearer one, halfway to the even one, 
       const even = bits % 2 === 0 ? bits : bits + 1;
       expect(to(middle)).toBe(even);
       expect(to(-middle)).toBe(even | 0x8000);
-      // A float64 beside the middle that float32 would round onto it.
+      // A float64 near a tie that float32 would round to the tie.
       if (middle > 1e-30) {
         expect(to(middle * (1 + 2 ** -50))).toBe(bits + 1);
         expect(to(middle * (1 - 2 ** -50))).toBe(bits);
@@ -69,7 +69,7 @@ it("overflow becomes ∞, NaN stays NaN, −0 stays −0", () => {
   ]);
 });
 
-it("knows the spellings of ONNX Runtime, safetensors and NumPy, and no others", () => {
+it("accepts the spellings of ONNX Runtime, safetensors and NumPy, and no others", () => {
   const spellings: Record<string, DType> = {
     float: "float32", F32: "float32", "<f4": "float32", double: "float64", F64: "float64", "<f8": "float64",
     half: "float16", F16: "float16", "<f2": "float16", BF16: "bfloat16", bool: "bool", BOOL: "bool", "|b1": "bool",

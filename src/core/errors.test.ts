@@ -1,4 +1,4 @@
-/** Errors carry their kind, a stable code and the values; and values print in a way that helps. */
+/** Errors have their kind, a stable code and the values; values are formatted for messages. */
 import { expect, it } from "vitest";
 import {
   FormatError,
@@ -44,7 +44,7 @@ it("formats tensors and all other values", () => {
   ]).toEqual(['[1, "a"]', "an array of 9", "Float32Array of 3", "Map", "Object", "an object"]);
 });
 
-it("a function is shown by its name, not by its text", () => {
+it("formats a function by its name, not by its source", () => {
   expect([formatValue(function causal() {}), formatValue(() => 1)]).toEqual([
     "the function causal",
     "a function",

@@ -1,4 +1,4 @@
-/** Native Float16Arrays (Node 24) beside the bits in a Uint16Array: read, written, copied, merged, without a conversion to other arrays. */
+/** Native Float16Arrays (Node 24) are read, written, copied and merged like bits in a Uint16Array, and keep their class. */
 import { describe, expect, it } from "vitest";
 import { mergeStates, type State, scaledDotProductAttention, tensor } from "../index.ts";
 import { readSafetensors, writeNpy, writeSafetensors } from "../io/index.ts";
@@ -14,7 +14,7 @@ describe.skipIf(Half === undefined)("a native Float16Array", () => {
   const native = () => new Half!(VALUES);
   const bits = cast(tensor(VALUES, [2, 3]), "float16");
 
-  it("has the numbers of its bits, and keeps its class through a transpose and a copy", () => {
+  it("has the same numbers as its bits, and keeps its class through a transpose and a copy", () => {
     const half = asTensor("test", { data: native(), shape: [2, 3] } as never);
     expect(half.dtype).toBe("float16");
     expect(half.toFloat64()).toEqual(bits.toFloat64());
@@ -26,7 +26,7 @@ describe.skipIf(Half === undefined)("a native Float16Array", () => {
     expect(readerOf("float16", data as never)(1)).toBe(0.0999755859375);
   });
 
-  it("is written as the bits are", () => {
+  it("is written like the bits", () => {
     const half = { data: native(), shape: [2, 3] } as never;
     expect(writeSafetensors({ x: half })).toEqual(writeSafetensors({ x: bits }));
     expect(writeNpy(half)).toEqual(writeNpy(bits));
@@ -35,7 +35,7 @@ describe.skipIf(Half === undefined)("a native Float16Array", () => {
     });
   });
 
-  it("of two partial results merges to one of its class", () => {
+  it("of two partial results merges to a native Float16Array", () => {
     const half = { data: native(), shape: [2, 3] } as never;
     const part = scaledDotProductAttention(half, half, half) as State;
     expect(part.output.data.constructor.name).toBe("Float16Array");
@@ -45,7 +45,7 @@ describe.skipIf(Half === undefined)("a native Float16Array", () => {
   });
 });
 
-it("rounding a row to 16 bits keeps NaN with its sign, infinities, and turns what is too large into one", () => {
+it("rounding a row to 16 bits keeps the sign of NaN, keeps infinities, and overflows to them", () => {
   const row = Float32Array.of(Number.NaN, Infinity, -Infinity, 65519.99, 65520, -1e30, 1e-9, 3.4e38);
   const half = new Uint16Array(row.length);
   narrow("float16", row, half);

@@ -1,8 +1,8 @@
-/** Bits by key: the published mixer, no pattern along any axis, every part of the key counts. */
+/** Bits by key: the published mixer, no pattern along any axis, and dependence on every part of the key. */
 import { expect, it } from "vitest";
 import { cellBits, dropoutThreshold, headKey, mix, rowKey } from "./random.ts";
 
-it("mix is MurmurHash3's finaliser", () => {
+it("mix is MurmurHash3's finalizer", () => {
   // fmix32 of the reference implementation (smhasher, MurmurHash3.cpp).
   expect([0, 1, 2, 0xdeadbeef].map((x) => mix(x) >>> 0)).toEqual([0, 0x514e28b7, 0x30f4c306, 0x0de5c6a9]);
 });
@@ -24,7 +24,7 @@ it("each of seed, b, h, q and k changes the bits", () => {
   expect(bits(1, 0, 0, 0, 0)).toBe(base);
 });
 
-it("shares below a threshold are p, along rows, columns and diagonals", () => {
+it("the share of bits below a threshold is p, along rows, columns and diagonals", () => {
   const n = 200;
   for (const p of [0.1, 0.5, 0.9]) {
     const threshold = dropoutThreshold(p);
@@ -47,7 +47,7 @@ it("shares below a threshold are p, along rows, columns and diagonals", () => {
   }
 });
 
-it("thresholds: 0 drops nothing, close to 1 all but the largest", () => {
+it("thresholds: p = 0 drops no cell, p close to 1 all but the largest", () => {
   expect([dropoutThreshold(0), dropoutThreshold(0.5), dropoutThreshold(1 - 2 ** -40)]).toEqual([
     0,
     2 ** 31,

@@ -1,4 +1,4 @@
-/** Tensors: views, reshaping, reading the tensors of others, and what is refused. */
+/** Tensors: views, reshaping, tensors of other libraries, rejected input. */
 import { describe, expect, it } from "vitest";
 import { tensor, zeros } from "./construct.ts";
 import { DTypeError, ShapeError, UnsupportedError } from "./errors.ts";
@@ -7,7 +7,7 @@ import { asTensor, bytesOf, eachRow, rowMajor, sizeOf, Tensor } from "./tensor.t
 const six = tensor(Float32Array.of(0, 1, 2, 3, 4, 5), [2, 3]);
 
 describe("a tensor", () => {
-  it("is row-major, shares its data, and answers to ONNX Runtime's names", () => {
+  it("is row-major, shares its data, and has ONNX Runtime's property names", () => {
     expect([six.strides, six.offset, six.size, six.dims, six.type, six.device]).toEqual([
       [3, 1],
       0,
@@ -19,7 +19,7 @@ describe("a tensor", () => {
     const data = new Float32Array(4);
     expect(tensor(data, [4]).data).toBe(data);
   });
-  it("gives an element by index, negative from the end", () => {
+  it("returns an element by index, negative from the end", () => {
     expect([six.at(1, 2), six.at(-1, -3), six.at(0, 0)]).toEqual([5, 3, 0]);
     expect(() => six.at(2, 0)).toThrow(/index 2 on axis 0 of length 2/);
     expect(() => six.at(1)).toThrow(/1 indices for a tensor of 2 axes/);
@@ -37,7 +37,7 @@ describe("a tensor", () => {
     expect(zeros([2, 3, 4, 5]).transpose(1, -1).shape).toEqual([2, 5, 4, 3]);
     expect(() => six.transpose(0, 5)).toThrow(/axes 0, 5 of a tensor of 2 axes/);
   });
-  it("reshapes without a copy where it can, with one axis open", () => {
+  it("reshapes without a copy where possible, with one axis −1", () => {
     expect(six.reshape([3, -1]).shape).toEqual([3, 2]);
     expect(six.reshape([6]).data).toBe(six.data);
     expect([...six.transpose().reshape([6]).data]).toEqual([0, 3, 1, 4, 2, 5]);
@@ -64,19 +64,19 @@ describe("a tensor", () => {
     expect(new Tensor(new Float32Array(3), [3, 1], "float32", [1, 99]).isContiguous()).toBe(true);
     expect(new Tensor(new Float32Array(0), [0, 5], "float32", [1, 1]).isContiguous()).toBe(true);
   });
-  it("of no axes holds one number", () => {
+  it("without axes has one element", () => {
     const one = tensor([7], []);
     expect([one.size, one.at(), [...one.toFloat64()]]).toEqual([1, 7, [7]]);
   });
-  it("moves to known devices only; read copies its elements", async () => {
+  it("moves to registered devices only; read copies its elements", async () => {
     await expect(six.to("cpu")).resolves.toBe(six);
     await expect(six.transpose().read()).resolves.toEqual(six.transpose().contiguous().data);
     await expect(six.to("webgpu")).rejects.toThrow(/Tensor.to: unknown device "webgpu"; expected one of cpu/);
   });
 });
 
-describe("tensors of others", () => {
-  it("come in without a copy, by shape or dims, dtype or type, strides or stride", () => {
+describe("tensors of other libraries", () => {
+  it("are read without a copy, by shape or dims, dtype or type, strides or stride", () => {
     const data = new Float32Array(8);
     for (const like of [
       { data, shape: [2, 4] },
@@ -95,14 +95,14 @@ describe("tensors of others", () => {
     expect(tensor([1, 2], [2], "float64").data).toEqual(Float64Array.of(1, 2));
     expect(tensor([1, 2], [2], "int64").data).toEqual(BigInt64Array.of(1n, 2n));
   });
-  it("nested lists with a shape and texts are refused; lists hold values in 16 bits too", () => {
+  it("nested lists with a shape and strings are rejected; lists may be of 16-bit dtypes", () => {
     expect(() => tensor([[1], [2]] as never, [2])).toThrow(
       /nested arrays have a shape of their own; leave the second argument out/,
     );
     expect([...tensor([1, 2], [2], "float16").data]).toEqual([0x3c00, 0x4000]);
     expect(() => tensor(["1"] as never, [1])).toThrow(DTypeError);
   });
-  it("views that leave their array are refused, at either end", () => {
+  it("views that exceed their array at either end are rejected", () => {
     const data = new Float32Array(10);
     const like = (strides: number[], offset: number) => () =>
       asTensor("x", { data, shape: [3, 2], strides, offset });
@@ -116,7 +116,7 @@ describe("tensors of others", () => {
     expect(like([4, 1], -1)).toThrow(/offset must be an integer ≥ 0, got -1/);
     expect(() => asTensor("x", { data, shape: [0, 99], strides: [50, 1] })).not.toThrow();
   });
-  it("shapes that are none are refused", () => {
+  it("invalid shapes are rejected", () => {
     const data = new Float32Array(4);
     for (const shape of [[-1], [1.5], [Number.NaN], [2 ** 53]])
       expect(() => asTensor("x", { data, shape })).toThrow(ShapeError);
@@ -145,7 +145,7 @@ describe("helpers", () => {
   });
 });
 
-it("zeros that no array holds, and a shape that is none, are typed errors", () => {
+it("zeros larger than any array, and an invalid shape, are typed errors", () => {
   expect(() => zeros([1e5, 1e5, 10])).toThrow(UnsupportedError);
   expect(() => zeros([1e5, 1e5, 10])).toThrow(/cannot allocate \[100000, 100000, 10\]/);
   expect(() => zeros(undefined as never)).toThrow(/zeros: shape must be a list of lengths, got undefined/);

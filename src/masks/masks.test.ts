@@ -1,4 +1,4 @@
-/** Every named mask against its sentence, cell by cell, and what its builder refuses. */
+/** Every mask against its definition, cell by cell, and the input that its builder rejects. */
 import { describe, expect, it } from "vitest";
 import { tensor } from "../core/construct.ts";
 import { DTypeError, type HeedError, OptionError, ShapeError } from "../core/errors.ts";
@@ -53,7 +53,7 @@ function refuses(kind: typeof HeedError, code: string, text: RegExp, build: () =
 }
 
 describe("causal", () => {
-  it("sees keys up to the query's own position", () => same(causal(), ({ q, k }) => k <= q));
+  it("attends to keys up to the query's own position", () => same(causal(), ({ q, k }) => k <= q));
 });
 
 describe("slidingWindow", () => {
@@ -62,7 +62,7 @@ describe("slidingWindow", () => {
     same(slidingWindow(0, 2), ({ q, k }) => q <= k && k - q <= 2);
     same(slidingWindow(0, 0), ({ q, k }) => q === k);
   });
-  it("is open where a side is −1", () => {
+  it("has no limit where a side is −1", () => {
     same(slidingWindow(-1, 1), ({ q, k }) => k - q <= 1);
     same(slidingWindow(2, -1), ({ q, k }) => q - k <= 2);
     same(slidingWindow(-1, -1), () => true);
@@ -77,7 +77,7 @@ describe("slidingWindow", () => {
 });
 
 describe("dilated", () => {
-  it("sees every n-th key from the own position, both ways", () => {
+  it("attends to every n-th key from the query's own position, in both directions", () => {
     same(dilated(4), ({ q, k }) => Math.abs(q - k) % 4 === 0);
     same(dilated(1), () => true);
   });
@@ -88,7 +88,7 @@ describe("dilated", () => {
 });
 
 describe("keyLengths, queryLengths, prefixLm", () => {
-  it("take one number for all or one a batch entry", () => {
+  it("take one number, or one for each batch entry", () => {
     same(keyLengths(7), ({ k }) => k < 7);
     same(keyLengths([0, 9]), ({ b, k }) => k < [0, 9][b]);
     same(keyLengths(tensor(BigInt64Array.of(3n, 20n), [2])), ({ b, k }) => k < [3, 20][b]);
@@ -97,7 +97,8 @@ describe("keyLengths, queryLengths, prefixLm", () => {
     same(prefixLm(6), ({ q, k }) => k < 6 || k <= q);
     same(prefixLm([2, 0]), ({ b, q, k }) => k < [2, 0][b] || k <= q);
   });
-  it("queryLengths counts rows, whatever the offset", () => same(queryLengths(2), ({ i }) => i < 2, [100]));
+  it("queryLengths counts rows, independent of the offset", () =>
+    same(queryLengths(2), ({ i }) => i < 2, [100]));
   it("refuse fractions and lists of floats", () => {
     refuses(OptionError, "length", /keyLengths: expected an integer .* got 2.5/, () => keyLengths(2.5));
     refuses(OptionError, "length", /keyLengths: .* got -1/, () => keyLengths(-1));
@@ -114,12 +115,12 @@ describe("keyLengths, queryLengths, prefixLm", () => {
 
 describe("documents", () => {
   const ids = Array.from({ length: 31 }, (_, i) => Math.floor(i / 4));
-  it("query and key of one id see each other, ids read by position", () => {
+  it("a query attends to keys with its id; ids are read by position", () => {
     same(documents(ids), ({ q, k }) => ids[q] === ids[k]);
     const rows = Int32Array.from([...ids, ...ids.map((x) => x % 3)]);
     same(documents(tensor(rows, [2, 31])), ({ b, q, k }) => rows[31 * b + q] === rows[31 * b + k]);
   });
-  it("with key ids of their own, query ids count rows", () => {
+  it("with separate key ids, query ids are read by row", () => {
     const keys = Array.from({ length: 20 }, (_, j) => j % 3);
     same(documents(ids.slice(0, 12), keys), ({ i, k }) => ids[i] === keys[k]);
   });
@@ -135,16 +136,16 @@ describe("documents", () => {
 });
 
 describe("globalTokens and longformer", () => {
-  it("a global position sees all and is seen by all", () => {
+  it("a global position attends to all keys, and all queries attend to it", () => {
     same(globalTokens([0, 7]), ({ q, k }) => [0, 7].includes(q) || [0, 7].includes(k));
     same(globalTokens([]), () => false);
     same(globalTokens([5]), ({ q, k }) => q === 5 || k === 5, [-4]);
   });
-  it("longformer is a window both ways, or a global token", () => {
+  it("longformer is a symmetric window or a global token", () => {
     same(longformer(2, [9]), ({ q, k }) => Math.abs(q - k) <= 2 || q === 9 || k === 9);
     same(longformer(1), ({ q, k }) => Math.abs(q - k) <= 1);
   });
-  it("refuse positions that are none", () => {
+  it("reject invalid positions", () => {
     refuses(OptionError, "global-tokens", /got -1/, () => globalTokens([-1]));
     refuses(OptionError, "global-tokens", /got 0.5/, () => longformer(2, [0.5]));
   });
@@ -159,7 +160,7 @@ describe("blockSparse", () => {
     [1, 1, 1, 1, 1, 1],
     [0, 1, 0, 1, 0, 1],
   ];
-  it("blocks of queries see blocks of keys, from rows, booleans or a tensor", () => {
+  it("blocks of queries attend to blocks of keys, given as rows, booleans or a tensor", () => {
     const rule: Rule = ({ q, k }) => blocks[Math.floor(q / 4)][Math.floor(k / 4)] === 1;
     same(blockSparse(blocks, 4), rule);
     same(
@@ -188,13 +189,13 @@ describe("blockSparse", () => {
 });
 
 describe("and, or, not", () => {
-  it("join masks of any number", () => {
+  it("combine any number of masks", () => {
     same(and(causal(), slidingWindow(4, 0), keyLengths(9)), ({ q, k }) => k <= q && q - k <= 4 && k < 9);
     same(or(dilated(5), keyLengths(2), causal()), ({ q, k }) => (q - k) % 5 === 0 || k < 2 || k <= q);
     same(not(causal()), ({ q, k }) => k > q);
     same(not(not(and(causal(), not(dilated(2))))), ({ q, k }) => k <= q && (q - k) % 2 !== 0);
   });
-  it("of nothing: and() is everywhere, or() nowhere", () => {
+  it("without masks: and() is true everywhere, or() nowhere", () => {
     same(and(), () => true);
     same(or(), () => false);
     same(not(or()), () => true);
@@ -205,7 +206,7 @@ describe("and, or, not", () => {
     expect(textOf(and(causal(), boolConst(false)))).toBe("false");
     expect(textOf(or(causal(), boolConst(true)))).toBe("true");
   });
-  it("refuse what is no mask, by name", () => {
+  it("reject values that are not masks, by name", () => {
     refuses(OptionError, "mask", /and: expected masks such as causal\(\), got true/, () =>
       and(true as never),
     );
@@ -215,7 +216,7 @@ describe("and, or, not", () => {
 });
 
 describe("maskMod", () => {
-  it("speaks of b, h, i, q and k", () => {
+  it("has the variables b, h, i, q and k", () => {
     same(
       maskMod(({ b, h, i, q, k }) =>
         b
@@ -233,7 +234,7 @@ describe("maskMod", () => {
       ({ q, k }) => Math.floor((q - k) / 3) === -2 || (((q - k) % 7) + 7) % 7 === 5,
     );
   });
-  it("reads tables by expressions, and beyond a table its edge", () => {
+  it("reads tables by expressions, and the nearest edge where an index is out of range", () => {
     const limits = [5, 2, 9, 0];
     same(
       maskMod(({ q, k }) => table(limits).at(q.sub(2)).ge(k)),
@@ -254,7 +255,7 @@ describe("maskMod", () => {
       ({ q, k }) => Math.abs((q - k) * 0.5) < 2.25 && Math.exp(Math.sqrt(k / 3)) < 6,
     );
   });
-  it("refuses a mask of the score, and a function that returns no statement", () => {
+  it("rejects a mask that depends on the score, and a function that does not return a boolean expression", () => {
     refuses(OptionError, "mask", /may not depend on the score/, () => maskMod(scoreLeak));
     refuses(OptionError, "mask", /must return a statement such as k.le\(q\), got 5/, () =>
       maskMod(() => 5 as never),
@@ -278,7 +279,7 @@ describe("maskMod", () => {
   });
 });
 
-/** A statement about the score, built past the type that hides it. */
+/** A boolean expression of the score, which the types do not allow. */
 function scoreLeak(): Mask {
   let leaked: Mask | undefined;
   scoreMod(({ score }) => {
@@ -288,7 +289,7 @@ function scoreLeak(): Mask {
   return leaked as Mask;
 }
 
-it("a mask of one's own hears what is wrong with it", () => {
+it("errors of custom masks say what is wrong", () => {
   expect(() => maskMod(undefined as never)).toThrow(/maskMod: expected a function such as .* got undefined/);
   expect(() => scoreMod(2 as never)).toThrow(/scoreMod: expected a function such as .* got 2/);
   const onScore = ({ score }: { score: { lt(x: number): Mask } }) => score.lt(1);

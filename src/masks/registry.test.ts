@@ -1,4 +1,4 @@
-/** Masks by name: what JSON says is built, put into words, or refused by the place in it. */
+/** Masks by name: built from JSON, described, or rejected with the path of the error. */
 import { FormatError, OptionError } from "heed";
 import { describe, expect, it } from "vitest";
 import { alibi } from "./alibi.ts";
@@ -8,7 +8,7 @@ import { and, causal, dilated, globalTokens, not, or, prefixLm, slidingWindow } 
 import { describeMask, isMaskJson, type MaskJson, maskFromJson } from "./registry.ts";
 
 describe("a mask by name", () => {
-  it("is the mask of its builder, with parameters and joined", () => {
+  it("is the mask of its builder, with parameters and in combinations", () => {
     for (const [json, mask] of [
       ["causal", causal()],
       [{ causal: null }, causal()],
@@ -23,7 +23,7 @@ describe("a mask by name", () => {
       expect(JSON.stringify(maskFromJson(json)), JSON.stringify(json)).toBe(JSON.stringify(mask));
   });
 
-  it("is put into words", () => {
+  it("is described in words", () => {
     for (const [json, words] of [
       [{ dilated: 1 }, "every key"],
       [{ dilated: 4 }, "one key in 4"],
@@ -36,14 +36,14 @@ describe("a mask by name", () => {
       expect(describeMask(json)).toBe(words);
   });
 
-  it("differs from other values", () => {
+  it("is distinguished from other values", () => {
     for (const value of ["causal", { dilated: 2 }, { not: "causal" }, { and: [] }])
       expect(isMaskJson(value)).toBe(true);
     for (const value of ["casual", null, 3, ["causal"], {}, { causal: null, dilated: 2 }, { nand: [] }])
       expect(isMaskJson(value), JSON.stringify(value)).toBe(false);
   });
 
-  it("is refused by the place of what is wrong, and what would be right", () => {
+  it("is rejected with the path of the error and the expected value", () => {
     for (const [json, words] of [
       ["casual", "mask: expected one of "],
       [{ and: "causal" }, 'mask.and: expected a list of masks, got "causal"'],
@@ -72,7 +72,7 @@ describe("a mask by name", () => {
 });
 
 describe("masks of tables", () => {
-  it("take a row per batch entry as nested arrays", () => {
+  it("take nested arrays with one row for each batch entry", () => {
     expect(JSON.stringify(alibi([[1, 2], [3, 4]]))).toBe(
       JSON.stringify(alibi({ data: new Float64Array([1, 2, 3, 4]), shape: [2, 2] })),
     ); // biome-ignore format: rows
@@ -82,7 +82,7 @@ describe("masks of tables", () => {
     expect(table([[0.5, 2]]).table).toMatchObject({ shape: [1, 2], type: "float" });
   });
 
-  it("a statement joined with something else is refused, and each lost one is counted", () => {
+  it("combining a mask with another value is rejected, and lost boolean expressions are counted", () => {
     expect(() => causal().and(true as never)).toThrow("and: expected a mask, got true");
     expect(() => causal().or("causal" as never)).toThrow(OptionError);
     expect(() => maskMod(({ q, k }) => [q.ge(k), k.lt(3), q.lt(9)][2])).toThrow(

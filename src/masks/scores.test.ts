@@ -1,4 +1,4 @@
-/** Every score mod against its formula, and what its builder refuses. */
+/** Every score mod against its formula, and the input that its builder rejects. */
 import { describe, expect, it } from "vitest";
 import { tensor } from "../core/construct.ts";
 import { OptionError, ShapeError } from "../core/errors.ts";
@@ -19,7 +19,7 @@ function same(change: ScoreMod, formula: (s: number, h: number, q: number, k: nu
 }
 
 describe("softcap", () => {
-  it("is c·tanh(score / c): small scores pass, large ones end at c", () => {
+  it("is c·tanh(score / c): small scores hardly change, large ones approach c", () => {
     same(softcap(30), (s) => 30 * Math.tanh(s / 30));
     same(softcap(0.5), (s) => 0.5 * Math.tanh(s / 0.5));
   });
@@ -31,13 +31,13 @@ describe("softcap", () => {
 });
 
 describe("alibi", () => {
-  it("takes off slope times distance, slopes by head or by batch entry and head", () => {
+  it("subtracts slope times distance, with slopes by head or by batch entry and head", () => {
     same(alibi([0.5, 0.25, 2]), (s, h, q, k) => s - [0.5, 0.25, 2][h] * Math.abs(q - k));
     const slopes = Float32Array.of(1, 2, 3, 4, 5, 6);
     same(alibi(tensor(slopes, [2, 3])), (s, h, q, k, b) => s - slopes[3 * b + h] * Math.abs(q - k));
     same(alibi(Float64Array.of(1, 2, 3)), (s, h, q, k) => s - (h + 1) * Math.abs(q - k));
   });
-  it("has the paper's slopes: a geometric row for a power of two, filled up from twice as many otherwise", () => {
+  it("has the paper's slopes: a geometric sequence for a power of two, otherwise completed from that of twice as many heads", () => {
     expect([...alibiSlopes(8)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((n) => 2 ** -n));
     expect([...alibiSlopes(1)]).toEqual([2 ** -8]);
     expect([...alibiSlopes(6)]).toEqual(
@@ -45,7 +45,7 @@ describe("alibi", () => {
     );
     expect(alibiSlopes(12)).toHaveLength(12);
   });
-  it("refuses slopes of three axes and what is no list", () => {
+  it("rejects slopes with three axes and values that are not lists", () => {
     expect(() => alibi(tensor(new Float32Array(8), [2, 2, 2]))).toThrow(ShapeError);
     expect(() => alibi(tensor(new Float32Array(8), [2, 2, 2]))).toThrow(
       /\[Hq\] or \[B, Hq\], got \[2, 2, 2\]/,
@@ -55,7 +55,7 @@ describe("alibi", () => {
 });
 
 describe("relativeBias", () => {
-  it("is T5's bucket, as in the published code: both ways, 32 buckets, 128 apart", () => {
+  it("is T5's bucket, as in the published code: bidirectional, 32 buckets, maximum distance 128", () => {
     // mesh-tensorflow's _relative_position_bucket for distances (key − query).
     const known: [number, number][] = [
       [0, 0], [-1, 1], [-7, 7], [-8, 8], [-11, 8], [-12, 9], [-16, 10], [-64, 14], [-128, 15], [-9999, 15],
@@ -64,7 +64,7 @@ describe("relativeBias", () => {
     for (const [distance, bucket] of known)
       expect([distance, relativeBucket(distance, 32, 128, true)]).toEqual([distance, bucket]);
   });
-  it("one way, keys after the query share bucket 0", () => {
+  it("unidirectional: keys after the query share bucket 0", () => {
     expect([5, 1, 0, -1, -15, -16, -31, -128, -500].map((d) => relativeBucket(d, 32, 128, false))).toEqual([
       0, 0, 0, 1, 15, 16, 21, 31, 31,
     ]);
@@ -92,7 +92,7 @@ describe("relativeBias", () => {
     expect(at({ b: 0, h: 0, i: 0, q: 100_000, k: 0, score: 0 })).toBe(3);
     expect(at({ b: 0, h: 0, i: 0, q: 0, k: 100_000, score: 0 })).toBe(7);
   });
-  it("refuses a table of other buckets, odd counts and short distances", () => {
+  it("rejects tables with other bucket counts, odd counts and short distances", () => {
     const of = (n: number, ...rest: number[]) => tensor(new Float32Array(n), rest);
     expect(() => relativeBias(of(8, 8))).toThrow(ShapeError);
     expect(() => relativeBias(of(8, 4, 2), { numBuckets: 8 })).toThrow(
@@ -131,13 +131,13 @@ describe("scoreMod", () => {
     );
   });
   it("an integer expression becomes a float", () => expect(scoreMod(({ q }) => q).expr.type).toBe("float"));
-  it("refuses a function that returns no number", () => {
+  it("rejects a function that does not return a number expression", () => {
     expect(() => scoreMod(() => 1 as never)).toThrow(
       /scoreMod: the function must return a number expression, got 1/,
     );
     expect(() => scoreMod(({ q, k }) => q.lt(k) as never)).toThrow(OptionError);
   });
-  it("changes follow one another: the second reads the first's score", () => {
+  it("score mods compose: the second reads the score of the first", () => {
     const joined = withScore(scoreMod(({ score }) => score.add(1)).expr, softcap(2).expr);
     expect(compile(joined)({ b: 0, h: 0, i: 0, q: 0, k: 0, score: 3 })).toBeCloseTo(
       2 * Math.tanh(1.5) + 1,
@@ -147,7 +147,7 @@ describe("scoreMod", () => {
 });
 
 describe("expressions as data", () => {
-  it("print with constants shown or hidden, so that two windows share a kernel key", () => {
+  it("print with constants shown or hidden, so that windows of two sizes share a kernel key", () => {
     const [a, b] = [1, 2].map((n) => scoreMod(({ score, q }) => score.mul(0.5 * n).add(q.add(n))).expr);
     expect(textOf(a)).toBe("add(mul(score,0.5),float(add(q,1)))");
     expect(textOf(a, "hidden")).toBe("add(mul(score,cf),float(add(q,ci)))");

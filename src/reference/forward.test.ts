@@ -6,7 +6,7 @@ const q = Float64Array.from({ length: 6 }, (_, i) => Math.sin(i + 1));
 const k = Float64Array.from({ length: 8 }, (_, i) => Math.cos(2 * i));
 const v = Float64Array.from({ length: 12 }, (_, i) => i - 5);
 
-it("one query over two keys gives the numbers worked out by hand", () => {
+it("one query over two keys gives the numbers computed by hand", () => {
   // Scores 1·ln 3 and 0 (scale 1): weights 3/4 and 1/4.
   const { output, weights, lse } = forward(
     Float64Array.of(1),
@@ -46,13 +46,13 @@ it("a fully masked row returns zeros and lse −∞", () => {
   expect(lse[1]).toBe(-Infinity);
 });
 
-it("zero keys give zeros, and zero queries nothing", () => {
+it("zero keys give zeros, and zero queries an empty result", () => {
   const none = new Float64Array(0);
   expect([...forward(q, none, none, { ...sizes, Nk: 0 }).output]).toEqual(new Array(9).fill(0));
   expect(forward(none, k, v, { ...sizes, Nq: 0 }).output).toHaveLength(0);
 });
 
-it("a head of size 0 matches every key alike", () => {
+it("a head of size 0 gives all keys the same weight", () => {
   const none = new Float64Array(0);
   const { weights } = forward(none, none, v, { ...sizes, dk: 0 });
   expect([...weights]).toEqual(new Array(12).fill(0.25));
@@ -80,7 +80,7 @@ it("NaN in a visible value reaches the output, even where its weight underflows 
   expect(output[0]).toBeNaN();
 });
 
-it("an array of the wrong length is refused by name", () => {
+it("an array of the wrong length is rejected by name", () => {
   expect(() => forward(q, k, v.subarray(1), sizes)).toThrow(
     /forward: v must hold Nk × dv = 12 numbers, got .* 11/,
   );

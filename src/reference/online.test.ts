@@ -22,7 +22,7 @@ const close = (got: Float64Array, want: Float64Array) =>
     if (x !== want[i]) expect(x).toBeCloseTo(want[i], 13);
   });
 
-it("any tiling gives what the three loops give", () => {
+it("any tiling gives the result of the three loops", () => {
   const masks: OnlineOptions[] = [
     {},
     { allowed: (i, j) => j <= i },
@@ -56,7 +56,7 @@ it("the steps cover every cell once, row tiles outside, key tiles inside", () =>
   );
 });
 
-it("a step's sums are the sums of the keys so far, seen from the maximum so far", () => {
+it("the sums of a step are those of the keys so far, relative to the maximum so far", () => {
   const { steps } = run({ tileM: 5, tileN: 4 });
   for (const { keys, m, l, o } of steps) {
     const seen = forward(q, k, v, sizes, { allowed: (_, j) => j < keys[1] });
@@ -67,7 +67,7 @@ it("a step's sums are the sums of the keys so far, seen from the maximum so far"
   }
 });
 
-it("the maximum never falls, and the rescale factor is exp of its rise", () => {
+it("the maximum never decreases, and the rescale factor is exp of minus its increase", () => {
   const { steps } = run({ tileN: 2 });
   let before = -Infinity;
   for (const { keys, m, rescale, s, p } of steps) {
@@ -81,12 +81,12 @@ it("the maximum never falls, and the rescale factor is exp of its rise", () => {
   }
 });
 
-it("what a step holds stays as it was when later steps come", () => {
+it("later steps do not change the arrays of a step", () => {
   const first = online(q, k, v, sizes, { tileN: 4 }).next().value as OnlineStep;
   expect(run({ tileN: 4 }).steps[0]).toEqual(first);
 });
 
-it("a fully masked row, or only a late tile, stays free of NaN", () => {
+it("a fully masked row, or one visible in a late tile only, has no NaN", () => {
   const { steps, output, lse } = run({ tileN: 4, allowed: (i, j) => i === 1 && j > 8 });
   for (const { m, l, o, p, rescale } of steps)
     for (const list of [m, l, o, p, rescale]) expect([...list].some(Number.isNaN)).toBe(false);
@@ -102,7 +102,7 @@ it("zero keys give zeros without a step", () => {
   expect((value as { output: Float64Array }).output).toEqual(new Float64Array(10));
 });
 
-it("a tile of no rows or keys is refused", () => {
+it("a tile without rows or keys is rejected", () => {
   expect(() => run({ tileN: 0 })).toThrow(/online: tileN must be an integer ≥ 1, got 0/);
   expect(() => run({ tileM: 1.5 })).toThrow(/online: tileM must be an integer ≥ 1, got 1.5/);
 });

@@ -8,7 +8,7 @@ const k = Float64Array.from({ length: 12 }, (_, i) => Math.cos(3 * i));
 const v = Float64Array.of(1, 2, 4);
 const one: Sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
 
-it("where nothing is masked or large, all agree with the formula but the unscaled one", () => {
+it("where nothing is masked or large, all but the unscaled one agree with the formula", () => {
   const want = forward(q, k, v, sizes);
   for (const variant of [finiteMask, withoutMaximum])
     variant(q, k, v, sizes).output.forEach((x, i) => {
@@ -19,7 +19,7 @@ it("where nothing is masked or large, all agree with the formula but the unscale
   expect(sharp.output[0]).not.toBeCloseTo(want.output[0], 3);
 });
 
-it("without the scale, weights of unit-variance vectors pile up on one key", () => {
+it("without the scale, weights of unit-variance vectors concentrate on one key", () => {
   const dk = 256;
   const many: Sizes = { Nq: 1, Nk: 64, dk, dv: 1 };
   // Sums of 12 uniform numbers: close to a standard normal.
@@ -32,13 +32,13 @@ it("without the scale, weights of unit-variance vectors pile up on one key", () 
   expect(Math.max(...forward(query, key, value, many).weights)).toBeLessThan(0.5);
 });
 
-it("with −1e9 a fully masked row gets the mean of what it must not see", () => {
+it("with −1e9 a fully masked row is the mean of the masked values", () => {
   const allowed = (i: number) => i !== 0;
   expect(finiteMask(q, k, v, sizes, { allowed }).output[0]).toBeCloseTo(7 / 3, 15);
   expect(forward(q, k, v, sizes, { allowed }).output[0]).toBe(0);
 });
 
-it("with −1e9 a masked key beats a real score of −1e30", () => {
+it("with −1e9 a masked key has more weight than a real score of −1e30", () => {
   const low = { q: Float64Array.of(1), k: Float64Array.of(-1e30, 5), v: Float64Array.of(10, 20) };
   const allowed = (_: number, j: number) => j === 0;
   expect(finiteMask(low.q, low.k, low.v, one, { allowed }).output[0]).toBe(20);

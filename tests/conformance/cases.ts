@@ -1,5 +1,5 @@
 /**
- * The table every backend and level runs: one row a case, with what it stands for. A new mask or score mod needs one
+ * The table that every backend and level runs: one row per case. A new mask or score mod needs one
  * row in tests/support/masks.ts or tests/support/scores.ts; it then appears here and in the random cases.
  */
 import type { AttentionOptions } from "heed";
@@ -21,11 +21,11 @@ import { CHANGES } from "../support/scores.ts";
 /** A row of the table. */
 export interface Entry {
   readonly name: string;
-  /** What the case uses, to skip by. */
+  /** Features of the case, for skipping. */
   readonly features: readonly string[];
   /** Twice the multiplications and additions of the case, the mask not counted: for speed, too. */
   readonly flops: number;
-  /** Builds the case; the same one every time. */
+  /** Builds the case; always the same one. */
   readonly make: () => Case;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What every backend must do, at the contract (src/backend/contract.ts): attention with every option, its weights and gradients,
- * products, each row-wise and array operation, reading, writing and disposing. Truth is the formula in float64.
+ * The conformance suite of backends, for the contract in src/backend/contract.ts: attention with every option, its weights and
+ * gradients, products, each row-wise and array operation, reading, writing and disposing. Results are compared with float64.
  *
- * A backend's test gives the backend, how tensors get to its device, and what it leaves out: `skip` maps names of
- * cases to reasons, and `supports` must then give that reason.
+ * The test of a backend passes the backend, a function that places tensors on its device, and the unsupported cases: `skip`
+ * maps names of cases to reasons, and `supports` must return that reason.
  */
 
 import {
@@ -42,14 +42,14 @@ export interface Target {
   readonly skip?: Readonly<Record<string, string | RegExp>>;
 }
 
-/** One case: the operation on tensors that `place` places, how it runs, and the results with what they must be near. */
+/** One case: the operation on placed tensors, a function that runs it, and the tolerance of its results. */
 interface DeviceCase {
   readonly name: string;
   readonly features?: readonly string[];
   readonly operation: (place: Place) => Operation;
   /** Runs the operation and returns its results by name. */
   readonly run: (backend: Backend, operation: Operation) => Readonly<Record<string, Tensor | undefined>>;
-  /** Share of 1 + |want| that a result may be off: a few units of float32 for each of some hundred sums. */
+  /** Maximum error relative to 1 + |want|: a few units of float32 for sums of some hundred terms. */
   readonly tolerance?: number;
 }
 
@@ -68,7 +68,7 @@ const problemOf = (place: Place, options: (place: Place) => AttentionOptions, Hk
     options(place),
   );
 
-/** Options beside those of cases.ts, some of which take tensors of the device. */
+/** Options in addition to those of cases.ts; some take tensors of the device. */
 const OPTIONS: Readonly<Record<string, (place: Place) => AttentionOptions>> = {
   plain: () => ({}),
   "bool mask": (place) => ({ attnMask: place(new Tensor(Uint8Array.from({ length: 117 }, (_, n) => +(n % 3 > 0)), [9, 13], "bool")) }),
@@ -143,7 +143,7 @@ const productCases: DeviceCase[] = [
   productCase("an empty sum", [3, 0], [0, 4]),
 ];
 
-/** A row-wise operation over named storages of 24 × 10 numbers, and which of them it writes. */
+/** A row-wise operation over named storages, and the names of its results. */
 function rowwiseCase(
   name: string,
   tensors: Readonly<Record<string, Tensor>>,
@@ -226,7 +226,7 @@ function activated(map: "relu" | "gelu" | "gelu-tanh" | "silu" | "sigmoid" | "ta
   return new Tensor(y, [2400], "float32");
 }
 
-/** What a norm of x keeps for its gradient, by the reference. */
+/** The stats of a norm of x for its gradient, by the reference. */
 function statsOf(centered: boolean): Tensor {
   const stats = new Float32Array(960);
   reference.rowwise({
@@ -241,7 +241,7 @@ function statsOf(centered: boolean): Tensor {
   return new Tensor(stats, [960], "float32");
 }
 
-/** An array operation, whose result `y`, `dx` or `dTable` is new memory. */
+/** An array operation, and the names of its results. */
 function arrayCase(name: string, fields: (place: Place) => object, results: readonly string[]): DeviceCase {
   return {
     name: `array: ${name}`,
@@ -293,13 +293,13 @@ const part = (y: Tensor): Tensor => viewOf(y, [2, 2], [4, 2], 4);
 
 /** Runs the suite for a backend. */
 export function deviceConformance(name: string, { backend, place, before, after, skip = {} }: Target): void {
-  /** The reason why a case is left out. */
+  /** The reason why a case is skipped. */
   const reasonOf = ({ name, features = [] }: { name: string; features?: readonly string[] }) =>
     Object.entries(skip).find(
       ([key]) => name === key || name.startsWith(`${key}:`) || features.includes(key),
     )?.[1];
 
-  describe(`${name}, at the contract`, () => {
+  describe(`${name}: the contract of backends`, () => {
     if (before) beforeAll(before);
     if (after) afterAll(after);
 
@@ -359,7 +359,7 @@ export function deviceConformance(name: string, { backend, place, before, after,
       }
     });
 
-    it("reads what was written, views in row-major order, and gives tensors up", async () => {
+    it("reads written data, views in row-major order, and disposes tensors", async () => {
       const dense = place(normal(1, [3, 4]));
       expect(await dense.read()).toEqual(normal(1, [3, 4]).data);
       const across = dense.transpose();

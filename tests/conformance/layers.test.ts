@@ -1,6 +1,6 @@
 /**
  * Every operation and layer of heed/nn on a device whose data JavaScript cannot reach (support/opaque-backend.ts), forward and
- * backward: the same bits as on the CPU, and no read of a number on the host, which the device's tensors refuse.
+ * backward: the same bits as on the CPU, without reading any number on the host; the device's tensors throw there.
  */
 import { alibi, prepare, relativeBias, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
@@ -12,7 +12,7 @@ import { onDevice } from "../support/opaque-backend.ts";
 
 await prepare({ device: "opaque" });
 
-/** Results of a name of heed/nn, from tensors that `t` places and modules that `on` moves. */
+/** Results of an export of heed/nn, from tensors that `t` places and modules that `on` moves. */
 type Use = (
   t: (...shape: number[]) => Tensor,
   on: <M extends nn.Module>(module: M) => M,
@@ -21,7 +21,7 @@ type Use = (
 const ids = tensor([[1, 4, 0], [2, 2, 5]] as number[][], "int32"); // biome-ignore format: a matrix
 const seed = { seed: 3 };
 
-/** Each export of heed/nn that computes, and how it is used. */
+/** A use of each export of heed/nn that computes. */
 const USES: Readonly<Record<string, Use>> = {
   add: (t) => [nn.add(t(2, 3), t(3)), nn.add(t(2, 3), t(2, 3)), nn.add(t(2, 1, 4), t(3, 1)), nn.add(1, t(3))],
   sub: (t) => [nn.sub(t(2, 3), t(3)), nn.sub(t(2, 3), 2)],
@@ -105,7 +105,7 @@ const USES: Readonly<Record<string, Use>> = {
   },
 }; // biome-ignore format: a row an export
 
-/** Exports of heed/nn that compute nothing from tensors of a caller. */
+/** Exports of heed/nn that do not compute from tensors of the caller. */
 const OTHERS = [
   "Generator", "withSeed", "Module", "parameter", "fill", "fillUniform", "fillNormal", "fillXavierUniform", "fillLinear",
   "sinusoidalPositions", "dropoutSeed", "withDropout", "isRecording", "record", "withRecorder",

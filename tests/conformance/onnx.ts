@@ -1,6 +1,6 @@
 /**
- * ONNX's Attention and FlexAttention in heed's words (../shared/conformance/onnx-attention): how each input and attribute
- * maps, and what heed does not do. The operators' words are in that folder's README; the published operator decides.
+ * ONNX's Attention and FlexAttention as calls of heed (../shared/conformance/onnx-attention): the mapping of each input and
+ * attribute, and unsupported cases. That folder's README describes the operators; the published specification decides.
  */
 import {
   type AttentionOptions,
@@ -99,7 +99,7 @@ function padded(mask: Tensor, Nk: number): MaskLike[] {
   return [wide, keyLengths(own)];
 }
 
-/** A score_mod graph as a score mod, known by its operations. */
+/** A score_mod graph as a score mod, recognized by its operations. */
 function changeOf(graph: Graph) {
   const ops = graph.nodes.map((node) => node.op).join(" ");
   const [constant] = Object.values(graph.constants).map((c) => c.values[0]);

@@ -1,6 +1,6 @@
 /**
- * A backend whose data JavaScript cannot reach, with an asynchronous read (support/opaque-backend.ts), under the conformance
- * table, with gradients, and in training: what a GPU backend needs is in the contract.
+ * A backend whose data JavaScript cannot reach, with an asynchronous read (support/opaque-backend.ts): the conformance suite,
+ * gradients and training. It shows that the contract is sufficient for a GPU backend.
  */
 import {
   alibi,
@@ -40,7 +40,7 @@ describe("tensors of a device", () => {
   const [q, k, v] = [1, 2, 3].map((seed) => normal(seed, [2, 3, 5, 4]));
   const [Q, K, V] = [q, k, v].map(onDevice);
 
-  it("a call enqueues its work and returns at once; data is not there, read gives the numbers", async () => {
+  it("a call enqueues its work and returns immediately; data throws, read returns the numbers", async () => {
     const before = enqueued;
     const { output } = scaledDotProductAttention(Q, K, V, { isCausal: true });
     expect(enqueued).toBe(before + 1);
@@ -56,7 +56,7 @@ describe("tensors of a device", () => {
     expect(await output.read()).toEqual(scaledDotProductAttention(q, k, v, { attnMask: mask }).output.data);
   });
 
-  it("move with to, there and back, as views do", async () => {
+  it("move with `to` in both directions, views too", async () => {
     const there = await q.transpose().to("opaque");
     expect([there.device, there.shape]).toEqual(["opaque", [2, 3, 4, 5]]);
     const back = await there.transpose().to("cpu");
@@ -76,7 +76,7 @@ describe("tensors of a device", () => {
     expect(() => matmul(Q, k.transpose())).toThrow(/a is on the device "opaque", but b is on "cpu"/);
     expect(() => nn.add(Q, k)).toThrow(/the first tensor is on the device "opaque", but y is on "cpu"/);
   });
-  it("what the backend does not support is an error with its reason, not a copy to the CPU", () => {
+  it("an unsupported operation is an error with its reason, not a copy to the CPU", () => {
     const { lse } = scaledDotProductAttention(Q, K, V);
     expect(() => attentionWeights(Q, K, lse, { dropoutP: 0.5 })).toThrow(
       /attentionWeights: not available on the device "opaque": it has no dropout for weights; move the tensors/,
@@ -101,7 +101,7 @@ describe("tensors of a device", () => {
   });
 });
 
-it("devices start in prepare and in to; unknown ones and unknown options are refused", async () => {
+it("prepare and `to` start devices; unknown devices and options are rejected", async () => {
   const before = starts;
   expect(await prepare({ device: "opaque" })).toBe(0);
   await normal(1, [2]).to("opaque");
@@ -126,7 +126,7 @@ it("memory of the device is freed by dispose and by tidy, once no tensor reads i
   expect(await stored()).toBe(before - 1);
 });
 
-it("what a call has to read on the CPU is refused by name, before any work", async () => {
+it("tensors that a call must read on the CPU are rejected by name, before any work", async () => {
   const there = onDevice(tensor([0, 1, 1], "int32"));
   const blocks = onDevice(tensor([[1, 0]], "int32"));
   const [table, logits] = [onDevice(normal(1, [4, 2])), onDevice(normal(1, [3, 4]))];
@@ -153,7 +153,7 @@ it("what a call has to read on the CPU is refused by name, before any work", asy
   expect(() => scaledDotProductAttention(q, k, v, { scoreMod })).toThrow(/alibi slopes is on "opaque"/);
 });
 
-it("states are merged where they are", async () => {
+it("states are merged on their device", async () => {
   use("reference", 1);
   const [q, k, v] = [1, 2, 3].map((seed) => normal(seed, [2, 3, 5, 4]));
   const halves = (place: (t: Tensor) => Tensor) =>
@@ -180,7 +180,7 @@ class Decoder extends nn.Module {
   }
 }
 
-/** Trains on the CPU for some steps, moves model and optimizer, and trains on. */
+/** Trains on the CPU for some steps, moves model and optimizer, and continues training. */
 async function train(device: string, steps: number) {
   const model = new Decoder();
   const optimizer = new AdamW(model.parameters(), { lr: 0.02 });
@@ -199,13 +199,13 @@ async function train(device: string, steps: number) {
     optimizer.step(tape.gradients(loss, model.parameters().values()));
     losses.push(loss);
   }
-  // The first read since the move: until here everything was enqueued.
+  // The first read since the move: all work before was only enqueued.
   const numbers = await Promise.all(losses.map(async (loss) => Number((await loss.read())[0])));
   const state = await Promise.all([...model.stateDict()].map(async ([name, t]) => [name, await t.read()]));
   return { model, optimizer, numbers, state };
 }
 
-it("a model and its optimizer move to it and train on, with the losses of the CPU to the bit", async () => {
+it("a model and its optimizer move to it and continue training with exactly the losses of the CPU", async () => {
   use("reference", 1);
   const there = await train("opaque", 40);
   const here = await train("cpu", 40);

@@ -1,6 +1,6 @@
 /**
- * What every level of the engine must do: all of device.ts, the same bits on 1, 2, 3 and 7 threads and in repeated calls, and
- * ONNX's cases. `WASM` lists what the wasm backend leaves to the reference, each with the reason that `supports` gives.
+ * The conformance suite of SIMD levels: all of device.ts, the same bits on 1, 2, 3 and 7 threads and in repeated calls, and
+ * ONNX's cases. `WASM` lists the operations that the wasm backend does not support, with the reason that `supports` returns.
  */
 import { scaledDotProductAttention } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ function bits(c: Case): string {
   return `${hex(output)} ${hex(lse)}`;
 }
 
-/** What the kernels leave out at every level. */
+/** Operations without a kernel, at all levels. */
 export const WASM: Readonly<Record<string, RegExp>> = {
   "matmul: an empty sum": /needs no kernel/,
   array: /no kernels for array operations/,
@@ -33,7 +33,7 @@ export const WASM: Readonly<Record<string, RegExp>> = {
   "rowwise: map-backward elu1": /no kernel for elu1/,
 };
 
-/** Runs the suite for a level; `skip` maps features to the reason why the level leaves them out. */
+/** Runs the suite for a level; `skip` maps unsupported cases and features to reasons. */
 export function conformance(
   level: Level,
   { skip = {} }: { skip?: Readonly<Record<string, string | RegExp>> } = {},

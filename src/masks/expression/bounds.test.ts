@@ -1,4 +1,4 @@
-/** Interval bounds against the cells themselves: a tile called empty is empty, one called full is full. */
+/** Interval bounds against every cell: a tile classified as empty or full is so. */
 import { describe, expect, it } from "vitest";
 import { tensor } from "../../core/construct.ts";
 import {
@@ -146,7 +146,7 @@ const masks: Record<string, BoolExpression> = {
   ),
 };
 
-describe("over 400 random boxes, no class disagrees with a cell:", () => {
+describe("over 400 random boxes, classes agree with all cells:", () => {
   for (const [name, mask] of Object.entries(masks)) {
     it(name, () => {
       const seen = checkMask(mask, 400, 17);
@@ -155,7 +155,7 @@ describe("over 400 random boxes, no class disagrees with a cell:", () => {
   }
 });
 
-it("the usual masks have skipped and full tiles, not only partial ones", () => {
+it("common masks have skipped and full tiles, not only partial ones", () => {
   for (const name of [
     "causal()",
     "slidingWindow(5, 0)",
@@ -179,7 +179,7 @@ it("causal tiles of 16 × 16 are empty above the diagonal, partial on it, full b
       );
 });
 
-/** A random number or statement; integers stay below 2^31 whatever is drawn. */
+/** A random number or boolean expression; integers are always below 2^31. */
 function randomNumber(r: Random, depth: number): NumberExpression {
   const { b, h, i, q, k } = VARS;
   if (depth === 0 || r.next() < 0.2)
@@ -266,12 +266,12 @@ function randomMask(r: Random, depth: number): BoolExpression {
   }
 }
 
-it("1,500 random statements: no class disagrees with a cell, NaN and ∞ included", () => {
+it("1,500 random boolean expressions: classes agree with all cells, NaN and ∞ included", () => {
   const r = random(20261121);
   for (let n = 0; n < 1500; n++) checkMask(randomMask(r, r.int(1, 4)), 6, r.int(1, 2 ** 30));
 });
 
-it("1,500 random numbers are within their bounds", () => {
+it("1,500 random number expressions are within their bounds", () => {
   const r = random(7);
   for (let n = 0; n < 1500; n++) {
     const x = randomNumber(r, r.int(1, 4));
@@ -302,7 +302,7 @@ it("a score mod of a visible score is unbounded, and its position part is bounde
   expect(of(scoreMod(({ q, k }) => q.sub(k).toFloat()).expr)).toEqual([-9, 9]);
 });
 
-it("a long table is classed by its runs of 64: one 0 in 50,000 ones is found", () => {
+it("a long table is classified by its runs of 64: a single 0 in 50,000 ones is found", () => {
   const flags = new Int32Array(50_000).fill(1);
   flags[37_777] = 0;
   const classOf = compileTileClassifier(maskMod(({ k }) => table(flags).at(k).ne(0)));
@@ -313,7 +313,7 @@ it("a long table is classed by its runs of 64: one 0 in 50,000 ones is found", (
   expect(classOf({ ...box, k0: 37_778, k1: 49_999 })).toBe("full");
 });
 
-it("a table too long to scan is bounded by its extremes: a 0 in its last run is not overlooked", () => {
+it("a table too long to scan is bounded by its extremes: a 0 in its last run is found", () => {
   const flags = new Int32Array(200_001).fill(1);
   flags[200_000] = 0;
   const classOf = compileTileClassifier(maskMod(({ k }) => table(flags).at(k).ne(0)));

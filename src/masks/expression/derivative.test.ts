@@ -15,7 +15,7 @@ for (const score of [-3.7, -0.4, 0.3, 2.9])
   ])
     cells.push({ b: 1, h: 1, i: q, q, k, score });
 
-/** Slopes by central differences, of the score and of every number looked up. */
+/** Derivatives by central differences, with respect to the score and every table entry. */
 function agrees(expr: NumberExpression): void {
   const f = compile(expr);
   const { score, tables } = derivative(expr);
@@ -25,7 +25,7 @@ function agrees(expr: NumberExpression): void {
     const at = (score: number) => f({ ...cell, score });
     expect(slope(cell)).toBeCloseTo((at(cell.score + step) - at(cell.score - step)) / (2 * step), 6);
     for (const { table, partial } of tables) {
-      // The sum over a table's entries of the slope by each is what all of them moved at once make.
+      // The sum of the derivatives by all entries of a table is the derivative of moving all of them together.
       const data = table.data as Float64Array;
       const shifted = (by: number) => {
         const kept = data.slice();
@@ -44,7 +44,7 @@ function agrees(expr: NumberExpression): void {
 
 const values = Float64Array.from({ length: 16 }, (_, n) => Math.sin(n) + 1.5);
 
-it("every operation of a score mod has the slope of central differences", () => {
+it("the derivative of every operation of a score mod agrees with central differences", () => {
   const lookUp = table({ data: values, shape: [2, 8] });
   const builds: ((v: typeof VARS) => NumberExpression)[] = [
     ({ score }) => score.mul(2).add(1).sub(0.5),
@@ -61,20 +61,20 @@ it("every operation of a score mod has the slope of central differences", () => 
   for (const build of builds) agrees(scoreMod(build).expr);
 });
 
-it("the library's own changes, alone and one after another, have theirs", () => {
+it("so do the derivatives of the library's score mods, alone and composed", () => {
   const slopes = alibi(Float64Array.of(0.3, 0.7));
   const bias = relativeBias({ data: values, shape: [8, 2] });
   for (const mod of [softcap(2), slopes, bias]) agrees(mod.expr);
   agrees(withScore(softcap(1.5).expr, withScore(slopes.expr, bias.expr)));
 });
 
-it("a score that is passed on has no factor, and one that is not passed on the factor 0", () => {
+it("the derivative is omitted where it is 1, and is 0 where the score is not used", () => {
   expect(derivative(alibi([1, 2]).expr).score).toBeUndefined();
   const constant = derivative(scoreMod(({ q }) => q.toFloat()).expr).score as NumberExpression;
   expect(compile(constant)(cells[0])).toBe(0);
 });
 
-it("an infinity on the side that is not chosen stays out", () => {
+it("an infinity in the branch that is not selected does not propagate", () => {
   const { score } = derivative(
     scoreMod(({ score, k }) => k.lt(3).select(score, score.mul(score).exp())).expr,
   );
