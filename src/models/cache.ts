@@ -1,6 +1,6 @@
 /**
- * Keys and values of the tokens a decoder has read, so that the next token costs one row of queries and not all of them
- * again. They lie in the engine's memory, where each step reads them in place.
+ * The key/value cache of a decoder: with the keys and values of earlier tokens cached, the next token costs one query row. They
+ * are stored in the engine's memory, where each step reads them in place.
  */
 import { OptionError, UnsupportedError } from "../core/errors.ts";
 import { isRecording } from "../core/record.ts";
@@ -8,10 +8,10 @@ import { Tensor } from "../core/tensor.ts";
 import { empty } from "../index.ts";
 import type { FloatTensor, Precision } from "../nn/index.ts";
 
-/** The cache of one sequence: for each layer [heads, capacity, d] twice. */
+/** The cache of one sequence: keys and values [heads, capacity, d] of each layer. */
 export class KeyValueCache {
   readonly capacity: number;
-  /** Tokens that are in: the position of the next one. */
+  /** Number of cached tokens, which is the position of the next one. */
   length = 0;
   readonly #keys: Tensor[];
   readonly #values: Tensor[];
@@ -25,8 +25,8 @@ export class KeyValueCache {
   }
 
   /**
-   * Puts the keys and values of new tokens, [heads, n, d], behind those of a layer that are there, and returns all of
-   * them as views [heads, length + n, d]. `length` grows by `advance`, when every layer has them.
+   * Appends the keys and values of new tokens, [heads, n, d], to those of a layer, and returns all of them as views
+   * [heads, length + n, d]. `advance` increases `length` once every layer has them.
    */
   append(layer: number, key: Tensor, value: Tensor): readonly [key: FloatTensor, value: FloatTensor] {
     const n = key.shape[1];
@@ -44,7 +44,7 @@ export class KeyValueCache {
     return [this.#put(this.#keys[layer], key), this.#put(this.#values[layer], value)];
   }
 
-  /** Counts `n` tokens that every layer has got. */
+  /** Adds `n` to `length`, once every layer has appended the tokens. */
   advance(n: number): void {
     this.length += n;
   }

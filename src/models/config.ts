@@ -1,7 +1,7 @@
 /**
- * `config.json` of Hugging Face's models: which numbers make a BERT or a GPT-2, under their names there; decoders of the Llama kind are
- * read by decoder-config.ts. Every size is bounded before anything is planned with it, and what would change the computation in a way
- * heed does not know is refused by its name. Fields that change nothing are passed over.
+ * `config.json` of Hugging Face models: the sizes and constants of BERT and its relatives and of GPT-2, under their names there.
+ * decoder-config.ts reads decoders of the Llama kind. Every size is checked before anything is planned with it. A field that asks
+ * for a computation heed does not have is an error that names it; fields that do not affect the computation are ignored.
  */
 import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { type Json, scanObject } from "../io/json.ts";
@@ -104,7 +104,7 @@ export interface Gpt2Config {
   readonly eos_token_id?: number | null;
 }
 
-/** What a config.json describes. `type` names the page that computes it; relatives of Llama are all `decoder`. */
+/** A config.json as read. `type` names the module that computes the model; relatives of Llama are all `decoder`. */
 export type ModelConfig =
   | { readonly type: "bert"; readonly config: BertConfig }
   | { readonly type: "roberta"; readonly config: RobertaConfig }
@@ -114,7 +114,7 @@ export type ModelConfig =
   | { readonly type: "gpt2"; readonly config: Gpt2Config }
   | { readonly type: "decoder"; readonly config: DecoderConfig };
 
-/** Fields that are read: their kind, and for sizes the largest. */
+/** The fields to read: their kinds, and the maximum of a size. */
 const BERT_FIELDS: readonly Rule[] = [
   ["vocab_size", "size", 2 ** 22],
   ["hidden_size", "size", 2 ** 17],
@@ -165,14 +165,17 @@ const GPT2_FIELDS: readonly Rule[] = [
   ["eos_token_id", "id"],
 ];
 
-/** How the configs of a page are read: its fields, how many of them (the first) must be there, and the names of width, heads and activation. */
+/**
+ * How the configs of a family are read: the fields, how many of them (the first) are required, and the names of width, heads and
+ * activation.
+ */
 interface Shape {
   readonly fields: readonly Rule[];
   readonly needed: number;
   readonly width: string;
   readonly heads: string;
   readonly activation: string;
-  /** Id of padding where the config names none; undefined where it plays no part. */
+  /** Default id of the padding token; undefined for a family that has none. */
   readonly pad?: number;
 }
 
@@ -207,7 +210,7 @@ const SHAPES: Readonly<Record<Exclude<ModelConfig["type"], "decoder">, Shape>> =
   },
 };
 
-/** Models that are others under another `model_type`. */
+/** `model_type`s that are computed as another one. */
 const ALIASES: Readonly<Record<string, keyof typeof SHAPES>> = {
   "xlm-roberta": "roberta",
   camembert: "roberta",
@@ -220,7 +223,7 @@ export const MODEL_TYPES: readonly string[] = [
   ...DECODER_TYPES,
 ];
 
-/** Fields that must have this value where they are there: any other is a computation heed does not have. */
+/** Fields that, if present, must have one of these values: any other is a computation heed does not have. */
 const FIXED: Readonly<Record<string, readonly (string | number | boolean | null)[]>> = {
   position_embedding_type: ["absolute"],
   is_decoder: [false],
@@ -232,11 +235,11 @@ const FIXED: Readonly<Record<string, readonly (string | number | boolean | null)
   use_bidirectional_attention: [false, null],
 };
 
-/** Bytes of a config.json that are read at most. */
+/** Maximum bytes of a config.json. */
 const MAX_CONFIG = 2 ** 20;
 
 /**
- * Reads a config.json. Throws FormatError where a field is not what it must be, UnsupportedError for other models.
+ * Reads a config.json. Throws a FormatError for a wrong field, an UnsupportedError for a model that heed does not have.
  *
  * @example
  * const { type } = readConfig(readFileSync(`${locateShipped("decoder")}/config.json`));
@@ -275,7 +278,7 @@ export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
   return made;
 }
 
-/** Throws a FormatError unless all needed fields are there, in their ranges, and fit each other. */
+/** Throws a FormatError unless all required fields are present, in their ranges, and consistent. */
 export function checkConfig({ type, config }: ModelConfig): void {
   if (type === "decoder") {
     checkDecoderConfig(config);

@@ -1,6 +1,6 @@
 /**
- * `config.json` of decoders of the Llama kind, as one recipe: each family's fields, in the spellings of transformers 4 and 5, become the
- * same record, with one entry a layer for what layers may differ in (window, rotary positions).
+ * `config.json` of decoders of the Llama kind, as one recipe: each family's fields, in the spellings of transformers 4 and 5,
+ * become the same record, with one entry a layer for what layers may differ in (window, rotary positions).
  */
 import { FormatError, UnsupportedError } from "../core/errors.ts";
 import { quote } from "../io/refuse.ts";
@@ -8,7 +8,7 @@ import { activationNamed } from "./activation.ts";
 import type { AngleScaling, RotaryConfig } from "./families/angles.ts";
 import type { Fields, Rule } from "./fields.ts";
 
-/** What a layer may do otherwise than its neighbors. */
+/** The properties in which layers may differ. */
 export interface DecoderLayer {
   /** Keys a query sees, its own included; undefined: all up to itself. */
   readonly window?: number;
@@ -33,7 +33,7 @@ export interface DecoderConfig {
   readonly layers: readonly DecoderLayer[];
   readonly hidden_act: string;
   readonly rms_norm_eps: number;
-  /** The output matrix is the embedding; where a file is silent, its own tensors decide. Default true. */
+  /** The output matrix is the embedding. Without this field the tensors of the file decide. Default true. */
   readonly tie_word_embeddings?: boolean;
   /** Standard deviation of new weights. */
   readonly initializer_range: number;
@@ -48,7 +48,7 @@ export interface DecoderConfig {
   readonly final_logit_softcapping?: number;
   /** Norms multiply by 1 + w. */
   readonly norm_offset: boolean;
-  /** A norm after each branch, too. */
+  /** A norm after each branch as well. */
   readonly four_norms: boolean;
   /** Norms of queries and keys. */
   readonly qk_norm: boolean;
@@ -62,7 +62,7 @@ export interface DecoderConfig {
   readonly eos_token_ids: readonly number[];
 }
 
-/** `model_type`s that this page reads. `gemma3` is `gemma3_text` inside a file that also describes pictures. */
+/** `model_type`s that this module reads. `gemma3` is `gemma3_text` inside a file that also describes an image encoder. */
 export const DECODER_TYPES: readonly string[] = [
   "llama",
   "mistral",
@@ -163,7 +163,7 @@ function endIds(given: Fields): number[] {
   return typeof one === "number" ? [one] : [];
 }
 
-/** What each layer does: its window and its angles. */
+/** The window and the rotary positions of each layer. */
 function layersOf(type: string, given: Fields, count: number, head_dim: number): DecoderLayer[] {
   const named = given.list<string>("layer_types", ["", "text"], 1024);
   if (named && named.length !== count) given.refuse("layer_types", `must be a list of ${count}`);
@@ -223,7 +223,7 @@ function rotaryOf(type: string, given: Fields, head_dim: number): (sliding: bool
     scaling: scalingOf(given, scaling, rotaryDim),
   };
   const local = parameters?.object("sliding_attention");
-  // Only Gemma 3 has angles of their own in its sliding layers; its rope_scaling is that of full layers.
+  // Only Gemma 3 has separate angles for its sliding layers; its rope_scaling applies to the full layers.
   const sliding: RotaryConfig =
     type !== "gemma3_text"
       ? full
@@ -312,7 +312,7 @@ function scalingOf(given: Fields, scaling: Fields | undefined, rotaryDim: number
   }
 }
 
-/** Throws a FormatError unless the sizes fit each other. */
+/** Throws a FormatError unless the sizes are consistent. */
 export function checkDecoderConfig(config: DecoderConfig): void {
   const bad = (field: string, text: string): never => {
     throw new FormatError("config", `${config.model_type} config: ${text}`, { field });

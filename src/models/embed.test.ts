@@ -70,7 +70,7 @@ describe("embedTexts", () => {
     expect(plain.at(0, 5)).toBeCloseTo(expected.mean(5), 5);
   });
 
-  test("of a long text the first tokens are read, and the special ones stay", () => {
+  test("the first tokens of a long text are read, and the special ones stay", () => {
     const mean = { modes: ["mean"], normalize: false } as const;
     const short = embedTexts(model, ["the cat"], mean);
     const maxTokens = tokenizer.encode("the cat").ids.length;
@@ -122,7 +122,7 @@ describe("readPooling", () => {
   });
   const modules = [module("Transformer"), module("Pooling", "1_Pooling")];
 
-  test("of a folder without modules.json there is none", async () => {
+  test("a folder without modules.json has none", async () => {
     expect(await readPooling(model({}))).toBeUndefined();
   });
 

@@ -1,7 +1,7 @@
 /**
- * One vector for a text: the states of its tokens, pooled as sentence-transformers pools them. `modules.json` in a model's folder
- * lists the steps, and `1_Pooling/config.json` says which pooling; where there is none, an encoder's states are averaged, and
- * a decoder's last one is taken.
+ * Sentence embeddings: one vector for a text, pooled from the states of its tokens as sentence-transformers does. `modules.json`
+ * in a model's folder lists the steps, and `1_Pooling/config.json` gives the pooling; without them the vector is the mean of an
+ * encoder's states, or a decoder's last state.
  */
 
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
@@ -13,7 +13,7 @@ import type { FloatTensor, Ids } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import { checkTextModel, type TextModel } from "./text-model.ts";
 
-/** How the states of N tokens become one vector. Several are put one after the other. */
+/** How the states of N tokens become one vector. The vectors of several modes are concatenated. */
 export type PoolingMode =
   /** The first token's state. */
   | "cls"
@@ -28,14 +28,14 @@ export type PoolingMode =
   /** The last token's state. */
   | "lasttoken";
 
-/** What sentence-transformers does with a model's states. */
+/** How sentence-transformers turns a model's states into a vector. */
 export interface Pooling {
   readonly modes: readonly PoolingMode[];
-  /** Whether vectors are divided by their length. */
+  /** Divides vectors by their length. */
   readonly normalize: boolean;
-  /** Most tokens that are read, special ones included; by default what the model reads. */
+  /** Maximum tokens to read, special ones included; default the model's maximum. */
   readonly maxTokens?: number;
-  /** Whether the text is made lower-case first. */
+  /** Converts the text to lower case first. */
   readonly lowercase?: boolean;
 }
 
@@ -47,7 +47,7 @@ const MODES: readonly PoolingMode[] = [
   "weightedmean",
   "lasttoken",
 ];
-/** Names of the modes as fields of an older config.json that are true or false. */
+/** Modes by the names of their Boolean fields in an older config.json. */
 const FLAGS: Readonly<Record<string, PoolingMode>> = {
   pooling_mode_cls_token: "cls",
   pooling_mode_max_tokens: "max",
@@ -59,9 +59,9 @@ const FLAGS: Readonly<Record<string, PoolingMode>> = {
 const MAX_TEXT = 2 ** 20;
 
 /**
- * The pooling of the model in a folder (Node): of `modules.json`, or undefined where there is none.
+ * The pooling of the model in a folder (Node), from its `modules.json`; undefined if there is none.
  *
- * @throws FormatError where the files are broken; UnsupportedError for a step that heed has not (a dense layer, images)
+ * @throws FormatError for malformed files; UnsupportedError for a step that heed does not have (a dense layer, images)
  *
  * @example
  * const pooling = await readPooling("./all-MiniLM-L6-v2"); // undefined where there is no modules.json
@@ -151,8 +151,8 @@ function poolingModes(config: unknown, path: string): readonly PoolingMode[] {
  *
  * @param model   a model with its tokenizer (`readModel`)
  * @param texts   texts with at least one token each
- * @param pooling what `readPooling` read; by default the mean of an encoder's states, a decoder's last state, not normalized
- * @throws OptionError where there is no text, or a text has no token
+ * @param pooling the result of `readPooling`; default the mean of an encoder's states or a decoder's last state, not normalized
+ * @throws OptionError for an empty list of texts, or a text without a token
  *
  * @example
  * const vectors = embedTexts(encoder, ["the river bank", "the old ship"]);
@@ -199,21 +199,21 @@ export function defaultPooling(model: Pick<TextModel, "architecture"> | undefine
   return { modes: [model?.architecture === "encoder" ? "mean" : "lasttoken"], normalize: false };
 }
 
-/** The tokens that are read where at most `most` are: special tokens stay, the text loses its end. */
-function keptOf(sequences: Int8Array, most: number): number[] {
-  const places = Array.from(sequences.keys());
-  let excess = places.length - most;
-  if (excess <= 0) return places;
+/** Indices of the first `limit` tokens to read: special tokens stay, tokens at the end of the text are dropped. */
+function keptOf(sequences: Int8Array, limit: number): number[] {
+  const all = Array.from(sequences.keys());
+  let excess = all.length - limit;
+  if (excess <= 0) return all;
   const dropped = new Set<number>();
-  for (let i = places.length - 1; i >= 0 && excess > 0; i--)
+  for (let i = all.length - 1; i >= 0 && excess > 0; i--)
     if (sequences[i] >= 0) {
       dropped.add(i);
       excess--;
     }
-  return places.filter((i) => !dropped.has(i)).slice(0, most);
+  return all.filter((i) => !dropped.has(i)).slice(0, limit);
 }
 
-/** States [N, C] as one vector. */
+/** Pools states [N, C] into one vector. */
 function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): Float64Array {
   const C = states.length / N;
   const vector = new Float64Array(C * modes.length);
@@ -236,7 +236,7 @@ function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): F
   return vector.map((x) => x / length);
 }
 
-/** Throws where `embedTexts` is given something else than a pooling. */
+/** Throws an OptionError unless `pooling` is a pooling. */
 function checkPooling(pooling: Pooling): void {
   checkOptionNames("embedTexts", pooling, ["modes", "normalize", "maxTokens", "lowercase"]);
   const { modes } = pooling;
@@ -249,7 +249,7 @@ function checkPooling(pooling: Pooling): void {
 }
 
 /**
- * The cosine of the angle between each two rows of [n, C]: [n][n] numbers from −1 to 1. A row of zeros has cosine 0 with all.
+ * The cosine similarity of each pair of rows of [n, C]: [n][n] numbers from −1 to 1. A row of zeros has cosine 0 with every row.
  *
  * @example
  * const [[, alike]] = cosineSimilarity(embedTexts(encoder, ["the river bank", "the old ship"]));

@@ -1,14 +1,14 @@
-/** Fields of a JSON file read by rules: what kind a field is, and for sizes the largest. */
+/** Reads the fields of a JSON object by rules. */
 import type { Json } from "../io/json.ts";
 
-/** A field's name, its kind, and for sizes the largest. */
+/** A field's name, its kind, and the maximum of a size. */
 export type Rule = readonly [
   name: string,
   kind: "size" | "share" | "number" | "text" | "flag" | "id",
   most?: number,
 ];
 
-/** What a value should have been, or undefined where it is that. */
+/** What a wrong value must be; undefined for a valid one. */
 export function wrongOf(value: unknown, [, kind, most = 0]: Rule): string | undefined {
   const number = typeof value === "number" ? value : Number.NaN;
   switch (kind) {
@@ -29,14 +29,14 @@ export function wrongOf(value: unknown, [, kind, most = 0]: Rule): string | unde
   }
 }
 
-/** The fields of an object, read one by one. `null` is how Python writes "by default", and counts as missing. */
+/** The fields of an object, read one at a time. `null`, which is Python's spelling of a default, counts as missing. */
 export class Fields {
   readonly #values: ReadonlyMap<string, { readonly value: Json; readonly at: number }>;
   readonly #end: number;
   readonly #refuse: (code: string, at: number, text: string) => never;
   readonly #prefix: string;
 
-  /** @param end where in the file a missing field would be */
+  /** @param end the offset to report for a missing field */
   constructor(
     values: ReadonlyMap<string, { readonly value: Json; readonly at: number }>,
     end: number,
@@ -49,17 +49,17 @@ export class Fields {
     this.#prefix = prefix;
   }
 
-  /** A field as it is in the file; undefined where it is missing. */
+  /** A field as it is in the file; undefined if it is missing. */
   value(name: string): Json | undefined {
     return this.#values.get(name)?.value;
   }
 
-  /** Throws: this field is not what it must be. */
+  /** Throws a FormatError about a field. */
   refuse(name: string, text: string): never {
     return this.#refuse("config", this.#values.get(name)?.at ?? this.#end, `${this.#prefix}${name} ${text}`);
   }
 
-  /** The fields that have a rule, each checked. */
+  /** The fields that have a rule, checked. */
   read(rules: readonly Rule[]): Record<string, Json> {
     const read: Record<string, Json> = {};
     for (const rule of rules) {
@@ -72,13 +72,13 @@ export class Fields {
     return read;
   }
 
-  /** One field by its rule, or its default; without one it must be there. */
+  /** One field by its rule, or its default; without a default the field is required. */
   one<T extends number | string | boolean>(rule: Rule, otherwise?: T): T {
     const value = this.read([rule])[rule[0]] as T | undefined;
     return value ?? otherwise ?? this.refuse(rule[0], "is missing");
   }
 
-  /** A list whose items have one rule; undefined where it is missing. */
+  /** A list whose items follow one rule; undefined if it is missing. */
   list<T extends number | string | boolean>(name: string, rule: Rule, most: number): T[] | undefined {
     const value = this.value(name);
     if (value === undefined || value === null) return undefined;
@@ -91,7 +91,7 @@ export class Fields {
     return value as T[];
   }
 
-  /** The fields of an object inside; undefined where it is missing. */
+  /** The fields of a nested object; undefined if it is missing. */
   object(name: string): Fields | undefined {
     const value = this.value(name);
     if (value === undefined || value === null) return undefined;

@@ -212,7 +212,7 @@ describe("facts a user should know of a checkpoint are reported", () => {
     expect((await modelFromFiles(half)).notes[0].text).toContain(`first in ${name};`);
   });
 
-  test("heads for other tasks, which are passed over by name", async () => {
+  test("heads for other tasks, which are ignored, with their names", async () => {
     const files = changed(bert, (tensors) => {
       tensors.set("classifier.weight", tensor(new Float32Array(16), [2, 8]));
       tensors.set("classifier.bias", tensor(new Float32Array(2), [2]));
@@ -232,7 +232,7 @@ describe("facts a user should know of a checkpoint are reported", () => {
     expect((await modelFromFiles(score)).notes[0].text).toContain("score.weight");
   });
 
-  test("an output matrix that is not the embedding is used, whatever the config says", async () => {
+  test("an output matrix that is not the embedding is used regardless of the config", async () => {
     const files = changed(gpt2, (tensors) => {
       const { data, shape } = tensors.get("transformer.wte.weight") as Tensor;
       const other = Float32Array.from(data as Float32Array, (x) => 2 * x);
@@ -244,7 +244,7 @@ describe("facts a user should know of a checkpoint are reported", () => {
     expect(notes).toEqual([expect.objectContaining({ code: "output-matrix" })]);
   });
 
-  test("weights of 16 bits stay so until training asks for them", async () => {
+  test("16-bit weights stay 16-bit until training requests them", async () => {
     const { model } = await modelFromFiles(modelToFiles(gpt2, bpe, { dtype: "bfloat16" }));
     const before = model.forward([1, 2, 3]).toFloat64();
     const parameters = model.parameters();
@@ -257,8 +257,8 @@ describe("facts a user should know of a checkpoint are reported", () => {
   });
 });
 
-describe("what does not fit is refused", () => {
-  test("all that is missing, unexpected and misshapen stands in one error", async () => {
+describe("inconsistent files are refused", () => {
+  test("missing, unexpected and misshapen tensors are in one error", async () => {
     const files = changed(gpt2, (tensors) => {
       tensors.delete("transformer.ln_f.bias");
       tensors.delete("transformer.h.1.ln_2.weight");
@@ -300,7 +300,7 @@ describe("what does not fit is refused", () => {
     expect(() => modelToFiles(model, bpe, { dtype: "float32" })).toThrow(/NaN/);
   });
 
-  test("files and folders that are not there, by name", async () => {
+  test("missing files and folders, by name", async () => {
     await expect(readModel(join(root, "nowhere"))).rejects.toThrow(/config\.json/);
     await expect(modelFromFiles(new Map())).rejects.toThrow(/config\.json is missing/);
     const files = modelToFiles(gpt2, bpe);
@@ -309,7 +309,7 @@ describe("what does not fit is refused", () => {
     await expect(readModel(join(root, "nowhere"))).rejects.toBeInstanceOf(HeedError);
   });
 
-  test("an index whose shard lies outside the folder", async () => {
+  test("an index with a shard outside the folder", async () => {
     const files = modelToFiles(gpt2, bpe);
     const index = (file: string) =>
       new TextEncoder().encode(JSON.stringify({ weight_map: { "transformer.wte.weight": file } }));
@@ -326,7 +326,7 @@ describe("what does not fit is refused", () => {
 
   test("a model that heed does not ship", () => {
     expect(() => locateShipped("other" as never)).toThrow(OptionError);
-    // A clone may have none yet: then it says so.
+    // A clone may not have the models yet: then it is a typed error.
     for (const which of ["encoder", "decoder"] as const)
       try {
         expect(readdirSync(locateShipped(which))).toContain("config.json");

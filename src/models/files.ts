@@ -1,5 +1,5 @@
 /**
- * Models as Hugging Face keeps them: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
+ * Models in Hugging Face's layout: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
 
@@ -19,19 +19,19 @@ import { type TextModel, textModel } from "./text-model.ts";
 import { readTokenizer, type Tokenizer, writeTokenizer } from "./tokenizer/index.ts";
 import { checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
 
-/** How to open a model. */
+/** Options of `readModel`. */
 export interface ReadModelOptions {
-  /** Dtype to compute in. Weights of 16 bits stay so in memory and are widened layer by layer. Default float32. */
+  /** Dtype to compute in. 16-bit weights stay 16-bit in memory and are widened layer by layer. Default float32. */
   readonly dtype?: Precision;
   /** Maximum bytes of parameters; a larger model is rejected before anything is allocated. Default 4 GiB. */
   readonly maxBytes?: number;
-  /** What the model is called; by default the name of its folder, or its type. */
+  /** Name of the model; default the name of its folder, or its type. */
   readonly name?: string;
-  /** The family that the model must be of; the result then has its class: `{ family: "gpt2" }` gives a `TextModel<Gpt2>`. */
+  /** The required family; it narrows the result's type: `{ family: "gpt2" }` gives a `TextModel<Gpt2>`. */
   readonly family?: ModelFamily;
-  /** What the model must be; `"decoder"` gives a model that `generate` takes. */
+  /** The required architecture; `"decoder"` gives a model that `generate` takes. */
   readonly architecture?: "encoder" | "decoder";
-  /** Folder that shards may lie in once links are followed; by default the model's own. */
+  /** Folder that must contain the shards once links are resolved; default the model's own. */
   readonly within?: string;
 }
 
@@ -40,7 +40,7 @@ const READ_OPTIONS: readonly (keyof ReadModelOptions)[] = [
   "dtype", "maxBytes", "name", "family", "architecture",
 ]; // biome-ignore format: one list
 
-/** How to write a model. */
+/** Options of `writeModel`. */
 export interface WriteModelOptions {
   /** Dtype of the weights in the file; default float16. */
   readonly dtype?: "float32" | "float16" | "bfloat16";
@@ -52,13 +52,14 @@ const INDEX = "model.safetensors.index.json";
 const TOKENIZER = "tokenizer.json";
 /** Largest config.json or tokenizer.json that is read into memory. */
 const MAX_TEXT = 64 * 2 ** 20;
-/** `maxBytes` bounds the parameters together, so no tensor is bounded by itself. */
+/** `maxBytes` limits the parameters together, so single tensors have no limit. */
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 /**
- * Opens the model in a folder (Node). Its type narrows by `family` or `architecture`, which are checked, and for the models that heed ships.
+ * Opens the model in a folder (Node). Its type narrows by `family` or `architecture`, which are checked, and for the models that
+ * heed ships.
  *
- * @throws FormatError, OptionError or UnsupportedError, before any large allocation; OptionError where the model is of another family
+ * @throws FormatError, OptionError or UnsupportedError, before any large allocation; OptionError for a model of another family
  * @example
  * const { model, tokenizer } = await readModel("./SmolLM2-135M", { architecture: "decoder" });
  * for (const id of generate(model, tokenizer.ids("The whale"))) process.stdout.write(tokenizer.display(id));
@@ -78,7 +79,7 @@ export function readModel<M extends TransformerModel>(
 export function readModel(directory: string, options?: ReadModelOptions): Promise<TextModel>;
 export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
   const what = "readModel";
-  // What findModel and pullModel return may be passed on whole.
+  // The results of findModel and pullModel may be passed as options.
   checkOptionNames(what, options, [...READ_OPTIONS, "within", "directory", "commit", "files"]);
   const fs = fileSystem(what);
   const { basename, join, resolve } = builtin<typeof import("node:path")>("node:path")!;
@@ -106,7 +107,7 @@ export async function readModel(directory: string, options: ReadModelOptions = {
 }
 
 /**
- * Opens a model from the bytes of its files, by file name: what a page has. Its type narrows as that of `readModel`.
+ * Opens a model from the bytes of its files, by file name, as in a browser. Its type narrows like that of `readModel`.
  *
  * @throws FormatError, OptionError or UnsupportedError, before any large allocation
  * @example
@@ -170,7 +171,7 @@ async function assemble(
     const { tie_word_embeddings: tied } = config.config;
     const located = await locateWeights(file, naming, tied);
     const { hasHead, ownOutput, notes } = located;
-    // An own matrix is used whatever the config says; without one a config that is silent means the embedding.
+    // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.
     const fields =
       ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
     const own = { ...config.config, ...fields };
@@ -195,7 +196,7 @@ async function assemble(
 
 /**
  * Writes a model into a folder in Hugging Face's layout (Node): config.json, model.safetensors, tokenizer.json and
- * tokenizer_config.json. Each file is written whole or not at all, config.json last.
+ * tokenizer_config.json. Each file is written atomically, config.json last.
  *
  * @example
  * await writeModel("./copy", decoder.model, decoder.tokenizer, { dtype: "bfloat16" });
@@ -218,8 +219,8 @@ export async function writeModel(
 }
 
 /**
- * The files of a model by name, in the order in which they are best written. Throws an UnsupportedError for families that heed only
- * reads: it writes bert and gpt2.
+ * The files of a model by name, in the order to write them in. Throws an UnsupportedError for a family that heed only reads; it
+ * writes bert and gpt2.
  *
  * @example
  * const files = modelToFiles(decoder.model, decoder.tokenizer);
@@ -235,7 +236,7 @@ export function modelToFiles(
     throw new OptionError("dtype", `${what}: dtype must be "float32", "float16" or "bfloat16"`, {
       got: dtype,
     });
-  textModel(model, tokenizer); // that they fit
+  textModel(model, tokenizer); // throws if they do not fit
   const config = {
     ...configFields({ type: model.type, config: model.config } as ModelConfig),
     torch_dtype: dtype,
@@ -249,7 +250,7 @@ export function modelToFiles(
   ]);
 }
 
-/** Which token plays which part, for Hugging Face's tokenizers. */
+/** The roles of special tokens, for Hugging Face's tokenizers. */
 function tokenizerConfig(model: TransformerModel, tokenizer: Tokenizer): object {
   const named = (name: string, token: string) => (tokenizer.id(token) === undefined ? {} : { [name]: token });
   const parts =

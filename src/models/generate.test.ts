@@ -22,11 +22,11 @@ describe("generate", () => {
       expect(id).toBe(next(ids));
       ids.push(id);
     }
-    // The last token is said, not read: one more than there are positions.
+    // The last token is yielded but not read: one more than there are positions.
     expect(ids.length).toBe(13);
   });
 
-  test("stops after maxTokens, and at a stop token, which is not handed out", () => {
+  test("stops after maxTokens, and at a stop token, which is not yielded", () => {
     const greedy = all({});
     expect(all({ maxTokens: 4 })).toEqual(greedy.slice(0, 4));
     expect(all({ maxTokens: 0 })).toEqual([]);
@@ -48,14 +48,14 @@ describe("generate", () => {
     expect(tokens.next().done).toBe(true);
   });
 
-  test("draws are those of their seed", () => {
+  test("the same seed samples the same tokens", () => {
     expect(all({ temperature: 1, seed: 5 })).toEqual(all({ temperature: 1, seed: 5 }));
     const drawn = new Set(Array.from({ length: 20 }, (_, seed) => all({ temperature: 1.5, seed }).join()));
     expect(drawn.size).toBeGreaterThan(10);
     expect(all({ temperature: 1, topK: 1, seed: 9 })).toEqual(all({}));
   });
 
-  test("draws have the shares of softmax, of the k most likely alone if requested", () => {
+  test("samples follow softmax, over the k most likely tokens if requested", () => {
     const logits = model.forward([3, 4]).toFloat64().slice(-20);
     const order = [...logits.keys()].sort((a, b) => logits[b] - logits[a]);
     for (const topK of [undefined, 3]) {
@@ -107,7 +107,7 @@ describe("tokenShares", () => {
     expect(shares({ temperature: 0.5 })).toEqual(squares);
   });
 
-  test("top-k, top-p and min-p keep the most likely ones, and one after the other", () => {
+  test("top-k, top-p and min-p keep the most likely tokens, in this order", () => {
     expect(shares({ topK: 1 })).toEqual([0, 1, 0, 0]);
     expect(shares({ topP: 0.4 })).toEqual([0, 1, 0, 0]);
     expect(shares({ topP: 0.41 })).toEqual([0, 0.571429, 0, 0.428571]);
@@ -148,13 +148,13 @@ describe("generateText", () => {
     expect(only).toEqual(ids);
   });
 
-  test("ends before a stop text, wherever pieces are cut, and hands out no part of it", () => {
+  test("ends before a stop text, across pieces, and yields no part of it", () => {
     const whole = write().join("");
     for (let at = 1; at + 3 < whole.length; at += 5) {
       const stop = whole.slice(at, at + 3);
       expect(write({ stopTexts: [stop] }).join("")).toBe(whole.slice(0, whole.indexOf(stop)));
     }
-    // What looks like the beginning of a stop text and is none comes out.
+    // The beginning of a stop text that does not continue is yielded.
     expect(write({ stopTexts: [`${whole.slice(4, 9)}\u0000never`] }).join("")).toBe(whole);
   });
 
@@ -172,7 +172,7 @@ describe("generateText", () => {
     expect(text).toBe(tokenizer.decode(Int32Array.from(ids.filter((id) => id < tokenizer.size))));
   });
 
-  test("an encoder, and stop texts that are none, are refused", () => {
+  test("an encoder, and invalid stop texts, are refused", () => {
     expect(() => [...generateText({ ...decoder, architecture: "encoder" }, "a")]).toThrow(/fillMask/);
     expect(() => write({ stopTexts: [""] })).toThrow(/stopTexts/);
     expect(() => write({ stopTexts: "a" })).toThrow(/stopTexts/);

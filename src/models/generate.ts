@@ -1,7 +1,7 @@
 /**
- * Text from a decoder, token by token: the logits of the last token choose the next one, the most likely or one drawn by
- * its share of e^(logit / temperature), among the tokens that top-k, top-p and min-p keep. Each step reads the cache and
- * computes one row. `generate` gives ids, `generateText` gives text as it becomes certain.
+ * Text generation with a decoder, token by token: the next token is the most likely one, or is sampled from softmax(logits /
+ * temperature) among the tokens that top-k, top-p and min-p keep. Each step reads the key/value cache and computes one row.
+ * `generate` yields ids, `generateText` yields text.
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
@@ -13,27 +13,30 @@ import type { DecoderModel } from "./families/model.ts";
 import { largest } from "./prediction.ts";
 import type { TextModel } from "./text-model.ts";
 
-/** What `generate` needs of a model: every decoder of heed/models has it. */
+/** The part of a model that `generate` uses; every decoder of heed/models has it. */
 export type CachedDecoder = Pick<DecoderModel, "sizes" | "endIds" | "cache" | "hidden" | "logits">;
 
-/** How to go on. */
+/** Options of `generate`. */
 export interface GenerateOptions {
-  /** Most new tokens; by default as many as the model has positions for. */
+  /** Maximum new tokens; default as many as the model has positions for. */
   readonly maxTokens?: number;
-  /** 0 takes the most likely token each time (the default); 1 draws by the model's own shares; higher is wilder. */
+  /** 0 (default) takes the most likely token; 1 samples from the model's distribution; higher values are more random. */
   readonly temperature?: number;
-  /** Draws among this many of the most likely tokens; default all. */
+  /** Samples among this many of the most likely tokens; default all. */
   readonly topK?: number;
   /**
-   * Draws among the most likely tokens whose shares add up to this, from above 0 to 1; default 1, all (nucleus sampling, Holtzman
-   * et al. 2019, arXiv 1904.09751).
+   * Samples among the most likely tokens whose probabilities add up to this, above 0 and at most 1; default 1, all (nucleus
+   * sampling, Holtzman et al. 2019, arXiv 1904.09751).
    */
   readonly topP?: number;
-  /** Draws among tokens that have at least this share of the most likely one's, from 0 to 1; default 0, all (Nguyen et al. 2024, arXiv 2407.01082). */
+  /**
+   * Samples among tokens at least this many times as likely as the most likely one, 0 to 1; default 0, all (Nguyen et al. 2024,
+   * arXiv 2407.01082).
+   */
   readonly minP?: number;
-  /** Seed of the draws, an integer; default 0. */
+  /** Seed of the sampling, an integer; default 0. */
   readonly seed?: number;
-  /** Ids that end the text; they are not handed out. Default the config's `eos_token_id`. */
+  /** Ids that end the text; they are not yielded. Default the config's `eos_token_id`. */
   readonly stop?: readonly number[];
 }
 
@@ -50,17 +53,17 @@ const GENERATE_OPTIONS: readonly (keyof GenerateTextOptions)[] = [
   "onToken",
 ];
 
-/** How `generateText` goes on. */
+/** Options of `generateText`. */
 export interface GenerateTextOptions extends GenerateOptions {
-  /** Texts that end the text; none of them is handed out. Default none. */
+  /** Strings that end the text; they are not yielded. Default none. */
   readonly stopTexts?: readonly string[];
   /** Called with each id that the model chose. */
   readonly onToken?: (id: number) => void;
 }
 
 /**
- * The tokens that follow `ids`, one at a time: stop asking, and nothing more is computed. Ends at a stop token, after
- * `maxTokens`, or where the model has no position left.
+ * Yields the tokens that follow `ids`, one at a time; each is computed when it is requested. Ends at a stop token, after
+ * `maxTokens`, or when the model has no position left.
  *
  * @example
  * const ids = [...generate(decoder.model, decoder.tokenizer.ids("The whale"), { maxTokens: 12 })];
@@ -127,8 +130,8 @@ function check(ids: ArrayLike<number>, options: GenerateOptions, positions: numb
 }
 
 /**
- * The share of each token in a draw: softmax of logits / temperature, of the tokens that top-k, top-p and min-p keep, in
- * this order, each over what the one before kept. Tokens as likely as the last one kept are kept too.
+ * The probability of each token in sampling: softmax of logits / temperature over the tokens that top-k, top-p and min-p keep,
+ * applied in this order. Tokens as likely as the last one kept are kept too.
  *
  * @param logits [V]
  *
@@ -158,13 +161,13 @@ export function tokenShares(
     while (sum < enough && at > 0) sum += sorted[--at];
     drop(sorted[at]);
   }
-  // The most likely token has share 1 here.
+  // At this point the most likely token has 1.
   if (minP > 0) drop(minP);
   const total = shares.reduce((sum, x) => sum + x, 0);
   return shares.map((x) => x / total);
 }
 
-/** The token at `share` (in [0, 1)) of the distribution, tokens in order of their ids. */
+/** The token at quantile `share`, in [0, 1), of the distribution, tokens in order of their ids. */
 function draw(shares: Float64Array, share: number): number {
   let left = share;
   let last = 0;
@@ -178,11 +181,11 @@ function draw(shares: Float64Array, share: number): number {
 }
 
 /**
- * The text that follows a prompt, piece by piece as the model writes it; a piece is certain: no character is half there, and no
- * part of a stop text is in it. Stop asking, and nothing more is computed.
+ * Yields the text that follows a prompt, piece by piece as the model generates it. A piece ends at a character boundary and
+ * contains no part of a stop text. Each is computed when it is requested.
  *
  * @param model a decoder with its tokenizer (`readModel`)
- * @throws UnsupportedError for an encoder; OptionError where an option is wrong or the prompt has no token or too many
+ * @throws UnsupportedError for an encoder; OptionError for a wrong option, or a prompt with no token or too many
  * @example
  * const model = await readModel(locateShipped("decoder"));
  * for (const piece of generateText(model, "The whale", { maxTokens: 20 })) process.stdout.write(piece);
@@ -206,13 +209,13 @@ export function* generateText(
     );
   const { tokenizer } = model;
   const ids = tokenizer.encode(prompt).ids;
-  // Where the text before decides how a token reads (a space, an accent), the stream has to know it.
+  // How a token is decoded may depend on the text before it (a space, an accent), so the stream reads the prompt first.
   const stream = tokenizer.stream();
   for (const id of ids) stream.push(id);
   let pending = "";
   for (const id of generate(model.model as unknown as CachedDecoder, ids, options)) {
     onToken?.(id);
-    // Models have rows beyond the vocabulary (padding of the embedding), which stand for no text.
+    // A model may have rows beyond the vocabulary (padding of the embedding), which have no text.
     if (tokenizer.token(id) !== undefined) pending += stream.push(id);
     const end = firstOf(pending, stopTexts);
     if (end >= 0) {
@@ -227,13 +230,13 @@ export function* generateText(
   if (pending !== "") yield pending;
 }
 
-/** Where the first of some texts begins in `text`, or −1. */
+/** Index of the first occurrence in `text` of any of the strings, or −1. */
 function firstOf(text: string, wanted: readonly string[]): number {
   const places = wanted.map((one) => text.indexOf(one)).filter((at) => at >= 0);
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
-/** Characters at the end of `text` that may be the beginning of one of some texts. */
+/** Length of the longest end of `text` that is the start of any of the strings. */
 function longestStart(text: string, wanted: readonly string[]): number {
   let longest = 0;
   for (const one of wanted)

@@ -4,7 +4,7 @@ import { tensor } from "../core/construct.ts";
 import { headScores, inductionScores } from "./heads.ts";
 import { type AttentionModel, Gpt2, type LayerAttention, textModel, trainTokenizer } from "./index.ts";
 
-/** One character a token; what each row looks at is planted: `of(row)` gets nearly all the weight of head h. */
+/** One token per character; in head h, row `row` puts nearly all its weight on key `of(row)`. */
 function planted(
   architecture: "encoder" | "decoder",
   heads: readonly ((row: number, text: string) => number)[],
@@ -28,7 +28,7 @@ function planted(
     tokenize,
     attention(text) {
       const n = text.length;
-      // Keys are unit vectors; a query points at the key it is to see.
+      // Keys are unit vectors; a query points at the key it attends to.
       const q = new Float64Array(heads.length * n * n);
       const k = new Float64Array(heads.length * n * n);
       heads.forEach((of, h) => {
@@ -54,7 +54,7 @@ const follower = (row: number, text: string) => text.slice(0, row).lastIndexOf(t
 const opening = (row: number, text: string) =>
   text[row] === ")" ? text.slice(0, row).lastIndexOf("(") : row;
 
-test("planted heads score 1 at what they do, and little at the rest", () => {
+test("planted heads score 1 on their own measure, and low on others", () => {
   const [previous, copies, own, brackets] = headScores(
     planted("decoder", [before, follower, self, opening]),
     ["ab(cab)c (x)y"],
@@ -68,7 +68,7 @@ test("planted heads score 1 at what they do, and little at the rest", () => {
   expect([previous.layer, brackets.head]).toEqual([0, 3]);
 });
 
-test("the first token, and even attention, are reported too", () => {
+test("the weight on the first token, and uniform attention, are reported too", () => {
   const [head] = headScores(planted("decoder", [() => 0]), ["abcd"]);
   expect(head.first).toBeCloseTo(1, 9);
   // Rows 1, 2, 3 see 2, 3, 4 tokens.
@@ -77,7 +77,7 @@ test("the first token, and even attention, are reported too", () => {
   expect(headScores(planted("encoder", [() => 0]), ["abcd"])[0].even.previous).toBeCloseTo(1 / 4, 12);
 });
 
-test("an encoder's heads may look at the token after; a decoder is not asked", () => {
+test("the weight on the next token is measured for encoders only", () => {
   const texts = ["abcab"];
   const [after, back] = headScores(planted("encoder", [(row) => Math.min(row + 1, 4), before]), texts);
   expect(after.next).toBeCloseTo(1, 9);
@@ -110,7 +110,7 @@ test("induction on random tokens repeated once is measured for every head of a r
     [1, 0],
     [1, 1],
   ]);
-  // A model that knows nothing spreads its attention.
+  // The attention of an untrained model is nearly uniform.
   for (const { induction, even } of scores) expect(Math.abs(induction - even.induction)).toBeLessThan(0.02);
   expect(inductionScores(model, { length: 10, sequences: 2 })).toEqual(scores);
 });

@@ -1,20 +1,20 @@
 /**
- * What the heads of a language model do, in numbers a page can state: the share of attention that goes to the token before, to the one
- * after, to the token after an earlier copy of the current one (induction: Elhage et al. 2021, Olsson et al. 2022, arXiv 2209.11895), and
- * from a closing bracket or quote to the one that opened. Each is a mean over rows of weights rebuilt from Q, K and lse, and
- * is given beside what attention spread evenly over the same rows would give.
+ * Measures of attention heads: the weight on the previous token, on the next token, on the token after an earlier copy of the
+ * current one (induction: Elhage et al. 2021, Olsson et al. 2022, arXiv 2209.11895), and from a closing bracket or quote to its
+ * opening one. Each is a mean over rows of weights rebuilt from Q, K and lse, reported with the value that uniform attention over
+ * the same rows would have.
  */
 import { generatorOf } from "../core/generator.ts";
 import { type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { AttentionModel, TextModel, TextTokens } from "./text-model.ts";
 
-/** Measures of one head, each a share in [0, 1]; NaN where no row of the texts could be asked. */
+/** Measures of one head, each in [0, 1]; NaN if no row of the texts applies. */
 export interface HeadScores {
   readonly layer: number;
   readonly head: number;
-  /** Weight on the token before: rows 1 … N − 1. */
+  /** Weight on the previous token: rows 1 … N − 1. */
   readonly previous: number;
-  /** Encoders: weight on the token after, rows 0 … N − 2. */
+  /** Encoders: weight on the next token, rows 0 … N − 2. */
   readonly next: number;
   /** Weight on the tokens that followed earlier copies of the current one. */
   readonly induction: number;
@@ -26,13 +26,13 @@ export interface HeadScores {
   readonly first: number;
   /** Weight on the token itself. */
   readonly self: number;
-  /** What even attention would give: the same measures for weights 1/(tokens in sight). */
+  /** The same measures for uniform attention, with weights 1/(visible tokens). */
   readonly even: Readonly<Record<"previous" | "next" | "induction" | "matching", number>>;
 }
 
 const MEASURES = ["previous", "next", "induction", "matching", "matchingNext", "first", "self"] as const;
 type Measure = (typeof MEASURES)[number];
-/** A row of attention that is asked, and the keys whose weights are added. */
+/** A row of attention to measure, and the keys whose weights are added. */
 type Question = readonly [measure: Measure, row: number, keys: readonly number[]];
 
 /**
@@ -51,7 +51,7 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
 }
 
 /**
- * Induction scores on tokens drawn at random and repeated once, where nothing but the repetition tells what comes next.
+ * Induction scores on random tokens that are repeated once, where only the repetition predicts the next token.
  * Only `induction`, `previous` and `next` are measured.
  *
  * @example
@@ -80,7 +80,7 @@ export function inductionScores(
   return sums.scores();
 }
 
-/** Means over the rows that were asked, for every head and for even attention. */
+/** Means over the measured rows, for every head and for uniform attention. */
 class Sums {
   readonly #model: AttentionModel;
   readonly #sums: Map<Measure, number>[];
@@ -129,7 +129,7 @@ class Sums {
   }
 }
 
-/** What a text asks of every head. */
+/** The rows of a text to measure in every head. */
 function questionsOf(seen: TextTokens, causal: boolean): Question[] {
   const { ids } = seen;
   const questions: Question[] = [];
@@ -152,7 +152,7 @@ function questionsOf(seen: TextTokens, causal: boolean): Question[] {
 
 const CLOSING: Readonly<Record<string, string>> = { ")": "(", "]": "[", "}": "{", "”": "“", "»": "«" };
 
-/** Tokens that hold an opening bracket or quote, each with the token that holds its closing one. */
+/** Tokens with an opening bracket or quote, each with the token of its closing one. */
 function matchingTokens({ texts, offsets, sequences }: TextTokens): [open: number, close: number][] {
   const pairs: [number, number][] = [];
   texts.forEach((text, sequence) => {

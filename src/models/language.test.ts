@@ -1,4 +1,4 @@
-/** What BERT and GPT-2 share: parameters, gradients, dropout, lengths; and what sets them apart: which way they look. */
+/** What BERT and GPT-2 share: parameters, gradients, dropout, lengths; and where they differ: the mask. */
 import { describe, expect, test } from "vitest";
 import { attentionWeights } from "../attention.ts";
 import { FormatError, OptionError, ShapeError, UnsupportedError } from "../core/errors.ts";
@@ -39,7 +39,7 @@ const distance = (a: ArrayLike<number>, b: ArrayLike<number>) => {
 };
 
 describe.each(MODELS)("%s", (_, make) => {
-  test("every gradient is what central differences give", () => {
+  test("every gradient matches central differences", () => {
     const model = make("float64");
     const loss = () => crossEntropy(model.forward(batch), targets);
     const tape = new Tape();
@@ -60,7 +60,7 @@ describe.each(MODELS)("%s", (_, make) => {
     }
   });
 
-  test("float32 is float64 but for rounding, from the same seed", () => {
+  test("float32 differs from float64 only by rounding, from the same seed", () => {
     const [narrow, wide] = [make("float32").forward(batch), make("float64").forward(batch)];
     expect(narrow.dtype).toBe("float32");
     expect(narrow.shape).toEqual([2, 5, 11]);
@@ -68,7 +68,7 @@ describe.each(MODELS)("%s", (_, make) => {
     expect(distance(narrow.toFloat64(), make("float32", 4).forward(batch).toFloat64())).toBeGreaterThan(0.1);
   });
 
-  test("a batch is its sequences one by one", () => {
+  test("a batch gives the same as its sequences one by one", () => {
     const model = make("float64");
     const rows = [batch.data.slice(0, 5), batch.data.slice(5)].flatMap((ids) => [
       ...model.forward(ids as Int32Array).toFloat64(),
@@ -76,7 +76,7 @@ describe.each(MODELS)("%s", (_, make) => {
     expect(distance(rows, model.forward(batch).toFloat64())).toBeLessThan(1e-12);
   });
 
-  test("what a layer's attention read is enough for its weights, whose rows sum to 1", () => {
+  test("a layer's query, key and log-sum-exp give its weights, whose rows sum to 1", () => {
     const seen: LayerAttention[] = [];
     make("float64").forward([1, 2, 3, 4], {
       onAttention: (layer, it) => {
@@ -97,7 +97,7 @@ describe.each(MODELS)("%s", (_, make) => {
     }
   });
 
-  test("dropout happens inside withDropout alone, and by its seed", () => {
+  test("dropout applies inside withDropout only, and depends on its seed", () => {
     const share = {
       hidden_dropout_prob: 0.3,
       attention_probs_dropout_prob: 0.3,
@@ -123,7 +123,7 @@ describe.each(MODELS)("%s", (_, make) => {
     expect(() => make("float32").forward([11])).toThrow(OptionError);
   });
 
-  test("parameters of one's own must fit", () => {
+  test("given parameters must fit", () => {
     const model = make("float32");
     const Model = model.constructor as typeof Gpt2;
     const [name] = model.parameters().keys();
@@ -140,7 +140,7 @@ describe.each(MODELS)("%s", (_, make) => {
 });
 
 describe("GPT-2", () => {
-  test("what comes later changes nothing before it", () => {
+  test("later tokens do not change earlier results", () => {
     const model = new Gpt2(GPT2, { dtype: "float64" });
     const [a, b] = [
       [1, 2, 3, 4, 5],
@@ -150,7 +150,7 @@ describe("GPT-2", () => {
     expect(distance(a, b)).toBeGreaterThan(0.01);
   });
 
-  test("a cache gives what the whole sequence gives, in pieces of any size", () => {
+  test("a cache gives the results of the whole sequence, in pieces of any size", () => {
     const model = new Gpt2(GPT2, { dtype: "float64", seed: 8 });
     const ids = [1, 2, 3, 4, 5, 6, 7, 8];
     const whole = model.forward(ids).toFloat64();
@@ -177,7 +177,7 @@ describe("GPT-2", () => {
     expect(() => model.forward([1, 2], { cache })).toThrow(/2 tokens after 2; the capacity is 3/);
   });
 
-  test("an output map of its own has a parameter of its own", () => {
+  test("an untied output matrix has its own parameter", () => {
     const model = new Gpt2({ ...GPT2, tie_word_embeddings: false });
     expect(model.parameters().get("lm_head.weight")?.shape).toEqual([11, 8]);
     expect(new Gpt2(GPT2).parameters().has("lm_head.weight")).toBe(false);
@@ -185,7 +185,7 @@ describe("GPT-2", () => {
 });
 
 describe("BERT", () => {
-  test("every token sees every other, and its type", () => {
+  test("every token depends on every other, and on its type", () => {
     const model = new Bert(BERT, { dtype: "float64" });
     const first = (ids: number[], typeIds?: number[]) =>
       model.forward(ids, { typeIds }).toFloat64().slice(0, 11);
@@ -193,7 +193,7 @@ describe("BERT", () => {
     expect(distance(first([1, 2, 3]), first([1, 2, 3], [0, 1, 1]))).toBeGreaterThan(0.01);
   });
 
-  test("padding that the mask hides changes nothing", () => {
+  test("masked padding changes nothing", () => {
     const model = new Bert(BERT, { dtype: "float64" });
     const short = model.forward([1, 2, 3]).toFloat64();
     const ids = new Tensor(Int32Array.of(1, 2, 3, 0, 0, 4, 5, 6, 7, 8), [2, 5], "int32");
@@ -212,7 +212,7 @@ describe("BERT", () => {
     expect(() => model.forward([1, 2])).toThrow(UnsupportedError);
   });
 
-  test("the row of the padding token begins as zeros", () => {
+  test("the row of the padding token is initialized to zeros", () => {
     const table = new Bert({ ...BERT, pad_token_id: 2 })
       .parameters()
       .get("bert.embeddings.word_embeddings.weight");

@@ -1,4 +1,4 @@
-/** Where the models that heed ships are (Node). Other models: `hub/find.ts`. */
+/** Locates the models that heed ships (Node). Other models: `hub/find.ts`. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { shippedFolder } from "../io/shipped.ts";
 import type { Bert } from "./families/bert.ts";
@@ -7,12 +7,12 @@ import type { TransformerModel } from "./families/model.ts";
 
 declare const CLASS: unique symbol;
 
-/** The path of a folder of which the compiler knows what class its model has: `readModel` gives a model of that class. */
+/** The path of a model's folder, whose type carries the class of the model for `readModel`. */
 export type ModelFolder<M extends TransformerModel> = string & { readonly [CLASS]: M };
 
 /**
- * The folder of a model that heed ships, in a clone or in the package heed-models: an encoder of BERT's architecture, a decoder of GPT-2's, each with
- * config.json, model.safetensors and tokenizer.json (Node). Throws an UnsupportedError where it is not there.
+ * The folder of a model that heed ships, in a clone or in the package heed-models: an encoder of BERT's architecture or a decoder
+ * of GPT-2's, each with config.json, model.safetensors and tokenizer.json (Node). Throws an UnsupportedError if it is missing.
  *
  * @example
  * const { model } = await readModel(locateShipped("decoder")); // a Gpt2

@@ -1,4 +1,4 @@
-/** Parameters of 16 bits: lookups and products widen what they read, a part at a time where the matrix is large; matrices of files are packed. */
+/** 16-bit parameters: lookups and products widen what they read, a large matrix part by part; matrices of files are packed. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { readModel } from "./files.ts";
 import { locateShipped } from "./locate.ts";
 import { Parameters } from "./parameters.ts";
 
-/** More numbers than are widened at a time. */
+/** More elements than are widened at a time. */
 const [ROWS, WIDTH] = [2 ** 18 + 3, 65];
 const valueAt = (n: number) => ((n * 2_654_435_761) % 2 ** 20) / 2 ** 20 - 0.5;
 const bits = Uint16Array.from({ length: ROWS * WIDTH }, (_, n) => toBfloat16(valueAt(n)));
@@ -41,7 +41,7 @@ const make = () =>
 test("a product with a large 16-bit matrix is the product with its numbers, in every part", () => {
   const parameters = make();
   const x = Float32Array.from({ length: 2 * WIDTH }, (_, n) => Math.sin(n));
-  // Twice, each in a scope of its own: nothing of the first may be gone in the second.
+  // Twice, each in its own scope: the second must not use disposed tensors of the first.
   for (let round = 0; round < 2; round++)
     tidy(() => {
       const y = parameters.linear(new Tensor(x, [2, WIDTH], "float32"), "table", "bias");
@@ -55,7 +55,7 @@ test("a product with a large 16-bit matrix is the product with its numbers, in e
     });
 });
 
-test("a lookup reads the rows that are asked for, and refuses those that are not there", () => {
+test("a lookup reads the requested rows, and refuses rows that do not exist", () => {
   const parameters = make();
   const rows = parameters.lookup([ROWS - 1, 5], "table");
   expect(rows.shape).toEqual([2, WIDTH]);
@@ -76,7 +76,7 @@ describe("the weights of a model that was read from its files", () => {
     return x.reduce((worst, value, n) => Math.max(worst, Math.abs(value - y[n])), 0);
   };
 
-  test("give the same logits packed and unpacked, and count where they are changed", async () => {
+  test("give the same logits packed and unpacked, and changes take effect", async () => {
     for (const name of ["encoder", "decoder"] as const) {
       const { model } = await open(name);
       const want = model.forward(ids);
@@ -112,7 +112,7 @@ describe("the weights of a model that was read from its files", () => {
     expect(gradient?.toFloat64().some((x) => x !== 0)).toBe(true);
   });
 
-  test("take memory once: a hundred passes leave none behind", async () => {
+  test("take memory once: a hundred passes leak none", async () => {
     const { memory } = getEngine() as Engine;
     const { model } = await open("encoder");
     for (let n = 0; n < 3; n++) model.hidden(ids);

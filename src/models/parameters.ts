@@ -1,7 +1,7 @@
 /**
- * The parameters of a model, planned before they exist: names, shapes and how each begins. From the plan comes the number of
- * bytes (compared with a limit before anything is allocated), a seeded start for training, and the list that a file of
- * weights is compared with.
+ * The parameters of a model, planned before they are allocated: names, shapes and initialization. The plan gives the number of
+ * bytes (checked before anything is allocated), the seeded initialization for training, and the names and shapes that a file of
+ * weights is checked against.
  */
 
 import { keepTensor } from "../core/arena.ts";
@@ -27,12 +27,12 @@ import {
 import { checkIds, idsOf } from "../nn/ops/lookup.ts";
 import { type PackedMatrix, packedLinear } from "../nn/ops/packed.ts";
 
-/** A parameter that is to be. */
+/** A planned parameter. */
 export interface Planned {
   readonly shape: readonly number[];
   /** All zeros, all ones, or normal numbers of mean 0 and this standard deviation. */
   readonly start: "zeros" | "ones" | number;
-  /** A row that begins as zeros all the same: that of the padding token. */
+  /** A row that is initialized to zeros: that of the padding token. */
   readonly zeroRow?: number;
   /** A matrix that only products read: [out, in] as PyTorch's linear layers have it, or [in, out]. */
   readonly map?: "out-in" | "in-out";
@@ -41,22 +41,22 @@ export interface Planned {
 /** Parameters by name. */
 export type Plan = ReadonlyMap<string, Planned>;
 
-/** How a model comes to be where no weights are given. */
+/** Options of a model's constructor. */
 export interface StartOptions {
   /** Dtype of parameters and of all that is computed; default float32. */
   readonly dtype?: Precision;
   /** Seed of the random numbers, an integer; default 0. */
   readonly seed?: number;
   /**
-   * Weights by name, each in its planned shape: of `dtype`, updated in place by training, or of 16 bits, widened when they are used; or
-   * packed for products, and unpacked when `parameters()` is asked for them.
+   * Weights by name, each in its planned shape: of `dtype`, updated in place by training; of 16 bits, widened when used; or
+   * packed for products, and unpacked by `parameters()`.
    */
   readonly parameters?: ReadonlyMap<string, Tensor | PackedMatrix>;
 }
 
 /**
- * Throws unless the parameters take at most `limit` bytes together, each in `dtype`, or in 16 bits where `halves` says that it is
- * stored so.
+ * Throws unless the parameters take at most `limit` bytes together, each in `dtype`, or in 16 bits if `halves` returns true for
+ * it.
  */
 export function checkBytes(
   what: string,
@@ -74,14 +74,14 @@ export function checkBytes(
   checkSize(what, `the model (${plan.size} tensors, ${numbers} parameters in ${dtype})`, bytes, limit);
 }
 
-/** Bytes of 16-bit weights that are kept widened once they were used; beyond, each is widened again when its layer runs. */
+/** Maximum bytes of widened 16-bit weights to cache; other weights are widened every time their layer runs. */
 const KEPT_BYTES = 2 ** 28;
-/** Numbers of a 16-bit matrix that are widened at a time for one product. */
+/** Maximum elements of a 16-bit matrix to widen at a time for a product. */
 const CHUNK = 2 ** 24;
 
 /**
- * The parameters of a model: those that are given, checked against the plan, or new ones from the seed. Weights stored in 16 bits stay
- * so in memory; a model reads them through `get`, `lookup` and `linear`, which widen what is asked for.
+ * The parameters of a model: given ones, checked against the plan, or new ones from the seed. 16-bit weights stay 16-bit in
+ * memory; `get`, `lookup` and `linear` widen what they read.
  */
 export class Parameters {
   readonly dtype: Precision;
@@ -124,12 +124,12 @@ export class Parameters {
     }
   }
 
-  /** True where the plan has this parameter. */
+  /** True if the plan has this parameter. */
   has(name: string): boolean {
     return this.#plan.has(name);
   }
 
-  /** The parameter as it is stored, in its planned shape; a packed one is unpacked from now on, because its numbers may be changed. */
+  /** The parameter as stored, in its planned shape; a packed one becomes unpacked, because its numbers may be changed. */
   #unpacked(name: string): Tensor {
     const packed = this.#packed.get(name);
     if (packed) {
@@ -180,8 +180,8 @@ export class Parameters {
   }
 
   /**
-   * x·Wᵀ + b with a parameter W [out, in], or x·W + b where the plan says that it is [in, out]. A packed matrix is used as it is, outside
-   * of a tape; a large 16-bit one that is not packed is widened a part of its rows at a time.
+   * x·Wᵀ + b with a parameter W [out, in], or x·W + b with one planned as [in, out]. Outside a tape a packed matrix is used as it
+   * is; a large 16-bit one that is not packed is widened some rows at a time.
    */
   linear(x: FloatTensor, name: string, bias?: string): FloatTensor {
     const b = bias === undefined ? undefined : this.get(bias);
@@ -203,7 +203,7 @@ export class Parameters {
     return concat(parts, -1);
   }
 
-  /** Every parameter by name in the dtype of the model, for training, which updates them in place: none stays in 16 bits. */
+  /** Every parameter by name, in the model's dtype, for training, which updates them in place: none stays 16-bit. */
   all(): ReadonlyMap<string, FloatTensor> {
     for (const name of this.#plan.keys()) {
       const stored = this.#unpacked(name);
@@ -218,7 +218,7 @@ export class Parameters {
   }
 }
 
-/** The shape [out, in] that a parameter has as a packed matrix. */
+/** The shape [out, in] of a parameter as a packed matrix. */
 export function packedShape({ shape, map }: Planned): readonly [number, number] {
   const [rows, columns] = shape;
   return map === "in-out" ? [columns, rows] : [rows, columns];

@@ -1,4 +1,4 @@
-/** The model pages by the type of config they compute: how to plan one, make one, and read its weights' names. */
+/** Model families by their config type: how to plan and construct a model, and the names of its weights in files. */
 import type { ModelConfig } from "./config.ts";
 import { Bert, bertPlan } from "./families/bert.ts";
 import { Decoder, decoderPlan } from "./families/decoder.ts";
@@ -10,21 +10,21 @@ import { Mpnet, mpnetPlan } from "./families/mpnet.ts";
 import { Roberta, robertaPlan } from "./families/roberta.ts";
 import type { Plan, StartOptions } from "./parameters.ts";
 
-/** How the tensors of a family's files are called. */
+/** The tensor names in a family's files. */
 export interface Naming {
-  /** In front of every name of the base model; a base model saved alone leaves it out. */
+  /** Prefix of every name of the base model; a base model saved alone omits it. */
   readonly prefix: string;
-  /** First parts of names that lack the prefix then. */
+  /** Matches the names that then lack the prefix. */
   readonly bare: RegExp;
-  /** Other prefixes of the same tensors, and what they stand for. */
+  /** Replacements for other spellings of the same names. */
   readonly renames?: readonly (readonly [RegExp, string])[];
-  /** Tensors that take no part in attention or logits: buffers, poolers. */
+  /** Tensors that do not affect attention or logits: buffers, poolers. */
   readonly passed: RegExp;
-  /** Heads for other tasks: passed over with a note. */
+  /** Heads for other tasks: ignored, with a note. */
   readonly tasks: RegExp;
-  /** A tensor that only files with the head for tokens have; undefined where no file needs one. */
+  /** A tensor that only files with the language-modeling head have; undefined if every file has the head. */
   readonly head?: string;
-  /** The output matrix, which may be the embedding, and its bias under its second name. */
+  /** The output matrix, the embedding that may replace it, and the bias under its two names. */
   readonly output: {
     readonly matrix: string;
     readonly table: string;
@@ -32,7 +32,7 @@ export interface Naming {
   };
 }
 
-/** A page as the reader of files sees it. */
+/** A family as the reader of files uses it. */
 export interface Page {
   readonly naming: Naming;
   plan(config: ModelConfig["config"], hasHead: boolean): Plan;
@@ -44,7 +44,7 @@ export interface Page {
 
 const TASKS = /^(classifier|qa_outputs|score|summary|sequence_summary|multiple_choice_head|pre_classifier)\b/;
 
-/** Names of the encoders that spell theirs as BERT does. */
+/** Names of encoders that follow BERT's. */
 const encoder = (prefix: string, more: Pick<Naming, "head" | "output"> & Partial<Naming>): Naming => ({
   prefix: `${prefix}.`,
   bare: /^(embeddings|embeddings_project|encoder|transformer|pooler)\./,
@@ -53,7 +53,7 @@ const encoder = (prefix: string, more: Pick<Naming, "head" | "output"> & Partial
   ...more,
 });
 
-/** The pages. */
+/** All families. */
 const PAGES = {
   bert: {
     naming: encoder("bert", {
@@ -129,7 +129,7 @@ const PAGES = {
     naming: {
       prefix: "model.",
       bare: /^(embed_tokens|layers|norm)\./,
-      // Gemma 3 beside its part that reads pictures, in two spellings.
+      // Gemma 3 next to its image encoder, in two spellings.
       renames: [
         [/^(language_model\.model|model\.language_model)\./, "model."],
         [/^language_model\.lm_head\./, "lm_head."],
@@ -152,10 +152,10 @@ const PAGES = {
   };
 };
 
-/** The page of a type. */
+/** The family of a config type. */
 export const pageOf = (type: ModelConfig["type"]): Page => PAGES[type] as unknown as Page;
 
-/** Families of models by the page that computes them; relatives of Llama are all `decoder`. */
+/** Families of models; relatives of Llama are all `decoder`. */
 export type ModelFamily = ModelConfig["type"];
 
 /** The class of a family's models. */

@@ -48,7 +48,7 @@ describe("tokens", () => {
     expect(special.includes(true)).toBe(false);
   });
 
-  test("of a pair know their text and type", () => {
+  test("of a pair have their text and type", () => {
     const { tokens, sequences, typeIds, special } = encoder.tokenize("cat", "sat");
     expect(tokens).toEqual(["[CLS]", "cat", "[SEP]", "sat", "[SEP]"]);
     expect([...sequences]).toEqual([-1, 0, -1, 1, -1]);
@@ -56,7 +56,7 @@ describe("tokens", () => {
     expect(special).toEqual([true, false, true, false, true]);
   });
 
-  test("too many lose their last ones, the longer text first; special ones stay", () => {
+  test("too many are dropped from the end of the longer text; special ones stay", () => {
     const long = encoder.tokenize("cat cat cat cat cat cat cat cat cat");
     expect(long.tokens).toEqual(["[CLS]", ...new Array(7).fill("cat"), "[SEP]"]);
     expect(long.leftOut).toBe(2);
@@ -67,7 +67,7 @@ describe("tokens", () => {
 });
 
 describe("attention", () => {
-  test("of a decoder attends to no later token; weights come back from q, k and lse", () => {
+  test("of a decoder attends to no later token; weights are rebuilt from q, k and lse", () => {
     const seen = decoder.attention("the cat sat");
     const { pieces, layers } = withWeights(seen);
     expect(pieces).toEqual(seen.tokens);
@@ -84,7 +84,7 @@ describe("attention", () => {
     expect(encoder.attentionOf(seen.ids)[0].lse).not.toEqual(again[0].lse);
   });
 
-  test("of nothing is refused; an encoder's special tokens are something", () => {
+  test("of an empty text is refused, unless an encoder adds special tokens", () => {
     expect(() => decoder.attention("")).toThrow(OptionError);
     expect(encoder.attention("").tokens).toEqual(["[CLS]", "[SEP]"]);
   });

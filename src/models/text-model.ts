@@ -1,6 +1,6 @@
 /**
- * What a viewer needs of a model, whichever it is: cut a text into tokens, and say what each layer's attention read. Q, K,
- * V and one log-sum-exp a row are enough to draw any weight; no weights are kept.
+ * A model with its tokenizer, as a viewer uses it: tokenizes a text, and returns the inputs of each layer's attention. Q, K, V
+ * and one log-sum-exp per row are enough to compute any weight, so no weights are stored.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -10,45 +10,45 @@ import type { DecoderModel, TransformerModel } from "./families/model.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
 import type { ModelNote } from "./weights.ts";
 
-/** A text, or a pair, as tokens. One entry a token in each list. */
+/** A text, or a pair, as tokens. Each list has one entry per token. */
 export interface TextTokens {
-  /** The texts that the offsets count in: the given ones, or what the tokenizer made of them. */
+  /** The texts that the offsets refer to: the given ones, or the tokenizer's normalized ones. */
   readonly texts: readonly string[];
   readonly ids: Int32Array;
-  /** What a person reads: the text of a token, with its space; `##` and `▁` as the vocabulary has them. */
+  /** Display texts of the tokens, with their spaces; `##` and `▁` as in the vocabulary. */
   readonly tokens: readonly string[];
-  /** `[start, end)` in the token's own text, in UTF-16 units; [0, 0] of a token that stands for no text. */
+  /** `[start, end)` in the token's own text, in UTF-16 units; [0, 0] for a token without text. */
   readonly offsets: readonly (readonly [start: number, end: number])[];
-  /** Which text a token is of: 0, 1, or −1. */
+  /** Index of the token's text: 0, 1, or −1 for neither. */
   readonly sequences: Int8Array;
-  /** True for `[CLS]`, `[SEP]` and their like. */
+  /** True for `[CLS]`, `[SEP]` and other special tokens. */
   readonly special: readonly boolean[];
   readonly typeIds: Int32Array;
-  /** Tokens left out, because the model reads no more. */
+  /** Number of tokens left out, because the model reads no more. */
   readonly leftOut: number;
 }
 
-/** What a model's attention did with a text. */
+/** A text with the attention of a model on it. */
 export interface TextAttention extends TextTokens {
   /** Query, key, value [H, N, d] and lse [H, N] of each layer, with the options of the call. */
   readonly layers: readonly LayerAttention[];
 }
 
-/** A model whose attention can be looked at. */
+/** A model whose attention can be inspected. */
 export interface AttentionModel {
-  /** What it is called. */
+  /** Its name. */
   readonly name: string;
-  /** `decoder`: a token sees itself and those before it. `encoder`: it sees all. */
+  /** `decoder`: a token attends to itself and to earlier tokens. `encoder`: it attends to all. */
   readonly architecture: "encoder" | "decoder";
   readonly layers: number;
   readonly heads: number;
-  /** Most tokens it reads at once, special ones included. */
+  /** Maximum tokens of a text, special ones included. */
   readonly maxTokens: number;
-  /** The tokens the model would read of a text or a pair. */
+  /** The tokens of a text or a pair that the model reads. */
   tokenize(text: string, pair?: string): TextTokens;
-  /** Runs the model. Throws an OptionError where there is no token to read. */
+  /** Runs the model. Throws an OptionError for a text without a token. */
   attention(text: string, pair?: string): TextAttention;
-  /** What a person should know of the checkpoint; none where nothing is to be said. */
+  /** Facts about the checkpoint that a user should know. */
   readonly notes?: readonly ModelNote[];
 }
 
@@ -57,9 +57,9 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
   readonly model: M;
   readonly tokenizer: Tokenizer;
   readonly notes: readonly ModelNote[];
-  /** Query heads that share one key head: 1 but in grouped-query attention. */
+  /** Query heads per key head: 1 except in grouped-query attention. */
   readonly group: number;
-  /** The same for tokens of one's own; `onAttention` may change what a layer computes. */
+  /** The attention on given tokens; `onAttention` may change what a layer computes. */
   attentionOf(
     ids: ArrayLike<number>,
     typeIds?: ArrayLike<number>,
@@ -80,7 +80,7 @@ export function checkTextModel(what: string, model: TextModel): void {
 }
 
 /**
- * True for a model that writes: its tokens see those before them alone.
+ * True for a decoder, a model that generates text.
  *
  * @example
  * isDecoder(decoder.model); // → true
@@ -90,7 +90,7 @@ export function isDecoder(model: TransformerModel): model is DecoderModel {
 }
 
 /**
- * A model and its tokenizer as one. Throws an OptionError where the tokenizer has ids the model has no row for.
+ * Combines a model with its tokenizer. Throws an OptionError if the tokenizer has an id without a row in the model.
  *
  * @example
  * const spoken = textModel(decoder.model, decoder.tokenizer, { name: "whale" });
@@ -159,7 +159,7 @@ export function textModel<M extends TransformerModel>(
   };
 }
 
-/** Places of the tokens that are read: where there are too many, the last of the longer text go first. */
+/** Indices of the tokens to read: if there are too many, tokens are dropped from the end of the longer text. */
 function fitting(sequences: Int8Array, most: number): number[] {
   const counts = [0, 0];
   for (const sequence of sequences) if (sequence >= 0) counts[sequence]++;
@@ -173,7 +173,7 @@ function fitting(sequences: Int8Array, most: number): number[] {
   return kept.slice(0, most);
 }
 
-/** A layer with its weights in full, [H, N, N]: for short texts, which are drawn whole. */
+/** A layer with all of its weights, [H, N, N]: for short texts. */
 export interface WeighedLayer {
   readonly weights: Tensor;
   readonly lse: Tensor;
@@ -183,7 +183,7 @@ export interface WeighedLayer {
 }
 
 /**
- * What a text's attention did, with all weights rebuilt.
+ * The attention on a text with all weights rebuilt.
  *
  * @example
  * const { layers } = withWeights(decoder.attention("the old ship"));

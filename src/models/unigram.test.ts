@@ -24,7 +24,7 @@ test("the segmentation with the highest sum of scores wins", () => {
   expect(pieces("abc", ...entries, ["▁abc", -5.1])).toEqual(["▁ab", "c"]);
 });
 
-test("of equal sums the one whose last piece begins later wins", () => {
+test("of equal sums the segmentation whose last piece begins later wins", () => {
   expect(pieces("ab", ["▁a", -1], ["b", -1], ["▁ab", -2])).toEqual(["▁a", "b"]);
 });
 
@@ -73,7 +73,7 @@ test("the empty text has no pieces", () => {
   expect(words().tokenize("").tokens).toEqual([]);
 });
 
-test("what is no vocabulary and what is no text is refused with its place", () => {
+test("an invalid vocabulary is refused with the index of the entry, and a value that is not a text is refused", () => {
   expect(() => words(["a", Number.NaN])).toThrow(/entry 14/);
   expect(() => words(["", -1])).toThrow(FormatError);
   expect(() => unigram([])).toThrow(FormatError);

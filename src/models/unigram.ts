@@ -1,24 +1,23 @@
 /**
- * SentencePiece's unigram tokenizer, as the Universal Sentence Encoder lite uses it: a text becomes the
- * pieces of a vocabulary whose log-probabilities have the highest sum (Kudo 2018, arXiv 1804.10959, found by
- * dynamic programming over the positions of the text).
+ * SentencePiece's unigram tokenizer, as the Universal Sentence Encoder lite uses it: a text is segmented into the pieces of a
+ * vocabulary whose log-probabilities have the highest sum (Kudo 2018, arXiv 1804.10959, by dynamic programming over the text).
  *
- * The published embeddings were computed with a tokenizer that has three oddities, and a text only gets its published
- * ids if they are kept. They are marked (a), (b), (c) below. Each piece knows its place in the normalized text, so
- * that a picture can be put back on the words.
+ * The tokenizer that the published embeddings were computed with has three quirks, which are needed to get the published ids.
+ * They are marked (a), (b), (c) below. Each piece has its offsets in the normalized text, so that pictures can be aligned with
+ * the words.
  */
 import { FormatError, formatValue, OptionError } from "../core/errors.ts";
 
-/** One vocabulary entry: the piece and its log-probability; null counts as 0 (oddity a). */
+/** One vocabulary entry: the piece and its log-probability; null counts as 0 (quirk a). */
 export type VocabularyEntry = readonly [piece: string, score: number | null];
 
-/** A piece of a text. `text.slice(start, end)` of the normalized text is what it stands for. */
+/** A piece of a text; `normalized.slice(start, end)` is its text. */
 export interface Token {
-  /** Place in the vocabulary; 0 is the unknown piece. */
+  /** Index in the vocabulary; 0 is the unknown piece. */
   readonly id: number;
   /** The vocabulary's spelling, with ▁ for a space; for an unknown piece, the characters it covers. */
   readonly piece: string;
-  /** First UTF-16 index in the normalized text. The ▁ that every text begins with has no place there. */
+  /** First UTF-16 index in the normalized text. The ▁ that every text begins with has no width. */
   readonly start: number;
   /** UTF-16 index after the last character. */
   readonly end: number;
@@ -46,7 +45,7 @@ const SPACE = "▁";
 
 /**
  * A tokenizer from a vocabulary: `[piece, score]` in the order of the ids, the first six reserved.
- * Throws a FormatError that names the first entry that is not one.
+ * Throws a FormatError that names the first invalid entry.
  *
  * @example
  * const reserved = Array.from({ length: 6 }, (_, n) => [`<${n}>`, 0] as const);
@@ -73,7 +72,7 @@ export function unigram(vocabulary: readonly VocabularyEntry[]): Unigram {
       );
     scores[id] = score ?? 0;
     if (id < RESERVED) return;
-    ids.set(piece, id); // of a piece listed twice the later id counts (oddity b)
+    ids.set(piece, id); // the last of several ids of a piece counts (quirk b)
     longest = Math.max(longest, [...piece].length);
   });
 
@@ -117,7 +116,7 @@ function segment(
 ): Cut[] {
   const n = symbols.length;
   // best[end]: the highest sum of a segmentation of the first `end` symbols; last[end], size[end]: its last piece.
-  // An unknown symbol costs nothing, and a best of exactly 0 counts as "none yet" (oddity c).
+  // An unknown symbol costs nothing, and a best of exactly 0 counts as "none yet" (quirk c).
   const best = new Float64Array(n + 1);
   const last = new Int32Array(n + 1).fill(UNKNOWN);
   const size = new Int32Array(n + 1).fill(1);

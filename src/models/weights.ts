@@ -1,7 +1,7 @@
 /**
- * Weights of a Hugging Face model in safetensors: names as they are spelled by one version or another brought to those of the plan, every
- * difference between file and plan listed in one error, then read. Numbers of 16 bits stay so. Nothing is allocated before the file's
- * header agrees with the plan, and never more than the file has.
+ * Weights of a Hugging Face model in safetensors: the spellings of different versions are mapped to the names of the plan, one
+ * error lists every difference between file and plan, and then the tensors are read. 16-bit numbers stay 16-bit. Nothing is
+ * allocated before the file's header agrees with the plan, and never more than the file has.
  */
 import { type DType, narrow, type TypedData } from "../core/dtype.ts";
 import { FormatError, OptionError } from "../core/errors.ts";
@@ -15,9 +15,9 @@ import type { Naming } from "./registry.ts";
 /** Dtypes weights are read from. */
 const READ: readonly string[] = ["float32", "float16", "bfloat16", "float64"];
 
-/** Something about a model that a person should know: what was passed over, what is wrong with its numbers. */
+/** A fact about a model that a user should know: ignored tensors, wrong numbers. */
 export interface ModelNote {
-  /** `note`: good to know; `warning`: what is computed is not what the model was meant to compute. */
+  /** `note`: for information; `warning`: the model does not compute what it should. */
   readonly severity: "note" | "warning";
   readonly code: "task-head" | "output-matrix" | "not-a-number";
   readonly text: string;
@@ -27,14 +27,14 @@ export interface ModelNote {
 export interface Located {
   /** Name in the file by name in the plan. */
   readonly source: ReadonlyMap<string, string>;
-  /** Whether the file has the head that gives logits. */
+  /** Whether the file has the language-modeling head. */
   readonly hasHead: boolean;
   /** Whether the output matrix is a tensor of its own. */
   readonly ownOutput: boolean;
   readonly notes: readonly ModelNote[];
 }
 
-/** Finds the tensors of a family in a file. `tied` is what the config says of the output matrix; undefined where it is silent. */
+/** Finds the tensors of a family in a file. `tied` is the config's tie_word_embeddings, or undefined. */
 export async function locateWeights(
   file: SafetensorsFile,
   naming: Naming,
@@ -73,7 +73,7 @@ export async function locateWeights(
         text: `${matrix} differs from ${table}, so it is used, although config.json does not say that the two are untied`,
       });
   }
-  // The same bias under a second name: the map's own one counts.
+  // The same bias under a second name: that of the output layer takes precedence.
   if (bias && source.has(bias[0])) {
     source.set(bias[1], source.get(bias[0])!);
     source.delete(bias[0]);
@@ -96,7 +96,7 @@ async function sameBytes(
   b: string,
 ): Promise<boolean> {
   const [one, other] = [source.get(a), source.get(b)].map((name) => name && file.tensors.get(name));
-  // Differences of shape are the plan's business: a matrix that fits nowhere is refused there.
+  // Differences of shape are checked against the plan later.
   if (!one || !other || one.shape.join() !== other.shape.join()) return false;
   const [x, y] = [await file.read(source.get(a)!), await file.read(source.get(b)!)];
   if (x.dtype !== y.dtype) return false;
@@ -139,12 +139,13 @@ function listed(list: readonly string[]): string {
   return `${list.slice(0, 8).join("; ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
 }
 
-/** Bytes of a matrix that are read at a time into its packed form. */
+/** Bytes of a matrix to read at a time into its packed form. */
 const SLICE = 2 ** 20;
 
 /**
- * Reads the parameters of `plan`: 16-bit numbers as they are, others in `dtype`. Matrices that products read, `output` among them, are
- * packed where the kernels run, slice by slice, so that no second copy of one is in memory. Says where a number is not finite.
+ * Reads the parameters of `plan`: 16-bit numbers as they are, others in `dtype`. Where the kernels run, matrices of products,
+ * `output` included, are packed slice by slice, so that memory never has a second copy of one. A note reports numbers that are
+ * not finite.
  */
 export async function readWeights(
   file: SafetensorsFile,
@@ -184,7 +185,7 @@ export async function readWeights(
   return { parameters, notes: [{ severity: "warning", code: "not-a-number", text }] };
 }
 
-/** A matrix of the file, packed; undefined where the kernels do not run, or their memory is full. */
+/** A matrix of the file, packed; undefined if the kernels do not run, or their memory is full. */
 async function readPacked(
   file: SafetensorsFile,
   stored: string,

@@ -1,12 +1,13 @@
 /**
- * Angles of rotary positions (Su et al. 2021) as checkpoints scale them for texts longer than those they began with. Pair i of R/2 turns
- * by θᵢ = base^(−2i/R) a position; each kind changes the θᵢ, and two also multiply what was turned:
+ * Angles of rotary position embeddings (Su et al. 2021), as checkpoints scale them for texts longer than their first training
+ * texts. Pair i of R/2 rotates by θᵢ = base^(−2i/R) per position; each kind changes the θᵢ, and two also scale the rotated
+ * numbers:
  *
  *   default   θᵢ
  *   linear    θᵢ / factor                                                     Chen et al. 2023, arXiv 2306.15595
- *   dynamic   θᵢ up to the model's positions, which is as far as heed goes
- *   llama3    θᵢ for short waves, θᵢ/factor for long ones, between the two in between
- *   yarn      the same by a ramp over i, and a factor on the turned numbers   Peng et al. 2023, arXiv 2309.00071
+ *   dynamic   θᵢ up to the model's positions, the maximum in heed
+ *   llama3    θᵢ for short wavelengths, θᵢ/factor for long ones, interpolated in between
+ *   yarn      the same by a ramp over i, and a factor on the rotated numbers  Peng et al. 2023, arXiv 2309.00071
  *   longrope  θᵢ / short[i], or θᵢ / long[i] for longer texts, and a factor   Ding et al. 2024, arXiv 2402.13753
  */
 
@@ -41,16 +42,16 @@ export type AngleScaling =
 /** Rotary positions of a layer. */
 export interface RotaryConfig {
   readonly rope_theta: number;
-  /** R: numbers of each head that turn, from the first on; even. */
+  /** R: the first R numbers of each head rotate; even. */
   readonly rotaryDim: number;
   readonly scaling: AngleScaling;
 }
 
-/** What `rope` of heed/nn needs. */
+/** The options that `rope` of heed/nn takes. */
 export interface Angles {
   /** θ of each pair, [R/2]. */
   readonly frequencies: Float64Array;
-  /** Multiplies the turned numbers. */
+  /** Multiplies the rotated numbers. */
   readonly amplitude: number;
 }
 
@@ -76,7 +77,7 @@ export function anglesOf({ rope_theta: base, rotaryDim: R, scaling }: RotaryConf
     }
     case "yarn": {
       const { factor, original_max_position_embeddings: original } = scaling;
-      // Pair whose wave turns so many times over the original length.
+      // The pair that makes this many turns over the original length.
       const pairOf = (turns: number) =>
         (R * Math.log(original / (turns * 2 * Math.PI))) / (2 * Math.log(base));
       const round = (x: number, way: (x: number) => number) => (scaling.truncate ? way(x) : x);

@@ -1,6 +1,6 @@
 /**
- * Attention inside a model: one record of how a layer's scores are made (its recipe), the call that follows from it, and the hook that
- * sees each call and may change it.
+ * Attention inside a model: a record of how a layer's scores are computed (its recipe), the attention call built from it, and the
+ * hook that observes each call and may change it.
  */
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -13,7 +13,7 @@ import {
 } from "../../index.ts";
 import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
 
-/** How a layer's scores are made, as data: the same fields as a bundle's recipe (docs/bundles.md). */
+/** How a layer's scores are computed, as data: the same fields as a bundle's recipe (docs/bundles.md). */
 export interface AttentionRecipe {
   /** Which keys a query sees: all, those up to itself, or those at most `window` positions away (its own not counted). */
   readonly mask: "none" | "causal" | { readonly window: number; readonly causal: boolean };
@@ -29,7 +29,7 @@ export interface AttentionRecipe {
   };
 }
 
-/** What a layer's attention read, and how: all it takes to compute it again, or to draw it. */
+/** The inputs, results and options of a layer's attention: enough to compute it again, or to draw it. */
 export interface LayerAttention {
   /** `[..., H, N, d]`: views of the projections, not copies; after norms and rotation. */
   readonly query: FloatTensor;
@@ -38,7 +38,7 @@ export interface LayerAttention {
   readonly value: FloatTensor;
   /** Natural log of Σ exp of each row, [..., H, N]. */
   readonly lse: FloatTensor;
-  /** What attention gave, [..., H, N, dv], before the output projection. */
+  /** The attention output [..., H, N, dv], before the output projection. */
   readonly output: FloatTensor;
   /** The options of the call. */
   readonly options: AttentionOptions;
@@ -46,13 +46,13 @@ export interface LayerAttention {
   readonly recipe: AttentionRecipe;
 }
 
-/** What `onAttention` may put in the place of what a layer computed. Every tensor has the shape of what it replaces. */
+/** What `onAttention` may replace. Every tensor has the shape of the one that it replaces. */
 export interface AttentionChange {
   /** Attention is computed again with these. */
   readonly query?: FloatTensor;
   readonly key?: FloatTensor;
   readonly value?: FloatTensor;
-  /** A pattern [..., H, N, Nk] that multiplies the values in the place of softmax's. */
+  /** Weights [..., H, N, Nk] that replace those of softmax. */
   readonly weights?: FloatTensor;
   /** The heads' outputs [..., H, N, dv] themselves. */
   readonly output?: FloatTensor;
@@ -61,10 +61,10 @@ export interface AttentionChange {
 /** How to run a model. */
 export interface ForwardOptions {
   /**
-   * Called with what each layer's attention read, as it happens. What it returns takes the place of what the layer computed: query, key
-   * or value (attention is computed again), weights, or the output of the heads.
+   * Called after each layer's attention, with its inputs and results. The returned tensors replace the layer's: query, key or
+   * value (attention is computed again), weights, or the output of the heads.
    */
-  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only looks returns nothing.
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only observes returns nothing.
   readonly onAttention?: (layer: number, seen: LayerAttention) => AttentionChange | undefined | void;
   /** Called with the residual stream [..., N, C] after the embedding (0) and after each layer (1, 2, …). */
   readonly onHidden?: (layer: number, state: FloatTensor) => void;
@@ -73,25 +73,25 @@ export interface ForwardOptions {
 /** Names of `ForwardOptions`. */
 export const FORWARD_OPTIONS: readonly (keyof ForwardOptions)[] = ["onAttention", "onHidden"];
 
-/** What of a call is not in the recipe. */
+/** The parts of an attention call that are not in the recipe. */
 export interface AttendInput {
   readonly recipe: AttentionRecipe;
-  /** Position of the first query: the number of keys in the cache before. */
+  /** Position of the first query: the number of keys that were cached before. */
   readonly queryOffset?: number;
-  /** A further mask: padding. */
+  /** An additional mask: padding. */
   readonly attnMask?: Tensor;
   /** Share of weights dropped inside `withDropout`. */
   readonly dropoutP?: number;
   readonly onAttention?: ForwardOptions["onAttention"];
 }
 
-/** The options of `scaledDotProductAttention` that a recipe means. */
+/** A recipe as options of `scaledDotProductAttention`. */
 function optionsOf(
   { mask, scale, softcap: cap, relative }: AttentionRecipe,
   more: Pick<AttentionOptions, "queryOffset"> & { readonly attnMask?: Tensor } = {},
 ): AttentionOptions {
   const window = typeof mask === "object" ? mask : undefined;
-  // A right side of 0 is causal.
+  // A window of 0 keys to the right is causal.
   const structural = window && slidingWindow(window.window, window.causal ? 0 : window.window);
   const masks = [...(structural ? [structural] : []), ...(more.attnMask ? [more.attnMask] : [])];
   const bias =
@@ -110,7 +110,7 @@ function optionsOf(
   };
 }
 
-/** Attention of one layer, [..., H, N, dv], with what its hook made of it. */
+/** Attention of one layer, [..., H, N, dv], after the changes of its hook. */
 export function attend(
   layer: number,
   given: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
@@ -120,7 +120,8 @@ export function attend(
   const compute = ({ query, key, value }: typeof given) => {
     const seed = dropoutP > 0 ? dropoutSeed() : undefined;
     const how = seed === undefined ? options : { ...options, dropoutP, seed };
-    // Tokens before heads, as projections lie in memory: the output then joins its heads without a copy. A hook gets rows without gaps.
+    // Tokens before heads, as projections are stored: the output then merges its heads without a copy. A hook gets contiguous
+    // rows.
     if (!onAttention) {
       const tokensFirst = (x: FloatTensor) => transpose(x, -3, -2);
       const { output, lse } = attention(tokensFirst(query), tokensFirst(key), tokensFirst(value), {
@@ -144,7 +145,7 @@ export function attend(
 }
 
 /**
- * The weights of a layer, [..., H, N, Nk], rebuilt from what its attention read.
+ * The weights of a layer, [..., H, N, Nk], rebuilt from its queries, keys and log-sum-exp.
  *
  * @example
  * const seen = decoder.attention("the old ship");
@@ -157,7 +158,7 @@ export function layerWeights({ query, key, lse, options, recipe }: LayerAttentio
   return weights.reshape(weights.shape.slice(1));
 }
 
-/** Axes of tensors are heads only where there is a batch axis before them: a single text needs one where heads matter. */
+/** The attention call reads a leading axis as heads only after a batch axis, so a single text needs one where heads matter. */
 function needsBatch(query: FloatTensor, key: FloatTensor, { relative }: AttentionRecipe): boolean {
   return query.shape.length === 3 && (relative !== undefined || key.shape[0] !== query.shape[0]);
 }
@@ -169,7 +170,7 @@ function weighted(weights: FloatTensor, value: FloatTensor): FloatTensor {
   const [H, N, Nk] = weights.shape.slice(-3);
   const [Hkv, , dv] = value.shape.slice(-3);
   const lead = weights.shape.slice(0, -3);
-  // Query heads that share a key head follow one another.
+  // Query heads that share a key head are adjacent.
   const grouped = reshape(weights, [...lead, Hkv, (H / Hkv) * N, Nk]);
   return reshape(matmul(grouped, value), [...lead, H, N, dv]);
 }

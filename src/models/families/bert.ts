@@ -1,10 +1,10 @@
 /**
- * BERT (Devlin et al. 2018, arXiv 1810.04805), an encoder: the last layer says which token is behind a mask. Parameters have the names of
- * Hugging Face's BertForMaskedLM.
+ * BERT (Devlin et al. 2018, arXiv 1810.04805), an encoder that predicts masked tokens. Parameters have the names of Hugging
+ * Face's BertForMaskedLM.
  *
  *     x = norm(embedding[id] + position + type)
  *     x = layers(x)                                        encoder.ts
- *     logits = output·norm(gelu(W·x)) + b                  the output matrix is the embedding, where the file has no other
+ *     logits = output·norm(gelu(W·x)) + b                  the output matrix is the embedding unless the file has its own
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
 import { type BertConfig, checkConfig } from "../config.ts";
@@ -36,7 +36,7 @@ export class Bert extends Encoder {
   readonly type = "bert";
   readonly config: BertConfig;
 
-  /** A model with the weights given, or with new ones from a seed: normal of deviation 0.02, as BERT began. */
+  /** A model with the weights given, or with new ones from a seed: normal with standard deviation 0.02, BERT's initialization. */
   constructor(config: BertConfig, options: EncoderStart = {}) {
     checkConfig({ type: "bert", config });
     const plan = bertPlan(config, options.hasHead);
@@ -70,7 +70,7 @@ export class Bert extends Encoder {
   }
 }
 
-/** Sizes of configs that are spelled as BERT's. */
+/** Sizes of configs with BERT's field names. */
 export function encoderSizes(config: Omit<BertConfig, "type_vocab_size">): ModelSizes {
   const { hidden_size: width, num_attention_heads: heads } = config;
   return {
@@ -84,7 +84,7 @@ export function encoderSizes(config: Omit<BertConfig, "type_vocab_size">): Model
   };
 }
 
-/** Constants of configs that are spelled as BERT's. */
+/** Constants of configs with BERT's field names. */
 export function encoderConstants(config: Omit<BertConfig, "type_vocab_size">) {
   return {
     inner: config.intermediate_size,
@@ -95,7 +95,7 @@ export function encoderConstants(config: Omit<BertConfig, "type_vocab_size">) {
   };
 }
 
-/** Every parameter of a BERT with its shape and how it begins. */
+/** Every parameter of a BERT with its shape and initialization. */
 export function bertPlan(config: BertConfig, hasHead = true): Plan {
   const { vocab_size, hidden_size: C } = config;
   const planner = new Planner(config.initializer_range);

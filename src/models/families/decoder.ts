@@ -1,16 +1,16 @@
 /**
- * The decoder that Llama made common (Touvron et al. 2023, arXiv 2302.13971), with what its relatives changed: Llama 2 and 3, Mistral,
- * Qwen 2.5 and 3, SmolLM, Gemma 2 and 3, Phi-3 are one page, and a recipe (`DecoderConfig`, read by decoder-config.ts) says which is which.
+ * The decoder that Llama made common (Touvron et al. 2023, arXiv 2302.13971), with the variations of its relatives: Llama 2 and
+ * 3, Mistral, Qwen 2.5 and 3, SmolLM, Gemma 2 and 3, and Phi-3 are one module, configured by `DecoderConfig` (decoder-config.ts).
  * Parameters have the names of Hugging Face's …ForCausalLM.
  *
  *     x = embedding[id]                                    · √C (Gemma)
- *     x = x + W·heads(attention(turn(norm(q)), turn(norm(k)), v))      q, k, v = W·norm(x) (+ b)
+ *     x = x + W·heads(attention(rope(norm(q)), rope(norm(k)), v))      q, k, v = W·norm(x) (+ b)
  *     x = x + W_down·(act(W_gate·norm(x)) · (W_up·norm(x)))
  *     logits = output·norm(x)                              c·tanh(… / c) (Gemma 2)
  *
- * norm(x) = x / √(mean(x²) + eps)·w, or ·(1 + w) (Gemma). Norms of q and k only in Qwen 3, Gemma 3. `turn`: rotary positions, or none in
- * some layers (SmolLM3). Gemma norms what a branch gives once more before it is added. A query sees all tokens up to itself, or those of
- * a window; which, each layer says. H query heads share Hkv key heads; d is the size of a head, and H·d need not be C.
+ * norm(x) = x / √(mean(x²) + eps)·w, or ·(1 + w) (Gemma). Norms of q and k only in Qwen 3, Gemma 3. `rope`: rotary positions, or
+ * none in some layers (SmolLM3). Gemma also normalizes the output of each branch. In each layer a query attends to all tokens up
+ * to itself, or to those of a window. H query heads share Hkv key heads; d is the size of a head, and H·d need not be C.
  */
 
 import { formatValue, OptionError, ShapeError, UnsupportedError } from "../../core/errors.ts";
@@ -58,7 +58,7 @@ export class Decoder implements DecoderModel {
   readonly endIds: readonly number[];
   readonly #weights: Parameters;
 
-  /** A model with the weights given, or with new ones from a seed: normal of the config's deviation. */
+  /** A model with the weights given, or with new ones from a seed: normal with the config's standard deviation. */
   constructor(config: DecoderConfig, options: StartOptions & { readonly hasHead?: boolean } = {}) {
     checkConfig({ type: "decoder", config });
     this.config = config;
@@ -83,7 +83,7 @@ export class Decoder implements DecoderModel {
     return this.#weights.all();
   }
 
-  /** An empty cache for one sequence of up to `capacity` tokens; by default as many as there are positions. */
+  /** An empty cache for one sequence of up to `capacity` tokens; default the number of positions. */
   cache(capacity = this.sizes.positions): KeyValueCache {
     const { layers, keyHeads: heads, headSize: d } = this.sizes;
     return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype });
@@ -94,7 +94,9 @@ export class Decoder implements DecoderModel {
     return inPassMemory(options, () => this.logits(this.hidden(ids, options)));
   }
 
-  /** The last layer's states, normed: [..., N, C]. With a `cache`, ids [N] follow the tokens it holds, and are added to it. */
+  /**
+   * The last layer's states after the final norm, [..., N, C]. With a `cache`, ids [N] follow its tokens, and are added to it.
+   */
   hidden(ids: Ids, options: DecoderOptions = {}): FloatTensor {
     return inPassMemory(options, () => this.#states(ids, options));
   }
@@ -224,7 +226,7 @@ function ones({ shape, dtype }: FloatTensor): FloatTensor {
   return new Tensor(data.fill(1), shape, dtype);
 }
 
-/** Every parameter of a decoder with its shape and how it begins. */
+/** Every parameter of a decoder with its shape and initialization. */
 export function decoderPlan(config: DecoderConfig, hasHead = true): Plan {
   const { hidden_size: C, intermediate_size: inner, head_dim: d, initializer_range: std } = config;
   const { num_attention_heads: H, num_key_value_heads: Hkv } = config;

@@ -4,7 +4,7 @@
  *
  *     x = norm(embedding[id] + position)
  *     x = layers(x)                                        encoder.ts
- *     logits = output·norm(activation(W·x)) + b            the output matrix is the embedding, where the file has no other
+ *     logits = output·norm(activation(W·x)) + b            the output matrix is the embedding unless the file has its own
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
 import { checkConfig, type DistilbertConfig } from "../config.ts";
@@ -12,7 +12,7 @@ import type { Plan } from "../parameters.ts";
 import { Encoder, type EncoderStart, type LayerNames, Planner } from "./encoder.ts";
 
 const EMBEDDINGS = "distilbert.embeddings";
-/** Of every norm; the config has no field for it. */
+/** Epsilon of every norm; the config has no field for it. */
 const EPS = 1e-12;
 
 /**
@@ -84,7 +84,7 @@ function distilbertLayerNames(layer: number): LayerNames {
   };
 }
 
-/** Every parameter of a DistilBERT with its shape and how it begins. */
+/** Every parameter of a DistilBERT with its shape and initialization. */
 export function distilbertPlan(config: DistilbertConfig, hasHead = true): Plan {
   const { vocab_size, dim: C } = config;
   const planner = new Planner(config.initializer_range);

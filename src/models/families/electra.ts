@@ -1,9 +1,9 @@
 /**
- * ELECTRA (Clark et al. 2020, arXiv 2003.10555): BERT's layers behind embeddings that may be narrower. A generator predicts masked
- * tokens; a discriminator, the half that is usually published, has no such head and its own one (was this token replaced?) takes no
- * part here. Parameters have the names of Hugging Face's ElectraForMaskedLM.
+ * ELECTRA (Clark et al. 2020, arXiv 2003.10555): BERT's layers after embeddings that may be narrower. A generator predicts masked
+ * tokens. A discriminator, the model that is usually published, cannot; its head (was this token replaced?) is ignored.
+ * Parameters have the names of Hugging Face's ElectraForMaskedLM.
  *
- *     x = W·norm(embedding[id] + position + type) + b      the map only where the widths differ
+ *     x = W·norm(embedding[id] + position + type) + b      the projection only where the widths differ
  *     x = layers(x)                                        encoder.ts
  *     logits = output·norm(gelu(W·x)) + b                  in the embedding's width
  */
@@ -27,7 +27,7 @@ const PROJECTION = "electra.embeddings_project";
  * The encoder.
  *
  * @example
- * const { model } = await readModel("./electra-small-discriminator", { family: "electra" }); // a Electra
+ * const { model } = await readModel("./electra-small-discriminator", { family: "electra" }); // an Electra
  */
 export class Electra extends Encoder {
   readonly type = "electra";
@@ -63,7 +63,7 @@ export class Electra extends Encoder {
   }
 
   protected predict(hidden: FloatTensor): FloatTensor {
-    // The generator's activation is gelu whatever the layers have.
+    // The generator's activation is always gelu.
     const dense = this.activate(this.linear("generator_predictions.dense", hidden), "gelu");
     const x = this.norm("generator_predictions.LayerNorm", dense);
     const own = "generator_lm_head.weight";
@@ -72,7 +72,7 @@ export class Electra extends Encoder {
   }
 }
 
-/** Every parameter of an ELECTRA with its shape and how it begins. */
+/** Every parameter of an ELECTRA with its shape and initialization. */
 export function electraPlan(config: ElectraConfig, hasHead = true): Plan {
   const { vocab_size, hidden_size: C, embedding_size: E = 128 } = config;
   const planner = new Planner(config.initializer_range);

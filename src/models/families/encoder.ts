@@ -1,7 +1,6 @@
 /**
- * The part that BERT and the encoders after it share (Devlin et al. 2018, arXiv 1810.04805): layers with the norms after the sums, every
- * token attending to every other. A family's own page says how tokens become states, what its parameters are called, and how states
- * become logits.
+ * The layers that BERT (Devlin et al. 2018, arXiv 1810.04805) and later encoders share: post-norm layers in which every token
+ * attends to every other. The module of a family defines its embeddings, its parameter names and its head.
  *
  *     x = norm(x + W·heads(softmax(q·kᵀ / √d)·v))          with q, k, v = W·x + b
  *     x = norm(x + W₂·gelu(W₁·x))
@@ -42,7 +41,7 @@ export interface EncoderOptions extends ForwardOptions {
 /** Names of `EncoderOptions`. */
 const ENCODER_OPTIONS: readonly (keyof EncoderOptions)[] = [...FORWARD_OPTIONS, "typeIds", "keyMask"];
 
-/** Numbers that the shared layers compute with. */
+/** Constants of the shared layers. */
 export interface EncoderConstants {
   readonly inner: number;
   readonly activation: string;
@@ -52,7 +51,7 @@ export interface EncoderConstants {
   readonly attentionDropout: number;
 }
 
-/** What the parameters of a layer are called. */
+/** Parameter names of a layer. */
 export interface LayerNames {
   readonly query: string;
   readonly key: string;
@@ -66,13 +65,13 @@ export interface LayerNames {
   readonly norm: string;
 }
 
-/** How an encoder is made. */
+/** Options of an encoder's constructor. */
 export interface EncoderStart extends StartOptions {
   /** False for a model without the head that predicts masked tokens. Default true. */
   readonly hasHead?: boolean;
 }
 
-/** An encoder; its family's page fills in the abstract parts. */
+/** An encoder; a class for each family implements the abstract methods. */
 export abstract class Encoder implements TransformerModel {
   abstract readonly type: string;
   abstract readonly config: ModelConfig["config"];
@@ -98,14 +97,14 @@ export abstract class Encoder implements TransformerModel {
     this.weights = new Parameters(what, plan, options);
   }
 
-  /** What the parameters of a layer are called. */
+  /** Parameter names of a layer. */
   protected abstract layerNames(layer: number): LayerNames;
-  /** Tokens as states, [..., N, C]. */
+  /** The embeddings of tokens, [..., N, C]. */
   protected abstract embed(ids: Ids, options: EncoderOptions): FloatTensor;
-  /** Logits of states, where there is a head. */
+  /** Logits of states, for a model with a head. */
   protected abstract predict(hidden: FloatTensor): FloatTensor;
 
-  /** How scores are made; the same in every layer. */
+  /** How scores are computed; the same in every layer. */
   protected recipe(): AttentionRecipe {
     return { mask: "none" };
   }
@@ -176,7 +175,7 @@ export abstract class Encoder implements TransformerModel {
     return layerDropout(x, this.#constants.dropout);
   }
 
-  /** The family's activation, or one by its name in config.json. */
+  /** The config's activation, or one by its name in config.json. */
   protected activate(x: FloatTensor, name = this.#constants.activation): FloatTensor {
     return activate(x, activationNamed(name));
   }
@@ -191,7 +190,7 @@ export abstract class Encoder implements TransformerModel {
     return layerNorm(x, this.weights.get(`${name}.weight`), this.weights.get(`${name}.bias`), { eps });
   }
 
-  /** Embeddings of the positions `start`, `start` + 1, …, [N, C], from the table `name`; throws where it has no such row. */
+  /** Embeddings of the positions `start`, `start` + 1, …, [N, C], from the table `name`; throws if there are too few rows. */
   protected positions(name: string, N: number, start = 0): FloatTensor {
     this.checkLength(N);
     return this.weights.lookup(
@@ -200,7 +199,7 @@ export abstract class Encoder implements TransformerModel {
     );
   }
 
-  /** Throws where there are more tokens than positions. */
+  /** Throws if there are more tokens than positions. */
   protected checkLength(N: number): void {
     const { positions } = this.sizes;
     if (N > positions)
@@ -211,7 +210,8 @@ export abstract class Encoder implements TransformerModel {
   }
 
   /**
-   * RoBERTa's positions: real tokens are counted from `pad` + 1 on, padding has position `pad`. The embeddings of these, [..., N, C].
+   * RoBERTa's positions: real tokens are counted from `pad` + 1 on, padding has position `pad`. The embeddings of these, [..., N,
+   * C].
    */
   protected positionsAfterPadding(name: string, ids: Ids, pad: number): FloatTensor {
     const { list, shape } = idsOf(this.type, ids);
@@ -246,7 +246,7 @@ export class Planner {
     this.#std = std;
   }
 
-  /** A table [rows, width]; `zeroRow` begins as zeros. */
+  /** A table [rows, width]; `zeroRow` is initialized to zeros. */
   table(name: string, rows: number, width: number, zeroRow?: number): void {
     this.plan.set(name, {
       shape: [rows, width],
@@ -282,7 +282,7 @@ export class Planner {
   }
 }
 
-/** Names of a layer as BERT, RoBERTa and ELECTRA have them. */
+/** Parameter names of a layer in BERT, RoBERTa and ELECTRA. */
 export function bertLayerNames(place: string): LayerNames {
   return {
     query: `${place}.attention.self.query`,

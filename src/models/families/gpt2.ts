@@ -1,14 +1,14 @@
 /**
- * GPT-2 (Radford et al. 2019), a decoder: every token attends to itself and to those before it, and the last layer says which
- * token comes next. Parameters have the names and layouts of Hugging Face's GPT2LMHeadModel.
+ * GPT-2 (Radford et al. 2019), a decoder: every token attends to itself and to earlier tokens, and predicts the next token.
+ * Parameters have the names and layouts of Hugging Face's GPT2LMHeadModel.
  *
  *     x = embedding[id] + position
  *     x = x + W·heads(softmax(q·kᵀ / √d, causal)·v)        with q, k, v = W·norm(x)
  *     x = x + W₂·gelu(W₁·norm(x))                          gelu by tanh
- *     logits = embedding·norm(x)                           one matrix for both ends
+ *     logits = embedding·norm(x)                           the embedding is the output matrix too
  *
- * B sequences of N tokens; C = n_embd, H = n_head, d = C/H. Weights of the layers are [in, out] (`Conv1D` there): a linear map with
- * its matrix transposed.
+ * B sequences of N tokens; C = n_embd, H = n_head, d = C/H. Weights of the layers are [in, out] (Hugging Face's `Conv1D`): the
+ * transpose of a linear layer's.
  */
 
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
@@ -50,7 +50,9 @@ export class Gpt2 implements DecoderModel {
   readonly dtype: Precision;
   readonly #weights: Parameters;
 
-  /** A model with the weights given, or with new ones from a seed: normal of deviation 0.02, as GPT-2 began. */
+  /**
+   * A model with the weights given, or with new ones from a seed: normal with standard deviation 0.02, GPT-2's initialization.
+   */
   constructor(config: Gpt2Config, options: StartOptions = {}) {
     checkConfig({ type: "gpt2", config });
     this.config = { ...config };
@@ -73,7 +75,7 @@ export class Gpt2 implements DecoderModel {
     return this.#weights.all();
   }
 
-  /** An empty cache for one sequence of up to `capacity` tokens; by default as many as there are positions. */
+  /** An empty cache for one sequence of up to `capacity` tokens; default the number of positions. */
   cache(capacity = this.config.n_positions): KeyValueCache {
     const { n_layer: layers, n_head: heads, n_embd } = this.config;
     return new KeyValueCache({ layers, heads, d: n_embd / heads, capacity, dtype: this.dtype });
@@ -85,8 +87,7 @@ export class Gpt2 implements DecoderModel {
   }
 
   /**
-   * The last layer's states, normalized: [..., N, C]. With a `cache`, ids [N] are the tokens behind those it holds, and
-   * join them.
+   * The last layer's states after the final norm, [..., N, C]. With a `cache`, ids [N] follow its tokens, and are added to it.
    */
   hidden(ids: Ids, options: DecoderOptions = {}): FloatTensor {
     return inPassMemory(options, () => this.#states(ids, options));
@@ -123,7 +124,7 @@ export class Gpt2 implements DecoderModel {
     return this.#norm("transformer.ln_f", x);
   }
 
-  /** Logits of states [..., C]: their products with every row of the embedding, or of the output matrix where there is one. */
+  /** Logits of states [..., C]: their products with every row of the output matrix, or of the embedding if there is none. */
   logits(hidden: FloatTensor): FloatTensor {
     const own = this.#weights.has("lm_head.weight");
     return this.#weights.linear(hidden, own ? "lm_head.weight" : "transformer.wte.weight");
@@ -166,7 +167,7 @@ export class Gpt2 implements DecoderModel {
   }
 }
 
-/** Every parameter of a GPT-2 with its shape and how it begins. */
+/** Every parameter of a GPT-2 with its shape and initialization. */
 export function gpt2Plan(config: Gpt2Config): Plan {
   const { vocab_size, n_positions, n_embd: C, n_layer, initializer_range: std = 0.02 } = config;
   const inner = config.n_inner ?? 4 * C;
@@ -181,7 +182,7 @@ export function gpt2Plan(config: Gpt2Config): Plan {
   };
   plan.set("transformer.wte.weight", { shape: [vocab_size, C], start: std });
   plan.set("transformer.wpe.weight", { shape: [n_positions, C], start: std });
-  // What is added to the residual stream begins smaller, as there are 2·n_layer of them (Radford et al. 2019, 2.3).
+  // The 2·n_layer projections that add to the residual stream are initialized smaller (Radford et al. 2019, 2.3).
   const residual = std / Math.sqrt(2 * n_layer);
   for (let layer = 0; layer < n_layer; layer++) {
     const name = `transformer.h.${layer}`;

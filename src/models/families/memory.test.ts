@@ -35,7 +35,7 @@ describe("a forward pass", () => {
           last = x;
         },
       });
-      // What a hook was given stays readable.
+      // A tensor passed to a hook stays readable.
       expect(last?.data.length).toBeGreaterThan(0);
       expect(model.hidden(ids).data).toEqual(watched.data);
       expect(tidy(() => model.hidden(ids)).data).toEqual(watched.data);
@@ -56,8 +56,8 @@ describe("a forward pass", () => {
   });
 });
 
-describe("a point of a scope to go back to", () => {
-  test("leaves one tensor and those that are kept", () => {
+describe("reclaimer", () => {
+  test("disposes all tensors of a scope except one and those that are kept", () => {
     const kept: Tensor[] = [];
     const result = tidy(() => {
       const reclaim = reclaimer();

@@ -1,6 +1,6 @@
 /**
- * Memory of a forward pass: what layers compute on the way is placed in the engine's memory (`tidy`), the same for each layer, and ends
- * with the pass. Where a hook may keep a layer's tensors, or a tape does, they are ordinary tensors instead.
+ * Memory of a forward pass: intermediate tensors are allocated in the engine's memory (`tidy`), which all layers reuse, and are
+ * disposed after the pass. If a hook or a tape may keep a layer's tensors, they are ordinary tensors instead.
  */
 import { reclaimer } from "../../core/arena.ts";
 import { isRecording } from "../../core/record.ts";
@@ -16,7 +16,10 @@ export function inPassMemory(options: ForwardOptions, pass: () => FloatTensor): 
   return isWatched(options) ? pass() : tidy(pass);
 }
 
-/** To be called before the first layer: returns what is done with the states after each layer, so that the next one reuses the memory. */
+/**
+ * Called before the first layer. Returns a function to call with the states after each layer, so that the next one reuses the
+ * memory.
+ */
 export function layerMemory(options: ForwardOptions): (states: FloatTensor) => FloatTensor {
   return isWatched(options) ? (states) => states : reclaimer();
 }

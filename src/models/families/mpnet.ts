@@ -1,6 +1,7 @@
 /**
- * MPNet (Song et al. 2020, arXiv 2004.09297): BERT's layers with T5's relative position bias in every score, one table for all layers,
- * beside learned positions that start after the id of padding. No token types. Parameters have the names of MPNetForMaskedLM.
+ * MPNet (Song et al. 2020, arXiv 2004.09297): BERT's layers with T5's relative position bias in every score, one table for all
+ * layers, in addition to learned positions that start after the id of padding. No token types. Parameters have the names of
+ * MPNetForMaskedLM.
  *
  *     x = norm(embedding[id] + position)                   positions pad + 1, pad + 2, …
  *     x = layers(x)                                        encoder.ts; scores q·k/√d + table[bucket(j − i)]
@@ -16,7 +17,7 @@ import { lmHead } from "./roberta.ts";
 
 const EMBEDDINGS = "mpnet.embeddings";
 const TABLE = "mpnet.encoder.relative_attention_bias.weight";
-/** Buckets of distances, and the distance from which on all share one: fixed in the published code. */
+/** Number of distance buckets, and the distance from which all share the last one: constants of the published code. */
 const BUCKETS = 32;
 const MAX_DISTANCE = 128;
 
@@ -24,7 +25,7 @@ const MAX_DISTANCE = 128;
  * The encoder.
  *
  * @example
- * const { model } = await readModel("./all-mpnet-base-v2", { family: "mpnet" }); // a Mpnet
+ * const { model } = await readModel("./all-mpnet-base-v2", { family: "mpnet" }); // an Mpnet
  */
 export class Mpnet extends Encoder {
   readonly type = "mpnet";
@@ -77,7 +78,7 @@ function mpnetLayerNames(layer: number): LayerNames {
   };
 }
 
-/** Every parameter of an MPNet with its shape and how it begins. */
+/** Every parameter of an MPNet with its shape and initialization. */
 export function mpnetPlan(config: MpnetConfig, hasHead = true): Plan {
   const { vocab_size, hidden_size: C, num_attention_heads: H } = config;
   const pad = config.pad_token_id ?? 1;

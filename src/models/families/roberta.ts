@@ -1,10 +1,10 @@
 /**
- * RoBERTa (Liu et al. 2019, arXiv 1907.11692): BERT's layers, trained longer. Positions start after the id of padding and skip padding.
- * Parameters have the names of Hugging Face's RobertaForMaskedLM.
+ * RoBERTa (Liu et al. 2019, arXiv 1907.11692): BERT's layers, trained longer. Positions start after the id of padding and skip
+ * padding. Parameters have the names of Hugging Face's RobertaForMaskedLM.
  *
  *     x = norm(embedding[id] + position + type)            positions pad + 1, pad + 2, …
  *     x = layers(x)                                        encoder.ts
- *     logits = output·norm(gelu(W·x)) + b                  the output matrix is the embedding, where the file has no other
+ *     logits = output·norm(gelu(W·x)) + b                  the output matrix is the embedding unless the file has its own
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
 import { checkConfig, type RobertaConfig } from "../config.ts";
@@ -58,7 +58,7 @@ export class Roberta extends Encoder {
   }
 
   protected predict(hidden: FloatTensor): FloatTensor {
-    // The head's activation is gelu whatever the layers have.
+    // The head's activation is always gelu.
     const x = this.norm("lm_head.layer_norm", this.activate(this.linear("lm_head.dense", hidden), "gelu"));
     const own = "lm_head.decoder.weight";
     const matrix = this.weights.has(own) ? own : `${EMBEDDINGS}.word_embeddings.weight`;
@@ -66,7 +66,7 @@ export class Roberta extends Encoder {
   }
 }
 
-/** Every parameter of a RoBERTa with its shape and how it begins. */
+/** Every parameter of a RoBERTa with its shape and initialization. */
 export function robertaPlan(config: RobertaConfig, hasHead = true): Plan {
   const { vocab_size, hidden_size: C } = config;
   const pad = config.pad_token_id ?? 1;

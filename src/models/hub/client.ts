@@ -1,37 +1,37 @@
 /**
- * Requests to the Hugging Face hub: the list of a model's files, where a file's bytes are, and the bytes. Connections that break are
- * recomputed; the token goes to the endpoint alone. `pull.ts` decides what is asked for.
+ * Requests to the Hugging Face hub: the list of a model's files, the location of a file's bytes, and the bytes. Broken
+ * connections are retried; the token is sent to the endpoint only. `pull.ts` decides what to request.
  */
 import { FormatError, formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { type Environment, type HubName, isCommit } from "./names.ts";
 
-/** How to ask. */
+/** Options of a client. */
 export interface ClientOptions {
   /** HF_ENDPOINT, HF_TOKEN, HF_HUB_CACHE, HF_HOME and HF_HUB_OFFLINE are read from here; default the process's. */
   readonly env?: Environment;
-  /** Called where a connection broke and is opened again. */
+  /** Called before a broken connection is retried. */
   readonly onRetry?: (message: string) => void;
   readonly signal?: AbortSignal;
-  /** Failures in a row, without a byte in between, after which a file is given up; default 5. */
+  /** Consecutive failures without a byte received before a file is given up; default 5. */
   readonly attempts?: number;
-  /** Seconds without a byte after which a connection counts as broken; default 30. */
+  /** Seconds without a byte before a connection counts as broken; default 30. */
   readonly stallSeconds?: number;
-  /** Seconds before the second attempt; doubled for each one after. Default 1. */
+  /** Seconds before the second attempt, doubled for each later one. Default 1. */
   readonly retrySeconds?: number;
 }
 
 const WHAT = "pullModel";
 const ENDPOINT = "https://huggingface.co";
-/** Redirects that are followed for one file. */
+/** Maximum redirects of one file. */
 const MAX_REDIRECTS = 8;
 const MAX_LIST = 32 * 2 ** 20;
 
-/** True for a path inside a repository that is one inside a folder too. */
+/** True for a path in a repository that is safe as a path in a folder. */
 export const isFileName = (name: string): boolean =>
   name.length < 512 &&
   name.split("/").every((part) => /^[^\\:*?"<>|\0]{1,200}$/.test(part) && part !== "." && part !== "..");
 
-/** The place of a file's bytes, and what they must be. */
+/** The location of a file's bytes, and their expected ETag and size. */
 export interface Place {
   readonly url: URL;
   readonly etag: string;
@@ -89,7 +89,7 @@ export class Client {
     });
   }
 
-  /** Where a file's bytes are: redirects inside the endpoint are followed, one elsewhere is the place. */
+  /** Locates a file's bytes: redirects within the endpoint are followed, and one to another origin is the location. */
   async locate(commit: string, file: string): Promise<Place> {
     const path = file.split("/").map(encodeURIComponent).join("/");
     let url = new URL(`${this.hub.id}/resolve/${commit}/${path}`, this.#endpoint);
@@ -119,7 +119,7 @@ export class Client {
     });
   }
 
-  /** The bytes of a place from `from` on; redirects are followed. */
+  /** Requests the bytes of a location from offset `from`; redirects are followed. */
   async open(place: URL, from: number): Promise<Response> {
     let url = place;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
@@ -136,7 +136,7 @@ export class Client {
 
   #redirected(from: URL, target: string): URL {
     const url = URL.canParse(target, from) ? new URL(target, from) : undefined;
-    // From https never to http: the bytes of small files have no other guard on their way than that connection.
+    // Never from https to http: only the connection protects the bytes of small files.
     if (
       url === undefined ||
       !/^https?:$/.test(url.protocol) ||
@@ -148,7 +148,7 @@ export class Client {
     return url;
   }
 
-  /** One request. Throws `Broken` for what may be better next time, and typed errors for what will not. */
+  /** One request. Throws `Broken` for a failure that a retry may fix, and typed errors for others. */
   async request(method: string, url: URL, more: Record<string, string> = {}): Promise<Response> {
     const { signal, stallSeconds = 30 } = this.options;
     const headers: Record<string, string> = { "User-Agent": "heed", "Accept-Encoding": "identity", ...more };
@@ -158,7 +158,7 @@ export class Client {
     const timeout = setTimeout(() => timer.abort(), stallSeconds * 1e3);
     let response: Response;
     try {
-      // The body is read under a clock of its own.
+      // The body has its own timeout.
       response = await fetch(url, {
         method,
         headers,
@@ -198,7 +198,7 @@ export class Client {
       );
     if (code === "RevisionNotFound")
       return new UnsupportedError("hub-missing", `${WHAT}: ${id} has no revision ${revision}`, fields);
-    // The hub says 401 for what is not there, too, so as not to tell who has what.
+    // The hub also answers 401 for a missing model, so as not to reveal which private models exist.
     if (status === 401)
       return new UnsupportedError(
         "hub-access",
@@ -214,7 +214,7 @@ export class Client {
     return new HeedError("network", `${WHAT}: ${url.href} answered ${status}`, fields);
   }
 
-  /** Does work again where a connection broke; `progress` says how far it is, and what gets further starts counting anew. */
+  /** Retries work after a broken connection; if `progress` has increased, the count of failures starts again. */
   async retry<T>(what: string, work: () => Promise<T>, progress: () => number = () => 0): Promise<T> {
     const { attempts = 5, retrySeconds = 1, signal, onRetry } = this.options;
     let failures = 0;
@@ -240,10 +240,10 @@ export class Client {
   }
 }
 
-/** A connection that broke, or a server that is busy: worth another attempt. */
+/** A broken connection or a busy server: the request may be retried. */
 export class Broken extends Error {}
 
-/** A promise that has to end in time. */
+/** A promise with a timeout. */
 export async function within<T>(
   promise: Promise<T>,
   seconds: number,
@@ -285,8 +285,8 @@ async function pause(seconds: number, signal: AbortSignal | undefined): Promise<
   signal?.throwIfAborted();
 }
 
-/** A body as text, of at most `most` bytes. */
-async function readText(response: Response, most: number): Promise<string> {
+/** A body as text, of at most `limit` bytes. */
+async function readText(response: Response, limit: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   const reader = response.body?.getReader();
@@ -294,7 +294,7 @@ async function readText(response: Response, most: number): Promise<string> {
     const { done, value } = await within(reader.read(), 30, undefined);
     if (done) break;
     length += value.length;
-    if (length > most) throw new FormatError("hub", `${WHAT}: an answer of more than ${most} bytes`);
+    if (length > limit) throw new FormatError("hub", `${WHAT}: an answer of more than ${limit} bytes`);
     pieces.push(value);
   }
   return Buffer.concat(pieces).toString("utf8");

@@ -54,7 +54,7 @@ describe("readHubName", () => {
   ])("%j is none", (text) => expect(readHubName(text)).toBeUndefined());
 });
 
-test("the cache is where Python's library has it", () => {
+test("the cache is that of Python's library", () => {
   const home = { HOME: "/home/me" };
   expect(hubCache(home)).toBe(join("/home/me", ".cache", "huggingface", "hub"));
   expect(hubCache({ ...home, XDG_CACHE_HOME: "/xdg" })).toBe(join("/xdg", "huggingface", "hub"));
@@ -67,7 +67,7 @@ describe("findModel", () => {
   test("a model of the cache by name, by branch and by commit, with weights in shards that are links", async () => {
     const whole = await readModel(locateShipped("decoder"));
     const files = new Map(modelToFiles(whole.model, whole.tokenizer, { dtype: "float32" }));
-    // One file of weights behind an index is a sharded model.
+    // One file of weights with an index is a sharded model.
     files.set("shard-1.safetensors", files.get("model.safetensors") as Uint8Array<ArrayBuffer>);
     files.delete("model.safetensors");
     const names = [...whole.model.parameters().keys()];
@@ -93,7 +93,7 @@ describe("findModel", () => {
     expect(findModel(folder, env)).toEqual({ directory: folder, name: "decoder", within: folder });
   });
 
-  test("what is not there is said, with the places searched and what to do", () => {
+  test("a missing model is an error with the places searched and what to do", () => {
     const look = (name: string) => () => findModel(name, env);
     expect(look("org/none")).toThrow(UnsupportedError);
     expect(look("org/none")).toThrow(
@@ -106,7 +106,7 @@ describe("findModel", () => {
     expect(look("")).toThrow(OptionError);
   });
 
-  test("a file, and a folder that is no model, are named as such, with a remedy", () => {
+  test("a file, and a folder without a model, are errors that say what to do", () => {
     const folder = join(root, "bin");
     mkdirSync(folder);
     writeFileSync(join(folder, "config.json"), "{}");
@@ -123,7 +123,7 @@ describe("findModel", () => {
     expect(() => findModel("org/half", env)).toThrow(/"heed pull org\/half" downloads what is missing/);
   });
 
-  test("a reference that names another place is refused", () => {
+  test("a reference to another folder is refused", () => {
     put("org/bad", new Map());
     writeFileSync(join(root, "hub", "models--org--bad", "refs", "main"), "../../../elsewhere");
     expect(() => findModel("org/bad", env)).toThrow(/must hold a commit/);

@@ -1,6 +1,6 @@
 /**
- * From what a person writes after `--model` to a folder: a model that this package ships, a folder, or a model's name on the Hugging Face
- * hub, which is searched for in the cache where Python keeps it. Nothing is downloaded here (`pull.ts` does).
+ * Finds the folder of a model: one that this package ships, a folder, or a name on the Hugging Face hub, which is looked up in
+ * the cache of Hugging Face's Python library. Nothing is downloaded here (`pull.ts` does).
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { builtin } from "../../io/node.ts";
@@ -11,9 +11,9 @@ import { type Environment, hubCache, isCommit, modelFolder, readHubName } from "
 export interface FoundModel {
   /** The folder with config.json. */
   readonly directory: string;
-  /** What the model is called. */
+  /** Name of the model. */
   readonly name: string;
-  /** The folder that links to files may lead to: the model's folder of the cache, or `directory`. */
+  /** The folder that must contain the targets of links: the model's folder in the cache, or `directory`. */
   readonly within: string;
 }
 
@@ -25,8 +25,8 @@ const SHIPPED = ["encoder", "decoder"] as const;
  *
  * @param name `encoder` or `decoder`, a folder, or `ORG/NAME` (also `ORG/NAME@REVISION`) in Hugging Face's cache
  * @param env  where HF_HUB_CACHE and HF_HOME are looked up; default the process's
- * @throws OptionError where the name is none; UnsupportedError where there is no such model here, with the places searched;
- *   FormatError where the folder has no config.json, with what it has
+ * @throws OptionError for an invalid name; UnsupportedError if there is no such model, with the places searched; FormatError for
+ *   a folder without config.json, with its contents
  * @example
  * const { directory, within, name } = findModel("sentence-transformers/all-MiniLM-L6-v2");
  * const model = await readModel(directory, { within, name });
@@ -86,7 +86,7 @@ function snapshotOf(folder: string, revision: string): string | undefined {
   if (!isCommit(revision)) {
     if (!existsSync(ref)) return undefined;
     commit = readFileSync(ref, "utf8").trim();
-    // A reference names one folder beside others, and nothing elsewhere.
+    // A reference is the name of a snapshot folder, and never a path.
     if (!/^[\w-]{1,64}$/.test(commit))
       throw new FormatError("hub-ref", `${ref} must hold a commit, got ${formatValue(commit.slice(0, 80))}`, {
         path: ref,
@@ -96,7 +96,7 @@ function snapshotOf(folder: string, revision: string): string | undefined {
   return existsSync(directory) ? directory : undefined;
 }
 
-/** Throws unless a folder has what `readModel` reads, naming what is missing and what to do about it. */
+/** Throws unless a folder has the files that `readModel` reads; names what is missing and how to get it. */
 export function checkFolder(directory: string, advice = ""): void {
   const { readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const names = readdirSync(directory);

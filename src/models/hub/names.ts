@@ -1,7 +1,7 @@
 /**
- * Names of models on the Hugging Face hub, and where its Python library keeps them (huggingface_hub's cache):
+ * Names of models on the Hugging Face hub, and the layout of its Python library's cache (huggingface_hub):
  *
- *     HF_HUB_CACHE/models--ORG--NAME/refs/main                 the commit that main was when it was last looked up
+ *     HF_HUB_CACHE/models--ORG--NAME/refs/main                 the commit of main at the last lookup
  *                                   /snapshots/COMMIT/FILE     a link into blobs, or the file itself
  *                                   /blobs/ETAG                the file
  */
@@ -20,7 +20,7 @@ export interface HubName {
 /** The default branch of every repository. */
 const MAIN = "main";
 
-/** Reads `ORG/NAME`, `NAME` or `ORG/NAME@REVISION`; undefined where the text is no such name. */
+/** Reads `ORG/NAME`, `NAME` or `ORG/NAME@REVISION`; undefined for other texts. */
 export function readHubName(text: string): HubName | undefined {
   const [id, revision = MAIN, ...more] = text.split("@");
   const part = /^[A-Za-z0-9_](?:[\w.-]{0,94}[\w-])?$/;

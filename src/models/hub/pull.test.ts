@@ -59,7 +59,7 @@ const failure = (options: PullOptions = {}, name?: string): Promise<HeedError> =
   );
 
 describe("pullModel", () => {
-  test("puts a model where Python would: blobs by ETag, links to them, a reference; and heed reads it", async () => {
+  test("writes the layout of Python's cache: blobs by ETag, links to them, a reference; and heed reads it", async () => {
     const pulled = await pull();
     expect(pulled.commit).toBe(hub.commit);
     expect(pulled.files.map(({ name }) => name)).toEqual([
@@ -83,7 +83,7 @@ describe("pullModel", () => {
     expect(model.tokenize("the whale").ids).toEqual(shipped.tokenize("the whale").ids);
   });
 
-  test("downloads nothing twice, and only what is wrong or missing again", async () => {
+  test("downloads nothing twice, and again only wrong or missing files", async () => {
     const { directory } = await pull();
     hub.seen.length = 0;
     expect((await pull()).files.every(({ downloaded }) => downloaded === 0)).toBe(true);
@@ -100,7 +100,7 @@ describe("pullModel", () => {
     expect(existsSync(join(directory, "config.json"))).toBe(true);
   });
 
-  test("the token goes to the hub alone", async () => {
+  test("the token is sent to the hub only", async () => {
     await pull({ env: env({ HF_TOKEN: "hf_secret" }) });
     const tokens = (server: string) =>
       new Set(hub.seen.filter((one) => one.server === server).map(({ authorization }) => authorization));
@@ -134,7 +134,7 @@ describe("pullModel", () => {
     expect(hub.seen[0].path).toBe("/api/models/org/model/revision/pr%2F7");
   });
 
-  test("progress ends at the whole", async () => {
+  test("progress ends at the total", async () => {
     const heard: number[][] = [];
     const pulled = await pull({ onProgress: ({ done, total }) => heard.push([done, total]) });
     const size = pulled.files.reduce((sum, file) => sum + file.size, 0);
@@ -144,7 +144,7 @@ describe("pullModel", () => {
 });
 
 describe("connections that break", () => {
-  /** Acts up for the first `times` requests that match, then lets the server answer. */
+  /** A fault in the first `times` requests that match. */
   const first = (times: number, match: (request: Parameters<Fault>[0]) => boolean, act: Fault): Fault => {
     let left = times;
     return (request, response, n) => match(request) && left-- > 0 && act(request, response, n);
@@ -162,23 +162,26 @@ describe("connections that break", () => {
     return true;
   };
 
-  test.each([0, 1, 1000, weights.length - 1])("after %i bytes of a file: it goes on there", async (count) => {
-    const fault = first(
-      1,
-      ({ server }) => server === "storage",
-      (_, response) => {
-        breakAfter(response, weights, 0, count, stored);
-        return true;
-      },
-    );
-    const { reported, downloaded } = await wholeAfter(fault);
-    expect(reported.length).toBe(1);
-    const ranges = hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range);
-    expect(ranges).toEqual([undefined, count === 0 ? undefined : `bytes=${count}-`]);
-    expect(downloaded).toBe(count === 0 ? weights.length : weights.length - count);
-  });
+  test.each([0, 1, 1000, weights.length - 1])(
+    "after %i bytes of a file: the download resumes there",
+    async (count) => {
+      const fault = first(
+        1,
+        ({ server }) => server === "storage",
+        (_, response) => {
+          breakAfter(response, weights, 0, count, stored);
+          return true;
+        },
+      );
+      const { reported, downloaded } = await wholeAfter(fault);
+      expect(reported.length).toBe(1);
+      const ranges = hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range);
+      expect(ranges).toEqual([undefined, count === 0 ? undefined : `bytes=${count}-`]);
+      expect(downloaded).toBe(count === 0 ? weights.length : weights.length - count);
+    },
+  );
 
-  test("again and again, as long as some bytes come each time", async () => {
+  test("repeatedly, as long as each connection sends some bytes", async () => {
     const step = Math.ceil(weights.length / 12);
     const fault = first(
       11,
@@ -211,11 +214,11 @@ describe("connections that break", () => {
         return true;
       }) as Fault,
     ],
-  ])("%s: it is asked again", async (_, match, act) => {
+  ])("%s: the request is retried", async (_, match, act) => {
     expect((await wholeAfter(first(2, match, act))).reported.length).toBe(2);
   });
 
-  test("a server that knows no ranges: from the beginning", async () => {
+  test("a server without range requests: from the beginning", async () => {
     hub.ranges = false;
     const fault = first(
       1,
@@ -262,7 +265,7 @@ describe("connections that break", () => {
     ]);
   });
 
-  test("an abort ends it at once and keeps the bytes received", async () => {
+  test("an abort ends the download immediately and keeps the bytes received", async () => {
     const stop = new AbortController();
     const error = await failure({
       signal: stop.signal,
@@ -274,8 +277,8 @@ describe("connections that break", () => {
   });
 });
 
-describe("what a server may do wrong", () => {
-  test("bytes with another hash are refused and thrown away; what was here before is downloaded anew first", async () => {
+describe("a faulty server", () => {
+  test("bytes with another hash are refused and deleted; a wrong partial download is restarted", async () => {
     const wrong = Uint8Array.from(weights);
     wrong[5] ^= 1;
     hub.sent.set("model.safetensors", wrong);
@@ -311,7 +314,7 @@ describe("what a server may do wrong", () => {
     expect(existsSync(cache)).toBe(false);
   });
 
-  test("a renamed model is followed; a circle is not, nor an address that is no web address", async () => {
+  test("a redirect to a renamed model is followed; a loop, and an address that is not HTTP, are not", async () => {
     const to =
       (location: string): Fault =>
       ({ server, method, path }, response) => {
@@ -332,7 +335,7 @@ describe("what a server may do wrong", () => {
     expect(readFileSync(join((await pull()).directory, "model.safetensors")).equals(weights)).toBe(true);
   });
 
-  test("names that lead out of the folder are no files", async () => {
+  test("names that lead out of the folder are ignored", async () => {
     hub.files.set("../../evil.json", Buffer.from("{}"));
     await pull();
     expect(existsSync(join(cache, "evil.json"))).toBe(false);
@@ -378,7 +381,7 @@ describe("refused before any connection", () => {
     expect((await failure({ env: env({ HF_ENDPOINT: "ftp://x" }) })).message).toMatch(/HF_ENDPOINT/);
     expect(hub.seen).toEqual([]);
   });
-  test("a server that is not there is named", async () => {
+  test("an unreachable server is named", async () => {
     const error = await failure({ env: env({ HF_ENDPOINT: "http://127.0.0.1:1" }), attempts: 2 });
     expect(error.message).toMatch(/cannot reach http:\/\/127\.0\.0\.1:1: /);
   });

@@ -7,8 +7,8 @@
  *     GET  that address, from byte n on                          into blobs/ETAG.incomplete
  *
  * A file counts as downloaded when its size and its hash are right: the ETag is the SHA-256 of a large file, and git's SHA-1 of
- * a small one. A connection that breaks is opened again where it broke. The token goes to the endpoint alone, never to the servers
- * that it redirects to.
+ * a small one. A broken download resumes where it stopped. The token is sent to the endpoint only, never to the servers that it
+ * redirects to.
  */
 import { FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/lock.ts";
@@ -17,21 +17,22 @@ import { saveFile } from "../../io/save.ts";
 import { Broken, Client, type ClientOptions, isFileName, type Place, within } from "./client.ts";
 import { type Environment, type HubName, hubCache, hubName, isCommit, modelFolder } from "./names.ts";
 
-/** How far a download is. */
+/** Progress of a download. */
 export interface PullProgress {
   readonly file: string;
-  /** Bytes of all files, and how many of them are here. */
+  /** Bytes of all files that are downloaded. */
   readonly done: number;
+  /** Bytes of all files. */
   readonly total: number;
 }
 
-/** How to download. */
+/** Options of `pullModel`. */
 export interface PullOptions extends ClientOptions {
-  /** Called as bytes arrive: the file, bytes so far and in all. */
+  /** Called as bytes arrive. */
   readonly onProgress?: (progress: PullProgress) => void;
 }
 
-/** What was downloaded. */
+/** A downloaded model. */
 export interface PulledModel {
   readonly name: string;
   readonly commit: string;
@@ -42,7 +43,7 @@ export interface PulledModel {
 
 const WHAT = "pullModel";
 
-/** Files beside the weights that heed reads, or that Python needs to open the model. */
+/** Files in addition to the weights that heed reads, or that Python needs to open the model. */
 const FILES = [
   "config.json",
   "generation_config.json",
@@ -61,11 +62,11 @@ const WEIGHTS = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
 
 /**
- * Downloads a model, or what is missing of it.
+ * Downloads a model, or its missing files.
  *
  * @param name `ORG/NAME`, or `ORG/NAME@REVISION` for a branch, a tag or a commit; default main
- * @throws OptionError where the name is none; UnsupportedError where the hub has no such model, gives no access, or has no
- *   safetensors weights; HeedError of code `network` where it cannot be reached; FormatError where bytes are not what they should be
+ * @throws OptionError for an invalid name; UnsupportedError if the hub has no such model, denies access, or has no safetensors
+ *   weights; HeedError with code `network` if it cannot be reached; FormatError for wrong bytes
  * @example
  * const { directory } = await pullModel("sentence-transformers/all-MiniLM-L6-v2");
  */
@@ -122,7 +123,7 @@ export async function pullModel(name: string, options: PullOptions = {}): Promis
   }
 }
 
-/** Which files of a repository are downloaded; shards follow from the index later. */
+/** The files of a repository to download; shards follow later from the index. */
 function chooseFiles({ id }: HubName, names: readonly string[]): string[] {
   const weights = names.includes(WEIGHTS) ? WEIGHTS : names.includes(INDEX) ? INDEX : undefined;
   if (weights === undefined)
@@ -178,15 +179,10 @@ interface FilePlace {
   readonly file: string;
 }
 
-/** One file on its way into the cache. */
+/** The download of one file into the cache. */
 class Download {
   readonly #client: Client;
-  readonly #at: {
-    readonly folder: string;
-    readonly directory: string;
-    readonly commit: string;
-    readonly file: string;
-  };
+  readonly #at: FilePlace;
   readonly #onBytes: (done: number, size: number) => void;
 
   constructor(client: Client, at: FilePlace, onBytes: (done: number, size: number) => void) {
@@ -195,7 +191,7 @@ class Download {
     this.#onBytes = onBytes;
   }
 
-  /** Makes the file be there: its blob with the right bytes, and the snapshot's link to it. */
+  /** Downloads the blob unless the cache has it, and links the snapshot to it. */
   async run(): Promise<{ name: string; size: number; downloaded: number }> {
     const { folder, directory, commit, file } = this.#at;
     const fs = fileSystem(WHAT);
@@ -212,7 +208,7 @@ class Download {
     const target = relative(dirname(link), blob);
     if ((await fs.readlink(link).catch(() => undefined)) !== target) {
       await fs.rm(link, { force: true });
-      // Windows lets few people make links: the bytes themselves will do.
+      // On Windows few users may create links: copy the file.
       await fs.symlink(target, link).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "EPERM" || error.code === "ENOSYS") return fs.copyFile(blob, link);
         throw fileError(WHAT, "link", link, error);
@@ -221,7 +217,7 @@ class Download {
     return { name: file, size: place.size, downloaded };
   }
 
-  /** Downloads a blob, from where an earlier attempt stopped; returns the bytes received. */
+  /** Downloads a blob, resuming an earlier attempt; returns the number of bytes received. */
   async #download(blob: string, place: Place): Promise<number> {
     const fs = fileSystem(WHAT);
     const part = `${blob}.incomplete`;
@@ -230,7 +226,7 @@ class Download {
     if ((await length()) > place.size) await fs.rm(part, { force: true });
     let done = await length();
     let received = 0;
-    // Bytes of an earlier attempt that turn out wrong are thrown away, once.
+    // If bytes of an earlier attempt turn out wrong, they are deleted and the download starts again, once.
     for (let again = done > 0; ; again = false) {
       await this.#client.retry(
         file,
@@ -258,7 +254,7 @@ class Download {
     return received;
   }
 
-  /** One connection: appends what comes to `part`. Throws `Broken` where it ends early. */
+  /** One connection: appends its bytes to `part`. Throws `Broken` if it ends early. */
   async #stream(
     part: string,
     { url, size }: Place,
@@ -309,7 +305,7 @@ class Download {
       }
       await file.sync();
     } finally {
-      // A connection left open would keep the process alive; that it may be broken already is no news.
+      // An open connection would keep the process alive. An error about one that is already broken is ignored.
       await reader?.cancel().catch(() => {});
       await file.close();
     }
@@ -317,7 +313,7 @@ class Download {
     return at - start;
   }
 
-  /** Whether a file has the size and the hash that its ETag names: SHA-256, or git's SHA-1. Other ETags name no hash. */
+  /** Whether a file has the size and the hash of its ETag, SHA-256 or git's SHA-1. Other ETags are not hashes. */
   async #isWhole(path: string, { etag, size }: Place): Promise<boolean> {
     const fs = fileSystem(WHAT);
     const { createHash } = builtin<typeof import("node:crypto")>("node:crypto")!;

@@ -21,7 +21,7 @@ const BYTE_OF: ReadonlyMap<string, number> = /* @__PURE__ */ new Map(
   BYTE_CHARACTERS.map((character, byte) => [character, byte]),
 );
 
-/** The bytes a token spells, or undefined where it holds a character that stands for none. */
+/** The bytes that a token spells, or undefined if one of its characters is not in the alphabet. */
 export function bytesOfToken(token: string): Uint8Array | undefined {
   const bytes = new Uint8Array(token.length);
   for (let i = 0; i < token.length; i++) {
@@ -40,9 +40,9 @@ export function byteSpelling(text: string): string {
 }
 
 /**
- * GPT-2's cut of a text before any merge: contractions, words, numbers and the rest, each with the space before it.
- * `\s` of the published pattern is Unicode's White_Space, as in the engine it is run by there (JavaScript's own `\s`
- * takes U+FEFF too, and leaves out U+0085).
+ * GPT-2's split of a text before any merge: contractions, words, numbers and the rest, each with the space before it. `\s` of the
+ * published pattern is Unicode's White_Space, as in the published implementation (JavaScript's `\s` includes U+FEFF and excludes
+ * U+0085).
  */
 export const GPT2_CHUNKS =
   /'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;

@@ -18,7 +18,7 @@ const read = (tokenizer: typeof bpe, change: (file: File) => void) => {
   return readTokenizer(JSON.stringify(file));
 };
 
-test("what is written is read as the same tokenizer", () => {
+test("a written tokenizer is read back as the same one", () => {
   for (const tokenizer of [bpe, wordPiece]) {
     const again = readTokenizer(writeTokenizer(tokenizer));
     expect(again.spec).toEqual(tokenizer.spec);
@@ -26,7 +26,7 @@ test("what is written is read as the same tokenizer", () => {
   }
 });
 
-test("the vocabulary stands in the order of its ids, tokens that are numbers too", () => {
+test("the vocabulary is written in the order of its ids, tokens that are numbers included", () => {
   const vocab = new TextDecoder().decode(writeTokenizer(bpe)).split('"vocab": {')[1].split("\n    }")[0];
   const ids = [...vocab.matchAll(/: (\d+),?$/gm)].map(([, id]) => Number(id));
   expect(ids.length).toBeGreaterThan(256);
@@ -56,7 +56,7 @@ describe("other spellings of the same", () => {
     expect(split.spec).toEqual(bpe.spec);
   });
 
-  test("ignore_merges takes a whole word of the vocabulary that no merges lead to", () => {
+  test("ignore_merges takes a whole word of the vocabulary that no merges produce", () => {
     const add = (ignore: boolean) =>
       read(bpe, ({ model }) => {
         model.vocab.zqx = bpe.size;
@@ -78,7 +78,7 @@ describe("other spellings of the same", () => {
   });
 });
 
-describe("what heed would do differently is refused by its name", () => {
+describe("a setting that heed would treat differently is refused by name", () => {
   test.each<[string, (file: File) => void]>([
     ["model type Other", ({ model }) => (model.type = "Other")],
     ["Unigram: vocab", ({ model }) => (model.type = "Unigram")],

@@ -1,8 +1,9 @@
 /**
- * `tokenizer.json`, Hugging Face's format of a tokenizer. The two kinds that heed trains, byte-level BPE as GPT-2 has it and
- * WordPiece as BERT has it, are read here; every other file is read step by step (pipeline/). Read strictly: what heed would do
- * differently from the library that wrote it is refused by name. Duplicate keys, depth and size are limited by heed/io's scanner. `truncation` and `padding` belong to a call, not to a vocabulary, and are not read.
- * https://github.com/huggingface/tokenizers (tokenizers/src, `Serialize` of each part).
+ * `tokenizer.json`, Hugging Face's tokenizer format. The two kinds that heed trains, GPT-2's byte-level BPE and BERT's WordPiece,
+ * are read here; every other file is read step by step (pipeline/). Reading is strict: a setting that heed would treat
+ * differently from the library that wrote it is an error that names it. heed/io's scanner limits duplicate keys, depth and size.
+ * `truncation` and `padding` are options of a call, and are ignored. https://github.com/huggingface/tokenizers (tokenizers/src,
+ * `Serialize` of each part).
  */
 import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
@@ -14,16 +15,17 @@ import { Part as PipelinePart, shown } from "./pipeline/part.ts";
 import { readPostProcessor } from "./pipeline/post.ts";
 import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
 
-/** Bytes of a file that are read at most where no `maxBytes` says otherwise. */
+/** Default of `maxBytes`. */
 const MAX_FILE = 64 * 2 ** 20;
 
-/** Says no: names the place in the file, and what was wrong there. */
+/** Throws a FormatError that names the offset in the file and the problem. */
 type No = (what: string) => never;
 
 /**
  * Reads a `tokenizer.json`.
  *
- * @throws FormatError that names the part it cannot take; UnsupportedError where the file has more than `maxBytes` (default 64 MiB)
+ * @throws FormatError that names the part that heed cannot read; UnsupportedError for a file of more than `maxBytes` (default 64
+ *   MiB)
  *
  * @example
  * const tokenizer = readTokenizer(readFileSync(`${locateShipped("decoder")}/tokenizer.json`));
@@ -85,7 +87,7 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   return new Tokenizer({ ...model, normalizer, cleanup, added, template });
 }
 
-/** True for the two kinds that have a shorter way than step by step; their readers below report their mistakes. */
+/** True for the two kinds that are not read step by step; the readers below report their errors. */
 function isShort(file: ReadonlyMap<string, Json>): boolean {
   const typeOf = (value: Json | undefined) => (value instanceof Map ? value.get("type") : undefined);
   const get = (name: string) => file.get(name);
@@ -122,7 +124,7 @@ function isShort(file: ReadonlyMap<string, Json>): boolean {
   );
 }
 
-/** True for GPT-2's pre-tokenizer, whole or as a split with the same pattern. */
+/** True for GPT-2's pre-tokenizer, as a ByteLevel or as a Split with the same pattern. */
 function isGpt2Cut(cut: Json | undefined): boolean {
   if (!(cut instanceof Map)) return false;
   if (cut.get("type") === "ByteLevel") return cut.get("use_regex") !== false;
@@ -180,7 +182,7 @@ function readModel(value: Json, no: No): BpeModel | WordPieceModel {
   return { kind: "bpe", vocab, merges: merges.map((merge, i) => readMerge(merge, i, no)) };
 }
 
-/** What of BPE heed does: no dropout, no marks inside words, no fall-back, since every byte is a token. */
+/** The BPE settings that heed computes: no dropout, no marks inside words, no fallback, since every byte is a token. */
 const BPE_SETTINGS: readonly (readonly [string, readonly (null | string | boolean)[]])[] = [
   ["dropout", [null]],
   ["continuing_subword_prefix", [null, ""]],
@@ -192,7 +194,7 @@ const BPE_SETTINGS: readonly (readonly [string, readonly (null | string | boolea
 
 function readVocabulary(value: Json | undefined, no: No): Map<string, number> {
   if (!(value instanceof Map)) return no("vocab must be an object");
-  // `for … of` over a Map makes an array for each entry: 10 MB of them for 30,000 tokens, in which V8's heap grows for good.
+  // `for … of` over a Map allocates an array for each entry: 10 MB for 30,000 tokens, by which V8's heap grows permanently.
   value.forEach((id, token) => {
     if (typeof id !== "number" || !Number.isInteger(id))
       no(`vocab: the id of ${quote(token)} is ${shown(id)}`);
@@ -208,7 +210,7 @@ function readMerge(value: Json, place: number, no: No): readonly [string, string
   return no(`merge ${place} must be two tokens, got ${shown(value)}`);
 }
 
-/** Whether a space is put in front, from GPT-2's pre-tokenizer, whole or as a split with the same pattern. */
+/** Whether GPT-2's pre-tokenizer, as a ByteLevel or as a Split with the same pattern, prepends a space. */
 function readByteLevel(value: Json, no: No): boolean {
   if (value instanceof Map && value.get("type") === "Sequence") {
     const steps = value.get("pretokenizers");
@@ -242,7 +244,7 @@ function readAdded(value: Json, { kind }: { kind: string }, no: No): AddedToken[
     const inside: No = (what) => no(`${quote(content)}: ${what}`);
     const normalized = it.has("normalized") && flag(it, "normalized", inside);
     return {
-      // Without a normalizer a normalized text is the text.
+      // Without a normalizer the normalized text is the text.
       ...(normalized && kind === "pipeline" && { normalized }),
       id,
       content,

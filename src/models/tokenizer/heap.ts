@@ -1,6 +1,6 @@
-/** A binary heap: the item before all others is always the first. Merging symbols needs nothing else. */
+/** A binary heap, the priority queue for merging symbols. */
 
-/** A queue by rank; `before(a, b)` says whether `a` comes out before `b`. */
+/** A priority queue; `before(a, b)` is true if `a` is removed before `b`. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
@@ -22,7 +22,7 @@ export class Heap<T> {
     items[at] = item;
   }
 
-  /** Takes out the first item; undefined where there is none. */
+  /** Removes and returns the first item; undefined if the heap is empty. */
   pop(): T | undefined {
     const items = this.#items;
     const first = items[0];

@@ -1,11 +1,11 @@
-/** Merging neighbors by rank, the step that every kind of byte-pair encoding shares (bpe.ts, pipeline/models.ts). */
+/** Merging neighbors by rank, which every kind of byte-pair encoding shares (bpe.ts, pipeline/models.ts). */
 import { Heap } from "./heap.ts";
 
 /** Pairs of ids that may be merged. */
 export interface Joins {
-  /** rank.get(a·size + b): place of the merge of ids a and b. */
+  /** rank.get(a·size + b): index of the merge of ids a and b. */
   readonly rank: ReadonlyMap<number, number>;
-  /** What a merge makes, by its place. */
+  /** The resulting id of each merge, by its index. */
   readonly product: Int32Array;
   /** One more than the largest id. */
   readonly size: number;
@@ -22,7 +22,7 @@ export function endOfIds(vocab: ReadonlyMap<string, number>): number {
 }
 
 /**
- * Merges symbols: of all neighbors that have a merge those of the lowest rank first, the leftmost of equals, until none is left.
+ * Merges symbols: of all neighbors that have a merge, those of the lowest rank first, the leftmost of equals, until none is left.
  * Returns the ids, and how many symbols each covers. Negative symbols have no merge.
  */
 export function join(
@@ -30,11 +30,11 @@ export function join(
   { rank, product, size }: Joins,
 ): { ids: number[]; lengths: number[] } {
   const n = symbols.length;
-  // A list of symbols, each with its neighbors; one that was joined to its left neighbor is out of the list.
+  // A doubly linked list of symbols; one that was merged into its left neighbor is removed from it.
   const next = Int32Array.from(symbols, (_, i) => i + 1);
   const previous = Int32Array.from(symbols, (_, i) => i - 1);
   const gone = new Uint8Array(n);
-  // The queue holds rank·n + place: by rank, and from the left among equals. What a join has outdated is passed over.
+  // The queue has rank·n + position: by rank, the leftmost of equals. Entries that a merge has made obsolete are skipped.
   const queue = new Heap<number>((a, b) => a < b);
   const rankOf = (left: number, right: number) =>
     symbols[left] < 0 || symbols[right] < 0 ? undefined : rank.get(symbols[left] * size + symbols[right]);

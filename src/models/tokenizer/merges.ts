@@ -1,33 +1,33 @@
 /**
- * Learning merges (Sennrich et al. 2016, arXiv 1508.07909, algorithm 1): of all pairs of neighboring symbols in the words
- * of a corpus the most frequent one becomes a symbol, again and again. Equal counts go to the pair with the smaller ids, so one
- * corpus gives one vocabulary.
+ * Learning merges (Sennrich et al. 2016, arXiv 1508.07909, algorithm 1): of all pairs of neighboring symbols in the words of a
+ * corpus the most frequent one becomes a symbol, repeatedly. Of equal counts the pair with the smaller ids is merged, so the
+ * result is deterministic.
  *
- * Counts are kept, not taken anew: a merge changes only the pairs beside it, and each pair knows the words it is in.
+ * Counts are updated, not recomputed: a merge changes only the adjacent pairs, and each pair has a list of its words.
  */
 import { Heap } from "./heap.ts";
 
-/** A word of the corpus: its symbols as places in `tokens`, and how often it comes. */
+/** A word of the corpus: its symbols as indices into `tokens`, and its count. */
 export interface Word {
   readonly symbols: number[];
   readonly count: number;
 }
 
-/** What to learn from, and how much. */
+/** The input of `learnMerges`. */
 export interface MergeTask {
-  /** Each word once; their symbols are merged in place. */
+  /** The distinct words; their symbols are merged in place. */
   readonly words: readonly Word[];
-  /** The vocabulary so far, which the new tokens are added to. */
+  /** The initial vocabulary, to which the new tokens are appended. */
   readonly tokens: string[];
-  /** Tokens in the end; fewer where no pair comes `minCount` times. */
+  /** Final number of tokens; fewer if no pair occurs `minCount` times. */
   readonly size: number;
   readonly minCount: number;
-  /** Spells what two tokens make. */
+  /** Spelling of two merged tokens. */
   readonly join: (a: string, b: string) => string;
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Learns merges until the vocabulary is full. Returns them in order, as places in `tokens`. */
+/** Learns merges until the vocabulary is full. Returns them in order, as indices into `tokens`. */
 export function learnMerges(task: MergeTask): [number, number][] {
   const { words, tokens, size, minCount, join, onProgress } = task;
   const ids = new Map(tokens.map((token, id) => [token, id]));
@@ -57,7 +57,7 @@ export function learnMerges(task: MergeTask): [number, number][] {
     if (top === undefined) break;
     const { pair } = top;
     const count = counts.get(pair) as number;
-    // Counts that fell since are put back with what they are now; those that rose were put in again then.
+    // A count that has fallen since is queued again with its current value; one that rose was queued again then.
     if (count !== top.count) {
       if (count > 0 && count < top.count) queue.push({ pair, count });
       continue;
@@ -66,7 +66,7 @@ export function learnMerges(task: MergeTask): [number, number][] {
     const right = pair % size;
     const left = (pair - right) / size;
     const spelling = join(tokens[left], tokens[right]);
-    // Two ways may lead to one spelling: both merges are kept, the token is one.
+    // Two merges may give the same spelling: both are kept, with one token.
     const made = ids.get(spelling) ?? tokens.push(spelling) - 1;
     ids.set(spelling, made);
     merges.push([left, right]);

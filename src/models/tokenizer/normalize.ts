@@ -1,24 +1,24 @@
 /**
- * BERT's normalizer (google-research/bert, tokenization.py; in files: `BertNormalizer`): control characters go, white
- * space becomes spaces, CJK ideographs stand alone, accents and capitals go if requested. Every character of the
- * result knows its character in the text.
+ * BERT's normalizer (google-research/bert, tokenization.py; in files: `BertNormalizer`): removes control characters, turns white
+ * space into spaces, puts spaces around CJK ideographs, and optionally removes accents and lowercases. Every character of the
+ * result has the offsets of its character in the text.
  *
- * Classes of characters are those of the engine's Unicode. Tables of other programs may be older: a sign that became
- * punctuation or a mark since then is cut there as a letter.
+ * Character classes are those of the engine's Unicode version. Other programs may have older tables, and read a character that
+ * has since become punctuation or a mark as a letter.
  */
 
-/** What the normalizer does. */
+/** The settings of the normalizer. */
 export interface BertNormalizer {
   /** Drops NUL, U+FFFD, control, format and private characters; other white space becomes a space. Default true. */
   readonly cleanText: boolean;
   /** Puts spaces around CJK ideographs. Default true. */
   readonly handleChineseChars: boolean;
-  /** Decomposes (NFD) and drops nonspacing marks; null: where `lowercase` is. */
+  /** Decomposes (NFD) and drops nonspacing marks; null: the value of `lowercase`. */
   readonly stripAccents: boolean | null;
   readonly lowercase: boolean;
 }
 
-/** A normalized text by characters, each with its place `[start, end)` in the text it was made of (UTF-16). */
+/** A normalized text by characters, each with its range `[start, end)` in the original text (UTF-16). */
 export interface Normalized {
   readonly characters: readonly string[];
   readonly starts: readonly number[];
@@ -44,7 +44,7 @@ export function normalize(text: string, options: BertNormalizer): Normalized {
     const end = start + given.length;
     const code = given.codePointAt(0)!;
     let made = given;
-    // Half a surrogate pair is no character: it reads as U+FFFD.
+    // A lone surrogate is read as U+FFFD.
     if (given.length === 1 && code >= 0xd800 && code < 0xe000) made = "\ufffd";
     if (cleanText) made = clean(made, code);
     if (made !== "" && code >= 0x80) {
@@ -65,7 +65,7 @@ function clean(character: string, code: number): string {
   return /\p{White_Space}/u.test(character) ? " " : character;
 }
 
-/** The blocks BERT means by Chinese characters; the gap from U+2B820 to U+2B91F is theirs. */
+/** The blocks that BERT calls Chinese characters; the gap from U+2B820 to U+2B91F is in the original. */
 function isIdeograph(code: number): boolean {
   return (
     (code >= 0x4e00 && code <= 0x9fff) ||

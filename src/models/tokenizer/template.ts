@@ -1,9 +1,9 @@
 /**
- * What is put around texts before a model reads them: `[CLS] A [SEP]`, and for a pair `[CLS] A [SEP] B [SEP]` with
+ * The special tokens around texts in a model's input: `[CLS] A [SEP]`, and for a pair `[CLS] A [SEP] B [SEP]` with
  * token types 0 and 1 (in files: `TemplateProcessing`).
  */
 
-/** A place in a template: special tokens, or the first or second text. */
+/** An item of a template: special tokens, or the first or second text. */
 export type Slot =
   | { readonly special: string; readonly ids: readonly number[]; readonly typeId: number }
   | { readonly sequence: 0 | 1; readonly typeId: number };
@@ -14,7 +14,7 @@ export interface Template {
   readonly pair: readonly Slot[];
 }
 
-/** Texts as they are, one after the other: GPT-2's way. */
+/** Texts without special tokens, as in GPT-2. */
 export const PLAIN: Template = {
   single: [{ sequence: 0, typeId: 0 }],
   pair: [

@@ -108,7 +108,7 @@ describe("byte-level BPE", () => {
     ]);
   });
 
-  test("a space put in front has no place in the text", () => {
+  test("a prepended space has no width in the text", () => {
     const { tokens, offsets } = new Tokenizer(bytePairs({ addPrefixSpace: true })).encode("the the");
     expect(tokens).toEqual(["Ġthe", "Ġthe"]);
     expect(offsets).toEqual([
@@ -135,7 +135,7 @@ describe("byte-level BPE", () => {
           const { ids, offsets } = tokenizer.encode(text);
           expect(tokenizer.decode(ids)).toBe(text);
           expect([...tokenizer.ids(text)]).toEqual([...ids]);
-          // Places go forward, without a hole.
+          // Offsets increase without a gap.
           let end = 0;
           for (const [from, to] of offsets) {
             expect(from <= end && to >= end && to > from).toBe(true);
@@ -148,7 +148,7 @@ describe("byte-level BPE", () => {
     );
   });
 
-  test("half a surrogate pair reads as U+FFFD", () => {
+  test("a lone surrogate is read as U+FFFD", () => {
     const tokenizer = new Tokenizer(bytePairs());
     expect(tokenizer.decode(tokenizer.ids("a\ud800b"))).toBe("a\ufffdb");
   });
@@ -209,18 +209,18 @@ describe("WordPiece", () => {
     expect([...sequences]).toEqual([-1, 0, -1, 1, 1, -1]);
   });
 
-  test("a word that cannot be read to its end is one unknown token", () => {
+  test("a word that cannot be matched to its end is one unknown token", () => {
     expect(tokensOf(pieces(), "flx ax time")).toEqual(["[CLS]", "[UNK]", "[UNK]", "time", "[SEP]"]);
     expect(tokensOf(pieces({ maxCharacters: 4 }), "time flies")).toEqual(["[CLS]", "time", "[UNK]", "[SEP]"]);
   });
 
-  test("accents go with capitals, and only then by default", () => {
+  test("accents are removed by default if the text is lowercased", () => {
     expect(tokensOf(pieces(), "é")).toEqual(["[CLS]", "e", "[SEP]"]);
     const keep = { ...(pieces() as TokenizerSpec & { kind: "wordpiece" }).normalizer, stripAccents: false };
     expect(tokensOf(pieces({ normalizer: keep }), "é")).toEqual(["[CLS]", "[UNK]", "[SEP]"]);
   });
 
-  test("offsets of what was normalized are those of the text", () => {
+  test("offsets of normalized characters refer to the text", () => {
     const text = "\u200bE\u0301 漢A\u0000B";
     const { tokens, offsets } = new Tokenizer(pieces()).encode(text, undefined, { addSpecialTokens: false });
     expect(tokens).toEqual(["e", "[UNK]", "a", "##b"]);
@@ -237,7 +237,7 @@ describe("WordPiece", () => {
 });
 
 describe("added tokens", () => {
-  test("the longest that begins at a place is found before all else", () => {
+  test("the longest that begins at a position is found before anything else", () => {
     const spec = bytePairs({ added: [added("<a>", 300), added("<a><b>", 301), added("<b>", 302)] });
     expect(tokensOf(spec, "x<a><b><a><b")).toEqual(["x", "<a><b>", "<a>", "<", "b"]);
   });
@@ -251,7 +251,7 @@ describe("added tokens", () => {
     expect(tokenizer.encode("<s>the").special).toEqual([true, false]);
   });
 
-  test("lstrip and rstrip take the white space beside", () => {
+  test("lstrip and rstrip include adjacent white space", () => {
     const spec = bytePairs({ added: [added("<l>", 300, { lstrip: true, rstrip: true })] });
     const { tokens, offsets } = new Tokenizer(spec).encode("a  <l>\n b");
     expect(tokens).toEqual(["a", "<l>", "b"]);
@@ -295,7 +295,7 @@ test.each([
   expect(() => new Tokenizer(spec)).toThrow(message);
 });
 
-test("what is no text and ids that are none are refused", () => {
+test("values that are not texts, and unknown ids, are refused", () => {
   const tokenizer = new Tokenizer(pieces());
   expect(() => tokenizer.encode(5 as never)).toThrow(OptionError);
   expect(() => tokenizer.ids(undefined as never)).toThrow(OptionError);

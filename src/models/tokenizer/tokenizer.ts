@@ -1,7 +1,7 @@
 /**
- * A tokenizer: text to ids and back. Added tokens are split off (added.ts), the rest is cut into chunks and those into
- * tokens (bpe.ts, wordpiece.ts), and the template puts special tokens around (template.ts). Every token knows the
- * characters of the text it stands for. Learning one is train.ts, files are file.ts.
+ * A tokenizer: text to ids and back. Added tokens are split off (added.ts), the rest is split into chunks and those into tokens
+ * (bpe.ts, wordpiece.ts), and the template adds special tokens (template.ts). Every token has its offsets in the text. train.ts
+ * learns a tokenizer, file.ts reads one.
  */
 
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
@@ -15,16 +15,16 @@ import { cutPiece, type Pipeline, trimOffsets } from "./pipeline/index.ts";
 import { PLAIN, type Slot, type Template } from "./template.ts";
 import { joinPieces, type WordPieceVocabulary, wordPiece } from "./wordpiece.ts";
 
-/** All that a tokenizer is. */
+/** The complete definition of a tokenizer. */
 export type TokenizerSpec = {
-  /** Tokens outside the learned vocabulary, special or not; their ids may be in the vocabulary too. */
+  /** Tokens in addition to the learned vocabulary, special or not; their ids may be in the vocabulary too. */
   readonly added: readonly AddedToken[];
-  /** What is put around texts; by default nothing. */
+  /** The special tokens around texts; default none. */
   readonly template?: Template;
 } & (
   | (BpeVocabulary & {
       readonly kind: "bpe";
-      /** Puts a space before a text that begins without one. */
+      /** Prepends a space to a text that begins without one. */
       readonly addPrefixSpace: boolean;
     })
   | (WordPieceVocabulary & {
@@ -43,34 +43,34 @@ export type TokenizerSpec = {
 /** Ids are below this. */
 export const MAX_VOCABULARY = 1 << 22;
 
-/** How to encode. */
+/** Options of `Tokenizer.encode`. */
 export interface EncodeOptions {
-  /** Puts the template's special tokens around; default true. */
+  /** Adds the special tokens of the template; default true. */
   readonly addSpecialTokens?: boolean;
-  /** Reads special tokens that are written out in the text as plain text; default false: "[MASK]" is the token. */
+  /** Encodes special tokens in the text as plain text; default false: "[MASK]" is the token. */
   readonly splitSpecialTokens?: boolean;
 }
 
-/** An encoded text, or two of them. One entry a token in each list. */
+/** An encoded text or pair. Each list has one entry per token. */
 export interface Encoding {
   readonly ids: Int32Array;
   /** As the vocabulary spells them: `Ġtime`, `##s`, `[SEP]`. */
   readonly tokens: readonly string[];
-  /** `[start, end)` in the token's own text, in UTF-16 units; of a token of the template [0, 0]. */
+  /** `[start, end)` in the token's own text, in UTF-16 units; [0, 0] for a token of the template. */
   readonly offsets: readonly (readonly [start: number, end: number])[];
-  /** Which text the token is of: 0, 1, or −1 for a token of the template. */
+  /** Index of the token's text: 0, 1, or −1 for a token of the template. */
   readonly sequences: Int8Array;
-  /** True for special tokens, of the template or written in the text. */
+  /** True for special tokens, of the template or in the text. */
   readonly special: readonly boolean[];
-  /** Token types: 0 for the first text and what the template puts around it, 1 for the second. */
+  /** Token types: 0 for the first text and its special tokens, 1 for the second. */
   readonly typeIds: Int32Array;
 }
 
-/** Puts ids together to text, one by one. */
+/** Decodes ids one at a time. */
 export interface TextStream {
-  /** The text that is certain once this id is there; "" while a character is incomplete. */
+  /** Adds an id and returns the text that it completes; "" while a character is incomplete. */
   push(id: number): string;
-  /** What is left: U+FFFD where the last character never became whole. */
+  /** Returns the remaining text: U+FFFD for an incomplete last character. */
   end(): string;
 }
 
@@ -83,24 +83,24 @@ export interface TextStream {
  */
 export class Tokenizer {
   readonly spec: TokenizerSpec;
-  /** One more than the largest id: rows of an embedding that has room for every token. */
+  /** One more than the largest id: the rows that an embedding needs. */
   readonly size: number;
   readonly #cutter?: Cutter;
   readonly #split: (text: string) => Iterable<Part>;
   readonly #splitPlain: (text: string) => Iterable<Part>;
   readonly #splitNormalized: (text: string) => Iterable<Part>;
   readonly #splitNormalizedPlain: (text: string) => Iterable<Part>;
-  /** By id; an array of few among large ids takes as much memory as its entries. */
+  /** Tokens by id; a sparse array takes memory for its entries only. */
   readonly #tokens: (string | undefined)[] = [];
   /** Ids of added tokens that are not in the vocabulary. */
   readonly #addedIds = new Map<string, number>();
   readonly #added: ReadonlyMap<number, AddedToken>;
 
-  /** Throws a FormatError where the parts do not fit: a merge or a special token without an id, an id taken twice. */
+  /** Throws a FormatError for inconsistent parts: a merge or a special token without an id, an id used twice. */
   constructor(spec: TokenizerSpec) {
     this.spec = spec;
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
-    // Files of other libraries have an empty token, or two tokens of one id: neither is ever cut or decoded ambiguously.
+    // Files of other libraries may have an empty token, or two tokens with one id; neither makes encoding or decoding ambiguous.
     if (spec.kind === "pipeline")
       spec.vocab.forEach((id, token) => {
         this.#tokens[id] ??= token;
@@ -144,7 +144,7 @@ export class Tokenizer {
     this.#tokens[id] = token;
   }
 
-  /** The id of a token in the vocabulary's spelling, or undefined. */
+  /** The id of a token as the vocabulary spells it, or undefined. */
   id(token: string): number | undefined {
     return this.#addedIds.get(token) ?? this.spec.vocab.get(token);
   }
@@ -154,12 +154,12 @@ export class Tokenizer {
     return this.#tokens[id];
   }
 
-  /** True for an id that stands for no text: `[SEP]`, `<|endoftext|>`. */
+  /** True for a special token: `[SEP]`, `<|endoftext|>`. */
   isSpecial(id: number): boolean {
     return this.#added.get(id)?.special === true;
   }
 
-  /** What a person reads for an id: the text it stands for (bytes of part of a character as \xE2), `##` kept. */
+  /** The display text of an id: its text (bytes of a partial character as \xE2), `##` kept. */
   display(id: number): string {
     const token = this.#known(id);
     const { spec } = this;
@@ -174,7 +174,7 @@ export class Tokenizer {
     }
   }
 
-  /** The ids of a text alone, without a template: what a corpus is turned into. */
+  /** The ids of a text without the template, as for a corpus. */
   ids(
     text: string,
     { splitSpecialTokens = false }: Pick<EncodeOptions, "splitSpecialTokens"> = {},
@@ -250,7 +250,7 @@ export class Tokenizer {
       let base = part.start;
       if (spec.kind === "bpe" && spec.addPrefixSpace && !piece.startsWith(" ")) {
         piece = ` ${piece}`;
-        base--; // The space put in front has no place in the text.
+        base--; // The prepended space is not in the text.
       }
       for (const { 0: chunk, index } of piece.matchAll(cutter.chunks)) {
         const { ids, starts, ends } = cutter.cut(chunk);
@@ -264,7 +264,7 @@ export class Tokenizer {
     }
   }
 
-  /** The text of ids; special tokens are left out by default. Of byte-level ids exactly the text that was encoded. */
+  /** The text of ids, by default without special tokens. For byte-level ids it is exactly the encoded text. */
   decode(ids: ArrayLike<number>, options: { readonly skipSpecialTokens?: boolean } = {}): string {
     checkNames("Tokenizer.decode", options, ["skipSpecialTokens"]);
     if (this.spec.kind === "pipeline")
@@ -275,7 +275,7 @@ export class Tokenizer {
     return text + stream.end();
   }
 
-  /** Decodes ids as they come, as a model writes them. */
+  /** A stream that decodes ids as a model generates them. */
   stream({ skipSpecialTokens = true }: { readonly skipSpecialTokens?: boolean } = {}): TextStream {
     const { spec } = this;
     const skip = (id: number) => skipSpecialTokens && this.isSpecial(id);
@@ -292,7 +292,7 @@ export class Tokenizer {
       };
     }
     if (spec.kind === "pipeline") {
-      // The tokens that gave text last are decoded again with the new ones: what is new is what that adds.
+      // The last tokens that gave text are decoded again with the new ones; the difference is the new text.
       let before: number[] = [];
       let waiting: number[] = [];
       const rest = () => {
@@ -317,7 +317,7 @@ export class Tokenizer {
       push: (id) => {
         const token = this.#known(id);
         if (skip(id)) return "";
-        // The pieces before decide nothing but whether this one is the first.
+        // Of the earlier pieces it only matters whether there are any.
         const text = joinPieces(first ? [token] : ["", token], spec.prefix, spec.cleanup);
         first = false;
         return text;
@@ -348,7 +348,7 @@ export class Tokenizer {
   }
 }
 
-/** The added tokens that are searched for in the normalized text, in its spelling. */
+/** The added tokens that match in the normalized text, in normalized spelling. */
 function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
   const later = spec.added.filter(({ normalized }) => normalized);
   if (spec.kind !== "pipeline" || !spec.pipeline.normalizer) return later;
@@ -358,7 +358,7 @@ function normalizedTokens(spec: TokenizerSpec): AddedToken[] {
     .filter(({ content }) => content !== "");
 }
 
-/** Throws unless the parts of `spec` fit each other. */
+/** Throws unless the parts of `spec` are consistent. */
 function check(spec: TokenizerSpec, isToken: (id: number) => boolean): void {
   if (spec.kind === "bpe") {
     const missing = BYTE_CHARACTERS.findIndex((character) => !spec.vocab.has(character));

@@ -9,7 +9,7 @@ const CORPUS = ["low ".repeat(5), "lower ".repeat(2), "newest ".repeat(6), "wide
   text.trim(),
 );
 
-/** The algorithm of the paper as it stands there: all pairs counted anew before every merge. */
+/** The algorithm as in the paper: all pairs are counted again before every merge. */
 function naive(words: readonly { symbols: number[]; count: number }[], tokens: string[], size: number) {
   const merges: [number, number][] = [];
   while (tokens.length < size) {
@@ -37,7 +37,7 @@ function naive(words: readonly { symbols: number[]; count: number }[], tokens: s
 }
 
 describe("merges", () => {
-  test("counting changes gives what counting anew gives", () => {
+  test("updating counts gives the same merges as counting again", () => {
     const words = fc.array(
       fc.tuple(fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 9 })),
       {
@@ -61,11 +61,11 @@ describe("merges", () => {
 });
 
 describe("byte-level BPE", () => {
-  test("special tokens first, then 256 bytes, then what was learned", () => {
+  test("special tokens first, then 256 bytes, then learned tokens", () => {
     const { spec, size } = trainTokenizer(CORPUS, { kind: "bpe", vocabSize: 265 });
     expect(size).toBe(265);
     expect([...spec.vocab.keys()].slice(0, 3)).toEqual(["<|endoftext|>", "!", '"']);
-    // The paper's: "es" and "est" come nine times, then "lo" and "low" seven.
+    // As in the paper: "es" and "est" occur nine times, "lo" and "low" seven.
     expect(spec.kind === "bpe" && spec.merges.slice(0, 4)).toEqual([
       ["e", "s"],
       ["es", "t"],
@@ -88,7 +88,7 @@ describe("byte-level BPE", () => {
 });
 
 describe("WordPiece", () => {
-  test("BERT's five tokens, then characters, then characters inside words, then what was learned", () => {
+  test("BERT's five tokens, then characters, then characters inside words, then learned tokens", () => {
     const { spec } = trainTokenizer(["low low lower"], { kind: "wordpiece", vocabSize: 14 });
     expect([...spec.vocab.keys()]).toEqual([
       "[PAD]",
@@ -174,7 +174,7 @@ test.each([
   expect(() => trainTokenizer(CORPUS, options)).toThrow(new RegExp(name));
 });
 
-test("texts that are none are refused", () => {
+test("texts that are not strings are refused", () => {
   expect(() => trainTokenizer("text" as never, { kind: "bpe", vocabSize: 300 })).toThrow(/texts/);
   expect(() => trainTokenizer([5 as never], { kind: "bpe", vocabSize: 300 })).toThrow(/texts/);
 });

@@ -1,6 +1,6 @@
 /**
- * Learning a tokenizer from texts: byte-level BPE as GPT-2 has it, or WordPiece as BERT has it (learned by frequency of pairs, as
- * Hugging Face's trainer does, not by likelihood). The same texts and options give the same vocabulary, byte for byte.
+ * Trains a tokenizer on texts: GPT-2's byte-level BPE, or BERT's WordPiece (by frequency of pairs, as in Hugging Face's trainer,
+ * not by likelihood). The same texts and options give the same vocabulary, byte for byte.
  */
 
 import { formatValue, OptionError } from "../../core/errors.ts";
@@ -13,41 +13,45 @@ import { bertTemplate } from "./template.ts";
 import { MAX_VOCABULARY, Tokenizer } from "./tokenizer.ts";
 import { CHUNKS, words as wordsOf } from "./wordpiece.ts";
 
-/** What to learn. */
+/** Options of `trainTokenizer`. */
 export interface TrainTokenizerOptions {
   /** `"bpe"`: GPT-2's byte-level pairs, decodes exactly. `"wordpiece"`: BERT's. */
   readonly kind: "bpe" | "wordpiece";
-  /** Tokens in all, special ones and the alphabet included; fewer where the texts do not give as many. */
+  /** Total number of tokens, special ones and the alphabet included; fewer if the texts do not give as many. */
   readonly vocabSize: number;
-  /** Pairs that come less often are not merged; default 2. */
+  /** Minimum count of a pair to merge; default 2. */
   readonly minCount?: number;
-  /** WordPiece: without capitals and accents; default true. Byte-level BPE keeps every byte. */
+  /** WordPiece: lowercases and removes accents; default true. Byte-level BPE keeps every byte. */
   readonly lowercase?: boolean;
-  /** WordPiece: the most frequent characters that get a token; words with others are unknown. Default 1,000. */
+  /** WordPiece: number of most frequent characters that get a token; words with others are unknown. Default 1,000. */
   readonly alphabetSize?: number;
   /**
-   * WordPiece: words that come at least `minCount` times and are frequent enough to be among this many get a token of
-   * their own, before pieces are learned from the other words. Default 0: only merges make tokens.
+   * WordPiece: number of most frequent words, each with a count of at least `minCount`, that get a token, before pieces are
+   * learned from the other words. Default 0: tokens come from merges only.
    */
   readonly wholeWords?: number;
-  /** WordPiece: words that get a token of their own however often they come, those with other characters left out. Default none. */
+  /**
+   * WordPiece: words that get a token regardless of their count, except those with characters outside the alphabet. Default none.
+   */
   readonly words?: Iterable<string>;
-  /** Special tokens, with ids from 0 on. Default `<|endoftext|>`; for WordPiece, and there always, `[PAD] [UNK] [CLS] [SEP] [MASK]`. */
+  /**
+   * Special tokens, with ids from 0. Default `<|endoftext|>`; WordPiece requires `[PAD] [UNK] [CLS] [SEP] [MASK]`, its default.
+   */
   readonly specialTokens?: readonly string[];
-  /** Hears how many of the tokens to learn are there. */
+  /** Called with the number of tokens learned so far, and the total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 /** BERT's special tokens, in the order of their ids. */
 const BERT_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 const PREFIX = "##";
-/** Longer words are unknown to BERT's tokenizer, so nothing is learned of them. */
+/** Longer words are unknown to BERT's tokenizer, so nothing is learned from them. */
 const MAX_CHARACTERS = 100;
 
 /**
- * Learns a tokenizer from texts; a chunk (word) never crosses from one text to the next.
+ * Trains a tokenizer on texts; no token crosses from one text to the next.
  *
- * Throws an OptionError where `vocabSize` has no room for the special tokens and the alphabet (256 bytes for BPE).
+ * Throws an OptionError if `vocabSize` is too small for the special tokens and the alphabet (256 bytes for BPE).
  *
  * @example
  * const tokenizer = trainTokenizer(["the old ship, the old sea"], { kind: "bpe", vocabSize: 260 });
@@ -142,7 +146,7 @@ function trainWordPiece(
   };
   for (const [chunk, count] of countChunks(texts, CHUNKS))
     for (const word of wordsIn(chunk)) counts.set(word, (counts.get(word) ?? 0) + count);
-  // How often each character begins a word, and how often it is inside one.
+  // The count of each character, and whether it occurs at the start of a word and inside one.
   const alphabet = new Map<string, { total: number; first: boolean; inside: boolean }>();
   for (const [word, count] of counts) {
     let first = true;
@@ -178,7 +182,7 @@ function trainWordPiece(
   for (const [word, count] of counts) {
     if (whole.has(word)) continue;
     const symbols = Array.from(word, (character, i) => ids.get(i === 0 ? character : PREFIX + character));
-    // A word with a character outside the alphabet will be unknown: nothing is learned of it.
+    // A word with a character outside the alphabet will be unknown: nothing is learned from it.
     if (!symbols.includes(undefined)) words.push({ symbols: symbols as number[], count });
   }
   learn(words, tokens, options, (a, b) => a + b.slice(PREFIX.length));
@@ -207,7 +211,7 @@ function learn(
   return learnMerges({ words, tokens, size: vocabSize, minCount, join, onProgress });
 }
 
-/** Throws where a vocabulary has no space for its special tokens and alphabet. */
+/** Throws if a vocabulary is too small for its special tokens and alphabet. */
 function checkSize(vocabSize: number, least: number): void {
   if (least > vocabSize)
     throw new OptionError(
@@ -217,7 +221,7 @@ function checkSize(vocabSize: number, least: number): void {
     );
 }
 
-/** The different chunks of all texts with their counts, in the order in which they first come. */
+/** The distinct chunks of all texts with their counts, in the order of their first occurrence. */
 function countChunks(texts: Iterable<string>, chunks: RegExp): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) {

@@ -1,25 +1,25 @@
 /**
- * WordPiece as BERT uses it (Devlin et al. 2018, arXiv 1810.04805; google-research/bert, tokenization.py): the
- * normalized text is cut at spaces and around every punctuation character; each word is then read from the left, the longest piece of
- * the vocabulary first, pieces inside a word marked by "##". A word that cannot be read to its end is one unknown token.
+ * WordPiece as BERT uses it (Devlin et al. 2018, arXiv 1810.04805; google-research/bert, tokenization.py): the normalized text is
+ * split at spaces and around every punctuation character; each word is then matched from the left, the longest piece of the
+ * vocabulary first, with "##" before pieces inside a word. A word that cannot be matched to its end is one unknown token.
  */
 import { type Cuts, type Cutter, cached } from "./cutter.ts";
 import { type BertNormalizer, type Normalized, normalize } from "./normalize.ts";
 
-/** The learned part of a WordPiece tokenizer, and how it reads a word. */
+/** The learned part of a WordPiece tokenizer, and its settings. */
 export interface WordPieceVocabulary {
   /** Id of each piece. */
   readonly vocab: ReadonlyMap<string, number>;
-  /** The token for a word that cannot be read: "[UNK]". */
+  /** The token for a word that cannot be matched: "[UNK]". */
   readonly unknown: string;
-  /** What marks a piece inside a word: "##". */
+  /** The prefix of a piece inside a word: "##". */
   readonly prefix: string;
   /** Words of more characters are unknown: 100. */
   readonly maxCharacters: number;
   readonly normalizer: BertNormalizer;
 }
 
-/** White space that cuts a text whatever the normalizer does: all but the control characters, which it may drop. */
+/** Splits at white space except the control characters, which the normalizer may drop. */
 export const CHUNKS = /[^\t\n\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/gu;
 
 /** UTF-16 units of the longest piece of a vocabulary. */
@@ -37,7 +37,7 @@ export function wordPiece(of: WordPieceVocabulary): Cutter {
   const unknown = vocab.get(of.unknown) as number;
   const longest = longestPiece(vocab);
 
-  /** Reads characters `from` … `to` of a word into `ids` and the places where the pieces end; false where it cannot. */
+  /** Matches characters [from, to) of a word; appends the ids and the ends of the pieces. False if it cannot. */
   function read(characters: readonly string[], from: number, to: number, ids: number[], stops: number[]) {
     if (to - from > maxCharacters) return false;
     for (let at = from; at < to; ) {
@@ -79,7 +79,7 @@ export function wordPiece(of: WordPieceVocabulary): Cutter {
   return { chunks: CHUNKS, cut: cached(cut) };
 }
 
-/** BERT's words: cut at white space, every punctuation character a word of its own; as ranges of characters. */
+/** BERT's words as ranges of characters: split at white space, with every punctuation character a separate word. */
 export function* words({ characters }: Normalized): Generator<{ from: number; to: number }> {
   let from = 0;
   for (let at = 0; at <= characters.length; at++) {
@@ -97,7 +97,9 @@ function kindOf(character: string): "letter" | "space" | "punctuation" {
   return /^\p{White_Space}/u.test(character) ? "space" : "letter";
 }
 
-/** How a sequence of pieces reads as text: pieces inside a word joined on, spaces between words, English tidied if requested. */
+/**
+ * The text of a sequence of pieces: pieces inside a word joined, spaces between words, English punctuation tidied if requested.
+ */
 export function joinPieces(pieces: readonly string[], prefix: string, cleanup: boolean): string {
   return pieces
     .map((piece, i) => {
@@ -107,7 +109,7 @@ export function joinPieces(pieces: readonly string[], prefix: string, cleanup: b
     .join("");
 }
 
-/** What the published decoder does to each piece, in this order. */
+/** The replacements of the published decoder in each piece, in this order. */
 const TIDY = [
   [" .", "."],
   [" ?", "?"],

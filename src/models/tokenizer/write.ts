@@ -1,6 +1,6 @@
 /**
- * Writing a tokenizer as `tokenizer.json`, as Hugging Face's library writes it, so that it reads it: the same parts in the
- * same order, indented by two. Equal tokenizers give equal bytes.
+ * Writes a tokenizer as `tokenizer.json`, as Hugging Face's library does and can read: the same parts in the same order, indented
+ * by two spaces. Equal tokenizers give equal bytes.
  */
 import type { Slot, Template } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -82,7 +82,7 @@ export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${jsonOf(file, "")}\n`);
 }
 
-/** JSON, indented by two, with Maps in their own order: an object would put tokens that are numbers first. */
+/** JSON, indented by two spaces, with Maps in their own order: an object would put tokens that are numbers first. */
 function jsonOf(value: unknown, indent: string): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   const inner = `${indent}  `;

@@ -1,13 +1,13 @@
 /**
- * A text on its way through a tokenizer: what it has become, and for every UTF-16 unit of it the range of the original text that it
- * stands for. The rules are those of Hugging Face's tokenizers (normalizer.rs): a character that was put in belongs to the one before
- * it, one that replaced others to the first of them.
+ * A text in a tokenizer's pipeline: its current form, and for every UTF-16 unit the corresponding range of the original text. The
+ * rules are those of Hugging Face's tokenizers (normalizer.rs): an inserted character is aligned with the one before it, a
+ * replacement of several with the first of them.
  */
 
-/** A text with its places in the original. Immutable. */
+/** A text aligned with the original. Immutable. */
 export class Aligned {
   readonly text: string;
-  /** Of unit i: where its range begins and ends in the original; undefined: i itself from `base` on. */
+  /** Start and end of unit i in the original; undefined: base + i and base + i + 1. */
   readonly #starts?: Int32Array;
   readonly #ends?: Int32Array;
   readonly #base: number;
@@ -30,12 +30,12 @@ export class Aligned {
     return this.#base + i + 1;
   }
 
-  /** Where the whole begins in the original. */
+  /** Where the text begins in the original. */
   get start(): number {
     return this.text.length === 0 ? this.#base : this.startOf(0);
   }
 
-  /** Units `from` (included) to `to` (left out). */
+  /** Units [from, to). */
   slice(from: number, to: number): Aligned {
     if (from === 0 && to === this.text.length) return this;
     const text = this.text.slice(from, to);
@@ -44,7 +44,7 @@ export class Aligned {
     return new Aligned(text, base, this.#starts.subarray(from, to), this.#ends!.subarray(from, to));
   }
 
-  /** Every character replaced by what `change` makes of it; undefined keeps it. */
+  /** Replaces every character with the result of `change`; undefined keeps it. */
   map(change: (character: string) => string | undefined): Aligned {
     let edit: Edit | undefined;
     let at = 0;
@@ -60,14 +60,14 @@ export class Aligned {
     return edit?.done() ?? this;
   }
 
-  /** The matches of a pattern (with the flag g, never empty) replaced by one text. */
+  /** Replaces every match, none empty, with `content`. */
   replace(matches: Iterable<readonly [from: number, to: number]>, content: string): Aligned {
     let edit: Edit | undefined;
     let done = 0;
     for (const [from, to] of matches) {
       edit ??= new Edit(this, 0);
       edit.keep(done, from);
-      // All of it stands for the last character of the match.
+      // The content is aligned with the last character of the match.
       const last = isTail(this.text, to - 1) ? to - 2 : to - 1;
       edit.putAt(content, this.startOf(last), this.endOf(to - 1));
       done = to;
@@ -77,7 +77,7 @@ export class Aligned {
     return edit.done();
   }
 
-  /** With a text in front, which belongs to the first character. */
+  /** Prepends a text, aligned with the first character. */
   prepend(content: string): Aligned {
     if (this.text === "") return this;
     const edit = new Edit(this, 0);
@@ -86,7 +86,7 @@ export class Aligned {
     return edit.done();
   }
 
-  /** With a text behind, which belongs to the last character. */
+  /** Appends a text, aligned with the last character. */
   append(content: string): Aligned {
     if (this.text === "") return this;
     const edit = new Edit(this, this.text.length);
@@ -103,14 +103,14 @@ export class Edit {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
-  /** @param kept units at the beginning that stay as they are */
+  /** @param kept units at the beginning that stay unchanged */
   constructor(from: Aligned, kept = 0) {
     this.#from = from;
     this.#text = [];
     this.keep(0, kept);
   }
 
-  /** Units as they are. */
+  /** Keeps units [from, to). */
   keep(from: number, to: number): void {
     if (from >= to) return;
     this.#text.push(this.#from.text.slice(from, to));
@@ -121,8 +121,8 @@ export class Edit {
   }
 
   /**
-   * A text in the place of units `from` to `to`: its characters stand for those they replace, one by one; further ones for the last,
-   * and what replaces nothing for the character before.
+   * Replaces units [from, to): the characters of `content` are aligned one by one with those that they replace, further ones with
+   * the last, and an insertion with the character before.
    */
   put(content: string, from: number, to: number): void {
     if (from === to) {
@@ -139,7 +139,7 @@ export class Edit {
     }
   }
 
-  /** A text for a range of the original. */
+  /** Adds a text aligned with a range of the original. */
   putAt(content: string, start: number, end: number): void {
     this.#text.push(content);
     for (let i = 0; i < content.length; i++) {
@@ -159,7 +159,7 @@ function isTail(text: string, at: number): boolean {
   return at > 0 && isLead(text, at - 1);
 }
 
-/** True where a surrogate pair begins. */
+/** True at the first half of a surrogate pair. */
 function isLead(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   return unit >= 0xd800 && unit < 0xdc00 && at + 1 < text.length;

@@ -1,14 +1,14 @@
 /**
- * SentencePiece's compiled normalization (`Precompiled`): a double-array trie of UTF-8 prefixes whose values are places in a list of
- * replacements, each ended by a zero byte (google/sentencepiece, normalizer.cc; huggingface/spm_precompiled).
+ * SentencePiece's compiled normalization (`Precompiled`): a double-array trie of UTF-8 prefixes whose values are offsets into a
+ * list of replacements, each terminated by a zero byte (google/sentencepiece, normalizer.cc; huggingface/spm_precompiled).
  */
 import { type Aligned, Edit } from "./aligned.ts";
 import type { Refuse } from "./part.ts";
 
-/** Longest grapheme, in bytes, that is looked up as a whole. */
-const WHOLE = 6;
+/** Graphemes of fewer bytes are looked up as a whole. */
+const GRAPHEME_BYTES = 6;
 
-/** The normalizer of a table in base64. */
+/** The normalizer of a base64-encoded table. */
 export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => Aligned {
   if (base64 === "") return (text) => text;
   const bytes = decode(base64, refuse);
@@ -32,7 +32,7 @@ export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => 
       if (byte === 0) break;
       place ^= byte;
       const unit = units[place];
-      // A label that is not the byte, or a place outside the table: no such prefix.
+      // Another label, or an offset outside the table: no such prefix.
       if (unit === undefined || (unit & 0x800000ff) !== byte) break;
       place ^= offset(unit);
       if (((unit >>> 8) & 1) === 0) continue;
@@ -62,7 +62,7 @@ export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => 
       at = end;
     };
     for (const { segment } of graphemes.segment(text.text)) {
-      const whole = encoder.encode(segment).length < WHOLE ? lookUp(segment) : undefined;
+      const whole = encoder.encode(segment).length < GRAPHEME_BYTES ? lookUp(segment) : undefined;
       if (whole !== undefined) put(segment, whole);
       else for (const character of segment) put(character, lookUp(character));
     }

@@ -1,10 +1,10 @@
-/** Decoders of tokenizer.json: tokens back to text, as a list of texts that are put together at the end. */
+/** Decoders of tokenizer.json: from tokens to a list of texts, which are concatenated at the end. */
 import { bytesOfToken } from "../bytes.ts";
 import { joinPieces } from "../wordpiece.ts";
 import { readPattern } from "./normalizers.ts";
 import type { Part } from "./part.ts";
 
-/** What a decoder makes of tokens. */
+/** Turns tokens into texts. */
 export type Decoder = (tokens: readonly string[]) => readonly string[];
 
 /** The decoder of a part. */
@@ -78,7 +78,7 @@ export function readDecoder(part: Part): Decoder {
   }
 }
 
-/** Tokens `<0xE2>` as the bytes they are; a run that is no UTF-8 gives one U+FFFD a byte. */
+/** Decodes tokens such as `<0xE2>` as bytes; a run that is not UTF-8 gives one U+FFFD per byte. */
 function fallback(tokens: readonly string[]): string[] {
   const out: string[] = [];
   let bytes: number[] = [];

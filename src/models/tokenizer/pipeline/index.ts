@@ -1,7 +1,7 @@
 /**
- * A tokenizer as `tokenizer.json` describes it, step by step: normalizer, pre-tokenizer, model, post-processor, decoder. The two kinds that
- * heed trains itself (byte-level BPE as GPT-2 has it, WordPiece as BERT has it) have shorter ways of their own; every other file is read
- * as these steps. Anything heed would do differently from the library that wrote the file is refused by its name.
+ * A tokenizer as the steps of `tokenizer.json`: normalizer, pre-tokenizer, model, post-processor, decoder. The two kinds that
+ * heed trains (GPT-2's byte-level BPE, BERT's WordPiece) have direct implementations; every other file is read as these steps. A
+ * setting that heed would treat differently from the library that wrote the file is an error that names it.
  */
 import type { Json } from "../../../io/json.ts";
 import { Aligned } from "./aligned.ts";
@@ -25,7 +25,7 @@ export interface Pipeline {
   readonly file: ReadonlyMap<string, Json>;
 }
 
-/** Reads the steps out of the parts of a file. `part` calls a reader with a part's value and the way to refuse it. */
+/** Reads the steps from the parts of a file. `part` calls a reader with a part's value and a function that throws about it. */
 export function readPipeline(
   part: <T>(name: string, read: (value: Json, refuse: Refuse) => T) => T,
   file: ReadonlyMap<string, Json>,
@@ -47,7 +47,7 @@ export function readPipeline(
   };
 }
 
-/** The types of a part and of the parts inside. */
+/** The types of a part and of its nested parts. */
 function typesOf(value: Json | undefined): unknown[] {
   if (Array.isArray(value)) return value.flatMap(typesOf);
   return value instanceof Map ? [value.get("type"), ...[...value.values()].flatMap(typesOf)] : [];
@@ -57,7 +57,7 @@ function typesOf(value: Json | undefined): unknown[] {
 export type Put = (id: number, start: number, end: number) => void;
 
 /**
- * Cuts what lies between added tokens. `splitNormalized` finds the added tokens that are searched for in the normalized text.
+ * Tokenizes a text between added tokens. `splitNormalized` finds the added tokens that match in the normalized text.
  */
 export function cutPiece(
   { normalizer, preTokenizer, model }: Pipeline,
@@ -68,7 +68,7 @@ export function cutPiece(
   ) => Iterable<{ readonly id?: number; readonly start: number; readonly end: number }>,
   put: Put,
 ): void {
-  // Half a surrogate pair is no character: it reads as U+FFFD.
+  // Lone surrogates are read as U+FFFD.
   const given = new Aligned(text.replace(/\p{Surrogate}/gu, "\ufffd"), base);
   const normalized = normalizer ? normalizer(given) : given;
   for (const part of splitNormalized(normalized.text)) {
@@ -84,7 +84,7 @@ export function cutPiece(
   }
 }
 
-/** Offsets of a text's tokens without the white space that byte-level tokens have at their ends. */
+/** Excludes the white space at the ends of byte-level tokens from their offsets. */
 export function trimOffsets(
   tokens: readonly { readonly token: string; start: number; end: number }[],
   { prefixed }: { readonly prefixed: boolean },
@@ -92,7 +92,7 @@ export function trimOffsets(
   tokens.forEach((it, i) => {
     let leading = /^[\u0120\p{White_Space}]*/u.exec(it.token)?.[0].length ?? 0;
     const trailing = /[\u0120\p{White_Space}]*$/u.exec(it.token)?.[0].length ?? 0;
-    // The space that was put in front of the text is not in it.
+    // The space that was prepended is not in the text.
     if (leading > 0 && prefixed && (i === 0 || it.start === 0)) leading--;
     it.start = Math.min(it.start + leading, it.end);
     if (trailing > 0 && it.end >= trailing) it.end = Math.max(it.end - trailing, it.start);

@@ -1,6 +1,6 @@
 /**
- * The models of tokenizer.json: how a chunk becomes tokens. BPE in all its variants (over bytes, over characters with unknown ones or
- * byte fallback, with marks at word ends), WordPiece, whole words, and Unigram (Kudo 2018, arXiv 1804.10959).
+ * The models of tokenizer.json, which turn a chunk into tokens: BPE in all its variants (over bytes, over characters with an
+ * unknown token or byte fallback, with marks at word ends), WordPiece, whole words, and Unigram (Kudo 2018, arXiv 1804.10959).
  */
 import type { Json } from "../../../io/json.ts";
 import { cached } from "../cutter.ts";
@@ -15,7 +15,7 @@ export interface Cut {
   readonly to: number;
 }
 
-/** A model of tokens. */
+/** A vocabulary, and the function that turns a chunk into its tokens. */
 export interface TokenModel {
   readonly vocab: ReadonlyMap<string, number>;
   cut(chunk: string): readonly Cut[];
@@ -26,7 +26,7 @@ const MAX_ID = 2 ** 22;
 
 /** The model of a part. */
 export function readTokenModel(part: Part): TokenModel {
-  // Files of early versions have no type: a model is known by its fields.
+  // Files of early versions have no type: the fields identify the model.
   const type =
     part.type ||
     (part.has("merges")
@@ -55,7 +55,7 @@ function checkId(part: Part, token: string, id: Json): void {
     part.refuse(`the id of ${shown(token)} must be an integer from 0 to ${MAX_ID - 1}, got ${shown(id)}`);
 }
 
-/** Ids of the tokens for the bytes 0 to 255, where all are there: `<0x00>` … */
+/** Ids of the byte tokens `<0x00>` … `<0xFF>`; undefined unless all are in the vocabulary. */
 function byteTokens(vocab: ReadonlyMap<string, number>): readonly number[] | undefined {
   const ids = Array.from({ length: 256 }, (_, byte) =>
     vocab.get(`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`),
@@ -91,7 +91,7 @@ function readBpe(part: Part): TokenModel {
       return part.refuse(
         `merge ${place} of ${shown(a)} and ${shown(b)} has a token that is not in the vocabulary`,
       );
-    // Of a pair that is listed twice the later rank counts, as there.
+    // If a pair is listed twice the later rank counts, as in the original.
     rank.set(left * size + right, place);
     product[place] = id;
   });
@@ -184,7 +184,7 @@ function unknownOf(part: Part, vocab: ReadonlyMap<string, number>): number {
   return vocab.get(token) ?? part.refuse(`unk_token ${shown(token)} is not in the vocabulary`);
 }
 
-/** What an unknown character costs beyond the worst piece. */
+/** Penalty of an unknown character relative to the worst piece. */
 const UNKNOWN_PENALTY = 10;
 
 function readUnigram(part: Part): TokenModel {
@@ -205,7 +205,7 @@ function readUnigram(part: Part): TokenModel {
   });
   const unknown = part.has("unk_id") ? part.size("unk_id", list.length - 1) : undefined;
   const bytes = part.flag("byte_fallback", false) ? byteTokens(vocab) : undefined;
-  // Longest pieces by their first character: a text is asked for no piece that none begins.
+  // Length of the longest piece by its first character, which limits the lookups.
   const reach = new Map<string, number>();
   for (const piece of vocab.keys()) {
     const head = String.fromCodePoint(piece.codePointAt(0) ?? 0);
@@ -217,7 +217,7 @@ function readUnigram(part: Part): TokenModel {
     cut(chunk) {
       const n = chunk.length;
       if (n === 0) return [];
-      // best[end]: the highest sum of scores of a cut of the first `end` units; begin[end], piece[end]: its last piece.
+      // best[end]: the highest sum of scores of a segmentation of the first `end` units; begin[end], piece[end]: its last piece.
       const best = new Float64Array(n + 1);
       const begin = new Int32Array(n + 1).fill(-1);
       const piece = new Int32Array(n + 1);

@@ -1,4 +1,4 @@
-/** Normalizers of tokenizer.json: what is done to a text before it is cut. Each keeps the places in the original. */
+/** Normalizers of tokenizer.json, which change a text before it is split. Each keeps the alignment with the original. */
 
 import { BYTE_CHARACTERS } from "../bytes.ts";
 import { normalize as bertNormalize } from "../normalize.ts";
@@ -7,10 +7,10 @@ import { precompiled } from "./charsmap.ts";
 import type { Part } from "./part.ts";
 import { compilePattern, literal, type Matcher } from "./pattern.ts";
 
-/** What a normalizer does. */
+/** Normalizes a text. */
 export type Normalizer = (text: Aligned) => Aligned;
 
-/** The normalizer of a part; none where it is null. */
+/** The normalizer of a part. */
 export function readNormalizer(part: Part): Normalizer {
   switch (part.type) {
     case "Sequence": {
@@ -75,9 +75,9 @@ export function readPattern(part: Part): Matcher {
   return compilePattern(pattern.text("Regex"));
 }
 
-/** UTF-8 bytes as GPT-2's printable characters; each stands for the whole character it is of. */
+/** UTF-8 bytes as GPT-2's printable characters, each aligned with its whole character. */
 export function toBytes(text: Aligned): Aligned {
-  // ASCII that prints is its own spelling.
+  // Printable ASCII is its own spelling.
   if (/^[!-~]*$/.test(text.text)) return text;
   const encoder = new TextEncoder();
   const edit = new Edit(text);
@@ -92,7 +92,7 @@ export function toBytes(text: Aligned): Aligned {
   return edit.done();
 }
 
-/** A normal form of Unicode. What begins with a starter and holds no further one is normalized by itself, as the form allows. */
+/** A Unicode normal form. Each cluster of a starter and what combines with it can be normalized separately. */
 function toForm(text: Aligned, form: "NFC" | "NFD" | "NFKC" | "NFKD"): Aligned {
   if (/^[\0-\x7f]*$/.test(text.text) || text.text.normalize(form) === text.text) return text;
   const edit = new Edit(text);
@@ -105,7 +105,10 @@ function toForm(text: Aligned, form: "NFC" | "NFD" | "NFKC" | "NFKD"): Aligned {
   return edit.done();
 }
 
-/** Runs of characters that a normal form may join or reorder: a starter, what combines with it, and Hangul syllables' parts. */
+/**
+ * Ranges of characters that a normal form may compose or reorder: a starter, what combines with it, and parts of Hangul
+ * syllables.
+ */
 function* clusters(text: string): Generator<readonly [number, number]> {
   let from = 0;
   let at = 0;
@@ -122,10 +125,12 @@ function* clusters(text: string): Generator<readonly [number, number]> {
   if (at > from) yield [from, at];
 }
 
-/** A cluster in another form: decomposed characters stand for what they come from, composed ones for the first of their parts. */
+/**
+ * A cluster in another form: decomposed characters are aligned with their source, composed ones with the first of their parts.
+ */
 function putForm(edit: Edit, text: Aligned, from: number, given: string, made: string, form: string): void {
   if (form === "NFD" || form === "NFKD") {
-    // Each character's own decomposition; marks that change their order keep the order of the result.
+    // The decomposition of each character; reordered marks are aligned in the order of the result.
     const places: number[] = [];
     let at = from;
     for (const character of given) {
@@ -155,7 +160,7 @@ function putForm(edit: Edit, text: Aligned, from: number, given: string, made: s
 
 const endOfCharacter = (text: string, at: number) => at + ((text.codePointAt(at) as number) > 0xffff ? 2 : 1);
 
-/** White space at the ends left out. */
+/** Removes white space at the ends. */
 function strip(text: Aligned, left: boolean, right: boolean): Aligned {
   const start = left ? (/^\p{White_Space}*/u.exec(text.text)?.[0].length ?? 0) : 0;
   const end = right
@@ -164,7 +169,7 @@ function strip(text: Aligned, left: boolean, right: boolean): Aligned {
   return text.slice(start, Math.max(start, end));
 }
 
-/** What Marian's normalizer drops, and what it makes spaces. */
+/** The characters that Marian's normalizer drops, and those that it turns into spaces. */
 function nmt(character: string): string | undefined {
   const code = character.codePointAt(0) as number;
   if (

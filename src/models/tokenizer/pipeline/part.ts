@@ -1,8 +1,8 @@
-/** A part of tokenizer.json as its readers see it: fields by name, and refusals that say where in the file. */
+/** A part of tokenizer.json: fields by name, and errors that say where in the file. */
 import type { Json } from "../../../io/json.ts";
 import { quote } from "../../../io/refuse.ts";
 
-/** Throws: names the part of the file, and what was wrong there. */
+/** Throws a FormatError that names the part of the file and the problem. */
 export type Refuse = (what: string) => never;
 
 /** An object of the file. */

@@ -1,16 +1,17 @@
 /**
- * Regular expressions that a file brings along, in the dialect of Oniguruma that Hugging Face's tokenizers use. They are parsed here,
- * never handed to the engine as they are. What cannot backtrack much (no repetition inside a repetition) becomes an expression of the
- * engine; the rest, and possessive repetitions, is matched by a small matcher that counts its steps and gives up at a limit.
+ * Regular expressions of tokenizer files, in the Oniguruma dialect that Hugging Face's tokenizers use. They are parsed here, and
+ * never passed to the engine unparsed. A pattern with little backtracking (no repetition inside a repetition) becomes a regular
+ * expression of the engine; other patterns, and possessive repetitions, run in a small backtracking matcher with a limit on its
+ * steps.
  */
 import { UnsupportedError } from "../../../core/errors.ts";
 import { quote } from "../../../io/refuse.ts";
 
-/** Longest pattern, deepest nesting, largest counted repetition that are read. */
+/** Maximum length of a pattern, depth of groups, and count of a repetition. */
 const LONGEST = 4096;
 const DEEPEST = 32;
 const MOST = 1000;
-/** Steps of the matcher: so many, and so many a character of text. */
+/** Maximum steps of the matcher: a constant, and a number per UTF-16 unit of text. */
 const STEPS = 100_000;
 const STEPS_PER_UNIT = 500;
 
@@ -28,17 +29,17 @@ type Node =
       readonly mode: "greedy" | "lazy" | "possessive";
     };
 
-/** Finds the matches of a pattern, one after the other; empty ones are passed over. */
+/** Finds the matches of a pattern in order; empty ones are skipped. */
 export type Matcher = (text: string) => Iterable<readonly [from: number, to: number]>;
 
-/** A matcher of a pattern of a file. Throws an UnsupportedError for what heed does not know. */
+/** A matcher for a pattern. Throws an UnsupportedError for syntax that heed does not support. */
 export function compilePattern(pattern: string): Matcher {
   const node = new Parser(pattern).parse();
   if (isPlain(node)) return native(new RegExp(sourceOf(node), "gu"));
   return counted(node, pattern);
 }
 
-/** A matcher of a text as it is. */
+/** A matcher for a literal text. */
 export function literal(content: string): Matcher {
   return function* (text) {
     if (content === "") return;
@@ -137,7 +138,7 @@ class Parser {
     if (this.#next("(")) return this.#group();
     if (this.#next("[")) return { kind: "set", source: this.#set() };
     if (this.#next(".")) return { kind: "set", source: "[^\\n]" };
-    // In this dialect the two mean a line.
+    // In this dialect both anchor to a line.
     if (this.#next("^")) return { kind: "anchor", source: "(?<![^\\n])" };
     if (this.#next("$")) return { kind: "anchor", source: "(?![^\\n])" };
     if (this.#next("\\")) {
@@ -189,7 +190,7 @@ class Parser {
       this.#ignoreCase = true;
       return inside();
     }
-    // From here to the end of the group around.
+    // From here to the end of the enclosing group.
     if (this.#next("?i)")) {
       this.#ignoreCase = true;
       return undefined;
@@ -198,7 +199,7 @@ class Parser {
     return inside();
   }
 
-  /** What is between [ and ], as a class of the engine. */
+  /** The characters between [ and ], as a class in the engine's syntax. */
   #set(): string {
     const negative = this.#next("^");
     let source = "";
@@ -241,12 +242,12 @@ class Parser {
     return /[\p{L}\p{N} ]/u.test(character) ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`;
   }
 
-  /** A character as an item of a class, in both cases where case is ignored. */
+  /** A character as an item of a class, in both cases if case is ignored. */
   #literal(character: string): string {
     this.#lastLiteral = character;
     if (!this.#ignoreCase) return this.#plain(character);
     const both = new Set([character, character.toLowerCase(), character.toUpperCase()]);
-    // Long s and the Kelvin sign are s and k to those who ignore case.
+    // The long s and the Kelvin sign match s and k when case is ignored.
     if (both.has("s")) both.add("\u017f");
     if (both.has("k")) both.add("\u212a");
     return [...both]
@@ -255,7 +256,7 @@ class Parser {
       .join("");
   }
 
-  /** What follows a backslash, as items of a class. */
+  /** An escape sequence, as items of a class. */
   #escape(): string {
     const letter = this.#characters[this.#at++];
     this.#lastLiteral = undefined;
@@ -298,20 +299,20 @@ class Parser {
     return this.#literal(letter);
   }
 
-  /** A property of Unicode, by its name or as a script. */
+  /** A Unicode property, by its name or as a script. */
   #property(name: string): string {
     for (const one of [name, `Script=${name}`])
       try {
         new RegExp(`\\p{${one}}`, "u");
         return one;
       } catch {
-        // Not a name of the engine's: the next spelling is tried.
+        // The engine does not have this name: try the next spelling.
       }
     return this.#refuse(`the property ${name}`);
   }
 }
 
-/** True where backtracking stays small: no repetition inside a repetition, none possessive. */
+/** True if backtracking is limited: no repetition inside a repetition, none possessive. */
 function isPlain(node: Node, inside = false): boolean {
   switch (node.kind) {
     case "set":
@@ -326,7 +327,7 @@ function isPlain(node: Node, inside = false): boolean {
   }
 }
 
-/** The node in the engine's dialect. */
+/** The node in the engine's syntax. */
 function sourceOf(node: Node): string {
   switch (node.kind) {
     case "set":
@@ -346,11 +347,11 @@ function sourceOf(node: Node): string {
   }
 }
 
-/** What follows a match: true where the rest matches from here. */
+/** The continuation of a match: true if the rest of the pattern matches from here. */
 type Continue = (at: number) => boolean;
 type Step = (at: number, then: Continue) => boolean;
 
-/** Where the first way to match ends; −1 where there is none. */
+/** The end of the first match at a position; −1 if there is none. */
 function endOf(step: Step, at: number): number {
   let end = -1;
   step(at, (next) => {
@@ -360,7 +361,7 @@ function endOf(step: Step, at: number): number {
   return end;
 }
 
-/** Matches by backtracking over closures, and counts. */
+/** A backtracking matcher of closures that counts its steps. */
 function counted(node: Node, pattern: string): Matcher {
   let text = "";
   let left = 0;
@@ -422,7 +423,7 @@ function counted(node: Node, pattern: string): Matcher {
       case "repeat": {
         const step = build(it.item);
         const { least, most, mode } = it;
-        // One way only: takes what it can, and never gives back.
+        // Takes as many as it can, without backtracking.
         const possessive: Step = (at, then) => {
           let here = at;
           for (let n = 0; n < most; n++) {
@@ -455,7 +456,7 @@ function counted(node: Node, pattern: string): Matcher {
     let at = 0;
     let budget = STEPS + STEPS_PER_UNIT * given.length;
     while (at < given.length) {
-      // Another text may have been matched between two results.
+      // Another text may have been matched since the last result.
       [text, left, deep] = [given, budget, 0];
       const end = endOf(whole, at);
       budget = left;

@@ -3,10 +3,10 @@ import type { Json } from "../../../io/json.ts";
 import { bertTemplate, type Slot, type Template } from "../template.ts";
 import { Part, shown } from "./part.ts";
 
-/** What is done after the cut. */
+/** The step after tokenization. */
 export interface PostProcessor {
   readonly template?: Template;
-  /** Leaves the white space at the ends of tokens out of their offsets. `prefixed`: the first token has a space that was put in. */
+  /** Excludes white space at the ends of tokens from their offsets. `prefixed`: the first token has a prepended space. */
   readonly trim?: { readonly prefixed: boolean };
 }
 

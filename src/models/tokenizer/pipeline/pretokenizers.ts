@@ -1,14 +1,14 @@
-/** Pre-tokenizers of tokenizer.json: how a text is cut into chunks that no token crosses. */
+/** Pre-tokenizers of tokenizer.json, which split a text into chunks that no token crosses. */
 import { GPT2_CHUNKS } from "../bytes.ts";
 import type { Aligned } from "./aligned.ts";
 import { readPattern, toBytes } from "./normalizers.ts";
 import type { Part } from "./part.ts";
 import type { Matcher } from "./pattern.ts";
 
-/** Cuts a chunk into smaller ones. `first` is true for what begins the text. */
+/** Splits a chunk into smaller ones. */
 export type PreTokenizer = (chunk: Aligned) => Iterable<Aligned>;
 
-/** What becomes of the matches of a pattern between chunks. */
+/** What to do with the matches of a pattern between chunks. */
 export type Behavior = "Removed" | "Isolated" | "MergedWithPrevious" | "MergedWithNext" | "Contiguous";
 const BEHAVIORS: readonly string[] = [
   "Removed",
@@ -18,7 +18,7 @@ const BEHAVIORS: readonly string[] = [
   "Contiguous",
 ];
 
-/** Patterns that need no file. */
+/** A matcher for a regular expression of the engine. */
 const matching = (regex: RegExp): Matcher =>
   function* (text) {
     for (const match of text.matchAll(regex)) yield [match.index, match.index + match[0].length];
@@ -57,7 +57,7 @@ export function readPreTokenizer(part: Part): PreTokenizer {
     case "Metaspace": {
       const mark = part.text("replacement");
       if ([...mark].length !== 1) part.refuse("replacement must be one character");
-      // Files of earlier versions say add_prefix_space.
+      // Files of earlier versions have add_prefix_space.
       const scheme = part.has("prepend_scheme")
         ? part.text("prepend_scheme")
         : part.flag("add_prefix_space", true)
@@ -104,7 +104,7 @@ export function readPreTokenizer(part: Part): PreTokenizer {
 
 function readBehavior(part: Part): Behavior {
   const behavior = part.text("behavior");
-  // Some files have the names in the spelling of Python.
+  // Some files have the names in snake case.
   const name = behavior.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return BEHAVIORS.includes(name)
     ? (name as Behavior)
@@ -113,7 +113,7 @@ function readBehavior(part: Part): Behavior {
 
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-/** Cuts at the matches of a pattern; with `invert`, at what lies between them. */
+/** Splits at the matches of a pattern; with `invert`, at the text between them. */
 function* split(chunk: Aligned, matcher: Matcher, behavior: Behavior, invert: boolean): Generator<Aligned> {
   const { text } = chunk;
   const ranges: { from: number; to: number; isMatch: boolean }[] = [];

@@ -1,4 +1,4 @@
-/** The steps of tokenizer.json one by one, in small files: what each does to a text, and what is refused in which words. */
+/** The steps of tokenizer.json one by one, in small files: their effect on a text, and the messages of their errors. */
 import { FormatError } from "heed";
 import { describe, expect, it } from "vitest";
 import { readTokenizer } from "../index.ts";
@@ -135,7 +135,7 @@ describe("a normalizer", () => {
       (id) => ["?", ...pieces][id],
     );
 
-  it("strips, prepends, replaces, and takes an empty table for nothing", () => {
+  it("strips, prepends, replaces, and ignores an empty table", () => {
     expect(normalized({ type: "Strip", strip_left: true, strip_right: false }, "  a ", "a")).toEqual(["a"]);
     expect(normalized({ type: "Prepend", prepend: "x" }, "a", "xa")).toEqual(["xa"]);
     expect(normalized({ type: "Prepend", prepend: "x" }, "", "x")).toEqual([]);
@@ -158,7 +158,7 @@ describe("a normalizer", () => {
     ).toEqual(["Ea"]);
   });
 
-  it("is refused with its type, its field and what was there", () => {
+  it("is refused with its type, its field and the value", () => {
     for (const [normalizer, words] of [
       [
         { type: "Precompiled", precompiled_charsmap: "AAAA" },
@@ -176,7 +176,7 @@ describe("a normalizer", () => {
 describe("a model", () => {
   const model = (it: unknown) => () => read({ model: it });
 
-  it("without its type is known by its fields", () => {
+  it("without a type is identified by its fields", () => {
     const words = { vocab: WORDS, unk_token: "?" };
     expect([...readTokenizer(JSON.stringify(file({ model: words }))).encode("the new ship").ids]).toEqual([
       1, 0, 3,
@@ -185,7 +185,7 @@ describe("a model", () => {
     expect([...read({ model: pieces }).encode("the te").ids]).toEqual([1, 2, 4]);
   });
 
-  it("of pieces joins neighboring unknown characters, and spells them in bytes where it has all", () => {
+  it("of pieces joins neighboring unknown characters, and spells them in bytes if it has all byte tokens", () => {
     const unigram = (more: File, vocab: unknown[] = [["?", 0], ["a", -1]]) => ({ type: "Unigram", vocab, unk_id: 0, ...more }); // biome-ignore format: pieces
     expect([...read({ model: unigram({}) }).encode("aXYa").ids]).toEqual([1, 0, 1]);
     const bytes = Array.from({ length: 256 }, (_, byte) => [
@@ -199,7 +199,7 @@ describe("a model", () => {
     );
   });
 
-  it("of merges takes unknown characters one by one or fused, in bytes or not at all", () => {
+  it("of merges encodes unknown characters one by one, fused, or not at all", () => {
     const bpe = (more: File) => ({
       type: "BPE",
       vocab: { a: 0, b: 1, ab: 2, "?": 3 },
