@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The program `heed`: connects `dispatch` with the process. Ctrl-C, SIGTERM and SIGHUP ask the command to stop
- * and end with 130, 143 and 129; a
- * closed pipe ends quietly; the process ends by itself so that pipes are emptied first.
+ * The program `heed`: connects `dispatch` to the process. Ctrl-C, SIGTERM and SIGHUP ask the command to stop, with exit codes
+ * 130, 143 and 129. A closed pipe ends it silently. The process is never forced to exit after a command, so that pipes are
+ * flushed first.
  */
 import { fstatSync } from "node:fs";
 import { EXIT, type Io } from "./support/line/command.ts";
@@ -21,7 +21,7 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 const args = process.argv.slice(2);
 const stop = new AbortController();
 
-// A reader that went away (`heed … | head -1`) is no failure. What is being written to a file is still written.
+// A closed pipe (`heed … | head -1`) is not an error, and a file is still written completely.
 const toFile = args.some((arg) => /^(-o|--output)/.test(arg)) || args[0] === "convert";
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") {
@@ -31,10 +31,13 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.stderr.write(`heed: cannot write to stdout: ${error.message}\n`);
   process.exit(EXIT.failed);
 });
-// No stream is left to report an error on.
+// There is no other stream on which to report an error.
 process.stderr.on("error", () => {});
 
-/** The first signal asks; a second one, or a second without an answer, ends. A file that is being saved is finished or removed first, and training saves itself. */
+/**
+ * The first signal asks the command to stop; a second signal, or one second without an answer, ends the process. A file that is
+ * being saved is finished or removed first, and training saves a checkpoint.
+ */
 let interrupted: number = EXIT.interrupted;
 const interrupt = (signal: EndSignal) => {
   if (stop.signal.aborted && !isSaving()) process.exit(SIGNALS[signal]);
@@ -44,7 +47,7 @@ const interrupt = (signal: EndSignal) => {
 };
 whileBlocking.listen(interrupt);
 
-/** A socket is no pipe here: programs that start others leave one open without writing to it. */
+/** A socket does not count as a pipe: programs that start others leave one open without writing to it. */
 function isPiped(): boolean {
   try {
     const stat = fstatSync(0);

@@ -113,7 +113,7 @@ describe("heed figure", () => {
       [["--view", "pie", "-o", "<x.svg>"], 2, /--view must be/],
       [["--layer", "9", "-o", "<x.svg>"], 1, /layer must be one of block self's layers, 0 to 2, got 9/],
       [["--view", "lines", "-o", "<x.png>"], 1, /has text: write SVG/],
-      [["-o", "<no/such/x.svg>"], 1, /is not there/],
+      [["-o", "<no/such/x.svg>"], 1, /does not exist/],
     ] as const) {
       const ended = await run("figure", "<run.safetensors>", ...args);
       expect([args, ended.code]).toEqual([args, code]);

@@ -80,7 +80,7 @@ describe("heed train", { timeout: 600_000 }, () => {
       expect(stopped).toMatchObject({
         code: 130,
         err: expect.stringMatching(
-          /^heed train: stopped after step \d+ of 2000; the checkpoint is saved, --resume goes on\n$/,
+          /^heed train: stopped after step \d+ of 2000; the checkpoint is saved, --resume continues\n$/,
         ),
       });
       expect(readdirSync(join(work, "m"))).toEqual(["checkpoint.safetensors"]);

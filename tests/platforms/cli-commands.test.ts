@@ -152,7 +152,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     const there = {
       code: 1,
       out: "",
-      err: expect.stringMatching(/cannot write nowhere\/o\.\w+: the folder nowhere is not there/),
+      err: expect.stringMatching(/cannot write nowhere\/o\.\w+: the folder nowhere does not exist/),
     };
     for (const args of [
       ["run", "no-such-input.npz", "-o", "nowhere/o.npz"],
@@ -161,7 +161,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     ])
       expect(await heed(args)).toMatchObject(there);
     expect((await heed(["run", "qkv.safetensors", "-o", "q.npy/o.npy"])).err).toContain(
-      "the folder q.npy is no folder",
+      "q.npy is not a folder",
     );
   });
 

@@ -1,4 +1,4 @@
-/** `heed ablate MODEL TEXT`: what each head does for the token that is predicted, by taking it out. */
+/** `heed ablate MODEL TEXT`: how the prediction changes without each head. */
 import { ablate } from "../../models/ablate.ts";
 import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
@@ -23,16 +23,16 @@ export const command: Command = {
   help: {
     layer: "N  only this layer, from 0",
     head: "N  only this head of each layer, from 0",
-    replace: "WAY  what takes the place of a head's output: zero (default) or mean (over the text)",
+    replace: "KIND  zero (default) or mean (over the text), which replaces the output of a head",
     position:
-      "N  the token, from 0, that an encoder masks and predicts, or after which a decoder predicts the next (default: the first [MASK], or the last token)",
-    top: "N  heads that are printed, the largest change first (default 10)",
+      "N  the token, from 0, that an encoder masks and predicts, or whose next token a decoder predicts (default: the first [MASK], or the last token)",
+    top: "N  heads to print, the largest change first (default 10)",
     ...ENGINE_HELP,
     json: "print every head as JSON",
   },
   notes: `${MODEL_HELP}
 The text may be - for standard input.
-A decoder predicts the token after the text, an encoder the first [MASK] in it, or the token that --position masks. The model runs once for every head.`,
+A decoder predicts the token after the text, an encoder the first [MASK] in it, or the token that --position masks. The model runs once per head.`,
   examples: [
     'heed ablate decoder "the president of the united"',
     'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',

@@ -1,7 +1,7 @@
 /**
- * `heed bench`: a short measurement of the engine on this machine. Every variant (level × threads) is first checked
- * against the formula in float64, then all of them take turns, so that what slows the machine down slows each alike;
- * medians are reported. The long table with peers is `bench/` in the repository.
+ * `heed bench`: a short benchmark of the engine on this machine. Every variant (level × threads) is first checked against the
+ * formula in float64. Then all variants are interleaved, so that disturbances slow each alike, and medians are reported. The full
+ * benchmarks, with other libraries, are in `bench/` of the repository.
  */
 import { existsSync } from "node:fs";
 import { scaledDotProductAttention } from "../../attention.ts";
@@ -38,7 +38,7 @@ const CASES: readonly Case[] = [
   { name: "decode", B: 1, H: 12, Nq: 1, Nk: 4096, d: 64 },
 ];
 
-/** One variant of a case, measured. */
+/** The measurement of one variant of a case. */
 interface Measured {
   readonly case: string;
   readonly shape: { readonly query: readonly number[]; readonly key: readonly number[] };
@@ -65,12 +65,12 @@ interface Variant {
   readonly simd: EngineLevel;
   readonly threads: number;
   readonly times: number[];
-  /** Calls a sample, so that one takes at least some milliseconds. */
+  /** Calls per sample, so that a sample takes at least 10 ms. */
   calls: number;
   error: number;
 }
 
-/** Times all variants of a case in turns. */
+/** Times all variants of a case, interleaved. */
 async function measure(
   c: Case,
   variants: readonly Variant[],
@@ -134,7 +134,7 @@ async function measure(
   });
 }
 
-/** The cases that `--shape` describes, or the built-in ones. */
+/** The cases of `--shape`, or the built-in ones. */
 function casesOf(shapes: readonly string[] | undefined, causal: boolean): Case[] {
   if (shapes === undefined) return CASES.filter((c) => !causal || c.causal);
   return shapes.map((text) => {
@@ -144,7 +144,7 @@ function casesOf(shapes: readonly string[] | undefined, causal: boolean): Case[]
   });
 }
 
-/** The FMA peak in GFLOP/s of `threads` threads, from the repository's roofline where it is there and runs. */
+/** The FMA peak in GFLOP/s of `threads` threads, from the repository's roofline; undefined outside the repository. */
 async function peakOf(threads: number): Promise<number | undefined> {
   const file = new URL("../../../bench/roofline.ts", import.meta.url);
   // Node 20 does not read TypeScript.
@@ -167,14 +167,14 @@ export const command: Command = {
     json: { type: "boolean" },
   },
   help: {
-    shape: "B,H,N,d  measure this shape in place of the built-in ones; may come several times",
+    shape: "B,H,N,d  measure this shape in place of the built-in ones; may be given several times",
     causal: "causal attention; of the built-in cases only the causal one",
     simd: "LEVELS  levels to compare: wide,relaxed,strict (default: the one in use)",
-    threads: "LIST  numbers of threads to compare: 1,2 (default: 1 and as many as there are)",
-    rounds: "N  rounds each variant is timed in (default 7)",
+    threads: "LIST  numbers of threads to compare: 1,2 (default: 1 and all)",
+    rounds: "N  samples of each variant (default 7)",
     json: "the measurements as a JSON object",
   },
-  notes: `Results are checked against the formula in float64 before anything is timed. Variants take turns; medians are shown.
+  notes: `Results are checked against the formula in float64 before anything is timed. Variants are interleaved; medians are shown.
 GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows what the mask saves.`,
   examples: [
     "heed bench",

@@ -41,18 +41,18 @@ export const command: Command = {
     layers: "LIST  only these layers, such as 0,4-7",
     heads: "LIST  only these heads",
     dtype: `DTYPE  store queries, keys and values as ${BUNDLE_DTYPES.join(", ")} (default: as computed)`,
-    "no-values": "leave the value vectors out",
+    "no-values": "omit the value vectors",
     python: "print a recorder for PyTorch models instead: a file of Python whose bundles every command opens",
-    shard: "I/N  of a file of documents, only share I of N (from 0); N alone takes I from the scheduler",
+    shard: "I/N  only share I of N (from 0) of a file of documents; N alone takes I from the scheduler",
     ...ENGINE_HELP,
     json: "print what was written as JSON",
   },
   notes: `${MODEL_HELP}
 TEXT may be - for the lines of standard input.
-The file is a bundle (docs/bundles.md): one block for each text, named self, or text1, text2 … where there are several.
-A file of documents has one a line, {"text": …, "id": …} or a string, and gives a bundle each, FOLDER/ID.safetensors, written
-whole or not at all. Bundles that are there are left alone, so a share may be started again at any time. Under mpirun, srun
-or in a Slurm array each process takes its share by itself; see docs/09-cluster.md.`,
+The file is a bundle (docs/bundles.md) with one block for each text, named self, or text1, text2 … if there are several.
+A file of documents has one per line, {"text": …, "id": …} or a string. Each becomes a bundle FOLDER/ID.safetensors, written
+atomically. Existing bundles are skipped, so a share may be restarted at any time. Under mpirun, srun or in a Slurm array
+each process takes its own share; see docs/09-cluster.md.`,
   examples: [
     'heed capture encoder "time flies like an arrow" -o flies.safetensors',
     'heed capture ./all-MiniLM-L6-v2 "the river bank" "the savings bank" -o bank.safetensors --dtype float16',
@@ -108,7 +108,7 @@ or in a Slurm array each process takes its share by itself; see docs/09-cluster.
   },
 };
 
-/** One bundle for each document of this process's share that has none yet. Documents that fail are named at the end. */
+/** Writes a bundle for each document of this process's share that has none yet. Failures are listed at the end. */
 async function captureCorpus(
   name: string,
   path: string,

@@ -1,4 +1,4 @@
-/** `heed completions SHELL`: the script that makes a shell complete commands, options, their values and files. */
+/** `heed completions SHELL`: a script for a shell's completion of commands, options, their values and files. */
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { completedCommand, completionScript, SHELLS } from "../support/line/completions.ts";
 import { jsonText } from "../support/output/terminal.ts";

@@ -1,4 +1,4 @@
-/** `heed convert`: tensors from one kind of file to another, with the dtype changed on the way if requested. */
+/** `heed convert`: converts tensors between file formats, and to another dtype if requested. */
 import type { FloatDType } from "../../core/dtype.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
@@ -33,8 +33,8 @@ export const command: Command = {
   },
   help: {
     dtype: "DTYPE  float32, float64, float16 or bfloat16, rounded once to nearest even",
-    only: "NAMES  only these tensors, with commas between them",
-    name: "NAME  what the tensor is called in OUT, where there is one",
+    only: "NAMES  only these tensors, separated by commas",
+    name: "NAME  name of the tensor in OUT, for a single tensor",
     compress: "deflate the arrays of an npz file",
     ...MEMORY_HELP,
     json: "what was written as a JSON object",

@@ -1,7 +1,6 @@
 /**
- * `heed doctor`: what this machine can do. Nothing is taken from version numbers where it can be tried: every SIMD
- * level runs a small call whose rows are compared with the formula in float64, a thread is started, shared memory
- * reserved.
+ * `heed doctor`: the capabilities of this machine. They are tested rather than inferred from version numbers: every SIMD level
+ * runs a small call whose rows are compared with the formula in float64, a thread is started, and shared memory is reserved.
  */
 import * as os from "node:os";
 import { Worker } from "node:worker_threads";
@@ -26,7 +25,7 @@ import {
 } from "../support/run/engine.ts";
 import { seededTensor } from "../support/run/seeded.ts";
 
-/** What was found. */
+/** The findings. */
 export interface Findings {
   readonly node: string;
   readonly v8: string;
@@ -38,10 +37,10 @@ export interface Findings {
   /** Whether a worker thread answers. */
   readonly threads: boolean;
   readonly float16Array: boolean;
-  /** The MPI library that heed/cluster would use, or why there is none. */
+  /** The MPI library that heed/cluster would use, or the reason why there is none. */
   readonly mpi: { readonly found: boolean; readonly text: string };
   readonly levels: Readonly<Record<EngineLevel, LevelFinding>>;
-  /** The level and threads a call of [1, 8, 1024, 64] uses here. */
+  /** The level and threads of a call of [1, 8, 1024, 64]. */
   readonly level: EngineLevel;
   readonly threadsUsed: number;
   readonly terminal: { readonly isTTY: boolean; readonly color: number; readonly columns: number | null };
@@ -49,7 +48,7 @@ export interface Findings {
   readonly advice: readonly string[];
 }
 
-/** One level: whether it runs, and how fast a call of [1, 4, 512, 64] is on one thread. */
+/** Whether a level runs, and the speed of a call of [1, 4, 512, 64] on one thread. */
 export interface LevelFinding {
   readonly runs: boolean;
   readonly gflops?: number;
@@ -99,7 +98,7 @@ function threadAnswers(): Promise<boolean> {
   });
 }
 
-/** Runs a small call on a level, checked, then timed. */
+/** Runs a small call on a level, checks it, then times a larger one. */
 function tryLevel(level: EngineLevel): LevelFinding {
   const warnings: string[] = [];
   configure({ ...settingsOf(level), threads: 1, onWarning: (message) => warnings.push(message) });
@@ -110,7 +109,7 @@ function tryLevel(level: EngineLevel): LevelFinding {
   const said = warnings[0]?.replace(/^heed: /, "");
   if (!(check.bounds <= 1))
     return { runs: false, why: `its results are wrong: off by ${check.worst} in row ${check.at.row}` };
-  // A self-test that fails is only known once the call has run.
+  // A failed self-test shows only after the call.
   const reached = levelOf(explain(query, key, value));
   if (reached !== level)
     return { runs: false, why: said ?? plan.fallbackReason ?? `the engine took ${reached}` };
@@ -125,14 +124,14 @@ function tryLevel(level: EngineLevel): LevelFinding {
   return { runs: true, gflops: (4 * 4 * 512 * 512 * 64) / median / 1e6 };
 }
 
-/** Looks at everything. */
+/** Examines the machine. */
 export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Promise<Findings> {
   const before = settings();
   const constrained = process.constrainedMemory?.() ?? 0;
   const total = os.totalmem();
   const levels = {} as Record<EngineLevel, LevelFinding>;
   try {
-    // Slowest first: `wide` sets a flag of V8 for all that is compiled after it.
+    // Slowest first: `wide` sets a V8 flag that affects everything compiled later.
     for (const level of [...LEVELS].reverse())
       levels[level] =
         level === "wide" && !NODE_HAS_WIDE ? { runs: false, why: "needs Node 24 or later" } : tryLevel(level);
@@ -164,7 +163,7 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
   return { ...found, ...judge(found) };
 }
 
-/** The verdict, and how to get more. */
+/** The verdict and the advice. */
 function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
   const { level, levels, wasm, threads, threadsUsed, mpi } = found;
   const advice: string[] = [];
@@ -221,7 +220,7 @@ export const command: Command = {
       ["threads start", yes(found.threads)],
       [
         "Float16Array",
-        yes(found.float16Array, found.float16Array ? "" : "16-bit tensors come as Uint16Array bits"),
+        yes(found.float16Array, found.float16Array ? "" : "16-bit tensors are returned as Uint16Array bits"),
       ],
       ["MPI", found.mpi.found ? found.mpi.text : "no (only for more than one machine)"],
       [

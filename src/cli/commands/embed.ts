@@ -1,4 +1,4 @@
-/** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as sentence-transformers pools. */
+/** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as in sentence-transformers. */
 import { writeNpy } from "../../io/index.ts";
 import { embedTexts, type Pooling } from "../../models/index.ts";
 import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
@@ -11,7 +11,7 @@ import { startProgress } from "../support/output/progress.ts";
 import { jsonText, shapeText } from "../support/output/terminal.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
-/** How a pooling reads in a line. */
+/** A pooling in words. */
 export const poolingText = ({ modes, normalize }: Pooling): string =>
   `${modes.join(" + ")} of the tokens' states${normalize ? ", normalized" : ""}`;
 
@@ -26,8 +26,8 @@ export const command: Command = {
     ...ENGINE_HELP,
   },
   notes: `${MODEL_HELP}
-FILE has one text a line (UTF-8), - is standard input; empty lines are left out. The pooling is that of the model's modules.json (sentence-transformers);
-a model without one gives the mean of an encoder's states, and a decoder's last state.`,
+FILE has one text per line (UTF-8), - is standard input; empty lines are skipped. The pooling is that of the model's modules.json
+(sentence-transformers); without one it is the mean of an encoder's states, or a decoder's last state.`,
   examples: [
     "heed embed encoder sentences.txt -o vectors.npy",
     "heed embed ./all-MiniLM-L6-v2 sentences.txt -o vectors.npy",

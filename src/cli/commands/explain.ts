@@ -1,4 +1,4 @@
-/** `heed explain`: how a call would run, printed before anything is computed. */
+/** `heed explain`: prints the plan of a call without running it. */
 
 import type { AttentionOptions, Problem } from "../../backend/problem.ts";
 import { type ContextPlan, explainContext } from "../../cluster/index.ts";
@@ -31,7 +31,7 @@ import {
 import { flopsOf, problemOf } from "../support/run/chunked-run.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
-/** How ranks would share the sequence; as a figure too, where a file is named. */
+/** The plan of ranks that share the sequence, also written as a figure if a file is named. */
 async function sharedPlan(
   values: Values,
   problem: Problem,
@@ -67,17 +67,17 @@ async function sharedPlan(
   return plan;
 }
 
-/** A plan over ranks as JSON. */
+/** The plan of ranks as JSON. */
 function sharedFacts({ shards, via, tiles, shares, bytes, slowest }: ContextPlan): object {
   const ranges = Array.from({ length: shards.ranks }, (_, rank) => shards.ranges(rank));
   return { kind: shards.kind, ranges, tiles, shares, imbalance: shards.imbalance, via, bytes, slowest };
 }
 
-/** Options of a matrix product; those beside them that a product takes too. */
+/** Options of a matrix product, and all options that may be given with them. */
 const PRODUCT = ["a-shape", "b-shape", "transpose-a", "transpose-b"];
 const WITH_PRODUCT = [...PRODUCT, ...Object.keys(ENGINE_OPTIONS), "dtype", "json"];
 
-/** The plan of a matrix product, where one is asked for. */
+/** Prints the plan of a matrix product; undefined if the options are not of one. */
 function explainProduct(values: Values, positionals: readonly string[], io: Io): number | undefined {
   const given = PRODUCT.find((name) => values[name] !== undefined);
   if (given === undefined) return undefined;
@@ -135,14 +135,14 @@ export const command: Command = {
     ...INPUT_HELP,
     ...CALL_HELP,
     ...ENGINE_HELP,
-    backward: "the backward pass of the call",
+    backward: "explain the backward pass",
     ranks: "N  also how N machines would share the sequence (docs/09-cluster.md)",
-    cost: "WHAT  what ranks share equally: tiles that the mask lets be seen (default), or tokens",
-    via: "WAY  with --ranks: gather, ring, resident or auto (default)",
+    cost: "UNIT  tiles (default; those the mask makes visible) or tokens; the unit to split equally among ranks",
+    via: "METHOD  gather, ring, resident or auto (default); with --ranks",
     "a-shape": "M,K  a matrix product in place of attention: the shape of a, batch axes first",
     "b-shape": "K,N  the shape of b",
-    "transpose-a": "a is given as K,M",
-    "transpose-b": "b is given as N,K, as PyTorch stores linear weights",
+    "transpose-a": "a has shape K,M",
+    "transpose-b": "b has shape N,K, as PyTorch stores linear weights",
     output: "PLAN.svg  with --ranks: the shares as a figure",
     json: "the plan as a JSON object",
   },

@@ -1,6 +1,6 @@
 /**
- * `heed figure`: a figure of a file of attention, for a paper, without a browser: PDF, SVG, PNG of the cells, or the numbers
- * as CSV or JSON, by the ending of the output. What is drawn is view/figure's; this file reads the options.
+ * `heed figure`: a figure of a file of attention, for a paper, without a browser: PDF, SVG, PNG of the cells, or the numbers as
+ * CSV or JSON, by the extension of the output. view/figure renders it; this file reads the options.
  */
 import { basename, extname } from "node:path";
 import { tellingLink } from "../../store/measures/telling.ts";
@@ -24,7 +24,7 @@ import { bytesText, jsonText } from "../support/output/terminal.ts";
 
 const ENDINGS = [".pdf", ".svg", ".png", ".csv", ".json"] as const;
 type Ending = (typeof ENDINGS)[number];
-/** Characters of a table that are written at once. */
+/** Characters of a table to write at a time. */
 const PIECE = 2 ** 16;
 
 export const command: Command = {
@@ -69,28 +69,28 @@ export const command: Command = {
     block: "NAME  the block of heads (default: the first)",
     layer: "N  the layer, by its number in the file (default: the first)",
     head: "N  the head, from 0 (default 0)",
-    query: "N  with --key the cell that is outlined; what row explains and text reads from",
+    query: "N  the query to outline with --key, and the one that views row and text explain",
     key: "N  the key of that cell",
     stage: "STAGE  scores, scaled, masked, weights (default) or contribution",
     transfer: "SCALE  of colors: sqrt (default), linear or log",
     domain: "DOMAIN  full color is 1 (absolute, the default), or the largest of the head or of each row",
     ramp: "RAMP  plum (default), cividis or grey",
-    hide: "KEYS  special, first, or places such as 0,4-7",
-    renormalize: "divide what is left of a row by its sum",
+    hide: "KEYS  special, first, or positions such as 0,4-7",
+    renormalize: "divide the visible weights of a row by their sum",
     "query-segments": "N,N  only the queries of these segments",
     "key-segments": "N,N  only the keys of these segments",
     top: "N  lines: the strongest keys of each query (default 3)",
-    mass: "SHARE  lines: as many keys as hold this share of a row",
+    mass: "SHARE  lines: as many keys as make up this share of a row",
     rows: "N,N  text: several tokens instead of --query",
-    direction: "WAY  text: from (what they give, the default) or to (what they get)",
-    aggregate: "HOW  text: several joined by mean (default), sum or max",
+    direction: "DIRECTION  text: from (the attention they give, default) or to (the attention they get)",
+    aggregate: "FUNCTION  text: several tokens combined by mean (default), sum or max",
     values: "print the numbers in cells that are large enough",
     "every-cell":
-      "a pixel a cell for long heads (default: joined to 150 pixels an inch by the largest value)",
-    width: "MM  millimeters: 85 one column (default), 170 two",
+      "one pixel per cell for long heads (default: cells are merged to 150 pixels per inch by their largest value)",
+    width: "MM  width in millimeters: 85 for one column (default), 170 for two",
     theme: "THEME  light (default) or dark",
-    transparent: "leave the paper out",
-    "no-caption": "leave out the lines below the figure that say what it shows",
+    transparent: "no background",
+    "no-caption": "no caption below the figure",
     scale: "N  PNG: 1 (default) to 4 times as many pixels",
     ...INPUT_HELP,
     json: "print the file's size, caption, description and LaTeX as JSON",
@@ -129,14 +129,14 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
   },
 };
 
-/** The options with the head and cell of the most telling link, where neither a head nor a cell is named. */
+/** The options; without a head or a cell, those of the most telling link are added. */
 async function withHead(store: HeadStore, options: FigureOptions): Promise<FigureOptions> {
   const { view, layer, head, query, key } = options;
   if (view === "atlas" || [layer, head, query, key].some((given) => given !== undefined)) return options;
   const named = store.blocks.findIndex(({ name }) => name === options.block);
   const link = await tellingLink(store, { block: Math.max(0, named) });
   if (!link) return options;
-  // A cell is outlined only where somebody asked for it; a row and a text need one to be about.
+  // A cell is outlined only on request; the views row and text need one.
   const cell = view === "row" || view === "text" ? { query: link.query, key: link.key } : {};
   return { ...options, layer: link.layer, head: link.head, ...cell };
 }
@@ -189,7 +189,7 @@ async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io
   return EXIT.ok;
 }
 
-/** Saves a text that comes in lines, without holding it whole; gives its bytes. */
+/** Saves lines without having all of them in memory; returns the number of bytes. */
 async function saveLines(path: string, lines: Iterable<string>): Promise<number> {
   const encoder = new TextEncoder();
   let bytes = 0;
@@ -211,7 +211,7 @@ async function saveLines(path: string, lines: Iterable<string>): Promise<number>
   return bytes;
 }
 
-/** The options of a figure as the command line says them; the figure checks them against the file. */
+/** The options of a figure from the command line; the figure checks them against the file. */
 function figureOptionsOf(values: Values): FigureOptions {
   const word = <Name extends keyof typeof FIGURE_WORDS>(name: Name) =>
     values[name] === undefined
@@ -231,7 +231,7 @@ function figureOptionsOf(values: Values): FigureOptions {
     transfer: word("transfer"),
     domain: word("domain"),
     ramp: word("ramp"),
-    // What is none of the words is a list of places.
+    // Any other value is a list of positions.
     hide: hide ?? "chosen",
     hidden: hide === undefined ? list("hide") : undefined,
     renormalize: values.renormalize === true,

@@ -19,7 +19,7 @@ export const command: Command = {
   },
   notes: `${MODEL_HELP}
 The text may be - for standard input.
-A mask is written [MASK] or <mask>, whichever the model's own is. Where there are several, each is judged with the others masked.`,
+A mask may be written [MASK] or <mask>, for every model. Of several masks, each is predicted with the others masked.`,
   examples: [
     'heed fill encoder "the president of the united [MASK]"',
     'heed fill ./bert-base-uncased "The cat sat on the [MASK]." --top 10',
@@ -51,7 +51,7 @@ A mask is written [MASK] or <mask>, whichever the model's own is. Where there ar
   },
 };
 
-/** The text with a token in the place of mask `n`; the other masks stay. A piece inside a word joins the word before. */
+/** The text with mask `n` replaced by a token; the other masks stay. A piece inside a word is joined to the word before it. */
 function filled(parts: readonly string[], n: number, token: string): string {
   return parts.reduce((text, part, i) => {
     if (i - 1 !== n) return `${text}[MASK]${part}`;

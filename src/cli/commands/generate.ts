@@ -1,4 +1,4 @@
-/** `heed generate MODEL PROMPT`: a decoder writes on, token by token, and the text appears as it becomes certain. */
+/** `heed generate MODEL PROMPT`: continues a text with a decoder, token by token, and prints it as it is generated. */
 import { generateText } from "../../models/index.ts";
 import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
@@ -23,20 +23,20 @@ export const command: Command = {
     ...ENGINE_OPTIONS,
   },
   help: {
-    tokens: "N  most tokens to write (default 100)",
+    tokens: "N  maximum tokens to generate (default 100)",
     temperature:
-      "X  0 takes the most likely token each time (default); 1 draws by the model's own probabilities",
-    "top-k": "N  draw among the N most likely tokens",
-    "top-p": "X  draw among the most likely tokens whose probabilities add up to X",
-    "min-p": "X  draw among tokens that are at least X times as likely as the most likely one",
-    seed: "N  of the draws (default 0): the same seed writes the same text",
+      "X  0 takes the most likely token each time (default); 1 samples from the model's distribution",
+    "top-k": "N  sample among the N most likely tokens",
+    "top-p": "X  sample among the most likely tokens whose probabilities add up to X",
+    "min-p": "X  sample among tokens that are at least X times as likely as the most likely one",
+    seed: "N  seed of the sampling (default 0): the same seed gives the same text",
     stop: "TEXT  end before this text; may be given several times",
     json: "print the text, the token ids and the time as a JSON object, at the end",
     ...ENGINE_HELP,
   },
   notes: `${MODEL_HELP}
 PROMPT may be - for standard input.
---top-k, --top-p and --min-p need a --temperature above 0, which is 1 where one of them is given. The number of tokens a
+--top-k, --top-p and --min-p need a --temperature above 0; with one of them it defaults to 1. The number of tokens per
 second is printed on stderr.`,
   examples: [
     'heed generate decoder "The whale"',
@@ -104,7 +104,7 @@ second is printed on stderr.`,
       if (begun) write("\n");
     }
     const seconds = (performance.now() - start) / 1e3;
-    // The first token's time is that of reading the prompt.
+    // The time to the first token is mostly that of the prompt.
     const rate = ids.length > 1 ? (ids.length - 1) / (seconds - first / 1e3) : undefined;
     if (values.json)
       io.stdout.write(

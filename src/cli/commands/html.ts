@@ -38,7 +38,7 @@ export const command: Command = {
     heads: "LIST  only these heads",
     first: "N  only the first N tokens",
     dtype: `DTYPE  store numbers as ${BUNDLE_DTYPES.join(", ")} (default: as they are)`,
-    "no-values": "leave the value vectors out",
+    "no-values": "omit the value vectors",
     ...INPUT_HELP,
     json: "print the file's size as JSON",
   },
@@ -79,7 +79,7 @@ The page holds the explorer and the data; opened from disk it makes no request, 
   },
 };
 
-/** Layers and heads that the file does not have are refused, not left out. */
+/** Throws for layers and heads that the file does not have. */
 function checkParts({ blocks }: HeadStore, { layers, heads }: BundleOptions): void {
   for (const layer of layers ?? [])
     if (!blocks.some((block) => block.layers.includes(layer)))
@@ -93,12 +93,12 @@ function checkParts({ blocks }: HeadStore, { layers, heads }: BundleOptions): vo
       );
 }
 
-/** Whether a cell keeps its name in a part of the file. */
+/** Whether a cell keeps its layer, head, query and key in the page. */
 function isKept(
   spot: { readonly layer: number; readonly query: number; readonly key: number },
   { layers, heads, tokens }: BundleOptions,
 ): boolean {
   const inside = tokens === undefined || (spot.query < tokens && spot.key < tokens);
-  // Heads are counted anew where some are left out.
+  // Heads are renumbered if some are left out.
   return inside && heads === undefined && (layers?.includes(spot.layer) ?? true);
 }

@@ -1,7 +1,7 @@
-/** The commands of `heed`, in the order the overview shows them. Loading one loads nothing of the others. */
+/** The commands of `heed`, in the order of the overview. Loading one does not load the others. */
 import type { Command } from "../support/line/command.ts";
 
-/** A row of the table: enough for the overview without loading the command. */
+/** An entry of the table, for the overview without loading the command. */
 export interface Entry {
   readonly name: string;
   readonly summary: string;
@@ -10,7 +10,7 @@ export interface Entry {
 
 const from = (module: Promise<{ command: Command }>) => module.then(({ command }) => command);
 
-/** Every command. Summaries repeat those of the commands, which a test compares. */
+/** Every command. Summaries repeat those of the commands; a test compares them. */
 export const COMMANDS: readonly Entry[] = [
   {
     name: "show",

@@ -1,4 +1,4 @@
-/** `heed inspect`: what a file of tensors holds. Of safetensors only the header is read, unless statistics are requested. */
+/** `heed inspect`: lists the tensors of a file. Of safetensors only the header is read, unless statistics are requested. */
 
 import { Counter, type Stats } from "../support/input/elements.ts";
 import {
@@ -23,7 +23,7 @@ import {
   valueLines,
 } from "../support/output/value-lines.ts";
 
-/** Bytes of a lazily read tensor that are in memory at once. */
+/** Bytes of a lazily read tensor to have in memory at a time. */
 const PIECE = 2 ** 24;
 
 /** Statistics of one tensor, read in pieces where the file allows; undefined for 8-bit floats. */
@@ -58,14 +58,14 @@ export const command: Command = {
     json: { type: "boolean" },
   },
   help: {
-    stats: "read the data too: smallest, largest, mean, standard deviation, zeros, NaN, infinities",
-    only: "TEXT  only tensors whose name contains this; may come several times",
+    stats: "also read the data: minimum, maximum, mean, standard deviation, zeros, NaN, infinities",
+    only: "TEXT  only tensors whose name contains this; may be given several times",
     ...VALUES_HELP,
     ...MEMORY_HELP,
     json: "everything as a JSON object",
   },
   notes: `FILE is npy, npz, safetensors, a model.safetensors.index.json or a model's folder; FILE#NAME is one tensor of it; - is standard input.
-Offsets are the bytes of a tensor in its file. Mean and deviation leave out NaN and infinities.`,
+Offsets are the byte range of a tensor in its file. Mean and deviation exclude NaN and infinities.`,
   examples: [
     "heed inspect q.npy --stats",
     "heed inspect model.safetensors",
@@ -80,7 +80,7 @@ Offsets are the bytes of a tensor in its file. Mean and deviation leave out NaN 
     const file = await openContainer(path, io, memoryLimit(values));
     try {
       const only = values.only as string[] | undefined;
-      if (one !== undefined && !file.tensors.has(one)) await file.read(one); // Says which names there are.
+      if (one !== undefined && !file.tensors.has(one)) await file.read(one); // Throws an error with the names.
       const chosen = [...file.tensors].filter(
         ([name]) =>
           (one === undefined || name === one) && (!only || only.some((text) => name.includes(text))),
@@ -135,7 +135,7 @@ function linesOf(
   if (lazily) head.push("offsets");
   if (stats.size > 0) head.push("min", "max", "mean", "std", "zeros", "nan", "inf");
   const rows = chosen.map(([name, { dtype, shape, bytes, span }]) => {
-    // A name may hold anything: control characters stay out of the terminal.
+    // A name may contain control characters, which must not reach the terminal.
     const row = [printable(name), dtype, shapeText(shape), bytesText(bytes)];
     if (lazily) row.push(span ? `${span[0]}–${span[1]}` : "");
     const counted = stats.get(name);
@@ -160,7 +160,7 @@ function linesOf(
   return [...lines, "", bold(first), ...rest];
 }
 
-/** Text without control characters, which could steer the terminal. */
+/** Text with control characters escaped, which the terminal would interpret. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -27,7 +27,7 @@ export const command: Command = {
       );
     const options = serveOptions(values);
     const server = await startServer({ pages }, options);
-    // The map and the pages hold nothing of the user's, so the address needs no token.
+    // The pages have no user data, so the address needs no token.
     const url = new URL(name === undefined ? "/" : `/${name}.html`, server.url).href;
     const print = values.json ? () => jsonText({ url, pages: names }) : undefined;
     return serveUntilInterrupted({ ...server, url }, options, io, print);

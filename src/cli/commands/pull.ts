@@ -1,4 +1,4 @@
-/** `heed pull ORG/NAME`: a model from the Hugging Face hub into the cache that Python uses. */
+/** `heed pull ORG/NAME`: downloads a model from the Hugging Face hub into the cache of its Python library. */
 import { pullModel } from "../../models/index.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { answers } from "../support/output/interrupt.ts";
@@ -11,10 +11,10 @@ export const command: Command = {
   usage: "heed pull ORG/NAME[@REVISION] [OPTIONS]",
   options: { json: { type: "boolean" } },
   help: { json: "print what was downloaded as JSON" },
-  notes: `The files go into Hugging Face's cache (HF_HUB_CACHE, or hub/ in HF_HOME, or ~/.cache/huggingface/hub), where Python finds them
-and heed finds what Python downloaded: heed show --model ORG/NAME "a text". What is there already is not downloaded again, and a
-download that broke off goes on where it stopped. HF_ENDPOINT names another server, HF_TOKEN is sent to it. This is the only command
-that opens a connection.`,
+  notes: `The files go into Hugging Face's cache (HF_HUB_CACHE, or hub/ in HF_HOME, or ~/.cache/huggingface/hub), which Python shares:
+heed show --model ORG/NAME "a text" finds models that either downloaded. Existing files are not downloaded again, and an interrupted
+download resumes where it stopped. HF_ENDPOINT names another server; HF_TOKEN is sent to it. This is the only command that opens a
+connection.`,
   examples: [
     "heed pull sentence-transformers/all-MiniLM-L6-v2",
     "HF_TOKEN=hf_... heed pull meta-llama/Llama-3.2-1B",
@@ -41,7 +41,7 @@ that opens a connection.`,
     else {
       const size = pulled.files.reduce((sum, file) => sum + file.size, 0);
       io.stdout.write(
-        `${pulled.name} at ${pulled.commit.slice(0, 12)}: ${pulled.files.length} files, ${bytesText(size)}, ${downloaded === 0 ? "all here already" : `${bytesText(downloaded)} downloaded`}\n${pulled.directory}\n`,
+        `${pulled.name} at ${pulled.commit.slice(0, 12)}: ${pulled.files.length} files, ${bytesText(size)}, ${downloaded === 0 ? "all downloaded already" : `${bytesText(downloaded)} downloaded`}\n${pulled.directory}\n`,
       );
     }
     return EXIT.ok;

@@ -1,4 +1,4 @@
-/** `heed run`: attention over query, key and value in files, with every option of `scaledDotProductAttention`. */
+/** `heed run`: computes attention over query, key and value in files, with every option of `scaledDotProductAttention`. */
 
 import { printPlan } from "../../backend/plan.ts";
 import { selectionOf } from "../../backend/problem.ts";
@@ -66,8 +66,8 @@ export const command: Command = {
     ...INPUT_HELP,
     ...CALL_HELP,
     weights: "write the attention weights as well, to .npz or .safetensors",
-    heads: "LIST  heads whose weights are wanted: 0,4-7 (default all)",
-    rows: "LIST  rows whose weights are wanted (default all)",
+    heads: "LIST  heads whose weights to write: 0,4-7 (default all)",
+    rows: "LIST  rows whose weights to write (default all)",
     ...VALUES_HELP,
     check: "compare rows of the result with the formula in float64; exit code 1 where they differ",
     ...ENGINE_HELP,
@@ -143,7 +143,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const threads = `${plan.threads} ${plan.threads === 1 ? "thread" : "threads"}`;
     const lines = [line("query", query), line("key", key), line("value", value), line("output", done.output)];
     if (done.weights) lines.push(line("weights", done.weights));
-    // Below a millisecond of work the time is that of compiling the kernel: a rate would say nothing.
+    // The time of less work is mostly that of compiling the kernel, so a rate would be meaningless.
     const rate = flopsOf(problem) >= 5e7 ? `, ${gflops.toPrecision(3)} GFLOP/s` : "";
     lines.push(`time    ${secondsText(done.seconds)}${rate} (${plan.simd}, ${threads})`);
     if (values.verbose) lines.push(printPlan(plan), `pieces  ${done.pieces}`);

@@ -1,6 +1,6 @@
 /**
- * `heed show TEXT [TEXT2 …]`: the attention of a real trained model on one's own words. The model runs here, in heed
- * (models/); a store over its queries and keys answers for the numbers, and view/ draws them. How alike texts are: `heed similar`.
+ * `heed show TEXT [TEXT2 …]`: the attention of a trained model on texts. models/ runs the model, store/ computes the numbers from
+ * its queries and keys, and view/ renders them. `heed similar` compares texts.
  */
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,10 +24,10 @@ import { jsonText } from "../support/output/terminal.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 import { pageModel } from "./view.ts";
 
-/** What this command needs of the world. */
+/** The parts of `Io` that this command uses. */
 export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" | "signal" | "stdin">;
 
-/** The texts shown where none is given: `flies` is a verb in one and a noun in the other. */
+/** The default texts: `flies` is a verb in one and a noun in the other. */
 export const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
 
 const options = {
@@ -64,15 +64,15 @@ export const command: Command = {
     links: "N  strongest links of each token with --all (default 3)",
     width: "N  columns to draw in (default: the terminal's, or 80)",
     all: "draw every head and print its measures",
-    words: "join the pieces of a word to one row and column",
-    token: "WORD  ask every head where this word looks, and who looks at it",
+    words: "merge the tokens of a word into one row and column",
+    token: "WORD  print what this word attends to in every head, and what attends to it",
     bits: "entropy in bits (default: nats)",
     json: "print tokens, measures, lse and weights as JSON",
-    view: "then serve the explorer on it until Ctrl-C",
+    view: "then serve the explorer until Ctrl-C",
     ...SERVE_HELP,
     ...ENGINE_HELP,
   },
-  notes: "- is standard input, a text a line; without TEXT, lines that are piped in are read.",
+  notes: "- is standard input, one text per line; without TEXT, piped input is read.",
   examples: [
     "heed show",
     'heed show "The cat sat on the mat"',
@@ -174,14 +174,14 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   }
 }
 
-/** The lines of a pipe or a file on standard input; the usual texts where there is none. */
+/** The lines of a pipe or a file on standard input, or the default texts. */
 async function pipedTexts(io: ShowIo): Promise<readonly string[]> {
   if (!io.stdin?.isPiped) return DEFAULT_TEXTS;
   const lines = (await stdinText(io)).split(/\r?\n/).filter((line) => line.trim() !== "");
   return lines.length > 0 ? lines : DEFAULT_TEXTS;
 }
 
-/** Warns where scores are not numbers, and says where they begin; true where there are any. */
+/** Warns about scores that are not numbers, and says where they begin; true if there are any. */
 async function warnOfNumbers(store: HeadStore, io: ShowIo): Promise<boolean> {
   const broken: HeadRef[] = [];
   let heads = 0;
@@ -210,7 +210,7 @@ async function warnOfNumbers(store: HeadStore, io: ShowIo): Promise<boolean> {
   return true;
 }
 
-/** Writes a figure for each text: of the chosen head, of the most telling one, or with `all` of every head. */
+/** Writes a figure for each text: of the chosen head, of the one with the most telling link, or with `all` of every head. */
 async function saveFigures(
   store: HeadStore,
   output: string,
@@ -240,10 +240,10 @@ async function saveFigures(
   }
 }
 
-/** Weights of one text that are printed at most: some 4 MB of JSON. */
+/** Maximum weights of one text in JSON, about 4 MB. */
 const WEIGHTS = 200_000;
 
-/** One text as JSON. Weights are left out where there are too many, and it is said. */
+/** One text as JSON. Too many weights are left out, with a warning. */
 async function asJson(
   store: HeadStore,
   index: number,
@@ -290,7 +290,7 @@ async function asJson(
   };
 }
 
-/** Measures with entropy in the unit that is wanted. */
+/** Measures with entropy in bits or nats. */
 function measuresIn(measures: HeadMeasures, bits: boolean): object {
   return bits
     ? { ...measures, entropy: measures.entropy / Math.LN2, unit: "bit" }

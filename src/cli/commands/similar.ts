@@ -1,4 +1,4 @@
-/** `heed similar MODEL A B …`: how alike texts are, as cosines of their vectors. */
+/** `heed similar MODEL A B …`: the similarity of texts, as cosines of their vectors. */
 import { cosineSimilarity, embedTexts } from "../../models/index.ts";
 import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
@@ -7,7 +7,7 @@ import { columnsOf, jsonText } from "../support/output/terminal.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 import { poolingText } from "./embed.ts";
 
-/** Characters of a text that name its row. */
+/** Maximum characters of a row's label. */
 const NAMED = 40;
 
 export const command: Command = {
@@ -18,7 +18,7 @@ export const command: Command = {
   help: { json: "print the cosines as JSON", ...ENGINE_HELP },
   notes: `${MODEL_HELP}
 TEXT may be - for the lines of standard input.
-The vectors are those of heed embed. Cosines mean most with a model that was trained for them (sentence-transformers).`,
+The vectors are those of heed embed. Cosines are most meaningful with a model that was trained for them (sentence-transformers).`,
   examples: [
     'heed similar encoder "he sat on the bank of the river" "she put money in the bank"',
     'heed similar ./all-MiniLM-L6-v2 "How old are you?" "What is your age?"',

@@ -77,8 +77,8 @@ describe("heed train refuses, before any work,", () => {
       ["{text.txt} -o {m} --vocab 100", /vocabSize must be at least 257/],
       ["{text.txt} -o {m} --tokenizer {text.txt}", /text\.txt: expected a JSON object/],
       ["{text.txt} -o {m} --tokenizer {none.json}", /cannot read none\.json: no such file or directory/],
-      ["{text.txt} -o {nowhere/m}", /cannot write nowhere\/m: the folder .*nowhere is not there/],
-      ["{text.txt} -o {text.txt}", /the folder text\.txt is no folder/],
+      ["{text.txt} -o {nowhere/m}", /cannot write nowhere\/m: the folder .*nowhere does not exist/],
+      ["{text.txt} -o {text.txt}", /text\.txt is not a folder/],
     ] as const)
       expect(await train(line)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
     expect(existsSync(at("m"))).toBe(false);
@@ -90,15 +90,12 @@ describe("heed train refuses, before any work,", () => {
     const checkpoint = readFileSync(at("run", "checkpoint.safetensors"));
     writeFileSync(at("other.txt"), TEXT.replaceAll("says", "sang"));
     for (const [args, message] of [
-      [
-        line,
-        /run holds a checkpoint\.safetensors already; --resume goes on with it, or choose another folder/,
-      ],
+      [line, /run already has a checkpoint\.safetensors; --resume continues it, or choose another folder/],
       [
         "{other.txt} -o {run} --resume",
-        /the texts are not those that the run in run began with: \d+ tokens, \d+ then/,
+        /the texts are not those of the run in run: \d+ tokens, the run has \d+/,
       ],
-      ["{text.txt} -o {run} --resume --width 32", /--width is 32, the run in the folder began with 8/],
+      ["{text.txt} -o {run} --resume --width 32", /--width is 32, but the run in the folder has 8/],
       ["{text.txt} -o {new} --resume", /there is no folder new to resume/],
     ] as const)
       expect(await train(args)).toMatchObject({ code: 1, err: expect.stringMatching(message) });
@@ -123,11 +120,13 @@ describe("heed train refuses, before any work,", () => {
     rmSync(at("run", "checkpoint.safetensors"));
     expect(await train("{text.txt} -o {run} --resume")).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/there is no checkpoint\.safetensors in run; leave --resume out to begin/),
+      err: expect.stringMatching(
+        /there is no checkpoint\.safetensors in run; omit --resume to start a new run/,
+      ),
     });
     expect(await train(line)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/run holds a model\.safetensors already; choose another folder/),
+      err: expect.stringMatching(/run already has a model\.safetensors; choose another folder/),
     });
   });
 
@@ -151,7 +150,7 @@ describe("heed train", () => {
     );
   });
 
-  it("an interruption before the first step leaves nothing behind", async () => {
+  it("an interruption before the first step writes nothing", async () => {
     const stopped = await train(`{text.txt} -o {never} ${SIZES}`, AbortSignal.abort());
     expect(stopped).toMatchObject({ code: 130, err: "heed train: interrupted\n" });
     expect(existsSync(at("never"))).toBe(false);

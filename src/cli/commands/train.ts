@@ -1,7 +1,7 @@
 /**
- * `heed train TEXT …`: a small language model from text files. Learns a tokeniser, counts the n-gram baselines, trains with
- * checkpoints, and writes a folder in Hugging Face's layout. This file reads the options and reports progress;
- * the work is in train/.
+ * `heed train TEXT …`: trains a small language model on text files: learns a tokenizer, counts n-gram baselines, trains with
+ * checkpoints, and writes a folder in Hugging Face's layout. This file reads the options and reports progress; train/ does the
+ * work.
  */
 
 import { mkdir, readdir, readFile, stat } from "node:fs/promises";
@@ -65,23 +65,22 @@ export const command: Command = {
     ...ENGINE_OPTIONS,
   },
   help: {
-    output: "DIR  the model's folder; it is made, or is empty",
+    output: "DIR  the model's folder, new or empty",
     ...SETTING_HELP,
-    words: "FILE  words that an encoder's vocabulary keeps whole however rare they are, one a line",
+    words: "FILE  words that an encoder's vocabulary keeps whole regardless of their count, one per line",
     tokenizer: "FILE  a tokenizer.json to use instead of learning one",
     "checkpoint-every": "N  steps between two checkpoints (default 100)",
     "evaluate-every":
       "N  steps between two held-out losses (default a twentieth of the steps, or as many as cost a tenth of the time)",
-    dtype: "DTYPE  of the weights that are written: float16 (default), bfloat16 or float32",
-    resume:
-      "go on from the checkpoint in DIR, with the texts and settings it began with; --steps may be another",
+    dtype: "DTYPE  float16 (default), bfloat16 or float32 weights in the file",
+    resume: "resume from the checkpoint in DIR, with the same texts and settings; --steps may differ",
     json: "the result as a JSON object",
     ...ENGINE_HELP,
   },
   notes: `DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
-training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines are n-gram
-models (Kneser–Ney) counted on the same training tokens and judged on the same held-out ones. Ctrl-C, SIGTERM and SIGHUP save a checkpoint.
-One process trains in a folder at a time.`,
+training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines
+are n-gram models (Kneser–Ney) of the same training tokens, evaluated on the same held-out ones. Ctrl-C, SIGTERM and SIGHUP save
+a checkpoint. Only one process at a time can train in a folder.`,
   examples: [
     "heed train moby-dick.txt -o whale",
     "heed train *.txt -o model --kind encoder --steps 4000 --vocab 4096 --dtype float16",
@@ -116,7 +115,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   });
 }
 
-/** The options with steps in pieces for so many ranks, where the caller named no number. */
+/** The options, with a default of --accumulate for this many ranks. */
 function inPieces(values: Values, ranks: number): Values {
   if (values.accumulate !== undefined) return values;
   const { batch } = readSettings(values);
@@ -126,7 +125,7 @@ function inPieces(values: Values, ranks: number): Values {
   return { ...values, accumulate: String(pieces) };
 }
 
-/** A command line that was read. */
+/** A parsed command line. */
 interface Line {
   readonly values: Values;
   readonly positionals: readonly string[];
@@ -140,7 +139,7 @@ interface Line {
 
 async function trainIn(folder: string, line: Line, lock: () => Promise<void>): Promise<number> {
   const { values, positionals, io, comm, dtype, every, evaluate, asked } = line;
-  // Rank 0 has the folder; the others get the checkpoint from it.
+  // Only rank 0 accesses the folder; it sends the checkpoint to the others.
   const isLead = comm === undefined || comm.rank === 0;
   const given = await together(comm, "heed train", isLead ? () => beginIn(folder, values, lock) : undefined);
   const bytes = await fromLead(comm, given ?? new Uint8Array(0));
@@ -158,7 +157,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   if (kept && corpus.fingerprint !== kept.data)
     throw new OptionError(
       "resume",
-      `the texts are not those that the run in ${folder} began with: ${corpus.ids.length} tokens, ${kept.tokens} then`,
+      `the texts are not those of the run in ${folder}: ${corpus.ids.length} tokens, the run has ${kept.tokens}`,
       { tokens: corpus.ids.length, expected: kept.tokens },
     );
   const { layers, heads, width, inner, dropout, lr, decay, warmup, steps, floor } = settings;
@@ -189,7 +188,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   const begin = async () => {
     await mkdir(folder, { recursive: true });
     await lock();
-    await look(folder, values); // another process may have begun there meanwhile
+    await look(folder, values); // another process may have started there meanwhile
   };
   await together(comm, "heed train", isLead && !found ? begin : undefined);
   const config: Kept = kept
@@ -224,7 +223,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   ).finally(() => report.end());
   if (result.interrupted) {
     io.stderr.write(
-      `heed train: stopped after step ${result.step} of ${steps}; the checkpoint is saved, --resume goes on\n`,
+      `heed train: stopped after step ${result.step} of ${steps}; the checkpoint is saved, --resume continues\n`,
     );
     return EXIT.interrupted;
   }
@@ -268,14 +267,14 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   return EXIT.ok;
 }
 
-/** Steps between two held-out losses: a twentieth of all, and so many that they cost at most a tenth of the time. */
+/** Steps between two held-out losses: at least a twentieth of all, and enough that they take at most a tenth of the time. */
 function evaluationsOf({ steps, batch, context }: Settings, { heldOut }: Corpus): number {
   const tokens = heldOut.reduce((sum, { inputs }) => sum + inputs.size, 0);
   // A forward pass is a third of a step.
   return Math.min(steps, Math.max(Math.ceil(steps / 20), Math.ceil((10 / 3) * (tokens / (batch * context)))));
 }
 
-/** Looks into the folder, and locks it where there is a checkpoint to go on from: its bytes. */
+/** Checks the folder; with a checkpoint to resume, locks the folder and returns the bytes of the checkpoint. */
 async function beginIn(
   folder: string,
   values: Values,
@@ -283,10 +282,10 @@ async function beginIn(
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (!(await look(folder, values))) return undefined;
   await lock();
-  return look(folder, values); // another process may have gone on with it until now
+  return look(folder, values); // another process may have trained in it until now
 }
 
-/** What is in the folder: the bytes of the checkpoint that is to be resumed, otherwise nothing that would be lost. */
+/** The bytes of the checkpoint to resume. Throws if the folder has files that a new run would overwrite. */
 async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const path = join(folder, CHECKPOINT);
   const place = await stat(folder).catch(() => undefined);
@@ -301,18 +300,22 @@ async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuf
   if (values.resume) {
     if (names.has(CHECKPOINT)) {
       const bytes = new Uint8Array(await readFile(path));
-      await naming(path, () => readCheckpoint(bytes)); // throws where it is none
+      await naming(path, () => readCheckpoint(bytes)); // throws for an invalid one
       return bytes;
     }
-    throw new OptionError("resume", `there is no ${CHECKPOINT} in ${folder}; leave --resume out to begin`, {
-      path,
-    });
+    throw new OptionError(
+      "resume",
+      `there is no ${CHECKPOINT} in ${folder}; omit --resume to start a new run`,
+      {
+        path,
+      },
+    );
   }
   for (const name of [CHECKPOINT, "model.safetensors", "config.json", "tokenizer.json"])
     if (names.has(name))
       throw new OptionError(
         "output",
-        `${folder} holds a ${name} already; ${names.has(CHECKPOINT) ? "--resume goes on with it, or " : ""}choose another folder`,
+        `${folder} already has a ${name}; ${names.has(CHECKPOINT) ? "--resume continues it, or " : ""}choose another folder`,
         { path: join(folder, name) },
       );
   return undefined;
@@ -384,7 +387,7 @@ class Report {
         `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
       );
     }
-    // The share of what this process has to do: the time that is left follows from it.
+    // The share of the steps of this process, from which the remaining time is estimated.
     this.#bar.update(
       (step - this.#first) / (steps - this.#first),
       `loss ${this.#smooth.toFixed(3)}  ${rate}  `,

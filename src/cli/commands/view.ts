@@ -1,6 +1,6 @@
 /**
- * `heed view`: the explorer on a file of attention, or on what a model does with one's own words, served on loopback until
- * Ctrl-C. Nothing leaves the machine.
+ * `heed view`: serves the explorer on loopback until Ctrl-C, with a file of attention, or with a model's attention on a text.
+ * Nothing leaves the machine.
  */
 import type { TextModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
@@ -30,7 +30,7 @@ export const command: Command = {
     json: { type: "boolean" },
   },
   help: {
-    text: "TEXT  what a model does with this text, in place of a file; may come several times",
+    text: "TEXT  a model's attention on this text, in place of a file; may be given several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
     model: MODEL_HELP,
     ...FILE_HELP,
@@ -40,7 +40,7 @@ export const command: Command = {
   notes: `${FILE_NOTES}
 Without a file or text, five sentences captured from a real model are shown.
 The page is served on a random port of the loopback address. Only requests with the printed address get data.
-Nothing is sent anywhere. Ctrl-C ends.`,
+Nothing is sent to other machines. Ctrl-C ends.`,
   examples: [
     "heed view",
     "heed view run.safetensors",
@@ -77,7 +77,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     for (const path of positionals) {
       const { store, name, source } = await openFile(path, values, io);
       stores.push(store);
-      // Tokens and a mask that come beside a file go into a bundle with it.
+      // A file with --tokens or --causal is served as a bundle that includes them.
       const isPlain = values.tokens === undefined && values.causal === undefined;
       files.push({ name, source: isPlain ? source : await store.bundle() });
     }
@@ -99,10 +99,10 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   }
 }
 
-/** What is seen first: ‹it› gives 68 % of its attention to ‹cat›. */
+/** The first cell to show: “it” gives 68 % of its attention to “cat”. */
 const FIRST = { block: 0, layer: 5, head: 11, query: 8, key: 2 };
 
-/** One head of a text at large, and its strongest links, as a terminal shows them. */
+/** One head of a text and its strongest links, for the terminal. */
 async function greeting(store: HeadStore, text: string, io: Io): Promise<string> {
   const paint = choosePaint("auto", io.env, io.isTTY);
   const columns = io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80;
@@ -135,7 +135,7 @@ function modelLoader(name: string | undefined, io: Pick<Io, "stderr">): () => Pr
   };
 }
 
-/** Runs a model on texts, or on a pair; a file for each. */
+/** Runs a model on texts, or on a pair, and returns a file for each. */
 async function textFiles(
   texts: readonly string[],
   values: Values,

@@ -1,4 +1,4 @@
-/** Whether a browser is opened, and how: nobody's is during tests, so a program of that name stands in for it. */
+/** Whether a browser is opened, and how: a script with the name of the opener replaces it. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a browser is opened where somebody can see it, and nowhere else", () => {
+test("a browser is opened only where a user can see it", () => {
   const env = { DISPLAY: ":0" };
   expect(hasBrowser({ env, isTTY: true }, "linux")).toBe(true);
   expect(hasBrowser({ env: { WAYLAND_DISPLAY: "wayland-0" }, isTTY: true }, "linux")).toBe(true);

@@ -1,11 +1,11 @@
 /**
- * Opens an address in the user's browser, where there is one and somebody to see it: not in CI, not over ssh, not
- * without a terminal, on Linux not without a display. The one place where heed starts another program.
+ * Opens an address in the user's browser, except in CI, over ssh, without a terminal, and on Linux without a display. This is the
+ * only code in heed that starts another program.
  */
 import { spawn } from "node:child_process";
 import type { Io } from "../line/command.ts";
 
-/** Whether a browser is to be opened without being asked. */
+/** Whether to open a browser by default. */
 export function hasBrowser(
   { env, isTTY }: Pick<Io, "env" | "isTTY">,
   platform: NodeJS.Platform = process.platform,
@@ -33,7 +33,7 @@ export function openBrowser(url: string, platform: NodeJS.Platform = process.pla
         resolve(true);
       });
     } catch {
-      // A permission model that allows no other program.
+      // Node's permission model may forbid child processes.
       resolve(false);
     }
   });

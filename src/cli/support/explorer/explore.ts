@@ -1,6 +1,5 @@
 /**
- * Serving the explorer: which cell the page opens at, the files it is given, and the wait until Ctrl-C. Shared by `view`,
- * which opens files, and `show --view`, which has just run a model.
+ * Serves the explorer with files until Ctrl-C, for `view` and `show --view`.
  */
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
@@ -20,31 +19,31 @@ import { EXIT, type Io } from "../line/command.ts";
 import { endsByCtrlC } from "../output/interrupt.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
 
-/** A file for the page: what it is called there, its bytes or its path, and the model that made it. */
+/** A file for the page: its name, its bytes or its path, and the model that made it. */
 export type ServedFile = MadeFile;
 
-/** How the explorer is served. */
+/** Options of serving the explorer. */
 export interface ServeOptions {
   readonly port?: number;
   /** An address besides loopback. */
   readonly host?: string;
-  /** Whether a browser is opened: by default where there is one. */
+  /** Whether to open a browser; by default as `hasBrowser` says. */
   readonly open?: boolean;
-  /** The state the page opens in, as the part of its address after #. */
+  /** The initial state of the page, the part of its address after #. */
   readonly hash?: string;
-  /** The model that reads what is typed into the page: what it is called, and what it does with a text. */
+  /** The model for texts that are typed into the page: its name, and a function that runs it. */
   readonly model?: { readonly name: string; readonly run: (text: string) => Promise<ServedFile> };
-  /** The page says what is seen, and what else can be done: for readers without files of their own. */
+  /** The page explains what it shows: for users who gave no file. */
   readonly welcome?: boolean;
 }
 
-/** A cell worth looking at. */
+/** A cell of a head. */
 export interface Spot extends HeadRef {
   readonly query: number;
   readonly key: number;
 }
 
-/** What the world must give. */
+/** The parts of `Io` that serving uses. */
 export type ServeIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "signal">;
 
 /** Starts a server over files; the address opens the page on the first of them. */
@@ -56,7 +55,7 @@ async function startExplorer(
   const data = new Map<string, SourceLike>();
   const models = new Map<string, FileModel>();
   const listed = files.map(({ name, source, model: own }) => {
-    // The name is for people; the id before it is the part that cannot be guessed.
+    // The name is for users; the random id before it cannot be guessed.
     const id = `${randomBytes(9).toString("base64url")}/${encodeURIComponent(name)}`;
     data.set(id, source);
     if (own) models.set(id, own);
@@ -70,11 +69,11 @@ async function startExplorer(
   return { ...server, url: server.url + hash };
 }
 
-/** The explorer's pages, and where the Lab is among them; undefined where it was not built. */
+/** The explorer's pages with those of the Lab, and the Lab's path; undefined if it was not built. */
 function pagesWithLab(): { pages: Map<string, Page>; lab: string | undefined } {
   const explorer = explorerPages();
   try {
-    // The explorer's pages win: the Lab has a first page of its own, and none of the explorer's script.
+    // The explorer's pages take precedence over the Lab's of the same path.
     const pages = new Map([...labPages(), ...explorer]);
     return { pages, lab: "/index.html" };
   } catch (error) {
@@ -83,7 +82,7 @@ function pagesWithLab(): { pages: Map<string, Page>; lab: string | undefined } {
   }
 }
 
-/** Serves files until Ctrl-C: prints the address on stdout, and opens a browser where there is one. */
+/** Serves files until Ctrl-C: prints the address on stdout, and opens a browser if there is one. */
 export async function explore(
   files: readonly ServedFile[],
   options: ServeOptions,
@@ -93,20 +92,20 @@ export async function explore(
   return serveUntilInterrupted(await startExplorer(files, options), options, io, print);
 }
 
-/** Prints the address of a server that runs, opens a browser where there is one, and waits for Ctrl-C; then closes it. */
+/** Prints the address of a running server, opens a browser if there is one, waits for Ctrl-C, and closes the server. */
 export async function serveUntilInterrupted(
   server: LocalServer,
   options: ServeOptions,
   io: ServeIo,
   print: (server: LocalServer) => string = ({ url }) => `${url}\n`,
 ): Promise<number> {
-  // From here on this process only serves. V8 would let short-lived objects fill 100 MiB before it looks at the old
-  // ones, for any request; so it keeps the heap near its live size, and collects a little more often.
+  // From here on this process only serves. By default V8 lets requests fill 100 MiB with short-lived objects before a major
+  // collection; this flag keeps the heap near its live size, with slightly more frequent collections.
   setFlagsFromString("--optimize-for-size");
   try {
     if (options.host !== undefined)
       io.stderr.write(
-        `warning: everybody who can reach ${options.host} and has the address can see what is served, unencrypted; without --host only this machine can\n`,
+        `warning: anyone who can reach ${options.host} and has the address can see the served data, unencrypted; without --host only this machine can\n`,
       );
     io.stdout.write(print(server));
     const opened = (options.open ?? hasBrowser(io)) && (await openBrowser(server.url));
@@ -126,7 +125,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The explorer's address of a head with the cursor on a cell: what its page reads after #. */
+/** The hash of the explorer's address for a head with the cursor on a cell. */
 export function addressOf(block: string, { layer, head, query, key }: Omit<Spot, "block">): string {
   const name = encodeURIComponent(block);
   return `#v1/head?b=${name}&l=${layer}&h=${head}&i=${query}&j=${key}`;

@@ -1,9 +1,9 @@
-/** Options of whatever serves the explorer: `view`, and `show --view`. */
+/** Options of the commands that serve pages: `view`, `show --view` and `lab`. */
 import type { Values } from "../line/command.ts";
 import { integer } from "../line/values.ts";
 import type { ServeOptions } from "./explore.ts";
 
-/** Options of whatever serves the explorer. */
+/** The options. */
 export const SERVE_OPTIONS = {
   port: { type: "string" },
   host: { type: "string" },
@@ -13,11 +13,11 @@ export const SERVE_OPTIONS = {
 /** Their help. */
 export const SERVE_HELP = {
   port: "N  port (default: a free one)",
-  host: "ADDRESS  an address that other machines reach too, such as 0.0.0.0 (default: this machine alone)",
-  "no-open": "open no browser",
+  host: "ADDRESS  an address that other machines can reach, such as 0.0.0.0 (default: this machine only)",
+  "no-open": "do not open a browser",
 } as const;
 
-/** What those options say. */
+/** Reads those options. */
 export function serveOptions(values: Values): ServeOptions {
   return {
     port: values.port === undefined ? undefined : integer("port", values.port, 1, 65_535),

@@ -1,4 +1,4 @@
-/** Attention on the command line: the files, or texts for a model, that `view`, `html` and `figure` open. Problems of a file go to stderr. */
+/** Opens the file of attention, or the text for a model, of `view`, `html` and `figure`. Problems of a file go to stderr. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileError } from "../../../io/node.ts";
@@ -15,10 +15,10 @@ export const FILE_OPTIONS = { tokens: { type: "string" }, causal: { type: "boole
 /** Their help. */
 export const FILE_HELP = {
   tokens: "FILE.json  tokens of a file that has none: a JSON list of texts",
-  causal: "arrays q and k without a recipe are a decoder's: a query attends to no later key",
+  causal: "arrays q and k without a recipe come from a decoder: a query attends to no later key",
 } as const;
 
-/** What those commands say of their input. */
+/** The notes of those commands about their input. */
 export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, recognized by its first bytes; - is standard input.`;
 
 /** Options of commands that take a file, or a text for a model in its place. */
@@ -37,7 +37,7 @@ export const INPUT_HELP = {
   ...FILE_HELP,
 } as const;
 
-/** Opens the one file that a command was given, or runs a model on its `--text`; `name` is what it is called. */
+/** Opens the one file of a command, or runs a model on its `--text`. */
 export async function openInput(
   values: Values,
   positionals: readonly string[],
@@ -66,7 +66,7 @@ export async function openInput(
   return { store: storeFrom({ ...inputOfTexts(model, [seen]), name: text }), name: text };
 }
 
-/** The text of `--tokens`, where it was given. */
+/** The text of the file of `--tokens`. */
 function tokensText(path: unknown): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -76,7 +76,7 @@ function tokensText(path: unknown): string | undefined {
   }
 }
 
-/** Opens a file; what is wrong with parts of it goes to stderr, a line each. */
+/** Opens a file; problems with parts of it go to stderr, one per line. */
 export async function openFile(
   path: string,
   { tokens, causal }: Values,

@@ -1,9 +1,9 @@
-/** The captured sentences this package ships: a real model's attention, to look at where nothing else is named. */
+/** The captured sentences in this package: a real model's attention, the default of `heed view`. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { UnsupportedError } from "../../../core/errors.ts";
 
-/** Sentences in the order of tabs, and what each is called. */
+/** File and name of each sentence, in the order of tabs. */
 const SENTENCES = [
   ["tired-cat", "The cat sat on the mat because it was tired"],
   ["time-flies", "time flies like an arrow"],
@@ -12,7 +12,7 @@ const SENTENCES = [
   ["savings-bank", "they walked to the savings bank"],
 ] as const;
 
-/** The captures as files: a name for people and a path. */
+/** The captures as files: a display name and a path. */
 export function shippedCaptures(): { readonly name: string; readonly path: string }[] {
   // Beside src/ in a clone, beside dist/ in the package.
   const folder = fileURLToPath(new URL("../../../../models/captures/", import.meta.url));

@@ -1,4 +1,4 @@
-/** Elements of file tensors as numbers, whatever their dtype: what `inspect` counts and `convert` converts. */
+/** Elements of file tensors of any dtype as numbers, for `inspect` and `convert`. */
 import {
   arrayFor,
   type DType,
@@ -13,7 +13,7 @@ import { DTypeError } from "../../../core/errors.ts";
 import { Tensor } from "../../../core/tensor.ts";
 import type { FileDType, FileTensor } from "../../../io/index.ts";
 
-/** Reads element i as a number; undefined where the dtype is 8-bit floats, which files carry as raw bytes. */
+/** Reads element i as a number; undefined for 8-bit floats, which files store as raw bytes. */
 export function elementReader({ dtype, data }: FileTensor): ((i: number) => number) | undefined {
   if (dtype.startsWith("F8_")) return undefined;
   const own = dtype === "uint8" ? undefined : dtypeOf(dtype);
@@ -39,7 +39,7 @@ export interface Stats {
   readonly count: number;
 }
 
-/** Counts pieces of a tensor as they come. Mean and variance by Welford 1962, so that large means lose no digits. */
+/** Statistics of a tensor in pieces. Mean and variance by Welford 1962, so that large means lose no digits. */
 export class Counter {
   #min = Number.POSITIVE_INFINITY;
   #max = Number.NEGATIVE_INFINITY;
@@ -51,7 +51,7 @@ export class Counter {
   #inf = 0;
   #count = 0;
 
-  /** Adds a piece; false where its dtype cannot be counted. */
+  /** Adds a piece; false if its dtype cannot be counted. */
   add(piece: FileTensor): boolean {
     const read = elementReader(piece);
     if (read === undefined) return false;
@@ -77,7 +77,7 @@ export class Counter {
     return true;
   }
 
-  /** The statistics so far; min, max, mean and std are NaN where nothing was there to count. */
+  /** The statistics so far; min, max, mean and std are NaN if nothing was counted. */
   get stats(): Stats {
     const any = this.#count > this.#nan;
     return {

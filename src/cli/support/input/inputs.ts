@@ -33,7 +33,7 @@ export const INPUT_HELP = {
   ...MEMORY_HELP,
 } as const;
 
-/** The three operands, and the file they were read from, where it was one. */
+/** The three operands, and their file if it was a single one. */
 export interface Inputs {
   readonly query: Tensor;
   readonly key: Tensor;
@@ -103,7 +103,7 @@ export const SHAPE_HELP = {
   dtype: "DTYPE  float32 (default), float64, float16 or bfloat16, with --shape",
 } as const;
 
-/** Operands of zeros, by the shape options; undefined where none is given. */
+/** Operands of zeros with the given shapes; undefined if no shape option is given. */
 export function shapedInputs(values: Values, positionals: readonly string[]): Inputs | undefined {
   const given = Object.keys(SHAPE_OPTIONS).filter((name) => values[name] !== undefined);
   if (given.length === 0) return undefined;
@@ -130,7 +130,7 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
 export const dtypeOption = (values: Values): DType =>
   oneOf("dtype", values.dtype ?? "float32", ["float32", "float64", "float16", "bfloat16"] as const);
 
-/** A tensor of zeros, or an error that says that it does not fit. */
+/** A tensor of zeros. Throws an UnsupportedError if it does not fit into memory. */
 export function emptyTensor(axes: readonly number[], dtype: DType): Tensor {
   try {
     return zeros(axes, dtype);

@@ -1,4 +1,4 @@
-/** What a model's attention did with a text, as a bundle the explorer opens: q, k, v and the log-sum-exp of every layer. */
+/** A model's attention on a text as a bundle that the explorer opens: q, k, v and the log-sum-exp of every layer. */
 import { type AblatedHead, ablateHeads, ablation } from "../../../models/ablate.ts";
 import type { AttentionModel, TextAttention, TextModel } from "../../../models/text-model.ts";
 import type { FileModel } from "../../../server/server.ts";
@@ -8,10 +8,10 @@ import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
 import type { BundleOptions, Segment } from "../../../store/types.ts";
 import type { ServedFile } from "../explorer/explore.ts";
 
-/** Characters of a text that name its file. */
+/** Maximum characters of a file's name. */
 const NAMED = 60;
 
-/** The bundle of a text (or pair) as a file that bears the text's name. */
+/** The bundle of a text (or pair) as a file named after the text. */
 export async function fileOfText(model: AttentionModel, seen: TextAttention): Promise<ServedFile> {
   const text = seen.texts.join(" · ");
   const name = text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
@@ -45,7 +45,7 @@ function nameOfHead({ layer, head, replace, position }: AblatedHead): string {
   return `L${layer} H${head}${replace === "mean" ? " (mean)" : ""}${only}`;
 }
 
-/** What a model did with texts, as one bundle: a block for each, `self`, or `text1`, `text2` … where there are several. */
+/** A model's attention on texts as one bundle, with a block for each text: `self`, or `text1`, `text2` … if there are several. */
 export function bundleOfTexts(
   model: AttentionModel,
   seen: readonly TextAttention[],
@@ -70,7 +70,7 @@ function blockOf(name: string, model: AttentionModel, seen: TextAttention): Bloc
   const tableName = `${name}.relative`;
   const recipes = layers.map((layer) => recipeOf(model, layer, tableName));
   const [first] = recipes;
-  // What all layers share is said once; a layer that differs says all of its own.
+  // The recipe of the first layer is that of the block; a layer that differs has a complete override.
   const same = (recipe: LayerRecipe) => JSON.stringify(recipe) === JSON.stringify(first);
   const overrides = recipes.flatMap((recipe, n) => (same(recipe) ? [] : [[n, recipe] as const]));
   const table = layers[0]?.recipe?.relative?.table;
@@ -81,13 +81,13 @@ function blockOf(name: string, model: AttentionModel, seen: TextAttention): Bloc
     recipe: { ...first, ...(overrides.length > 0 && { layerOverrides: Object.fromEntries(overrides) }) },
     ...(table && { tensors: { [tableName]: table } }),
     segments: segmentsOf(sequences),
-    // Where a model says that no token is special, their looks do not say otherwise.
+    // An empty list, so that no token is guessed to be special by its spelling.
     special: { query: specials, key: specials },
     layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
   };
 }
 
-/** How a layer's scores are made, as the bundle says it; `table` is the name of the table of relative positions. */
+/** A layer's recipe in the bundle; `table` is the name of the table of relative positions. */
 function recipeOf(
   model: AttentionModel,
   { recipe, options }: TextAttention["layers"][number],
@@ -113,7 +113,7 @@ function recipeOf(
   };
 }
 
-/** The parts of a pair, each with the specials that follow it. */
+/** The segments of a pair, each with the special tokens after it. */
 function segmentsOf(sequences: Int8Array): Segment[] {
   const second = sequences.indexOf(1);
   if (second < 0) return [];

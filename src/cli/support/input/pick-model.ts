@@ -1,4 +1,4 @@
-/** The model whose attention is shown: one place that decides what runs where none is named. */
+/** Loads the model of a command line, and chooses the default one. */
 import { UnsupportedError } from "../../../core/errors.ts";
 import type { Pooling } from "../../../models/embed.ts";
 import { findModel } from "../../../models/hub/find.ts";
@@ -6,16 +6,16 @@ import { locateShipped } from "../../../models/locate.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../../../models/text-model.ts";
 import type { Io } from "../line/command.ts";
 
-/** What `--model` says, for `--help`. */
+/** Help of `--model`. */
 export const MODEL_HELP =
   "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
 
-/** The model that a name or a folder means, as `findModel` has it; without one, the first that is here of the package's own. */
+/** The model of a name or a folder, as in `findModel`; by default the first of the package's own models that is installed. */
 export async function pickModel(name: string | undefined, io: Pick<Io, "stderr">): Promise<TextModel> {
   return pickTextModel(name ?? shipped(), io);
 }
 
-/** The model of a name or folder, as `findModel` has it. What there is to know of its weights goes to stderr, a line each. */
+/** The model of a name or a folder, as in `findModel`. Notes about its weights go to stderr, one per line. */
 export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
   const { directory, within, name: known } = findModel(name);
   const { readModel } = await import("../../../models/files.ts");
@@ -24,7 +24,7 @@ export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promi
   return model;
 }
 
-/** A model with the pooling that makes one vector of a text: its own, or the default of its kind. */
+/** A model with its pooling, or the default of its architecture. */
 export async function pickSentenceModel(
   name: string,
   io: Pick<Io, "stderr">,

@@ -1,8 +1,8 @@
-/** `-` on a command line: standard input as bytes of a file, as one text, or as a text a line. Read once. */
+/** `-` on a command line: standard input as bytes of a file, as one text, or as one text per line. It can be read once. */
 import { type Io, type StandardInput, UsageError } from "../line/command.ts";
 import { decodeText, textLines } from "./text-file.ts";
 
-/** The argument that means standard input on a command line. A file of that name is `./-`. */
+/** The argument that means standard input. A file of that name is `./-`. */
 export const STDIN = "-";
 
 /** The name of standard input in messages and results. */
@@ -24,7 +24,7 @@ export async function stdinText(io: Pick<Io, "stdin">): Promise<string> {
   return decodeText(STDIN_NAME, await readStdin(io)).replace(/\r?\n$/, "");
 }
 
-/** The lines of standard input that are not empty: a text each. */
+/** The lines of standard input that are not blank. */
 export async function stdinLines(io: Pick<Io, "stdin">): Promise<string[]> {
   return textLines(STDIN_NAME, await stdinText(io));
 }

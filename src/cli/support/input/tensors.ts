@@ -1,7 +1,7 @@
 /**
- * Tensors on the command line. An address is a file, or `FILE#NAME` for one tensor of a file that holds several. What
- * a file is, its first bytes say (npy, npz, else safetensors); a folder or an index is a safetensors model. Of
- * safetensors only the header is read until a tensor is requested.
+ * Tensors on the command line. An address is a file, or `FILE#NAME` for one tensor of a file. The first bytes of a file determine
+ * its format (npy, npz, else safetensors); a folder or an index is a safetensors model. Of safetensors only the header is read
+ * until a tensor is requested.
  */
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
@@ -15,17 +15,17 @@ import { type Io, UsageError, type Values } from "../line/command.ts";
 import { didYouMean } from "../line/suggest.ts";
 import { readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
 
-/** `--max-bytes`: how much of a file a command takes into memory. */
+/** `--max-bytes`: the maximum bytes of a file to read into memory. */
 export const MEMORY_OPTIONS = { "max-bytes": { type: "string" } } as const;
 
 /** Its help. */
 export const MEMORY_HELP = {
-  "max-bytes": "SIZE  bytes of a file that are taken into memory at most, such as 500M or 16G (default 4G)",
+  "max-bytes": "SIZE  maximum bytes of a file to read into memory, such as 500M or 16G (default 4G)",
 } as const;
 
 const UNITS = ["", "K", "M", "G", "T"];
 
-/** The limit in bytes; undefined where none is given. */
+/** The limit in bytes; undefined if none is given. */
 export function memoryLimit(values: Values): number | undefined {
   const text = values["max-bytes"] as string | undefined;
   if (text === undefined) return undefined;
@@ -40,7 +40,7 @@ export function memoryLimit(values: Values): number | undefined {
 /** Kinds of files. */
 export type FileKind = "npy" | "npz" | "safetensors";
 
-/** A tensor in a file: what it is and, where the file says so, which of its bytes it takes. */
+/** A tensor in a file, and its byte range if known. */
 export interface TensorFacts {
   readonly dtype: FileDType;
   readonly shape: readonly number[];
@@ -56,14 +56,14 @@ export interface Container {
   /** Facts by name. The one tensor of an npy file has the file's name without `.npy`. */
   readonly tensors: ReadonlyMap<string, TensorFacts>;
   readonly metadata: ReadonlyMap<string, string>;
-  /** Reads a tensor; of a safetensors file, rows [from, to) of its first axis where they are given. */
+  /** Reads a tensor; of a safetensors file, optionally only rows [from, to) of its first axis. */
   read(name: string, rows?: readonly [number, number]): Promise<FileTensor>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a file (or model folder) of tensors; `-` is standard input. Of npy and npz files at most `maxBytes` are taken into memory, and of
- * safetensors as much for a tensor.
+ * Opens a file (or model folder) of tensors; `-` is standard input. `maxBytes` limits an npy or npz file, and each tensor of a
+ * safetensors file.
  */
 export async function openContainer(
   address: string,
@@ -115,7 +115,7 @@ function containerOf(path: string, kind: FileKind, tensors: Map<string, FileTens
   };
 }
 
-/** An npz file: of each array the header is read now, and the numbers on request. */
+/** An npz file: the header of each array is read now, its numbers on request. */
 async function npzContainer(path: string, bytes: Uint8Array, maxBytes: number): Promise<Container> {
   const file = openNpz(bytes, { maxBytes });
   const tensors = new Map<string, TensorFacts>();
@@ -158,7 +158,7 @@ function factsOf(dtype: FileDType, shape: readonly number[]): TensorFacts {
   return { dtype, shape, bytes: shape.reduce((n, x) => n * x, ELEMENTS[dtype].bytes) };
 }
 
-/** Runs a reader; its errors then start with the path of the file, without the reader's own name. */
+/** Runs a reader; its errors then start with the path of the file instead of the name of the reader. */
 export async function naming<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
@@ -193,16 +193,16 @@ function found<T>(path: string, name: string, tensors: ReadonlyMap<string, T>): 
   );
 }
 
-/** `FILE#NAME` in its parts. A file whose own name holds a # is found first. */
+/** Splits `FILE#NAME`. An existing file with a # in its name takes precedence. */
 export function splitAddress(address: string): { path: string; name?: string } {
   const at = address.lastIndexOf("#");
   if (at <= 0 || existsSync(address)) return { path: address };
   return { path: address.slice(0, at), name: address.slice(at + 1) };
 }
 
-/** Where a tensor may be besides its address. */
+/** Options of `tensorAt`. */
 export interface TensorAtOptions {
-  /** Names that a file of several tensors may have it under. */
+  /** Default names of the tensor in a file of several. */
   readonly usual?: readonly string[];
   /** A file whose tensors an address may name directly. */
   readonly inside?: Container;
@@ -237,13 +237,13 @@ export async function tensorAt(
   }
 }
 
-/** A tensor of an opened file, as heed's own. */
+/** A tensor of an opened file as a Tensor. */
 async function readTensor(file: Container, name: string): Promise<Tensor> {
   const label = file.kind === "npy" ? file.path : `${file.path}#${name}`;
   return asTensor(label, await file.read(name));
 }
 
-/** Query, key and value of one file, by the names given or the usual ones. */
+/** Query, key and value of one file, by the given names or the default ones. */
 export async function namedThree(
   file: Container,
   names: Readonly<Record<string, unknown>>,

@@ -33,7 +33,7 @@ describe("parseCommandLine", () => {
     expect({ ...parse("-vo", "x").values }).toMatchObject({ verbose: true, output: "x" });
   });
 
-  it("an option whose value may be left out takes one only with an equals sign", () => {
+  it("an option with an optional value takes one only with an equals sign", () => {
     expect(parse("--causal", "x").values.causal).toBe(true);
     expect(parse("--causal", "x").positionals).toEqual(["x"]);
     expect(parse("--causal=lower-right").values.causal).toBe("lower-right");
@@ -68,14 +68,14 @@ describe("parseCommandLine", () => {
     expect(parse("-h").help).toBe(true);
   });
 
-  it("names of Object.prototype are no options", () => {
+  it("names of Object.prototype are not options", () => {
     expect(() => parse("--constructor")).toThrow("unknown option --constructor");
     expect(() => parse("--__proto__")).toThrow("unknown option --__proto__");
   });
 });
 
 describe("values", () => {
-  it("refuses what is not a number, an integer in range, a shape", () => {
+  it("refuses values that are not a number, an integer in range, or a shape", () => {
     expect(number("scale", "1e-3")).toBe(1e-3);
     expect(() => number("scale", "")).toThrow("--scale must be a number");
     expect(() => number("scale", "inf")).toThrow("--scale must be a number");
@@ -93,7 +93,7 @@ describe("values", () => {
     expect(() => indices("rows", "a")).toThrow("--rows must be an integer");
   });
 
-  it("tells lists of numbers from files", () => {
+  it("distinguishes lists of numbers from files", () => {
     for (const list of ["1", "-1,0", "0.5,1e-3", ".5"]) expect(isNumberList(list)).toBe(true);
     for (const file of ["a.npy", "0001.npy", "x/1", ""]) expect(isNumberList(file)).toBe(false);
   });

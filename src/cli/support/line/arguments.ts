@@ -1,13 +1,12 @@
 /**
- * Arguments against a command's options. `node:util` parseArgs splits them into tokens; this file decides what they
- * mean, so that mistakes are reported in one way: unknown options with the nearest known one, missing and superfluous
- * values, options given twice.
+ * Parses arguments by a command's options. `node:util` parseArgs splits them into tokens; this file interprets the tokens, for
+ * consistent errors: unknown options with the nearest known one, missing and superfluous values, options given twice.
  */
 import { parseArgs } from "node:util";
 import { type Command, UsageError, type Values } from "./command.ts";
 import { didYouMean } from "./suggest.ts";
 
-/** What a command line says. */
+/** A parsed command line. */
 export interface Parsed {
   readonly values: Values;
   readonly positionals: readonly string[];
@@ -17,7 +16,7 @@ export interface Parsed {
 
 const HELP = { help: { type: "boolean", short: "h" } } as const;
 
-/** Reads `args` by the options of a command. Throws UsageError. */
+/** Parses `args` by the options of a command. Throws a UsageError. */
 export function parseCommandLine(command: Command, args: readonly string[]): Parsed {
   const options = { ...command.options, ...HELP };
   const { tokens, positionals } = parseArgs({
@@ -50,7 +49,7 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
         throw new UsageError(`${rawName} takes no value, got ${JSON.stringify(value)}`);
       got = value ?? true;
     } else {
-      // A value may begin with a dash where it is a number, or where "=" ties it to its option.
+      // A value may begin with a dash if it is a number, or follows "=".
       if (value === undefined || (!inlineValue && /^-[^\d.]/.test(value)))
         throw new UsageError(
           `${rawName} needs a value: ${rawName}${rawName.startsWith("--") ? "=" : " "}${wordOf(command, name)}`,

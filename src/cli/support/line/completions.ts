@@ -1,6 +1,6 @@
 /**
- * Completion scripts for bash, zsh and fish, written from the table of commands: names, options, the values that an option's help
- * lists, and files. What is completed is decided here, for all shells alike; a shell's function only writes it down.
+ * Completion scripts for bash, zsh and fish, generated from the table of commands: names, options, the values that an option's
+ * help lists, and files. What is completed is the same in all shells; the function of a shell only formats it.
  */
 import { wordOf } from "./arguments.ts";
 import type { Command } from "./command.ts";
@@ -9,7 +9,7 @@ import type { Command } from "./command.ts";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What comes after an option, or as an argument: one of few words, a file, or something that a shell cannot know. */
+/** The value of an option or an argument: one of a few words, a file, or a value that a shell cannot complete. */
 export type Expected =
   | { readonly kind: "words"; readonly words: readonly string[]; readonly orFile?: boolean }
   | { readonly kind: "file" }
@@ -21,9 +21,9 @@ export interface CompletedOption {
   readonly short?: string;
   /** Its help in one line. */
   readonly says: string;
-  /** The word of its value; undefined where it takes none. */
+  /** The name of its value; undefined if it takes none. */
   readonly word?: string;
-  /** Whether the value is tied to it by "=" and may be left out. */
+  /** Whether the value is optional, and given with "=". */
   readonly isOptional: boolean;
   readonly value: Expected;
 }
@@ -38,10 +38,10 @@ export interface CompletedCommand {
 }
 
 const FILES = /^(FILE|IN|OUT|DIR|FOLDER|PAGE\.|FIGURE|VECTORS|RUN|DOCS|QUERY\.|SOURCE|SENTENCES)/;
-/** The models of this package, where a model is asked for, and folders. */
+/** A model: those of this package, and folders. */
 const MODELS: Expected = { kind: "words", words: ["encoder", "decoder"], orFile: true };
 
-/** What the help says of a value: a list such as "wide, relaxed or strict (default …)", a file by its word, or nothing. */
+/** The expected value, from the help: a list such as "wide, relaxed or strict (default …)", a file by its name, or unknown. */
 function expectedOf(word: string, says: string): Expected {
   if (word === "MODEL") return MODELS;
   const words: string[] = [];
@@ -51,7 +51,7 @@ function expectedOf(word: string, says: string): Expected {
     if (found === undefined) break;
     const after = rest.slice(found.length);
     const isLast = !/^(, or | or |, )/.test(after);
-    // The last of a list may be followed by anything; one word alone is no list.
+    // Any text may follow the last word of a list; a single word is not a list.
     words.push(name);
     if (isLast) break;
     rest = after.replace(/^(, or | or |, )/, "");
@@ -60,7 +60,7 @@ function expectedOf(word: string, says: string): Expected {
   return { kind: FILES.test(word) ? "file" : "other" };
 }
 
-/** What shells need of a command. */
+/** A command, as shells complete it. */
 export function completedCommand(command: Command): CompletedCommand {
   const options = Object.entries(command.options).map(([name, { type, short }]): CompletedOption => {
     const text = command.help[name] ?? "";
@@ -73,7 +73,7 @@ export function completedCommand(command: Command): CompletedCommand {
   const help: CompletedOption = {
     name: "help",
     short: "h",
-    says: "the page of this command",
+    says: "help of this command",
     isOptional: false,
     value: { kind: "other" },
   };
@@ -85,7 +85,7 @@ export function completedCommand(command: Command): CompletedCommand {
   };
 }
 
-/** A command's arguments, by its synopsis: words of a list in brackets, files, a model, or texts. */
+/** A command's arguments, from its synopsis: words separated by bars, files, a model, or texts. */
 function argumentOf({ usage }: Command): Expected {
   const [, rest = ""] = /^heed \S+ (.*)/.exec(usage) ?? [];
   const choices = /^([a-z]+(?:\|[a-z]+)+)/.exec(rest)?.[1].split("|");
@@ -94,7 +94,7 @@ function argumentOf({ usage }: Command): Expected {
   return { kind: FILES.test(rest.replace(/^\[/, "")) ? "file" : "other" };
 }
 
-/** The first part of a help text: shells have one line for it. */
+/** The first part of a help text, since shells show one line. */
 function firstPart(text: string): string {
   return text.split(/[;:(]/)[0].trim();
 }
@@ -146,7 +146,7 @@ function bash(commands: readonly CompletedCommand[]): string {
 }
 
 function zsh(commands: readonly CompletedCommand[]): string {
-  /** In a specification of _arguments, brackets and colons mean something. */
+  /** Brackets and colons are syntax in a specification of _arguments. */
   const plain = (text: string) => text.replace(/[\\[\]:]/g, "\\$&");
   const action = (expected: Expected) =>
     expected.kind === "words"
@@ -180,7 +180,7 @@ function zsh(commands: readonly CompletedCommand[]): string {
         (flag) =>
           `${flag}${word !== undefined && isOptional ? "=-" : word !== undefined && flag.startsWith("--") ? "=" : ""}`,
       );
-      // An option with a short form is one option, and excludes itself.
+      // The long and the short form of an option exclude each other.
       const heads = names.length > 1 ? [`(${flags(option).join(" ")})`] : [""];
       return names.map((one) => quoted(`${heads[0]}${one}[${plain(says)}]${after}`)).join(" ");
     });

@@ -7,7 +7,7 @@ import { Interrupted, type Io, UsageError } from "./command.ts";
 import { dispatch, tell } from "./dispatch.ts";
 import { commandPage } from "./help.ts";
 
-/** A world that keeps what is written to it. */
+/** An environment that collects the output. */
 function world(env: Io["env"] = {}, signal = new AbortController().signal) {
   const text = { out: "", err: "" };
   const io: Io = {
@@ -49,7 +49,7 @@ describe("dispatch", () => {
     return { code, ...text };
   };
 
-  it("prints the overview with every command, by whatever way it is asked for", async () => {
+  it("prints the overview with every command, without arguments and for help", async () => {
     const overview = await say();
     expect(overview.code).toBe(0);
     for (const { name, summary } of COMMANDS) expect(overview.out).toMatch(new RegExp(`${name} +${summary}`));
@@ -102,7 +102,7 @@ describe("tell", () => {
     expect(reported("text")).toEqual({ code: 1, err: "heed run: text\n" });
   });
 
-  it("is an object with kind, code and fields where JSON is asked for", () => {
+  it("is an object with kind, code and fields with --json", () => {
     const { code, err } = reported(new FormatError("npy-magic", "bad", { offset: 3, tensor: "q" }), true);
     expect(code).toBe(1);
     expect(JSON.parse(err)).toEqual({
@@ -126,7 +126,7 @@ describe("colorDepth", () => {
   const terminal = { isTTY: true as const, getColorDepth: () => 24 };
   const pipe = { isTTY: false as unknown as true };
 
-  it("is what the terminal has, and none elsewhere", () => {
+  it("is that of the terminal, and 0 for other streams", () => {
     expect(colorDepth(terminal, {})).toBe(24);
     expect(colorDepth(pipe, {})).toBe(0);
     expect(colorDepth(terminal, { TERM: "dumb" })).toBe(0);

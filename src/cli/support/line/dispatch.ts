@@ -1,4 +1,4 @@
-/** From arguments to an exit code: finds the command, parses its line, runs it, and reports errors in one line. */
+/** From arguments to an exit code: finds the command, parses its arguments, runs it, and reports an error in one line. */
 import { readFileSync } from "node:fs";
 import { HeedError } from "../../../core/errors.ts";
 import { COMMANDS } from "../../commands/index.ts";
@@ -67,13 +67,13 @@ async function find(name: string): Promise<Command> {
   );
 }
 
-/** Whether errors are to be objects: `--json` before any `--`. */
+/** Whether to report errors as JSON: `--json` before any `--`. */
 function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes("--json");
 }
 
-/** Writes an error to stderr, as one line or one JSON object, and gives its exit code. */
+/** Writes an error to stderr, as one line or one JSON object, and returns its exit code. */
 export function tell(
   error: unknown,
   who: string,
@@ -90,7 +90,7 @@ export function tell(
     const fields = error instanceof HeedError ? error.fields : {};
     io.stderr.write(jsonText({ error: { kind, code: codeOf(error) ?? null, message, fields, exit: code } }));
   } else {
-    // What to do about a pickle are lines of Python; otherwise the first line is enough.
+    // The error about a pickle includes lines of Python; of others only the first line is printed.
     const line = codeOf(error) === "pickle" ? message : message.split("\n")[0];
     const text = line.startsWith(`${who}: `) ? line : `${who}: ${line}`;
     io.stderr.write(`${text}${usage ? ` (see ${who} --help)` : ""}\n`);
@@ -100,8 +100,8 @@ export function tell(
 }
 
 /**
- * A message without the name of the library's function that it begins with: `openStore: cannot open …`, `figure: layer must …`. On the
- * command line the command is what was called.
+ * A message without the name of the library function at its start: `openStore: cannot open …`, `figure: layer must …`. On the
+ * command line the command's name replaces it.
  */
 function withoutFunction(message: string, who: string): string {
   const [, name] = /^([a-z]+[A-Za-z0-9]*): /.exec(message) ?? [];

@@ -1,11 +1,11 @@
-/** The texts of `--help`: the overview, and the page of one command. Nothing here loads the engine. */
+/** The texts of `--help`: the overview, and the page of one command. This file does not load the engine. */
 
 import { COMMANDS, type Entry } from "../../commands/index.ts";
 import { styler, wrap } from "../output/terminal.ts";
 import { wordOf } from "./arguments.ts";
 import type { Command, Io } from "./command.ts";
 
-/** What `heed` and `heed --help` print. */
+/** The output of `heed` and `heed --help`. */
 export function overview(
   version: string,
   io: Pick<Io, "color">,
@@ -26,9 +26,10 @@ export function overview(
     "  -V, --version  the version",
     "",
     bold("Environment:"),
-    "  HEED_SIMD      wide, relaxed or strict; where not set, wide from Node 24 on\n  HEED_BACKEND   auto, wasm or reference (plain TypeScript, no WebAssembly)",
-    "  HEED_THREADS   most threads a call may use",
-    "  HEED_DEBUG     show the stack of an error",
+    "  HEED_SIMD      wide, relaxed or strict; default wide on Node 24 or later, else relaxed",
+    "  HEED_BACKEND   auto, wasm or reference (plain TypeScript, no WebAssembly)",
+    "  HEED_THREADS   maximum threads of a call",
+    "  HEED_DEBUG     print the stack of an error",
     "  NO_COLOR, FORCE_COLOR",
     "",
     bold("Examples:"),
@@ -43,7 +44,7 @@ export function overview(
   ].join("\n");
 }
 
-/** What `heed COMMAND --help` prints. */
+/** The output of `heed COMMAND --help`. */
 export function commandPage(command: Command, io: Pick<Io, "color" | "columns">): string {
   const { bold } = styler(io);
   const columns = Math.max(60, Math.min(io.columns || 100, 110));

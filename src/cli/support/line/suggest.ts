@@ -1,6 +1,6 @@
-/** "Did you mean": the nearest of the known names by edit distance (Damerau 1964, neighbors may change places). */
+/** "Did you mean": the nearest known name by edit distance (Damerau 1964, with transpositions). */
 
-/** Edits (insert, remove, replace, exchange neighbors) from one word to the other. */
+/** Edit distance of two words: insertions, deletions, substitutions, transpositions. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -18,7 +18,7 @@ export function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
-/** The known name that `word` most likely means, or undefined where none is near. */
+/** The known name that `word` most likely means, or undefined if none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const typed = word.toLowerCase();
   const near = known
@@ -26,7 +26,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
       const begins = typed.length >= 2 && name.startsWith(typed);
       return { name, distance: begins ? 0.5 : editDistance(typed, name) };
     })
-    // A third of the letters may be wrong, but never all of a short word.
+    // A third of the letters may differ, but not all of a short word.
     .filter(
       ({ name, distance }) => distance <= Math.max(1, Math.floor(Math.max(name.length, typed.length) / 3)),
     )

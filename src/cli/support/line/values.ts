@@ -1,4 +1,4 @@
-/** Texts of options as numbers, lists and shapes. Every refusal is a UsageError that names the option. */
+/** Parses values of options as numbers, lists and shapes. Every error is a UsageError that names the option. */
 import { UsageError } from "./command.ts";
 
 const got = (text: unknown) => `got ${JSON.stringify(text)}`;
@@ -30,12 +30,12 @@ export function integer(
   return value;
 }
 
-/** True where a text looks like numbers between commas, and not like a file. */
+/** True for a text of numbers separated by commas, as opposed to a file name. */
 export function isNumberList(text: string): boolean {
   return /^[+-]?[\d.][\d.eE+-]*(,[+-]?[\d.][\d.eE+-]*)*$/.test(text);
 }
 
-/** Numbers between commas. */
+/** Numbers separated by commas. */
 export function numbers(name: string, text: unknown): number[] {
   return String(text)
     .split(",")
@@ -47,7 +47,7 @@ export function numbers(name: string, text: unknown): number[] {
     });
 }
 
-/** Integers between commas. */
+/** Integers separated by commas. */
 export function integers(name: string, text: unknown): number[] {
   return numbers(name, text).map((value) => {
     if (!Number.isSafeInteger(value))
@@ -56,7 +56,7 @@ export function integers(name: string, text: unknown): number[] {
   });
 }
 
-/** Indices: integers and ranges between commas, `0,4-7,-1`; negative ones count from the end. */
+/** Indices: integers and ranges separated by commas, `0,4-7,-1`; negative ones count from the end. */
 export function indices(name: string, text: unknown): number[] {
   const list: number[] = [];
   for (const part of String(text).split(",")) {
@@ -72,7 +72,7 @@ export function indices(name: string, text: unknown): number[] {
   return list;
 }
 
-/** A shape: integers ≥ 0 between commas (or between "x"), two to eight of them unless said otherwise. */
+/** A shape: integers ≥ 0 separated by commas (or "x"), by default two to eight of them. */
 export function shape(name: string, text: unknown, least = 2, most = 8): number[] {
   const parts = String(text).split(/[,x×]/);
   const axes = parts.map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));

@@ -1,7 +1,7 @@
 /**
- * Ctrl-C (and SIGTERM, SIGHUP) around work that cannot be asked to stop. A synchronous call keeps the event loop from seeing the signal, so
- * while a long one runs the process has no handler of its own and the system ends it at once (the shell reports 130);
- * no file is being written then. While a file is being saved the signal waits until it is whole or gone.
+ * Ctrl-C (and SIGTERM, SIGHUP) during work that cannot be interrupted. A synchronous call blocks the event loop, so during a long
+ * one the process removes its signal handlers and the system ends it immediately (the shell reports 130); no file is being
+ * written then. While a file is being saved, the process ends only after it is complete or removed.
  */
 import { type Contents, saveFile } from "../../../io/save.ts";
 
@@ -14,7 +14,7 @@ let answering = 0;
 export const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export type EndSignal = keyof typeof SIGNALS;
 
-/** The process's handler of these signals, and the way to take it away for a moment. */
+/** Installs the process's handler of these signals, and removes it during blocking work. */
 export const whileBlocking = {
   /** Installs the handler for SIGINT (Ctrl-C), SIGTERM, and SIGHUP (the terminal was closed; Node hears it under `nohup` too). */
   listen(interrupt: (signal: EndSignal) => void): void {
@@ -29,7 +29,7 @@ export const whileBlocking = {
     };
     handler.on();
   },
-  /** Runs synchronous work; where it may take longer than a second, a signal ends the process at once meanwhile. */
+  /** Runs synchronous work; during work that may take longer than a second, a signal ends the process immediately. */
   run<T>(seconds: number, work: () => T): T {
     if (handler === undefined || seconds < 1) return work();
     handler.off();
@@ -41,12 +41,12 @@ export const whileBlocking = {
   },
 };
 
-/** Says that Ctrl-C is how the running command ends: it is no interruption, and the command's own exit code counts. */
+/** Declares that Ctrl-C is the normal end of the running command, so that the command's exit code applies. */
 export function endsByCtrlC(): void {
   ends = true;
 }
 
-/** True where Ctrl-C is how the running command ends. */
+/** True if Ctrl-C is the normal end of the running command. */
 export function isEndedByCtrlC(): boolean {
   return ends;
 }
@@ -56,12 +56,12 @@ export function isSaving(): boolean {
   return saving > 0;
 }
 
-/** True while work goes on that answers Ctrl-C itself. */
+/** True during work that handles Ctrl-C itself. */
 export function isAnswering(): boolean {
   return answering > 0;
 }
 
-/** Runs work that looks at the signal and ends in its own time, be it after more than a second: it has something to save. */
+/** Runs work that handles the signal itself, and may take more than a second to save its state and end. */
 export async function answers<T>(work: () => Promise<T>): Promise<T> {
   answering++;
   try {
@@ -71,7 +71,7 @@ export async function answers<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `saveFile`, which Ctrl-C does not tear. */
+/** `saveFile`, which Ctrl-C does not interrupt. */
 export async function save(path: string, contents: Contents): Promise<void> {
   saving++;
   try {

@@ -1,15 +1,15 @@
-/** A bar on stderr for long work: drawn only on a terminal, at most ten times a second, wiped when done. */
+/** A progress bar on stderr: drawn only on a terminal, at most ten times a second, and erased at the end. */
 import type { Io } from "../line/command.ts";
 import { secondsText } from "./terminal.ts";
 
-/** A bar that shows the share done. */
+/** A progress bar. */
 export interface Progress {
-  /** `note` is printed after the bar. */
+  /** Draws the bar at `share`, from 0 to 1, with `note` after it. */
   update(share: number, note?: string): void;
   end(): void;
 }
 
-/** Starts a bar; silent where stderr is no terminal. */
+/** Starts a bar; without a terminal it does nothing. */
 export function startProgress(io: Pick<Io, "stderr" | "progress">, what: string): Progress {
   if (!io.progress) return { update: () => {}, end: () => {} };
   const start = performance.now();

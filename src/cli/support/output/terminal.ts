@@ -1,11 +1,11 @@
 /**
- * What the terminal can do, and text for it: color depth (NO_COLOR and FORCE_COLOR as at no-color.org and
- * force-color.org), bold and dim, wrapping, tables, numbers with units.
+ * Color depth of the terminal (NO_COLOR and FORCE_COLOR as at no-color.org and force-color.org), and formatting: bold and dim,
+ * wrapping, tables, numbers with units.
  */
 import type { WriteStream } from "node:tty";
 import type { Io } from "../line/command.ts";
 
-/** Bits of color to use on a stream. */
+/** The color depth to use on a stream, in bits. */
 export function colorDepth(
   stream: Pick<WriteStream, "isTTY"> & { getColorDepth?: (env: object) => number },
   env: Io["env"],
@@ -20,7 +20,7 @@ export function colorDepth(
   return depth >= 24 ? 24 : depth >= 8 ? 8 : depth >= 4 ? 4 : 0;
 }
 
-/** Bold, dim and colored text, or the text as it is where color is off. */
+/** Functions for bold, dim and colored text, which return the text unchanged without color. */
 export function styler({ color }: Pick<Io, "color">) {
   const sgr = (open: number, close: number) => (text: string) =>
     color === 0 ? text : `\x1b[${open}m${text}\x1b[${close}m`;
@@ -79,14 +79,14 @@ export function shapeText(shape: readonly number[]): string {
   return `[${shape.join(", ")}]`;
 }
 
-/** A number in few digits, −0, NaN and infinities included. */
+/** A number with up to six digits, or −0, NaN or an infinity. */
 export function numberText(x: number): string {
   if (Object.is(x, -0)) return "-0";
   if (!Number.isFinite(x)) return String(x).replace("Infinity", "inf");
   return Number.isInteger(x) && Math.abs(x) < 1e15 ? String(x) : String(Number(x.toPrecision(6)));
 }
 
-/** A value as JSON text: infinities and NaN, which JSON lacks, as texts. */
+/** A value as JSON; infinities and NaN, which JSON lacks, as strings. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, (_, x) =>
     typeof x === "number" && !Number.isFinite(x) ? String(x) : typeof x === "bigint" ? Number(x) : x,

@@ -1,22 +1,22 @@
-/** Numbers of tensors on a terminal: small ones by themselves, large ones by their edges with `--values`. */
+/** Values of tensors on a terminal: of small ones by default, of large ones the edges with `--values`. */
 import { dtypeOf, type TypedData } from "../../../core/dtype.ts";
 import type { NestedValues } from "../../../core/format.ts";
 import { Tensor } from "../../../core/tensor.ts";
 import type { FileTensor } from "../../../io/index.ts";
 import { elementReader } from "../input/elements.ts";
 
-/** Elements of a tensor that is printed without being asked for. */
+/** Maximum elements of a tensor that is printed by default. */
 export const SMALL = 64;
-/** Small tensors of a file that are printed without being asked for. */
+/** Maximum small tensors of a file that are printed by default. */
 export const FEW = 8;
 
 /** The option and its help. */
 export const VALUES_OPTIONS = { values: { type: "boolean" } } as const;
 export const VALUES_HELP = {
-  values: `print the numbers, of long tensors the first and last of each axis (tensors of at most ${SMALL} numbers are printed anyway)`,
+  values: `print the values; of large tensors the first and last of each axis (tensors of at most ${SMALL} values are always printed)`,
 } as const;
 
-/** `name [2, 2] float32` and the rows below it; 8-bit floats, which are carried as raw bytes, have none. */
+/** `name [2, 2] float32` and the rows below it; 8-bit floats, which are stored as raw bytes, have none. */
 export function valueLines(name: string, t: FileTensor | Tensor): string[] {
   const head = `${name} [${t.shape.join(", ")}] ${t.dtype}`;
   const own = asOwn(t);
@@ -25,12 +25,12 @@ export function valueLines(name: string, t: FileTensor | Tensor): string[] {
   return first.endsWith("empty") ? [`${head}: empty`] : [head, ...rows];
 }
 
-/** The numbers as nested lists; null for 8-bit floats. */
+/** The values as nested lists; null for 8-bit floats. */
 export function nestedValues(t: FileTensor | Tensor): NestedValues | null {
   return asOwn(t)?.toArray() ?? null;
 }
 
-/** The same numbers under a dtype that heed computes with; undefined for 8-bit floats. */
+/** The tensor in a dtype that heed computes with; undefined for 8-bit floats. */
 function asOwn(t: FileTensor | Tensor): Tensor | undefined {
   if (t instanceof Tensor) return t;
   const dtype = t.dtype === "uint8" ? undefined : dtypeOf(t.dtype);

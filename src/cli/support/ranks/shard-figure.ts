@@ -1,19 +1,19 @@
 /**
- * A shard plan as a figure: the mask's cells in the color of the rank that computes them, and beside it the work of each
- * rank. A fair plan has equal bars; a plain split of causal attention does not.
+ * A shard plan as a figure: the mask's cells in the color of the rank that computes them, next to bars of the work of each rank.
+ * A balanced plan has equal bars; a contiguous split of causal attention does not.
  */
 import type { Problem } from "../../../backend/problem.ts";
 import { TileMap } from "../../../backend/tiles.ts";
 import type { ShardPlan } from "../../../cluster/index.ts";
 
-/** Cells of the picture along each side. */
+/** Cells of the figure along each axis. */
 const CELLS = 64;
 const SIDE = 320;
 const LEFT = 56;
 const TOP = 48;
 const BARS = 180;
 
-/** Okabe and Ito's colors, which everybody can distinguish; from rank 8 on they repeat, lighter. */
+/** Okabe and Ito's colors, which are safe for color blindness; from rank 8 on they repeat, lighter. */
 const COLORS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
 const colorOf = (rank: number): string => COLORS[rank % COLORS.length];
 const opacityOf = (rank: number): number => (rank < COLORS.length ? 1 : 0.55);

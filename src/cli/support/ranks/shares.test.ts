@@ -1,4 +1,4 @@
-/** Shares of a corpus: which documents a process has, from the option and from what started it. */
+/** Shares of a corpus: the documents of a process, from the option or from the environment. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ describe("documentsOf", () => {
     expect(shares[2][0]).toMatchObject({ text: "three", pair: "drei", line: 4 });
   });
 
-  it("a line that is no document is an error that names the line", async () => {
+  it("an invalid document is an error that names the line", async () => {
     const whole = { index: 0, count: 1 };
     for (const [text, why] of [
       ['"a"\n{"txt":1}', /line 2: a document is a string or an object with a "text"/],

@@ -1,9 +1,9 @@
 /**
- * Corpus jobs: a file of documents cut into shares, one result file a document, written whole or not at all, and what is
- * there already left alone. So any scheduler that starts every share at least once gets the work done, whatever fails.
+ * Corpus jobs: a file of documents is split into shares, with one result file per document, written atomically; existing results
+ * are skipped. So any scheduler that starts every share at least once completes the work, despite failures.
  *
- * A share is `I/N`, I from 0 to N − 1. Where the option does not say it, it comes from what started the process: Open MPI,
- * MPICH and Slurm name rank and size, a Slurm array its task, a Kubernetes Indexed Job its index (of which --shard gives N).
+ * A share is `I/N`, I from 0 to N − 1. Without the option it comes from the environment: Open MPI, MPICH and Slurm set rank and
+ * size, a Slurm array its task, a Kubernetes Indexed Job its index (with N from --shard).
  */
 
 import { createReadStream } from "node:fs";
@@ -46,7 +46,7 @@ function checkShare(index: number, count: number, from: string): Share {
   throw new UsageError(`${from}: a share's index is from 0 to ${count - 1}, got ${index} of ${count}`);
 }
 
-/** What a scheduler says of this process's place among others. */
+/** The index of this process, and the number of processes, from the environment of a scheduler. */
 function indexFrom(env: Environment): { index: number; count?: number; from: string } | undefined {
   const launch = launchOf(env);
   if (launch) return { index: launch.rank, count: launch.size, from: launch.launcher };
@@ -75,7 +75,7 @@ function indexFrom(env: Environment): { index: number; count?: number; from: str
 export interface Document {
   /** Line of the file, from 1. */
   readonly line: number;
-  /** Name of its result: its id, or its line. */
+  /** Name of its result: its id, or its line number. */
   readonly name: string;
   readonly text: string;
   readonly pair?: string;
@@ -83,7 +83,7 @@ export interface Document {
 
 /**
  * The documents of a share: lines of a JSONL file, `{ "text": …, "id"?: …, "pair"?: … }` or a string. An id names the result,
- * so it must be usable as a file name; without one the line number does. Empty lines are no documents.
+ * so it must be usable as a file name; the default is the line number. Empty lines are skipped.
  */
 export async function* documentsOf(path: string, { index, count }: Share): AsyncGenerator<Document> {
   const stream = createReadStream(path);
@@ -121,7 +121,7 @@ function documentOf(path: string, line: number, text: string): Document {
   if (id !== undefined && typeof id !== "string" && typeof id !== "number")
     return refuse(`"id" must be a string or a number, got ${formatValue(id)}`);
   const name = id === undefined ? String(line).padStart(6, "0") : String(id);
-  // One folder, no surprises: the characters that every file system takes.
+  // Only characters that every file system allows, and no path separators.
   if (!/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$/.test(name))
     return refuse(
       `id ${formatValue(name)} cannot name a file; ids are up to 100 letters, digits, "_", "-" and ".", the first no "." or "-"`,
@@ -130,7 +130,7 @@ function documentOf(path: string, line: number, text: string): Document {
   return { line, name, text: fields.text, ...(pair !== undefined && { pair }) };
 }
 
-/** Names in a folder that end in `.safetensors`, without that: the documents that are done. */
+/** Names of the `.safetensors` files in a folder, without the suffix: the finished documents. */
 export async function finishedIn(folder: string): Promise<Set<string>> {
   const names = await readdir(folder).catch(() => [] as string[]);
   return new Set(

@@ -1,13 +1,13 @@
 /**
- * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 prints and writes files; an error that
- * all ranks know is printed once, and any other ends the job everywhere.
+ * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 prints and writes files. An error that all
+ * ranks share is printed once; any other error ends the whole job.
  */
 import { agree, isAgreed } from "../../../cluster/agree.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
 import { broadcast } from "../../../cluster/reduce.ts";
 import { EXIT, type Io } from "../line/command.ts";
 
-/** Runs a command on the ranks that a launcher started, or alone, without a communicator. */
+/** Runs a command on the ranks that a launcher started, or without a communicator in a single process. */
 export async function withRanks(
   io: Io,
   run: (io: Io, comm: Communicator | undefined) => Promise<number>,
@@ -20,7 +20,7 @@ export async function withRanks(
     await comm.close();
     return code;
   } catch (error) {
-    // Where ranks know of the error together, they end together.
+    // Ranks that share an error end together.
     if (!isAgreed(error)) throw error;
     await comm.close();
     if (isLead || !isAgreed(error, "elsewhere")) throw error;
@@ -31,8 +31,8 @@ export async function withRanks(
 }
 
 /**
- * Does `work` on every rank, or on those where it is given, and goes on where all have succeeded. A rank that fails throws its
- * own error, and all others one that names it.
+ * Runs `work` on every rank, or on those that pass it, and returns after all have succeeded. A rank that fails throws its own
+ * error, and all others throw one that names the rank.
  */
 export async function together<T>(
   comm: Communicator | undefined,
@@ -53,7 +53,7 @@ export async function together<T>(
   return value;
 }
 
-/** The bytes that rank 0 gives, on every rank. */
+/** Broadcasts the bytes of rank 0 to every rank. */
 export async function fromLead(
   comm: Communicator | undefined,
   bytes: Uint8Array<ArrayBuffer>,
@@ -67,8 +67,8 @@ export async function fromLead(
 }
 
 /**
- * Pieces that a step of `batch` sequences is computed in on so many ranks: 8 where they divide the batch, so that 1, 2, 4 and
- * 8 ranks give the same bits, and always at least one for each rank. Undefined where there is no such number.
+ * Number of pieces of a step of `batch` sequences on this many ranks: 8 if that divides the batch, so that 1, 2, 4 and 8 ranks
+ * give the same bits, and at least one per rank. Undefined if there is no such number.
  */
 export function piecesOf(batch: number, ranks: number): number | undefined {
   let most = 8;
@@ -78,7 +78,7 @@ export function piecesOf(batch: number, ranks: number): number | undefined {
   return undefined;
 }
 
-/** The world of a rank that does not speak. */
+/** The environment of a rank without output. */
 function silent(io: Io): Io {
   const nowhere = { write: () => true };
   return { ...io, stdout: nowhere, stderr: nowhere, isTTY: false, progress: false };

@@ -28,7 +28,7 @@ import { type Container, memoryLimit, tensorAt } from "../input/tensors.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { integer, integers, isNumberList, number, numbers, oneOf } from "../line/values.ts";
 
-/** The options both commands take. */
+/** The options of both commands. */
 export const CALL_OPTIONS = {
   causal: { type: "boolean" },
   "query-offset": { type: "string" },
@@ -59,28 +59,28 @@ export const CALL_HELP = {
   scale: "X  multiplies the scores (default 1/√dk)",
   softcap: "C  squeezes scores into (−C, C)",
   window: "L,R  keys at most L before and R after the query; -1 means no limit",
-  dilated: "N  every N-th key counted from the query",
+  dilated: "N  every N-th key, counted from the query",
   global:
-    "LIST  positions that attend to all keys and are attended to by all queries, beside the window and --dilated",
+    "LIST  positions that attend to all keys and are attended to by all queries, in addition to --window and --dilated",
   prefix:
     "N  all queries attend to the first N keys, and causally to the others; or one number for each batch entry",
   documents: "IDS  document of each position: 0,0,1,1 or a file of [N] or [B, N]",
   "key-lengths": "N  keys before N are real; or one number for each batch entry; or a file",
-  "query-lengths": "N  query rows before N are real; likewise",
+  "query-lengths": "N  query rows before N are real; or one number for each batch entry; or a file",
   mask: `FILE  mask tensor: bool (true = attend) or float (added); FILE#NAME, or a NAME of the input file; or masks by name as JSON, such as '{"and": ["causal", {"dilated": 3}]}' (${MASK_KINDS.map(({ name }) => name).join(", ")})`,
   alibi: "FILE  ALiBi with the paper's slopes; or slopes from a file or a list",
-  sinks: "FILE  one extra logit a head in the denominator: a list or a file",
+  sinks: "FILE  one extra logit per head in the denominator: a list or a file",
   dropout: "P  share of weights dropped",
   seed: "N  seed of the dropout (default 0)",
   layout: "ORDER  bhsd (default) or bshd",
 } as const;
 
-/** Options of `CALL_OPTIONS` whose value may be left out. */
+/** Options of `CALL_OPTIONS` with an optional value. */
 export const CALL_OPTIONAL = ["causal", "alibi"] as const;
 
 type PerBatch = number | readonly number[];
 
-/** A call as the command line describes it, files read, sizes not known yet. */
+/** A call from the command line, with its files read, before sizes are known. */
 export interface Call {
   readonly causal?: true | "upper-left" | "lower-right";
   readonly queryOffset?: PerBatch;
@@ -106,7 +106,7 @@ export interface Call {
   readonly layout: "bhsd" | "bshd";
 }
 
-/** Reads the options; `inside` is the input file, whose tensors options may name. */
+/** Reads the options; options may name tensors of the input file `inside`. */
 export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: Container): Promise<Call> {
   const maxBytes = memoryLimit(values);
   const text = (name: string) => values[name] as string | undefined;
@@ -176,7 +176,7 @@ export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: C
   };
 }
 
-/** True where --mask is JSON (an object or a quoted name), not the name of a file. */
+/** True if --mask is JSON (an object or a quoted name), not the name of a file. */
 function isJson(text: string | undefined): boolean {
   return text !== undefined && /^\s*[{"]/.test(text);
 }
@@ -192,7 +192,7 @@ function namedMask(text: string): Mask {
   return maskFromJson(value, "--mask");
 }
 
-/** Document ids as integers, whatever dtype the file holds them in. */
+/** Document ids as integers, from any dtype. */
 function idsOf(t: Tensor): Tensor {
   const ids = t.toFloat64();
   const nonFinite = ids.find((id) => !(Number.isInteger(id) && Math.abs(id) < 2 ** 31));
@@ -230,7 +230,7 @@ export function optionsOf(call: Call, shape: Shape): AttentionOptions {
   };
 }
 
-/** Options for one piece, whose tensors are [1, heads, N, d]: tables and masks cut to it, positions kept. */
+/** Options for one piece, with tensors [1, heads, N, d]: tables and masks are sliced, positions are kept. */
 export function pieceOptions(call: Call, problem: Problem, piece: Piece): AttentionOptions {
   const { b, first, end } = piece;
   const { shape } = problem;
@@ -264,7 +264,7 @@ function common(call: Call, scoreMod: readonly ScoreMod[]): AttentionOptions {
   };
 }
 
-/** Mask expressions. The window and the gaps make one pattern, which global positions widen; the others bound it. */
+/** Mask expressions. Window and dilation are intersected, then united with global positions; the others intersect with that. */
 function masksOf(call: Call, pick: (n: PerBatch) => PerBatch, b?: number): Mask[] {
   const masks: Mask[] = [];
   const pattern: Mask[] = [];

@@ -1,6 +1,6 @@
 /**
- * A result compared with the formula in float64, row by row, over a few rows spread through the problem. An error
- * counts in units of the scale-free bound for float32 sums: |Δo| ≤ (δ + (Nk + 16)·u)·Σ_j p_j·|v_j|, with
+ * Compares a result with the formula in float64, over a few rows spread through the problem. An error is measured
+ * in units of the scale-free bound for float32 sums: |Δo| ≤ (δ + (Nk + 16)·u)·Σ_j p_j·|v_j|, with
  * δ = 2·(dk + 3)·u·scale·max_j Σ_c |q_c·k_jc| + 16·u·max_j |s_j|, u = 2⁻²⁴ (2⁻⁵³ for float64), plus half a step of
  * a 16-bit output. An error above 1 is a wrong result.
  */
@@ -10,17 +10,18 @@ import { readerOf } from "../../../core/dtype.ts";
 import type { Tensor } from "../../../core/tensor.ts";
 import { rowsOf } from "../../../reference/rows.ts";
 
-/** What a check found. */
+/** The result of a check. */
 export interface Check {
-  /** Rows looked at, and how many there are. */
+  /** Number of checked rows. */
   readonly rows: number;
+  /** Total number of rows. */
   readonly of: number;
-  /** Largest |Δ| of an output element, and the output there as it is and as it should be. */
+  /** Largest |Δ| of an output element, its indices, and the actual and the expected value. */
   readonly worst: number;
   readonly at: { readonly b: number; readonly h: number; readonly row: number; readonly column: number };
   readonly got: number;
   readonly expected: number;
-  /** Largest error in units of the bound; at most 1 where all is right. */
+  /** Largest error in units of the bound; at most 1 for a correct result. */
   readonly bounds: number;
 }
 
@@ -37,7 +38,7 @@ export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
   const count = Math.min(most, total);
   const found = { worst: 0, at: { b: 0, h: 0, row: 0, column: 0 }, got: 0, expected: 0, bounds: 0 };
   for (let n = 0; n < count; n++) {
-    // Spread evenly, ends included; the rows of a power of two would all fall on one place of a tile.
+    // Spread evenly, ends included; a power-of-two step would check the same row of every tile.
     const index = count === total ? n : Math.round((n * (total - 1)) / Math.max(1, count - 1));
     const [b, h, row] = [Math.floor(index / (Hq * Nq)), Math.floor(index / Nq) % Hq, index % Nq];
     const sink = problem.sinks ? problem.sinks[h] : -Infinity;

@@ -1,8 +1,8 @@
 /**
- * One problem computed in pieces, so that progress is real and Ctrl-C is heard between them: a batch entry or a head
- * at a time, each a call of `scaledDotProductAttention` of its own. The bits are those of one call: positions, tables
- * and masks are cut to the piece (call.ts), and a problem whose plan depends on its size in a way that would change
- * them is computed in one call. Dropout draws by batch entry and head, so it is never cut.
+ * Computes one problem in pieces, so that progress is real and Ctrl-C is handled between them: one batch entry or one head per
+ * call of `scaledDotProductAttention`. The bits are those of one call: positions, tables and masks are sliced
+ * (attention-options.ts), and a problem with a plan that depends on its size in a way that would change the bits is computed in
+ * one call. Dropout is keyed by batch entry and head, so a problem with dropout is never split.
  */
 import { type AttentionResult, attentionWeights, scaledDotProductAttention } from "../../../attention.ts";
 import type { Plan } from "../../../backend/plan.ts";
@@ -16,14 +16,14 @@ import { breathe } from "../line/command.ts";
 import { whileBlocking } from "../output/interrupt.ts";
 import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";
 
-/** What `run` computes. */
+/** A problem to compute. */
 export interface Job {
   readonly query: Tensor;
   readonly key: Tensor;
   readonly value: Tensor;
   readonly call: Call;
   readonly problem: Problem;
-  /** Which weights are wanted as well, if any. */
+  /** The weights to compute as well. */
   readonly weights?: true | { readonly heads?: readonly number[]; readonly rows?: readonly number[] };
 }
 
@@ -41,12 +41,12 @@ export function flopsOf({ shape: { B, Hq, Nq, Nk, dk, dv } }: Pick<Problem, "sha
   return 2 * B * Hq * Nq * Nk * (dk + dv);
 }
 
-/** Seconds that work takes at most, roughly: what the slower machines do at the plan's level. */
+/** A rough upper limit of the seconds that work takes, from slow machines at the plan's level. */
 export function guessSeconds(flops: number, { backend }: Pick<Plan, "backend">): number {
   return flops / (backend === "reference" ? 2e8 : 1e10);
 }
 
-/** Work from which on a problem is cut: some tenths of a second, by the level's order of speed. */
+/** Minimum work to split a problem: some tenths of a second at the level's speed. */
 function worthCutting(plan: Plan): number {
   return plan.backend === "reference" ? 5e7 : 2e10;
 }
@@ -61,7 +61,7 @@ export function problemOf(what: string, query: Tensor, key: Tensor, value: Tenso
  * Computes a job.
  *
  * @param tell called with the share done, from 0 to 1, after each piece
- * @param least work from which on the problem is cut; default by level
+ * @param least minimum work to split the problem; default by level
  */
 export async function compute(
   job: Job,
@@ -108,7 +108,7 @@ export async function compute(
   return { ...result, plan, pieces: calls, seconds };
 }
 
-/** The pieces of a problem; none or one where it is computed in one call. */
+/** The pieces of a problem; none or one if it is computed in one call. */
 function cut(problem: Problem, call: Call, plan: Plan, least: number): Piece[] {
   const { B, Hq } = problem.shape;
   const flops = flopsOf(problem);
@@ -118,7 +118,7 @@ function cut(problem: Problem, call: Call, plan: Plan, least: number): Piece[] {
   for (let b = 0; b < B; b++)
     if (whole) pieces.push({ b, first: 0, end: Hq });
     else for (let h = 0; h < Hq; h++) pieces.push({ b, first: h, end: h + 1 });
-  // Keys split elsewhere, or tiles of another size, would join partial sums in another order.
+  // Other splits of the keys, or other tile sizes, would add partial sums in another order.
   const own = explain(...viewsOf(problem, pieces[0]), pieceOptions(call, problem, pieces[0]));
   const same = (["backend", "simd", "splits", "keyTile"] as const).every((name) => own[name] === plan[name]);
   return same ? pieces : [];
@@ -143,12 +143,12 @@ function viewsOf({ shape }: Problem, { b, first, end }: Piece): [Tensor, Tensor,
   ];
 }
 
-/** The whole output, empty, in the query's dtype. */
+/** The whole output, zeros in the query's dtype. */
 function zerosLike(problem: Problem): Tensor<FloatDType> {
   return zeros(outputShape(problem.shape), problem.dtype);
 }
 
-/** Copies a piece to where it belongs. */
+/** Copies the results of a piece into the whole. */
 function place(
   part: AttentionResult,
   problem: Problem,

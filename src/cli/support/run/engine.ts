@@ -5,13 +5,13 @@ import { configure, isSimdChosen, type Settings, settings } from "../../../backe
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { integer } from "../line/values.ts";
 
-/** What `--simd` takes: a SIMD level, or the reference backend, which has none. */
+/** A value of `--simd`: a SIMD level, or the reference backend, which has none. */
 export type EngineLevel = SimdLevel | "reference";
 
 /** All of them, fastest first. */
 export const LEVELS: readonly EngineLevel[] = ["wide", "relaxed", "strict", "reference"];
 
-/** Options every command that computes takes. */
+/** Options of every command that computes. */
 export const ENGINE_OPTIONS = {
   simd: { type: "string" },
   threads: { type: "string" },
@@ -19,18 +19,17 @@ export const ENGINE_OPTIONS = {
 
 /** Their help. */
 export const ENGINE_HELP = {
-  simd: "LEVEL  wide, relaxed, strict or reference (default: HEED_SIMD, else wide from Node 24 on, else relaxed)",
-  threads: "N  most threads (default: HEED_THREADS, else the cores, at most 16)",
+  simd: "LEVEL  wide, relaxed, strict or reference (default: HEED_SIMD, else wide on Node 24 or later, else relaxed)",
+  threads: "N  maximum threads (default: HEED_THREADS, else the cores, at most 16)",
 } as const;
 
-/** True where this Node's V8 has the flag that `wide` sets. */
+/** True if this Node's V8 has the flag that `wide` sets. */
 export const NODE_HAS_WIDE = Number(process.versions.node.split(".")[0]) >= 24;
 
 /**
- * Applies `--simd` and `--threads` before a command runs. Where neither `--simd` nor HEED_SIMD says otherwise, the
- * command line asks for `wide` on Node 24 and later, else for `relaxed`: the process is its own, so that the engine
- * sets a flag of V8 for it (relaxed needs one on Node 20) disturbs nobody.
- * Lists (as bench takes them) are left to the command.
+ * Applies `--simd` and `--threads` before a command runs. Without `--simd` and HEED_SIMD, the command line selects `wide` on Node
+ * 24 and later, else `relaxed`: in its own process the engine may set a V8 flag (relaxed needs one on Node 20). Lists, as of
+ * bench, are left to the command.
  */
 export async function engineDefaults(values: Values, io: Pick<Io, "stderr">): Promise<void> {
   configure({ onWarning: (message) => io.stderr.write(`${message}\n`) });

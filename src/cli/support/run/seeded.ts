@@ -1,9 +1,9 @@
-/** Seeded test data: numbers close to a standard normal distribution, the same on every machine. */
+/** Seeded test data: approximately standard normal numbers, the same on every machine. */
 
 import { mix } from "../../../core/random.ts";
 import { Tensor } from "../../../core/tensor.ts";
 
-/** A float32 tensor of seeded numbers: sums of four uniform ones, scaled to variance 1. */
+/** A float32 tensor of seeded numbers: sums of four uniform numbers, scaled to variance 1. */
 export function seededTensor(shape: readonly number[], seed: number): Tensor {
   const size = shape.reduce((n, x) => n * x, 1);
   const data = new Float32Array(size);

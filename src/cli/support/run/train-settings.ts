@@ -1,6 +1,6 @@
 /**
- * The settings of `heed train`: their defaults, how options of the command line become them, and how a run that resumes
- * must keep those it began with.
+ * The settings of `heed train`: their defaults, their options on the command line, and the check that a resumed run keeps its
+ * settings.
  */
 import { FormatError, OptionError } from "../../../core/errors.ts";
 import { SHORT } from "../../../train/corpus.ts";
@@ -8,7 +8,7 @@ import type { LanguageKind } from "../../../train/language.ts";
 import { UsageError, type Values } from "../line/command.ts";
 import { integer, number, oneOf } from "../line/values.ts";
 
-/** All that decides the bits of a run, beside the texts. */
+/** Everything that determines the bits of a run, in addition to the texts. */
 export interface Settings {
   readonly kind: LanguageKind;
   readonly layers: number;
@@ -37,7 +37,7 @@ export interface Settings {
   readonly wholeWords: number;
 }
 
-/** An option: its name on the command line, what it says in `--help`, and its value by default, or as it depends on others. */
+/** A setting: its option, its help, its parser, and its default, which may depend on earlier settings. */
 interface Row {
   readonly option: string;
   readonly help: string;
@@ -61,7 +61,7 @@ const positive = (name: string, text: unknown) => {
   return value;
 };
 
-/** In this order, for a default may look at those before. */
+/** In this order, since a default may depend on earlier settings. */
 const ROWS: { readonly [K in keyof Settings]: Row } = {
   kind: {
     option: "kind",
@@ -72,25 +72,25 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
   layers: { option: "layers", help: "N  layers (default 4)", read: whole(1, 1024), otherwise: () => 4 },
   heads: {
     option: "heads",
-    help: "N  heads of a layer (default 4)",
+    help: "N  heads per layer (default 4)",
     read: whole(1, 1024),
     otherwise: () => 4,
   },
   width: {
     option: "width",
-    help: "N  numbers of a token's vector; the heads divide it (default 128)",
+    help: "N  size of the hidden states, divisible by the heads (default 128)",
     read: whole(1, 2 ** 17),
     otherwise: () => 128,
   },
   inner: {
     option: "inner",
-    help: "N  numbers of the hidden layer between attentions (default 4 · width)",
+    help: "N  size of the feed-forward layers (default 4 · width)",
     read: whole(1, 2 ** 20),
     otherwise: ({ width = 0 }) => 4 * width,
   },
   vocab: {
     option: "vocab",
-    help: "N  tokens of the vocabulary that is learned (default 2048)",
+    help: "N  size of the vocabulary to learn (default 2048)",
     read: whole(16, 2 ** 20),
     otherwise: () => 2048,
   },
@@ -102,82 +102,87 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
   },
   batch: {
     option: "batch",
-    help: "N  sequences of a step (default 16)",
+    help: "N  sequences per step (default 16)",
     read: whole(1),
     otherwise: () => 16,
   },
   accumulate: {
     option: "accumulate",
-    help: "N  pieces a step is computed in, to save memory; it divides the batch (default 1)",
+    help: "N  gradient accumulation: pieces of a step, which divide the batch, to save memory (default 1)",
     read: whole(1),
     otherwise: () => 1,
   },
   steps: { option: "steps", help: "N  steps (default 1000)", read: whole(1), otherwise: () => 1000 },
   lr: {
     option: "lr",
-    help: "X  highest learning rate (default 0.001)",
+    help: "X  maximum learning rate (default 0.001)",
     read: positive,
     otherwise: () => 1e-3,
   },
   warmup: {
     option: "warmup",
-    help: "N  steps in which the rate rises (default a twentieth of the steps, at most 500)",
+    help: "N  warm-up steps of the learning rate (default a twentieth of the steps, at most 500)",
     read: whole(0),
     otherwise: ({ steps = 0 }) => Math.min(500, Math.floor(steps / 20)),
   },
   decay: {
     option: "decay",
-    help: "HOW  what the rate does then: cosine (default), linear or constant",
+    help: "SCHEDULE  cosine (default), linear or constant learning rate after the warm-up",
     read: (name, text) => oneOf<string>(name, text, ["cosine", "linear", "constant"]) as Settings["decay"],
     otherwise: () => "cosine",
   },
   floor: {
     option: "floor",
-    help: "X  where a decay ends, as a share of --lr (default 0.1)",
+    help: "X  final learning rate, as a share of --lr (default 0.1)",
     read: share(1),
     otherwise: () => 0.1,
   },
   weightDecay: {
     option: "weight-decay",
-    help: "X  of matrices and tables, not of biases and norms (default 0.1)",
+    help: "X  weight decay of matrices and tables, not of biases and norms (default 0.1)",
     read: share(1e6),
     otherwise: () => 0.1,
   },
   clip: {
     option: "clip",
-    help: "X  the norm that gradients are scaled down to (default 1)",
+    help: "X  maximum norm of the gradients (default 1)",
     read: positive,
     otherwise: () => 1,
   },
-  dropout: { option: "dropout", help: "X  share dropped (default 0)", read: share(0.99), otherwise: () => 0 },
+  dropout: {
+    option: "dropout",
+    help: "X  dropout probability (default 0)",
+    read: share(0.99),
+    otherwise: () => 0,
+  },
   heldOut: {
     option: "held-out",
-    help: "X  share of the text that is held out (default 0.1)",
+    help: "X  share of the text to hold out (default 0.1)",
     read: share(0.5),
     otherwise: () => 0.1,
   },
   repeats: {
     option: "repeats",
-    help: "X  share of sequences that say a span again and again, which teaches copying (default 0)",
+    help: "X  share of sequences that repeat a span, which teaches copying (default 0)",
     read: share(1),
     otherwise: () => 0,
   },
   short: {
     option: "short",
-    help: "N  steps at the start on sequences of 16 tokens, as many tokens a step (default 0, an encoder's a fifth)",
+    help: "N  first steps with sequences of 16 tokens, and as many tokens per step (default 0; encoder: a fifth of the steps)",
     read: whole(0),
     otherwise: ({ kind, context = 0, steps = 0 }) =>
       kind === "encoder" && context > SHORT ? Math.floor(steps / 5) : 0,
   },
   masked: {
     option: "masked",
-    help: "X  share of an encoder's training tokens that it has to predict (default 0.15, as held out)",
+    help: "X  share of masked tokens in an encoder's training (default 0.15, as in the held-out text)",
     read: share(0.9),
     otherwise: () => 0.15,
   },
   seed: {
     option: "seed",
-    help: "N  of weights, order, masks and dropout (default 0)",
+    help: "N  seed of weights, order, masks and dropout (default 0)",
     read: (name, text) => integer(name, text),
     otherwise: () => 0,
   },
@@ -189,13 +194,13 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
   },
   lines: {
     option: "lines",
-    help: "the texts have one sentence a line, an empty line after each paragraph: an encoder is trained on whole sentences",
+    help: "the texts have one sentence per line and an empty line after each paragraph: trains an encoder on whole sentences",
     read: (_, value) => value === true,
     otherwise: () => false,
   },
   wholeWords: {
     option: "whole-words",
-    help: "N  most frequent words that an encoder's vocabulary keeps whole (default 0)",
+    help: "N  number of most frequent words that an encoder's vocabulary keeps whole (default 0)",
     read: whole(0, 2 ** 20),
     otherwise: () => 0,
   },
@@ -212,7 +217,7 @@ export const SETTING_OPTIONS = Object.fromEntries(
 /** Their help. */
 export const SETTING_HELP = Object.fromEntries(Object.values(ROWS).map(({ option, help }) => [option, help]));
 
-/** Settings from a command line. Throws UsageError. */
+/** Settings from a command line. Throws a UsageError. */
 export function readSettings(values: Values): Settings {
   const settings: Record<string, Settings[keyof Settings]> = {};
   for (const [key, { option, read, otherwise }] of Object.entries(ROWS))
@@ -229,17 +234,18 @@ export function readSettings(values: Values): Settings {
   return done;
 }
 
-/** What a checkpoint of `heed train` keeps beside the numbers. */
+/** The configuration in a checkpoint of `heed train`. */
 export interface Kept {
   readonly settings: Settings;
-  /** The texts as token ids: `Corpus.fingerprint`, and how many. */
+  /** `Corpus.fingerprint` of the token ids of the texts. */
   readonly data: string;
+  /** Number of tokens. */
   readonly tokens: number;
   /** tokenizer.json. */
   readonly tokenizer: string;
 }
 
-/** What a checkpoint kept. Throws FormatError where it is not one of `heed train`. */
+/** Reads the configuration of a checkpoint. Throws a FormatError for a checkpoint that is not of `heed train`. */
 export function readKept(path: string, text: string): Kept {
   let kept: Partial<Kept> | null = null;
   try {
@@ -253,14 +259,13 @@ export function readKept(path: string, text: string): Kept {
     typeof kept.tokenizer === "string" &&
     typeof kept.tokens === "number" &&
     Object.entries(ROWS).every(([key, { otherwise }]) => typeof settings?.[key] === typeof otherwise({}));
-  if (!whole) throw new FormatError("checkpoint", `${path} is no checkpoint of heed train`, { path });
+  if (!whole) throw new FormatError("checkpoint", `${path} is not a checkpoint of heed train`, { path });
   return kept as Kept;
 }
 
 /**
- * The settings of a run that goes on: those it began with, but for `--steps`, which may be given anew: the learning rate
- * then follows the schedule of the new number. Throws an OptionError that names the first other option that is not what the run
- * began with.
+ * The settings of a resumed run: those of the checkpoint, except for `--steps`, which may change; the learning rate then follows
+ * the schedule of the new number. Throws an OptionError that names the first other option that differs from the checkpoint.
  */
 export function resumedSettings(values: Values, kept: Settings): Settings {
   for (const [key, { option, read }] of Object.entries(ROWS)) {
@@ -269,7 +274,7 @@ export function resumedSettings(values: Values, kept: Settings): Settings {
     if (asked !== was)
       throw new OptionError(
         "resume",
-        `--${option} is ${asked}, the run in the folder began with ${was}; leave it out to go on`,
+        `--${option} is ${asked}, but the run in the folder has ${was}; omit it to resume`,
         { option, got: asked, expected: was },
       );
   }
