@@ -32,7 +32,7 @@ export const command: Command = {
     json: { type: "boolean" },
   },
   help: {
-    dtype: "DTYPE  float32, float64, float16 or bfloat16, rounded once to nearest even",
+    dtype: "DTYPE  float32, float64, float16 or bfloat16; rounded once to nearest even",
     only: "NAMES  only these tensors, separated by commas",
     name: "NAME  name of the tensor in OUT, for a single tensor",
     compress: "deflate the arrays of an npz file",

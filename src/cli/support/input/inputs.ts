@@ -100,7 +100,7 @@ export const SHAPE_HELP = {
   "query-shape": "B,H,N,d  shape of the query where it differs",
   "key-shape": "B,H,N,d  shape of the key, and of the value",
   "value-shape": "B,H,N,d  shape of the value where it differs from the key's",
-  dtype: "DTYPE  float32 (default), float64, float16 or bfloat16, with --shape",
+  dtype: "DTYPE  float32 (default), float64, float16 or bfloat16; with --shape",
 } as const;
 
 /** Operands of zeros with the given shapes; undefined if no shape option is given. */

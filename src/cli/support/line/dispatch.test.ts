@@ -4,6 +4,7 @@ import { COMMANDS } from "../../commands/index.ts";
 import { colorDepth } from "../output/terminal.ts";
 import { wordOf } from "./arguments.ts";
 import { Interrupted, type Io, UsageError } from "./command.ts";
+import { completedCommand } from "./completions.ts";
 import { dispatch, tell } from "./dispatch.ts";
 import { commandPage } from "./help.ts";
 
@@ -40,6 +41,20 @@ describe("the command table", () => {
       for (const name of Object.keys(command.options)) expect(page).toContain(`--${name}`);
       for (const example of command.examples) expect(page).toContain(example);
     });
+});
+
+describe("completedCommand", () => {
+  it.each([
+    ["convert", "dtype", ["float32", "float64", "float16", "bfloat16"]],
+    ["explain", "dtype", ["float32", "float64", "float16", "bfloat16"]],
+    ["figure", "hide", ["special", "first"]],
+    ["figure", "transfer", ["sqrt", "linear", "log"]],
+    ["explain", "via", ["gather", "ring", "resident", "auto"]],
+    ["train", "decay", ["cosine", "linear", "constant"]],
+  ])("%s --%s completes its values and no other word of its help", async (command, option, words) => {
+    const { options } = completedCommand(await COMMANDS.find(({ name }) => name === command)!.load());
+    expect(options.find(({ name }) => name === option)?.value).toEqual({ kind: "words", words });
+  });
 });
 
 describe("dispatch", () => {
