@@ -18,6 +18,10 @@ const calls =
 export const binary = /* @__PURE__ */ calls(loops.binary);
 /** y = condition ? a : b, broadcast. */
 export const where = /* @__PURE__ */ calls(loops.where);
+/** db = −dy·y/b: the gradient of a quotient y = a/b. */
+export const divideBackward = /* @__PURE__ */ calls(loops.divideBackward);
+/** y = x in the dtype of y. */
+export const cast = /* @__PURE__ */ calls(loops.cast);
 /** y = factor·x. */
 export const scale = /* @__PURE__ */ calls(loops.scale);
 /** y = f(x). */

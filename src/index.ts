@@ -20,7 +20,7 @@ export {
   attentionBackward,
   type BackwardOptions,
 } from "./backward.ts";
-export { cast } from "./core/cast.ts";
+export { cast } from "./cast.ts";
 export { tensor, zeros } from "./core/construct.ts";
 export {
   type ArangeOptions,

@@ -15,6 +15,26 @@ export interface BinaryOperation {
   readonly y: Tensor;
 }
 
+/** db = −dy·y/b: the gradient of b in y = a/b, before it is summed to the shape of b. b broadcasts to the shape of dy, y and db. */
+export interface DivideBackwardOperation {
+  readonly name: "divide-backward";
+  readonly dy: Tensor;
+  /** a/b */
+  readonly y: Tensor;
+  readonly b: Tensor;
+  readonly db: Tensor;
+}
+
+/**
+ * y = x in another dtype, rounded once to nearest even. To `bool` every number but 0 is true. To int32 and int64 the fraction is
+ * truncated; a number out of range is a DTypeError on the CPU, and other devices get such a cast only from `bool`.
+ */
+export interface CastOperation {
+  readonly name: "cast";
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
 /** y = condition ? a : b, all broadcast to the shape of y. The condition has any dtype; 0 is false. */
 export interface WhereOperation {
   readonly name: "where";
@@ -166,6 +186,8 @@ export interface MergeStatesOperation {
 /** Any array operation. */
 export type ArrayOperation =
   | BinaryOperation
+  | DivideBackwardOperation
+  | CastOperation
   | WhereOperation
   | ScaleOperation
   | ElementwiseOperation

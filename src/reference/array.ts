@@ -6,6 +6,8 @@ import type {
   ArrayOperation,
   AssignOperation,
   BinaryOperation,
+  CastOperation,
+  DivideBackwardOperation,
   DropoutOperation,
   ElementFunction,
   ElementwiseBackwardOperation,
@@ -22,7 +24,8 @@ import type {
   SumOperation,
   WhereOperation,
 } from "../backend/array.ts";
-import { readerOf, writerOf } from "../core/dtype.ts";
+import { narrow, readerOf, writerOf } from "../core/dtype.ts";
+import { DTypeError, formatValue } from "../core/errors.ts";
 import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/numbers.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
 import { eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
@@ -74,6 +77,48 @@ export function binary({ function: f, a, b, y }: BinaryOperation): void {
       for (let n = 0; n < out.length; n++) out[n] = p[n] / q[n];
       break;
   }
+}
+
+/** db = −dy·y/b. */
+export function divideBackward({ dy, y, b, db }: DivideBackwardOperation): void {
+  const [given, quotient, divisor, out] = [
+    numbersOf(dy),
+    numbersOf(y),
+    broadcastTo(b, db.shape),
+    resultOf(db),
+  ];
+  for (let n = 0; n < out.length; n++) out[n] = (-given[n] * quotient[n]) / divisor[n];
+}
+
+/** y = x in the dtype of y. */
+export function cast({ x, y }: CastOperation): void {
+  const { dtype } = y;
+  if (x.dtype === "float32" && (dtype === "float16" || dtype === "bfloat16")) {
+    narrow(dtype, numbersOf(x) as Float32Array, y.data as Uint16Array);
+    return;
+  }
+  const read = readerOf(x.dtype, x.data);
+  const write = writerOf(dtype, y.data);
+  const isInteger = dtype === "int32" || dtype === "int64";
+  let next = 0;
+  eachRow(x.shape, x.strides, x.offset, (start, count, step) => {
+    for (let n = 0; n < count; n++, next++) {
+      const value = read(start + n * step);
+      if (dtype === "bool") write(next, value === 0 ? 0 : 1);
+      else write(next, isInteger ? integerOf(value, dtype) : value);
+    }
+  });
+}
+
+function integerOf(value: number, dtype: "int32" | "int64"): number {
+  const n = Math.trunc(value) + 0;
+  const limit = dtype === "int32" ? 2 ** 31 : 2 ** 63;
+  if (!(n >= -limit && n < limit))
+    throw new DTypeError("cast-range", `cast: ${dtype} cannot hold ${formatValue(value)}`, {
+      got: value,
+      dtype,
+    });
+  return n;
 }
 
 /** y = condition ? a : b. */
@@ -316,6 +361,8 @@ const LOOPS: {
   readonly [N in ArrayOperation["name"]]: (operation: Extract<ArrayOperation, { name: N }>) => void;
 } = {
   binary,
+  "divide-backward": divideBackward,
+  cast,
   where,
   scale,
   elementwise,

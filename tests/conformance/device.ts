@@ -17,6 +17,7 @@ import {
 } from "heed";
 import {
   type ArrayOperation,
+  arrayFor,
   type Backend,
   type Operation,
   type RowwiseOperation,
@@ -264,6 +265,9 @@ const pairs = { N: 3, repeat: 1, R: 4, amplitude: 1.1, cos: Float64Array.of(1, 0
 const arrayCases: DeviceCase[] = [
   ...(["add", "sub", "multiply", "divide"] as const).map((f) =>
     arrayCase(`binary ${f}`, (place) => ({ function: f, a: place(t(1, 2, 1, 4)), b: place(t(2, 4, 3).transpose()), y: place(t(9, 2, 3, 4)) }), ["y"])),
+  arrayCase("divide-backward", (place) => ({ dy: place(t(1, 2, 3, 4)), y: place(t(2, 2, 3, 4)), b: place(t(3, 3, 1)), db: place(t(9, 2, 3, 4)) }), ["db"]),
+  ...(["float64", "float16", "bfloat16", "bool"] as const).map((dtype) =>
+    arrayCase(`cast to ${dtype}`, (place) => ({ x: place(t(1, 3, 4).transpose()), y: place(new Tensor(arrayFor(dtype, 12), [4, 3], dtype)) }), ["y"])),
   arrayCase("where", (place) => ({ condition: place(new Tensor(Uint8Array.of(1, 0, 1), [3, 1], "bool")), a: place(t(1, 4)), b: place(t(2, 2, 3, 4)), y: place(t(9, 2, 3, 4)) }), ["y"]),
   arrayCase("scale", (place) => ({ x: place(t(1, 3, 4).transpose()), factor: 0.3, y: place(t(9, 4, 3)) }), ["y"]),
   ...(["exp", "square", "abs"] as const).flatMap((f) => [

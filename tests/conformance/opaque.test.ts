@@ -7,6 +7,7 @@ import {
   attentionBackward,
   attentionWeights,
   blockSparse,
+  cast,
   documents,
   explain,
   keyLengths,
@@ -54,6 +55,23 @@ describe("tensors of a device", () => {
     const { output } = scaledDotProductAttention(Q, K, V, { attnMask: onDevice(mask) });
     use("reference", 1);
     expect(await output.read()).toEqual(scaledDotProductAttention(q, k, v, { attnMask: mask }).output.data);
+  });
+
+  it("cast runs on the device, and its gradient too", async () => {
+    for (const dtype of ["float64", "float16", "bfloat16", "bool"] as const) {
+      const there = cast(Q.transpose(), dtype);
+      expect([there.device, there.shape, there.dtype]).toEqual(["opaque", [2, 3, 4, 5], dtype]);
+      expect(await there.read(), dtype).toEqual(cast(q.transpose(), dtype).data);
+    }
+    const tape = new Tape();
+    const loss = tape.run(() => nn.sum(nn.square(cast(cast(Q, "float16"), "float32"))));
+    const gradient = tape.gradients(loss, [Q]).get(Q);
+    expect([gradient?.device, gradient?.dtype]).toEqual(["opaque", "float32"]);
+    const on = new Tape();
+    const here = on.run(() => nn.sum(nn.square(cast(cast(q, "float16"), "float32"))));
+    expect(await gradient?.read()).toEqual(on.gradients(here, [q]).get(q)?.data);
+    expect(() => cast(Q, "int32")).toThrow(/cast: float32 to int32 needs a check of every number/);
+    expect(await cast(onDevice(tensor([true, false])), "int32").read()).toEqual(Int32Array.of(1, 0));
   });
 
   it("move with `to` in both directions, views too", async () => {

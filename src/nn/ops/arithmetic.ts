@@ -116,14 +116,20 @@ export function divide(x: Operand, y: Operand): FloatTensor {
     outputs: [z],
     backward: ([d], wanted = [true, true]) => {
       if (!d) return [undefined, undefined];
-      const db = () => combined("divide", combined("multiply", scaled(d, -1), z, shape), b, shape);
       return [
         wanted[0] ? sumTo(combined("divide", d, b, shape), a.shape) : undefined,
-        wanted[1] ? sumTo(db(), b.shape) : undefined,
+        wanted[1] ? sumTo(quotientGradient(d, z, b), b.shape) : undefined,
       ];
     },
   });
   return z;
+}
+
+/** −d·z/b: the gradient of b in z = a/b, in the shape of z. */
+function quotientGradient(d: Tensor, z: FloatTensor, b: Tensor): FloatTensor {
+  const db = resultLike(z, z.shape);
+  arrays.divideBackward({ name: "divide-backward", dy: d, y: z, b, db });
+  return db;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Conversion between dtypes. */
 import { cast, DTypeError, tensor } from "heed";
 import { describe, expect, it } from "vitest";
-import type { DType } from "./dtype.ts";
+import type { DType } from "./core/dtype.ts";
 
 const ALL: readonly DType[] = ["float32", "float64", "float16", "bfloat16", "bool", "int32", "int64"];
 
