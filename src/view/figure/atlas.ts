@@ -1,6 +1,6 @@
 /**
- * Every head of a block at a glance: layers downwards, heads across, each pooled so that a line one token thick stays
- * as dark as it is (the store's overviews). All thumbnails are one lossless PNG; labels and frames are drawn around it.
+ * The atlas: a thumbnail of every head of a block, one row per layer and one column per head. Thumbnails are the store's overviews,
+ * pooled so that patterns one token wide stay visible. Each is a lossless PNG; labels and frames are drawn around it.
  */
 import { writePng } from "../../io/png.ts";
 import { codeOf } from "../../store/measures/transfer.ts";
@@ -15,7 +15,7 @@ import { MARK } from "./shown.ts";
 const FONT = 6.5;
 const LEFT = 26;
 const GAP = 3;
-/** Pixels of a thumbnail's side, at most. */
+/** Maximum width and height of a thumbnail, in pixels. */
 export const THUMBNAIL = 64;
 
 /** Draws the atlas at the top of a sheet `width` points wide. */
@@ -60,23 +60,16 @@ export async function drawAtlas(
     }
   }
   const bottom = top + layers.length * (high + GAP) + FONT;
-  const middle = [
-    LEFT + (heads * (side + GAP) - GAP) / 2,
-    top + (layers.length * (high + GAP) - GAP) / 2,
-  ].map(coordinate);
+  const middleX = LEFT + (heads * (side + GAP) - GAP) / 2;
+  const middleY = top + (layers.length * (high + GAP) - GAP) / 2;
   const title = { ...font, fill: theme.third, "text-anchor": "middle" };
-  lines.push(text(Number(middle[0]), FONT, "head", title));
-  lines.push(
-    text(FONT, Number(middle[1]), "layer", {
-      ...title,
-      transform: `rotate(-90 ${coordinate(FONT)} ${middle[1]})`,
-    }),
-  );
+  const transform = `rotate(-90 ${coordinate(FONT)} ${coordinate(middleY)})`;
+  lines.push(text(middleX, FONT, "head", title), text(FONT, middleY, "layer", { ...title, transform }));
   const names = block.headNames?.map((name, head) => `${head} ${name}`).join(" · ") ?? "";
   const notes = names === "" ? [] : wrap(names, Math.floor((width - LEFT) / (FONT * 0.5)));
   for (const [n, line] of notes.entries())
     lines.push(text(LEFT, bottom + n * (FONT + 2), line, { "font-size": FONT, fill: theme.third }));
-  // What is masked shows the hatch below it.
+  // Masked cells are transparent, so the hatch below them is visible.
   const hatch = hatchOf(theme, 1);
   const under = seen.has(MARK.masked)
     ? [hatch.defs, ...places.map((place) => element("rect", { ...place, fill: hatch.fill }))]

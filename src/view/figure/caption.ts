@@ -1,6 +1,6 @@
 /**
- * What a figure shows, in words: its title, the line below it (stage, scale, what full color means, what is hidden,
- * pooled or joined), the description for those who do not see it, and a LaTeX figure to paste.
+ * The texts of a figure: its title, its caption (stage, scale, the value of full color, hidden and pooled cells), its alternative
+ * text, and a LaTeX figure environment.
  */
 
 import { describeHead } from "../../store/measures/sentence.ts";
@@ -24,14 +24,14 @@ const STAGES: Readonly<Record<Stage, string>> = {
   contribution: "contributions w·‖v‖",
 };
 
-/** "Layer 4, head 7", with the block's name where there are several, and the head's where it has one. */
+/** "Layer 4, head 7", with the block's name if there are several blocks, and the head's name if it has one. */
 export function placeName({ store, block, layer, head, view }: Figure): string {
   const name = block.headNames?.[head];
   const where = view === "atlas" ? "All heads" : `Layer ${layer}, head ${head}${name ? ` (${name})` : ""}`;
   return store.blocks.length > 1 ? `${where} of ${block.name}` : where;
 }
 
-/** What a figure shows, as parts of one sentence. */
+/** The facts about a figure, as parts of one sentence. */
 export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): string[] {
   const { view, stage, block } = figure;
   const facts = [placeName(figure)];
@@ -65,7 +65,7 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
   return facts;
 }
 
-/** The numbers that differ from the file's: "q[3] 0.412 → 5". */
+/** The edited numbers: "q[3] 0.412 → 5". */
 export function changesOf({ store, ref, query, key, whatIf }: Figure): string[] {
   const found: string[] = [];
   const compare = (name: string, before: Float64Array, after: ArrayLike<number>) =>
@@ -118,7 +118,7 @@ function hiddenName(figure: Figure, { hiddenKeys }: Shown): string {
   return `${what} hidden (${keys}), ${figure.renormalize ? "rows renormalized" : "gaps left"}`;
 }
 
-/** The caption's lines at the top of a part of the sheet. */
+/** Draws the caption. */
 export function drawCaption(facts: readonly string[], theme: Theme, width: number): Part {
   const size = 6.5;
   // No break before a dot, nor inside "= 1" or "24 × 24".
@@ -131,7 +131,7 @@ export function drawCaption(facts: readonly string[], theme: Theme, width: numbe
   };
 }
 
-/** The description for those who do not see the figure. */
+/** The alternative text of a figure. */
 export function altText(
   figure: Figure,
   facts: readonly string[],
@@ -164,14 +164,14 @@ const LATEX: Readonly<Record<string, string>> = {
   "\u202f": "\\,",
 };
 
-/** Text as LaTeX sets it. */
+/** Text with LaTeX's special characters escaped. */
 function latexText(said: string): string {
   return said.replace(/[\\{}$&#%_^~×·√‖−“”’\u202f]/g, (c) => LATEX[c]);
 }
 
 /**
- * A figure environment around a file. `name` is the file's, as LaTeX includes it: without an ending LaTeX takes the PDF of
- * that name; one that ends in .svg is included by the package `svg`.
+ * A figure environment for a file. `name` is the name that LaTeX includes: without an extension, LaTeX uses the PDF; a name that
+ * ends in .svg is included by the package `svg`.
  */
 export function latexFigure(file: string, width: number, facts: readonly string[]): string {
   const svg = /\.svg$/i.test(file);

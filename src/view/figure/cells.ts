@@ -1,7 +1,7 @@
 /**
- * The cells of a matrix: every one as itself up to 128 × 128, in paths of one color each; beyond, one lossless PNG with a
- * pixel a cell, masked ones transparent over a hatch. Where that is finer than 150 pixels an inch, neighbors are joined
- * by the value farthest from 0.
+ * The cells of a matrix. Up to 128 × 128, each cell is drawn, in one path per color; larger matrices are one lossless PNG with
+ * one pixel per cell, masked ones transparent over a hatch. Above 150 pixels per inch, neighbors are pooled by the value
+ * farthest from 0.
  */
 import { type PngOptions, writePng } from "../../io/png.ts";
 import { formatNumber } from "../../store/text/number.ts";
@@ -14,14 +14,14 @@ import { MARK, type Shown, type ShownRow } from "./shown.ts";
 /** The longest side whose cells are drawn one by one, and the longest side of a picture of cells. */
 const VECTOR_SIDE = 128;
 const PICTURE_SIDE = 4096;
-/** A matrix of at most this many a side has a tooltip on each cell. */
+/** In a matrix of at most this many rows and columns, each cell has a tooltip. */
 const TITLED = 32;
 /** Points: the smallest cell that shows its number. */
 const VALUED = 13;
 
 /**
- * Pixels in an inch of the printed width, above which cells are joined. Finer ones are averaged away on screens, and a line
- * of single tokens disappears: at 1,024 tokens and 600 an inch a head of previous tokens looked empty.
+ * Maximum pixels per inch of the printed width; above, cells are pooled. Screens average finer pixels, and lines one token wide
+ * disappear: at 1,024 tokens and 600 pixels per inch, a previous-token head looked empty.
  */
 const DOTS = 150;
 
@@ -97,7 +97,7 @@ function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, s
     .join("\n");
 }
 
-/** What is drawn where there is no value. */
+/** The marks drawn for cells without a value. */
 function markFill(mark: number, theme: Theme, hatch: string): string {
   return mark === MARK.masked ? hatch : mark === MARK.hidden ? theme.line : theme.badge;
 }
@@ -114,7 +114,7 @@ export function hatchOf(theme: Theme, unit: number): { readonly fill: string; re
   return { fill: `url(#${id})`, defs: `<defs><pattern ${frame}>${pattern}</pattern></defs>` };
 }
 
-/** What a cell says: "sat to cat 0.412". */
+/** The tooltip of a cell: "sat to cat 0.412". */
 function tooltip(shown: Shown, { values, marks }: ShownRow, i: number, j: number, cell: number): string {
   const names = `${shown.queryNames[shown.queries[i]]} to ${shown.keyNames[shown.keys[j]]}`;
   const said = { [MARK.masked]: "masked", [MARK.hidden]: "hidden" }[marks[j]] ?? formatNumber(values[j]);
@@ -139,7 +139,7 @@ function printed(value: number, signed: boolean, color: Rgb, x: number, y: numbe
   });
 }
 
-/** The cells as one picture of a pixel each, over a hatch that shows through where they are masked. */
+/** The cells as one PNG with a pixel per cell, over a hatch that is visible where cells are masked. */
 function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
   const by = joined(shown, figure);
   const [columns, rows] = [Math.ceil(shown.keys.length / by), Math.ceil(shown.queries.length / by)];
@@ -213,7 +213,7 @@ export function rgbOf(name: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** Codes and marks of one row of a picture. */
+/** The codes and marks of one row of pixels. */
 export interface CellRow {
   readonly codes: Uint8Array;
   readonly marks: Uint8Array;

@@ -24,15 +24,15 @@ export interface DrawnFigure {
   readonly width: number;
   readonly height: number;
   readonly title: string;
-  /** What it shows in one line, as below the figure. */
+  /** The caption, in one line. */
   readonly caption: string;
-  /** The description for those who do not see it; also the file's `desc`. */
+  /** The alternative text, which is also the file's `desc`. */
   readonly alt: string;
   /** A LaTeX figure environment that includes `name`. */
   latex(name: string): string;
   /**
-   * The figure as a PDF page in the fonts that every reader has (Helvetica, Courier, Symbol). `missing` are characters
-   * that these fonts do not have; each is a question mark, and SVG shows them.
+   * The figure as a PDF page in the standard fonts of all readers (Helvetica, Courier, Symbol). `missing` are the characters
+   * that are not in these fonts and are replaced by question marks; the SVG has them.
    */
   pdf(): Promise<{ readonly pdf: Uint8Array; readonly missing: readonly string[] }>;
 }
@@ -42,7 +42,7 @@ const EDGE = 6;
 const GAP = 5;
 
 /**
- * Draws a figure. Throws OptionError for what the store does not have, before any work.
+ * Draws a figure. Throws OptionError before any work if an option is invalid or the store does not have the head or cell.
  *
  * @example
  * const { svg, caption } = await renderFigure(store, { view: "matrix", layer: 5, head: 11 });
@@ -90,7 +90,7 @@ export async function renderFigure(store: HeadStore, options: FigureOptions = {}
     caption: `${facts.join(" · ")}.`,
     alt,
     latex: (name) => latexFigure(name, figure.width, facts),
-    // Few want a PDF: its writer is loaded when somebody does.
+    // The PDF writer is loaded on demand.
     pdf: async () => (await import("../pdf/from-svg.ts")).pdfOfFigure(svg, title, alt),
   };
 }

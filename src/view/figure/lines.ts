@@ -1,7 +1,7 @@
 /**
  * A head as lines between two columns of tokens: queries on the left, keys on the right, width and opacity by weight.
- * Each query keeps its strongest keys, `top` of them or as many as hold `mass` of the row; what is left out is counted,
- * for the caption.
+ * Each query keeps its `top` strongest keys, or the fewest that have the share `mass` of the row. The caption says how many
+ * links are left out.
  */
 
 import { type Edge, edgesOf } from "../../store/measures/aggregate.ts";
@@ -25,15 +25,15 @@ const FONT = 6.5;
 const PITCH = 10;
 const LABEL = 62;
 
-/** What is kept of the edges. */
+/** How many of the edges are kept. */
 export interface Kept {
   readonly edges: number;
   readonly of: number;
-  /** Share of the mass of all rows that see something. */
+  /** Their share of the mass of all rows. */
   readonly mass: number;
 }
 
-/** The edges a figure keeps, by places along the queries and the keys shown, and how much they are of all. */
+/** The edges that a figure keeps, as indices into the queries and keys shown, and their share of all edges. */
 export function keptEdges({ keep, top, mass }: Figure, shown: Shown): { edges: readonly Edge[]; kept: Kept } {
   const found = edgesOf(
     (place) => shown.row(place).values,
@@ -68,7 +68,7 @@ export function drawLines(
     text(left + span + 5, FONT, "keys", { "font-size": FONT, fill: theme.third }),
     `<g fill="none" stroke="${theme.weight}" stroke-linecap="round">`,
   ];
-  // Weak ones first, so that strong ones lie above.
+  // Weak edges first, so that strong ones are on top.
   for (const { query, key, weight } of [...edges].sort((a, b) => a.weight - b.weight)) {
     const share = full > 0 ? Math.min(1, weight / full) : 0;
     const [from, to] = [at(query), at(key)];
@@ -89,7 +89,7 @@ export function drawLines(
     const label = truncate(shown.keyLabels[j], most);
     lines.push(text(left + span + 5, at(n) + FONT * 0.35, label, { ...font, ...faded }));
   });
-  // What the width of a line means.
+  // The legend of line widths.
   let x = left;
   const bottom = height + 6;
   for (const share of [0.1, 0.25, 0.5, 1]) {

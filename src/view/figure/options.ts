@@ -1,6 +1,6 @@
 /**
- * What a figure shows, said in the explorer's own words (a state of the explorer is such options, `figureOptions`), with
- * defaults, and checked against the store before any work.
+ * The options of a figure, with defaults, checked against the store before any work. They have the names of the explorer's
+ * state; `figureOptions` converts a state to options.
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
@@ -13,46 +13,46 @@ export const FIGURE_VIEWS = ["matrix", "lines", "text", "atlas", "row"] as const
 /** One of `FIGURE_VIEWS`. */
 export type FigureView = (typeof FIGURE_VIEWS)[number];
 
-/** A figure. Everything is optional. Indices count from 0. */
+/** Options of a figure. Indices start at 0. */
 export interface FigureOptions {
-  /** `matrix` by default. */
+  /** Default `matrix`. */
   readonly view?: FigureView;
-  /** A block by its name, or its index; the first by default. */
+  /** A block by its name or its index. Default: the first. */
   readonly block?: string | number;
-  /** A layer that the block has (its first by default), and a head. */
+  /** A layer number of the block (default: its first layer), and a head (default 0). */
   readonly layer?: number;
   readonly head?: number;
-  /** The cell that is outlined, that `row` explains and whose query `text` reads from. */
+  /** The cell to outline; `row` explains it, and `text` shows the attention from its query. */
   readonly query?: number;
   readonly key?: number;
-  /** `weights` by default. */
+  /** Default `weights`. */
   readonly stage?: Stage;
-  /** How weights become colors: `sqrt` by default. Scores are always linear around 0. */
+  /** How weights map to colors. Default `sqrt`. Scores are always linear around 0. */
   readonly transfer?: TileTransfer;
-  /** The value that full color means: 1 (or the largest contribution or score) for all heads, or the head's or each row's largest. */
+  /** The value of full color: 1 (for contributions and scores, the largest one), or the largest value shown of the head or of each row. */
   readonly domain?: "absolute" | "head" | "row";
   readonly ramp?: "plum" | "cividis" | "grey";
-  /** Keys left out, of weights and contributions; `chosen` are those of `hidden`. */
+  /** Keys to hide in weights and contributions; `chosen`: those of `hidden`. */
   readonly hide?: "none" | "special" | "first" | "chosen";
   readonly hidden?: readonly number[];
-  /** Whether what is left of a row is divided by its sum. */
+  /** True: the weights of the other keys are rescaled to the row's original sum. */
   readonly renormalize?: boolean;
-  /** Segments shown, by index; empty: all tokens. */
+  /** Segments to show, by index; empty: all tokens. */
   readonly querySegments?: readonly number[];
   readonly keySegments?: readonly number[];
-  /** `lines`: each row's `top` keys (3), or as many as hold `mass` of it (0.8). */
+  /** `lines`: the `top` keys of each row (default 3), or the fewest that have the share `mass` of it (default 0.8). */
   readonly keep?: "top" | "mass";
   readonly top?: number;
   readonly mass?: number;
-  /** `text`: tinted by what the tokens of `rows` (the query, where empty) give, or get; several are joined by `aggregate`. */
+  /** `text`: tinted by the attention from the tokens of `rows`, or to them (empty: the query or the key); several are combined by `aggregate`. */
   readonly direction?: "from" | "to";
   readonly rows?: readonly number[];
   readonly aggregate?: "mean" | "sum" | "max";
-  /** `matrix`: numbers in cells that are large enough. */
+  /** `matrix`: true: large cells show their numbers. */
   readonly values?: boolean;
   /**
-   * `matrix`: a long head is one picture. By default its cells are joined, each pixel the largest of them, to at most 150
-   * pixels an inch of the printed width; true keeps a pixel a cell up to 4,096 a side.
+   * `matrix`: a long head is drawn as one PNG. By default its cells are pooled by their largest value to at most 150 pixels per
+   * inch of the printed width; true: one pixel per cell, up to 4,096 × 4,096.
    */
   readonly everyCell?: boolean;
   /** `row`: terms of q·k by index, or largest first. */
@@ -64,20 +64,20 @@ export interface FigureOptions {
   /** Width in millimeters, 40 to 400: 85 is one column of a journal (the default), 170 two. */
   readonly width?: number;
   readonly theme?: "light" | "dark";
-  /** Paper: white, or dark with the dark theme. False leaves it out: transparent. */
+  /** False: a transparent background. Default: white paper, or dark paper with the dark theme. */
   readonly background?: boolean;
-  /** False leaves out the lines below the figure that say what it shows. */
+  /** False leaves out the caption below the figure. */
   readonly caption?: boolean;
 }
 
-/** Options with every default in its place, and what they mean in a store. */
+/** Options with all defaults, resolved against a store. */
 export interface Figure extends Required<Omit<FigureOptions, "block" | "query" | "key">> {
   readonly store: HeadStore;
   readonly ref: HeadRef;
   readonly block: Block;
   readonly query: number;
   readonly key: number;
-  /** Whether a cell was requested, and is to be outlined. */
+  /** True if a query and a key were given: their cell is outlined. */
   readonly marked: boolean;
 }
 
@@ -109,7 +109,7 @@ const DEFAULTS = {
   caption: true,
 } as const;
 
-/** The words that options of a figure may be. */
+/** The allowed values of the options that are strings. */
 export const FIGURE_WORDS = {
   view: FIGURE_VIEWS,
   stage: ["scores", "scaled", "masked", "weights", "contribution"],
@@ -125,11 +125,11 @@ export const FIGURE_WORDS = {
   theme: ["light", "dark"],
 } as const satisfies { readonly [K in keyof FigureOptions]: readonly FigureOptions[K][] };
 
-/** Checks options against a store. Throws OptionError, or UnsupportedError for a stage the file has no numbers for. */
+/** Checks options against a store. Throws OptionError, or UnsupportedError for a stage that the file has no tensors for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
   checkNames("renderFigure", options, [...Object.keys(DEFAULTS), "block", "layer", "head", "query", "key"]);
-  const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const given = { ...DEFAULTS, ...said } as unknown as Figure & FigureOptions;
+  const defined = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const given = { ...DEFAULTS, ...defined } as unknown as Figure & FigureOptions;
   for (const [name, words] of Object.entries(FIGURE_WORDS)) {
     const value = given[name as keyof FigureOptions];
     if (!words.some((word) => word === value)) refuse(name, `one of ${words.join(", ")}`, value);
@@ -140,13 +140,7 @@ export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Fi
   if (!(mass > 0 && mass <= 1)) refuse("mass", "a share above 0 and at most 1", mass);
 
   const asked = options.block ?? 0;
-  const index =
-    typeof asked === "number"
-      ? asked
-      : Math.max(
-          -1,
-          store.blocks.findIndex(({ name }) => name === asked),
-        );
+  const index = typeof asked === "number" ? asked : store.blocks.findIndex(({ name }) => name === asked);
   const block = store.blocks[index];
   if (block === undefined)
     refuse("block", `one of ${store.blocks.map(({ name }) => name).join(", ")}`, asked);
@@ -189,14 +183,14 @@ function listed(layers: readonly number[]): string {
   return whole && layers.length > 2 ? `${layers[0]} to ${layers[layers.length - 1]}` : layers.join(", ");
 }
 
-/** What a state of the explorer has of a figure: the fields of its own that have the same names, and which view. */
+/** The fields of the explorer's state that determine a figure. */
 export interface ExplorerState
   extends Omit<FigureOptions, "view" | "block" | "width" | "theme">,
     Pick<State, "view" | "mode" | "block" | "pinned"> {}
 
-/** The figure of what the explorer shows; `more` says what a state does not: width, theme, caption. */
+/** The figure options of an explorer state; `more` has the options that are not in the state: width, theme, caption. */
 export function figureOptions(state: ExplorerState, more: FigureOptions = {}): FigureOptions {
-  const { view, mode, block, pinned: pinnedCell, query, key, ...rest } = state;
+  const { view, mode, block, pinned, query, key, ...rest } = state;
   const picked = Object.entries(rest).filter(
     ([name]) => name in DEFAULTS || name === "layer" || name === "head",
   );
@@ -204,8 +198,8 @@ export function figureOptions(state: ExplorerState, more: FigureOptions = {}): F
     ...(Object.fromEntries(picked) as FigureOptions),
     view: view === "model" ? "atlas" : view === "row" ? "row" : mode,
     block: block === "" ? 0 : block,
-    query: pinnedCell?.[0] ?? query,
-    key: pinnedCell?.[1] ?? key,
+    query: pinned?.[0] ?? query,
+    key: pinned?.[1] ?? key,
     ...more,
   };
 }

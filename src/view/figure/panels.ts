@@ -1,6 +1,6 @@
 /**
- * Figures of several pictures: side by side where the sheet is wide, one below the other where it is not, each with its own
- * title and color scale, and one caption for all. A comparison of two heads is three such pictures, a rollout two.
+ * Figures of several pictures: side by side on a wide sheet, else one below the other, each with a title and a color scale, and
+ * one caption for all. A comparison of two heads has three pictures, a rollout two.
  */
 import type { HeadStore } from "../../store/types.ts";
 import { drawCaption, latexFigure } from "./caption.ts";
@@ -10,16 +10,16 @@ import { type FigureOptions, resolveFigure } from "./options.ts";
 import { type Part, POINT, svgFile, THEMES, type Theme, text } from "./sheet.ts";
 import { shownHead } from "./shown.ts";
 
-/** One picture of a figure: its title, and what draws it at most so many points wide. */
+/** One picture of a figure: its title, and a function that draws it with a maximum width in points. */
 export interface Panel {
   readonly title: string;
   readonly draw: (theme: Theme, width: number) => Part | Promise<Part>;
 }
 
-/** What holds for the whole figure. Widths are millimeters. */
+/** Options of the whole figure. Widths are in millimeters. */
 export interface PanelOptions extends Pick<FigureOptions, "width" | "theme" | "background" | "caption"> {
   readonly title: string;
-  /** What the figure shows, as parts of one sentence. */
+  /** The facts about the figure, as parts of one sentence. */
   readonly facts: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface PanelOptions extends Pick<FigureOptions, "width" | "theme" | "b
 const EDGE = 6;
 const GUTTER = 10;
 const GAP = 6;
-/** Sheets from this width on, in millimeters, have their pictures side by side. */
+/** On sheets of at least this width in millimeters, pictures are side by side. */
 const WIDE = 130;
 
 /** A head's matrix with its scale as one picture of a figure. */

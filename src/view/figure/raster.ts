@@ -1,6 +1,6 @@
 /**
- * The cells of a figure as a PNG, without a browser: a matrix or an atlas, each cell a square of pixels, masked ones hatched.
- * No labels: text needs fonts, which a page has (its own PNG is drawn there) and SVG names.
+ * The cells of a figure as a PNG, without a browser: a matrix or an atlas, each cell a square of pixels, masked ones hatched. The
+ * PNG has no labels, because text needs fonts; the explorer's PNG, which the browser draws, has them.
  */
 import { UnsupportedError } from "../../core/errors.ts";
 import { writePng } from "../../io/png.ts";
@@ -18,20 +18,20 @@ const SIDE = 512;
 const HATCH = 6;
 const GAP = 4;
 
-/** How a picture is drawn. */
+/** Options of `renderRaster`. */
 export interface RasterOptions {
   /** 1 to 4. Default 1. */
   readonly scale?: 1 | 2 | 3 | 4;
 }
 
-/** One row of cells on the way to pixels. */
+/** One row of cells to draw. */
 interface Line {
   readonly codes: Uint8Array;
   readonly marks: Uint8Array;
 }
 
 /**
- * Draws the cells of a figure as a PNG file. Throws UnsupportedError for views that are made of text.
+ * Draws the cells of a figure as a PNG file. Throws UnsupportedError for views that consist of text.
  *
  * @example
  * writeFileSync("head.png", await renderRaster(store, { view: "matrix", layer: 5, head: 11 }));
@@ -113,7 +113,7 @@ async function atlas(figure: Figure, scale: number): Promise<Uint8Array> {
   return png.finish();
 }
 
-/** A mark for what no cell is. */
+/** A mark that no cell has. */
 const PAPER = 255;
 
 /** Gives the color of a pixel of a cell. */

@@ -76,7 +76,7 @@ function products(ledger: Ledger, terms: "index" | "size", theme: Theme, width: 
   const carried = bySize.slice(0, few).reduce((sum, c) => sum + sizes[c], 0);
   const share = whole > 0 ? formatNumber(carried / whole, { style: "percent" }) : "0";
   const lines = [heading(`The ${products.length} products qᵢ·kᵢ`, theme, top)];
-  // Room above and below the axis by what is there.
+  // The axis divides the height in proportion to the largest positive and the largest negative product.
   const [above, below] = products.reduce(([up, down], x) => [Math.max(up, x), Math.max(down, -x)], [0, 0]);
   const scale = STRIP / (above + below || 1);
   const middle = top + 8 + above * scale;
@@ -101,7 +101,7 @@ function products(ledger: Ledger, terms: "index" | "size", theme: Theme, width: 
   return { svg: lines.join("\n"), height: STRIP + 8 + LEADING + 4 };
 }
 
-/** The row's strongest keys, with their share and what they add up to. */
+/** The row's strongest keys, with their weight and the cumulative sum. */
 function rowTable(figure: Figure, shown: Shown, theme: Theme, width: number, top: number): Part {
   const place = shown.queries.indexOf(figure.query);
   const lines = [heading(`What ${truncate(shown.queryNames[figure.query], 24)} attends to`, theme, top)];
@@ -141,7 +141,7 @@ function heading(said: string, theme: Theme, y: number): string {
   return text(0, y, said, font);
 }
 
-/** Places of the `count` largest values, largest first; of equals the earlier one. */
+/** Indices of the `count` largest values, the largest first; of equal values, the earlier first. */
 function largest(values: Float64Array, count: number): number[] {
   const places = [...values.keys()].filter((at) => values[at] === values[at]);
   return places.sort((a, b) => values[b] - values[a] || a - b).slice(0, count);

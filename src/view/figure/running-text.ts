@@ -1,7 +1,7 @@
 /**
- * A head on the running text: each token on a ground of the weight it gets from the chosen queries, or gives to the
- * chosen keys. Several chosen ones are joined by mean, sum or maximum. Lines are set in a monospaced font, so that their
- * breaks are the same on every engine.
+ * A head on the running text: the background of each token shows its weight from the chosen queries, or to the chosen keys.
+ * Several chosen tokens are combined by mean, sum or maximum. Lines are set in a monospaced font, so that line breaks are the
+ * same on every engine.
  */
 
 import { codeOf, signedCodeOf } from "../../store/measures/transfer.ts";
@@ -25,7 +25,7 @@ export interface Tinted {
   readonly chosen: readonly number[];
 }
 
-/** What each token gets from the chosen queries, or gives to the chosen keys. Rows are read once. */
+/** The weight of each token from the chosen queries, or to the chosen keys. Each row is read once. */
 export function tintedText(figure: Figure, shown: Shown): Tinted {
   const from = figure.direction === "from";
   const chosen = figure.rows.length > 0 ? figure.rows : [from ? figure.query : figure.key];
@@ -57,7 +57,7 @@ export function tintedText(figure: Figure, shown: Shown): Tinted {
       for (const at of columns) join(place, row.values[at], row.marks[at]);
     }
   }
-  // A mean is over the chosen, seen or not: a token that half of them may not see gets half.
+  // The mean is over all chosen tokens: a key that is masked for half of them has half the weight.
   if (figure.aggregate === "mean" && read > 0) for (let at = 0; at < count; at++) values[at] /= read;
   return { values, marks, chosen };
 }
@@ -79,7 +79,7 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
   let [x, y] = [0, 0];
   along.forEach((index, at) => {
     const joins = at > 0 && along[at - 1] === index - 1 && continues(tokens[index], pieces);
-    // Longer than a line: cut. The pieces of a word stand together.
+    // A token longer than a line is cut. The pieces of a word have no space in between.
     const label = truncate(names[index].replace(/^##(?=.)/, ""), columns);
     const wide = widthOf(label);
     const gap = joins || x === 0 ? 0 : 1;
@@ -101,7 +101,7 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
       lines.push(element("rect", { ...place, fill: "none", stroke: theme.query, "stroke-width": 1.2 }));
     const ink = mark !== MARK.value ? theme.ink : lightness(color) < 0.62 ? "#fbfaf7" : "#1b1a17";
     const font = { "font-family": MONO, "font-size": FONT, fill: ink };
-    // As wide as its ground in whatever font is there.
+    // Stretched to the width of its background in any font.
     const fit: Attributes =
       graphemes(label).length > 1 ? { textLength: place.width, lengthAdjust: "spacingAndGlyphs" } : {};
     lines.push(text(place.x, place.y + FONT + 0.6, label, { ...font, ...fit }));

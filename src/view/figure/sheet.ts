@@ -1,11 +1,11 @@
 /**
- * What figures are made of: a sheet measured in points (1/72 inch) whose width is given in millimeters, two sets of
- * colors, fonts by name, and the few SVG elements that are used. Everything is an attribute, there is no style sheet
- * and no script; numbers have at most two digits after the point, so the same figure is the same bytes everywhere.
+ * The parts of figures: a sheet measured in points (1/72 inch) with its width in millimeters, two color themes, fonts by name,
+ * and the few SVG elements that figures use. All styles are attributes; there is no style sheet and no script. Numbers have at
+ * most two decimals, so the same figure has the same bytes everywhere.
  */
 import { widthOf } from "../../store/text/label.ts";
 
-/** Colors of a figure by what they stand for. */
+/** The colors of a figure by their role. */
 export interface Theme {
   readonly paper: string;
   readonly ink: string;
@@ -53,7 +53,7 @@ export const THEMES: Readonly<Record<"light" | "dark", Theme>> = {
 const SANS = "Inter, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif";
 export const MONO = "'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
-/** Width of a character as a share of the font size: exact for the monospaced fonts, generous for the others. */
+/** Width of a character as a share of the font size: exact for monospaced fonts, an upper estimate for others. */
 export const MONO_EM = 0.61;
 export const SANS_EM = 0.53;
 
@@ -75,7 +75,7 @@ export function coordinate(value: number): string {
   return text === "-0" ? "0" : text;
 }
 
-/** Text inside an element or an attribute. What XML may not hold has been taken out of labels already (label.ts). */
+/** Escapes text for an element or an attribute. Characters that XML forbids are already removed from labels (label.ts). */
 export function escapeXml(said: string): string {
   return said.replace(/[&<>"]/g, (c) =>
     c === "&" ? "&amp;" : c === "<" ? "&lt;" : c === ">" ? "&gt;" : "&quot;",
@@ -90,9 +90,9 @@ export function element(name: string, attributes: Attributes, inside = ""): stri
   return inside === "" ? `<${name}${list.join("")}/>` : `<${name}${list.join("")}>${inside}</${name}>`;
 }
 
-/** Real text at a place; the font's size is in points. */
+/** A text element at a position. */
 export function text(x: number, y: number, said: string, attributes: Attributes = {}): string {
-  // The text's own direction: one that is written from the right must not turn the text around it.
+  // Right-to-left text must not reorder the text around it.
   return element("text", { x, y, ...attributes }, escapeXml(said));
 }
 

@@ -1,6 +1,6 @@
 /**
- * A head as a figure shows it: which tokens stand along its edges, and the numbers of a row after hiding, with the code
- * (0 … 255) of each on the color scale. Rows come from the store one at a time; no matrix is in memory.
+ * The data of a head in a figure: the tokens along its edges, and the numbers of a row after hiding keys, with their codes
+ * (0 … 255) on the color scale. Rows are read from the store one at a time; no matrix is stored.
  */
 
 import { hideKeys } from "../../store/measures/aggregate.ts";
@@ -10,7 +10,7 @@ import { type Pieces, piecesOf, visible } from "../../store/text/tokens.ts";
 import type { Block } from "../../store/types.ts";
 import type { Figure } from "./options.ts";
 
-/** What a cell is besides a number. */
+/** The marks of cells; `value` is a plain number. */
 export const MARK = { value: 0, masked: 1, notNumber: 2, hidden: 3 } as const;
 
 /** One row along the keys shown. */
@@ -19,12 +19,12 @@ export interface ShownRow {
   readonly marks: Uint8Array;
 }
 
-/** A head ready to be drawn. */
+/** The data of a head to draw. */
 export interface Shown {
   /** Tokens along the edges, by index. */
   readonly queries: readonly number[];
   readonly keys: readonly number[];
-  /** Names of all tokens, equal ones numbered, for sentences; and short ones, for axes. */
+  /** Names of all tokens for sentences, with equal ones numbered, and labels for axes. */
   readonly queryNames: readonly string[];
   readonly keyNames: readonly string[];
   readonly queryLabels: readonly string[];
@@ -32,15 +32,15 @@ export interface Shown {
   readonly hiddenKeys: ReadonlySet<number>;
   /** True for scores: numbers around 0. */
   readonly signed: boolean;
-  /** A row by its place along the queries. */
+  /** A row by its index in `queries`. */
   row(place: number): ShownRow;
   /** The codes of a row on the color scale; masked and hidden cells are 0. */
   codes(row: ShownRow): Uint8Array;
-  /** Number at full color; undefined where each row has its own. */
+  /** The value of full color; undefined if it differs between rows. */
   readonly domain: number | undefined;
 }
 
-/** Prepares the head of a figure: loads it into memory, and finds the value that full color means. */
+/** Loads the head of a figure into memory and finds the value of full color. */
 export async function shownHead(figure: Figure): Promise<Shown> {
   const { store, ref, block, stage, domain } = figure;
   await store.load(ref);
@@ -60,10 +60,10 @@ export async function shownHead(figure: Figure): Promise<Shown> {
     const seen = store.visible(ref, i);
     const values = new Float64Array(keys.length);
     const marks = new Uint8Array(keys.length);
-    // Of weights alone is there a whole that could be shared out.
+    // Only weights have a row sum that can be kept.
     const how = figure.renormalize && stage === "weights" ? "renormalize" : "gap";
     const left = hiddenKeys.size > 0 ? hideKeys(all, (j) => hiddenKeys.has(j), how) : undefined;
-    // Before the mask there is a score for every pair; from then on masked cells have no number.
+    // Stages before the mask have a score for every pair; later stages have none for masked cells.
     const masks = stage !== "scores" && stage !== "scaled";
     for (let n = 0; n < keys.length; n++) {
       const j = keys[n];
@@ -104,7 +104,7 @@ export async function shownHead(figure: Figure): Promise<Shown> {
   };
 }
 
-/** Keys that are hidden, whatever the query. */
+/** Keys that are hidden for all queries. */
 function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidden">): Set<number> {
   if (hide === "chosen") return new Set(hidden);
   if (hide === "first") return new Set(block.Nk > 0 ? [0] : []);
@@ -112,7 +112,7 @@ function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidd
   return new Set(hide === "special" ? [...special.keys()].filter((j) => special[j]) : []);
 }
 
-/** Ranges of the requested segments, on one side. */
+/** Ranges of the chosen segments, of queries or keys. */
 function segmentsOf(
   block: Block,
   chosen: readonly number[],
@@ -128,7 +128,7 @@ function indices(count: number, ranges?: readonly (readonly [number, number])[])
   return ranges === undefined ? all : all.filter((i) => ranges.some(([from, to]) => i >= from && i < to));
 }
 
-/** What tokens are called: in sentences by distinct names, on axes by short ones. */
+/** The names of tokens: distinct ones for sentences, short ones for axes. */
 function namesOf(block: Block): Pick<Shown, "queryNames" | "keyNames" | "queryLabels" | "keyLabels"> {
   const [query, key] = [block.queryTokens, block.keyTokens].map((tokens) => {
     const pieces = piecesOf(tokens);
@@ -138,7 +138,7 @@ function namesOf(block: Block): Pick<Shown, "queryNames" | "keyNames" | "queryLa
   return { queryNames: query.names, keyNames: key.names, queryLabels: query.labels, keyLabels: key.labels };
 }
 
-/** A token's name on an axis: without the mark of a word's beginning, with the one of its continuation. */
+/** A token's label on an axis: without the mark of a word's start, but with the mark of a continuation. */
 function label(token: string, pieces: Pieces): string {
   const bare =
     pieces === "sentencepiece" || pieces === "byte-level" ? token.replace(/^[▁Ġ](?=.)/u, "") : token;

@@ -1,6 +1,6 @@
 /**
- * The numbers of a figure as a table: what the picture shows, one row a line, in full precision. Large tables come row by
- * row, so nothing of N × N is in memory. CSV is RFC 4180's; JSON is one object.
+ * The numbers of a figure as a table, in full precision. Rows are computed one at a time, so no N × N array is in memory. CSV as
+ * in RFC 4180; JSON as one object.
  */
 import type { HeadStore } from "../../store/types.ts";
 import { changesOf } from "./caption.ts";
@@ -9,18 +9,18 @@ import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
 import { tintedText } from "./running-text.ts";
 import { MARK, type Shown, shownHead } from "./shown.ts";
 
-/** A value of a table: a text, a number, or nothing. Numbers that are none are texts: `NaN`, `masked`. */
+/** A value of a table: a text, a number, or nothing. Cells without a number are texts: `NaN`, `masked`. */
 export type TableValue = string | number | null;
 
-/** A table: the names of its columns, and its rows, made on request. */
+/** A table: the names of its columns, and its rows, computed during iteration. */
 export interface FigureTable {
   readonly columns: readonly string[];
   readonly rows: Iterable<readonly TableValue[]>;
 }
 
 /**
- * The table of a figure. `matrix`: a row a query, its token first, then a column a key. `lines`: the edges kept. `text`: a
- * row a token. `atlas`: a row a head, with its measures. `row`: the ledger.
+ * The table of a figure. `matrix`: one row per query, with its token, then one column per key. `lines`: the edges that are kept.
+ * `text`: one row per token. `atlas`: one row per head, with its measures. `row`: the ledger.
  *
  * @example
  * const table = await figureTable(store, { view: "matrix", layer: 5, head: 11 });
@@ -142,8 +142,8 @@ function mapped(count: number, row: (n: number) => readonly TableValue[]): Itera
 }
 
 /**
- * A text as a spreadsheet can open it: one that would be read as a formula (it begins with = + - @ or a tab) gets an
- * apostrophe before it, and control characters other than line breaks become �. Numbers are not texts and stay.
+ * A text that is safe in a spreadsheet: a text that would be read as a formula (it begins with = + - @ or a tab) gets an
+ * apostrophe in front, and control characters other than line breaks become �. Numbers are not changed.
  */
 function harmless(said: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out

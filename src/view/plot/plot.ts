@@ -1,4 +1,4 @@
-/** What every plot is: text for a terminal, and the same as SVG. Scales, ticks and the SVG's frame live here. */
+/** The common parts of plots: text for a terminal and SVG; scales, ticks and the SVG document. */
 
 /** A plot: `String(plot)` is text for a terminal, `plot.toSvg()` a picture that follows the reader's light or dark theme. */
 export interface Plot {
@@ -8,7 +8,7 @@ export interface Plot {
   toSvg(): string;
 }
 
-/** A plot from its two ways of drawing. */
+/** A plot from a function that draws text and one that draws SVG. */
 export function plotOf(text: () => string, svg: () => string): Plot {
   return { toString: text, toSvg: svg };
 }
