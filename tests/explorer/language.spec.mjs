@@ -59,7 +59,7 @@ async function everyView(page, lang) {
   }
 }
 
-/** What stands in the element: tokens that are seen or said, with the language they are in; and what has one and is none. */
+/** The visible and accessible tokens with their language, and elements with a language that are not tokens. */
 function tokens(/** @type {import("@playwright/test").Page} */ page) {
   return page.evaluate(() => {
     const inside = /** @type {ShadowRoot} */ (document.querySelector("attention-view")?.shadowRoot);

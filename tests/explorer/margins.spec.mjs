@@ -27,7 +27,7 @@ test("bars in the margins of a long head touch: no gaps at regular steps", async
   });
 });
 
-test("the tick of what is pointed at stands beside its label, not over it", async ({ visit }) => {
+test("the tick of the pointed token is beside its label, not over it", async ({ visit }) => {
   await visit({ heads: { heads: 1, layers: 1, Nq: 12 }, hash: "#v1/head?i=5&j=3" }, async (page) => {
     await settled(page);
     const apart = await page.evaluate(() => {

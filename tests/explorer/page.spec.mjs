@@ -22,11 +22,11 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
 const folder = mkdtempSync(join(tmpdir(), "heed-page-"));
 
-/** Every `heed` that was started. @type {import("node:child_process").ChildProcess[]} */
+/** The `heed` processes of this file. @type {import("node:child_process").ChildProcess[]} */
 const children = [];
 
 /**
- * Runs `heed` and gives the first line it prints, and a way to end it as Ctrl-C does.
+ * Runs `heed`; returns its first line of output, and a function that ends it as Ctrl-C does.
  * @param {string[]} args
  * @returns {Promise<{ line: string, end: () => Promise<number | null> }>}
  */
@@ -50,7 +50,7 @@ function heed(...args) {
 }
 
 /**
- * A page that notes what it must not do: violations of the policy, errors, requests to other places than `origin`.
+ * A page that records errors, violations of the policy, and requests to other origins than `origin`.
  * @param {Browser} browser
  * @param {string} origin
  * @param {object} [options]
@@ -100,19 +100,19 @@ async function settled(page) {
   }
 }
 
-/** Every canvas of the element that is to be seen, as data. @param {Page} page @returns {Promise<string[]>} */
+/** Every visible canvas of the element, as data. @param {Page} page @returns {Promise<string[]>} */
 function picture(page) {
   return page.evaluate(() => {
     const inside = document.querySelector("attention-view")?.shadowRoot;
     const seen = [...(inside?.querySelectorAll("canvas") ?? [])].filter(
-      // A layer that has faded out keeps what it was fading from.
+      // A layer that has faded out keeps its old pixels.
       (canvas) => getComputedStyle(canvas).opacity !== "0",
     );
     return seen.map((canvas) => `${canvas.width}×${canvas.height} ${canvas.toDataURL()}`);
   });
 }
 
-/** The weight of the cursor's cell as the page's own store has it. @param {Page} page @returns {Promise<any>} */
+/** The weight of the cursor's cell in the page's store. @param {Page} page @returns {Promise<any>} */
 function cursorCell(page) {
   return page.evaluate(() => {
     const view = /** @type {any} */ (document.querySelector("attention-view"));
@@ -192,7 +192,7 @@ async function served(browser) {
   await notice("without its token the page says so", `${url.origin}/`, /lacks its token/);
   await notice("with a wrong token too", `${url.origin}/?token=guess`, /lacks its token/);
 
-  // Another origin: the page of a stranger, which can reach loopback but gets nothing.
+  // A page of another origin, which can reach loopback but gets nothing.
   const stranger = await watched(browser, "http://stranger.invalid");
   await stranger.page.route("http://stranger.invalid/", (route) =>
     route.fulfill({ contentType: "text/html", body: "<!doctype html>a stranger" }),
@@ -247,11 +247,11 @@ async function oneFile(browser) {
   const server = await heed("view", "run.safetensors", "--no-open");
   const page = await watched(browser, new URL(server.line).origin);
   await page.page.goto(server.line);
-  // The line for words of one's own takes room that the file's page has for its picture.
+  // The field for the user's text takes space that the one-file page has for its picture.
   await page.page.locator("#close").click();
   await settled(page.page);
   const short = (/** @type {string[]} */ list) => list.map((one) => one.slice(0, 24)).join(", ");
-  // What is computed in the background may come later in one of them.
+  // Results of background work may appear later in one of them.
   let differ = "";
   for (let n = 0; n < 60; n++) {
     const [a, b] = [await picture(file.page), await picture(page.page)];
@@ -319,12 +319,12 @@ test.beforeAll(async () => {
   writeFileSync(join(folder, "pair.npz"), await writeNpz({ q: query, k: key }));
 });
 test.afterAll(() => {
-  // One that a failed test has left.
+  // A folder that a failed test left.
   for (const child of children) child.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("heed view serves the explorer: isolated, exact headers, byte ranges, a token, nothing for strangers", ({
+test("heed view serves the explorer: isolated, exact headers, byte ranges, a token, nothing for other origins", ({
   browser,
 }) => served(browser));
 test("the served page says that it is loading before it has more than the element", async ({ browser }) => {

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * A picture never shows anything but its data: after each kind of change (another file of the same and of another size, head,
+ * A picture always agrees with its data: after each kind of change (another file of the same and of another size, head,
  * stage, mode, theme, window, scale, hidden keys, edits) every cell of every view is compared with the store's own numbers.
  */
 import { expect } from "@playwright/test";
@@ -12,7 +12,7 @@ import { settled } from "./support/site.mjs";
 
 /** What a view shows: each cell's drawn color or written number, and what it has to be. @typedef {{ name: string, shown: string, want: string }} Cell */
 
-/** Changes, in order; each is made on the page as the one before left it. @type {readonly (readonly [name: string, change: (page: Page) => Promise<unknown>])[]} */
+/** Changes, in order; each starts from the state of the previous one. @type {readonly (readonly [name: string, change: (page: Page) => Promise<unknown>])[]} */
 const CHANGES = [
   ["as opened", async () => {}],
   ["another file of the same size", (page) => open(page, { seed: 21 })],
@@ -108,7 +108,7 @@ async function edited(page) {
   });
 }
 
-/** What is still wrong once the picture had time to come. @param {Page} page @param {(page: Page) => Promise<Cell[]>} read */
+/** The cells that are still wrong after the picture had time to update. @param {Page} page @param {(page: Page) => Promise<Cell[]>} read */
 async function soon(page, read) {
   let problem = "";
   const end = Date.now() + 4000;
@@ -412,7 +412,7 @@ function cellsOf(head, drawn) {
   return cells;
 }
 
-/** What the table writes: every row of weights as the store has it, in full. @param {Page} page @returns {Promise<Cell[]>} */
+/** The numbers of the table: every row of weights of the store. @param {Page} page @returns {Promise<Cell[]>} */
 async function table(page) {
   /** @type {Cell[]} */
   const cells = [];
@@ -440,7 +440,7 @@ async function table(page) {
   return cells;
 }
 
-/** What is said of each token: tints in the running text. @param {Page} page @returns {Promise<Cell[]>} */
+/** The tints of the tokens in the running text. @param {Page} page @returns {Promise<Cell[]>} */
 async function text(page) {
   const head = await numbers(page);
   const drawn = await page.evaluate(() => {

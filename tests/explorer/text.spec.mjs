@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The running text of a head: each token's ground is the table's color of its weight and its letters can be read on it;
- * pointing and keys reach every number; long prose is elements only where it is seen.
+ * The running text of a head: each token's background is the color of its weight, with readable letters; pointer and keyboard
+ * reach every number; only the visible part of a long text has elements.
  */
 import { codeOf, colorTable } from "heed/view";
 import { same, test } from "./support/fixtures.ts";
@@ -19,7 +19,7 @@ async function set(page, patch) {
   await tinted(page);
 }
 
-/** Waits until columns that were requested have come. @param {Page} page */
+/** Waits until the requested columns have been loaded. @param {Page} page */
 const tinted = (page) =>
   page.waitForFunction(() => {
     const { shadowRoot } = /** @type {any} */ (globalThis).view;

@@ -1,5 +1,5 @@
 // @ts-check
-/** Heads beside heads: several drawn together as lines, and a comparison that is exported with both heads and the difference. */
+/** Several heads: drawn together as lines, and a comparison exported with both heads and the difference. */
 import { expect } from "@playwright/test";
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The explorer as people use it: each of these went wrong once, and was found by using it. */
+/** The explorer as people use it: regressions of defects that were found by using it. */
 import { readFileSync } from "node:fs";
 import { colorTable, signedCodeOf } from "heed/view";
 import { same, test } from "./support/fixtures.ts";

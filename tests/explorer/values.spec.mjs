@@ -1,5 +1,5 @@
 // @ts-check
-/** What is drawn is what was computed: the color in the middle of sampled cells is the table's color of the weight. */
+/** The drawing agrees with the numbers: the color in the middle of sampled cells is the color of the weight. */
 import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
 import { test } from "./support/fixtures.ts";
@@ -42,7 +42,7 @@ for (const { name, ...asked } of CASES)
     visit(/** @type {any} */ (asked), async (page) => expect(await onceDrawn(page)).toEqual([])));
 
 /**
- * What is still wrong once squares have had time to come: a busy machine draws them some frames later.
+ * The cells that are still wrong after tiles had time to load: a busy machine draws them some frames later.
  * @param {import("@playwright/test").Page} page @returns {Promise<string[]>}
  */
 async function onceDrawn(page) {
@@ -55,7 +55,7 @@ async function onceDrawn(page) {
 }
 
 /**
- * Compares 40 cells with the table; gives those that differ. Two cells say where all others are.
+ * Compares 40 cells with the table and returns those that differ. The positions of two cells determine those of all others.
  * @param {import("@playwright/test").Page} page @returns {Promise<string[]>}
  */
 async function compared(page) {
@@ -150,7 +150,7 @@ test("a masked cell is hatched, not colored", async ({ visit }) => {
   });
 });
 
-test("what is no number is marked and counted", async ({ visit }) => {
+test("NaN is marked and counted", async ({ visit }) => {
   const asked = { heads: { Nq: 12, layers: 1, given: true, strange: 3 } };
   await visit(asked, async (page) => {
     await settled(page);
@@ -170,7 +170,7 @@ test("what is no number is marked and counted", async ({ visit }) => {
   });
 });
 
-/** A pattern one cell wide survives being made 20 times smaller. */
+/** A pattern one cell wide remains visible when it is drawn 20 times smaller. */
 test("thin patterns survive thumbnails", async ({ visit }) => {
   const asked = {
     heads: { Nq: 512, heads: 2, layers: 2, d: 16, plant: /** @type {const} */ ("previous") },

@@ -287,5 +287,4 @@ for (const suffix of ["-18", ""]) {
   test(`React${suffix || "-19"} renders the component on a server`, () => reactOnServer(suffix));
   test(`React${suffix || "-19"} drives the element and hears its events`, ({ page }) => react(page, suffix));
 }
-test("the notebook module opens data, follows its model and goes without a trace", ({ page }) =>
-  notebook(page));
+test("the notebook module opens data, follows its model and cleans up", ({ page }) => notebook(page));

@@ -58,7 +58,7 @@ const server = createServer((request, response) => {
 });
 
 /**
- * Opens an address and gives what the page logged.
+ * Opens an address and returns the page's log.
  * @param {import("@playwright/test").Page} page
  * @param {string} address
  */
@@ -90,11 +90,11 @@ async function visit(page, address) {
 const short = (lines) =>
   [...lines.slice(0, 4), ...(lines.length > 4 ? [`and ${lines.length - 4} more`] : [])].join("\n    ");
 
-/** Bits of every case by level, from the first run of each: the same on every page. @type {Map<string, string>} */
+/** Bits of every case by level, from the first run of each; all pages must have the same. @type {Map<string, string>} */
 const bits = new Map();
 
 /**
- * Checks what a page found: every case right, and its bits those of every other page, thread count and time.
+ * Checks the results of a page: every case is right, with the same bits on every page and thread count, and in every run.
  * @param {string} name
  * @param {any} found
  * @param {{ level?: string, threads?: number }} [want] the level a run takes that names none, and the threads a plan
@@ -120,7 +120,7 @@ function judge(name, found, want = {}) {
 }
 
 /**
- * One warning that speaks of `about`, and nothing on the console besides what `quiet` allows.
+ * Checks that there is one warning that matches `about`, and no other output on the console except what `quiet` matches.
  * @param {string} name
  * @param {{ warnings: string[], errors: string[] }} messages
  * @param {RegExp | null} about
@@ -134,7 +134,7 @@ function warned(name, { warnings, errors }, about, quiet) {
   expect.soft(loud, `${name}: no errors on the console`).toEqual([]);
 }
 
-// One after another, in one worker: every page is compared with the bits of the pages before it.
+// In sequence, in one worker: every page is compared with the bits of the earlier pages.
 test.describe.configure({ mode: "default" });
 
 let base = "";

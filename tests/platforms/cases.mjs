@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A table of attention calls and a float64 loop to hold them against: the least that must be right on every
- * platform. Plain JavaScript that touches neither Node nor the page, so the same file runs in both.
+ * A table of attention calls, and a float64 loop to compare them with: the minimum that must be right on every platform.
+ * Plain JavaScript without APIs of Node or of pages, so the same file runs in both.
  *
  * The bound is the scale-free one of the property tests: a float32 result may differ from exact arithmetic by
  * (d + (M + 16)·u)·Σ_j p_j·|v_j|, with u = 2⁻²⁴, d = 2(D + 3)·u·scale·max_j Σ_c |q_c·k_jc|. Leaves the
@@ -169,7 +169,7 @@ export const cases = [
   { name: "float64", H: 2, Nq: 31, Nk: 47, D: 20, dtype: "float64" },
 ];
 
-/** The inputs of a case, [B, H, N, D] each, the same every time. @param {Case} c */
+/** The inputs of a case, [B, H, N, D] each, the same in every run. @param {Case} c */
 export function inputs(c) {
   const { B = 1, H, Hkv = H, Nq, Nk, D, E = D } = c;
   const next = numbers(cases.indexOf(c) + 1);
@@ -195,7 +195,7 @@ export function inputs(c) {
 }
 
 /**
- * Holds a result against the loop in float64; gives "" or the first element that lies too far off.
+ * Compares a result with the loop in float64; returns "" or the first element outside of the bound.
  * @param {Case} c
  * @param {{ q: ArrayLike<number>, k: ArrayLike<number>, v: ArrayLike<number> }} given
  * @param {ArrayLike<number>} output
@@ -273,7 +273,7 @@ export function fingerprint(...arrays) {
 /**
  * Computes every case with `heed` as it is configured now.
  * @param {any} heed the package's main entry point
- * @returns {{ name: string, problem: string, bits: string, level: string, threads: number }[]} level and threads: what the plan says
+ * @returns {{ name: string, problem: string, bits: string, level: string, threads: number }[]} level and threads are those of the plan
  */
 export function runCases(heed) {
   return cases.map((c) => {

@@ -1,4 +1,4 @@
-/** Every command but `run` as a process, and the commands that docs/cli.md shows. */
+/** Every command except `run` as a process, and the commands in docs/cli.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -110,7 +110,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     expect(readFileSync(join(work, "3.npy")).equals(readFileSync(join(work, "q.npy")))).toBe(true);
   });
 
-  it("convert rounds floats, leaves masks, keeps metadata, and tells of overflow", async () => {
+  it("convert rounds floats, does not change masks, keeps metadata, and reports overflow", async () => {
     writeFileSync(
       join(work, "big.npz"),
       await writeNpz({ a: tensor(Float32Array.of(1e6, 2, -7e4), [3]), pad }),
@@ -148,7 +148,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
       expect(median > 0 && gflops > 0 && error <= 1).toBe(true);
   });
 
-  it("an output without a place is refused before the input is read or anything computed", async () => {
+  it("an output in a missing folder is rejected before the input is read", async () => {
     const there = {
       code: 1,
       out: "",
@@ -165,7 +165,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     );
   });
 
-  it("run refuses weights of rows that are not there, in its own name", async () => {
+  it("run rejects weights of rows that do not exist, and names itself", async () => {
     const { code, err } = await heed(["run", "qkv.safetensors", "--weights", "--rows", "99", "-o", "o.npz"]);
     expect({ code, err }).toEqual({
       code: 1,

@@ -1,4 +1,4 @@
-/** What goes into a command and what is seen of it: standard input, values, --causal for arrays, sizes, messages, completions. */
+/** Input and output of commands: standard input, values, --causal for arrays, sizes, messages, completions. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ describe("standard input", () => {
     });
   });
 
-  it("is texts, a line each, where a command takes texts, and one text where it takes one", async () => {
+  it("is one text per line for a command that takes texts, and one text for a command that takes one", async () => {
     const lines = "the old ship\n\nthe river bank\n";
     const show = JSON.parse((await heedFrom(lines, ["show", "-", "--json", "--layer", "0"])).out);
     expect(show.texts.map(({ text }: { text: string }) => text)).toEqual(["the old ship", "the river bank"]);
@@ -63,8 +63,8 @@ describe("standard input", () => {
     });
   });
 
-  it("that nobody writes to keeps no command waiting", async () => {
-    // A program that starts heed leaves a socket open on its standard input.
+  it("without a writer does not block a command", async () => {
+    // A program that starts heed may leave a socket open on its standard input.
     const { code, out } = await heed(["show", "--json", "--layer", "0"]);
     expect(code).toBe(0);
     expect(JSON.parse(out).texts).toHaveLength(2);
@@ -79,13 +79,13 @@ describe("values", () => {
     const rows = output.toString().split("\n").slice(1).join("\n");
     expect(plain.out).toContain(`\noutput [3, 2] float32\n${rows}\n`);
     expect(plain.out).not.toContain("lse");
-    // So little work takes the time that its kernel takes to compile.
+    // The time of such a small call is mostly the compilation of its kernel.
     expect(plain.out).toMatch(/\ntime {4}[\d.]+ m?s \(strict, 1 thread\)\n/);
     const all = await heed(["run", "s.npz", "--causal", "--values"]);
     expect(all.out).toContain(`\nlse [3] float32\n${lse.toString().split("\n")[1]}`);
     const json = JSON.parse((await heed(["run", "s.npz", "--causal", "--values", "--json"])).out);
     expect(json.values).toEqual({ output: output.toArray(), lse: lse.toArray() });
-    // A large output is printed only where it is asked for, by its edges.
+    // A large output is printed only with --values, by its edges.
     expect((await heed(["run", "qkv.npz"])).out).not.toContain("[[");
     expect((await heed(["run", "qkv.npz", "--values"])).out).toMatch(
       /output \[2, 4, 33, 8\] float32\n\[\[\[\[.*…/,
@@ -110,7 +110,7 @@ describe("values", () => {
   });
 });
 
-describe("--causal where arrays are opened", () => {
+describe("--causal of commands that open arrays", () => {
   const scores = (seed: number) =>
     tensor(
       Float32Array.from({ length: 24 }, (_, i) => Math.sin(seed + i)),
@@ -136,7 +136,7 @@ describe("--causal where arrays are opened", () => {
     }
   });
 
-  it("html takes it, weights and files with a recipe say that it is not used, and a text refuses it", async () => {
+  it("html accepts it, warns that it is unused for weights and files with a recipe, and rejects it for a text", async () => {
     writeFileSync(
       join(work, "w.npz"),
       await writeNpz({
@@ -165,7 +165,7 @@ describe("--causal where arrays are opened", () => {
 });
 
 describe("--max-bytes", () => {
-  it("bounds what is taken into memory, and is named by the error", async () => {
+  it("limits the memory of a file, and the error names it", async () => {
     for (const args of [
       ["run", "qkv.npz"],
       ["inspect", "qkv.npz", "--stats"],
@@ -225,7 +225,7 @@ describe("messages", () => {
   });
 });
 
-it("an empty text, and a shape of another rank, are refused by name", async () => {
+it("an empty text, and a shape of another rank, are rejected by name", async () => {
   for (const [args, line] of [
     [["show", ""], "heed show: a text is empty; write one or more words (see heed show --help)"],
     [

@@ -57,7 +57,7 @@ describe("heed", () => {
       expect(await heed(args)).toMatchObject({ code: 2, out: "", err: `${line}\n` });
   });
 
-  it("bad input ends with 1 and one line that names file, tensor and place", async () => {
+  it("bad input ends with 1 and one line that names file, tensor and position", async () => {
     writeFileSync(join(work, "text.npz"), "hello, this is no archive");
     for (const [args, line] of [
       [["run", "none.npz"], "heed run: cannot open none.npz: no such file or directory"],
@@ -103,7 +103,7 @@ describe("heed", () => {
     expect((await heed(["run", "none.npz"], { HEED_DEBUG: "1" })).err).toMatch(/\n +at /);
   });
 
-  it("colors nothing on a pipe, and does with FORCE_COLOR", async () => {
+  it("prints no color on a pipe, and does with FORCE_COLOR", async () => {
     expect((await heed(["doctor", "--help"])).out).not.toContain("\x1b");
     expect((await heed(["doctor", "--help"], { FORCE_COLOR: "1", NO_COLOR: undefined })).out).toContain(
       "\x1b[1m",
@@ -133,7 +133,7 @@ describe("heed", () => {
       const { code, signal, out } = await heed(args, {}, (child) =>
         setTimeout(() => child.kill("SIGINT"), 1500),
       );
-      // Where a piece takes long, the system ends the process: a shell calls that 130 too.
+      // If a step takes long, the signal ends the process, which a shell also reports as 130.
       expect(code ?? signal).toEqual(signal === null ? 130 : "SIGINT");
       expect(out).toBe("");
       expect(readFileSync(join(work, "out.npy"), "utf8")).toBe("the file of before");
@@ -159,7 +159,7 @@ describe("heed run", () => {
     }
   });
 
-  it("writes by suffix: npy the output, safetensors all of it", async () => {
+  it("writes by extension: npy the output, safetensors all results", async () => {
     const { output, weights } = scaledDotProductAttention(query, key, value, {
       attnMask: pad,
       returnWeights: { heads: [1], rows: [0, 32] },
@@ -223,7 +223,7 @@ describe("heed run", () => {
     expect(near(read("lse"), lse.toFloat64())).toBeLessThan(1e-5);
   });
 
-  it("prints facts as JSON, with the plan and the check", async () => {
+  it("prints results as JSON, with the plan and the check", async () => {
     const { code, out } = await heed(["run", "qkv.npz", "--json", "--check", "--simd", "reference"]);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
@@ -237,7 +237,7 @@ describe("heed run", () => {
     });
   });
 
-  it("a call that fails touches no file", async () => {
+  it("a call that fails changes no file", async () => {
     writeFileSync(join(work, "out.npz"), "the file of before");
     expect((await heed(["run", "qkv.npz", "--causal", "-o", "out.npz"])).code).toBe(1);
     expect(readFileSync(join(work, "out.npz"), "utf8")).toBe("the file of before");

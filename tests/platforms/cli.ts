@@ -1,6 +1,6 @@
 /**
  * `heed` as a child process, for the tests of the command line: on the source, or with TEST_BUILT=1 on the built
- * package. Each test gets a working folder of its own with small inputs.
+ * package. Each test gets a new working folder with small inputs.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { readNpz, writeNpy, writeNpz, writeSafetensors } from "../../src/io/inde
 /** The repository. */
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 const main = join(root, process.env.TEST_BUILT === "1" ? "dist/cli/main.js" : "src/cli/main.ts");
-// Types are stripped from Node 22.18 on; the pinned Node is there where the running one is older.
+// Node strips types from 22.18 on; if the running one is older, the pinned Node is used.
 const runsSource = Number(process.versions.node.split(".")[0]) >= 24;
 const node =
   runsSource || process.env.TEST_BUILT === "1" ? process.execPath : join(root, "node_modules/.bin/node");
@@ -74,7 +74,7 @@ export async function heedFrom(input: string | Uint8Array, args: readonly string
   }
 }
 
-/** A tensor of numbers in [−2, 2], another one for each seed. */
+/** A tensor of numbers in [−2, 2], from a seed. */
 export function numbers(shape: number[], seed: number): Tensor {
   const size = shape.reduce((n, x) => n * x, 1);
   return tensor(
@@ -100,7 +100,7 @@ export const same = (a: { data: ArrayBufferView }, b: { data: ArrayBufferView })
   bytesOf(a).equals(bytesOf(b));
 /** Reads an npz file of the working folder. */
 export const npz = async (name: string) => readNpz(readFileSync(join(work, name)));
-/** What lies in the working folder at first. */
+/** The initial files of the working folder. */
 export const INPUTS = ["bad.npy", "k.npy", "q.npy", "qkv.npz", "qkv.safetensors", "v.npy"];
 
 beforeAll(() => {

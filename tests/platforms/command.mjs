@@ -1,8 +1,7 @@
 // @ts-check
 /**
- * The built command line on whichever Node runs this: the main job, help, a wrong command, and what `heed doctor` says of
- * this Node's levels. Where Node has a permission model (24 and later) the commands run under it: they may read the
- * repository and start threads, and nothing else.
+ * The built command line on the running Node: the main job, help, a wrong command, and the levels that `heed doctor` reports. On
+ * Node 24 and later the commands run with the permission model: they may only read the repository and start threads.
  */
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -17,7 +16,7 @@ const permissions = major >= 24 ? ["--permission", `--allow-fs-read=${root}`, "-
 /** @param {string[]} args */
 function heed(...args) {
   const argv = [...permissions, join(root, "dist/cli/main.js"), ...args];
-  // From outside the repository, so that nothing hangs on the folder.
+  // From outside of the repository, so that nothing depends on the current folder.
   const done = spawnSync(process.execPath, argv, { cwd: dirname(root), encoding: "utf8", timeout: 60_000 });
   return { ...done, reported: `status ${done.status}, ${done.stderr.trim().slice(-500)}` };
 }

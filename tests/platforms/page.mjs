@@ -13,7 +13,7 @@ async function compute() {
   const runs = [];
   for (const simd of (asked.get("simd") ?? "").split(","))
     for (const threads of (asked.get("threads") ?? "1").split(",").map(Number)) {
-      // An empty level leaves the engine its own choice.
+      // An empty level means the default of the engine.
       heed.configure(
         simd === ""
           ? { threads }
@@ -21,7 +21,7 @@ async function compute() {
             ? { backend: simd, threads }
             : { backend: "auto", simd, threads },
       );
-      // In a page workers start while the page goes on: the first pass may have had fewer than the later one.
+      // In a page workers start asynchronously: the first pass may run on fewer threads than the second.
       runs.push({ simd, threads, results: runCases(heed) });
       await new Promise((resolve) => setTimeout(resolve, 200));
       runs.push({ simd, threads, results: runCases(heed) });

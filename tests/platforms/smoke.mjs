@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The built package on whichever Node runs this: every case of cases.mjs on every level and with one thread and two,
+ * The built package on the running Node: every case of cases.mjs on every level and with one thread and two,
  * each compared with the float64 loop, with equal bits on one thread and two. The process must end without help: a worker that
  * keeps it alive makes the run hang. `heed` is the package itself, resolved by its own exports.
  */
@@ -68,7 +68,7 @@ for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wid
   }
 }
 
-// Warnings are shown a turn later; none is expected but Node's own about experiments.
+// Warnings are emitted on the next tick; only Node's own about experimental features are expected.
 await new Promise((resolve) => setTimeout(resolve, 0));
 const reported = warnings.filter((text) => !/^(ExperimentalWarning|SecurityWarning)/.test(text));
 tally.check("no warnings", reported.join("; "));

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * One small project for each bundler and runtime: its packages (exact versions), its files, the commands that build it, and
- * how it is run. Every project runs the same program (`PROGRAM`), which says what it computed and on how many threads.
+ * how it is run. Every project runs the same program (`PROGRAM`), which reports its result and its number of threads.
  */
 
 /**
@@ -17,7 +17,7 @@
  * @property {string} [setup] what a user has to configure, for the table
  */
 
-/** What every project runs. The sum is compared with the formula, computed beside it in plain loops. */
+/** The program of every project. It compares the result with the formula in plain loops. */
 const PROGRAM = `
 import { configure, explain, prepare, scaledDotProductAttention, tensor } from "heed";
 export async function main() {
@@ -59,7 +59,7 @@ const page = { "program.js": PROGRAM, "page.js": IN_PAGE };
 const process_ = { "program.js": PROGRAM, "main.js": IN_PROCESS };
 const ISOLATED = `{ "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" }`;
 
-/** @param {string} version @param {boolean} excluded whether heed is left out of pre-bundling */
+/** @param {string} version @param {boolean} excluded whether heed is excluded from pre-bundling */
 function vite(version, excluded) {
   const major = version.split(".")[0];
   const files = {

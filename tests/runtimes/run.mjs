@@ -3,10 +3,10 @@
  * heed in every bundler and runtime of fixtures.mjs: packs the built package, installs it into a fresh project with the
  * bundler, builds, runs (pages in Chromium, cross-origin isolated), and checks result and threads. Needs the npm registry.
  *
- *     node tests/runtimes/run.mjs [WORD …]      only fixtures whose name holds one of the words
+ *     node tests/runtimes/run.mjs [WORD …]      only fixtures whose name contains one of the words
  *     node tests/runtimes/run.mjs --write       writes the table of docs/runtimes.md
  *
- * Ends with a closing line: N passed, N failed, N skipped.
+ * The last line is: N passed, N failed, N skipped.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,15 +1,15 @@
 /**
- * What every test of the element gets: `visit`, which opens a page with heads, hands it over and fails for anything the page
- * reported that it should not have (an error, a warning, a violation of the policy, a request to another place).
+ * The fixture of the element's tests: `visit` opens a page with heads, runs the test with it, and fails if the page reported an
+ * error, a warning, a violation of the policy or a request to another origin.
  */
 import { type BrowserContext, test as base, expect, type Page } from "@playwright/test";
 import { type Asked, newPage, opened, serve } from "./site.mjs";
 
-/** Opens a page, waits for its picture and drives it. */
+/** Opens a page, waits for its picture and runs the test. */
 export type Visit = (asked: Asked, drive: (page: Page) => Promise<void>) => Promise<void>;
 
 export const test = base.extend<{ visit: Visit }, { site: string }>({
-  // The address of the pages, one server a worker.
+  // The address of the pages, one server per worker.
   site: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of a fixture's dependencies here.
     async ({}, use) => {

@@ -1,10 +1,10 @@
 // @ts-check
-/** How evenly a page paints while the pointer moves. */
+/** Frame gaps of a page while the pointer moves. */
 
 /** @typedef {import("@playwright/test").Page} Page */
 
 /**
- * Hovers along the queries and gives the gaps between frames, in milliseconds: the best of three rounds.
+ * Hovers along the queries and returns the gaps between frames, in milliseconds: the best of three rounds.
  * @param {Page} page @param {() => Promise<readonly (readonly [number, number])[]>} along
  */
 export async function gaps(page, along) {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Heads for the tests of the element, made in the page and in Node alike: seeded numbers, so that both have the same. Plain
- * JavaScript that touches neither.
+ * Heads for the tests of the element, created in the page and in Node: seeded numbers, so that both have the same. Plain
+ * JavaScript without APIs of either.
  */
 
 /** Seeded numbers about normal with variance 1 (mulberry32, twelve added up). @param {number} seed */
@@ -86,7 +86,7 @@ function block(wanted) {
 }
 
 /**
- * Rows that sum to 1, with some weights that are no numbers.
+ * Rows that sum to 1, with some NaN weights.
  * @param {number} heads @param {number} Nq @param {number} Nk @param {() => number} draw @param {number} nonFinite
  */
 function weights(heads, Nq, Nk, draw, nonFinite) {

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Heads and figures for the tests that run in Node and in a page alike: seeded numbers, so that both have the same. Plain
- * JavaScript that touches neither.
+ * Heads and figures for the tests that run in Node and in a page: seeded numbers, so that both have the same. Plain JavaScript
+ * without APIs of either.
  */
 
 /** Seeded numbers (mulberry32), about uniform in [−2, 2). @param {number} seed @param {number} count */

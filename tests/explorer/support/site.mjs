@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * Pages with the built element for its tests, served from memory on loopback under a strict policy: no style in markup, no
- * script from elsewhere, no code from text. A page makes its heads from its own address, opens them, and is then driven by the
- * test. Everything it says on the console besides `console.log` is a failure, and so is a violation of the policy.
+ * script from elsewhere, no code from text. A page creates its heads from its address and opens them, and then the test runs.
+ * Console output other than `console.log`, and violations of the policy, are failures.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -17,7 +17,7 @@ const root = dirname(dirname(dirname(here)));
 
 const STYLE =
   "html{color-scheme:light dark}body{margin:0;h1{position:absolute;clip-path:inset(50%);margin:0}font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
-/** Makes heads out of ?o= and opens them in the first element. */
+/** Creates heads from ?o= and opens them in the first element. */
 const START = `await import(new URLSearchParams(location.search).has("whole") ? "./attention-view.js" : "./attention-view/element.js");
 import { made } from "./heads.mjs";
 globalThis.made = made;
