@@ -120,24 +120,15 @@ export class Surface {
     const dialog = root.querySelector("dialog");
     if (dialog && !dialog.open) dialog.showModal();
     for (const toolbar of root.querySelectorAll<HTMLElement>("[role=toolbar]")) rove(toolbar);
-    this.#showTab(root);
+    // The strip of texts is scrolled to the tab of the text that is shown.
+    const tab = root.querySelector<HTMLElement>(".sources [aria-current]");
+    if (tab && tab !== this.#tab) tab.parentElement!.scrollLeft = tab.offsetLeft - 20;
+    this.#tab = tab;
     // A picture that replaced a focused one gets the focus.
     if (this.#focused && !root.contains(this.#focused) && root.activeElement === null) this.focusMain();
     this.#focused = null;
     // Once a picture is on screen, the remaining modules are loaded, so that dialogs open without delay.
     if (this.#more === undefined && this.#host.session.store) setTimeout(() => void this.#loadMore(), 300);
-  }
-
-  /** Scrolls the strip of texts to the tab of the text that is shown, and nothing else. */
-  #showTab(root: ShadowRoot): void {
-    const tab = root.querySelector(".sources [aria-current]");
-    if (tab === this.#tab) return;
-    this.#tab = tab;
-    const strip = tab?.parentElement;
-    if (!strip) return;
-    const [inner, outer] = [tab.getBoundingClientRect(), strip.getBoundingClientRect()];
-    strip.scrollLeft +=
-      Math.max(0, inner.right + 20 - outer.right) + Math.min(0, inner.left - 20 - outer.left);
   }
 
   connect(): void {

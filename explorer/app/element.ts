@@ -12,6 +12,7 @@ import type {
 } from "../../src/view/element.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
+import { interestingCell } from "../state/interesting.ts";
 import { STAGES, type State } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
 import { DRAWINGS, PAGES, viewOf } from "../views/registry.ts";
@@ -484,17 +485,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   #opened(store: HeadStore): void {
     const named = this.#named.has("query") && this.#named.has("key");
-    void this.#load().then(async () => {
-      const session = this.#session;
-      const isFirst = () =>
-        store === session.store &&
-        session.state.query + session.state.key === 0 &&
-        session.state.pinned === null &&
-        !named;
-      if (!isFirst() || store.blocks.length === 0) return;
-      const { interestingCell } = await import("../state/carried.ts");
-      const cell = isFirst() && interestingCell(store, session.ref);
-      if (cell) session.set(cell, "replace");
+    void this.#load().then(() => {
+      const { state, ref } = this.#session;
+      const isFirst = state.query + state.key === 0 && state.pinned === null && !named;
+      const cell = isFirst && store.blocks.length > 0 && interestingCell(store, ref);
+      if (cell) this.#session.set(cell, "replace");
     });
     this.#reflect();
     this.#focusPage();

@@ -8,8 +8,6 @@ import { interestingCell } from "./interesting.ts";
 import { WITHOUT_TOKENS } from "./select.ts";
 import type { State } from "./state.ts";
 
-export { interestingCell };
-
 /** The maximum number of cells of all heads for a search of all heads. */
 const SEARCHED = 2 ** 23;
 /** The maximum number of cells of a head for a search of its most telling link; in larger heads, only some rows are read. */

@@ -9,7 +9,7 @@ export const later = css`
 .answers li.current .link { font-weight: 700; }
 .answers .found { grid-column: 2 / -1; color: var(--second); }
 .ablation { margin-block-start: 20px; }
-.ablation > * + * { margin-block-start: 6px; }
+.ablation > p:not(:last-child), .ablation > h2 { margin-block-end: 6px; }
 .ablated { display: grid; gap: 2px; margin-block: 8px; }
 .ablated li { display: flex; align-items: center; gap: 8px; min-block-size: 26px; }
 .ablated li > :last-child { margin-inline-start: auto; }

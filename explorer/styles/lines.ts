@@ -58,7 +58,7 @@ export const linesLook = css`
 .lines .list { position: absolute; inset: 0 auto auto 0; inline-size: 100%; pointer-events: none; direction: ltr; z-index: 2; }
 .lines .column.bare { pointer-events: none; }
 .lines .list [role="option"] { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; color: transparent; white-space: nowrap; font-size: 1px; }
-.lines .list [role="option"]:focus-visible { outline: 2px solid var(--query); outline-offset: -2px; border-radius: 2px; }
+.lines .list [role="option"]:focus-visible { outline: 2px solid var(--query); outline-offset: 0; border-radius: 2px; }
 .lines .kept { flex: none; padding-block: 4px 0; color: var(--second); display: flex; flex-wrap: wrap; gap: 0 16px; min-block-size: 24px; }
 .keeping { display: inline-flex; align-items: center; gap: 8px; }
 .keeping input { inline-size: 96px; }

@@ -72,6 +72,7 @@ export const shell = css`
 .welcome h2 { font-size: 20px; line-height: 28px; letter-spacing: 0; text-transform: none; color: var(--ink); }
 .welcome ul { display: grid; gap: 8px; list-style: disc; padding-inline-start: 20px; }
 .welcome .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
+.left p:has(> .choice), .side p:has(> .choice) { margin-block-end: 6px; }
 .dropping::after { content: "drop to open"; position: absolute; inset: 8px; display: grid; place-items: center; z-index: 9;
   border: 2px dashed var(--query); border-radius: 8px; background: color-mix(in srgb, var(--paper) 85%, transparent); font-size: 20px; pointer-events: none; }
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
@@ -125,19 +126,21 @@ export const shell = css`
   .root.without-heads { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
   .root.without-heads .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }
 }
-.comparison { position: absolute; inset: 0; display: grid; grid-template: minmax(0, 1fr) auto / repeat(3, minmax(0, 1fr)); gap: 8px 20px; }
-.comparison section { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
+.comparison { position: absolute; inset: 0; display: grid; grid-template: auto minmax(0, 1fr) auto / repeat(3, minmax(0, 1fr)); gap: 8px 20px; }
+/* The three pictures start at one height, whatever is above them. */
+.comparison section { display: grid; grid-template-rows: subgrid; grid-row: 1 / span 2; min-inline-size: 0; min-block-size: 0; }
 .compare-stage { position: relative; flex: 1 1 0; min-block-size: 0; }
 .comparison section > div:first-child { min-block-size: 62px; }
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
 .chooser .wide select { max-inline-size: 22ch; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
-.comparison.tabled { grid-template-rows: auto minmax(0, 1fr) auto; }
+.comparison.tabled section { grid-row: 1; }
 .compare-table { position: relative; grid-column: 1 / -1; }
 .comparison:not(.tabled) .compare-table, .comparison.tabled .compare-stage, .rollout.tabled > section { display: none; }
 @container (width < 900px) {
   .root.compare .pane { block-size: auto; }
   .comparison { position: static; grid-template: none / minmax(0, 1fr); }
+  .comparison section { display: flex; flex-direction: column; grid-row: auto; }
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
   .comparison.tabled .compare-table, .rollout.tabled { block-size: 480px; position: relative; }
   .compared { position: sticky; inset-block-end: 0; background: var(--paper); }
@@ -238,6 +241,7 @@ export const pictures = css`
 `;
 
 export const panels = css`
+.quoted { white-space: nowrap; }
 .quoted .token, .status .token { display: inline-block; max-inline-size: 22ch; overflow: hidden; overflow: clip; overflow-clip-margin: 2px; text-overflow: ellipsis; white-space: nowrap; }
 .readout .big { font: 600 28px/34px var(--mono); }
 .readout .big .num { font: inherit; }

@@ -463,3 +463,87 @@ test("what could not be shown is said inside its box, with space around it", asy
     });
   });
 });
+
+test("the three pictures of a comparison start at one height", async ({ visit }) => {
+  await visit(
+    { heads: { tokens: WORDS.slice(0, 12), layers: 12, heads: 12 }, hash: "#v1/compare?l=5&h=11" },
+    async (page) => {
+      await page.waitForFunction(
+        () =>
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".comparison .area").length === 3,
+      );
+      await settled(page);
+      // The selectors wrap in a window of this width, and the text over the difference does not.
+      await page.evaluate(() => {
+        /** @type {any} */ (globalThis).view.shadowRoot.querySelector(
+          ".comparison .chooser",
+        ).style.minHeight = "90px";
+      });
+      await settled(page);
+      await expect
+        .poll(
+          async () =>
+            new Set((await boxes(page, ".comparison .area")).map(({ top }) => Math.round(top))).size,
+        )
+        .toBe(1);
+      const [said] = await boxes(page, ".comparison .compared");
+      for (const { bottom } of await boxes(page, ".comparison .area")) expect(bottom).toBeLessThan(said.top);
+    },
+  );
+});
+
+test("the ring around a token of the lines covers no letter", async ({ visit }) => {
+  for (const hash of ["#v1/head?i=3&j=2&m=lines", "#v1/head?i=3&j=2&m=lines&arc=1"])
+    await visit({ heads: { tokens: WORDS.slice(0, 12) }, hash }, async (page) => {
+      await press(page, "ArrowDown");
+      const inner = await page.evaluate(() => {
+        const one = /** @type {any} */ (globalThis).view.shadowRoot.activeElement;
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        const into = Math.max(0, -Number.parseFloat(getComputedStyle(one).outlineOffset));
+        return { left: left + into, right: right - into, top: top + into, bottom: bottom - into };
+      });
+      const [label] = await boxes(page, ".lines .labels .strong");
+      expect(label.left, hash).toBeGreaterThanOrEqual(inner.left - 0.5);
+      expect(label.right, hash).toBeLessThanOrEqual(inner.right + 0.5);
+    });
+});
+
+test("a root is drawn with its bar, over the number under it", async ({ visit }) => {
+  await visit({ heads: { Nq: 6, d: 8 }, hash: "#v1/row?i=3&j=2" }, async (page) => {
+    await expect(page.locator("attention-view math msqrt")).toHaveText("8");
+    await expect(page.locator("attention-view .formulas math").filter({ hasText: "√" })).toHaveCount(0);
+  });
+});
+
+test("what follows a group of buttons has space above it, and brackets stay with their token", async ({
+  visit,
+}) => {
+  await visit(
+    { heads: { tokens: ["it", ...WORDS.slice(0, 6), "everybodyelse"] }, hash: "#v1/flow" },
+    async (page) => {
+      const gap = () =>
+        page.evaluate(() =>
+          [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".side p, .left p")]
+            .filter((one) => one.querySelector(":scope > .choice") && one.nextElementSibling)
+            .map(
+              (one) =>
+                one.nextElementSibling.getBoundingClientRect().top -
+                one.querySelector(".choice").getBoundingClientRect().bottom,
+            ),
+        );
+      await expect.poll(async () => (await gap()).length).toBeGreaterThan(0);
+      for (const pixels of await gap()) expect(pixels).toBeGreaterThanOrEqual(5);
+      await page.evaluate(() => {
+        /** @type {any} */ (globalThis).view.state = { view: "head", ask: "pair", query: 3, key: 7 };
+      });
+      await expect.poll(async () => (await boxes(page, ".asking .quoted")).length).toBe(2);
+      for (const pixels of await gap()) expect(pixels).toBeGreaterThanOrEqual(5);
+      const lines = await page.evaluate(() =>
+        [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".quoted")].map(
+          (one) => new Set([...one.getClientRects()].map(({ bottom }) => Math.round(bottom / 12))).size,
+        ),
+      );
+      expect(Math.max(...lines)).toBe(1);
+    },
+  );
+});

@@ -8,6 +8,8 @@ import type { Box } from "../matrix/frame.ts";
 
 /** How many options have elements. */
 const SIDE = 8;
+/** The width of the focus ring in pixels. */
+const RING = 2;
 
 /** The content of a list. Places are those of the picture. */
 export interface Listed {
@@ -70,10 +72,12 @@ export class TokenList {
       this.#current = option;
       if (box === undefined) continue;
       const { style } = option;
-      style.setProperty("left", `${box.x}px`);
-      style.setProperty("top", `${box.y}px`);
-      style.setProperty("width", `${box.width}px`);
-      style.setProperty("height", `${box.height}px`);
+      // The ring is outside, 2 pixels wide: it covers no letter, and the stage does not cut it off.
+      const start = box.x < RING ? RING : 0;
+      style.setProperty("left", `${box.x + start}px`);
+      style.setProperty("top", `${box.y + RING}px`);
+      style.setProperty("width", `${box.width - RING}px`);
+      style.setProperty("height", `${box.height - 2 * RING}px`);
     }
     if (focused && active) this.focus();
   }

@@ -20,7 +20,15 @@ function expression(parts: readonly Part[]): TemplateResult | TemplateResult[] {
     return mathml`<mfrac>${number(first)}${number(second)}</mfrac>`;
   if (first === "e^(" && isNum(between) && second === ")" && more.length === 0)
     return mathml`<msup><mi>e</mi>${number(between)}</msup>`;
-  return parts.flatMap((part) => (isNum(part) ? [number(part)] : words(part)));
+  return parts.flatMap((part, n) => {
+    const before = parts[n - 1];
+    if (isNum(part))
+      return typeof before === "string" && before.endsWith("√")
+        ? [mathml`<msqrt>${number(part)}</msqrt>`]
+        : [number(part)];
+    // A root is an element around its number: as a character it would have no bar.
+    return words(part.replace(/√$/, ""));
+  });
 }
 
 const isNum = (part: Part | undefined): part is Num => typeof part === "object";
