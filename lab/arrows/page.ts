@@ -1,9 +1,10 @@
 /** Arrows: a query and keys in the plane. How far a key reaches along the query is its score. */
+import { checkbox, choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, Point, View } from "../frame/page.ts";
 import { clamp, clampInteger } from "../frame/range.ts";
 import { arrow, guessLine, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { descending, number, percent } from "../frame/words.ts";
 import type { Arrows, ArrowsNumbers } from "./compute.ts";
 
 type Seen = View<Arrows, ArrowsNumbers>;
@@ -12,6 +13,13 @@ const REACH = 4;
 const IT = 3;
 /** A coordinate of the query's tip, in steps of 0.05. */
 const tip = (value: number) => clamp(Math.round(value * 20) / 20, -REACH, REACH) + 0;
+
+/** Where the query comes from, and its button. */
+const MODES = [
+  ["free", "any query"],
+  ["same", "Q = K = X"],
+  ["turned", "Q = X·W"],
+] as const;
 
 export const initial: Arrows = {
   x: 1.2,
@@ -169,7 +177,7 @@ function bars({ numbers: n, wide }: Seen): string {
   return parts.join("") + named("scores", scores.join("")) + named("shares", shares.join(""));
 }
 
-const ordered = (n: ArrowsNumbers) => n.shares.map((_, j) => j).sort((a, b) => n.shares[b] - n.shares[a]);
+const ordered = (n: ArrowsNumbers) => descending(n.shares);
 
 export const page: Page<Arrows, ArrowsNumbers> = {
   name: "arrows",
@@ -181,7 +189,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
     ...state,
     x: tip(state.x),
     y: tip(state.y),
-    mode: ["free", "same", "turned"].includes(state.mode) ? state.mode : "free",
+    mode: MODES.some(([mode]) => mode === state.mode) ? state.mode : "free",
     word: clampInteger(state.word, 0, 4),
     angle: (((Math.round(state.angle) % 360) + 540) % 360) - 180,
   }),
@@ -270,15 +278,8 @@ ${
     ? html`<span class="narrow-only">Press a word to let it ask.</span>`
     : html`<label class="narrow-only">turn <input type="range" min="-180" max="180" step="1" value="${Math.round(direction(n.query))}" data-act="turn" aria-label="Direction of the query in degrees"><output>${Math.round(direction(n.query))}°</output></label>`
 }`,
-  more: ({ state }) => html`<span class="choice">${[
-    ["free", "any query"],
-    ["same", "Q = K = X"],
-    ["turned", "Q = X·W"],
-  ].map(
-    ([mode, said]) =>
-      html`<button type="button" data-act="mode:${mode}" aria-pressed="${String(state.mode === mode)}">${said}</button>`,
-  )}</span>
-<label><input type="checkbox" data-act="output"${state.output ? html` checked` : ""}> output</label>`,
+  more: ({ state }) => html`${choice("mode", MODES, state.mode)}
+${checkbox("output", "output", state.output)}`,
   actions: {
     turn: ({ state, numbers: n }, _, value) => {
       const [angle, length] = [(Number(value) * Math.PI) / 180, Math.hypot(...n.query)];

@@ -3,7 +3,7 @@ import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
 
 type Seen = View<Before, BeforeNumbers>;
@@ -19,8 +19,6 @@ const EMPTY: Frame = { step: 0, loss: Number.NaN, wrote: "", weights: [], states
 /** The frame that is shown: the last one up to the chosen step. */
 const frameOf = ({ state, numbers }: Seen): Frame =>
   numbers.frames.findLast(({ step }) => step <= state.at) ?? numbers.frames[0] ?? EMPTY;
-
-const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
 
 /** Where the grid is: its corner, and the side of a cell. */
 const gridAt = (wide: boolean) => (wide ? [96, 76, 54] : [52, 50, 36]);
@@ -218,11 +216,11 @@ export const page: Page<Before, BeforeNumbers> = {
   picture: (view) =>
     alignment(view) + (view.wide ? loss(view, 500, 840, 60, 220) + states(view, 500, 310, 340) : ""),
   label: (view) =>
-    `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${top(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
+    `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
   caption: (view) => {
     const frame = frameOf(view);
     const row = frame.weights[view.state.row] ?? [1];
-    return html`Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[top(row)]}”.`;
+    return html`Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[indexOfLargest(row)]}”.`;
   },
   control: ({ state, numbers: n }) =>
     state.steps === 0

@@ -2,13 +2,8 @@
  * Cost: what a layer of twelve heads takes for n words, from heed's own plans (nothing is computed for those), and what one head
  * took here, measured. Sizes are those of a small model: 12 heads of 64 numbers, so 768 numbers a word.
  */
-import {
-  explain,
-  explainMatmul,
-  randn,
-  scaledDotProductAttention,
-  type TensorLike,
-} from "../../src/index.ts";
+import { explain, explainMatmul, randn, scaledDotProductAttention } from "../../src/index.ts";
+import { zerosOf } from "../frame/zeros.ts";
 import { HEADS, LARGE, LAYERS, SMALL, WIDTH } from "./sizes.ts";
 
 /** What a reader changes. */
@@ -55,21 +50,13 @@ export interface CostNumbers {
 const MODEL = HEADS * WIDTH;
 const LIMIT = 2 ** 31;
 
-/** A tensor without its memory: one number, read everywhere. Plans read its shape only. */
-const sized = (shape: readonly number[]): TensorLike => ({
-  data: new Float32Array(1),
-  shape,
-  strides: shape.map(() => 0),
-  dtype: "float32",
-});
-
 const planOf = (queries: number, n: number) => {
-  const keys = sized([HEADS, n, WIDTH]);
-  return explain(sized([HEADS, queries, WIDTH]), keys, keys);
+  const keys = zerosOf([HEADS, n, WIDTH]);
+  return explain(zerosOf([HEADS, queries, WIDTH]), keys, keys);
 };
 
 function pointAt(n: number): CostPoint {
-  const projection = explainMatmul(sized([n, MODEL]), sized([MODEL, MODEL])).operations;
+  const projection = explainMatmul(zerosOf([n, MODEL]), zerosOf([MODEL, MODEL])).operations;
   return {
     n,
     attention: planOf(n, n).operations,

@@ -1,9 +1,10 @@
 /** Cost: work against the number of words on fixed axes, bytes as areas, and the time of this machine, guessed and measured. */
+import { choice } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clamp, clampInteger } from "../frame/range.ts";
 import { draggable, label, line, mark, named } from "../frame/svg.ts";
-import { byteCount, count, number } from "../frame/words.ts";
+import { byteCount, count, number, superscript } from "../frame/words.ts";
 import type { Cost, CostNumbers } from "./compute.ts";
 import { HEADS, LARGE, LAYERS, WIDTH } from "./sizes.ts";
 
@@ -16,8 +17,6 @@ const AXES = { work: [4, 16], time: [-3, 5] } as const;
 export const initial: Cost = { power: 15, show: "work", one: false, run: 0, ghost: 0, guess1: -1 };
 
 const wordsOf = (n: number) => n.toLocaleString("en-US");
-const superscript = (power: number) =>
-  [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
 /** Milliseconds as people say them. */
 const timeText = (ms: number) => (ms >= 1000 ? `${number(ms / 1000)} s` : `${number(ms)} ms`);
 
@@ -364,23 +363,26 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
       return html`${took(n, LARGE) === undefined && html`<button type="button" data-act="run:${n.measured.length >= 5 ? 2 : 1}">${n.measured.length >= 5 ? "Run 4,096" : "Measure"}</button>`}
 ${n.measured.length > 0 && html`<button type="button" class="quiet" data-act="again">Measure again</button>`}<button type="button" class="quiet" data-act="show:work">Work</button>`;
     return html`<label><span class="wide-only">words</span> <input type="range" min="4" max="20" step="0.0625" value="${state.power}" data-act="power" aria-label="Number of words" aria-valuetext="${wordsOf(n.now.n)}"><output>${wordsOf(n.now.n)}</output></label>
-<span class="choice narrow-only">${[
-      ["work", "work"],
-      ["memory", "memory"],
-    ].map(
-      ([show, said]) =>
-        html`<button type="button" data-act="show:${show}" aria-pressed="${String(state.show === show)}">${said}</button>`,
-    )}</span>`;
+${choice(
+  "show",
+  [
+    ["work", "work"],
+    ["memory", "memory"],
+  ],
+  state.show,
+  "narrow-only",
+)}`;
   },
   more: ({ state }) =>
     state.show !== "time" &&
-    html`<span class="choice">${[
-      ["all", "all words at once"],
-      ["one", "one at a time"],
-    ].map(
-      ([name, said]) =>
-        html`<button type="button" data-act="one:${name}" aria-pressed="${String(state.one === (name === "one"))}">${said}</button>`,
-    )}</span><button type="button" data-act="show:time">Time it here</button>`,
+    html`${choice(
+      "one",
+      [
+        ["all", "all words at once"],
+        ["one", "one at a time"],
+      ],
+      state.one ? "one" : "all",
+    )}<button type="button" data-act="show:time">Time it here</button>`,
   actions: {
     power: (_, __, value) => ({ power: Number(value) }),
     show: (_, show) => ({ show }),

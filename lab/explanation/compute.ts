@@ -2,8 +2,10 @@
  * Is attention an explanation? One row of a head: how much weight each word has, and how far the output moves without the
  * word. Both from heed: the weights, and a second call in which the word's value is 0, or its key is masked.
  */
+
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
+import { indexOfLargest } from "../frame/words.ts";
 import { headOf } from "../head/head.ts";
 import { rowsOf } from "../head/packed.ts";
 
@@ -52,7 +54,7 @@ export async function compute({ data, row: asked, how, own }: Explanation): Prom
   const dv = value.shape[1];
   const plain = scaledDotProductAttention(query, key, value, { returnWeights: true });
   const weights = rowsOf(plain.weights!)[row];
-  const planted = weights.indexOf(Math.max(...weights));
+  const planted = indexOfLargest(weights);
   const values = value.toFloat64();
   if (data === "planted") values.fill(0, planted * dv, (planted + 1) * dv);
   const dk = query.shape[1];

@@ -1,9 +1,10 @@
 /** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
+import { checkbox, choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
 import { guessText, label, line, mark, named, pressable } from "../frame/svg.ts";
-import { number, percent, wordsOf } from "../frame/words.ts";
+import { codeLines, descending, number, percent, wordsOf } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
 type Seen = View<Explanation, ExplanationNumbers>;
@@ -17,9 +18,6 @@ const WORDS = 10;
 /** Most tokens of those. */
 const TOKENS = 64;
 
-const order = (numbers: readonly number[]) =>
-  numbers.map((_, i) => i).sort((a, b) => numbers[b] - numbers[a]);
-
 /** Where the two columns are. More words than the common sentence has are closer together. */
 function layout(wide: boolean, words: number) {
   const g = wide
@@ -29,7 +27,7 @@ function layout(wide: boolean, words: number) {
 }
 
 function picture({ numbers: n, state, wide }: Seen): string {
-  const [byWeight, byEffect] = [order(n.weights), order(n.effects)];
+  const [byWeight, byEffect] = [descending(n.weights), descending(n.effects)];
   const g = layout(wide, n.words.length);
   const y = (place: number) => g.top + place * g.row;
   const scaleW = g.bar / Math.max(...n.weights);
@@ -141,7 +139,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
         mark: (guess, { numbers: n, wide }) => {
           const g = layout(wide, n.words.length);
           const scale = g.bar / Math.max(...n.effects, 1e-9);
-          const y = g.top + order(n.effects).indexOf(0) * g.row;
+          const y = g.top + descending(n.effects).indexOf(0) * g.row;
           const x = Math.min(g.right + (guess / 100) * scale, wide ? 790 : 370);
           const beside = Math.max(x, g.right + n.effects[0] * scale + 40) + 6;
           return (
@@ -183,10 +181,10 @@ export const page: Page<Explanation, ExplanationNumbers> = {
   ],
   picture,
   label: ({ numbers: n }) =>
-    `Words by weight: ${order(n.weights)
+    `Words by weight: ${descending(n.weights)
       .slice(0, 4)
       .map((j) => n.words[j])
-      .join(", ")}. By effect: ${order(n.effects)
+      .join(", ")}. By effect: ${descending(n.effects)
       .slice(0, 4)
       .map((j) => n.words[j])
       .join(", ")}.`,
@@ -197,13 +195,14 @@ export const page: Page<Explanation, ExplanationNumbers> = {
   control: ({ numbers: n }) =>
     html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>`,
   more: ({ state }) =>
-    html`<span class="choice">${[
-      ["silent", "silence it"],
-      ["hidden", "hide it"],
-    ].map(
-      ([how, said]) =>
-        html`<button type="button" data-act="how:${how}" aria-pressed="${String(state.how === how)}">${said}</button>`,
-    )}</span><label><input type="checkbox" data-act="planted"${state.data === "planted" ? html` checked` : ""}> set the top word’s value to 0</label>`,
+    html`${choice(
+      "how",
+      [
+        ["silent", "silence it"],
+        ["hidden", "hide it"],
+      ],
+      state.how,
+    )}${checkbox("planted", "set the top word’s value to 0", state.data === "planted")}`,
   actions: {
     out: ({ state }, j) => ({ out: state.out === Number(j) ? -1 : Number(j) }),
     row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
@@ -319,8 +318,9 @@ print(f"{correlation:.4f}")`,
 };
 
 /** Numbers in lines of four, five digits each. */
-function fours(numbers: readonly number[]): string {
-  const items = numbers.map((x) => String(Number(x.toPrecision(5))));
-  const lines = Math.ceil(items.length / 4);
-  return Array.from({ length: lines }, (_, i) => `  ${items.slice(4 * i, 4 * i + 4).join(", ")}`).join(",\n");
-}
+const fours = (numbers: readonly number[]): string =>
+  codeLines(
+    numbers.map((x) => Number(x.toPrecision(5))),
+    4,
+    "  ",
+  );

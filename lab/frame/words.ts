@@ -1,5 +1,7 @@
 /** Small texts that several pages use. */
-import { formatNumber } from "../../src/store/text/number.ts";
+import { formatNumber, superscript } from "../../src/store/text/number.ts";
+
+export { superscript };
 
 /** A share as people say it: 49 %, 0.3 %, 0 only where it is exactly 0. */
 export const percent = (share: number): string => formatNumber(share, { style: "percent" });
@@ -9,6 +11,21 @@ export const number = (value: number, digits = 3): string => formatNumber(value,
 
 /** A number as Python and JavaScript write it, for listings. */
 export const literal = (value: number): string => String(Number(value.toFixed(4)));
+
+/** Items of a list in a listing: lines of `count`, each indented. */
+export function codeLines(items: readonly (string | number)[], count: number, indent: string): string {
+  const lines = Array.from({ length: Math.ceil(items.length / count) }, (_, i) =>
+    items.slice(i * count, (i + 1) * count).join(", "),
+  );
+  return lines.map((line) => `${indent}${line}`).join(",\n");
+}
+
+/** Indices in the order of their numbers, the largest first. */
+export const descending = (numbers: readonly number[]): number[] =>
+  numbers.map((_, i) => i).sort((a, b) => numbers[b] - numbers[a]);
+
+/** The index of the largest number. */
+export const indexOfLargest = (numbers: readonly number[]): number => numbers.indexOf(Math.max(...numbers));
 
 /** The words of a sentence, at most `count` of them. */
 export function wordsOf(sentence: string, count = 12): string[] {

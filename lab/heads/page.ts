@@ -1,9 +1,10 @@
 /** Many heads: twelve habits looking from one word at once; what their average hides. */
+import { choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clamp } from "../frame/range.ts";
 import { guessText, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
-import { literal, number, percent } from "../frame/words.ts";
+import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
 
@@ -21,8 +22,6 @@ export const initial: Heads = { on: ALL, groups: HEADS, hide: true, own: "", gue
 const heard = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
 /** Numbers of heads, as words. */
 const COUNTS: Readonly<Record<number, string>> = { 4: "four", 12: "twelve" };
-
-const top = (row: readonly number[]) => row.indexOf(Math.max(...row));
 
 /** Where the grid is. Four heads have space for rows of twice the height. */
 function layout(wide: boolean, heads: number) {
@@ -90,7 +89,7 @@ function picture({ numbers: n, state, wide }: Seen): string {
       // On top of what it names, so that its name is all that is read.
       pressable(
         `head:${h}`,
-        `Head ${h}: most, ${percent(Math.max(...row))}, at ${n.words[top(row)]}`,
+        `Head ${h}: most, ${percent(Math.max(...row))}, at ${n.words[indexOfLargest(row)]}`,
         on,
         mark("rect", { x: 0, y, width: g.x + row.length * g.w, height: g.h, class: "hit" }),
       ),
@@ -253,15 +252,22 @@ export const page: Page<Heads, HeadsNumbers> = {
         .slice(0, 3)
         .map(
           ([h, share], i) =>
-            html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to “${n.words[top(n.weights[h])]}”`,
+            html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to “${n.words[indexOfLargest(n.weights[h])]}”`,
         )}. What is their average?`;
     if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
-    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[top(n.average)]}”, ${percent(n.average[n.target])} to “${n.words[n.target]}”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
+    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[indexOfLargest(n.average)]}”, ${percent(n.average[n.target])} to “${n.words[n.target]}”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
   },
   control: ({ numbers: n }) =>
     html`<button type="button" data-act="solo">Head ${n.finder} alone</button><button type="button" data-act="all">All</button>`,
   more: ({ state }) =>
-    html`<span class="choice">${[12, 4, 1].map((groups) => html`<button type="button" data-act="groups:${groups}" aria-pressed="${String(state.groups === groups)}">${keyHeadsOf(groups, state.own)} key ${groups === 1 ? "head" : "heads"}</button>`)}</span>`,
+    choice(
+      "groups",
+      [12, 4, 1].map((groups) => {
+        const text = `${keyHeadsOf(groups, state.own)} key ${groups === 1 ? "head" : "heads"}`;
+        return [groups, text] as const;
+      }),
+      state.groups,
+    ),
   actions: {
     head: ({ numbers: n }, h) => ({
       hide: false,
@@ -281,11 +287,11 @@ export const page: Page<Heads, HeadsNumbers> = {
 // What each head gives to ${asked(n)}, number ${n.part.index + 1} of
 // its value of ${asked(n)}, and which heads are on.
 const ${variable(state.own)} = [
-${rows(n.part.weights.map(literal), "  ")}];
+${codeLines(n.part.weights.map(literal), 6, "  ")}];
 const value = [
-${rows(n.part.values.map(String), "  ")}];
+${codeLines(n.part.values.map(String), 6, "  ")}];
 const on = Uint8Array.of(
-${rows(n.on.map(String), "  ")});
+${codeLines(n.on.map(String), 6, "  ")});
 
 // An average is attention with equal scores.
 const column = (x) =>
@@ -310,11 +316,11 @@ show(average(${variable(state.own)}) * average(value));`,
 # What each head gives to ${asked(n)}, number ${n.part.index + 1} of
 # its value of ${asked(n)}, and which heads are on.
 ${variable(state.own)} = np.array([
-${rows(n.part.weights.map(literal), "    ")}])
+${codeLines(n.part.weights.map(literal), 6, "    ")}])
 value = np.array([
-${rows(n.part.values.map(String), "    ")}])
+${codeLines(n.part.values.map(String), 6, "    ")}])
 on = np.array([
-${rows(n.on.map(String), "    ")}]) == 1
+${codeLines(n.on.map(String), 6, "    ")}]) == 1
 
 def average(x):
     return x[on].mean() if on.any() else 0
@@ -384,9 +390,3 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
 /** The word of the listings: its name in quotes, and the variable of its shares. */
 const asked = ({ words, target }: HeadsNumbers) => JSON.stringify(words[target]);
 const variable = (own: string) => (own === "" ? "cat" : "word");
-
-/** Items in lines of six. */
-function rows(items: readonly string[], indent: string): string {
-  const lines = [items.slice(0, 6), items.slice(6)].filter((line) => line.length > 0);
-  return lines.map((line) => `${indent}${line.join(", ")}`).join(",\n");
-}

@@ -1,9 +1,10 @@
 /** Learned: one head before, during and after training, and two runs in which it does not learn what it should. */
+import { choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
 import { draggable, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";
 
 type Seen = View<Learned, LearnedNumbers>;
@@ -36,7 +37,6 @@ const steps = (count: number) => count.toLocaleString("en-US");
 const share = ({ numbers: n }: Seen) => n.weights[n.was][n.animal];
 const first = ({ numbers: n }: Seen) => n.before[n.was][n.animal];
 const animalOf = ({ numbers: n }: Seen) => n.words[n.animal];
-const best = (says: readonly number[]) => says.indexOf(Math.max(...says));
 
 /** The square root of a step: most happens early. */
 const curveAt = (wide: boolean) =>
@@ -257,7 +257,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       text: (
         view,
       ) => html`<p>At step 0 all parameters are random, and so small that all scores are nearly equal: in every row, the shares are almost equal.</p>
-<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[best(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}.</p>
+<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[indexOfLargest(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}.</p>
 <p>The two curves move together, and neither comes first: a little more attention to the animal lowers the surprise a little, and that is the reason for a little more attention.</p>`,
     },
     {
@@ -313,23 +313,25 @@ export const page: Page<Learned, LearnedNumbers> = {
   ],
   picture: (view) => (view.wide ? heatmap(view) + curves(view) + says(view) : bars(view) + curves(view)),
   label: (view) =>
-    `A head at step ${steps(view.state.step)} of training: “was” gives ${percent(share(view))} to ${animalOf(view)}, ${percent(first(view))} before training. After “was” the model expects ${view.numbers.reasons[best(view.numbers.says)]} with ${percent(Math.max(...view.numbers.says))}.`,
+    `A head at step ${steps(view.state.step)} of training: “was” gives ${percent(share(view))} to ${animalOf(view)}, ${percent(first(view))} before training. After “was” the model expects ${view.numbers.reasons[indexOfLargest(view.numbers.says)]} with ${percent(Math.max(...view.numbers.says))}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
     const row = n.weights[rowOf(view)];
-    const most = row.indexOf(Math.max(...row));
+    const most = indexOfLargest(row);
     const word = n.words[rowOf(view)];
-    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[best(n.says)]}” with ${percent(Math.max(...n.says))}${best(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
+    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
   },
   control: ({ state }) => {
     const list = STEPS[state.run];
     const at = Math.max(0, list.indexOf(state.step));
     return html`<label>step <input type="range" min="0" max="${list.length - 1}" step="1" value="${at}" data-act="at" aria-label="Step of training" aria-valuetext="step ${steps(state.step)}"><output>${steps(state.step)}</output></label>`;
   },
-  more: ({
-    state,
-  }) => html`<span class="choice">${RUNS.map(([run, said]) => html`<button type="button" data-act="run:${run}" aria-pressed="${String(state.run === run)}">${said}</button>`)}</span>
-<span class="choice">${["cat", "dog"].map((name) => html`<button type="button" data-act="sentence:${name}" aria-pressed="${String(state.sentence === name)}">${name}</button>`)}</span>`,
+  more: ({ state }) => html`${choice("run", RUNS, state.run)}
+${choice(
+  "sentence",
+  ["cat", "dog"].map((name) => [name, name] as const),
+  state.sentence,
+)}`,
   actions: {
     at: ({ state }, _, value) => ({ step: STEPS[state.run][Number(value)] }),
     run: (_, run) => ({ run }),
@@ -357,9 +359,9 @@ export const page: Page<Learned, LearnedNumbers> = {
 // Scores of ${JSON.stringify(view.numbers.words[rowOf(view)])}, q·k/√16, with every word
 // up to itself: at step 0, and at step ${view.state.step}.
 const before = [
-${lines(view.numbers.scores[0], "  ")}];
+${codeLines(view.numbers.scores[0], 5, "  ")}];
 const after = [
-${lines(view.numbers.scores[1], "  ")}];
+${codeLines(view.numbers.scores[1], 5, "  ")}];
 
 const one = tensor(Float64Array.of(1), [1, 1]);
 for (const scores of [before, after]) {
@@ -376,9 +378,9 @@ for (const scores of [before, after]) {
 # Scores of ${JSON.stringify(view.numbers.words[rowOf(view)])}, q @ k / sqrt(16), with every
 # word up to itself: at step 0, and at step ${view.state.step}.
 before = np.array([
-${lines(view.numbers.scores[0], "    ")}])
+${codeLines(view.numbers.scores[0], 5, "    ")}])
 after = np.array([
-${lines(view.numbers.scores[1], "    ")}])
+${codeLines(view.numbers.scores[1], 5, "    ")}])
 
 def softmax(x):
     e = np.exp(x - x.max())
@@ -441,10 +443,3 @@ for scores in before, after:
     address: "tired-cat.html#v1/head?l=5&h=11",
   },
 };
-
-/** Scores in lines of five. */
-function lines(scores: readonly number[], indent: string): string {
-  const rows: string[] = [];
-  for (let i = 0; i < scores.length; i += 5) rows.push(indent + scores.slice(i, i + 5).join(", "));
-  return rows.join(",\n");
-}

@@ -1,9 +1,10 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
+import { choice, menu } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clamp, clampInteger } from "../frame/range.ts";
 import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
 
@@ -466,30 +467,34 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
       return html`“${word}” and the ten words. What does it give to each? Predict, then press Show.`;
     if (isEmpty(view, state.row))
       return html`“${word}” may look at nothing. The formula gives ${shown(n.formula[0])}, −1e9 gives ${shown(n.finite[0])} to every hidden word, heed gives 0.`;
-    const best = n.heed.indexOf(Math.max(...n.heed));
+    const best = indexOfLargest(n.heed);
     const off = hidden(view, state.row);
     const leaks = n.finite.reduce((sum, weight, j) => sum + (off.includes(j) ? weight : 0), 0);
     const moved = n.changed.filter(Boolean).length;
     return html`“${word}” gives the most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
   },
   control: ({ state }) => html`<button type="button" data-act="wipe">Hide the whole row</button>
-<span class="choice narrow-only">${[
+${choice(
+  "show",
+  [
     ["grid", "mask"],
     ["row", "row"],
     ["polarity", "bits"],
-  ].map(
-    ([show, said]) =>
-      html`<button type="button" data-act="show:${show}" aria-pressed="${String(state.show === show)}">${said}</button>`,
-  )}</span>`,
-  more: ({
-    state,
-  }) => html`<span class="choice">${Object.entries(presetsOf(state.own)).map(([name, mask]) => html`<button type="button" data-act="preset:${name}" aria-pressed="${String(mask.join() === state.mask.join())}">${name}</button>`)}</span>
-<span class="recipe">${choose("first", state.first, recipeNames, "First mask")} ${choose(
+  ],
+  state.show,
+  "narrow-only",
+)}`,
+  more: ({ state }) => html`${choice(
+    "preset",
+    Object.keys(CHOICES).map((name) => [name, name] as const),
+    presetOf(state),
+  )}
+<span class="recipe">${menu("first", recipeNames, state.first, "First mask")} ${menu(
     "join",
-    state.join,
     JOINS.map((join) => [join, join] as const),
+    state.join,
     "Joined by",
-  )} ${choose("second", state.second, recipeNames, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.own)) || "no mask" : "painted by hand"}</code></span>`,
+  )} ${menu("second", recipeNames, state.second, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.own)) || "no mask" : "painted by hand"}</code></span>`,
   sentence: (own) => ({ ...initial, own }),
   carry: ({ own }) => ({ own }),
   actions: {
@@ -540,7 +545,7 @@ import { finiteMask, withoutMaximum } from
 // The scores of ${JSON.stringify(view.numbers.tokens[view.state.row])} before the mask, and
 // which of the ten words it may look at.
 const scores = Float64Array.of(
-${lines(view.numbers.scores.map(String), "  ")});
+${codeLines(view.numbers.scores, 5, "  ")});
 const see = Uint8Array.of(
   ${seen(view).map(Number).join(", ")});
 
@@ -572,7 +577,7 @@ show(heed.weights.toFloat64());`,
 # The scores of ${JSON.stringify(view.numbers.tokens[view.state.row])} before the mask, and
 # which of the ten words it may look at.
 scores = np.array([
-${lines(view.numbers.scores.map(String), "    ")}])
+${codeLines(view.numbers.scores, 5, "    ")}])
 see = np.array([${seen(view).map(Number).join(", ")}]) == 1
 
 def divide(e):
@@ -652,17 +657,12 @@ const recipe = (own: string, first: string, join: string, second: string): Parti
   inverted: false,
   low: false,
 });
-const recipeNames = Object.entries(RECIPES).map(([name, { said }]) => [name, said] as const);
+const recipeNames = Object.entries(RECIPES).map(([name, { title }]) => [name, title] as const);
 const isRecipe = ({ mask, first, join, second, own }: Masks) =>
   joined(first, join, second, realOf(own)).every((bit, at) => bit === mask[at]);
 
-function choose(act: string, chosen: string, names: readonly (readonly [string, string])[], said: string) {
-  return html`<select data-act="${act}" aria-label="${said}">${names.map(([name, text]) => html`<option value="${name}"${name === chosen ? html` selected` : ""}>${text}</option>`)}</select>`;
-}
+/** The preset that has the state's mask; "" if none has. */
+const presetOf = ({ mask, own }: Masks) =>
+  Object.entries(presetsOf(own)).find(([, preset]) => preset.join() === mask.join())?.[0] ?? "";
 
 const seen = (view: Seen) => Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));
-
-/** Numbers in lines of five. */
-function lines(items: readonly string[], indent: string): string {
-  return `${indent}${items.slice(0, 5).join(", ")},\n${indent}${items.slice(5).join(", ")}`;
-}

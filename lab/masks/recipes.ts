@@ -11,7 +11,7 @@ export const realOf = (own: string): number => (own === "" ? REAL : Math.min(REA
 
 /** A mask. */
 export interface Recipe {
-  readonly said: string;
+  readonly title: string;
   /** How heed builds it for `real` tokens before padding; "" where there is nothing to build. */
   readonly code: (real: number) => string;
   readonly sees: (i: number, j: number, real: number) => boolean;
@@ -21,15 +21,15 @@ export interface Recipe {
 const SECOND = 5;
 
 export const RECIPES: Readonly<Record<string, Recipe>> = {
-  none: { said: "no mask", code: () => "", sees: () => true },
-  causal: { said: "causal", code: () => "causal()", sees: (i, j) => j <= i },
-  padding: { said: "padding", code: (real) => `keyLengths(${real})`, sees: (_, j, real) => j < real },
-  window: { said: "window ± 2", code: () => "slidingWindow(2, 2)", sees: (i, j) => Math.abs(i - j) <= 2 },
-  dilated: { said: "every second", code: () => "dilated(2)", sees: (i, j) => (i - j) % 2 === 0 },
-  prefix: { said: "prefix of 4", code: () => "prefixLm(4)", sees: (i, j) => j <= i || j < 4 },
-  global: { said: "global word 0", code: () => "globalTokens([0])", sees: (i, j) => i === 0 || j === 0 },
+  none: { title: "no mask", code: () => "", sees: () => true },
+  causal: { title: "causal", code: () => "causal()", sees: (i, j) => j <= i },
+  padding: { title: "padding", code: (real) => `keyLengths(${real})`, sees: (_, j, real) => j < real },
+  window: { title: "window ± 2", code: () => "slidingWindow(2, 2)", sees: (i, j) => Math.abs(i - j) <= 2 },
+  dilated: { title: "every second", code: () => "dilated(2)", sees: (i, j) => (i - j) % 2 === 0 },
+  prefix: { title: "prefix of 4", code: () => "prefixLm(4)", sees: (i, j) => j <= i || j < 4 },
+  global: { title: "global word 0", code: () => "globalTokens([0])", sees: (i, j) => i === 0 || j === 0 },
   documents: {
-    said: "two documents",
+    title: "two documents",
     code: () => `documents([${Array.from({ length: SIZE }, (_, i) => (i < SECOND ? 0 : 1)).join(", ")}])`,
     sees: (i, j) => i < SECOND === j < SECOND,
   },

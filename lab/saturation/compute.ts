@@ -2,7 +2,9 @@
  * Saturation: eight numbers, multiplied, through softmax, with the gradient of the largest share; and 2,000 rows of
  * scaled dot products the same way. Softmax is heed's attention: one query of 1, the numbers as keys, the identity as values.
  */
+
 import { attentionBackward, Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { indexOfLargest } from "../frame/words.ts";
 import { jacobianNorm } from "./jacobian.ts";
 
 /** What a reader changes. */
@@ -65,7 +67,7 @@ export function eight(numbers: readonly number[], times: number) {
   const options = { scale: times, attnMask: scores };
   const { output, lse } = scaledDotProductAttention(query, key, value, options);
   const shares = [...(output.data as Float64Array)];
-  const top = shares.indexOf(Math.max(...shares));
+  const top = indexOfLargest(shares);
   const dOutput = tensor(
     Float64Array.from(shares, (_, i) => (i === top ? 1 : 0)),
     [1, n],

@@ -1,9 +1,10 @@
 /** Saturation: at × 100 one number takes everything, and the others can no longer be learned. */
+import { checkbox, choice, menu } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clamp } from "../frame/range.ts";
 import { draggable, guessLine, label, line, mark, named } from "../frame/svg.ts";
-import { literal, number, percent } from "../frame/words.ts";
+import { descending, indexOfLargest, literal, number, percent, superscript } from "../frame/words.ts";
 import type { Saturation, SaturationNumbers } from "./compute.ts";
 
 type Seen = View<Saturation, SaturationNumbers>;
@@ -40,7 +41,7 @@ function bars({ state, numbers: n, wide }: Seen): string {
   const at = layout(wide);
   const zero = at.top + at.height / 2;
   const y = (value: number) => zero - (value / REACH) * (at.height / 2);
-  const top = n.shares.indexOf(Math.max(...n.shares));
+  const top = indexOfLargest(n.shares);
   const right = at.left + at.step * 8;
   const floor = at.base + at.shares;
   const parts = [
@@ -163,8 +164,6 @@ const small = (value: number) =>
     : Math.abs(value) >= 0.001
       ? number(value, 2)
       : `10${superscript(Math.round(Math.log10(Math.abs(value))))}`;
-const superscript = (power: number) =>
-  [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
 
 /** Bottom of the fixed axis of gradients, as a power of ten. */
 const DEEPEST = -40;
@@ -314,7 +313,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
   label: ({ state, numbers: n }) =>
     `Eight numbers as bars and their shares after softmax at times ${number(state.times)}. The largest share is ${percent(Math.max(...n.shares))}. Beside them the gradients of 2,000 rows, with median ${small(n.rows.quartiles[1])}.`,
   caption: ({ state, numbers: n }): Markup => {
-    const order = n.shares.map((_, i) => i).sort((a, b) => n.shares[b] - n.shares[a]);
+    const order = descending(n.shares);
     const [first, second] = order;
     const gap = (state.numbers[first] - state.numbers[second]) * state.times;
     return html`× ${number(state.times)}: ${nth(first)} takes ${percent(n.shares[first])}, ${nth(second)} is ${number(gap)} behind and has ${n.shares[second] >= 0.001 ? percent(n.shares[second]) : small(n.shares[second])}. The largest gradient is ${small(Math.max(...n.gradient.map(Math.abs)))}${state.half ? html`; ${percent(n.rows.zeros)} of 2,000 rows’ weights are 0 in float16` : ""}.`;
@@ -322,9 +321,19 @@ export const page: Page<Saturation, SaturationNumbers> = {
   control: ({
     state,
   }) => html`<label>× <input type="range" min="0" max="120" step="1" value="${Math.round(positionOf(state.times))}" data-act="times" aria-label="Multiply by" aria-valuetext="times ${number(state.times)}"><output>${number(state.times)}</output></label>
-<span class="choice wide-only">${[1, 10, 100].map((times) => html`<button type="button" data-act="at:${times}" aria-pressed="${String(state.times === times)}">× ${times}</button>`)}</span>`,
+${choice(
+  "at",
+  [1, 10, 100].map((times) => [times, `× ${times}`] as const),
+  state.times,
+  "wide-only",
+)}`,
   more: ({ state }) =>
-    html`<label>keys <select data-act="keys" aria-label="Keys of each row">${[10, 16, 64].map((keys) => html`<option value="${keys}"${state.keys === keys ? html` selected` : ""}>${keys}</option>`)}</select></label><label><input type="checkbox" data-act="half"${state.half ? html` checked` : ""}> float16</label>`,
+    html`<label>keys ${menu(
+      "keys",
+      [10, 16, 64].map((keys) => [keys, keys] as const),
+      state.keys,
+      "Keys of each row",
+    )}</label>${checkbox("half", "float16", state.half)}`,
   actions: {
     times: (_, __, value) => ({ times: timesAt(Number(value)) }),
     at: (_, times) => ({ times: Number(times) }),

@@ -3,9 +3,9 @@
  * log-sum-exp of a row with one key: the score of that key, and nothing else.
  */
 import { Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
-
 import { softmaxOf } from "../frame/softmax.ts";
 import { headOf } from "../head/head.ts";
+import { divisorOf } from "./divisor.ts";
 
 /** What a reader changes. */
 export type Scale = {
@@ -46,11 +46,6 @@ const PAIRS = 20_000;
 const TEN = 10;
 /** Rows of a call. */
 const CHUNK = 200;
-const MODEL = 512;
-
-/** What products of this d_k are divided by. */
-const divisorOf = (name: string, dk: number): number =>
-  name === "√dk" ? Math.sqrt(dk) : name === "dk" ? dk : name === "√dmodel" ? Math.sqrt(MODEL) : 1;
 
 /** Numbers of a standard normal distribution to draw from: mean 0 and variance 1 exactly. */
 let urn: Float32Array | undefined;

@@ -1,21 +1,20 @@
 /** Why √d_k: products of long random lists spread as √d_k, and softmax of numbers that far apart is a choice. */
+import { choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
 import { guessLine, label, line, mark, named } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
+import { divisorOf, MODEL } from "./divisor.ts";
 
 type Seen = View<Scale, ScaleNumbers>;
 
-const MODEL = 512;
 const DIVISORS = ["1", "√dk", "dk", "√dmodel"] as const;
 const NAMES: Readonly<Record<string, string>> = { "1": "nothing", "√dk": "√dₖ", dk: "dₖ", "√dmodel": "√512" };
 
 export const initial: Scale = { power: 6, divisor: "1", seen: [0, 2, 4], data: "random", guess1: -1 };
 
-const byOf = (name: string, dk: number) =>
-  name === "√dk" ? Math.sqrt(dk) : name === "dk" ? dk : name === "√dmodel" ? Math.sqrt(MODEL) : 1;
 const dkOf = ({ state }: Seen) => (state.data === "trained" ? 32 : 2 ** state.power);
 
 /** The spread of products, on an axis that never changes. */
@@ -236,14 +235,18 @@ export const page: Page<Scale, ScaleNumbers> = {
     `Histogram of products of vectors of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
-    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(byOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. The largest of ten shares is ${percent(n.largest)} on average.`;
+    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(divisorOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. The largest of ten shares is ${percent(n.largest)} on average.`;
   },
   control: ({ state }) =>
     html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>`,
   more: ({
     state,
   }) => html`<button type="button" data-act="root" aria-pressed="${String(state.divisor === "√dk")}">÷ √dₖ</button>
-<span class="choice">${DIVISORS.filter((one) => one !== "√dk").map((one) => html`<button type="button" data-act="divisor:${one}" aria-pressed="${String(state.divisor === one)}">÷ ${one === "1" ? "1" : NAMES[one]}</button>`)}</span>`,
+${choice(
+  "divisor",
+  DIVISORS.filter((one) => one !== "√dk").map((one) => [one, `÷ ${one === "1" ? "1" : NAMES[one]}`] as const),
+  state.divisor,
+)}`,
   actions: {
     power: ({ state }, _, value) => ({
       power: Number(value),
@@ -260,7 +263,7 @@ export const page: Page<Scale, ScaleNumbers> = {
 
 // Ten of the products q · k, not divided yet.
 const products = Float64Array.of(
-${five(n, state)});
+${codeLines(n.raw, 5, "  ")});
 const divisor = ${divisorCode(state, "Math.sqrt")};
 
 const key = tensor(products, [10, 1]);
@@ -275,7 +278,7 @@ console.log([...weights.toFloat64()]
 
 # Ten of the products q @ k, not divided yet.
 products = np.array([
-${five(n, state)}])
+${codeLines(n.raw, 5, "  ")}])
 divisor = ${divisorCode(state, "np.sqrt")}
 
 scores = products / divisor
@@ -335,8 +338,3 @@ const divisorCode = (state: Scale, root: string) => {
         ? `${root}(${MODEL})`
         : "1";
 };
-
-function five(n: ScaleNumbers, _: Scale): string {
-  const items = n.raw.map((x) => String(x));
-  return [items.slice(0, 5), items.slice(5)].map((half) => `  ${half.join(", ")}`).join(",\n");
-}

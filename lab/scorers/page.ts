@@ -1,9 +1,10 @@
 /** Dot, scaled, additive: the same data, three scorers, and what each costs. */
+import { choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
 import { label, line, mark, named } from "../frame/svg.ts";
-import { byteCount, count, number, percent } from "../frame/words.ts";
+import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";
 
 type Seen = View<Scorers, ScorersNumbers>;
@@ -211,7 +212,11 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
   control: ({ state }) =>
     html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
   more: ({ state }) =>
-    html`<button type="button" data-act="race">Race</button><span class="choice">${[64, 256, 512].map((size) => html`<button type="button" data-act="n:${size}" aria-pressed="${String(state.n === size)}">n = ${size}</button>`)}</span>`,
+    html`<button type="button" data-act="race">Race</button>${choice(
+      "n",
+      [64, 256, 512].map((size) => [size, `n = ${size}`] as const),
+      state.n,
+    )}`,
   actions: {
     power: (_, __, value) => ({ power: Number(value), race: 0 }),
     race: ({ state }) => ({ race: state.race + 1 }),
@@ -225,7 +230,7 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
 // Scores of one query with eight keys, d = ${2 ** state.power}:
 // dot, scaled, additive.
 const scores = [
-${n.all.map((one) => `  [${pairs(one.scores, "   ")}]`).join(",\n")}];
+${n.all.map((one) => `  [${codeLines(one.scores, 4, "   ").trimStart()}]`).join(",\n")}];
 
 const one = tensor(Float64Array.of(1), [1, 1]);
 for (const row of scores) {
@@ -242,7 +247,7 @@ for (const row of scores) {
 # Scores of one query with eight keys, d = ${2 ** state.power}:
 # dot, scaled, additive.
 scores = np.array([
-${n.all.map((one) => `    [${pairs(one.scores, "     ")}]`).join(",\n")}])
+${n.all.map((one) => `    [${codeLines(one.scores, 4, "     ").trimStart()}]`).join(",\n")}])
 
 e = np.exp(scores - scores.max(1, keepdims=True))
 shares = e / e.sum(1, keepdims=True)
@@ -293,8 +298,3 @@ for row in shares:
     "These layers are not trained: training changes w, W and U, an additive layer can learn large scores too, and a race in one browser is one machine and one size.",
   trained: { text: "See scaled scores of a trained head", address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2" },
 };
-
-/** Eight numbers in two lines. */
-function pairs(scores: readonly number[], indent: string): string {
-  return `${scores.slice(0, 4).join(", ")},\n${indent}${scores.slice(4).join(", ")}`;
-}

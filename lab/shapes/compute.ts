@@ -3,7 +3,8 @@
  * and message on the page is what heed gives for tensors of these sizes; the numbers inside the tensors are zeros.
  */
 import { explain, scaledDotProductAttention, type TensorLike } from "../../src/index.ts";
-import { messageOf, zerosOf } from "./zeros.ts";
+import { zerosOf } from "../frame/zeros.ts";
+import { messageOf } from "./message.ts";
 
 /** What a reader changes. */
 export type Shapes = {

@@ -1,8 +1,9 @@
 /** A multi-head layer on one sentence: its shapes, parameters and operations. */
 import { explain, explainMatmul } from "../../src/index.ts";
 import { MultiHeadAttention } from "../../src/nn/index.ts";
+import { zerosOf } from "../frame/zeros.ts";
 import type { LayerNumbers, Shapes } from "./compute.ts";
-import { messageOf, zerosOf } from "./zeros.ts";
+import { messageOf } from "./message.ts";
 
 /** What heed gives for a layer of `h` heads on `n` words of `d` numbers. */
 export function layerOf({ n, d, h }: Shapes): LayerNumbers {

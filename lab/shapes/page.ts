@@ -1,4 +1,5 @@
 /** Shapes: boxes to scale whose edges can be pulled. Boxes that share an edge stretch together; those that do not fit are refused. */
+import { checkbox, choice } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Gesture, Page, Point, View } from "../frame/page.ts";
 import { clamp } from "../frame/range.ts";
@@ -21,7 +22,13 @@ const RANGE: Readonly<Record<Size, readonly [number, number]>> = {
   kd: [1, 128],
   d: [8, 96],
 };
-const WRONG = ["", "key", "value", "axes"];
+/** What does not fit, and its button. */
+const WRONG_NAMES = [
+  ["", "fits"],
+  ["key", "keys too short"],
+  ["value", "V transposed"],
+  ["axes", "axes swapped"],
+] as const;
 
 export const initial: Shapes = {
   view: "call",
@@ -553,7 +560,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     return {
       ...state,
       view: state.view === "layer" ? "layer" : "call",
-      wrong: WRONG.includes(state.wrong) ? state.wrong : "",
+      wrong: WRONG_NAMES.some(([name]) => name === state.wrong) ? state.wrong : "",
       b: inRange("b", state.b),
       h: inRange("h", state.h),
       n,
@@ -676,15 +683,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
   },
   more: ({ state }) =>
     state.view === "call" &&
-    html`<span class="choice">${[
-      ["", "fits"],
-      ["key", "keys too short"],
-      ["value", "V transposed"],
-      ["axes", "axes swapped"],
-    ].map(
-      ([name, said]) =>
-        html`<button type="button" data-act="wrong:${name}" aria-pressed="${String(state.wrong === name)}">${said}</button>`,
-    )}</span><label><input type="checkbox" data-act="self"${state.self ? html` checked` : ""}> words look at themselves</label>`,
+    html`${choice("wrong", WRONG_NAMES, state.wrong)}${checkbox("self", "words look at themselves", state.self)}`,
   actions: {
     n: ({ state }, _, value) => changed(state, "n", Number(value)),
     wrong: ({ state }, name) => ({

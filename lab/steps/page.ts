@@ -1,4 +1,5 @@
 /** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
+import { checkbox } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
@@ -452,7 +453,7 @@ export const page: Page<Steps, StepsNumbers> = {
   control: ({ state }) =>
     html`<label>step <input type="range" min="0" max="7" step="1" value="${state.stage}" data-act="stage" aria-label="Step" aria-valuetext="${STAGES[state.stage]}"><output>${STAGES[state.stage]}</output></label>`,
   more: ({ state }) =>
-    html`<label><input type="checkbox" data-act="causal"${state.causal ? html` checked` : ""}> mask</label><label class="roomy"><input type="checkbox" data-act="big"${state.big ? html` checked` : ""}> + 1000</label><label class="roomy"><input type="checkbox" data-act="safe"${state.unsafe ? "" : html` checked`}> − max</label>`,
+    html`${checkbox("causal", "mask", state.causal)}${checkbox("big", "+ 1000", state.big, "roomy")}${checkbox("safe", "− max", !state.unsafe, "roomy")}`,
   actions: {
     stage: (_, __, value) => ({ stage: Number(value) }),
     cell: (_, at) => {

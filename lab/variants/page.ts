@@ -1,9 +1,10 @@
 /** Variants: what Flash, Longformer and Performer save, and what it costs; the data decide which of them is right. */
+import { choice, menu } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clamp, clampInteger } from "../frame/range.ts";
 import { label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
-import { number, percent } from "../frame/words.ts";
+import { byteCount, codeLines, count, number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 import { showsTiles } from "./shown.ts";
 
@@ -49,18 +50,11 @@ export const initial: Variants = {
 
 const kindOf = ({ state }: Seen) => KINDS.indexOf(state.data);
 const spreadText = (spread: number) => (spread === 1 ? "1" : spread === 0.5 ? "½" : "¼");
-const bytes = (value: number) =>
-  value >= 2 ** 20 ? `${number(value / 2 ** 20)} MiB` : `${number(value / 1024)} KiB`;
-const count = (value: number) =>
-  value >= 1e9 ? `${number(value / 1e9)} billion` : `${number(value / 1e6)} million`;
 /** An error as a share of the output: 180 %, 2.4 %, 3·10⁻⁷. */
 const wrong = (error: number) =>
   error >= 1e-4
     ? percent(error)
-    : `${number(error * 10 ** -Math.floor(Math.log10(error)), 2)}·10${raised(Math.floor(Math.log10(error)))}`;
-const raised = (power: number) =>
-  String(power).replace(/[-\d]/g, (digit) => (digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]));
-
+    : `${number(error * 10 ** -Math.floor(Math.log10(error)), 2)}·10${superscript(Math.floor(Math.log10(error)))}`;
 /** Names with their errors, the most exact first. */
 const ranking = ({ numbers: n }: Seen) => [2, 3].sort((a, b) => n.ways[a].error - n.ways[b].error);
 
@@ -351,7 +345,7 @@ function costs(view: Seen): string {
     const x = x0 + w * step;
     const rows: [string, string][] = [
       ["multiply and add", count(cost.operations)],
-      ["memory in between", bytes(cost.bytes)],
+      ["memory in between", byteCount(cost.bytes)],
       ["time here", measured ? `${number(cost.ms)} ms` : "press Race"],
     ];
     parts.push(
@@ -484,7 +478,7 @@ export const page: Page<Variants, VariantsNumbers> = {
         view,
       ) => html`<p>Press <b>Race</b>: each way once, in this page, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
-<p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : bytes(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : bytes(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
+<p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : byteCount(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
 <p>So try the exact way first. The others are for texts so long that even Flash is too slow, and for heads whose pattern is known.</p>`,
     },
   ],
@@ -500,7 +494,7 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
         ? html`Query ${n.query}: no tile is read yet.`
         : html`Query ${n.query} after ${state.tile} of ${TILES} tiles: the maximum so far is ${number(n.tiles[state.tile - 1].maximum)}, earlier sums were multiplied by <b>${number(n.tiles[state.tile - 1].rescale)}</b>, and Flash holds ${n.n / TILES} scores.`;
     if (state.show === "cost")
-      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${bytes(n.costs[0].bytes)}, Flash ${bytes(n.costs[1].bytes)}.${Number.isNaN(n.costs[0].ms) ? "" : html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
+      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${byteCount(n.costs[0].bytes)}, Flash ${byteCount(n.costs[1].bytes)}.${Number.isNaN(n.costs[0].ms) ? "" : html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
     const [first, second] = ranking(view);
     return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
   },
@@ -510,13 +504,31 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
 <label>tile <input type="range" min="0" max="${TILES}" step="1" value="${state.tile}" data-act="tile" aria-label="Tiles that Flash has done"><output>${state.tile}</output></label>`;
     if (state.show === "cost")
       return html`<button type="button" data-act="race">Race</button>
-<span class="choice">${SIZES.map((n) => html`<button type="button" data-act="n:${n}" aria-pressed="${String(state.n === n)}">${n.toLocaleString("en-US")}</button>`)}</span>`;
-    return html`<span class="choice">${KIND_NAMES.map((name, kind) => html`<button type="button" data-act="data:${kind}" aria-pressed="${String(KINDS[kind] === state.data)}">${name.replace("one ", "").replace("trained ", "")}</button>`)}</span>`;
+${choice(
+  "n",
+  SIZES.map((n) => [n, n.toLocaleString("en-US")] as const),
+  state.n,
+)}`;
+    return choice(
+      "data",
+      KIND_NAMES.map((name, kind) => [kind, name.replace("one ", "").replace("trained ", "")] as const),
+      KINDS.indexOf(state.data),
+    );
   },
   more: ({ state }) =>
     state.show === "errors" &&
-    html`<label>scores × <select data-act="spread" aria-label="Scores times">${SPREADS.map((spread) => html`<option value="${spread}"${spread === state.spread ? html` selected` : ""}>${spreadText(spread)}</option>`)}</select></label>
-<label>window and features <select data-act="budget" aria-label="Window and features">${["small", "medium", "large"].map((name, budget) => html`<option value="${budget}"${budget === state.budget ? html` selected` : ""}>${name}</option>`)}</select></label>`,
+    html`<label>scores × ${menu(
+      "spread",
+      SPREADS.map((spread) => [spread, spreadText(spread)] as const),
+      state.spread,
+      "Scores times",
+    )}</label>
+<label>window and features ${menu(
+      "budget",
+      ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
+      state.budget,
+      "Window and features",
+    )}</label>`,
   actions: {
     data: ({ state }, kind) => seeing(state, Number(kind)),
     spread: (_, __, value) => ({ spread: Number(value) }),
@@ -618,22 +630,21 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
   },
 };
 
-const quarters = (values: readonly number[], indent: string) =>
-  `${indent}${values.slice(0, 4).join(", ")},\n${indent}${values.slice(4).join(", ")}`;
-
 function tilesTypeScript({ numbers: n }: Seen): string {
   return `import { mergeStates, tensor } from "heed";
 
 // Query ${n.query}, each tile of ${n.n / TILES} keys alone: the log
 // of its sum, and its output's first number.
 const lse = [
-${quarters(
+${codeLines(
   n.tiles.map(({ own }) => own.lse),
+  4,
   "  ",
 )}];
 const output = [
-${quarters(
+${codeLines(
   n.tiles.map(({ own }) => own.output),
+  4,
   "  ",
 )}];
 
@@ -656,13 +667,15 @@ function tilesPython({ numbers: n }: Seen): string {
 # Query ${n.query}, each tile of ${n.n / TILES} keys alone: the
 # log of its sum, and its output's first number.
 lse = np.array([
-${quarters(
+${codeLines(
   n.tiles.map(({ own }) => own.lse),
+  4,
   "    ",
 )}])
 output = np.array([
-${quarters(
+${codeLines(
   n.tiles.map(({ own }) => own.output),
+  4,
   "    ",
 )}])
 

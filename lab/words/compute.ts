@@ -1,5 +1,6 @@
 /** Words: what one head of a trained model looks at, in whole sentences. Weights are heed's, of the head's own query and key. */
-import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { scaledDotProductAttention } from "../../src/index.ts";
+import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
 import { type CaptureName, headOf } from "../head/head.ts";
 import { rowsOf } from "../head/packed.ts";
@@ -58,11 +59,5 @@ export async function compute({ line, query, own }: Words): Promise<WordsNumbers
       weights: rows,
     };
   });
-  const scores = Float64Array.from(lines[0].scores);
-  const column = tensor(scores, [scores.length, 1]);
-  const { weights } = scaledDotProductAttention(tensor(Float64Array.of(1), [1, 1]), column, column, {
-    scale: 1,
-    returnWeights: true,
-  });
-  return { lines, rounded: rowsOf(weights!)[0] };
+  return { lines, rounded: softmaxOf(lines[0].scores) };
 }

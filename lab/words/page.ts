@@ -1,9 +1,10 @@
 /** Words: a word looks at other words, and how much at each is a share. */
+import { choice } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { clampInteger } from "../frame/range.ts";
 import { label, mark, named, textClass, weightClass } from "../frame/svg.ts";
-import { percent, roundScore } from "../frame/words.ts";
+import { descending, percent, roundScore } from "../frame/words.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
 import { type Box, layLine } from "./layout.ts";
 
@@ -241,7 +242,7 @@ function picture(view: Seen): string {
 }
 
 /** The keys in the order of their shares. */
-const ranked = (line: Line) => line.shares.map((_, j) => j).sort((a, b) => line.shares[b] - line.shares[a]);
+const ranked = (line: Line) => descending(line.shares);
 
 function sentenceOf(line: Line, query: number): string {
   const q = Math.min(query, line.tokens.length - 1);
@@ -355,7 +356,11 @@ ${state.line === "own" && html`<p>This model is small. It splits rare words into
       : html`<span class="choice"><button type="button" data-act="step:-1" aria-label="Word before">‹</button><button type="button" data-act="step:1" aria-label="Next word">›</button></span><span><b class="q">${lines[0].tokens[Math.min(state.query, lines[0].tokens.length - 1)]}</b> looks</span>`,
   more: ({ state }) =>
     !state.hide &&
-    html`<span class="choice">${LINES.filter((line) => line !== "own" || state.own !== "").map((line) => html`<button type="button" data-act="line:${line}" aria-pressed="${String(state.line === line)}">${line}</button>`)}</span>`,
+    choice(
+      "line",
+      LINES.filter((line) => line !== "own" || state.own !== "").map((line) => [line, line] as const),
+      state.line,
+    ),
   actions: {
     look: (_, i) => ({ query: Number(i) }),
     press: ({ state, numbers }, i) => {

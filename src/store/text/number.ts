@@ -86,6 +86,6 @@ function grouped(text: string): string {
   return fraction === undefined ? parted : `${parted}.${fraction}`;
 }
 
-function superscript(power: number): string {
+export function superscript(power: number): string {
   return [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
 }
