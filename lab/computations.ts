@@ -1,4 +1,4 @@
-/** What computes the numbers of each page. The worker loads one when its page first asks. */
+/** What computes the numbers of each page. The worker loads one with the first request of its page. */
 import type { Computation } from "./frame/messages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: each page has a state of its own, which only that page reads

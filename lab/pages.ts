@@ -3,7 +3,7 @@ import type { Page } from "./frame/page.ts";
 import type { Entry } from "./frame/render.ts";
 
 /** A page and how it is loaded. */
-export interface Listed extends Entry {
+export interface PageEntry extends Entry {
   load(): Promise<Page>;
 }
 
@@ -12,7 +12,7 @@ const of = (module: Promise<{ page: Page<any, any> }>): Promise<Page> =>
   module.then(({ page }) => page as Page);
 
 /** Every page. Titles and points repeat those of the pages, which a test compares. */
-export const PAGES: readonly Listed[] = [
+export const PAGES: readonly PageEntry[] = [
   {
     name: "words",
     title: "Words",

@@ -20,9 +20,9 @@ export type Arrows = {
   readonly guess1: number;
 };
 
-/** Words as points: each vector is a word's place, and its key. */
+/** Words as points: each vector is the position of a word, and its key. */
 const WORDS = ["cat", "sat", "mat", "it", "tired"] as const;
-const PLACES = [
+const POSITIONS = [
   [1.5, 2],
   [-2, 1.5],
   [2.5, 0.5],
@@ -44,7 +44,7 @@ export interface ArrowsNumbers {
 
 /** The numbers of a state. */
 export function compute({ x, y, mode, word, angle, own }: Arrows): ArrowsNumbers {
-  const [wx, wy] = PLACES[word];
+  const [wx, wy] = POSITIONS[word];
   const turn = mode === "turned" ? (angle * Math.PI) / 180 : 0;
   const round = (value: number) => Math.round(value * 100) / 100 + 0;
   const query: readonly [number, number] =
@@ -52,7 +52,7 @@ export function compute({ x, y, mode, word, angle, own }: Arrows): ArrowsNumbers
       ? [x, y]
       : [round(wx * Math.cos(turn) - wy * Math.sin(turn)), round(wx * Math.sin(turn) + wy * Math.cos(turn))];
   const q = tensor(Float64Array.from(query), [1, 2]);
-  const k = tensor(Float64Array.from(PLACES.flat()), [5, 2]);
+  const k = tensor(Float64Array.from(POSITIONS.flat()), [5, 2]);
   const { output, weights, lse } = scaledDotProductAttention(q, k, k, { returnWeights: true });
   const shares = [...weights!.toFloat64()];
   // weight = e^(score − lse)
@@ -60,7 +60,7 @@ export function compute({ x, y, mode, word, angle, own }: Arrows): ArrowsNumbers
   const [ox, oy] = output.toFloat64();
   return {
     words: namesFrom(own, WORDS),
-    keys: PLACES,
+    keys: POSITIONS,
     query,
     dots: scores.map((score) => score * Math.SQRT2),
     scores,

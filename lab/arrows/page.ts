@@ -7,7 +7,7 @@ import { arrow, guessLine, label, line, mark, named, textClass, weightClass } fr
 import { descending, number, percent } from "../frame/words.ts";
 import type { Arrows, ArrowsNumbers } from "./compute.ts";
 
-type Seen = View<Arrows, ArrowsNumbers>;
+type PageView = View<Arrows, ArrowsNumbers>;
 
 const REACH = 4;
 const IT = 3;
@@ -35,7 +35,7 @@ export const initial: Arrows = {
 /** The plane: its center, and pixels of a unit. */
 const plane = (wide: boolean) => (wide ? { cx: 262, cy: 270, unit: 62 } : { cx: 128, cy: 150, unit: 30 });
 
-function picture(view: Seen): string {
+function picture(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const { cx, cy, unit } = plane(wide);
   const [X, Y] = [(x: number) => cx + x * unit, (y: number) => cy - y * unit];
@@ -65,7 +65,7 @@ function picture(view: Seen): string {
     }
   }
   for (const [j, [kx, ky]] of n.keys.entries()) {
-    const said =
+    const description =
       state.mode === "free" ? `${n.words[j]}, key ${kx}, ${ky}` : `Take the query of ${n.words[j]}`;
     const away = wide ? 16 : 11;
     const size = Math.hypot(kx, ky);
@@ -81,7 +81,7 @@ function picture(view: Seen): string {
               tabindex: "0",
               role: "button",
               class: "press",
-              "aria-label": said,
+              "aria-label": description,
               "aria-pressed": String(j === state.word),
             },
             inside,
@@ -129,7 +129,7 @@ function picture(view: Seen): string {
 const barsAt = (wide: boolean) => (wide ? [590, 92, 74, 210] : [282, 42, 48, 80]);
 
 /** Scores and shares, a row for each key. */
-function bars({ numbers: n, wide }: Seen): string {
+function bars({ numbers: n, wide }: PageView): string {
   const [left, top, row, width] = barsAt(wide);
   const parts: string[] = [
     label(wide ? left - 60 : left, top - 30, wide ? "score q·k ÷ √2, and its share" : "shares", {

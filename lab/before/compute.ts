@@ -45,10 +45,10 @@ export interface BeforeNumbers {
 
 const LETTERS = "abcdefgh";
 const LENGTH = 6;
-const EVERY = 8;
+const SNAPSHOT_EVERY = 8;
 
 /** One model in training, with snapshots to go back to. */
-class Lesson {
+class TrainedModel {
   readonly model = new RecurrentEncoderDecoder({
     sourceWords: LETTERS.length,
     targetWords: LETTERS.length + 1,
@@ -60,31 +60,31 @@ class Lesson {
   readonly losses: number[] = [];
   #training: Training | undefined;
   /** Parameters at each snapshot. */
-  readonly kept = new Map<number, readonly Float32Array[]>();
+  readonly snapshots = new Map<number, readonly Float32Array[]>();
 
   constructor() {
-    this.keep();
+    this.takeSnapshot();
   }
 
   get parameters(): number {
     return [...this.#parameters.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  keep(): void {
-    this.kept.set(
+  takeSnapshot(): void {
+    this.snapshots.set(
       this.losses.length,
       Array.from(this.#parameters.values(), (one) => (one.data as Float32Array).slice()),
     );
   }
 
   /** Puts the parameters of a snapshot in place while `work` runs. */
-  during<T>(step: number, work: () => T): T {
+  withSnapshot<T>(step: number, work: () => T): T {
     const all = [...this.#parameters.values()];
     const now = all.map((one) => (one.data as Float32Array).slice());
     const put = (from: readonly Float32Array[]) => {
       for (const [i, one] of all.entries()) (one.data as Float32Array).set(from[i]);
     };
-    put(this.kept.get(step)!);
+    put(this.snapshots.get(step)!);
     try {
       return work();
     } finally {
@@ -96,12 +96,12 @@ class Lesson {
   async train(): Promise<void> {
     this.#training ??= new (await import("./train.ts")).Training(this.model, LETTERS.length, LENGTH);
     this.losses.push(this.#training.step());
-    if (this.losses.length % EVERY === 0) this.keep();
+    if (this.losses.length % SNAPSHOT_EVERY === 0) this.takeSnapshot();
   }
 
   /** What the model of a snapshot writes for a word, letter by letter, and where it looks. */
   write(step: number, word: string): Frame {
-    return this.during(step, () => {
+    return this.withSnapshot(step, () => {
       const read = Int32Array.from(word, (letter) => LETTERS.indexOf(letter));
       const { memory, state: first } = this.model.read(tensor(read, [1, LENGTH]));
       const [weights, states]: number[][][] = [[], []];
@@ -120,23 +120,23 @@ class Lesson {
   }
 }
 
-let lesson: Lesson | undefined;
-const written = new Map<string, Frame>();
+let trained: TrainedModel | undefined;
+const frameCache = new Map<string, Frame>();
 
-/** The numbers of a state; `tell` hands out what there is while the model trains. */
+/** The numbers of a state; `report` receives intermediate numbers while the model trains. */
 export async function compute(
   { steps, at, row, word }: Before,
-  tell?: (numbers: BeforeNumbers, progress: number) => void,
+  report?: (numbers: BeforeNumbers, progress: number) => void,
 ): Promise<BeforeNumbers> {
-  lesson ??= new Lesson();
-  const now = lesson;
+  trained ??= new TrainedModel();
+  const now = trained;
   const numbers = (): BeforeNumbers => {
-    const frames = [...now.kept.keys()]
+    const frames = [...now.snapshots.keys()]
       .filter((step) => step <= steps)
       .map((step) => {
         const key = `${step} ${word}`;
-        let frame = written.get(key);
-        if (frame === undefined) written.set(key, (frame = now.write(step, word)));
+        let frame = frameCache.get(key);
+        if (frame === undefined) frameCache.set(key, (frame = now.write(step, word)));
         return frame;
       });
     const weights = frames.findLast(({ step }) => step <= at)!.weights[row];
@@ -153,9 +153,9 @@ export async function compute(
   };
   while (now.losses.length < steps) {
     await now.train();
-    if (tell !== undefined && now.losses.length % EVERY === 0) {
-      tell(numbers(), now.losses.length / steps);
-      // Lets a newer request in.
+    if (report !== undefined && now.losses.length % SNAPSHOT_EVERY === 0) {
+      report(numbers(), now.losses.length / steps);
+      // Lets the worker receive a newer request.
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }

@@ -6,7 +6,7 @@ import { label, line, mark, named, textClass, weightClass } from "../frame/svg.t
 import { indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
 
-type Seen = View<Before, BeforeNumbers>;
+type PageView = View<Before, BeforeNumbers>;
 
 const LETTERS = /^[a-h]{6}$/;
 const N = 6;
@@ -17,13 +17,13 @@ export const initial: Before = { steps: 0, at: 0, row: 0, word: "chageb", guess1
 const EMPTY: Frame = { step: 0, loss: Number.NaN, wrote: "", weights: [], states: [] };
 
 /** The frame that is shown: the last one up to the chosen step. */
-const frameOf = ({ state, numbers }: Seen): Frame =>
+const frameOf = ({ state, numbers }: PageView): Frame =>
   numbers.frames.findLast(({ step }) => step <= state.at) ?? numbers.frames[0] ?? EMPTY;
 
 /** Where the grid is: its corner, and the side of a cell. */
 const gridAt = (wide: boolean) => (wide ? [96, 76, 54] : [52, 50, 36]);
 
-function alignment(view: Seen): string {
+function alignment(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const frame = frameOf(view);
   const [x, y, cell] = gridAt(wide);
@@ -82,7 +82,7 @@ function alignment(view: Seen): string {
 }
 
 /** The loss, a dot a step, on an axis that never changes. */
-function loss(view: Seen, x0: number, x1: number, y0: number, y1: number): string {
+function loss(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
   const { numbers: n, state } = view;
   const x = (step: number) => x0 + (step / STEPS) * (x1 - x0);
   const y = (value: number) => y1 - (Math.min(2.5, value) / 2.5) * (y1 - y0);
@@ -108,7 +108,7 @@ function loss(view: Seen, x0: number, x1: number, y0: number, y1: number): strin
 }
 
 /** The decoder's state before each letter: the query, as a strip of colors. */
-function states(view: Seen, x0: number, y0: number, width: number): string {
+function states(view: PageView, x0: number, y0: number, width: number): string {
   const frame = frameOf(view);
   const hidden = frame.states[0]?.length ?? 0;
   const cell = width / Math.max(1, hidden);

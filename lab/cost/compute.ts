@@ -117,10 +117,10 @@ function timeOf(n: number): number {
 /** What was measured; forgotten when nothing is to be measured. */
 let measured: (readonly [n: number, ms: number])[] = [];
 
-/** The numbers of a state. Measuring tells each point as it comes. */
+/** The numbers of a state. Measuring reports each point. */
 export async function compute(
   { power, run }: Cost,
-  tell?: (numbers: CostNumbers, progress: number) => void,
+  report?: (numbers: CostNumbers, progress: number) => void,
 ): Promise<CostNumbers> {
   const n = Math.round(2 ** power);
   const plan = planOf(n, n);
@@ -138,8 +138,8 @@ export async function compute(
   for (const [i, size] of wanted.entries()) {
     if (measured.some(([known]) => known === size)) continue;
     measured.push([size, timeOf(size)]);
-    tell?.({ ...numbers, measured: [...measured] }, (i + 1) / wanted.length);
-    // Lets the answer go out before the next call.
+    report?.({ ...numbers, measured: [...measured] }, (i + 1) / wanted.length);
+    // Lets the reply be sent before the next call.
     await new Promise((resolve) => setTimeout(resolve));
   }
   return { ...numbers, measured: measured.filter(([size]) => (wanted as readonly number[]).includes(size)) };

@@ -8,7 +8,7 @@ import { byteCount, count, number, superscript } from "../frame/words.ts";
 import type { Cost, CostNumbers } from "./compute.ts";
 import { HEADS, LARGE, LAYERS, WIDTH } from "./sizes.ts";
 
-type Seen = View<Cost, CostNumbers>;
+type PageView = View<Cost, CostNumbers>;
 
 const [LOWEST, HIGHEST] = [4, 20];
 /** Powers of ten at the ends of the two axes: operations, and milliseconds. */
@@ -21,7 +21,7 @@ const wordsOf = (n: number) => n.toLocaleString("en-US");
 const timeText = (ms: number) => (ms >= 1000 ? `${number(ms / 1000)} s` : `${number(ms)} ms`);
 
 /** The plot, and its scales. */
-function scales({ state, wide }: Seen) {
+function scales({ state, wide }: PageView) {
   const [x0, x1, y0, y1] = wide ? [58, 440, 56, 480] : [44, 356, 28, 262];
   const axis = state.show === "time" ? AXES.time : AXES.work;
   return {
@@ -38,7 +38,7 @@ function scales({ state, wide }: Seen) {
   };
 }
 
-function axes(view: Seen): string {
+function axes(view: PageView): string {
   const { x0, x1, y0, y1, axis, x } = scales(view);
   const { wide, state } = view;
   const marks: number[] = [];
@@ -67,7 +67,7 @@ function axes(view: Seen): string {
   ].join("");
 }
 
-function work(view: Seen): string {
+function work(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const at = scales(view);
   const path = (of: "attention" | "projections" | "one") =>
@@ -117,10 +117,10 @@ function work(view: Seen): string {
 const took = (n: CostNumbers, words: number) => n.measured.find(([size]) => size === words)?.[1];
 
 /** Where the ring of the guess is: at first as if time grew like the words. */
-const ghostOf = ({ state, numbers: n }: Seen) =>
+const ghostOf = ({ state, numbers: n }: PageView) =>
   state.ghost > 0 ? state.ghost : (took(n, 512) ?? 1) * (LARGE / 512);
 
-function time(view: Seen): string {
+function time(view: PageView): string {
   const { numbers: n, wide } = view;
   const at = scales(view);
   const parts = [axes(view)];
@@ -169,7 +169,7 @@ const memoryAt = (wide: boolean) =>
     : { frame: 80, left: 20, right: 138, base: 252, top: 34, end: 372 };
 
 /** Bytes as areas. A frame is 2 GiB. */
-function memory(view: Seen): string {
+function memory(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const at = memoryAt(wide);
   const { frame, base } = at;

@@ -7,7 +7,7 @@ import { guessText, label, line, mark, named, pressable } from "../frame/svg.ts"
 import { codeLines, descending, number, percent, wordsOf } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
-type Seen = View<Explanation, ExplanationNumbers>;
+type PageView = View<Explanation, ExplanationNumbers>;
 
 const IT = 8;
 
@@ -26,7 +26,7 @@ function layout(wide: boolean, words: number) {
   return { ...g, row: Math.min(g.row, (g.row * 12.5) / words) };
 }
 
-function picture({ numbers: n, state, wide }: Seen): string {
+function picture({ numbers: n, state, wide }: PageView): string {
   const [byWeight, byEffect] = [descending(n.weights), descending(n.effects)];
   const g = layout(wide, n.words.length);
   const y = (place: number) => g.top + place * g.row;

@@ -1,7 +1,7 @@
-/** Where the Lab's files are, as its worker's entry knows it: a worker that another page started has no address of its own. */
+/** The address of the Lab's files, set by the worker's entry: a worker that was started from a blob has no base address. */
 let base: string | undefined;
 
-/** Says where; called once, by the entry. */
+/** Sets the address; the entry calls it once. */
 export function setBase(address: string): void {
   base = address;
 }

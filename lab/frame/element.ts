@@ -1,11 +1,11 @@
 /**
  * `<attention-lab page="saturation">`: one page of the Lab inside any other page, in a shadow root of its own. Attributes:
- * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state stays out of the address. The module may
- * be on another origin than the page, where that is sent with CORS; the page's policy must then allow `blob:` workers.
+ * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state is not written into the address. The
+ * module may come from another origin if it is sent with CORS; the policy of the page must then allow `blob:` workers.
  */
 import { PAGES } from "../pages.ts";
 import { html } from "./markup.ts";
-import type { Answer } from "./messages.ts";
+import type { ComputeReply } from "./messages.ts";
 import { type Mounted, mount } from "./mount.ts";
 import type { Page, State, View } from "./page.ts";
 import { renderStage, renderText } from "./render.ts";
@@ -21,7 +21,7 @@ export class AttentionLab extends HTMLElement {
   static readonly tag = "attention-lab";
   static readonly observedAttributes = ["page"];
   #mounted: Mounted | undefined;
-  /** Which connection or change of page the work under way belongs to. */
+  /** Counts connections and changes of page: work that an earlier one started is dropped. */
   #turn = 0;
 
   connectedCallback(): void {
@@ -76,12 +76,12 @@ export class AttentionLab extends HTMLElement {
     });
   }
 
-  /** The numbers of a state, from a worker that ends with the answer. */
+  /** The numbers of a state, from a worker that is terminated after its reply. */
   #numbers(page: Page, change: Partial<State>): Promise<View> {
     const state = page.check({ ...page.initial, ...change } as State);
     const own = worker();
     return new Promise<View>((resolve, reject) => {
-      own.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+      own.addEventListener("message", ({ data }: MessageEvent<ComputeReply>) => {
         if (data.error !== undefined) reject(new Error(data.error));
         else if (data.progress === undefined)
           resolve({ state, numbers: data.numbers, wide: true, used: false });

@@ -1,23 +1,23 @@
-/** What the page and its worker say to each other. */
+/** Messages between a page and its worker. */
 import type { State } from "./page.ts";
 
-/** A page's numbers are asked for. */
-export interface Ask {
+/** A request for the numbers of a page. */
+export interface ComputeRequest {
   readonly id: number;
   readonly page: string;
   readonly state: State;
 }
 
 /** The numbers, or why there are none. */
-export interface Answer {
+export interface ComputeReply {
   readonly id: number;
   readonly numbers?: unknown;
   readonly error?: string;
-  /** Of long work: how far it is, 0 to 1. Another answer follows. */
+  /** Progress of long work, 0 to 1; another reply follows. */
   readonly progress?: number;
 }
 
-/** What a page's compute.ts exports: numbers from a state. `tell` hands out what is there of long work. */
+/** What a page's compute.ts exports: numbers from a state. `report` sends intermediate numbers of long work. */
 export interface Computation<S extends State = State, N = unknown> {
-  compute(state: S, tell?: (numbers: N, progress: number) => void): N | Promise<N>;
+  compute(state: S, report?: (numbers: N, progress: number) => void): N | Promise<N>;
 }

@@ -1,11 +1,11 @@
 /**
  * A page in use: what the reader does changes the state, a worker computes its numbers, and what depends on them is drawn
- * again in place. Nothing is drawn from a state whose numbers are not there yet, so no picture is older than its data.
+ * again in place. A state is drawn only once its numbers have arrived, so a picture and its numbers always match.
  */
 import morphdomModule from "morphdom";
 import { decodeState, encodeState } from "./address.ts";
 import type { Markup } from "./markup.ts";
-import type { Answer } from "./messages.ts";
+import type { ComputeReply } from "./messages.ts";
 import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "./page.ts";
 import {
   guessOf,
@@ -19,7 +19,7 @@ import {
 import { svgFile, tableCsv } from "./save.ts";
 import { SENTENCE, sentence } from "./sentence.ts";
 
-/** Where a page is mounted, and what it is given. */
+/** Options of a mounted page. */
 export interface MountOptions {
   readonly worker: () => Worker;
   /** Whether the state is written into the address of the document. */
@@ -28,7 +28,7 @@ export interface MountOptions {
 
 /** A mounted page. */
 export interface Mounted {
-  /** Ends the worker and takes the listeners away. */
+  /** Terminates the worker and removes the listeners. */
   end(): void;
 }
 
@@ -54,20 +54,20 @@ export function mount<S extends State, N>(
   let worker: Worker | undefined;
   let [sent, answered, pending] = [0, 0, false];
   let state = page.check(address ? decodeState(location.hash, initial) : initial);
-  let asked = state;
+  let requested = state;
   let shown: { state: S; numbers: N } | undefined;
   let used = encodeState(state, initial) !== "";
   let active = -1;
   let frame = 0;
   let drawnAt = 0;
   let settling: ReturnType<typeof setTimeout> | undefined;
-  /** What the reader did before there were numbers. */
-  let waiting: (() => void) | undefined;
+  /** An action of the reader before the first numbers have arrived. */
+  let deferred: (() => void) | undefined;
   const done = page.tasks.map((_, i) => stored()[page.name]?.includes(i) ?? false);
   const parts = new Map<string, Element>();
   for (const part of root.querySelectorAll("[data-part]")) parts.set(part.getAttribute("data-part")!, part);
   const problem = root.querySelector<HTMLElement>(".problem")!;
-  const sayings = root.querySelectorAll<HTMLElement>(".saying");
+  const statusTexts = root.querySelectorAll<HTMLElement>(".saying");
 
   const wide = () => root.clientWidth >= NARROW_BELOW;
   const view = (): View<S, N> => ({ ...shown!, wide: wide(), used });
@@ -80,17 +80,17 @@ export function mount<S extends State, N>(
     }
     pending = false;
     worker ??= begin();
-    asked = state;
+    requested = state;
     root.setAttribute("data-state", "computing");
     worker.postMessage({ id: ++sent, page: page.name, state });
   };
   const begin = (): Worker => {
     const made = start();
-    made.addEventListener("message", ({ data }: MessageEvent<Answer>) => {
+    made.addEventListener("message", ({ data }: MessageEvent<ComputeReply>) => {
       if (data.id !== sent) return;
       if (data.progress === undefined) answered = data.id;
       if (data.error === undefined) {
-        shown = { state: asked, numbers: data.numbers as N };
+        shown = { state: requested, numbers: data.numbers as N };
         problem.hidden = true;
         // Drawn with the answer, not a frame later, unless pictures come faster than frames.
         if (performance.now() - drawnAt > FRAME) draw();
@@ -129,35 +129,35 @@ export function mount<S extends State, N>(
     request();
   };
 
-  /** The markup of each part as it was put last. */
+  /** The markup that each part was given last. */
   const written = new Map<string, string>();
   const put = (name: string, markup: Markup) => {
     const part = parts.get(name);
-    // A reader moves what is in the control, so it is compared itself.
+    // The reader changes the controls directly, so they are compared with the document, not with the last markup.
     if (part === undefined || (name !== "control" && written.get(name) === markup.text)) return;
     written.set(name, markup.text);
     morph(part, markup.text);
   };
   const below = { code: () => renderCode(page, view()), table: () => renderTable(page, view()) };
   /** Parts below the picture whose numbers are older than the picture. */
-  const late = new Set<"code" | "table">();
+  const stale = new Set<"code" | "table">();
   const inView = new Set<Element>();
   const observer = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (isIntersecting) inView.add(target);
       else inView.delete(target);
     }
-    for (const name of BELOW) if (late.has(name) && inView.has(parts.get(name)!)) drawBelow(name);
+    for (const name of BELOW) if (stale.has(name) && inView.has(parts.get(name)!)) drawBelow(name);
   });
   for (const name of BELOW) observer.observe(parts.get(name)!);
   const drawBelow = (name: "code" | "table") => {
-    late.delete(name);
+    stale.delete(name);
     put(name, below[name]());
   };
   /** Once nothing changes: what is not in view, and the address. */
   const settle = () => {
     if (shown === undefined) return;
-    for (const name of late) drawBelow(name);
+    for (const name of stale) drawBelow(name);
     if (address) {
       const hash = encodeState(shown.state, initial);
       if (hash !== location.hash)
@@ -175,7 +175,7 @@ export function mount<S extends State, N>(
     put("control", renderControl(page, now));
     for (const name of BELOW)
       if (inView.has(parts.get(name)!)) put(name, below[name]());
-      else late.add(name);
+      else stale.add(name);
     if (active >= 0 && !page.steps[active].fixed)
       put(`step-${active}`, renderStep(page.steps[active], now, active));
     if (used)
@@ -189,8 +189,8 @@ export function mount<S extends State, N>(
     clearTimeout(settling);
     settling = setTimeout(settle, SETTLED);
     drawnAt = performance.now();
-    const then = waiting;
-    waiting = undefined;
+    const then = deferred;
+    deferred = undefined;
     then?.();
     root.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
   };
@@ -205,7 +205,7 @@ export function mount<S extends State, N>(
   };
   const act = (name: string, argument: string, value: string) => {
     if (shown === undefined && name !== "reset") {
-      waiting = () => act(name, argument, value);
+      deferred = () => act(name, argument, value);
       if (sent === answered) request();
       return;
     }
@@ -234,21 +234,21 @@ export function mount<S extends State, N>(
     }
     update(page.actions[name]?.(live(), argument, value));
   };
-  /** The newest state with the newest numbers there are: changes start from what the reader has asked for last. */
+  /** The latest state with the latest numbers: a change starts from the state that was requested last. */
   const live = (): View<S, N> => ({ ...view(), state });
-  const say = (text: string) => {
-    for (const saying of sayings) saying.textContent = text;
+  const announce = (text: string) => {
+    for (const status of statusTexts) status.textContent = text;
     setTimeout(() => {
-      for (const saying of sayings) saying.textContent = "";
+      for (const status of statusTexts) status.textContent = "";
     }, 4000);
   };
   const copyLink = async () => {
     const link = new URL(encodeState(state, initial) || "#", location.href).href;
     try {
       await navigator.clipboard.writeText(link);
-      say("Link copied.");
+      announce("Link copied.");
     } catch {
-      say("The browser does not allow copying here. Copy the address from the address bar.");
+      announce("The browser does not allow copying here. Copy the address from the address bar.");
     }
   };
   const save = (text: string, type: string, suffix: string) => {
@@ -278,7 +278,7 @@ export function mount<S extends State, N>(
   };
 
   let dragging: { name: string; argument: string; gesture: { first: boolean; memo?: unknown } } | undefined;
-  const place = (event: PointerEvent): Point | undefined => {
+  const pointOf = (event: PointerEvent): Point | undefined => {
     const svg = root.querySelector<SVGSVGElement>(`.picture svg.${wide() ? "wide" : "narrow"}`);
     const matrix = svg?.getScreenCTM()?.inverse();
     if (!matrix) return undefined;
@@ -287,7 +287,7 @@ export function mount<S extends State, N>(
     return { x: Math.min(width, Math.max(0, x)), y: Math.min(height, Math.max(0, y)) };
   };
   const drag = (event: PointerEvent) => {
-    const at = place(event);
+    const at = pointOf(event);
     if (dragging === undefined || at === undefined || shown === undefined) return;
     const { name, argument, gesture } = dragging;
     update(page.drags[name]?.move(live(), argument, at, gesture as Gesture));
@@ -326,7 +326,7 @@ export function mount<S extends State, N>(
       update(change);
     } else if (
       (event.key === "Enter" || event.key === " ") &&
-      // What is dragged acts on Enter only where it says so.
+      // A mark that is dragged acts on Enter only if it has data-enter.
       (found[0].hasAttribute("data-act") || found[0].hasAttribute("data-enter"))
     ) {
       event.preventDefault();
@@ -389,10 +389,10 @@ export function mount<S extends State, N>(
     state = page.check(decodeState(new URL(newURL).hash, initial));
     request();
   };
-  let was = wide();
+  let wasWide = wide();
   const onResize = () => {
-    if (wide() === was) return;
-    was = wide();
+    if (wide() === wasWide) return;
+    wasWide = wide();
     schedule();
   };
 
@@ -436,13 +436,13 @@ function afterLoad(then: () => void): void {
   else addEventListener("load", idle, { once: true });
 }
 
-/** Brings the children of an element to what the markup says, keeping those that are the same, and the focus. */
+/** Updates the children of an element to the markup; nodes that are equal, and the focus, are kept. */
 function morph(part: Element, markup: string): void {
   const next = part.cloneNode(false) as Element;
   next.innerHTML = markup;
   morphdom(part, next, {
     childrenOnly: true,
-    // A control under the reader's hand says itself what it is at.
+    // An input that the reader is using keeps its own value.
     onBeforeElUpdated: (from, to) => {
       if (from.isEqualNode(to)) return false;
       if (
@@ -460,7 +460,7 @@ function morph(part: Element, markup: string): void {
 
 type Kept = Record<string, number[] | undefined>;
 
-/** Which tasks were reached, by page. Kept in the browser alone; a browser that keeps nothing shows none. */
+/** The finished tasks of each page, from the browser's storage; none where it is unavailable. */
 export function stored(): Kept {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(STORED) ?? "{}");
@@ -477,6 +477,6 @@ function keep(name: string, done: readonly boolean[]): void {
       JSON.stringify({ ...stored(), [name]: done.flatMap((one, i) => (one ? [i] : [])) }),
     );
   } catch {
-    // A browser that keeps nothing: the ticks last as long as the page.
+    // Storage is unavailable: the ticks last until the page is closed.
   }
 }

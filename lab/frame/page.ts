@@ -1,5 +1,5 @@
 /**
- * What a page of the Lab is: data and pure functions. A state says everything that a reader can change; numbers are what
+ * What a page of the Lab is: data and pure functions. A state holds everything that a reader can change; numbers are what
  * heed computes from it (compute.ts of the page, in a worker and at build time); everything visible is a function of both.
  */
 import type { Content, Markup } from "./markup.ts";
@@ -9,7 +9,7 @@ export type Value = number | string | boolean | readonly number[];
 /** Everything a reader can change on a page. */
 export type State = Readonly<Record<string, Value>>;
 
-/** What is drawn: a state, the numbers computed from it, and the circumstances. */
+/** What every drawing function gets: a state, the numbers computed from it, and how the page is shown. */
 export interface View<S extends State = State, N = unknown> {
   readonly state: S;
   readonly numbers: N;
@@ -25,7 +25,7 @@ export interface Point {
   readonly y: number;
 }
 
-/** What a drag keeps from its first point to its last. */
+/** The state of a drag from its first point to its last. */
 export interface Gesture {
   readonly first: boolean;
   memo?: unknown;
@@ -99,16 +99,16 @@ export interface Page<S extends State = State, N = unknown> {
   /** What a reader knows afterwards, in one sentence. */
   readonly point: string;
   readonly initial: S;
-  /** Brings what an address or a drag asked for into range. */
+  /** The state with each value in its range, whatever an address or a drag asked for. */
   check(state: S): S;
   readonly steps: readonly Step<S, N>[];
   /** The inside of the SVG. */
   picture(view: View<S, N>): string;
-  /** What the picture shows, for those who do not see it. */
+  /** What the picture shows, for screen readers. */
   label(view: View<S, N>): string;
   /** One or two sentences from the numbers. */
   caption(view: View<S, N>): Markup;
-  /** The one control of the page's first state: the mark in the picture, or what does the same by a thumb. */
+  /** The one control of the page's first state: the mark in the picture, or an input that does the same. */
   control(view: View<S, N>): Markup;
   /** What appears beside it once the reader has changed something; `false` for nothing. */
   more?(view: View<S, N>): Markup | false;
@@ -129,7 +129,7 @@ export interface Page<S extends State = State, N = unknown> {
   readonly recall: readonly (readonly [question: string, answer: string])[];
   /** What may not be concluded, in one sentence. */
   readonly limits: string;
-  /** Where the same is seen in a trained model: what is said, and the explorer's page of a capture with its state. */
+  /** A link to the same in a trained model: its text, and the explorer's page of a capture with its state. */
   readonly trained: {
     readonly text: string;
     readonly address: string;

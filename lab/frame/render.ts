@@ -44,7 +44,7 @@ export function renderStep<S extends State, N>(step: Step<S, N>, view: View<S, N
   return html`<h2>${step.title}</h2>${step.text(view)}${step.predict && renderPrediction(step, view, at)}`;
 }
 
-/** The question, and, once it was answered, both numbers beside each other. */
+/** The question, or, once it is answered, the guess and the result. */
 function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>, at: number): Content {
   const { predict } = step;
   if (predict === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What leaves the page: the picture as an SVG file with its colors in it, and the table as CSV. */
+/** Exports: the picture as an SVG file with its colors, and the table as CSV. */
 import type { Table } from "./page.ts";
 
 const PAINTED = [

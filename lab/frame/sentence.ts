@@ -1,4 +1,4 @@
-/** The sentence that runs through all pages: one for everybody, until a reader writes another. Kept in the browser. */
+/** The sentence of all pages: the common one, or the reader's own, which the browser stores. */
 
 /** The sentence of the pages as they are built. */
 export const SENTENCE = "The cat sat on the mat because it was tired";
@@ -16,11 +16,11 @@ export function sentence(): string {
 
 /** Keeps a sentence; an empty one brings the common one back. */
 export function keepSentence(text: string): void {
-  const said = text.trim().replace(/\s+/gu, " ").slice(0, 120);
+  const cleaned = text.trim().replace(/\s+/gu, " ").slice(0, 120);
   try {
-    if (said === "" || said === SENTENCE) localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, said);
+    if (cleaned === "" || cleaned === SENTENCE) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, cleaned);
   } catch {
-    // A browser that keeps nothing: the sentence lasts as long as the page's address.
+    // Storage is unavailable: the sentence is in the address only.
   }
 }

@@ -1,9 +1,9 @@
-/** The worker's side: answers with a page's numbers. What a page computes is loaded when it is first asked for. */
+/** The worker: replies with the numbers of a page. The code of a page is loaded with its first request. */
 import { configure } from "../../src/index.ts";
 import { COMPUTATIONS } from "../computations.ts";
-import type { Answer, Ask } from "./messages.ts";
+import type { ComputeReply, ComputeRequest } from "./messages.ts";
 
-/** A place to speak: a worker's global scope, or one end of a channel. */
+/** A message port: a worker's global scope, or one end of a channel. */
 export interface Port {
   postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
@@ -11,16 +11,16 @@ export interface Port {
 
 /** Answers every request on `port`. */
 export function serveComputations(port: Port): void {
-  // Threads of their own would cost more than they save at these sizes, and need another policy.
+  // One thread: more threads need a looser content policy, and these problems are small.
   configure({ threads: 1, onWarning: () => {} });
   port.addEventListener("message", async ({ data }) => {
-    const { id, page, state } = data as Ask;
-    const say = (answer: Omit<Answer, "id">) => port.postMessage({ id, ...answer });
+    const { id, page, state } = data as ComputeRequest;
+    const reply = (message: Omit<ComputeReply, "id">) => port.postMessage({ id, ...message });
     try {
       const { compute } = await COMPUTATIONS[page]();
-      say({ numbers: await compute(state, (numbers, progress) => say({ numbers, progress })) });
+      reply({ numbers: await compute(state, (numbers, progress) => reply({ numbers, progress })) });
     } catch (error) {
-      say({ error: error instanceof Error ? error.message : String(error) });
+      reply({ error: error instanceof Error ? error.message : String(error) });
     }
   });
 }

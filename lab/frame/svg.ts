@@ -12,8 +12,8 @@ export const LEVELS = 32;
 export const mark = element;
 
 /** A text; size and color by class. */
-export function label(x: number, y: number, said: string, attributes: Attributes = {}): string {
-  return element("text", { x, y, ...attributes }, escapeXml(said));
+export function label(x: number, y: number, text: string, attributes: Attributes = {}): string {
+  return element("text", { x, y, ...attributes }, escapeXml(text));
 }
 
 /** The class of a weight's color: the explorer's scale, square root. */
@@ -31,10 +31,10 @@ export function named(name: string, inside: string): string {
   return element("g", { "data-name": name }, inside);
 }
 
-/** Marks that can be dragged and moved by keys: a slider for those who do not see it. */
+/** Marks that can be dragged and moved by keys: a slider for screen readers. */
 export function draggable(
   name: string,
-  said: string,
+  description: string,
   value: { readonly now: number; readonly min: number; readonly max: number; readonly text: string },
   inside: string,
 ): string {
@@ -46,7 +46,7 @@ export function draggable(
       tabindex: "0",
       role: "slider",
       class: "drag",
-      "aria-label": said,
+      "aria-label": description,
       "aria-valuemin": String(value.min),
       "aria-valuemax": String(value.max),
       "aria-valuenow": String(value.now),
@@ -56,8 +56,8 @@ export function draggable(
   );
 }
 
-/** Marks that act when pressed, with a name for those who do not see them. */
-export function pressable(act: string, said: string, pressed: boolean, inside: string): string {
+/** Marks that act when pressed, with a name for screen readers. */
+export function pressable(act: string, description: string, pressed: boolean, inside: string): string {
   return element(
     "g",
     {
@@ -66,7 +66,7 @@ export function pressable(act: string, said: string, pressed: boolean, inside: s
       tabindex: "0",
       role: "button",
       class: "press",
-      "aria-label": said,
+      "aria-label": description,
       "aria-pressed": String(pressed),
     },
     inside,

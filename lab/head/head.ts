@@ -1,7 +1,7 @@
 /** The head of a real model that several pages look at: its vectors, and its weights computed by heed. */
 import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
 import { CAPTURES, type Capture, HEAD_SIZE } from "./captures.ts";
-import { halves, rowsOf } from "./packed.ts";
+import { decodeFloat16, rowsOf } from "./packed.ts";
 
 /** Sentences by name. */
 export type CaptureName = keyof typeof CAPTURES;
@@ -21,7 +21,7 @@ const MARKS: Readonly<Record<string, string>> = { "[CLS]": "start", "[SEP]": "en
 export function headOf(name: CaptureName): Head {
   const { tokens, query, key, value }: Capture = CAPTURES[name];
   const shape = [tokens.length, HEAD_SIZE] as const;
-  const vectors = (text: string) => tensor(halves(text), shape);
+  const vectors = (text: string) => tensor(decodeFloat16(text), shape);
   return {
     tokens: tokens.map((token) => MARKS[token] ?? token),
     query: vectors(query),

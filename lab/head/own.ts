@@ -1,7 +1,6 @@
 /**
- * The reader's own sentence, read by the small encoder that heed ships (3.8 MB, fetched when it is first asked for). It
- * cuts rare words into pieces. Of its 16 heads the one is shown that has the strongest link between two pieces that are
- * not neighbors.
+ * The reader's own sentence, read by the small encoder that heed ships (3.8 MB, fetched on first use). It splits rare words
+ * into pieces. Of its 16 heads, the pages show the one with the strongest link between two pieces that are not neighbors.
  */
 import { OptionError } from "../../src/core/errors.ts";
 import { attentionWeights, type Tensor, tensor } from "../../src/index.ts";
@@ -11,13 +10,13 @@ import type { Head } from "./head.ts";
 
 const FILES = ["config.json", "tokenizer.json", "model.safetensors"];
 
-let opened: Promise<Opened> | undefined;
+let loading: Promise<LoadedModel> | undefined;
 
-/** Most characters that are read: the model has 128 places. */
-const MOST = 120;
+/** Longer sentences are cut: the model has 128 positions. */
+const MAX_CHARACTERS = 120;
 
-/** What the model's layers did with some tokens, and which of these are marks around the sentence. */
-interface Read {
+/** The tokens of a sentence, which of them are marks around it, and the attention of the model's layers on them. */
+interface EncodedSentence {
   readonly tokens: readonly string[];
   readonly marks: readonly boolean[];
   readonly layers: readonly LayerAttention[];
@@ -37,11 +36,11 @@ export const ownSentence = (text: string): Promise<Head> => ownHead(text, Number
 
 /** The same for the first `pieces` pieces between the two marks, and padding up to `size` tokens, which is not masked. */
 export async function ownHead(text: string, pieces: number, size: number): Promise<Head> {
-  const read = await readTokens(text, pieces, size);
-  const { layer, head } = strongest(read);
-  const { query, key, value } = read.layers[layer];
+  const encoded = await readTokens(text, pieces, size);
+  const { layer, head } = strongest(encoded);
+  const { query, key, value } = encoded.layers[layer];
   return {
-    tokens: read.tokens,
+    tokens: encoded.tokens,
     query: headFrom(query, head),
     key: headFrom(key, head),
     value: headFrom(value, head),
@@ -50,24 +49,24 @@ export async function ownHead(text: string, pieces: number, size: number): Promi
 
 /** All heads of the layer with the strongest link, [heads, tokens, 32] each, on the first `pieces` pieces. */
 export async function ownLayer(text: string, pieces: number) {
-  const read = await readTokens(text, pieces, 0);
-  const link = strongest(read);
-  const { query, key, value } = read.layers[link.layer];
-  return { tokens: read.tokens, link, query, key, value };
+  const encoded = await readTokens(text, pieces, 0);
+  const link = strongest(encoded);
+  const { query, key, value } = encoded.layers[link.layer];
+  return { tokens: encoded.tokens, link, query, key, value };
 }
 
 /** Reads a sentence: its first `pieces` pieces between the two marks, then padding up to `size` tokens. */
-async function readTokens(text: string, pieces: number, size: number): Promise<Read> {
-  opened ??= open();
-  let own: Opened;
+async function readTokens(text: string, pieces: number, size: number): Promise<EncodedSentence> {
+  loading ??= load();
+  let own: LoadedModel;
   try {
-    own = await opened;
+    own = await loading;
   } catch (error) {
-    opened = undefined;
+    loading = undefined;
     throw error;
   }
   const { model, pad } = own;
-  const { ids, tokens, special } = model.tokenize(text.slice(0, MOST));
+  const { ids, tokens, special } = model.tokenize(text.slice(0, MAX_CHARACTERS));
   let left = pieces;
   const kept = [...ids.keys()].filter((i) => special[i] || left-- > 0);
   const pads = Math.max(0, size - kept.length);
@@ -89,7 +88,7 @@ async function readTokens(text: string, pieces: number, size: number): Promise<R
   };
 }
 
-function strongest({ layers, marks }: Read): Link {
+function strongest({ layers, marks }: EncodedSentence): Link {
   let best = { layer: 0, head: 0, from: Math.min(1, marks.length - 1), to: 0 };
   let most = -1;
   for (const [layer, { query, key, lse, options }] of layers.entries()) {
@@ -114,12 +113,12 @@ function headFrom(all: Tensor, head: number): Tensor {
 }
 
 /** The model, and the id of its padding token. */
-interface Opened {
+interface LoadedModel {
   readonly model: TextModel;
   readonly pad: number;
 }
 
-async function open(): Promise<Opened> {
+async function load(): Promise<LoadedModel> {
   const files = new Map<string, Uint8Array>();
   for (const name of FILES) {
     const response = await fetch(fileAddress(`model/${name}`));

@@ -9,7 +9,7 @@ export function rowsOf(matrix: Tensor): number[][] {
 }
 
 /** float16 in base64 as float32. */
-export function halves(text: string): Float32Array {
+export function decodeFloat16(text: string): Float32Array {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const bits = new Uint16Array(bytes.buffer);
   return Float32Array.from(tensor(bits, [bits.length], "float16").toFloat64());

@@ -4,13 +4,13 @@
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { literal, roundScore } from "../frame/words.ts";
-import { halves } from "../head/packed.ts";
+import { decodeFloat16 } from "../head/packed.ts";
 import { keyHeadsOf } from "./groups.ts";
 import { KEY, QUERY, TOKENS, VALUE } from "./layer.ts";
 
 /** What a reader changes. */
 export type Heads = {
-  /** 1 for each head that is heard, [12]; empty for the one that finds the word, alone. */
+  /** 1 for each head that is on, [12]; empty for the one that finds the word, alone. */
   readonly on: readonly number[];
   /** Key heads of twelve: 12, 4 or 1. */
   readonly groups: number;
@@ -28,14 +28,14 @@ export interface HeadsNumbers {
   readonly query: number;
   readonly target: number;
   readonly finder: number;
-  /** 1 for each head that is heard, [heads], and key heads. */
+  /** 1 for each head that is on, [heads], and key heads. */
   readonly on: readonly number[];
   readonly keyHeads: number;
   /** [heads][words] */
   readonly weights: readonly (readonly number[])[];
   /** Length of each head's output. */
   readonly lengths: readonly number[];
-  /** Average of the weights of the heads that are heard, [words]. */
+  /** Average of the weights of the heads that are on, [words]. */
   readonly average: readonly number[];
   /** Length of the average of the outputs, and of what the average weights make of the average values. */
   readonly averageOfOutputs: number;
@@ -78,9 +78,9 @@ const common = (): Layer => ({
   query: TOKENS.indexOf("it"),
   target: TOKENS.indexOf("cat"),
   finder: 11,
-  queries: halves(QUERY),
-  keys: halves(KEY),
-  values: halves(VALUE),
+  queries: decodeFloat16(QUERY),
+  keys: decodeFloat16(KEY),
+  values: decodeFloat16(VALUE),
 });
 
 /** Pieces of the reader's sentence that have space. */
@@ -132,9 +132,9 @@ export async function compute({ on: chosen, groups: asked, own }: Heads): Promis
   );
   const w = weights!.toFloat64();
   const o = output.toFloat64();
-  const heard = on.flatMap((one, h) => (one === 1 ? [h] : []));
+  const headsOn = on.flatMap((one, h) => (one === 1 ? [h] : []));
   const mean = (at: (h: number) => number) =>
-    heard.length === 0 ? 0 : heard.reduce((sum, h) => sum + at(h), 0) / heard.length;
+    headsOn.length === 0 ? 0 : headsOn.reduce((sum, h) => sum + at(h), 0) / headsOn.length;
   const average = Array.from({ length: n }, (_, j) => mean((h) => w[h * n + j]));
   const outputs = Array.from({ length: D }, (_, e) => mean((h) => o[h * D + e]));
   const values = Array.from({ length: n * D }, (_, i) =>

@@ -8,7 +8,7 @@ import { codeLines, indexOfLargest, literal, number, percent } from "../frame/wo
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
 
-type Seen = View<Heads, HeadsNumbers>;
+type PageView = View<Heads, HeadsNumbers>;
 
 const HEADS = 12;
 /** Numbers of a key or value. */
@@ -19,7 +19,7 @@ const FINDER: readonly number[] = [];
 
 export const initial: Heads = { on: ALL, groups: HEADS, hide: true, own: "", guess1: -1 };
 
-const heard = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
+const headsOn = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
 /** Numbers of heads, as words. */
 const COUNTS: Readonly<Record<number, string>> = { 4: "four", 12: "twelve" };
 
@@ -29,7 +29,7 @@ function layout(wide: boolean, heads: number) {
   return heads < HEADS ? { ...g, h: 2 * g.h } : g;
 }
 
-function picture({ numbers: n, state, wide }: Seen): string {
+function picture({ numbers: n, state, wide }: PageView): string {
   const g = layout(wide, n.weights.length);
   const parts: string[] = [];
   for (const [j, word] of n.words.entries())
@@ -229,7 +229,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         numbers: n,
       }) => html`<p>A layer does not average outputs either. It concatenates them, ${n.weights.length} × ${WIDTH} = ${n.weights.length * WIDTH} numbers, and a learned matrix W<sup>o</sup> mixes them. It decides how much of which head goes where.</p>
 <p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${n.weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
-<p>They cost about as much as one head of ${n.weights.length * WIDTH} numbers: the same matrices, cut into pieces. The difference is ${COUNTS[n.weights.length]} rows of shares instead of one. ${heard(n.on).length === 1 ? html`Now only head ${heard(n.on)[0]} is on.` : ""}</p>`,
+<p>They cost about as much as one head of ${n.weights.length * WIDTH} numbers: the same matrices, cut into pieces. The difference is ${COUNTS[n.weights.length]} rows of shares instead of one. ${headsOn(n.on).length === 1 ? html`Now only head ${headsOn(n.on)[0]} is on.` : ""}</p>`,
     },
     {
       title: "Sharing keys and values",
@@ -242,9 +242,9 @@ export const page: Page<Heads, HeadsNumbers> = {
   ],
   picture,
   label: ({ numbers: n }) =>
-    `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${heard(n.on).length} are heard. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
+    `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${headsOn(n.on).length} are headsOn. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
   caption: ({ numbers: n, state }) => {
-    const list = heard(n.on);
+    const list = headsOn(n.on);
     if (state.hide)
       return html`${list
         .map((h) => [h, Math.max(...n.weights[h])] as const)
@@ -361,12 +361,12 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
       done: ({ numbers: n, state }) =>
         state.own === "" &&
         state.groups === HEADS &&
-        heard(n.on).length >= 3 &&
+        headsOn(n.on).length >= 3 &&
         n.average[n.target] > n.average[0],
     },
     {
       text: "Find a pair of heads whose average of outputs and output of averages are more than 60 % apart.",
-      done: ({ numbers: n, state }) => state.groups === HEADS && heard(n.on).length === 2 && n.apart > 0.6,
+      done: ({ numbers: n, state }) => state.groups === HEADS && headsOn(n.on).length === 2 && n.apart > 0.6,
     },
   ],
   recall: [

@@ -5,7 +5,7 @@
 import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
-import { halves, rowsOf } from "../head/packed.ts";
+import { decodeFloat16, rowsOf } from "../head/packed.ts";
 import { LEARNED, type Moment, REASONS, SENTENCES } from "./captures.ts";
 
 /** What a reader changes. */
@@ -58,7 +58,7 @@ export async function momentsOf(run: string, sentence: string): Promise<readonly
 /** The head on a sentence at a moment: weights, and the log-sum-exp of each row. */
 function headAt(moment: Moment, sentence: Sentence): { weights: number[][]; lse: Tensor } {
   const shape = [SENTENCES[sentence].length, SIZE] as const;
-  const [query, key] = [moment.query, moment.key].map((text) => tensor(halves(text), shape));
+  const [query, key] = [moment.query, moment.key].map((text) => tensor(decodeFloat16(text), shape));
   const { weights, lse } = scaledDotProductAttention(query, key, key, {
     isCausal: true,
     returnWeights: true,

@@ -7,7 +7,7 @@ import { draggable, label, line, mark, named, pressable, textClass, weightClass 
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";
 
-type Seen = View<Learned, LearnedNumbers>;
+type PageView = View<Learned, LearnedNumbers>;
 
 const LAST = 3000;
 /** Most surprise on the axis, in nats. */
@@ -31,12 +31,12 @@ export const initial: Learned = { run: "learned", step: LAST, sentence: "cat", r
 
 const nearest = (steps: readonly number[], wanted: number) =>
   steps.reduce((a, b) => (Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a));
-const rowOf = ({ state, numbers: n }: Seen) => (state.row < 0 ? n.was : state.row);
+const rowOf = ({ state, numbers: n }: PageView) => (state.row < 0 ? n.was : state.row);
 const steps = (count: number) => count.toLocaleString("en-US");
 /** The share that "was" gives to the animal at the chosen step, and before training. */
-const share = ({ numbers: n }: Seen) => n.weights[n.was][n.animal];
-const first = ({ numbers: n }: Seen) => n.before[n.was][n.animal];
-const animalOf = ({ numbers: n }: Seen) => n.words[n.animal];
+const share = ({ numbers: n }: PageView) => n.weights[n.was][n.animal];
+const first = ({ numbers: n }: PageView) => n.before[n.was][n.animal];
+const animalOf = ({ numbers: n }: PageView) => n.words[n.animal];
 
 /** The square root of a step: most happens early. */
 const curveAt = (wide: boolean) =>
@@ -46,7 +46,7 @@ const place = (step: number, wide: boolean) => {
   return x0 + Math.sqrt(step / LAST) * (x1 - x0);
 };
 
-function heatmap(view: Seen): string {
+function heatmap(view: PageView): string {
   const { numbers: n } = view;
   const [x, y] = [92, 92];
   const cell = 370 / n.words.length;
@@ -86,7 +86,7 @@ function heatmap(view: Seen): string {
         mark("rect", { x: 4, y: y + i * cell, width: x - 8, height: cell, class: "hit" }) +
           label(x - 8, y + (i + 0.5) * cell + 4, word, { class: `end ${i === row ? "tq bold" : ""}` }),
       ),
-      // Names of columns stand on the diagonal, where nothing can be seen above them.
+      // Names of columns alternate between two heights, so that neighbors do not overlap.
       label(x + (i + 0.5) * cell, y - 8 - (i % 2) * 14, word, { class: "mid s11 second" }),
     );
   }
@@ -94,7 +94,7 @@ function heatmap(view: Seen): string {
 }
 
 /** The row as bars, with the shares before training as outlines. */
-function bars(view: Seen): string {
+function bars(view: PageView): string {
   const { numbers: n } = view;
   const row = rowOf(view);
   const [x0, x1, top, height] = [10, 365, 30, 78];
@@ -138,7 +138,7 @@ function bars(view: Seen): string {
 }
 
 /** Surprise and share against the step, on axes that never change. The step is dragged along them. */
-function curves(view: Seen): string {
+function curves(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const { x0, x1, y0, y1 } = curveAt(wide);
   const x = (step: number) => place(step, wide);
@@ -194,7 +194,7 @@ function curves(view: Seen): string {
 }
 
 /** The eight words that can follow, at the chosen step. */
-function says({ numbers: n }: Seen): string {
+function says({ numbers: n }: PageView): string {
   const [x, top, width, row] = [560, 316, 210, 24];
   return (
     label(x - 24, top - 30, `after “was” it expects`, { class: "s15 bold" }) +

@@ -8,7 +8,7 @@ import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
 
-type Seen = View<Masks, MasksNumbers>;
+type PageView = View<Masks, MasksNumbers>;
 
 /** The query that the page begins with: “on”. */
 const ON = 4;
@@ -53,16 +53,17 @@ const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "ei
 /** A token in a narrow column. */
 const short = (token: string, most: number) => (token.length > most ? `${token.slice(0, most - 1)}…` : token);
 
-const sees = ({ state }: Seen, i: number, j: number) => (state.mask[i * SIZE + j] === 1) !== state.inverted;
-const isEmpty = (view: Seen, i: number) =>
+const sees = ({ state }: PageView, i: number, j: number) =>
+  (state.mask[i * SIZE + j] === 1) !== state.inverted;
+const isEmpty = (view: PageView, i: number) =>
   !Array.from({ length: SIZE }, (_, j) => sees(view, i, j)).some(Boolean);
-const hidden = (view: Seen, i: number) =>
+const hidden = (view: PageView, i: number) =>
   Array.from({ length: SIZE }, (_, j) => j).filter((j) => !sees(view, i, j));
 
 /** Where the grid is. */
 const gridAt = (wide: boolean) => (wide ? { x: 72, y: 72, cell: 36 } : { x: 52, y: 34, cell: 26 });
 
-function grid(view: Seen): string {
+function grid(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const { x, y, cell } = gridAt(wide);
   const parts: string[] = [
@@ -176,7 +177,7 @@ const answersAt = (wide: boolean) =>
 /** Baseline of the line below the columns. */
 const footOf = (wide: boolean) => answersAt(wide).top + SIZE * answersAt(wide).row + 20;
 
-function answers(view: Seen): string {
+function answers(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const columns = [
     ["the formula, −∞", n.formula, "formula"],
@@ -268,7 +269,7 @@ function answers(view: Seen): string {
 }
 
 /** The chosen row of the bitmap, read by both kinds of interface. */
-function polarity(view: Seen): string {
+function polarity(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const [left, top] = wide ? [72, 462] : [8, 60];
   const cell = 36;
@@ -547,7 +548,7 @@ import { finiteMask, withoutMaximum } from
 const scores = Float64Array.of(
 ${codeLines(view.numbers.scores, 5, "  ")});
 const see = Uint8Array.of(
-  ${seen(view).map(Number).join(", ")});
+  ${visibleKeys(view).map(Number).join(", ")});
 
 const one = Float64Array.of(1);
 const sizes = { Nq: 1, Nk: 10, dk: 1, dv: 1 };
@@ -578,7 +579,7 @@ show(heed.weights.toFloat64());`,
 # which of the ten words it may look at.
 scores = np.array([
 ${codeLines(view.numbers.scores, 5, "    ")}])
-see = np.array([${seen(view).map(Number).join(", ")}]) == 1
+see = np.array([${visibleKeys(view).map(Number).join(", ")}]) == 1
 
 def divide(e):
     with np.errstate(invalid="ignore"):
@@ -665,4 +666,5 @@ const isRecipe = ({ mask, first, join, second, own }: Masks) =>
 const presetOf = ({ mask, own }: Masks) =>
   Object.entries(presetsOf(own)).find(([, preset]) => preset.join() === mask.join())?.[0] ?? "";
 
-const seen = (view: Seen) => Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));
+/** For each key, whether the chosen row may look at it. */
+const visibleKeys = (view: PageView) => Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));

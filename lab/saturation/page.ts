@@ -7,7 +7,7 @@ import { draggable, guessLine, label, line, mark, named } from "../frame/svg.ts"
 import { descending, indexOfLargest, literal, number, percent, superscript } from "../frame/words.ts";
 import type { Saturation, SaturationNumbers } from "./compute.ts";
 
-type Seen = View<Saturation, SaturationNumbers>;
+type PageView = View<Saturation, SaturationNumbers>;
 
 /** Eight draws of a standard normal distribution, rounded. */
 const NUMBERS = [0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95] as const;
@@ -37,7 +37,7 @@ const layout = (wide: boolean) =>
 /** Width of the part with the eight bars. */
 const PANEL = 560;
 
-function bars({ state, numbers: n, wide }: Seen): string {
+function bars({ state, numbers: n, wide }: PageView): string {
   const at = layout(wide);
   const zero = at.top + at.height / 2;
   const y = (value: number) => zero - (value / REACH) * (at.height / 2);
@@ -168,7 +168,7 @@ const small = (value: number) =>
 /** Bottom of the fixed axis of gradients, as a power of ten. */
 const DEEPEST = -40;
 
-function rows({ state, numbers: { rows: n }, wide }: Seen): string {
+function rows({ state, numbers: { rows: n }, wide }: PageView): string {
   const [x0, x1, y0, y1] = wide ? [PANEL + 70, 850, 56, 500] : [52, 360, 40, 268];
   const y = (log: number) => y0 + (Math.max(DEEPEST, log) / DEEPEST) * (y1 - y0);
   // A narrow picture has no space for more than every second row. Each dot begins where the last one was: the same step to the

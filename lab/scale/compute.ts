@@ -47,25 +47,25 @@ const TEN = 10;
 /** Rows of a call. */
 const CHUNK = 200;
 
-/** Numbers of a standard normal distribution to draw from: mean 0 and variance 1 exactly. */
-let urn: Float32Array | undefined;
+/** 4,096 samples of a standard normal distribution, shifted and scaled to mean 0 and variance 1. */
+let samples: Float32Array | undefined;
 
 function normals(): Float32Array {
-  if (urn === undefined) {
+  if (samples === undefined) {
     const random = new Generator(3);
     const drawn = Array.from({ length: 4096 }, () => random.normal());
     const mean = drawn.reduce((a, b) => a + b, 0) / drawn.length;
     const size = Math.sqrt(drawn.reduce((a, b) => a + (b - mean) ** 2, 0) / drawn.length);
-    urn = Float32Array.from(drawn, (x) => (x - mean) / size);
+    samples = Float32Array.from(drawn, (x) => (x - mean) / size);
   }
-  return urn;
+  return samples;
 }
 
-const made = new Map<number, Float32Array>();
+const cachedProducts = new Map<number, Float32Array>();
 
 /** q·k of 2,000 queries with ten keys each, d_k = 2^power. */
 function products(power: number): Float32Array {
-  let found = made.get(power);
+  let found = cachedProducts.get(power);
   if (found === undefined) {
     const dk = 2 ** power;
     const values = normals();
@@ -90,7 +90,7 @@ function products(power: number): Float32Array {
       const { lse } = scaledDotProductAttention(fill(TEN), fill(1), nothing, { scale: 1 });
       found.set(lse.data as Float32Array, from);
     }
-    made.set(power, found);
+    cachedProducts.set(power, found);
   }
   return found;
 }

@@ -8,17 +8,17 @@ import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
 import { divisorOf, MODEL } from "./divisor.ts";
 
-type Seen = View<Scale, ScaleNumbers>;
+type PageView = View<Scale, ScaleNumbers>;
 
 const DIVISORS = ["1", "√dk", "dk", "√dmodel"] as const;
 const NAMES: Readonly<Record<string, string>> = { "1": "nothing", "√dk": "√dₖ", dk: "dₖ", "√dmodel": "√512" };
 
 export const initial: Scale = { power: 6, divisor: "1", seen: [0, 2, 4], data: "random", guess1: -1 };
 
-const dkOf = ({ state }: Seen) => (state.data === "trained" ? 32 : 2 ** state.power);
+const dkOf = ({ state }: PageView) => (state.data === "trained" ? 32 : 2 ** state.power);
 
 /** The spread of products, on an axis that never changes. */
-function histogram(view: Seen, x0: number, x1: number, y0: number, y1: number): string {
+function histogram(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
   const { numbers: n, state, wide } = view;
   const x = (value: number) => x0 + ((value + 100) / 200) * (x1 - x0);
   const most = Math.max(...n.bins);
@@ -60,7 +60,7 @@ function histogram(view: Seen, x0: number, x1: number, y0: number, y1: number): 
 }
 
 /** Softmax of ten of them. */
-function ten(view: Seen, x0: number, x1: number, y0: number, y1: number): string {
+function ten(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
   const { numbers: n, wide } = view;
   const step = (x1 - x0) / 10;
   const bars = n.shares
@@ -103,7 +103,7 @@ const plotY = (variance: number) =>
   PLOT_Y[1] - ((Math.log2(Math.max(variance, 2 ** -10)) + 10) / 22) * (PLOT_Y[1] - PLOT_Y[0]);
 
 /** The guess at the variance for d_k = 256: on the plot, or, where there is only a histogram, as a spread. */
-function guessed(guess: number, { state, wide }: Seen): string {
+function guessed(guess: number, { state, wide }: PageView): string {
   if (wide)
     return (
       mark("circle", { cx: plotX(256), cy: plotY(guess), r: 6, class: "none lk" }) +
@@ -116,7 +116,7 @@ function guessed(guess: number, { state, wide }: Seen): string {
 }
 
 /** Variance against d_k, both logarithmic, a dot for each d_k that was visited. */
-function plot(view: Seen): string {
+function plot(view: PageView): string {
   const { numbers: n, state } = view;
   const [[x0, x1], [y0, y1], x, y] = [PLOT_X, PLOT_Y, plotX, plotY];
   const parts: string[] = [

@@ -7,7 +7,7 @@ import { label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";
 
-type Seen = View<Scorers, ScorersNumbers>;
+type PageView = View<Scorers, ScorersNumbers>;
 
 const NAMES = ["dot", "scaled", "additive"] as const;
 const FORMULAS = ["q·k", "q·k ÷ √d", "w·tanh(Wq + Uk)"] as const;
@@ -31,7 +31,7 @@ const entropyY = (entropy: number, wide: boolean) => {
   return y1 - (entropy / 4.4) * (y1 - y0);
 };
 
-function picture(view: Seen): string {
+function picture(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const parts: string[] = [];
   const g = wide

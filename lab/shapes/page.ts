@@ -7,7 +7,7 @@ import { guessText, label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count } from "../frame/words.ts";
 import type { Shapes, ShapesNumbers } from "./compute.ts";
 
-type Seen = View<Shapes, ShapesNumbers>;
+type PageView = View<Shapes, ShapesNumbers>;
 /** Sizes that can be pulled. */
 type Size = "b" | "h" | "n" | "m" | "dk" | "dv" | "kd" | "d";
 
@@ -93,11 +93,11 @@ function stacked(box: Box, color: string, cards: number): string {
  * that move to the left and right.
  */
 function edge(
-  { state }: Seen,
+  { state }: PageView,
   name: string,
   at: { readonly x: number; readonly y: number; readonly length: number; readonly across: boolean },
   color: string,
-  said?: string,
+  description?: string,
 ): string {
   const size = name.slice(0, name.indexOf(":")) as Size;
   const { x, y, length, across } = at;
@@ -108,11 +108,11 @@ function edge(
     {
       "data-drag": name,
       class: across ? "drag across" : "drag",
-      ...(said !== undefined && {
+      ...(description !== undefined && {
         "data-key": name,
         tabindex: "0",
         role: "slider",
-        "aria-label": said,
+        "aria-label": description,
         "aria-valuemin": String(RANGE[size][0]),
         "aria-valuemax": String(RANGE[size][1]),
         "aria-valuenow": String(state[size]),
@@ -138,12 +138,12 @@ function edge(
 
 /** A number in a sentence that can be dragged to the left and right. */
 function dragNumber(
-  { state }: Seen,
+  { state }: PageView,
   size: "b" | "h",
   x: number,
   y: number,
   unit: string,
-  said: string,
+  description: string,
 ): string {
   const text = `${state[size]} ${state[size] === 1 ? unit : `${unit}s`}`;
   const width = text.length * 7 + 16;
@@ -155,7 +155,7 @@ function dragNumber(
       class: "drag across",
       tabindex: "0",
       role: "slider",
-      "aria-label": said,
+      "aria-label": description,
       "aria-valuemin": String(RANGE[size][0]),
       "aria-valuemax": String(RANGE[size][1]),
       "aria-valuenow": String(state[size]),
@@ -203,7 +203,7 @@ function message(error: string, wide: boolean): string {
 }
 
 /** Rows and columns of S as the call reads the shapes. */
-const readAs = ({ state }: Seen) =>
+const readAs = ({ state }: PageView) =>
   state.wrong === "axes"
     ? {
         rows: state.h,
@@ -220,7 +220,7 @@ const readAs = ({ state }: Seen) =>
         cards: state.b * state.h,
       };
 
-function call(view: Seen): string {
+function call(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const at = callAt(wide);
   const { u, row, above } = at;
@@ -389,7 +389,7 @@ function call(view: Seen): string {
   return parts.join("");
 }
 
-function layer(view: Seen): string {
+function layer(view: PageView): string {
   const { numbers, state, wide } = view;
   const n = numbers.layer;
   const at = layerAt(wide);
@@ -505,7 +505,13 @@ function layer(view: Seen): string {
 }
 
 /** A size from where its edge was pulled to. */
-function pulled(view: Seen, size: Size, edgeName: string, point: Point, gesture: Gesture): Partial<Shapes> {
+function pulled(
+  view: PageView,
+  size: Size,
+  edgeName: string,
+  point: Point,
+  gesture: Gesture,
+): Partial<Shapes> {
   const { state, wide } = view;
   let value: number;
   if (edgeName === "count") {
@@ -542,9 +548,10 @@ function changed(state: Shapes, size: Size, asked: number): Partial<Shapes> {
 }
 
 const pull = (size: Size) => ({
-  move: (view: Seen, name: string, point: Point, gesture: Gesture) =>
+  move: (view: PageView, name: string, point: Point, gesture: Gesture) =>
     pulled(view, size, name, point, gesture),
-  key: ({ state }: Seen, _: string, dx: number, dy: number) => changed(state, size, state[size] + dx + dy),
+  key: ({ state }: PageView, _: string, dx: number, dy: number) =>
+    changed(state, size, state[size] + dx + dy),
 });
 
 const numberOf = (value: number, unit: string) => `${value} ${value === 1 ? unit : `${unit}s`}`;

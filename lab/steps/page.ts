@@ -7,7 +7,7 @@ import { guessText, label, line, mark, named, textClass, weightClass } from "../
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 
-type Seen = View<Steps, StepsNumbers>;
+type PageView = View<Steps, StepsNumbers>;
 
 const N = 4;
 const D = 2;
@@ -59,7 +59,7 @@ const shareText = (share: number, wide: boolean) =>
 
 function matrix(
   name: "q" | "k" | "v",
-  view: Seen,
+  view: PageView,
   transposed: boolean,
   x: number,
   y: number,
@@ -105,7 +105,7 @@ function matrix(
   return named(name, parts.join(""));
 }
 
-function picture(view: Seen): string {
+function picture(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const { w, h, qx, sx, sy, vx, top } = geometry(wide);
   const words = fourWords(state.own);
@@ -252,7 +252,7 @@ function picture(view: Seen): string {
 }
 
 /** The arithmetic of the chosen cell, a line a stage. */
-function written({ numbers: n, state }: Seen): string {
+function written({ numbers: n, state }: PageView): string {
   const { row: i, column: j, stage } = state;
   const [q, k] = [state.q.slice(i * D, i * D + D), state.k.slice(j * D, j * D + D)];
   const paren = (value: number) => (value < 0 ? `(${whole(value)})` : whole(value));
@@ -295,7 +295,7 @@ function written({ numbers: n, state }: Seen): string {
 const products = ({ q, k, row, column }: Steps) =>
   Array.from({ length: D }, (_, d) => `${whole(q[row * D + d])} × ${whole(k[column * D + d])}`).join(" + ");
 
-function caption({ numbers: n, state }: Seen): Markup {
+function caption({ numbers: n, state }: PageView): Markup {
   const words = fourWords(state.own);
   const { row: i, column: j, stage } = state;
   const [a, b] = [html`<b class="q">“${words[i]}”</b>`, html`<b class="k">“${words[j]}”</b>`];
@@ -333,7 +333,12 @@ function caption({ numbers: n, state }: Seen): Markup {
 }
 
 const dragged = (name: "q" | "k" | "v") => ({
-  move: ({ state }: Seen, at: string, { y }: { y: number }, gesture: { first: boolean; memo?: unknown }) => {
+  move: (
+    { state }: PageView,
+    at: string,
+    { y }: { y: number },
+    gesture: { first: boolean; memo?: unknown },
+  ) => {
     const index = Number(at);
     if (gesture.first) gesture.memo = { y, value: state[name][index] };
     const from = gesture.memo as { y: number; value: number };
@@ -344,7 +349,7 @@ const dragged = (name: "q" | "k" | "v") => ({
       ...focus(state, name, index),
     };
   },
-  key: ({ state }: Seen, at: string, dx: number, dy: number) => {
+  key: ({ state }: PageView, at: string, dx: number, dy: number) => {
     const index = Number(at);
     return {
       [name]: state[name].map((value, n) => (n === index ? value + Math.sign(dx + dy) : value)),

@@ -3,7 +3,7 @@
  * the few lines that its listings repeat; two are heads of the encoder that heed ships, loaded on request.
  */
 import { type Tensor, tensor } from "../../src/index.ts";
-import { halves } from "../head/packed.ts";
+import { decodeFloat16 } from "../head/packed.ts";
 
 /** One head. */
 export interface HeadData {
@@ -45,7 +45,7 @@ export async function headOf(kind: Kind, spread: number, draws = new Draws()): P
   if (kind === "previous" || kind === "average") {
     const { HEADS } = await import("./captures.ts");
     const { n, d } = TRAINED;
-    const [query, key, value] = [HEADS[kind].query, HEADS[kind].key, HEADS[kind].value].map(halves);
+    const [query, key, value] = [HEADS[kind].query, HEADS[kind].key, HEADS[kind].value].map(decodeFloat16);
     return scaled(query, key, value, n, d, spread);
   }
   const { n, d } = MADE;

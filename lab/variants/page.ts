@@ -8,7 +8,7 @@ import { byteCount, codeLines, count, number, percent, superscript } from "../fr
 import type { Variants, VariantsNumbers } from "./compute.ts";
 import { showsTiles } from "./shown.ts";
 
-type Seen = View<Variants, VariantsNumbers>;
+type PageView = View<Variants, VariantsNumbers>;
 
 const KINDS = ["random", "local", "sink", "previous", "average"];
 const KIND_NAMES = ["random", "local", "one sink", "trained A", "trained B"];
@@ -48,7 +48,7 @@ export const initial: Variants = {
   guess4: -1,
 };
 
-const kindOf = ({ state }: Seen) => KINDS.indexOf(state.data);
+const kindOf = ({ state }: PageView) => KINDS.indexOf(state.data);
 const spreadText = (spread: number) => (spread === 1 ? "1" : spread === 0.5 ? "½" : "¼");
 /** An error as a share of the output: 180 %, 2.4 %, 3·10⁻⁷. */
 const wrong = (error: number) =>
@@ -56,7 +56,7 @@ const wrong = (error: number) =>
     ? percent(error)
     : `${number(error * 10 ** -Math.floor(Math.log10(error)), 2)}·10${superscript(Math.floor(Math.log10(error)))}`;
 /** Names with their errors, the most exact first. */
-const ranking = ({ numbers: n }: Seen) => [2, 3].sort((a, b) => n.ways[a].error - n.ways[b].error);
+const ranking = ({ numbers: n }: PageView) => [2, 3].sort((a, b) => n.ways[a].error - n.ways[b].error);
 
 /** Where the maps are: corner, side, distance from one to the next. */
 const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
@@ -65,7 +65,7 @@ const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
 const mapClass = (weight: number) => `w${2 * Math.round(Number(weightClass(weight).slice(1)) / 2)}`;
 
 /** The four maps of weights, with the crosshair. */
-function maps(view: Seen): string {
+function maps(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const [x0, y0, side, step] = mapsAt(wide);
   const unit = side / BANDS;
@@ -132,7 +132,7 @@ function maps(view: Seen): string {
   const here = n.ways.map((way) => percent(way.map[state.band][state.column]));
   const words = n.n / BANDS;
   const from = (band: number) => `${band * words}–${(band + 1) * words - 1}`;
-  const said = `words ${from(state.band)} look at words ${from(state.column)}`;
+  const position = `words ${from(state.band)} look at words ${from(state.column)}`;
   parts.push(
     mark(
       "g",
@@ -142,7 +142,7 @@ function maps(view: Seen): string {
         tabindex: "0",
         role: "application",
         class: "drag free",
-        "aria-label": `Crosshair, moved by arrow keys. ${said}: ${WAYS.map((way, w) => `${way} ${here[w]}`).join(", ")}`,
+        "aria-label": `Crosshair, moved by arrow keys. ${position}: ${WAYS.map((way, w) => `${way} ${here[w]}`).join(", ")}`,
       },
       [0, 1, 2, 3]
         .map(
@@ -156,7 +156,7 @@ function maps(view: Seen): string {
   if (wide)
     for (const [w, share] of here.entries())
       parts.push(
-        label(x0 + w * step, y0 + side + 38, w === 0 ? `${said}: ${share}` : "", { class: "tq s12" }),
+        label(x0 + w * step, y0 + side + 38, w === 0 ? `${position}: ${share}` : "", { class: "tq s12" }),
         w === 0 ? "" : label(x0 + w * step + side, y0 + side + 20, share, { class: "tq s12 end" }),
       );
   return parts.join("");
@@ -174,7 +174,7 @@ function errorX(error: number, wide: boolean): number {
 }
 
 /** Errors of what was looked at, on an axis that never changes. */
-function errors(view: Seen): string {
+function errors(view: PageView): string {
   const { numbers: n, wide } = view;
   const { left, x0, x1, top, row } = errorsAt(wide);
   const x = (error: number) => errorX(error, wide);
@@ -245,7 +245,7 @@ function errors(view: Seen): string {
 }
 
 /** Flash on the row under the crosshair: its scores by tiles, and all that is kept. */
-function tiles(view: Seen): string {
+function tiles(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const [x0, x1, y0, y1] = wide ? [40, 830, 300, 400] : [24, 360, 150, 210];
   const all = n.tiles.flatMap(({ scores }) => scores);
@@ -305,8 +305,8 @@ function tiles(view: Seen): string {
     );
   // Memory: a tile, against what the whole row would need by now.
   const [mx, mw] = wide ? [480, 350] : [250, 112];
-  const bar = (y: number, share: number, name: string, said: string) =>
-    label(mx, y - 4, said, { class: "s12 second" }) +
+  const bar = (y: number, share: number, name: string, title: string) =>
+    label(mx, y - 4, title, { class: "s12 second" }) +
     mark("rect", { x: mx, y, width: mw, height: 12, class: "fhover" }) +
     mark("rect", { x: mx, y, width: mw * share, height: 12, class: name });
   parts.push(
@@ -332,7 +332,7 @@ function tiles(view: Seen): string {
 }
 
 /** What each way costs at the race's n. */
-function costs(view: Seen): string {
+function costs(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const [x0, step, top] = wide ? [16, 212, 300] : [8, 92, 150];
   const measured = !Number.isNaN(n.costs[0].ms);
@@ -630,7 +630,7 @@ ${choice(
   },
 };
 
-function tilesTypeScript({ numbers: n }: Seen): string {
+function tilesTypeScript({ numbers: n }: PageView): string {
   return `import { mergeStates, tensor } from "heed";
 
 // Query ${n.query}, each tile of ${n.n / TILES} keys alone: the log
@@ -661,7 +661,7 @@ for (let j = 0; j < 8; j++) {
 }`;
 }
 
-function tilesPython({ numbers: n }: Seen): string {
+function tilesPython({ numbers: n }: PageView): string {
   return `import numpy as np
 
 # Query ${n.query}, each tile of ${n.n / TILES} keys alone: the
@@ -689,7 +689,7 @@ for s, v in zip(lse, output):
     print(f"{m + np.log(l):.2f} {o / l:.2f}")`;
 }
 
-function waysTypeScript({ numbers: n, state }: Seen): string {
+function waysTypeScript({ numbers: n, state }: PageView): string {
   return `import { longformer, tensor,
   scaledDotProductAttention } from "heed";
 import { performerAttention } from
@@ -758,7 +758,7 @@ console.log(wrong(byWindow).toFixed(2));
 console.log(wrong(byFeatures).toFixed(2));`;
 }
 
-function waysPython({ numbers: n, state }: Seen): string {
+function waysPython({ numbers: n, state }: PageView): string {
   return `import numpy as np
 
 n, d, near, m = ${n.n}, ${n.d}, ${n.window}, ${n.features}

@@ -8,7 +8,7 @@ import { descending, percent, roundScore } from "../frame/words.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
 import { type Box, layLine } from "./layout.ts";
 
-type Seen = View<Words, WordsNumbers>;
+type PageView = View<Words, WordsNumbers>;
 
 const LINES = ["tired", "warm", "flies", "bank", "own"] as const;
 
@@ -44,7 +44,7 @@ const name = (line: Line, i: number) =>
 
 /** One sentence with its light, arcs and beads. */
 function sentence(
-  view: Seen,
+  view: PageView,
   line: Line,
   size: number,
   y: number,
@@ -82,7 +82,7 @@ function sentence(
   const words: string[] = [];
   const beads: string[] = [];
   // Percentages under the words, the largest first: one that would cover another is left out.
-  const said: string[] = [];
+  const percentages: string[] = [];
   const taken: { row: number; from: number; to: number }[] = [];
   if (!state.hide)
     for (const j of ranked(line)) {
@@ -94,7 +94,7 @@ function sentence(
       if (taken.some(({ row, from, to }) => row === place.row && from < place.to && place.from < to))
         continue;
       taken.push(place);
-      said.push(
+      percentages.push(
         label(middle, top(box) + size * 0.6 + (wide ? 10 : 6), percent(share), {
           class: `mid mono halo ${wide ? "s12" : "s11"} ${share > 0.1 ? "bold" : "second"}`,
         }),
@@ -103,7 +103,7 @@ function sentence(
   for (const [j, box] of boxes.entries()) {
     const share = state.hide ? 0 : line.shares[j];
     const isMark = line.marks[j];
-    const spoken = state.hide
+    const description = state.hide
       ? `${line.tokens[j]}: place ${PORTION} beads, ${state.beads[j] ?? 0} so far`
       : j === q
         ? `${line.tokens[j]}, the word that looks; ${percent(share)} on itself`
@@ -118,7 +118,7 @@ function sentence(
           tabindex: "0",
           role: "button",
           class: "press",
-          "aria-label": spoken,
+          "aria-label": description,
           "aria-pressed": String(j === q && !state.hide),
         },
         mark("rect", {
@@ -165,7 +165,7 @@ function sentence(
       );
   }
   parts.push(
-    named("words", words.join("") + said.join("")),
+    named("words", words.join("") + percentages.join("")),
     beads.length > 0 ? named("shares", beads.join("")) : "",
   );
   return parts.join("");
@@ -213,7 +213,7 @@ function sizeOfRows(line: Line): number {
   return [25, 21, 18].find(fits) ?? 15;
 }
 
-function picture(view: Seen): string {
+function picture(view: PageView): string {
   const { state, numbers, wide } = view;
   const [first, second] = numbers.lines;
   if (second !== undefined) {

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const root = fileURLToPath(new URL("../../src/", import.meta.url));
 /** Where the listings' imports are in a clone. */
-const door = (name: string) =>
+const entryOf = (name: string) =>
   pathToFileURL(join(root, name === "heed" ? "index.ts" : `${name.slice(5)}/index.ts`)).href;
 
 const all = await listings();
@@ -37,7 +37,7 @@ test("what the pages show as printed is what the TypeScript listings print", () 
     const file = join(folder, `${i}.mts`);
     writeFileSync(
       file,
-      typescript.replaceAll(/from\s+"(heed[^"]*)"/g, (_, name) => `from ${JSON.stringify(door(name))}`),
+      typescript.replaceAll(/from\s+"(heed[^"]*)"/g, (_, name) => `from ${JSON.stringify(entryOf(name))}`),
     );
     return `console.log("listing ${i}");\nawait import(${JSON.stringify(pathToFileURL(file).href)});`;
   });

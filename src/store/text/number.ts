@@ -86,6 +86,7 @@ function grouped(text: string): string {
   return fraction === undefined ? parted : `${parted}.${fraction}`;
 }
 
+/** An integer in superscript digits: −18 as ⁻¹⁸. */
 export function superscript(power: number): string {
   return [...String(power)].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)])).join("");
 }
