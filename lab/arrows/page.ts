@@ -1,8 +1,7 @@
 /** Arrows: a query and keys in the plane. How far a key reaches along the query is its score. */
-import { checkbox, choice } from "../frame/controls.ts";
+import { checkbox, choice, clamp, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, Point, View } from "../frame/page.ts";
-import { clamp, clampInteger } from "../frame/range.ts";
 import { arrow, guessLine, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { descending, number, percent } from "../frame/words.ts";
 import type { Arrows, ArrowsNumbers } from "./compute.ts";

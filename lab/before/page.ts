@@ -1,7 +1,7 @@
 /** Before transformers: a recurrent network learns where to look while one watches. */
+import { clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Cost: work against the number of words on fixed axes, bytes as areas, and the time of this machine, guessed and measured. */
-import { choice } from "../frame/controls.ts";
+import { choice, clamp, clampInteger } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clamp, clampInteger } from "../frame/range.ts";
 import { draggable, label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count, number, superscript } from "../frame/words.ts";
 import type { Cost, CostNumbers } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
-import { checkbox, choice } from "../frame/controls.ts";
+import { checkbox, choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { guessText, label, line, mark, named, pressable } from "../frame/svg.ts";
 import { codeLines, descending, number, percent, wordsOf } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";

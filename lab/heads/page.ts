@@ -1,8 +1,7 @@
 /** Many heads: twelve habits looking from one word at once; what their average hides. */
-import { choice } from "../frame/controls.ts";
+import { choice, clamp } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clamp } from "../frame/range.ts";
 import { guessText, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
 import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Learned: one head before, during and after training, and two runs in which it does not learn what it should. */
-import { choice } from "../frame/controls.ts";
+import { choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { draggable, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";

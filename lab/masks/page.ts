@@ -1,8 +1,7 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
-import { choice, menu } from "../frame/controls.ts";
+import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clamp, clampInteger } from "../frame/range.ts";
 import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Saturation: at × 100 one number takes everything, and the others can no longer be learned. */
-import { checkbox, choice, menu } from "../frame/controls.ts";
+import { checkbox, choice, clamp, menu } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clamp } from "../frame/range.ts";
 import { draggable, guessLine, label, line, mark, named } from "../frame/svg.ts";
 import { descending, indexOfLargest, literal, number, percent, superscript } from "../frame/words.ts";
 import type { Saturation, SaturationNumbers } from "./compute.ts";

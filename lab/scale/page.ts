@@ -1,8 +1,7 @@
 /** Why √d_k: products of long random lists spread as √d_k, and softmax of numbers that far apart is a choice. */
-import { choice } from "../frame/controls.ts";
+import { choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { guessLine, label, line, mark, named } from "../frame/svg.ts";
 import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Dot, scaled, additive: the same data, three scorers, and what each costs. */
-import { choice } from "../frame/controls.ts";
+import { choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Shapes: boxes to scale whose edges can be pulled. Boxes that share an edge stretch together; those that do not fit are refused. */
-import { checkbox, choice } from "../frame/controls.ts";
+import { checkbox, choice, clamp } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Gesture, Page, Point, View } from "../frame/page.ts";
-import { clamp } from "../frame/range.ts";
 import { guessText, label, line, mark, named } from "../frame/svg.ts";
 import { byteCount, count } from "../frame/words.ts";
 import type { Shapes, ShapesNumbers } from "./compute.ts";

@@ -1,8 +1,7 @@
 /** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
-import { checkbox } from "../frame/controls.ts";
+import { checkbox, clampInteger } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";

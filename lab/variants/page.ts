@@ -1,8 +1,7 @@
 /** Variants: what Flash, Longformer and Performer save, and what it costs; the data decide which of them is right. */
-import { choice, menu } from "../frame/controls.ts";
+import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clamp, clampInteger } from "../frame/range.ts";
 import { label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
 import { byteCount, codeLines, count, number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
@@ -273,7 +272,7 @@ function tiles(view: PageView): string {
       }),
       mark("path", {
         d: scores
-          .map((score, j) => `M${(x + (j + 0.5) * step).toFixed(1)} ${y1}V${y(score).toFixed(1)}`)
+          .map((score, j) => `M${(x + (j + 0.5) * step).toFixed(1)} ${y1}V${y(score).toFixed(wide ? 1 : 0)}`)
           .join(""),
         class: done ? "lw thin" : "lline",
       }),

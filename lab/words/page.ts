@@ -1,8 +1,7 @@
 /** Words: a word looks at other words, and how much at each is a share. */
-import { choice } from "../frame/controls.ts";
+import { choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { clampInteger } from "../frame/range.ts";
 import { label, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { descending, percent, roundScore } from "../frame/words.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
