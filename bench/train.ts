@@ -49,7 +49,7 @@ export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tid
         const tape = new Tape();
         const loss = tape.run(() => crossEntropy(model.forward(rows(0)), rows(1)));
         const gradients = tape.gradients(loss, parameters.values());
-        optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), Number.MAX_VALUE) });
+        optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients).at(), Number.MAX_VALUE) });
         return loss.toFloat64()[0];
       });
     },

@@ -46,7 +46,7 @@ for (let step = 0; step < steps; step++) {
   const tape = new Tape();
   const loss = tape.run(() => crossEntropy(model.forward(source, before).logits, target));
   const gradients = tape.gradients(loss, parameters.values());
-  optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), 1) });
+  optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients).at(), 1) });
   losses.push(loss.at());
 }
 console.log(

@@ -37,7 +37,7 @@ export class Training {
       crossEntropy(this.#model.forward(ids(words), ids(before)).logits, ids(backwards)),
     );
     const gradients = tape.gradients(loss, this.#parameters.values());
-    this.#optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients), 1) });
+    this.#optimizer.step(gradients, { scale: clipScale(gradientNorm(gradients).at(), 1) });
     return loss.at();
   }
 }

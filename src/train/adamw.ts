@@ -13,7 +13,10 @@ import { arrayFor } from "../core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
+import { add, sum } from "../nn/ops/arithmetic.ts";
+import { sqrt, square } from "../nn/ops/elementwise.ts";
 import { storageOf } from "../nn/ops/operand.ts";
+import { withRecorder } from "../nn/record.ts";
 import { rowwise } from "../rowwise.ts";
 import type { Gradients } from "./tape.ts";
 
@@ -200,16 +203,24 @@ function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
 }
 
 /**
- * √(Σ g²) over all gradients, in float64.
+ * √(Σ g²) over all gradients, a tensor of shape []: float64 on the CPU; on another device in the dtype of the gradients, enqueued
+ * without a read.
  *
  * @example
  * const tape = new Tape();
  * const loss = tape.run(() => sum(x));
- * gradientNorm(tape.gradients(loss, [x])).toFixed(3); // → "6.928", the root of 48 ones
+ * gradientNorm(tape.gradients(loss, [x])).at().toFixed(3); // → "6.928", the root of 48 ones
  */
-export function gradientNorm(gradients: Gradients): number {
+export function gradientNorm(gradients: Gradients): Tensor {
+  const list = [...gradients.values()];
+  if (list.every(({ device }) => device === "cpu"))
+    return tensorOver(Float64Array.of(hostNorm(list)), [], "float64");
+  return withRecorder(undefined, () => sqrt(list.map((g) => sum(square(g))).reduce((a, b) => add(a, b))));
+}
+
+function hostNorm(gradients: readonly Tensor[]): number {
   let sum = 0;
-  for (const gradient of gradients.values()) {
+  for (const gradient of gradients) {
     const { data, offset, size } = gradient.dense();
     const g = data as Float32Array;
     for (let i = offset; i < offset + size; i++) sum += g[i] * g[i];

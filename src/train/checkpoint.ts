@@ -4,6 +4,7 @@
  * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps and a description of the run. Data order
  * and masks are functions of the seed and the step, so no generator state is stored.
  */
+import { isDeviceData } from "../core/device.ts";
 import { FormatError, formatValue, OptionError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../io/index.ts";
@@ -32,22 +33,24 @@ export interface Checkpoint extends Progress {
 }
 
 /**
- * The bytes of a checkpoint. `config` is a text of the caller: for example the options of the run.
+ * The bytes of a checkpoint of a model on any device. `config` is a text of the caller: for example the options of the run.
  *
  * @example
  * const layer = new Linear(8, 8, { seed: 1 });
  * const optimizer = new AdamW(layer.parameters());
- * const bytes = writeCheckpoint(layer.parameters(), optimizer, { step: 5, losses: [1, 1, 1, 1, 1], heldOut: [] }, "run 1");
+ * const bytes = await writeCheckpoint(layer.parameters(), optimizer, { step: 5, losses: [1, 1, 1, 1, 1], heldOut: [] }, "run 1");
  */
-export function writeCheckpoint(
+export async function writeCheckpoint(
   parameters: ReadonlyMap<string, Tensor>,
   optimizer: AdamW,
   progress: Progress,
   config: string,
-): Uint8Array<ArrayBuffer> {
-  const tensors = new Map<string, Tensor>();
-  for (const [name, tensor] of parameters) tensors.set(`model.${name}`, tensor);
-  for (const [name, tensor] of optimizer.moments()) tensors.set(`adamw.${name}`, tensor);
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { steps } = optimizer;
+  const state = [...stateOf(parameters, optimizer)];
+  const tensors = new Map(
+    await Promise.all(state.map(async ([name, t]) => [name, await t.to("cpu")] as const)),
+  );
   const list = (values: readonly number[], shape: number[]) =>
     new Tensor(Float64Array.from(values), shape, "float64");
   tensors.set("losses", list(progress.losses, [progress.losses.length]));
@@ -56,10 +59,18 @@ export function writeCheckpoint(
     metadata: {
       "heed.checkpoint": VERSION,
       step: String(progress.step),
-      "adamw.steps": String(optimizer.steps),
+      "adamw.steps": String(steps),
       config,
     },
   });
+}
+
+/** The tensors of a checkpoint, by their names in the file. */
+function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): Map<string, Tensor> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, tensor] of parameters) tensors.set(`model.${name}`, tensor);
+  for (const [name, tensor] of optimizer.moments()) tensors.set(`adamw.${name}`, tensor);
+  return tensors;
 }
 
 /**
@@ -68,7 +79,7 @@ export function writeCheckpoint(
  * @example
  * const layer = new Linear(8, 8, { seed: 1 });
  * const optimizer = new AdamW(layer.parameters());
- * const bytes = writeCheckpoint(layer.parameters(), optimizer, { step: 5, losses: [1, 1, 1, 1, 1], heldOut: [] }, "run 1");
+ * const bytes = await writeCheckpoint(layer.parameters(), optimizer, { step: 5, losses: [1, 1, 1, 1, 1], heldOut: [] }, "run 1");
  * const checkpoint = readCheckpoint(bytes); // `resume` of train takes it
  * checkpoint.step; // → 5
  */
@@ -109,9 +120,7 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
     heldOut,
     config: metadata.get("config") ?? "",
     restore(parameters, optimizer) {
-      const targets = new Map<string, Tensor>();
-      for (const [name, tensor] of parameters) targets.set(`model.${name}`, tensor);
-      for (const [name, tensor] of optimizer.moments()) targets.set(`adamw.${name}`, tensor);
+      const targets = stateOf(parameters, optimizer);
       for (const [name, target] of targets) {
         const found = tensors.get(name);
         if (found === undefined || found.dtype !== target.dtype || found.shape.join() !== target.shape.join())
@@ -125,7 +134,9 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
       }
       for (const [name, target] of targets) {
         const found = (tensors.get(name) as FileTensor).data as Float32Array;
-        (target.data as Float32Array).set(found, target.offset);
+        const { storage } = target;
+        if (isDeviceData(storage)) storage.device.write(storage, found);
+        else (target.data as Float32Array).set(found, target.offset);
       }
       optimizer.steps = adamwSteps;
     },

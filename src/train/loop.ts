@@ -7,9 +7,10 @@
  */
 import { agree, agreed, digest, type Terms } from "../cluster/agree.ts";
 import type { Communicator } from "../cluster/communicator.ts";
+import { checkOnCpu } from "../core/device.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { COPY, sameDevice, type Tensor } from "../core/tensor.ts";
 import { saveFile } from "../io/index.ts";
 import { withDropout } from "../nn/ops/dropout.ts";
 import { withRecorder } from "../nn/record.ts";
@@ -18,10 +19,10 @@ import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { Batch } from "./data.ts";
 import { allFinite, findNonFinite, type NonFinite } from "./non-finite.ts";
-import { Flat, type FlatGradients, microBatchesOf, sumOverRanks, sumOwn } from "./parallel.ts";
+import { Flat, type FlatGradients, microBatchesOf, sumOverRanks, sumOwn, sumTree } from "./parallel.ts";
 import { Generator } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
-import { type Gradients, Tape } from "./tape.ts";
+import { addTo, type Gradients, Tape } from "./tape.ts";
 
 /** A model that can be trained on batches of type B. */
 export interface Trainable<B = Batch> {
@@ -105,6 +106,8 @@ export interface TrainResult {
  * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the step, the
  * layer and the tensor. The step changes neither the model nor the checkpoint.
  *
+ * A model on another device (`Module.to`) is trained there: each step reads its losses and the norm of its gradients.
+ *
  * @example
  * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16, batch: 8 });
  * const sizes = { vocabulary: decoder.tokenizer.size, context: 16, layers: 1, heads: 2, width: 16, seed: 1 };
@@ -114,9 +117,11 @@ export interface TrainResult {
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
   check(options);
+  await checkParameters(options);
   const { model, data, steps, schedule, maxNorm = 1, heldOut, checkpoint, resume, signal, onStep } = options;
   const { countOf = ownCount, seed = 0, comm, order = "fixed" } = options;
   const parameters = model.parameters();
+  const isOnDevice = [...parameters.values()].some(({ device }) => device !== "cpu");
   const optimizer = new AdamW(parameters, options.adamw);
   resume?.restore(parameters, optimizer);
   let step = resume?.step ?? 0;
@@ -130,7 +135,10 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     if (checkpoint === undefined || saved === step) return;
     const { path, config = "", save: write = saveFile } = checkpoint;
     if (comm === undefined || comm.rank === 0)
-      await write(path, writeCheckpoint(parameters, optimizer, { step, losses, heldOut: measured }, config));
+      await write(
+        path,
+        await writeCheckpoint(parameters, optimizer, { step, losses, heldOut: measured }, config),
+      );
     saved = step;
   };
 
@@ -142,28 +150,36 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
       count: countOf(batch),
       loss: () => withDropout(dropoutSeed(seed, step, m), () => model.loss(batch)),
     }));
-    const update = (loss: number, gradients: Gradients): { loss: number; norm: number } => {
-      const norm = gradientNorm(gradients);
-      if (!Number.isFinite(loss) || !Number.isFinite(norm))
-        throw agreed(nonFinite(parts, parameters, step, loss, saved));
-      optimizer.step(gradients, {
-        lr,
-        scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
-      });
+    const update = (gradients: Gradients, { loss, norm }: StepValues): StepValues => {
+      if (Number.isFinite(loss) && Number.isFinite(norm))
+        optimizer.step(gradients, {
+          lr,
+          scale: maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm),
+        });
       return { loss, norm };
     };
-    let done: { loss: number; norm: number };
-    if (comm === undefined && parts.length === 1)
+    let done: StepValues;
+    if (isOnDevice) {
+      checkMicroBatches(parts.length, 1, step);
+      done = await stepOnDevice(parts, parameters, update);
+    } else if (comm === undefined && parts.length === 1)
       done = tidy(() => {
         const { loss, gradients } = differentiate(parts[0], parameters);
-        return update(loss, gradients);
+        return update(gradients, { loss, norm: gradientNorm(gradients).toFloat64()[0] });
       });
     else {
-      const summed = await differentiateAll(run, parts, step, signal?.aborted === true);
-      done = tidy(() => update(summed.loss, summed.gradients));
+      const { loss, gradients, ...summed } = await differentiateAll(
+        run,
+        parts,
+        step,
+        signal?.aborted === true,
+      );
+      done = tidy(() => update(gradients, { loss, norm: gradientNorm(gradients).toFloat64()[0] }));
       stopped = summed.stopped;
     }
     const { loss, norm } = done;
+    if (!Number.isFinite(loss) || !Number.isFinite(norm))
+      throw agreed(await nonFinite(parts, parameters, step, loss, saved));
     losses.push(loss);
     step++;
     let now: number | undefined;
@@ -182,10 +198,59 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   return { step, interrupted: step < steps, losses, heldOut: measured };
 }
 
+/** Loss of a step, and norm of its gradients. */
+interface StepValues {
+  readonly loss: number;
+  readonly norm: number;
+}
+
+/**
+ * A step of a model on another device: gradients of the micro-batches are added there, in the order of the tree of parallel.ts,
+ * and only the losses and the norm are read.
+ */
+async function stepOnDevice(
+  parts: readonly Part[],
+  parameters: ReadonlyMap<string, Tensor>,
+  update: (gradients: Gradients, values: StepValues) => StepValues,
+): Promise<StepValues> {
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
+  const shares = parts.map(({ count }) => (parts.length === 1 ? 1 : count / total));
+  const { losses, gradients, norm } = tidy(() => {
+    const losses: Tensor[] = [];
+    const gradients = sumTree<Gradients>(
+      0,
+      parts.length,
+      (m) => {
+        const tape = new Tape();
+        const mean = tape.run(parts[m].loss);
+        losses.push(mean[COPY]());
+        const found = tape.gradients(mean, parameters.values(), shares[m]);
+        // Copies: gradients may share memory with each other or with the caller's tensors.
+        return new Map([...found].map(([parameter, gradient]) => [parameter, gradient[COPY]()]));
+      },
+      addGradients,
+    ) as Gradients;
+    return { losses, gradients, norm: gradientNorm(gradients) };
+  });
+  const [norms, ...values] = await Promise.all([norm, ...losses].map((t) => t.read()));
+  const loss = values.reduce((sum, value, m) => sum + shares[m] * Number(value[0]), 0);
+  const done = tidy(() => update(gradients, { loss, norm: Number(norms[0]) }));
+  for (const t of [norm, ...losses, ...gradients.values()]) t.dispose();
+  return done;
+}
+
+function addGradients(sums: Gradients, others: Gradients): void {
+  for (const [parameter, gradient] of others) {
+    const sum = sums.get(parameter);
+    if (sum) addTo(sum, gradient);
+    else sums.set(parameter, gradient);
+  }
+}
+
 const ownCount = (batch: unknown): number => (batch as { count?: number }).count ?? 1;
 
 /**
- * The mean loss over the counted targets of batches, without recording.
+ * The mean loss over the counted targets of batches, without recording. The model is on the CPU.
  *
  * @example
  * const corpus = new Corpus([text], decoder.tokenizer, { kind: "decoder", context: 16 });
@@ -204,7 +269,19 @@ export function meanLoss<B>(
 }
 
 const lossOf = <B>(model: Trainable<B>, batch: B): number =>
-  tidy(() => withRecorder(undefined, () => model.loss(batch)).toFloat64()[0]);
+  tidy(() => {
+    const loss = withRecorder(undefined, () => model.loss(batch));
+    checkOnCpu("meanLoss", "the loss", loss);
+    return loss.toFloat64()[0];
+  });
+
+/** The losses of batches, of a model on any device: all are enqueued before the first is read. */
+async function lossesOf<B>(model: Trainable<B>, batches: readonly B[]): Promise<number[]> {
+  const losses = batches.map((batch) => tidy(() => withRecorder(undefined, () => model.loss(batch))[COPY]()));
+  const values = await Promise.all(losses.map((loss) => loss.read()));
+  for (const loss of losses) loss.dispose();
+  return values.map((value) => Number(value[0]));
+}
 
 function weightedMean(counts: readonly number[], losses: ArrayLike<number>): number {
   let sum = 0;
@@ -223,7 +300,7 @@ async function heldOutLoss<B>(
   countOf: (batch: B) => number,
   comm: Communicator | undefined,
 ): Promise<number> {
-  if (comm === undefined) return meanLoss(model, batches, countOf);
+  if (comm === undefined) return weightedMean(batches.map(countOf), await lossesOf(model, batches));
   const shares = Array.from({ length: comm.size }, (_, r) => microBatchesOf(batches.length, comm.size, r));
   const [from, to] = shares[comm.rank];
   const losses = new Float64Array(batches.length);
@@ -264,6 +341,18 @@ function differentiate(
   return { loss, gradients: tape.gradients(mean, parameters.values(), share) };
 }
 
+/** Throws where a rank would have no micro-batch. */
+function checkMicroBatches(M: number, size: number, step: number): void {
+  if (M < size)
+    throw agreed(
+      new OptionError(
+        "micro-batches",
+        `train: step ${step} has ${M} micro-batch${M === 1 ? "" : "es"}, and there are ${size} ranks; give every rank at least one (heed train: --accumulate ${size})`,
+        { microBatches: M, ranks: size },
+      ),
+    );
+}
+
 /** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
 async function differentiateAll(
   { parameters, flat, comm, order }: Run,
@@ -273,14 +362,7 @@ async function differentiateAll(
 ): Promise<{ loss: number; gradients: Gradients; stopped: boolean }> {
   const M = parts.length;
   const { rank = 0, size = 1 } = comm ?? {};
-  if (M < size)
-    throw agreed(
-      new OptionError(
-        "micro-batches",
-        `train: step ${step} has ${M} micro-batch${M === 1 ? "" : "es"}, and there are ${size} ranks; give every rank at least one (heed train: --accumulate ${size})`,
-        { microBatches: M, ranks: size },
-      ),
-    );
+  checkMicroBatches(M, size, step);
   const total = parts.reduce((sum, { count }) => sum + count, 0);
   // Every rank sends its losses, whether it wants to stop, and which parameters have a gradient.
   const width = (r: number) => {
@@ -362,15 +444,15 @@ function dropoutSeed(seed: number, step: number, part: number): number {
   return new Generator(seed, 7 + 16 * step, part).bits();
 }
 
-function nonFinite(
+async function nonFinite(
   parts: readonly Part[],
   parameters: ReadonlyMap<string, Tensor>,
   step: number,
   loss: number,
   saved: number | undefined,
-): HeedError {
+): Promise<HeedError> {
   let found: NonFinite | undefined;
-  for (const part of parts) found ??= findNonFinite(parameters, part.loss);
+  for (const part of parts) found ??= await findNonFinite(parameters, part.loss);
   const what = Number.isFinite(loss) ? "a gradient is not finite" : `loss is ${loss}`;
   const origin = found ? `; first non-finite: ${found.text}` : "";
   const kept = saved === undefined ? "" : `; the last checkpoint is of step ${saved}`;
@@ -426,8 +508,19 @@ function check<B>(options: TrainOptions<B>): void {
       step: resume.step,
       steps,
     });
-  for (const [name, parameter] of model.parameters())
-    if (!allFinite(parameter))
+}
+
+/** Throws unless all parameters are on one device, which ranks require to be the CPU, and are finite. */
+async function checkParameters<B>({ model, comm }: TrainOptions<B>): Promise<void> {
+  const parameters = [...model.parameters()];
+  if (parameters.length > 0)
+    sameDevice(
+      "train",
+      parameters.map(([name, { device }]) => [name, device]),
+    );
+  if (comm) for (const [name, parameter] of parameters) checkOnCpu("train with ranks", name, parameter);
+  for (const [name, parameter] of parameters)
+    if (!(await allFinite(parameter)))
       throw new OptionError("parameters", `train: parameter ${name} is not finite before the first step`, {
         name,
       });

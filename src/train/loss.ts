@@ -46,7 +46,8 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
   const x = storageOf(logits);
   const dtype = logits.dtype as Precision;
   // [rows, V]: (softmax − onehot) / count, the gradient for an incoming gradient of 1
-  const dLogits = allocateResult(x, dtype, rows * size);
+  const own = tensorOver(allocateResult(x, dtype, rows * size), logits.shape, dtype);
+  const dLogits = own.storage;
   const sum = allocateLike(x, dtype, 1);
   rowwise({ name: "cross-entropy", logits: x, targets: counted, V: size, count, dLogits, loss: sum });
   const loss = tensorOver(sum, [], dtype);
@@ -57,7 +58,6 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
       outputs: [loss],
       backward: ([dLoss]) => {
         if (dLoss === undefined) return [undefined];
-        const own = tensorOver(dLogits, logits.shape, dtype);
         if (dLoss.device !== "cpu") {
           const scaled = tensorOver(allocateLike(dLogits, dtype, rows * size), logits.shape, dtype);
           binary({ name: "binary", function: "multiply", a: own, b: dLoss, y: scaled });

@@ -5,7 +5,7 @@
  */
 import type { Tensor } from "../core/tensor.ts";
 import { type Operation, withRecorder } from "../nn/record.ts";
-import { addTo } from "./tape.ts";
+import { addTo, filled } from "./tape.ts";
 
 /** The first tensor that is not finite. */
 export interface NonFinite {
@@ -19,13 +19,22 @@ export interface NonFinite {
   readonly text: string;
 }
 
-/** True if every element is finite. */
-export function allFinite(tensor: Tensor): boolean {
-  const { data, offset, size } = tensor.dense();
-  const values = data as Float32Array;
+/** True if every element is finite; a promise for a tensor of another device, with the values at the time of the call. */
+export function allFinite(tensor: Tensor): boolean | Promise<boolean> {
+  if (tensor.device === "cpu") {
+    const { data, offset, size } = tensor.dense();
+    return areFinite(data as Float32Array, offset, offset + size);
+  }
+  // The copy of a view must not become an operation of an active recording.
+  return withRecorder(undefined, () => tensor.read()).then((data) =>
+    areFinite(data as Float32Array, 0, data.length),
+  );
+}
+
+function areFinite(values: Float32Array, from: number, to: number): boolean {
   // x − x is 0 for a finite x and NaN otherwise, and NaN stays in a sum.
   let sum = 0;
-  for (let i = offset; i < offset + size; i++) sum += values[i] - values[i];
+  for (let i = from; i < to; i++) sum += values[i] - values[i];
   return sum === 0;
 }
 
@@ -37,38 +46,36 @@ export function allFinite(tensor: Tensor): boolean {
  *
  * @example
  * const layer = new Linear(8, 8, { seed: 1 });
- * findNonFinite(layer.parameters(), () => sum(layer.forward(x))) === undefined; // → true
+ * (await findNonFinite(layer.parameters(), () => sum(layer.forward(x)))) === undefined; // → true
  */
-export function findNonFinite(
+export async function findNonFinite(
   parameters: ReadonlyMap<string, Tensor>,
   work: () => Tensor,
-): NonFinite | undefined {
+): Promise<NonFinite | undefined> {
   for (const [name, parameter] of parameters)
-    if (!allFinite(parameter)) return { kind: "parameter", layer: name, text: `parameter ${name}` };
+    if (!(await allFinite(parameter))) return { kind: "parameter", layer: name, text: `parameter ${name}` };
 
   const names = new Map([...parameters].map(([name, tensor]) => [tensor, name]));
-  const steps: { step: Operation; layer: string }[] = [];
+  const steps: { step: Operation; layer: string; finite: (boolean | Promise<boolean>)[] }[] = [];
   let layer = "";
-  let found: NonFinite | undefined;
   const loss = withRecorder((step) => {
     for (const input of step.inputs) layer = names.get(input) ?? layer;
-    steps.push({ step, layer });
-    if (found === undefined && !step.outputs.every(allFinite))
-      found = { kind: "value", layer, step: step.name, text: `the output of ${where(step, layer)}` };
+    // Checked now: a later operation may write the same memory.
+    steps.push({ step, layer, finite: step.outputs.map(allFinite) });
   }, work);
-  if (found) return found;
+  for (const { step, layer, finite } of steps)
+    if ((await Promise.all(finite)).includes(false))
+      return { kind: "value", layer, step: step.name, text: `the output of ${where(step, layer)}` };
 
   const gradients = new Map<Tensor, Tensor>();
-  const seed = loss.contiguous();
-  (seed.data as Float32Array).fill(1);
-  gradients.set(loss, seed);
+  gradients.set(loss, filled(loss, 1));
   for (const { step, layer: at } of steps.reverse()) {
     const dOutputs = step.outputs.map((output) => gradients.get(output));
     if (dOutputs.every((gradient) => gradient === undefined)) continue;
     for (const [i, gradient] of step.backward(dOutputs).entries()) {
       if (gradient === undefined) continue;
       const input = step.inputs[i];
-      if (!allFinite(gradient)) {
+      if (!(await allFinite(gradient))) {
         const name = names.get(input) ?? at;
         const text = names.has(input) ? name : `the input of ${where(step, at)}`;
         return { kind: "gradient", layer: name, step: step.name, text: `the gradient of ${text}` };

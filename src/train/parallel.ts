@@ -83,6 +83,24 @@ const addFlat = (into: FlatGradients, other: FlatGradients): void => {
 };
 
 /**
+ * The sum of the leaves `first` … `last` (excluded) of the tree, in its order. `leaf` returns a value that may be modified, or
+ * undefined to stop; `add` adds its second argument to its first.
+ */
+export function sumTree<T>(
+  first: number,
+  last: number,
+  leaf: (m: number) => T | undefined,
+  add: (sum: T, other: T) => void,
+): T | undefined {
+  if (last - first === 1) return leaf(first);
+  const middle = middleOf(first, last);
+  const left = sumTree(first, middle, leaf, add);
+  const right = left && sumTree(middle, last, leaf, add);
+  if (left && right) add(left, right);
+  return right && left;
+}
+
+/**
  * The sums of a rank's own micro-batches: one for each maximal node of the tree whose leaves are all on this rank, keyed by the
  * node's first leaf and end. `leaf` returns the gradients of a micro-batch in arrays that may be modified; `undefined` stops.
  */
@@ -92,18 +110,10 @@ export function sumOwn(
   leaf: (m: number) => FlatGradients | undefined,
 ): Map<string, FlatGradients> | undefined {
   const nodes = new Map<string, FlatGradients>();
-  const sum = (first: number, last: number): FlatGradients | undefined => {
-    if (last - first === 1) return leaf(first);
-    const middle = middleOf(first, last);
-    const left = sum(first, middle);
-    const right = left && sum(middle, last);
-    if (left && right) addFlat(left, right);
-    return right && left;
-  };
   const visit = (first: number, last: number): boolean => {
     if (last <= from || first >= to) return true;
     if (first >= from && last <= to) {
-      const found = sum(first, last);
+      const found = sumTree(first, last, leaf, addFlat);
       if (found) nodes.set(`${first} ${last}`, found);
       return found !== undefined;
     }

@@ -186,7 +186,8 @@ export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
   else for (let i = 0; i < size; i++) to[i] += scale * values[offset + i];
 }
 
-function filled(loss: Tensor, value: number): Tensor {
+/** A tensor in the shape and dtype and on the device of a loss of one element. */
+export function filled(loss: Tensor, value: number): Tensor {
   const data = arrayFor(loss.dtype, 1);
   writerOf(loss.dtype, data)(0, value);
   return placed("Tape.gradients", new Tensor(data, loss.shape, loss.dtype), loss.device);

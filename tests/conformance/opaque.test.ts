@@ -20,8 +20,21 @@ import {
   tensor,
   UnsupportedError,
 } from "heed";
+import { joinCluster } from "heed/cluster";
 import * as nn from "heed/nn";
-import { AdamW, crossEntropy, Tape, tidy } from "heed/train";
+import {
+  AdamW,
+  type Batch,
+  crossEntropy,
+  gradientNorm,
+  meanLoss,
+  nextTokenBatch,
+  readCheckpoint,
+  Tape,
+  type TrainOptions,
+  tidy,
+  train as trainModel,
+} from "heed/train";
 import { describe, expect, it } from "vitest";
 import { matmul } from "../../src/matmul.ts";
 import { normal } from "../support/call.ts";
@@ -244,4 +257,101 @@ it("a model and its optimizer move to it and continue training with exactly the 
   expect(model.device).toBe("opaque");
   await model.to("cpu");
   expect(model.head.weight.data.length).toBe(56);
+});
+
+it("a state of the device loads there; a state of another device changes nothing", async () => {
+  const model = await new Decoder().to("opaque");
+  const state = model.stateDict();
+  const before = await model.head.weight.read();
+  model.loadStateDict(new Map([...new Decoder().stateDict()].map(([name, t]) => [name, nn.scale(t, 2)])));
+  expect(await model.head.weight.read()).not.toEqual(before);
+  model.loadStateDict(state);
+  expect(await model.head.weight.read()).toEqual(before);
+  const here = new Decoder();
+  expect(() =>
+    here.loadStateDict(new Map([...here.stateDict(), ["head.bias", state.get("head.bias")!]])),
+  ).toThrow(/head.bias is on the device "cpu", but head.bias of the state is on "opaque"/);
+});
+
+it("the norm of gradients is a tensor of their device", async () => {
+  const [a, b] = [normal(1, [3, 4]), normal(2, [5])];
+  const there = gradientNorm(new Map([a, b].map((t) => [t, onDevice(t)])));
+  expect([there.device, there.shape]).toEqual(["opaque", []]);
+  const here = gradientNorm(new Map([a, b].map((t) => [t, t])));
+  expect((await there.read())[0]).toBeCloseTo(here.at(), 5);
+});
+
+describe("train() of a model that was moved", () => {
+  const ids = Int32Array.from({ length: 400 }, (_, n) => (n * n + 3 * n) % 7);
+  const batchOf = (n: number, rows: number) =>
+    nextTokenBatch(Array.from({ length: rows }, (_, r) => ids.subarray(9 * n + r, 9 * n + r + 9)));
+  const data = (step: number) => [batchOf(step, 2), batchOf(step + 1, 1), batchOf(step + 2, 3)];
+  const run = async (device: string, options: Partial<TrainOptions> = {}) => {
+    const model = await new Decoder().to(device);
+    const loss = ({ inputs, targets }: Batch) => crossEntropy(model.logits(inputs), targets);
+    const trainable = { parameters: () => model.parameters(), loss };
+    const result = await trainModel({
+      model: trainable,
+      data,
+      steps: 8,
+      adamw: { lr: 0.02 },
+      maxNorm: Number.POSITIVE_INFINITY,
+      heldOut: { batches: [batchOf(30, 2)], every: 4 },
+      ...options,
+    });
+    const weights = await Promise.all([...model.parameters().values()].map((t) => t.read()));
+    return { model, trainable, result, weights };
+  };
+
+  it("has the losses and the weights of the CPU to the bit, and frees the memory of its steps", async () => {
+    use("reference", 1);
+    const before = await stored();
+    const there = await run("opaque");
+    const here = await run("cpu");
+    expect(there.result).toEqual(here.result);
+    expect(there.weights).toEqual(here.weights);
+    // Parameters, and their two moments.
+    expect(await stored()).toBe(before + 3 * there.model.parameters().size);
+    expect(() => meanLoss(there.trainable, [batchOf(0, 1)])).toThrow(/meanLoss: the loss must be on the CPU/);
+  });
+
+  it("clips gradients, and reports the norm of the CPU", async () => {
+    use("reference", 1);
+    const norms: number[][] = [[], []];
+    await run("opaque", { maxNorm: 0.1, onStep: ({ norm }) => norms[0].push(norm) });
+    await run("cpu", { maxNorm: 0.1, onStep: ({ norm }) => norms[1].push(norm) });
+    expect(Math.min(...norms[0])).toBeGreaterThan(0.1);
+    norms[0].forEach((norm, n) => expect(norm).toBeCloseTo(norms[1][n], 3));
+  });
+
+  it("resumes from a checkpoint, on either device, with the bits of an uninterrupted run", async () => {
+    use("reference", 1);
+    const whole = await run("cpu");
+    let saved: Uint8Array = new Uint8Array(0);
+    const save = async (_: string, bytes: Uint8Array) => {
+      saved = bytes;
+    };
+    await run("opaque", { steps: 3, heldOut: undefined, checkpoint: { path: "memory", save } });
+    for (const device of ["opaque", "cpu"]) {
+      const { weights } = await run(device, { resume: readCheckpoint(saved) });
+      expect(weights, device).toEqual(whole.weights);
+    }
+  });
+
+  it("names the origin of a loss that is not finite, and refuses ranks and micro-batches that do not fit", async () => {
+    use("reference", 1);
+    const factor = onDevice(tensor([Number.POSITIVE_INFINITY], "float32"));
+    const model = await new Decoder().to("opaque");
+    const loss = ({ inputs, targets }: Batch) =>
+      crossEntropy(nn.multiply(model.logits(inputs), factor), targets);
+    const options = { model: { parameters: () => model.parameters(), loss }, data, steps: 2 };
+    await expect(trainModel(options)).rejects.toMatchObject({
+      code: "non-finite",
+      fields: { step: 0, operation: "multiply", kind: "value" },
+    });
+    await expect(trainModel({ ...options, data: () => [] })).rejects.toThrow(/step 0 has 0 micro-batches/);
+    await expect(run("opaque", { comm: await joinCluster() })).rejects.toThrow(
+      /train with ranks: tokens.weight must be on the CPU, this tensor is on "opaque"/,
+    );
+  });
 });

@@ -11,7 +11,15 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { rowwise } from "../../rowwise.ts";
-import { allocateResult, checkShapeIs, type FloatTensor, operand, storageOf, tensorFrom } from "./operand.ts";
+import {
+  allocateResult,
+  checkShapeIs,
+  type FloatTensor,
+  operand,
+  resultLike,
+  storageOf,
+  tensorFrom,
+} from "./operand.ts";
 import { rows } from "./softmax.ts";
 
 /**
@@ -57,20 +65,21 @@ function norm(
   if (bias) checkShapeIs(what, "bias", bias, [C]);
   if (!(typeof eps === "number" && eps >= 0))
     throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${formatValue(eps)}`, { got: eps });
-  const { dtype, size } = from;
+  const { size } = from;
   const [input, w, b] = [storageOf(from), weight && storageOf(weight), bias && storageOf(bias)];
-  const output = allocateResult(input, dtype, size);
-  const stats = allocateResult(input, "float32", C === 0 ? 0 : (4 * size) / C);
-  rowwise({ name: "norm", x: input, y: output, stats, weight: w, bias: b, C, centered, eps });
-  const y = tensorFrom(output, from.shape);
+  const y = resultLike(from, from.shape);
+  // A tensor, so that its storage is released with the scope that it was made in.
+  const kept = tensorFrom(allocateResult(input, "float32", C === 0 ? 0 : (4 * size) / C), [4, size / C || 0]);
+  const stats = kept.storage;
+  rowwise({ name: "norm", x: input, y: y.storage, stats, weight: w, bias: b, C, centered, eps });
   record({
     name: what,
     inputs: [from, weight, bias].filter((t) => t !== undefined),
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [];
-      const dx = allocateResult(input, dtype, size);
-      const [dWeight, dBias] = [allocateResult(input, dtype, C), allocateResult(input, dtype, C)];
+      const dx = resultLike(from, from.shape);
+      const [dWeight, dBias] = [resultLike(from, [C]), resultLike(from, [C])];
       const shape = { C, centered, eps };
       rowwise({
         name: "norm-backward",
@@ -78,16 +87,12 @@ function norm(
         dy: storageOf(d),
         stats,
         weight: w,
-        dx,
-        dWeight,
-        dBias,
+        dx: dx.storage,
+        dWeight: dWeight.storage,
+        dBias: dBias.storage,
         ...shape,
       });
-      return [
-        tensorFrom(dx, from.shape),
-        ...(weight ? [tensorFrom(dWeight, [C])] : []),
-        ...(bias ? [tensorFrom(dBias, [C])] : []),
-      ];
+      return [dx, ...(weight ? [dWeight] : []), ...(bias ? [dBias] : [])];
     },
   });
   return y;
