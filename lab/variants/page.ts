@@ -271,9 +271,14 @@ function tiles(view: PageView): string {
         class: t === state.tile - 1 ? "fhover" : "none lline",
       }),
       mark("path", {
-        d: scores
-          .map((score, j) => `M${(x + (j + 0.5) * step).toFixed(1)} ${y1}V${y(score).toFixed(wide ? 1 : 0)}`)
-          .join(""),
+        // Relative moves and whole heights: the picture of the markup stays small.
+        d: scores.reduce(
+          (path, score) => {
+            const height = Math.round(y1 - y(score));
+            return `${path}v-${height}m${Number(step.toFixed(3))} ${height}`;
+          },
+          `M${(x + step / 2).toFixed(1)} ${y1}`,
+        ),
         class: done ? "lw thin" : "lline",
       }),
     );
