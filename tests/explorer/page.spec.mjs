@@ -150,9 +150,11 @@ async function served(browser) {
   const wrong = [];
   /** @type {Set<number>} */
   const statuses = new Set();
+  let ranges = 0;
   page.on("response", (response) => {
     const got = response.headers();
     statuses.add(response.status());
+    if (response.status() === 206) ranges++;
     for (const [name, value] of Object.entries(HEADERS))
       if (got[name.toLowerCase()] !== value)
         wrong.push(`${response.url()}: ${name}: ${got[name.toLowerCase()]}`);
@@ -162,6 +164,7 @@ async function served(browser) {
   expect.soft(await page.evaluate(() => crossOriginIsolated), "the page is cross-origin isolated").toBe(true);
   expect.soft(wrong, "every answer has the exact headers").toEqual([]);
   expect.soft([...statuses], "data comes by byte range").toContain(206);
+  expect.soft(ranges, "a small file is read with one request, for all its heads").toBe(1);
   expect.soft(await page.title(), "its title names the file").toBe("run.safetensors · heed");
   const store = await openStore(join(folder, "run.safetensors"));
   const { ref, cell, pinned: pinnedCell, weight } = await cursorCell(page);
