@@ -40,7 +40,7 @@ export const LIMITS = {
   "heed/reference": 19_300,
   "heed/io: npy": 9_000,
   "heed/io": 20_500,
-  "heed/nn: one layer": 26_000,
+  "heed/nn: one layer": 26_300,
   "heed/nn/history": 70_800,
   "heed/nn": 89_000,
   "heed/backend": 5_000,

@@ -4,11 +4,12 @@
  * the prefixes `name.0.`, `name.1.` … Fields have the names that checkpoints use (`in_proj_weight`, `self_attn`), PyTorch's
  * where PyTorch has the layer, so a state loads without renaming. Tensors that are not parameters are `#private` fields.
  */
-import { assign, cast } from "../array.ts";
+import { assign } from "../array.ts";
 import { type DeviceData, isDeviceData } from "../core/device.ts";
 import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
-import { asTensor, COPY, eachRow, sameDevice, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
+import { operand } from "./ops/operand.ts";
 
 /** The names in which a module and a loaded state differ. */
 export interface LoadResult {
@@ -73,8 +74,8 @@ export abstract class Module {
   }
 
   /**
-   * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`). Values may have any float
-   * dtype, which is widened or rounded to the parameter's, and are on the CPU or on the parameter's device. Either the whole state is loaded, or nothing changes.
+   * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`). Values on the CPU may have any
+   * float dtype, which is widened or rounded to the parameter's; values on the parameter's device have its dtype. Either the whole state is loaded, or nothing changes.
    *
    * @param options `strict: false` skips names that do not match and returns them; by default they are an error
    * @throws FormatError that lists missing and unexpected names; ShapeError for a tensor of another shape
@@ -110,11 +111,7 @@ export abstract class Module {
           `${what}: ${name} must be [${t.shape.join(", ")}], got ${formatTensor(name, source)}`,
           { name, got: source.shape, want: t.shape },
         );
-      if (source.device !== "cpu")
-        sameDevice(what, [
-          [name, t.device],
-          [`${name} of the state`, source.device],
-        ]);
+      if (source.device !== "cpu") operand(what, `${name} of the state`, source, t);
       return [t, source] as const;
     });
     for (const [t, source] of sources) copy(source, t);
@@ -157,8 +154,7 @@ function copy(from: Tensor, to: Tensor): void {
   const { storage } = to;
   if (isDeviceData(storage)) {
     if (from.device === "cpu") copyToDevice(from, to, storage);
-    else if (from.dtype === to.dtype) assign({ name: "assign", x: from, y: to });
-    else cast({ name: "cast", x: from, y: to });
+    else assign({ name: "assign", x: from, y: to });
     return;
   }
   const read = readerOf(from.dtype, from.data);

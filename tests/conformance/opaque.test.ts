@@ -270,7 +270,7 @@ it("a state of the device loads there; a state of another device changes nothing
   const here = new Decoder();
   expect(() =>
     here.loadStateDict(new Map([...here.stateDict(), ["head.bias", state.get("head.bias")!]])),
-  ).toThrow(/head.bias is on the device "cpu", but head.bias of the state is on "opaque"/);
+  ).toThrow(/the first tensor is on the device "cpu", but head.bias of the state is on "opaque"/);
 });
 
 it("the norm of gradients is a tensor of their device", async () => {
