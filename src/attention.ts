@@ -43,7 +43,10 @@ export interface AttentionResult<D extends FloatDType = FloatDType> extends Stat
 /** The dtype of `lse` in a call of dtype D. */
 export type LseDType<D extends FloatDType> = D extends "float64" ? "float64" : "float32";
 
-/** Options that request weights: the result's `weights` is then never undefined. */
+/**
+ * Options that request weights: the result's `weights` is then never undefined. Join it with the other options by
+ * `Omit<Options, "returnWeights">`: an intersection of both properties would accept `boolean`.
+ */
 export interface WeightsWanted {
   returnWeights: true | { heads?: readonly number[]; rows?: readonly number[] };
 }
@@ -72,7 +75,7 @@ export function scaledDotProductAttention<Q extends TensorLike>(
   query: Q,
   key: TensorLike,
   value: TensorLike,
-  options: AttentionOptions & WeightsWanted,
+  options: Omit<AttentionOptions, "returnWeights"> & WeightsWanted,
 ): AttentionResultWithWeights<FloatDTypeOf<Q>>;
 export function scaledDotProductAttention<Q extends TensorLike>(
   query: Q,

@@ -31,6 +31,17 @@ test("returnWeights gives weights without an exclamation mark", () => {
   expectTypeOf(scaledDotProductAttention(x, x, x).weights).toEqualTypeOf<Tensor<"float32"> | undefined>();
 });
 
+test("returnWeights that is a boolean at run time gives weights that may be undefined", () => {
+  const options: { returnWeights: boolean } = { returnWeights: false };
+  const heads = new MultiHeadAttention(4, 2).forward(x, x, x, options);
+  expectTypeOf(scaledDotProductAttention(x, x, x, options).weights).toEqualTypeOf<
+    Tensor<"float32"> | undefined
+  >();
+  expectTypeOf(heads.weights).toEqualTypeOf<FloatTensor | undefined>();
+  expectTypeOf(new SelfAttention(4).forward(x, options).weights).toEqualTypeOf<FloatTensor | undefined>();
+  expect(heads.weights).toBe(undefined);
+});
+
 test("weights and gradients have the dtype of their tensor", () => {
   const state = scaledDotProductAttention(wide, wide, wide);
   expectTypeOf(attentionWeights(wide, wide, state.lse)).toEqualTypeOf<Tensor<"float64">>();

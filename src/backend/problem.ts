@@ -291,7 +291,9 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
     throw new ShapeError(
       "mask-shape",
       `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${formatTensor("attnMask", t)}${
-        padding ? "; for padding use keyLengths(lengths), or a mask of [B, 1, 1, Nk]" : ""
+        padding
+          ? `; for padding use keyLengths(lengths), or a mask of [B, ${"1, ".repeat(target.length - 2)}Nk]`
+          : ""
       }`,
       {
         mask: t.shape,

@@ -10,7 +10,7 @@ const make = tensor as unknown as (...given: unknown[]) => unknown;
 
 describe("tensor", () => {
   it.each([
-    [[[[1, 2], [3, 4]], 5], "tensor: expected a shape or a dtype, got 5"], // biome-ignore format: a row a mistake
+    [[[[1, 2], [3, 4]], 5], "tensor: expected a shape or a dtype, as in tensor([1, 2], \"float64\"), got 5"], // biome-ignore format: a row a mistake
     [[new Float32Array(4)], "tensor: Float32Array of 4 needs a shape: tensor(data, [rows, columns])"],
     [[new Float32Array(4), "float32"], "needs a shape: tensor(data, [rows, columns])"],
     [

@@ -55,9 +55,13 @@ export function tensor(
   const isList = Array.isArray(data);
   if (isScalar || (isList && !Array.isArray(shape) && !ArrayBuffer.isView(shape))) {
     if (shape !== undefined && typeof shape !== "string")
-      throw new ShapeError("shape", `tensor: expected a shape or a dtype, got ${formatValue(shape)}`, {
-        got: shape,
-      });
+      throw new ShapeError(
+        "shape",
+        `tensor: expected a shape or a dtype, as in tensor([1, 2], "float64"), got ${formatValue(shape)}`,
+        {
+          got: shape,
+        },
+      );
     const nested = fromNested("tensor", data, shape);
     return new Tensor(nested.data, nested.shape, nested.dtype);
   }

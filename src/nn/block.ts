@@ -209,6 +209,6 @@ function checkMemory(has: boolean, given: boolean): void {
       "memory",
       has
         ? "DecoderBlock: a memory [..., M, memoryDim] is missing; this block was built with crossAttention"
-        : "DecoderBlock: got a memory, but this block was built without crossAttention",
+        : "DecoderBlock: got a memory, but this block was built without crossAttention; new DecoderBlock(embedDim, numHeads, { crossAttention: true }) has it",
     );
 }

@@ -151,7 +151,7 @@ export class MultiHeadAttention extends Module {
     query: TensorLike,
     key: TensorLike | undefined,
     value: TensorLike | undefined,
-    options: AttendOptions & WeightsWanted,
+    options: Omit<AttendOptions, "returnWeights"> & WeightsWanted,
   ): WithWeights<AttendResult>;
   forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttendOptions): AttendResult;
   forward(
@@ -214,6 +214,7 @@ export class MultiHeadAttention extends Module {
     const width = (this.embedDim / this.numHeads) * this.numKvHeads;
     const sizes = [this.embedDim, width, width];
     const { in_proj_weight: weight, in_proj_bias: bias } = this;
+    this.#checkWidths({ query, key, value });
     if (weight && key === query && value === query) return split(linear(query, weight, bias), sizes);
     if (weight) {
       const rows = (t: FloatTensor, first: number, end?: number) => slice(t, 0, first, end);
@@ -226,6 +227,25 @@ export class MultiHeadAttention extends Module {
     const biases = bias ? split(bias, sizes) : [];
     const weights = [this.q_proj_weight!, this.k_proj_weight!, this.v_proj_weight!];
     return [query, key, value].map((x, n) => linear(x, weights[n], biases[n]));
+  }
+
+  /** Throws unless the last axes of the operands are embedDim, kdim and vdim. */
+  #checkWidths(operands: Record<"query" | "key" | "value", TensorLike>): void {
+    const wanted = {
+      query: ["embedDim", this.embedDim],
+      key: ["kdim", this.k_proj_weight?.shape[1] ?? this.embedDim],
+      value: ["vdim", this.v_proj_weight?.shape[1] ?? this.embedDim],
+    } as const;
+    for (const [name, t] of Object.entries(operands) as ["query" | "key" | "value", TensorLike][]) {
+      const [option, width] = wanted[name];
+      const tensor = asTensor(`MultiHeadAttention: ${name}`, t);
+      if (tensor.shape.at(-1) !== width)
+        throw new ShapeError(
+          name,
+          `MultiHeadAttention: the last axis of ${name} must be ${option} ${width}, got ${formatTensor(name, tensor)}`,
+          { got: tensor.shape, [option]: width },
+        );
+    }
   }
 
   #rotate(q: FloatTensor, k: FloatTensor, queryOffset: AttentionOptions["queryOffset"]): FloatTensor[] {

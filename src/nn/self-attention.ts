@@ -40,7 +40,10 @@ export class SelfAttention extends Module {
   }
 
   /** Output [..., N, dv]; query, key, value, lse and weights without an axis of heads. */
-  forward(x: TensorLike, options: Omit<AttendOptions, "past"> & WeightsWanted): WithWeights<AttendResult>;
+  forward(
+    x: TensorLike,
+    options: Omit<AttendOptions, "past" | "returnWeights"> & WeightsWanted,
+  ): WithWeights<AttendResult>;
   forward(x: TensorLike, options?: Omit<AttendOptions, "past">): AttendResult;
   forward(x: TensorLike, options: Omit<AttendOptions, "past"> = {}): AttendResult {
     checkOptionNames(

@@ -85,6 +85,18 @@ describe("values", () => {
     expect(all.out).toContain(`\nlse [3] float32\n${lse.toString().split("\n")[1]}`);
     const json = JSON.parse((await heed(["run", "s.npz", "--causal", "--values", "--json"])).out);
     expect(json.values).toEqual({ output: output.toArray(), lse: lse.toArray() });
+    // --weights need a file, or --values to be printed.
+    const { weights } = scaledDotProductAttention(small, small, small, {
+      isCausal: true,
+      returnWeights: true,
+    });
+    const shown = await heed(["run", "s.npz", "--causal", "--weights", "--rows", "2", "--values"]);
+    expect(shown.out).toContain(
+      `\nweights [1, 3] float32\n[${weights.toString().split("\n")[3].trim().slice(0, -1)}`,
+    );
+    expect((await heed(["run", "s.npz", "--weights"])).err).toMatch(
+      /-o FILE\.safetensors; --values prints them/,
+    );
     // A large output is printed only with --values, by its edges.
     expect((await heed(["run", "qkv.npz"])).out).not.toContain("[[");
     expect((await heed(["run", "qkv.npz", "--values"])).out).toMatch(

@@ -30,8 +30,10 @@ function weightsAsked(values: Values, suffix: string | undefined): Job["weights"
     if (heads ?? rows) throw new UsageError("--heads and --rows choose weights; add --weights");
     return undefined;
   }
-  if (suffix === undefined || suffix === ".npy")
-    throw new UsageError("--weights are written beside the output: give -o FILE.npz or -o FILE.safetensors");
+  if (suffix === ".npy" || (suffix === undefined && !values.values))
+    throw new UsageError(
+      "--weights are written beside the output: give -o FILE.npz or -o FILE.safetensors; --values prints them",
+    );
   return (heads ?? rows) ? { heads, rows } : true;
 }
 
@@ -65,9 +67,9 @@ export const command: Command = {
     output: "FILE  write the output: .npy, or .npz and .safetensors with lse (and weights)",
     ...INPUT_HELP,
     ...CALL_HELP,
-    weights: "write the attention weights as well, to .npz or .safetensors",
-    heads: "LIST  heads whose weights to write: 0,4-7 (default all)",
-    rows: "LIST  rows whose weights to write (default all)",
+    weights: "the attention weights as well, to .npz or .safetensors, or on the terminal with --values",
+    heads: "LIST  heads whose weights to give: 0,4-7 (default all)",
+    rows: "LIST  rows whose weights to give (default all)",
     ...VALUES_HELP,
     check: "compare rows of the result with the formula in float64; exit code 1 where they differ",
     ...ENGINE_HELP,
@@ -80,6 +82,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
   examples: [
     "heed run qkv.safetensors -o out.safetensors",
     "heed run qkv.npz --causal --values",
+    "heed run qkv.npz --weights --rows 0 --values",
     "heed run q.npy k.npy v.npy --causal -o out.npy",
     "heed run qkv.npz --causal --window 256,0 --softcap 30 -o out.npz",
     "heed run model.safetensors --query h.0.q --key h.0.k --value h.0.v --alibi --check -v",

@@ -62,7 +62,7 @@ export class LuongAttention extends Module {
     query: TensorLike,
     key: TensorLike,
     value: TensorLike | undefined,
-    options: ScoredOptions & WeightsWanted,
+    options: Omit<ScoredOptions, "returnWeights"> & WeightsWanted,
   ): WithWeights<Attended>;
   forward(query: TensorLike, key: TensorLike, value?: TensorLike, options?: ScoredOptions): Attended;
   forward(

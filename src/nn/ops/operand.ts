@@ -98,10 +98,13 @@ export function recordUnary(
 export function axisOf(what: string, axis: number, rank: number): number {
   const n = axis < 0 ? axis + rank : axis;
   if (!(Number.isInteger(n) && n >= 0 && n < rank))
-    throw new ShapeError("axis", `${what}: axis ${formatValue(axis)} of a tensor of ${rank} axes`, {
-      axis,
-      rank,
-    });
+    throw new ShapeError(
+      "axis",
+      Number.isInteger(axis)
+        ? `${what}: axis ${formatValue(axis)} of a tensor of ${rank} axes`
+        : `${what}: the axis must be an integer, got ${formatValue(axis)}`,
+      { axis, rank },
+    );
   return n;
 }
 

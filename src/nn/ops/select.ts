@@ -255,9 +255,13 @@ function pickedView(from: FloatTensor, indices: readonly Index[]): FloatTensor {
  */
 export function stack(xs: readonly TensorLike[], axis = 0): FloatTensor {
   if (!Array.isArray(xs) || xs.length === 0)
-    throw new OptionError("stack", `stack: expected a list of one or more tensors, got ${formatValue(xs)}`, {
-      got: xs,
-    });
+    throw new OptionError(
+      "stack",
+      `stack: expected a list of one or more tensors, as in stack([a, b], axis), got ${formatValue(xs)}`,
+      {
+        got: xs,
+      },
+    );
   const first = operand("stack", "x[0]", xs[0]);
   const at = axisOf("stack", axis, first.shape.length + 1);
   const widened = xs.map((x, n) => {

@@ -109,7 +109,7 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "concat",
-      `concat: expected a list of one or more tensors, got ${formatValue(xs)}`,
+      `concat: expected a list of one or more tensors, as in concat([a, b], axis), got ${formatValue(xs)}`,
       {
         got: xs,
       },

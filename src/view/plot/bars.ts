@@ -16,30 +16,44 @@ export interface BarOptions {
   format?: (value: number) => string;
 }
 
+/** True for a tensor, whose fields are no entries. */
+const isTensorLike = (entries: unknown): boolean =>
+  typeof entries === "object" && entries !== null && "data" in entries && "shape" in entries;
+
 /** Eighths of a character cell. */
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /**
- * A bar for each entry; values are not negative.
+ * A bar for each entry, `{ label: value }` or `[label, value]` pairs; the numbers of an array are labeled by their index.
+ * Values are not negative.
  *
  * @example
  * console.log(String(bars({ river: 0.1, bank: 0.9 }, { title: "bank looks at" })));
+ * console.log(bars(softmax(tensor([1, 2, 3])).toFloat64()));
  * writeFileSync("bank.svg", bars({ river: 0.1, bank: 0.9 }).toSvg());
  *
  * @throws OptionError for an empty list, and for a value that is negative or not finite
  */
 export function bars(
-  entries: Readonly<Record<string, number>> | readonly (readonly [label: string, value: number])[],
+  entries:
+    | Readonly<Record<string, number>>
+    | readonly (readonly [label: string, value: number])[]
+    | ArrayLike<number>,
   options: BarOptions = {},
 ): Plot {
   checkNames("bars", options, ["title", "max", "width", "format"]);
-  const list: readonly (readonly [string, number])[] = Array.isArray(entries)
-    ? entries
-    : Object.entries(entries);
-  if (!list.every((entry) => Array.isArray(entry)))
+  const isNumbers = ArrayBuffer.isView(entries) || (Array.isArray(entries) && typeof entries[0] === "number");
+  const list: readonly (readonly [string, number])[] = isNumbers
+    ? Array.from(entries as ArrayLike<number>, (value, n) => [String(n), value] as const)
+    : Array.isArray(entries)
+      ? entries
+      : isTensorLike(entries)
+        ? []
+        : Object.entries(entries);
+  if (isTensorLike(entries) || !list.every((entry) => Array.isArray(entry)))
     throw new OptionError(
       "bars",
-      `bars: entries must be { name: value } or [name, value] pairs, got ${formatValue(entries)}`,
+      `bars: entries must be { name: value }, [name, value] pairs or an array of numbers such as tensor.toFloat64(), got ${formatValue(entries)}`,
       { got: entries },
     );
   const bad = list.find(([, value]) => !(Number.isFinite(value) && value >= 0));

@@ -1,4 +1,6 @@
 /** Plain plots: what they say in a terminal and in an SVG, and what they refuse. */
+import { inspect } from "node:util";
+import { tensor } from "heed";
 import { bars, curves, histogram } from "heed/view";
 import { describe, expect, it } from "vitest";
 import { label, ticks } from "./plot.ts";
@@ -9,6 +11,15 @@ describe("bars", () => {
       "t\n a ████ 1\nbb ██ 0.5\n c ▏ 0",
     );
     expect(String(bars([["x", 3]], { width: 4, max: 8 }))).toBe("x █▌ 3");
+  });
+  it("take an array of numbers, labeled by index, and name what to pass for a tensor", () => {
+    expect(String(bars([1, 0.5], { width: 2 }))).toBe("0 ██ 1\n1 █ 0.5");
+    expect(String(bars(Float32Array.of(2), { width: 2 }))).toBe("0 ██ 2");
+    expect(() => bars(tensor([1, 2]) as never)).toThrow(/array of numbers such as tensor\.toFloat64\(\)/);
+  });
+  it("are drawn by console.log", () => {
+    expect(inspect(bars({ a: 1 }, { width: 4 }))).toBe("a ████ 1");
+    expect(Object.keys(bars({ a: 1 }))).toEqual(["toString", "toSvg"]);
   });
   it("are an SVG whose texts are escaped and that has dark colors", () => {
     const svg = bars({ "<b>": 1 }, { title: 'a "b" & c' }).toSvg();

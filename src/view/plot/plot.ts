@@ -1,6 +1,6 @@
 /** The common parts of plots: text for a terminal and SVG; scales, ticks and the SVG document. */
 
-/** A plot: `String(plot)` is text for a terminal, `plot.toSvg()` a picture that follows the reader's light or dark theme. */
+/** A plot: `console.log(plot)` and `String(plot)` draw it for a terminal, `plot.toSvg()` a picture that follows the reader's light or dark theme. */
 export interface Plot {
   /** Lines for a terminal, of Unicode block characters. */
   toString(): string;
@@ -10,7 +10,10 @@ export interface Plot {
 
 /** A plot from a function that draws text and one that draws SVG. */
 export function plotOf(text: () => string, svg: () => string): Plot {
-  return { toString: text, toSvg: svg };
+  // `console.log(plot)` draws it.
+  return Object.defineProperty({ toString: text, toSvg: svg }, Symbol.for("nodejs.util.inspect.custom"), {
+    value: () => text(),
+  });
 }
 
 /** Round numbers from `low` to `high`, about `count` of them: 1, 2 or 5 times a power of ten apart. */
