@@ -245,8 +245,6 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
   return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
 }
 
-export { checkOptionNames } from "../core/option-names.ts";
-
 /** Refuses unknown options of an attention call: a misspelled option would change the result silently. */
 export function checkAttentionOptions(what: string, options: object, extra: readonly string[] = []): void {
   const isKnown = (name: string) => (NAMES as readonly string[]).includes(name) || extra.includes(name);

@@ -8,11 +8,12 @@
  */
 
 import type { WeightsWanted } from "../attention.ts";
-import { type AttentionOptions, checkOptionNames, type MaskLike, maskList } from "../backend/problem.ts";
+import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
 import { tensor } from "../core/construct.ts";
 import { placed } from "../core/device.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import {
   checkLayerOptions,

@@ -4,7 +4,8 @@
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
 import type { WeightsWanted } from "../attention.ts";
-import { checkOptionNames, maskList } from "../backend/problem.ts";
+import { maskList } from "../backend/problem.ts";
+import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";

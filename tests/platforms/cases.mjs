@@ -101,7 +101,7 @@ export const cases = [
     poison: "key",
   },
   {
-    name: "a mask of one's own",
+    name: "a custom mask",
     H: 2,
     Nq: 45,
     Nk: 77,

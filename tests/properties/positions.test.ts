@@ -111,7 +111,7 @@ const CASES: Record<string, (N: number, dtype: Precision) => AttentionOptions> =
       16,
     ),
   }),
-  "a mask of one's own": () => ({ attnMask: maskMod(({ q, k, h }) => q.add(k).add(h).mod(3).ne(0)) }),
+  "a custom mask": () => ({ attnMask: maskMod(({ q, k, h }) => q.add(k).add(h).mod(3).ne(0)) }),
   ALiBi: (_, dtype) => ({
     isCausal: true,
     scoreMod: alibi(dtype === "float64" ? Float64Array.from(alibiSlopes(Hq)) : alibiSlopes(Hq)),
@@ -119,7 +119,7 @@ const CASES: Record<string, (N: number, dtype: Precision) => AttentionOptions> =
   "relative bias": (_, dtype) => ({
     scoreMod: relativeBias(normal([8, Hq], 5, dtype), { maxDistance: 20, bidirectional: true }),
   }),
-  "soft cap and a score of one's own": () => ({
+  "soft cap and a custom score mod": () => ({
     scoreMod: [softcap(3), scoreMod(({ score, q, k }) => score.add(q.sub(k).abs().mul(-0.05)))],
   }),
   dropout: () => ({ isCausal: true, dropoutP: 0.3, seed: 11 }),

@@ -4,7 +4,8 @@
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
 import type { WeightsWanted } from "../../attention.ts";
-import { addedScores, checkOptionNames, maskList } from "../../backend/problem.ts";
+import { addedScores, maskList } from "../../backend/problem.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,

@@ -8,8 +8,9 @@
  *   sᵢ = GRU([y_{i−1}, cᵢ], s_{i−1})
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
-import { checkOptionNames } from "../../backend/problem.ts";
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Embedding } from "../embedding.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";

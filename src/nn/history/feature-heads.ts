@@ -2,8 +2,9 @@
  * Multi-head layers whose time and memory grow with N, not N²: linear attention and Performer. Both have the four
  * projections of multi-head attention; the attention itself is in linear-attention.ts and performer.ts.
  */
-import { checkOptionNames } from "../../backend/problem.ts";
+
 import { formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
 import { Linear } from "../linear.ts";

@@ -11,8 +11,9 @@
  *
  *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
  */
-import { checkOptionNames } from "../../backend/problem.ts";
+
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";

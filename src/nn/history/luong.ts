@@ -6,8 +6,9 @@
  * without the division by √dk, which was published two years later.
  */
 import type { WeightsWanted } from "../../attention.ts";
-import { checkOptionNames, maskList } from "../../backend/problem.ts";
+import { maskList } from "../../backend/problem.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,

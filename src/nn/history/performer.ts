@@ -9,8 +9,9 @@
  * A factor common to all features of a query row, or of all keys, cancels in the fraction. So exponents are taken relative to
  * the largest, which avoids overflow, and no gradient flows through that maximum.
  */
-import { checkOptionNames } from "../../backend/problem.ts";
+
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
