@@ -172,7 +172,7 @@ function checkLevel(what: string, level: string): SimdLevel {
   return level as SimdLevel;
 }
 
-function checkThreads(what: string, n: number): number {
+export function checkThreads(what: string, n: number): number {
   if (!(Number.isInteger(n) && n >= 1 && n <= 64))
     throw new OptionError("threads", `${what}: expected an integer from 1 to 64, got ${formatValue(n)}`, {
       got: n,

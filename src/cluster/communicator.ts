@@ -2,7 +2,7 @@
  * The contract of a cluster engine: six operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
  * `local.ts` (ranks inside one process, for tests and for learning). The rest of this folder uses only these operations.
  */
-import { OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 
 /**
  * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
@@ -60,12 +60,56 @@ export const bytesOf = (view: ArrayBufferView): Uint8Array =>
 /** Nothing to send or to receive. */
 export const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Checks the peers of an exchange. */
-export function checkPeers(
+/** Refuses an argument that is not a communicator, before any message. */
+export function checkCommunicator(what: string, comm: unknown): void {
+  const { rank, size, exchange, allGather, reduce } = (comm ?? {}) as Partial<Communicator>;
+  const isInteger = Number.isInteger(rank) && Number.isInteger(size);
+  if (isInteger && [exchange, allGather, reduce].every((f) => typeof f === "function")) return;
+  throw new OptionError(
+    "comm",
+    `${what}: comm must be what joinCluster or localCluster gives, got ${formatValue(comm)}`,
+    { got: comm },
+  );
+}
+
+/** Refuses what is not a view of bytes: an engine would send nothing. */
+function checkViews(operation: string, rank: number, views: Readonly<Record<string, unknown>>): void {
+  for (const [name, view] of Object.entries(views))
+    if (!ArrayBuffer.isView(view))
+      throw new OptionError(
+        "array",
+        `${operation}: ${name} must be a typed array or a DataView, got ${formatValue(view)}`,
+        { rank, got: view },
+      );
+}
+
+/** Checks the arguments of a sum over ranks. */
+export function checkReduce(rank: number, sum: unknown, order: unknown): void {
+  if (!(sum instanceof Float32Array || sum instanceof Float64Array))
+    throw new OptionError(
+      "array",
+      `reduce: sum must be a Float32Array or a Float64Array, got ${formatValue(sum)}`,
+      {
+        rank,
+        got: sum,
+      },
+    );
+  if (order !== "fixed" && order !== "fast")
+    throw new OptionError("order", `reduce: order must be "fixed" or "fast", got ${formatValue(order)}`, {
+      rank,
+      got: order,
+    });
+}
+
+/** Checks the arguments of an exchange. */
+export function checkExchange(
   comm: { readonly rank: number; readonly size: number },
   to: number | undefined,
+  send: ArrayBufferView,
   from: number | undefined,
+  into: ArrayBufferView,
 ): void {
+  checkViews("exchange", comm.rank, { send, into });
   for (const [name, peer] of [
     ["to", to],
     ["from", from],
@@ -73,7 +117,7 @@ export function checkPeers(
     if (peer !== undefined && !(Number.isInteger(peer) && peer >= 0 && peer < comm.size))
       throw new OptionError(
         "rank",
-        `exchange: ${name} must be a rank from 0 to ${comm.size - 1}, got ${peer}`,
+        `exchange: ${name} must be a rank from 0 to ${comm.size - 1}, got ${formatValue(peer)}`,
         { rank: comm.rank, got: peer },
       );
 }
@@ -111,6 +155,7 @@ export function partBytes(
   into: ArrayBufferView,
   bytes: readonly number[] | undefined,
 ): readonly number[] {
+  checkViews("allGather", comm.rank, { mine, into });
   const parts = bytes ?? new Array<number>(comm.size).fill(mine.byteLength);
   const total = parts.reduce((sum, n) => sum + n, 0);
   if (parts.length !== comm.size || parts[comm.rank] !== mine.byteLength || total !== into.byteLength)

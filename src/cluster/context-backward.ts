@@ -12,7 +12,7 @@
 import type { AttentionOptions } from "../backend/problem.ts";
 import { type AttentionGradients, attentionBackward, type Extra } from "../backward.ts";
 import { arrayFor } from "../core/dtype.ts";
-import { formatTensor, OptionError, ShapeError } from "../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "./buffers.ts";
@@ -91,9 +91,10 @@ export async function contextAttentionBackward(
   options: ContextBackwardOptions = {},
 ): Promise<ContextGradients> {
   const what = "contextAttentionBackward";
-  const { wanted = ["mask", "sinks", "tables"], ...forward } = options;
+  const isObject = typeof options === "object" && options !== null;
+  const { wanted = ["mask", "sinks", "tables"], ...forward } = isObject ? options : {};
   let backward: Omit<BackwardCall, keyof ContextCall> | undefined;
-  const call = await prepare(what, comm, plan, query, key, value, forward, (call) => {
+  const call = await prepare(what, comm, plan, query, key, value, isObject ? forward : options, (call) => {
     backward = upstreamOf(call, dOutput, state, wanted);
     return { wanted: wanted.join(", "), "dtype of dOutput": backward.dOutput.dtype };
   });
@@ -131,13 +132,18 @@ function upstreamOf(
 ): Omit<BackwardCall, keyof ContextCall> {
   if (replicated)
     throw new OptionError("queries", `${what}: replicated queries have no backward pass; shard them`);
-  for (const name of wanted)
-    if (name !== "mask" && name !== "sinks" && name !== "tables")
-      throw new OptionError(
-        "wanted",
-        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${wanted.join(", ")}`,
-        { got: wanted },
-      );
+  if (!(Array.isArray(wanted) && wanted.every((name) => ["mask", "sinks", "tables"].includes(name))))
+    throw new OptionError(
+      "wanted",
+      `${what}: wanted takes a list of "mask", "sinks", "tables", got ${formatValue(wanted)}`,
+      { got: wanted },
+    );
+  if (typeof state !== "object" || state === null)
+    throw new OptionError(
+      "state",
+      `${what}: state must be what contextAttention returned, got ${formatValue(state)}`,
+      { got: state },
+    );
   const exact = exactDtype(query.dtype);
   const want = [...query.shape.slice(0, -1), value.shape[value.shape.length - 1]];
   const rows = (name: string, like: TensorLike): Tensor => {
@@ -151,7 +157,7 @@ function upstreamOf(
       );
     return widened(turned.dense());
   };
-  const lse = asTensor(`${what}: lse`, state?.lse as TensorLike);
+  const lse = asTensor(`${what}: lse`, state.lse);
   if (lse.shape.join() !== want.slice(0, -1).join() || lse.dtype !== exact)
     throw new ShapeError(
       "lse",

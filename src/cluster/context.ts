@@ -28,7 +28,7 @@ import { BoolExpression, ScoreMod, substitute, VARS } from "../masks/expression/
 import { mergeStates } from "../merge.ts";
 import { agree, type Terms, termOf, termOfNumbers } from "./agree.ts";
 import { releaseBuffer, takeBuffer } from "./buffers.ts";
-import type { Communicator } from "./communicator.ts";
+import { type Communicator, checkCommunicator } from "./communicator.ts";
 import { formOf, gatherRows, messageBytes, pack, scatterRows, unpack } from "./messages.ts";
 import { type PositionRange, ShardPlan, takeRanges } from "./shard.ts";
 
@@ -269,6 +269,7 @@ export async function prepare(
   options: ContextOptions,
   more: (call: ContextCall) => Terms = () => ({}),
 ): Promise<ContextCall> {
+  checkCommunicator(what, comm);
   return agree(comm, what, () => {
     const { call, terms } = describe(what, comm, plan, queryLike, keyLike, valueLike, options);
     return { terms: { ...terms, ...more(call) }, value: call };

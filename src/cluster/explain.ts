@@ -82,8 +82,9 @@ export function explainContext(
   options: ExplainContextOptions = {},
 ): ContextPlan {
   const what = "explainContext";
+  checkOptionNames(what, options, [...CALL_NAMES, ...OWN_NAMES]);
   const { pass = "forward", cost = "tiles", via = "auto", layout = "bhsd" } = options;
-  checkOptions(what, options, { pass, via, layout });
+  checkChoices(what, { pass, via, layout });
   const [q, k, v] = Object.entries({ query, key, value }).map(([name, t]) =>
     standIn(what, name, asTensor(`${what}: ${name}`, t), layout),
   );
@@ -183,12 +184,10 @@ const withRows = ({ shape }: Tensor, rows: number): number[] => [
   shape[shape.length - 1],
 ];
 
-function checkOptions(
+function checkChoices(
   what: string,
-  options: ExplainContextOptions,
   { pass, via, layout }: { pass: unknown; via: unknown; layout: unknown },
 ): void {
-  checkOptionNames(what, options, [...CALL_NAMES, ...OWN_NAMES]);
   const oneOf = (name: string, got: unknown, values: readonly string[]): void => {
     if (!values.some((one) => one === got))
       throw new OptionError(

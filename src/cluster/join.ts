@@ -1,7 +1,7 @@
 /**
  * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
-import { configure } from "../backend/settings.ts";
+import { checkThreads, configure } from "../backend/settings.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { loadMpi, type MpiFamily } from "./binding.ts";
@@ -107,7 +107,15 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
       "timeout",
       `joinCluster: timeout (HEED_MPI_TIMEOUT) must be a number of seconds ≥ 0, got ${formatValue(options.timeout ?? env.HEED_MPI_TIMEOUT)}`,
     );
-  const wanted = options.library ?? (env.HEED_MPI || undefined);
+  const { library } = options;
+  if (options.threads !== undefined) checkThreads("joinCluster: threads", options.threads);
+  if (library !== undefined && typeof library !== "string")
+    throw new OptionError(
+      "library",
+      `joinCluster: library must be "openmpi", "mpich", "mpi-abi" or a path, got ${formatValue(library)}`,
+      { got: library },
+    );
+  const wanted = library ?? (env.HEED_MPI || undefined);
   const launch = launchOf(env);
   if (launch === undefined && wanted === undefined) return singleRank();
   const binding = await loadMpi(wanted, launch?.family, env.HEED_FFI || undefined, launch?.prefers);

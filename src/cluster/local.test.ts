@@ -5,8 +5,11 @@ import { describe, expect, it } from "vitest";
 import { at } from "../../tools/setup.mjs";
 import { HeedError, OptionError } from "../core/errors.ts";
 import { VERSION } from "./context.ts";
-import { launchOf, localCluster } from "./index.ts";
+import { type Communicator, joinCluster, launchOf, localCluster, shardSequence } from "./index.ts";
+import { singleRank } from "./local.ts";
 import { broadcast, reduceFixed } from "./reduce.ts";
+
+const F32 = new Float32Array(1);
 
 describe("localCluster", () => {
   it("gives every rank its number and collects their results", async () => {
@@ -135,6 +138,49 @@ describe("localCluster", () => {
     ).rejects.toThrow(/to must be a rank from 0 to 1, got 2/);
   });
 
+  it.each<[string, RegExp, (comm: Communicator) => Promise<unknown>]>([
+    [
+      "a list sent",
+      /exchange: send must be a typed array or a DataView, got \[1\]/,
+      (c) => c.exchange(0, [1] as never, 0, F32),
+    ],
+    [
+      "no buffer",
+      /exchange: into must be a typed array or a DataView, got undefined/,
+      (c) => c.exchange(0, F32, 0, undefined as never),
+    ],
+    ["a list gathered", /allGather: mine must be a typed array/, (c) => c.allGather([1] as never, F32)],
+    [
+      "a sum of integers",
+      /reduce: sum must be a Float32Array or a Float64Array, got Int32Array/,
+      (c) => c.reduce(new Int32Array(1) as never),
+    ],
+    ["a sum of nothing", /reduce: sum must be .* got undefined/, (c) => c.reduce(undefined as never)],
+    [
+      "an unknown order",
+      /reduce: order must be "fixed" or "fast", got "tree"/,
+      (c) => c.reduce(F32, "tree" as never),
+    ],
+  ])("refuses %s before any message", async (_, message, call) => {
+    const comm = singleRank();
+    const error: Error = await call(comm).then(
+      () => new Error("no error"),
+      (e) => e,
+    );
+    expect(error).toBeInstanceOf(OptionError);
+    expect(error.message).toMatch(message);
+    expect(comm.sent).toEqual({ messages: 0, bytes: 0 });
+  });
+
+  it("refuses a body that is no function, and unknown options", async () => {
+    await expect(localCluster(2, undefined as never)).rejects.toThrow(
+      "localCluster: body must be a function of a rank, got undefined",
+    );
+    await expect(localCluster(2, () => 0, { delay: 5 } as never)).rejects.toThrow(
+      'localCluster: unknown option "delay"; expected one of deliver',
+    );
+  });
+
   it("a sum of no numbers needs no message", async () => {
     await localCluster(2, async (comm) => {
       await reduceFixed(comm, new Float32Array(0));
@@ -178,4 +224,16 @@ describe("launchOf", () => {
     expect(launchOf({ SLURM_PROCID: "0", SLURM_NTASKS: "8" })).toBeUndefined();
     expect(launchOf({ OMPI_COMM_WORLD_RANK: "4", OMPI_COMM_WORLD_SIZE: "4" })).toBeUndefined();
   });
+});
+
+it("joinCluster and shardSequence refuse missing and wrong options", async () => {
+  const wrong: [object | undefined, RegExp][] = [
+    [{ threads: 0 }, /joinCluster: threads: expected an integer from 1 to 64, got 0/],
+    [{ library: 5 }, /joinCluster: library must be "openmpi", "mpich", "mpi-abi" or a path, got 5/],
+  ];
+  for (const [options, message] of wrong)
+    await expect(joinCluster(options as never)).rejects.toThrow(message);
+  expect(() => shardSequence(undefined as never)).toThrow(OptionError);
+  const plan = shardSequence({ length: 4, ranks: 2 });
+  expect(() => plan.take(0, undefined as never)).toThrow(/ShardPlan.take: sequence: expected a tensor/);
 });

@@ -3,10 +3,12 @@
  * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import {
   bytesOf,
   type Communicator,
-  checkPeers,
+  checkExchange,
+  checkReduce,
   gatherInRing,
   NOTHING,
   partBytes,
@@ -41,6 +43,15 @@ export async function localCluster<T>(
       "ranks",
       `localCluster: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
     );
+  if (typeof body !== "function")
+    throw new OptionError(
+      "body",
+      `localCluster: body must be a function of a rank, got ${formatValue(body)}`,
+      {
+        got: body,
+      },
+    );
+  checkNames("localCluster", options, ["deliver"]);
   const hub = new Hub(options);
   const ranks = Array.from({ length: size }, (_, rank) => new LocalRank(hub, rank, size));
   let first: { error: unknown } | undefined;
@@ -148,7 +159,7 @@ class LocalRank implements Communicator {
     from: number | undefined,
     into: ArrayBufferView,
   ): Promise<void> => {
-    checkPeers(this, to, from);
+    checkExchange(this, to, send, from, into);
     if (to !== undefined) {
       this.sent.messages++;
       this.sent.bytes += send.byteLength;
@@ -169,8 +180,9 @@ class LocalRank implements Communicator {
     await gatherInRing(this, mine, into, parts);
   }
 
-  reduce(sum: Float32Array | Float64Array): Promise<void> {
-    return reduceFixed(this, sum);
+  async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
+    checkReduce(this.rank, sum, order);
+    await reduceFixed(this, sum);
   }
 
   async barrier(): Promise<void> {

@@ -13,7 +13,8 @@ import type { Done } from "./call-thread.ts";
 import {
   bytesOf,
   type Communicator,
-  checkPeers,
+  checkExchange,
+  checkReduce,
   gatherInRing,
   partBytes,
   startsOf,
@@ -237,7 +238,7 @@ class MpiRank implements Communicator {
     from: number | undefined,
     into: ArrayBufferView,
   ): Promise<void> => {
-    checkPeers(this, to, from);
+    checkExchange(this, to, send, from, into);
     const { byte, procNull } = this.#binding.constants;
     const [out, back] = [bytesOf(send), bytesOf(into)];
     const pieces = (n: number) => Math.max(1, Math.ceil(n / PIECE));
@@ -301,6 +302,7 @@ class MpiRank implements Communicator {
   }
 
   async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
+    checkReduce(this.rank, sum, order);
     if (order === "fixed") return reduceFixed(this, sum);
     const { constants } = this.#binding;
     const type = sum instanceof Float64Array ? constants.double : constants.float;

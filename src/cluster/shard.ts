@@ -12,7 +12,7 @@ import { type AttentionOptions, maskMembers, resolve } from "../backend/problem.
 import { TileMap } from "../backend/tiles.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import { Tensor } from "../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
 import { BoolExpression, textOf } from "../masks/expression/expr.ts";
 
@@ -104,7 +104,8 @@ export class ShardPlan {
    * A rank's rows of a tensor over the whole sequence, a copy.
    * @param axis axis of positions; default −2: [..., N, d]
    */
-  take(rank: number, whole: Tensor, axis = -2): Tensor {
+  take(rank: number, sequence: TensorLike, axis = -2): Tensor {
+    const whole = asTensor("ShardPlan.take: sequence", sequence);
     const at = axis < 0 ? whole.shape.length + axis : axis;
     if (whole.shape[at] !== this.length)
       throw new ShapeError(
@@ -169,7 +170,6 @@ export class ShardPlan {
  * plan.imbalance; // 1.01
  */
 export function shardSequence(options: ShardOptions): ShardPlan {
-  const { length, ranks, attnMask, isCausal = false, cost = "tiles", batch = 1, heads = 1 } = options;
   checkOptionNames("shardSequence", options, [
     "length",
     "ranks",
@@ -179,6 +179,7 @@ export function shardSequence(options: ShardOptions): ShardPlan {
     "batch",
     "heads",
   ]);
+  const { length, ranks, attnMask, isCausal = false, cost = "tiles", batch = 1, heads = 1 } = options;
   for (const [name, value, least] of [
     ["length", length, 0],
     ["ranks", ranks, 1],

@@ -137,6 +137,7 @@ describe("train", () => {
     ["heldOut.every", { heldOut: { batches: heldOut.batches, every: 0 } }],
     ["heldOut.batches", { heldOut: { batches: [], every: 1 } }],
     ["maxNorm", { maxNorm: -1 }],
+    ["comm", { comm: {} as never }],
   ])("refuses wrong %s before any work", async (code, options) => {
     const model = pairs();
     const before = bits(model);

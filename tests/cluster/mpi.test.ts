@@ -81,7 +81,7 @@ for (const mpi of found)
         expect(bytes("four").equals(bytes("two"))).toBe(true);
         const again = await command(2, "two");
         expect(again.status).toBe(1);
-        expect(again.stderr.match(/holds a checkpoint\.safetensors already/g)).toHaveLength(1);
+        expect(again.stderr.match(/already has a checkpoint\.safetensors/g)).toHaveLength(1);
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }

@@ -29,6 +29,7 @@ import {
   type ContextOptions,
   contextAttention,
   contextAttentionBackward,
+  explainContext,
   localCluster,
   type ShardPlan,
   shardSequence,
@@ -103,7 +104,7 @@ const CASES: readonly Case[] = [
   { name: "a float tensor and causal", options: (N, H, dtype) => ({ attnMask: [normal([H, 1, N], 8, dtype), causal()] }) },
   { name: "one float tensor", options: (N, H, dtype) => ({ attnMask: normal([2, H, N, N], 8, dtype) }) },
   { name: "float tensors, of which one is by row and one has minus infinity, and sinks", options: (N, H, dtype) => ({ sinks: new Float64Array(H), attnMask: [normal([N, 1], 8, dtype), causal(), infinities(normal([1, N, N], 9, dtype))] }) },
-  { name: "a mask of one's own by head, and query lengths", options: (N) => ({ attnMask: [maskMod(({ q, k, h }) => q.add(k).add(h).mod(4).ne(1)), queryLengths(N - 3)] }) },
+  { name: "a custom mask by head, and query lengths", options: (N) => ({ attnMask: [maskMod(({ q, k, h }) => q.add(k).add(h).mod(4).ne(1)), queryLengths(N - 3)] }) },
 ]; // biome-ignore format: a row a case
 
 const toContext = ({ attnMask, isCausal, ...rest }: AttentionOptions & ContextOptions): ContextOptions => ({
@@ -449,6 +450,28 @@ describe("ranks that disagree", () => {
         return contextAttention(comm, plan, t, t, t);
       }),
     ).rejects.toThrow(/the plan is for 3 ranks, and there are 2/);
+  });
+
+  it("no communicator, no options and no state are typed errors", async () => {
+    const one = shardSequence({ length: 8, ranks: 1 });
+    const t = normal([1, 8, 4], 1, "float32");
+    const noComm = { name: "OptionError", code: "comm" };
+    await expect(contextAttention(undefined as never, one, t, t, t)).rejects.toMatchObject(noComm);
+    await expect(contextAttention(one as never, one, t, t, t)).rejects.toMatchObject(noComm);
+    const state = { output: t, lse: normal([1, 8], 1, "float32") };
+    await localCluster(1, async (comm) => {
+      const backward = (given: typeof state, options: object) =>
+        contextAttentionBackward(comm, one, t, t, t, t, given, options);
+      for (const options of [null, 5])
+        await expect(backward(state, options as never)).rejects.toThrow(/options must be an object/);
+      await expect(backward(state, { wanted: "sinks" })).rejects.toThrow(
+        'wanted takes a list of "mask", "sinks", "tables", got "sinks"',
+      );
+      await expect(backward(undefined as never, {})).rejects.toThrow(
+        /state must be what contextAttention returned, got undefined/,
+      );
+    });
+    expect(() => explainContext(2, t, t, t, null as never)).toThrow(/options must be an object, got null/);
   });
 });
 
