@@ -294,6 +294,7 @@ th.num, td.num { text-align: end; font-variant-numeric: tabular-nums; }
 thead th.num { font-family: inherit; font-size: 11px; }
 .keys .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .tablewrap { position: absolute; inset: 0; overflow: auto; }
+.tablewrap .tools button { flex: none; }
 .tablewrap .tools { display: flex; gap: 12px; align-items: center; min-block-size: 36px; position: sticky; inset-inline-start: 0; }
 .tablewrap table { inline-size: auto; min-inline-size: 100%; }
 .tablewrap thead th { position: sticky; inset-block-start: 0; background: var(--paper); z-index: 1; padding-block: 2px; white-space: nowrap; }

@@ -122,6 +122,28 @@ test("the flow is exported as its two pictures with the warning", async ({ visit
   });
 });
 
+test("an exported flow names its own axes, and bands from special tokens are gray", async ({ visit }) => {
+  const tokens = ["[CLS]", "boats", "cross", "wide", "rivers", "[SEP]"];
+  await visit({ heads: { ...HEADS, Nq: 6, tokens }, hash: "#v1/flow?i=2&j=1" }, async (page) => {
+    await computed(page);
+    const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG({ width: 170 }));
+    expect(svg).toContain("position after the last layer");
+    expect(svg).toContain("input token");
+    expect(svg).not.toContain("what is attended to");
+    const bands = [...svg.matchAll(/<path d="M[\d.]+ ([\d.]+)C[^>]*stroke="(#\w+)"/g)];
+    const rows = [...new Set(bands.map(([, y]) => Number(y)))].sort((a, b) => a - b);
+    expect(rows).toHaveLength(6);
+    const colors = rows.map(
+      (row) => new Set(bands.filter(([, y]) => Number(y) === row).map(([, , color]) => color)),
+    );
+    for (const used of colors) expect(used.size).toBe(1);
+    const [first, ...words] = colors.map((used) => [...used][0]);
+    expect(words.pop()).toBe(first);
+    expect(new Set(words).size).toBe(1);
+    expect(words[0]).not.toBe(first);
+  });
+});
+
 test("cross-attention has no rollout, and the page says why", async ({ visit }) => {
   await visit({ heads: { ...HEADS, Nk: 11 }, hash: "#v1/flow" }, async (page) => {
     await page.waitForFunction(() =>

@@ -547,3 +547,21 @@ test("what follows a group of buttons has space above it, and brackets stay with
     },
   );
 });
+
+test("the button over a table is on one line, with its answer beside it", async ({ visit }) => {
+  await visit(
+    { heads: { Nq: 8, layers: 12, heads: 12 }, hash: "#v1/head?l=11&h=11&i=3&j=2&t=1" },
+    async (page) => {
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      const button = page.locator("attention-view .tablewrap .tools button");
+      await button.click();
+      await expect(page.locator("attention-view .tablewrap .tools")).toContainText("Copied.");
+      await page.evaluate(() => {
+        /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".tablewrap").style.width = "420px";
+      });
+      const [box] = await boxes(page, ".tablewrap .tools button");
+      expect(box.bottom - box.top).toBeLessThan(32);
+      expect(await cut(page, ".tablewrap .tools button")).toEqual([]);
+    },
+  );
+});

@@ -38,13 +38,12 @@ export function exportsOf(flowing: () => Flowing): Exports {
         `every row sums to 1, largest error ${formatNumber(worst, { digits: 2 })}`,
         rollout.warning.replace(/\.$/, ""),
       ];
-      const matrix = matrixPanel(by === "flow" ? "Largest flows" : "Product of all layers", product.store!, {
-        ...options,
-        transfer,
-        ramp,
-        query,
-        key,
-      });
+      const matrix = matrixPanel(
+        by === "flow" ? "Largest flows" : "Product of all layers",
+        product.store!,
+        { ...options, transfer, ramp, query, key },
+        { query: "position after the last layer", key: "input token" },
+      );
       return renderPanels([bandsPanel(session, layers, bands, inputs), matrix], {
         ...options,
         title: `Attention ${by}`,
@@ -94,7 +93,8 @@ function bandsPanel(
         return element("path", {
           d: `M${a.toFixed(2)} ${p}C${middle} ${p} ${middle} ${q} ${b.toFixed(2)} ${q}`,
           fill: "none",
-          stroke: theme.weight,
+          // Gray, as on the page.
+          stroke: block!.special.key[from] ? theme.second : theme.weight,
           "stroke-width": Math.max(0.3, share * widest),
           "stroke-opacity": Math.max(0.18, Math.min(0.8, 0.25 + share)),
         });

@@ -24,6 +24,12 @@ const LARGEST = 48;
 const FONT = 6.5;
 const LABEL = 62;
 
+/** The titles of the two axes. */
+export interface AxisTitles {
+  readonly query: string;
+  readonly key: string;
+}
+
 /** Draws the matrix at the top of a sheet `width` points wide; `seen` collects the marks that were drawn. */
 export function drawMatrix(
   figure: Figure,
@@ -31,6 +37,7 @@ export function drawMatrix(
   theme: Theme,
   width: number,
   seen: Set<number>,
+  axes: AxisTitles = { query: "query", key: "key: what is attended to" },
 ): Part {
   const { queries, keys } = shown;
   const longest = (names: readonly string[], which: readonly number[]) =>
@@ -68,8 +75,8 @@ export function drawMatrix(
   }
   lines.push(
     "</g>",
-    text(middleX, FONT, "key: what is attended to", title),
-    text(side, middleY, "query", {
+    text(middleX, FONT, axes.key, title),
+    text(side, middleY, axes.query, {
       ...title,
       transform: `rotate(-90 ${coordinate(side)} ${coordinate(middleY)})`,
     }),

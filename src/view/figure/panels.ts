@@ -5,7 +5,7 @@
 import type { HeadStore } from "../../store/types.ts";
 import { drawCaption, latexFigure } from "./caption.ts";
 import type { DrawnFigure } from "./figure.ts";
-import { drawMatrix, drawScale } from "./matrix.ts";
+import { type AxisTitles, drawMatrix, drawScale } from "./matrix.ts";
 import { type FigureOptions, resolveFigure } from "./options.ts";
 import { type Part, POINT, svgFile, THEMES, type Theme, text } from "./sheet.ts";
 import { shownHead } from "./shown.ts";
@@ -31,14 +31,19 @@ const GAP = 6;
 const WIDE = 130;
 
 /** A head's matrix with its scale as one picture of a figure. */
-export function matrixPanel(title: string, store: HeadStore, options: FigureOptions): Panel {
+export function matrixPanel(
+  title: string,
+  store: HeadStore,
+  options: FigureOptions,
+  axes?: AxisTitles,
+): Panel {
   return {
     title,
     async draw(theme, width) {
       const figure = resolveFigure(store, { ...options, view: "matrix", width: Math.max(40, width / POINT) });
       const shown = await shownHead(figure);
       const seen = new Set<number>();
-      const matrix = drawMatrix(figure, shown, theme, width, seen);
+      const matrix = drawMatrix(figure, shown, theme, width, seen, axes);
       const scale = drawScale(figure, shown, theme, seen);
       return below([matrix, scale], GAP);
     },
