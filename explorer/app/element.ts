@@ -487,8 +487,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     const named = this.#named.has("query") && this.#named.has("key");
     void this.#load().then(() => {
       const { state, ref } = this.#session;
+      // Another store may have been opened while the head was read; it has its own call.
+      const isShown = store === this.#session.store && store.blocks.length > 0;
       const isFirst = state.query + state.key === 0 && state.pinned === null && !named;
-      const cell = isFirst && store.blocks.length > 0 && interestingCell(store, ref);
+      const cell = isShown && isFirst && interestingCell(store, ref);
       if (cell) this.#session.set(cell, "replace");
     });
     this.#reflect();

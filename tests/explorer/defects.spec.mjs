@@ -361,3 +361,39 @@ test("a file that is added opens at a telling link; the same text keeps the curs
     });
     expect(weight).toBeGreaterThanOrEqual(0.3);
   }));
+
+test("a store that is replaced while its head is being read is not asked for a cell", ({ visit }) =>
+  visit({ heads: { Nq: 4 } }, async (page) => {
+    const asked = await page.evaluate(async () => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      const other = /** @type {any} */ (document.createElement("attention-view"));
+      document.body.append(other);
+      await other.open(made({ Nq: 6, layers: 1, heads: 1 }));
+      let disposed = false;
+      /** @type {string[]} */
+      const calls = [];
+      let resolve = () => {};
+      const promise = new Promise((done) => (resolve = () => done(undefined)));
+      view.store = new Proxy(other.store, {
+        get(store, name) {
+          if (disposed) calls.push(String(name));
+          if (name === "ready") return () => false;
+          if (name === "load") return () => promise;
+          if (name === "dispose") return () => (disposed = true);
+          const value = store[name];
+          return typeof value === "function" ? value.bind(store) : value;
+        },
+      });
+      // A token alone has no interesting cell, so the cursor stays at its start.
+      await view.open({
+        blocks: [{ tokens: ["a"], layers: [{ weights: { data: Float32Array.of(1), shape: [1, 1, 1] } }] }],
+      });
+      await view.updateComplete;
+      resolve();
+      await promise;
+      await new Promise((done) => setTimeout(done, 50));
+      other.remove();
+      return { disposed, calls };
+    });
+    expect(asked).toEqual({ disposed: true, calls: [] });
+  }));
