@@ -2,7 +2,7 @@
  * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
 import { checkThreads, configure } from "../backend/settings.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { loadMpi, type MpiFamily } from "./binding.ts";
 import type { Communicator } from "./communicator.ts";
@@ -96,7 +96,8 @@ export function launchOf(env: Environment): Launch | undefined {
  * const comm = await joinCluster(); // mpirun -n 4 node attend.mjs
  * console.log(`${comm.rank} of ${comm.size}, ${comm.engine}`);
  * await comm.close();
- * @throws UnsupportedError where koffi or an MPI library is missing, with the command that installs it
+ * @throws UnsupportedError where koffi or an MPI library is missing, with the command that installs it, and where npx is
+ * between MPICH's launcher and this process
  */
 export async function joinCluster(options: JoinOptions = {}): Promise<Communicator> {
   const env: Environment = typeof process === "undefined" ? {} : process.env;
@@ -118,6 +119,7 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   const wanted = library ?? (env.HEED_MPI || undefined);
   const launch = launchOf(env);
   if (launch === undefined && wanted === undefined) return singleRank();
+  if (launch !== undefined && launch.family !== "openmpi") await checkLauncherSocket(env);
   const binding = await loadMpi(wanted, launch?.family, env.HEED_FFI || undefined, launch?.prefers);
   const comm = openMpi(binding, {
     timeout: seconds === 0 ? Number.POSITIVE_INFINITY : seconds,
@@ -130,6 +132,25 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
       `heed/cluster: ${comm.size} rank${comm.size === 1 ? "" : "s"}, ${comm.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
     );
   return comm;
+}
+
+/**
+ * MPICH's launcher gives each rank an open socket, PMI_FD. npx and npm scripts start programs without it, and MPI_Init would end
+ * the process with a message about PMI_FD.
+ */
+async function checkLauncherSocket({ PMI_FD: fd }: Environment): Promise<void> {
+  if (fd === undefined) return;
+  const { fstatSync } = await import("node:fs");
+  try {
+    if (fstatSync(Number(fd)).isSocket()) return;
+  } catch {
+    // Not an open file descriptor.
+  }
+  throw new UnsupportedError(
+    "mpi-launcher",
+    `joinCluster: the launcher's connection, file descriptor ${fd} (PMI_FD), was not passed on to this process; start ranks without npx and npm scripts, for example: mpirun -n 4 node_modules/.bin/heed train …`,
+    { got: fd },
+  );
 }
 
 /** True for a variable that is set to anything except an empty text and 0. */

@@ -102,6 +102,7 @@ describe("without mpirun", () => {
   const alone = (env: Record<string, string>) =>
     spawnSync(pinned(), [at("tests/cluster/operations.ts")], {
       encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NODE_NO_WARNINGS: "1", ...env },
     });
 
@@ -127,6 +128,16 @@ describe("without mpirun", () => {
     expect(alone({ HEED_MPI: "openmpi", HEED_FFI: "bun" }).stderr).toContain(
       'HEED_FFI must be koffi or node:ffi, got "bun"',
     );
+  });
+
+  it("a rank that npx started, without MPICH's socket, gets one error that says how to start it", () => {
+    // npx closes the launcher's file descriptor; Node then uses the number for something else, or nothing does.
+    for (const fd of ["0", "977"]) {
+      const { status, stderr } = alone({ PMI_RANK: "0", PMI_SIZE: "2", PMI_FD: fd });
+      expect(status).not.toBe(0);
+      expect(stderr).toContain(`file descriptor ${fd} (PMI_FD), was not passed on to this process`);
+      expect(stderr).toContain("mpirun -n 4 node_modules/.bin/heed");
+    }
   });
 
   it.skipIf(process.platform !== "linux")("a library that is none of MPI is named in an error", () => {
