@@ -206,6 +206,7 @@ const REFUSED: Row[] = [
   ["readModel empty dir", "FormatError", "model-files", "docs has no config.json, no tokenizer.json, no model.safetensors; a model's folder has config.json,", () => M.readModel("docs")],
   ["locateShipped gpt", "OptionError", "model", 'locateShipped: there is an "encoder" and a "decoder", got "gpt2"', () => M.locateShipped("gpt2")],
   ["readTokenizer {}", "FormatError", "tokenizer", "readTokenizer: model: expected an object, got nothing (byte 2)", () => M.readTokenizer("{}")],
+  ["readTokenizer model null", "FormatError", "tokenizer", "readTokenizer: model: expected an object, got null (byte 10)", () => M.readTokenizer('{"model": null}')],
   ["readTokenizer not json", "FormatError", "json", 'readTokenizer: expected a JSON object, got "a" (byte 0)', () => M.readTokenizer("abc")],
   ["tokenizer decode str", "OptionError", "token-id", 'Tokenizer: no token has id "a"; ids are below 1024', () => gpt.tokenizer.decode("abc" as never)],
   ["attention empty text", "OptionError", "empty-text", "attention: there is no token to read", () => gpt.attention("")],
@@ -245,7 +246,7 @@ const REFUSED: Row[] = [
   ["linear attention option", "OptionError", "option-name", 'linearAttention: unknown option "attnMask"; expected one of isCausal, keyMask, returnWeights', () => (hist.linearAttention as any)(sq, sq, sq, { attnMask: h.causal() })],
   ["Luong dot sizes", "OptionError", "score", 'LuongAttention: the score "dot" needs dq = dk, got 3 and 4', () => new hist.LuongAttention(3, 4, { score: "dot" })],
   ["a folder with pytorch_model.bin alone", "FormatError", "model-files", "pytorch_model.bin is a pickle, which can run code; convert it in Python", () => M.readModel(folderOf("bin", ["config.json", "tokenizer.json", "pytorch_model.bin"]))],
-  ["a folder with vocab.txt alone", "FormatError", "model-files", "the tokenizer is of the old kind; convert it in Python", () => M.readModel(folderOf("vocab", ["config.json", "vocab.txt", "model.safetensors"]))],
+  ["a folder with vocab.txt alone", "FormatError", "model-files", "Its tokenizer is of the old kind; convert it in Python", () => M.readModel(folderOf("vocab", ["config.json", "vocab.txt", "model.safetensors"]))],
   ["a tensor of a scope that is over", "HeedError", "disposed", "this tensor was disposed when its tidy() scope ended, or by dispose(); return it from the scope, keep(tensor) it", () => { let inner: any; h.configure({}); tr.tidy(() => { inner = nn.add(sq, sq); }); return nn.add(inner, sq); }],
 ];
 

@@ -4,11 +4,11 @@
  */
 
 import type {
-  AblatedHead,
   AblationResult,
   AttentionSource,
   AttentionViewElement,
   SourceModel,
+  SwitchedHead,
 } from "../../src/view/element.ts";
 import { ablatedCode } from "../state/ablation.ts";
 
@@ -93,7 +93,7 @@ async function read(text: string): Promise<string> {
 function sourceOf({ name, path, model }: Made): AttentionSource {
   const src = withToken(path);
   if (model === undefined) return { name, src };
-  const ask = async (heads: readonly AblatedHead[], more: string): Promise<unknown> => {
+  const ask = async (heads: readonly SwitchedHead[], more: string): Promise<unknown> => {
     let answer: Response;
     try {
       answer = await fetch(`${withToken(model.path)}&heads=${heads.map(ablatedCode).join()}${more}`);

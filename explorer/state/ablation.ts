@@ -1,6 +1,6 @@
 /** The heads that are switched off, and the setting of the cursor's head. The run without them: ablated-run.ts. */
 import type { Session } from "../app/session.ts";
-import type { AblatedHead, State } from "./state.ts";
+import type { State, SwitchedHead } from "./state.ts";
 
 /** The output of a head: unchanged, or replaced by zeros, by its mean, or by zeros at the cursor's query only. */
 export type HeadSetting = "on" | "off" | "mean" | "here";
@@ -9,12 +9,12 @@ export type HeadSetting = "on" | "off" | "mean" | "here";
 export function ablatedHead(
   state: Pick<State, "ablated">,
   { layer, head }: Pick<State, "layer" | "head">,
-): AblatedHead | undefined {
+): SwitchedHead | undefined {
   return state.ablated.find((one) => one.layer === layer && one.head === head);
 }
 
 /** A head as an address writes it: `4.7`, `4.8m` for its mean, `2.1.5` at token 5 only. */
-export const ablatedCode = ({ layer, head, replace, position }: AblatedHead): string =>
+export const ablatedCode = ({ layer, head, replace, position }: SwitchedHead): string =>
   `${layer}.${head}${replace === "mean" ? "m" : ""}${position === null ? "" : `.${position}`}`;
 
 /** The setting of the cursor's head; `elsewhere`: it is off at a token other than the cursor's query. */

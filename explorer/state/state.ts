@@ -4,9 +4,9 @@
  * Other files write it into an address (url.ts), change it after a click (select.ts), and store what is not part of it, such as
  * the hovered cell (../app/session.ts).
  */
-import type { AblatedHead, Camera, Edit, Filter, HeadName, State } from "../../src/view/element.ts";
+import type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "../../src/view/element.ts";
 
-export type { AblatedHead, Camera, Edit, Filter, HeadName, State };
+export type { Camera, Edit, Filter, HeadName, State, SwitchedHead };
 
 /** The steps from q·k to the contribution to the output, in order. */
 export const STAGES = ["scores", "scaled", "masked", "weights", "contribution"] as const;

@@ -9,7 +9,6 @@
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import { ablatedCode } from "./ablation.ts";
 import {
-  type AblatedHead,
   AGGREGATES,
   ASK_ORDERS,
   ASKS,
@@ -28,6 +27,7 @@ import {
   SORTS,
   STAGES,
   type State,
+  type SwitchedHead,
   TRANSFERS,
 } from "./state.ts";
 
@@ -209,10 +209,10 @@ const edits: Codec<readonly Edit[]> = {
 const MAX_ABLATED = 1024;
 
 /** `4.7,4.8m,2.1.5`: layer 4 head 7 off, layer 4 head 8 replaced by its mean, layer 2 head 1 off at token 5 only. */
-const ablated: Codec<readonly AblatedHead[]> = {
+const ablated: Codec<readonly SwitchedHead[]> = {
   write: (value) => value.map(ablatedCode).join(),
   read(text) {
-    const found = new Map<string, AblatedHead>();
+    const found = new Map<string, SwitchedHead>();
     for (const one of text.split(",")) {
       const [, layer, head, mean, position] = /^(\d{1,15})\.(\d{1,15})(m?)(?:\.(\d{1,15}))?$/.exec(one) ?? [];
       if (layer === undefined || found.size >= MAX_ABLATED) continue;

@@ -29,6 +29,7 @@ import {
   VARS,
   withScore,
 } from "../masks/expression/expr.ts";
+import { FOREIGN, isForeign } from "../masks/expression/foreign.ts";
 import {
   type PositionOptions,
   type Positions,
@@ -230,15 +231,6 @@ function maskMember(what: string, member: unknown, device: string): Tensor | Boo
   if (member instanceof ScoreMod) refuse("takes masks; a score mod goes into scoreMod");
   if (isForeign(member)) refuse(FOREIGN);
   return asTensor(name, member as TensorLike);
-}
-
-const FOREIGN =
-  "comes from another copy of heed (two versions installed, or one bundled twice); import it from the copy that is called";
-
-/** A mask or score mod whose class is that of another copy of this module. */
-function isForeign(x: unknown): boolean {
-  if (typeof x !== "object" || x === null) return false;
-  return ("op" in x && "args" in x) || ("expr" in x && isForeign(x.expr));
 }
 
 function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {

@@ -5,7 +5,7 @@
  * those of the file, and passes on each member of the root as soon as it is complete, so that a bad entry of a
  * long header is refused before the rest is read.
  */
-import { ascii, type Refuse, utf8 } from "./refuse.ts";
+import { ascii, quote, type Refuse, utf8 } from "./refuse.ts";
 
 /** A JSON value; objects are Maps. */
 export type Json = null | boolean | number | string | Json[] | Map<string, Json>;
@@ -18,6 +18,8 @@ export interface JsonLimits {
   readonly maxItems?: number;
   /** `"integers"` (the default) refuses fractions and exponents; `"finite"` takes them. */
   readonly numbers?: "integers" | "finite";
+  /** What the keys of the root are, for errors; `"fields"`. */
+  readonly rootKeys?: "fields" | "tensors";
 }
 
 /**
@@ -28,7 +30,12 @@ export function scanObject(
   bytes: Uint8Array,
   refuse: Refuse,
   member: (key: string, value: Json, at: number) => void,
-  { maxDepth = 16, maxItems = Number.POSITIVE_INFINITY, numbers = "integers" }: JsonLimits = {},
+  {
+    maxDepth = 16,
+    maxItems = Number.POSITIVE_INFINITY,
+    numbers = "integers",
+    rootKeys = "fields",
+  }: JsonLimits = {},
 ): void {
   let at = 0;
   const whole = ascii(bytes);
@@ -87,8 +94,16 @@ export function scanObject(
       const start = at;
       if (bytes[at] !== 0x22) bad("a key");
       const key = string();
-      if (seen(key)) refuse("json-duplicate", start, "the key comes twice", key);
-      if (key === "__proto__") refuse("json-key", start, "the key __proto__ is refused", key);
+      if (seen(key)) {
+        const tensor = depth === 1 && rootKeys === "tensors" ? key : undefined;
+        refuse(
+          "json-duplicate",
+          start,
+          tensor === undefined ? `the key ${quote(key)} appears twice` : "the name appears twice",
+          tensor,
+        );
+      }
+      if (key === "__proto__") refuse("json-key", start, "the key __proto__ is refused");
       space();
       take(0x3a, '":"');
       space();

@@ -142,7 +142,7 @@ export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict 
     const start = at;
     const key = string();
     const name = key === "fortran_order" ? "fortran" : key;
-    if (name in found) refuse("npy-header", base + start, `the key ${quote(key)} occurs twice`);
+    if (name in found) refuse("npy-header", base + start, `the key ${quote(key)} appears twice`);
     take(":");
     space();
     const valueAt = base + at;

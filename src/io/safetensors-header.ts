@@ -60,7 +60,7 @@ export function readHeader(json: Uint8Array, size: number, refuse: Refuse): Safe
       if (name === "__metadata__") metadata = readMetadata(value, 8 + at, refuse);
       else found.push([name, readEntry(name, value, 8 + at, data, refuse)]);
     },
-    { maxDepth: 3, maxItems: MAX_RANK },
+    { maxDepth: 3, maxItems: MAX_RANK, rootKeys: "tensors" },
   );
   found.sort(([, a], [, b]) => a.start - b.start || a.end - b.end);
   let covered = data;

@@ -1,12 +1,14 @@
 /** Combinations of masks: `and(causal(), slidingWindow(256, 0))`. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import { BoolExpression, boolConst, type Mask } from "./expression/expr.ts";
+import { FOREIGN, isForeign } from "./expression/foreign.ts";
 
 function check(what: string, mask: Mask): void {
-  if (!(mask instanceof BoolExpression))
-    throw new OptionError("mask", `${what}: expected masks such as causal(), got ${formatValue(mask)}`, {
-      got: mask,
-    });
+  if (mask instanceof BoolExpression) return;
+  const problem = isForeign(mask)
+    ? `a mask ${FOREIGN}`
+    : `expected masks such as causal(), got ${formatValue(mask)}`;
+  throw new OptionError("mask", `${what}: ${problem}`, { got: mask });
 }
 
 /**

@@ -44,6 +44,12 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of 
       .toFloat64();
   const distance = (a: Float64Array, b: Float64Array) => Math.max(...a.map((x, i) => Math.abs(x - b[i])));
 
+  test("tensors of another copy of heed, and { data, shape, dtype }, are accepted", () => {
+    const plainObject = ({ data, shape, dtype }: Tensor) => ({ data, shape, dtype }) as unknown as Tensor;
+    const change = ({ output }: LayerAttention) => ({ output: plainObject(output.contiguous()) as never });
+    expect(distance(run(change), plain)).toBe(0);
+  });
+
   test("the same output, pattern, or query, key and value change nothing", () => {
     expect(
       distance(

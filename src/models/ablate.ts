@@ -11,7 +11,14 @@ import { tidy } from "../tidy.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
 import { tokenShares } from "./generate.ts";
-import { largest, maskToken, mostLikely, type Predicted, predictedToken } from "./prediction.ts";
+import {
+  finiteLogits,
+  largest,
+  maskToken,
+  mostLikely,
+  type Predicted,
+  predictedToken,
+} from "./prediction.ts";
 import type { TextModel, TextTokens } from "./text-model.ts";
 
 /** What replaces the output of an ablated head: zeros, or its mean over the text. */
@@ -175,7 +182,8 @@ function hookOf(
  * Runs the model on a text with heads ablated, and compares with the run with all heads: the prediction at one position, and the last
  * hidden states.
  *
- * @throws OptionError where there is no such layer, head or position, or the text has no token
+ * @throws OptionError where there is no such layer, head or position, or the text has no token; UnsupportedError where the logits are
+ *   not finite
  * @example
  * const run = ablateHeads(decoder, "the president of the united", [{ layer: 0, head: 1 }]);
  * run.predicted?.tokens[0]; // { id, token, before, after }
@@ -205,7 +213,7 @@ export function ablateHeads(
       const states = model.model.hidden(task?.ids ?? tokens.ids, runOptions(model, tokens, change));
       return {
         states: states.toFloat64(),
-        probabilities: task && probabilitiesAt(model, states, task.position),
+        probabilities: task && probabilitiesAt(what, model, states, task.position),
       };
     });
   const [before, after] = [run(), run(onAttention)];
@@ -269,7 +277,8 @@ function distances(
 /**
  * How each head contributes to the prediction of a text's next token (decoder) or of a masked token (encoder): the prediction without it.
  *
- * @throws OptionError where there is no such layer, head or position, or an encoder's text has no mask and no position is given
+ * @throws OptionError where there is no such layer, head or position, or an encoder's text has no mask and no position is given;
+ *   UnsupportedError where the logits are not finite
  * @example
  * const decoder = await readModel(locateShipped("decoder"));
  * ablate(decoder, "the president of the united").effects[0]; // { layer, head, probability, change, top }
@@ -291,7 +300,7 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
   const run = (onAttention?: ForwardOptions["onAttention"]) =>
     tidy(() => {
       const states = model.model.hidden(task.ids, runOptions(model, tokens, onAttention));
-      return probabilitiesAt(model, states, task.position);
+      return probabilitiesAt(what, model, states, task.position);
     });
   const predicted = mostLikely(model.tokenizer, run(), 5);
   const effects: HeadEffect[] = [];
@@ -384,7 +393,12 @@ function checkIndex(what: string, name: string, value: unknown, count: number): 
 }
 
 /** The probabilities of all tokens of the vocabulary at a position of states [N, C]. */
-function probabilitiesAt(model: TextModel, states: FloatTensor, position: number): Float64Array {
+function probabilitiesAt(
+  what: string,
+  model: TextModel,
+  states: FloatTensor,
+  position: number,
+): Float64Array {
   const logits = model.model.logits(slice(states, 0, position, position + 1) as FloatTensor);
-  return tokenShares(logits.toFloat64(), {});
+  return tokenShares(finiteLogits(what, logits.toFloat64()), {});
 }

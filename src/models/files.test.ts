@@ -300,6 +300,17 @@ describe("inconsistent files are refused", () => {
     expect(() => modelToFiles(model, bpe, { dtype: "float32" })).toThrow(/NaN/);
   });
 
+  test("a field of config.json that appears twice, as a field", async () => {
+    const files = new Map([
+      ["config.json", new TextEncoder().encode('{"model_type": "bert", "hidden_size": 8, "hidden_size": 4}')],
+      ["model.safetensors", new Uint8Array()],
+      ["tokenizer.json", new Uint8Array()],
+    ]);
+    await expect(modelFromFiles(files)).rejects.toThrow(
+      'config.json: the key "hidden_size" appears twice (byte 41)',
+    );
+  });
+
   test("missing files and folders, by name", async () => {
     await expect(readModel(join(root, "nowhere"))).rejects.toThrow(/config\.json/);
     await expect(modelFromFiles(new Map())).rejects.toThrow(/config\.json is missing/);

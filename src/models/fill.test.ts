@@ -41,6 +41,20 @@ describe("fillMask", () => {
     expect(all.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 9);
   });
 
+  test("logits that are NaN or infinite are an error, not a ranking of tokens", () => {
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      const broken = new Bert(config, { seed: 1 });
+      const weights = broken.parameters().get("bert.encoder.layer.0.attention.self.value.weight");
+      (weights as { data: Float32Array }).data[0] = value;
+      expect(() => fillMask(textModel(broken, tokenizer), "the [MASK]")).toThrow(
+        expect.objectContaining({
+          code: "non-finite",
+          message: expect.stringContaining("fillMask: the logit of token"),
+        }),
+      );
+    }
+  });
+
   test("a decoder, a model without the head, a text without a mask and a wrong top are refused", async () => {
     const decoder = await readModel(locateShipped("decoder"));
     expect(() => fillMask(decoder, "a [MASK]")).toThrow(UnsupportedError);

@@ -8,7 +8,7 @@ import { checkOptionNames } from "../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import { tokenShares } from "./generate.ts";
-import { MASKS, maskToken, mostLikely } from "./prediction.ts";
+import { finiteLogits, MASKS, maskToken, mostLikely } from "./prediction.ts";
 import { checkTextModel, type TextModel } from "./text-model.ts";
 
 /** A token for a mask. */
@@ -33,7 +33,7 @@ export interface MaskFill {
  *
  * @param model an encoder with the head that predicts masked tokens (`readModel`)
  * @param text  a text with at least one mask
- * @throws UnsupportedError for a decoder, or a model without that head; OptionError where there is no mask
+ * @throws UnsupportedError for a decoder, a model without that head, or logits that are not finite; OptionError where there is no mask
  * @example
  * const encoder = await readModel(locateShipped("encoder"));
  * fillMask(encoder, "the president of the united [MASK].")[0].candidates[0].token; // → "states"
@@ -74,7 +74,7 @@ export function fillMask(
   const rows = tidy(() => {
     const states = network.hidden(read.ids, { typeIds: read.typeIds });
     const flat = reshape(states, [read.ids.length, -1]);
-    return network.logits(embedding(positions, flat)).toFloat64(); // [masks, V]
+    return finiteLogits("fillMask", network.logits(embedding(positions, flat)).toFloat64()); // [masks, V]
   });
   const V = rows.length / positions.length;
   return positions.map((position, n) => ({

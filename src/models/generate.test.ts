@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { tensor } from "../core/construct.ts";
 import { OptionError } from "../core/errors.ts";
 import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "./index.ts";
 
@@ -24,6 +25,28 @@ describe("generate", () => {
     }
     // The last token is yielded but not read: one more than there are positions.
     expect(ids.length).toBe(13);
+  });
+
+  test("logits that are NaN are an error, not the token with id 0", () => {
+    const parameters = new Map(model.parameters());
+    const name = "transformer.h.0.attn.c_attn.bias";
+    const bias = parameters.get(name) as { data: Float32Array; shape: readonly number[] };
+    const broken = new Gpt2(model.config, {
+      parameters: new Map(parameters).set(
+        name,
+        tensor(
+          bias.data.map(() => Number.NaN),
+          bias.shape,
+        ),
+      ),
+    });
+    for (const temperature of [0, 1])
+      expect(() => [...generate(broken, [3, 4], { temperature })]).toThrow(
+        expect.objectContaining({
+          code: "non-finite",
+          message: expect.stringContaining("generate: the logit of token 0 is NaN"),
+        }),
+      );
   });
 
   test("stops after maxTokens, and at a stop token, which is not yielded", () => {

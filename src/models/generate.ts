@@ -10,7 +10,7 @@ import { cellBits, headKey, rowKey } from "../core/random.ts";
 import { type FloatTensor, slice } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import type { DecoderModel } from "./families/model.ts";
-import { largest } from "./prediction.ts";
+import { finiteLogits, largest } from "./prediction.ts";
 import type { TextModel } from "./text-model.ts";
 
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */
@@ -101,7 +101,7 @@ export function* generate(
   for (let n = 0; n < maxTokens && cache.length + next.length <= n_positions; n++) {
     const logits = tidy(() => {
       const hidden = model.hidden(next, { cache });
-      return model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64();
+      return finiteLogits("generate", model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64());
     });
     const id =
       temperature === 0

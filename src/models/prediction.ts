@@ -1,4 +1,5 @@
 /** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
+import { UnsupportedError } from "../core/errors.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
 
 /** A token and its probability, from 0 to 1. */
@@ -14,6 +15,23 @@ export const MASKS = ["[MASK]", "<mask>"] as const;
 /** The tokenizer's own mask token; undefined where it has none. */
 export function maskToken(tokenizer: Tokenizer): (typeof MASKS)[number] | undefined {
   return MASKS.find((token) => tokenizer.id(token) !== undefined);
+}
+
+/**
+ * Logits from which a token can be predicted. NaN and +∞ come from weights or activations that are not finite; −∞ excludes a token.
+ *
+ * @throws UnsupportedError where a logit is NaN or +∞, or all are −∞
+ */
+export function finiteLogits(what: string, logits: Float64Array): Float64Array {
+  const at = logits.findIndex((x) => Number.isNaN(x) || x === Number.POSITIVE_INFINITY);
+  if (at >= 0 || logits.every((x) => x === Number.NEGATIVE_INFINITY))
+    throw new UnsupportedError(
+      "non-finite",
+      at >= 0
+        ? `${what}: the logit of token ${at} is ${logits[at]}, so no token can be predicted; the model's weights are NaN or infinite, or its activations overflow (the model's notes name the first such weight)`
+        : `${what}: all logits are -Infinity, so no token can be predicted`,
+    );
+  return logits;
 }
 
 /** The index of the largest number, the first of equals. */

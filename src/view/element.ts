@@ -6,16 +6,16 @@
 import type { StoreInput } from "../store/layout/input.ts";
 import type { HeadMeasures, HeadStore, LoadReport } from "../store/types.ts";
 import type { FigureOptions } from "./figure/options.ts";
-import type { AblatedHead, HeadName, State } from "./state.ts";
+import type { HeadName, State, SwitchedHead } from "./state.ts";
 
-export type { AblatedHead, Camera, Edit, Filter, HeadName, State } from "./state.ts";
+export type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "./state.ts";
 
 /** The input of `open`: arrays in memory, a file, its bytes, or several files of which one has the tokens. */
 export type Openable = StoreInput | Blob | ArrayBuffer | Uint8Array | readonly File[];
 
 /** A request of the explorer to run the model with heads ablated. */
 export interface AblationRequest {
-  readonly heads: readonly AblatedHead[];
+  readonly heads: readonly SwitchedHead[];
   /** Encoders: the token that is masked and predicted; decoders: the token before the prediction. null: the text's mask, or its last token. */
   readonly position: number | null;
 }

@@ -32,8 +32,8 @@ export type Edit =
   | { readonly what: "key"; readonly token: number; readonly index: number; readonly value: number }
   | { readonly what: "scale"; readonly value: number };
 
-/** An ablated head: its output is replaced by zeros, or by its mean over the text, at one token or at every token (null). */
-export interface AblatedHead {
+/** A head that the explorer's switch ablates: its output is replaced by zeros, or by its mean over the text, at one token or at every token (null). */
+export interface SwitchedHead {
   readonly layer: number;
   readonly head: number;
   readonly replace: "zero" | "mean";
@@ -126,7 +126,7 @@ export interface State extends HeadName {
   /** What if: the row's scale is divided by this. */
   readonly temperature: number;
   /** Ablated heads, if the source has a model: each once. */
-  readonly ablated: readonly AblatedHead[];
+  readonly ablated: readonly SwitchedHead[];
   /** The position of the prediction with ablated heads: the masked token (encoders), or the token before it (decoders); null: the text's mask, or its last token. */
   readonly predict: number | null;
 }

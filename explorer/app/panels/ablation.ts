@@ -7,7 +7,7 @@ import type { AblationResult, SourceModel } from "../../../src/view/element.ts";
 import { ablationOf } from "../../state/ablated-run.ts";
 import { type HeadSetting, headSetting, setHead } from "../../state/ablation.ts";
 import { largest } from "../../state/facts.ts";
-import type { AblatedHead } from "../../state/state.ts";
+import type { SwitchedHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import type { Session } from "../session.ts";
 import { bar, choice, figure, quoted, token, type Ui } from "../ui.ts";
@@ -80,7 +80,7 @@ function outcome(ui: Ui, model: SourceModel): TemplateResult {
     }</p>`;
 }
 
-function switched(session: Session, one: AblatedHead): TemplateResult {
+function switched(session: Session, one: SwitchedHead): TemplateResult {
   const { block, state } = session;
   const { layer, head, replace, position: only } = one;
   const named = session.labels(block!).query[only ?? 0];

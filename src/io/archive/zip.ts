@@ -43,7 +43,7 @@ export function listMembers(bytes: Uint8Array, refuse: Refuse): Member[] {
   for (let i = 0; i < directory.count; i++) {
     const entry = readCentral(view, at, directory.end, refuse);
     const { name } = entry;
-    if (names.has(name)) refuse("zip-duplicate", at, "the name comes twice in the archive", name);
+    if (names.has(name)) refuse("zip-duplicate", at, "the name appears twice in the archive", name);
     names.add(name);
     members.push(readLocal(view, entry, directory.start, refuse));
     at = entry.next;

@@ -3,7 +3,7 @@
  * hook that observes each call and may change it.
  */
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   type AttentionOptions,
   attentionWeights,
@@ -137,10 +137,10 @@ export function attend(
   const { output, lse } = compute(given);
   const change = onAttention?.(layer, { ...given, lse, output, options, recipe });
   if (change === undefined || change === null || typeof change !== "object") return output;
-  checkChange(change, { ...given, output, weights: weightsShape(given) });
-  if (change.output) return change.output;
-  const { query = given.query, key = given.key, value = given.value } = change;
-  if (change.weights) return weighted(change.weights, value);
+  const changed = checkedChange(change, { ...given, output, weights: weightsShape(given) });
+  if (changed.output) return changed.output;
+  const { query = given.query, key = given.key, value = given.value } = changed;
+  if (changed.weights) return weighted(changed.weights, value);
   return compute({ query, key, value }).output;
 }
 
@@ -181,18 +181,24 @@ function weightsShape({ query, key }: { readonly query: FloatTensor; readonly ke
 
 const PARTS = ["query", "key", "value", "weights", "output"] as const;
 
-function checkChange(
+/** A change whose tensors have the right shapes and dtypes; those of another copy of heed, or { data, shape }, are wrapped without a copy. */
+function checkedChange(
   change: AttentionChange,
   expected: Record<(typeof PARTS)[number], { readonly shape: readonly number[]; readonly dtype: string }>,
-): void {
-  for (const [name, tensor] of Object.entries(change)) {
+): AttentionChange {
+  const checked: Record<string, Tensor> = {};
+  for (const [name, returned] of Object.entries(change)) {
     if (!PARTS.includes(name as (typeof PARTS)[number]))
       throw new OptionError(
         "attention-change",
         `onAttention: returned ${formatValue(name)}; a change has ${PARTS.join(", ")}`,
         { name },
       );
-    if (tensor === undefined) continue;
+    if (returned === undefined) continue;
+    const isTensorLike = typeof returned === "object" && returned !== null && "data" in returned;
+    const tensor: unknown = isTensorLike
+      ? asTensor(`onAttention: ${name}`, returned as TensorLike)
+      : returned;
     const { shape, dtype } = expected[name as (typeof PARTS)[number]];
     if (!(tensor instanceof Tensor) || tensor.dtype !== dtype || tensor.shape.join() !== shape.join())
       throw new ShapeError(
@@ -200,5 +206,7 @@ function checkChange(
         `onAttention: ${name} must be [${shape.join(", ")}] ${dtype}, got ${tensor instanceof Tensor ? `[${tensor.shape.join(", ")}] ${tensor.dtype}` : formatValue(tensor)}`,
         { name, want: shape },
       );
+    checked[name] = tensor;
   }
+  return checked as AttentionChange;
 }

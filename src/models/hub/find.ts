@@ -115,7 +115,7 @@ export function checkFolder(directory: string, advice = ""): void {
     );
   if (!has("tokenizer.json") && (has("vocab.txt") || has("vocab.json") || has("tokenizer.model")))
     tips.push(
-      "the tokenizer is of the old kind; convert it in Python: from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
+      "Its tokenizer is of the old kind; convert it in Python: from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
     );
   const few = names.slice(0, 8).join(", ");
   throw new FormatError(

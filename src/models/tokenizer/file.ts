@@ -38,8 +38,12 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   const parts = new Map<string, Part>();
   scanObject(bytes, refuse, (name, value, at) => parts.set(name, { name, value, at }), { numbers: "finite" });
   const part = <T>(name: string, read: (value: Json, no: No) => T): T => {
-    const { value, at } = parts.get(name) ?? { value: null, at: bytes.length };
-    return read(value, (what) => refuse("tokenizer", at, `${name}: ${what}`));
+    const found = parts.get(name);
+    // A missing part is read as null; errors say which of the two it is.
+    const shownAs = (what: string) => (found === undefined ? what.replace(/got null$/, "got nothing") : what);
+    return read(found?.value ?? null, (what) =>
+      refuse("tokenizer", found?.at ?? bytes.length, `${name}: ${shownAs(what)}`),
+    );
   };
 
   part("version", (value, no) => {

@@ -248,8 +248,8 @@ export async function namedThree(
   file: Container,
   names: Readonly<Record<string, unknown>>,
 ): Promise<Tensor[]> {
-  const three: Tensor[] = [];
-  for (const option of ["query", "key", "value"]) {
+  // All three names are found before a tensor is read: one may be large.
+  const three = ["query", "key", "value"].map((option) => {
     const usual = [option, option[0], option[0].toUpperCase()];
     const asked = names[option] as string | undefined;
     const name = asked ?? usual.find((one) => file.tensors.has(one));
@@ -259,7 +259,9 @@ export async function namedThree(
         `${file.path} has no tensor "${usual[0]}" or "${usual[1]}"; say which one is the ${option} with --${option} NAME; it has ${[...file.tensors.keys()].slice(0, 8).join(", ") || "none"}`,
         { path: file.path },
       );
-    three.push(await readTensor(file, name));
-  }
-  return three;
+    return name;
+  });
+  const tensors: Tensor[] = [];
+  for (const name of three) tensors.push(await readTensor(file, name));
+  return tensors;
 }

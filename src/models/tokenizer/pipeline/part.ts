@@ -35,7 +35,9 @@ export class Part {
   text(name: string, otherwise?: string): string {
     const value = this.value(name);
     if (value === null && otherwise !== undefined) return otherwise;
-    return typeof value === "string" ? value : this.refuse(`${name} must be a text, got ${shown(value)}`);
+    return typeof value === "string"
+      ? value
+      : this.refuse(`${name} must be a text, got ${this.#shown(name)}`);
   }
 
   flag(name: string, otherwise?: boolean): boolean {
@@ -43,7 +45,7 @@ export class Part {
     if (value === null && otherwise !== undefined) return otherwise;
     return typeof value === "boolean"
       ? value
-      : this.refuse(`${name} must be true or false, got ${shown(value)}`);
+      : this.refuse(`${name} must be true or false, got ${this.#shown(name)}`);
   }
 
   /** An integer from 0 to `most`. */
@@ -52,12 +54,12 @@ export class Part {
     if (value === null && otherwise !== undefined) return otherwise;
     return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most
       ? value
-      : this.refuse(`${name} must be an integer from 0 to ${most}, got ${shown(value)}`);
+      : this.refuse(`${name} must be an integer from 0 to ${most}, got ${this.#shown(name)}`);
   }
 
   list(name: string): readonly Json[] {
     const value = this.value(name);
-    return Array.isArray(value) ? value : this.refuse(`${name} must be a list, got ${shown(value)}`);
+    return Array.isArray(value) ? value : this.refuse(`${name} must be a list, got ${this.#shown(name)}`);
   }
 
   /** The parts of a list. */
@@ -74,13 +76,18 @@ export class Part {
   /** Names and values in the order of the file. */
   entries(name: string): ReadonlyMap<string, Json> {
     const value = this.value(name);
-    return value instanceof Map ? value : this.refuse(`${name} must be an object, got ${shown(value)}`);
+    return value instanceof Map ? value : this.refuse(`${name} must be an object, got ${this.#shown(name)}`);
+  }
+
+  /** The field `name` as a message shows it: a missing field differs from null. */
+  #shown(name: string): string {
+    return shown(this.#fields.get(name));
   }
 }
 
-/** A value of the file as a message shows it. */
+/** A value of the file as a message shows it; undefined is a missing field. */
 export function shown(value: Json | undefined): string {
-  if (value === undefined || value === null) return "nothing";
+  if (value === undefined) return "nothing";
   if (typeof value === "string") return quote(value);
   return value instanceof Map ? "an object" : Array.isArray(value) ? "a list" : String(value);
 }

@@ -167,6 +167,7 @@ describe("a normalizer", () => {
       [{ type: "Precompiled", precompiled_charsmap: "/////w==" }, "4 bytes do not hold the table they claim"],
       [{ type: "Strip", strip_left: 1, strip_right: true }, "Strip: strip_left must be true or false, got 1"],
       [{ type: "Prepend" }, "Prepend: prepend must be a text, got nothing"],
+      [{ type: "Prepend", prepend: null }, "Prepend: prepend must be a text, got null"],
       [{ type: "Unknown" }, "Unknown: is not a normalizer heed has"],
     ] as [unknown, string][])
       expect(() => read({ normalizer }), words).toThrow(words);
