@@ -218,8 +218,9 @@ export const page: Page<Arrows, ArrowsNumbers> = {
         show: { mode: "free", x: 2.4, y: 3.2 },
         mark: (guess, { wide }) => {
           const [left, top, , width] = barsAt(wide);
-          const [x, y, end] = [left + (guess / 100) * width, top + (wide ? 13 : 1), top + (wide ? 41 : 25)];
-          return guessLine(x, y, x, end, clamp(x, left + 30, left + width - 30), end + 11);
+          // Below the share in the bar, which it must not cross.
+          const [x, end] = [left + (guess / 100) * width, top + (wide ? 43 : 27)];
+          return guessLine(x, end - 7, x, end, clamp(x, left + 30, left + width - 30), end + 11);
         },
         result: (guess, { numbers: n }) =>
           html`You said ${guess} %. It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short, and every key gets nearly the same share.`,
@@ -240,7 +241,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>So a model learns a matrix, W<sup>q</sup>, that turns a word into its question. “it” is at the bottom. Turned by ${state.angle}°, its query points at “${n.words[ordered(n)[0]]}”, which now has <b>${percent(n.shares[ordered(n)[0]])}</b>.</p>
+      }) => html`<p>So a model learns a matrix, W<sup>q</sup>, that turns a word into its question. Turned by ${state.angle}°, the query of “${n.words[state.word]}” points at “${n.words[ordered(n)[0]]}”, which now has <b>${percent(n.shares[ordered(n)[0]])}</b>.</p>
 <p>Drag the query: you change W<sup>q</sup>, which is now</p>
 <p class="formula"><math><msup><mi>W</mi><mi>q</mi></msup><mo>=</mo><mo>(</mo><mtable><mtr>${turned(
         state.angle,

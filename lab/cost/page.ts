@@ -287,7 +287,8 @@ export const page: Page<Cost, CostNumbers> = {
           return (
             (side === w ? line(right, at.base, right, top, "lk") : "") +
             (side === h ? line(at.right, top, right, top, "lk") : "") +
-            label(Math.max(right - 32, at.right + 30), at.base - 6, "your guess", {
+            // At an edge that is drawn.
+            label(Math.max(right - 32, at.right + 30), side === w ? at.base - 6 : top + 14, "your guess", {
               class: "mid tk bold s11 halo",
             })
           );

@@ -14,6 +14,8 @@ export const initial: Explanation = { data: "tired", row: IT, how: "silent", out
 
 /** Most words of a sentence that are read: more have no space. */
 const WORDS = 10;
+/** Places in an order. */
+const PLACES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
 /** Most tokens of those. */
 const TOKENS = 64;
 
@@ -25,12 +27,17 @@ function layout(wide: boolean, words: number) {
   return { ...g, row: Math.min(g.row, (g.row * 12.5) / words) };
 }
 
+/** Width of the reader's guess at an effect, in percent: at most what leaves space for the effect itself. */
+const widthOfGuess = (guess: number, scale: number, wide: boolean) =>
+  Math.min(Math.max(1, (guess / 100) * scale), wide ? 160 : 64);
+
 function picture({ numbers: n, state, wide }: PageView): string {
   const [byWeight, byEffect] = [descending(n.weights), descending(n.effects)];
   const g = layout(wide, n.words.length);
   const y = (place: number) => g.top + place * g.row;
   const scaleW = g.bar / Math.max(...n.weights);
   const scaleE = g.bar / Math.max(...n.effects, 1e-9);
+  const guessWidth = state.out === 0 ? widthOfGuess(state.guess1, scaleE, wide) : 0;
   const parts: string[] = [
     label(g.left, g.top - 24, wide ? "by weight: how much it looks" : "by weight", { class: "tw bold" }),
     label(
@@ -78,7 +85,8 @@ function picture({ numbers: n, state, wide }: PageView): string {
         class: off ? "fb" : "fb soft",
       }),
       label(g.right - 8, y(other) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
-      label(g.right + widthE + 5, y(other) + 4, percent(n.effects[j]), {
+      // Beside the reader's guess at the start mark, too.
+      label(g.right + Math.max(widthE, j === 0 ? guessWidth : 0) + 5, y(other) + 4, percent(n.effects[j]), {
         class: `mono s11 ${off ? "bold" : ""}`,
       }),
     );
@@ -126,7 +134,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       title: "The second from the top",
       state: {},
       text: ({ numbers: n }) =>
-        html`<p>The start mark is second by weight: “it” gives it ${percent(n.weights[0])} of its attention.</p>`,
+        html`<p>The start mark is ${PLACES[descending(n.weights).indexOf(0)] ?? "far down"} by weight: “${n.words[n.row]}” gives it ${percent(n.weights[0])} of its attention.</p>`,
       predict: {
         question: "Silence the start mark. By how much of its own length does the output move?",
         min: 0,
@@ -139,20 +147,22 @@ export const page: Page<Explanation, ExplanationNumbers> = {
           const g = layout(wide, n.words.length);
           const scale = g.bar / Math.max(...n.effects, 1e-9);
           const y = g.top + descending(n.effects).indexOf(0) * g.row;
-          const x = Math.min(g.right + (guess / 100) * scale, wide ? 790 : 370);
-          const beside = Math.max(x, g.right + n.effects[0] * scale + 40) + 6;
+          const width = widthOfGuess(guess, scale, wide);
+          const beside = g.right + Math.max(width, n.effects[0] * scale) + 46;
           return (
             mark("rect", {
               x: g.right,
               y: y - g.row * 0.42,
-              width: Math.max(1, x - g.right),
+              width,
               height: g.row * 0.84,
               class: "none lk dash",
             }) + (wide ? guessText(beside, y + 4, `${guess} %`) : guessText(367, 30, `${guess} %`, "end"))
           );
         },
-        result: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value, and the value of this mark is short: length ${number(n.lengths[0], 2)}, where “cat” has ${number(n.lengths[2], 2)}. The head looks there and gets almost nothing. That is how a head rests.`,
+        result: (guess, { numbers: n }) => {
+          const [top] = descending(n.weights);
+          return html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 && html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}`}.${n.lengths[0] < n.lengths[top] / 4 && " The head looks there and gets almost nothing. That is how a head rests."}`;
+        },
       },
     },
     {

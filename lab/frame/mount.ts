@@ -58,6 +58,8 @@ export function mount<S extends State, N>(
   let shown: { state: S; numbers: N } | undefined;
   let used = encodeState(state, initial) !== "";
   let active = -1;
+  /** The stop whose prediction was answered last: it can be on the screen while the next stop is the active one. */
+  let asked = -1;
   let frame = 0;
   let drawnAt = 0;
   let settling: ReturnType<typeof setTimeout> | undefined;
@@ -176,8 +178,8 @@ export function mount<S extends State, N>(
     for (const name of BELOW)
       if (inView.has(parts.get(name)!)) put(name, below[name]());
       else stale.add(name);
-    if (active >= 0 && !page.steps[active].fixed)
-      put(`step-${active}`, renderStep(page.steps[active], now, active));
+    for (const at of new Set([active, asked]))
+      if (at >= 0 && !page.steps[at].fixed) put(`step-${at}`, renderStep(page.steps[at], now, at));
     if (used)
       for (const [i, task] of page.tasks.entries())
         if (!done[i] && task.done(now)) {
@@ -226,10 +228,12 @@ export function mount<S extends State, N>(
     if (name === "predict") {
       const range = root.querySelector<HTMLInputElement>(`[data-guess="${argument}"]`)!;
       const { predict } = page.steps[Number(argument)];
+      asked = Number(argument);
       return update({ ...predict?.show, [`guess${argument}`]: range.valueAsNumber } as unknown as Partial<S>);
     }
     if (name === "forget") {
       const step = page.steps[Number(argument)];
+      asked = Number(argument);
       return update({ ...step.state, [`guess${argument}`]: -1 } as unknown as Partial<S>);
     }
     update(page.actions[name]?.(live(), argument, value));
@@ -361,6 +365,7 @@ export function mount<S extends State, N>(
     if (at < 0 || at === active) return;
     const before = active;
     active = at;
+    asked = -1;
     const last = steps[steps.length - 1].getBoundingClientRect();
     if (!scrolled || (before === -1 && used) || last.bottom < 0) return;
     const kept = Object.fromEntries(Object.entries(state).filter(([name]) => /^guess\d/.test(name)));

@@ -121,11 +121,11 @@ interface LoadedModel {
 async function load(): Promise<LoadedModel> {
   const files = new Map<string, Uint8Array>();
   for (const name of FILES) {
-    const response = await fetch(fileAddress(`model/${name}`));
-    if (!response.ok)
+    const response = await fetch(fileAddress(`model/${name}`)).catch(() => undefined);
+    if (!response?.ok)
       throw new OptionError(
         "model",
-        `the model for your own sentence could not be loaded: ${name} answered ${response.status}`,
+        `the model for your own sentence could not be loaded (${name}: ${response === undefined ? "no answer" : response.status}). Check the connection, then press Enter in the field again`,
       );
     files.set(name, new Uint8Array(await response.arrayBuffer()));
   }

@@ -25,3 +25,14 @@ test("one head alone has the same output either way, and no head at all has none
   expect(alone.apart).toBeCloseTo(0, 6);
   expect((await compute({ ...initial, on: only() })).part.printed).toEqual([0, 0, 0]);
 });
+
+test("outputs longer than those of the common sentence stay in the picture, with their lengths", async () => {
+  const numbers = await compute(initial);
+  const lengths = numbers.lengths.map((length, h) => (h === 2 ? 7 : length));
+  const drawn = page.picture({ state: initial, numbers: { ...numbers, lengths }, wide: true, used: false });
+  const [, outputs] = drawn.split('data-name="outputs"');
+  const ends = [...outputs.matchAll(/<text x="([\d.]+)"[^>]*>[\d.]+</g)].map(([, x]) => Number(x));
+  expect(ends).toHaveLength(lengths.length);
+  // Four characters of 11 px.
+  expect(Math.max(...ends)).toBeLessThanOrEqual(860 - 28);
+});

@@ -59,7 +59,8 @@ function picture({ numbers: n, state, wide }: PageView): string {
   if (wide) parts.push(label(g.bar, g.y - 8, "length of its output", { class: "second s12" }));
   const cells: string[] = [];
   const outputs: string[] = [];
-  const longest = 4.6;
+  // The same for every state of the common sentence; another sentence can have longer outputs.
+  const longest = Math.max(4.6, ...n.lengths);
   for (const [h, row] of n.weights.entries()) {
     const y = g.y + h * g.h;
     const on = n.on[h] === 1;
@@ -98,12 +99,12 @@ function picture({ numbers: n, state, wide }: PageView): string {
         mark("rect", {
           x: g.bar,
           y: y + 6,
-          width: (on ? n.lengths[h] / longest : 0) * 190,
+          width: (on ? n.lengths[h] / longest : 0) * 184,
           height: g.h - 12,
           class: "fv",
         }),
         label(
-          g.bar + (on ? n.lengths[h] / longest : 0) * 190 + 5,
+          g.bar + (on ? n.lengths[h] / longest : 0) * 184 + 5,
           y + g.h / 2 + 4,
           on ? number(n.lengths[h]) : "muted",
           { class: `s11 mono ${on ? "" : "third"}` },

@@ -156,7 +156,7 @@ function curves(view: PageView): string {
     }),
     line(x0, y1, x1, y1, "lthird"),
     line(x0, y(EVEN), x1, y(EVEN), "lline dash"),
-    wide ? label(x1 - 4, y(EVEN) + 15, "guessing among eight words", { class: "end third s11" }) : "",
+    wide ? label(x1 - 14, y(EVEN) + 15, "guessing among eight words", { class: "end third s11" }) : "",
     ...[0, 2, 4].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
     ...[0, 1].map((value) => label(x1 + 6, up(value) + 4, value === 0 ? "0" : "1", { class: "tw s11" })),
     ...[0, 300, 900, LAST].map((step) => label(x(step), y1 + 15, steps(step), { class: "mid third s11" })),
@@ -291,9 +291,11 @@ export const page: Page<Learned, LearnedNumbers> = {
         mark: (guess, { wide }) => {
           const { y0, y1 } = curveAt(wide);
           const [x, y] = [place(LAST, wide), y1 - (guess / 100) * (y1 - y0)];
+          // Under its ring where a label of the axis is above.
+          const under = guess > 80 || (guess > 30 && guess < 47);
           return (
             mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
-            label(x - 8, guess > 80 ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
+            label(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
           );
         },
         result: (guess, view) =>

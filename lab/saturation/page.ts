@@ -96,6 +96,11 @@ function bars({ state, numbers: n, wide }: PageView): string {
       ),
     );
     const share = n.shares[i];
+    const above = floor - Math.max(share, n.plain[i]) * at.shares - 5;
+    // The reader's guess is marked at the last bar; a percentage in its way is moved above it.
+    const guessed = floor - (state.guess1 / 100) * at.shares;
+    const covered =
+      i === 7 && state.guess1 >= 0 && above > guessed - (wide ? 4 : 18) && above < guessed + (wide ? 14 : 12);
     shares.push(
       mark("rect", {
         x,
@@ -113,7 +118,7 @@ function bars({ state, numbers: n, wide }: PageView): string {
         }) +
         label(
           x + at.bar / 2,
-          Math.min(floor - 5, floor - Math.max(share, n.plain[i]) * at.shares - 5),
+          covered ? guessed - (wide ? 5 : 18) : above,
           wide || share >= 0.005 ? percent(share) : "≈ 0",
           {
             class: `mid mono ${wide ? "s12" : "s11"}${i === top ? " bold" : ""}`,
@@ -261,10 +266,8 @@ export const page: Page<Saturation, SaturationNumbers> = {
           const at = layout(wide);
           const [x, floor] = [at.left + 7 * at.step, at.base + at.shares];
           const y = floor - (guess / 100) * at.shares;
-          // On the right where there is space, else over the bar on the left, below its label.
-          const [tx, ty] = wide
-            ? [x + at.bar + 34, y + 4]
-            : [x - 36, Math.max(y + 4, floor - 0.8 * at.shares)];
+          // On the right where there is space, else above its line, or below it under the percentage of number 7.
+          const [tx, ty] = wide ? [x + at.bar + 34, y + 4] : [x + 16, guess > 85 ? y + 12 : y - 5];
           return guessLine(x - 4, y, x + at.bar + 4, y, tx, ty);
         },
         result: (guess, { numbers: n, state }) =>

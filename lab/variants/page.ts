@@ -1,8 +1,8 @@
 /** Variants: what Flash, Longformer and Performer save, and what it costs; the data decide which of them is right. */
-import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
+import { choice, clampInteger, menu } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
+import { guessLine, label, line, mark, named, pressable, weightClass } from "../frame/svg.ts";
 import { byteCount, codeLines, count, number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 import { showsTiles } from "./shown.ts";
@@ -459,13 +459,10 @@ export const page: Page<Variants, VariantsNumbers> = {
         always: true,
         mark: (guess, { state, wide }) => {
           if (state.show !== "errors") return "";
-          const { left, x0, x1, top, row } = errorsAt(wide);
-          const [x, y] = [errorX(guess / 100, wide), top + 4 * row];
-          const at = clamp(x, wide ? left : x0 + 34, x1 - 30);
-          return (
-            mark("circle", { cx: x, cy: y, r: 7, class: "none lk" }) +
-            label(at, y - 10, "your guess", { class: "mid tk s11 halo" })
-          );
+          const { top, row } = errorsAt(wide);
+          // Above the row, whose dots have their names beside them.
+          const [x, y] = [errorX(guess / 100, wide), top + 4 * row - 9];
+          return guessLine(x, y, x, y - 8, x + (guess > 30 ? -34 : 34), y);
         },
         result: (guess, view) => {
           const row = view.numbers.rows.find(({ kind }) => kind === 4);

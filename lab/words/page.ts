@@ -283,7 +283,7 @@ export const page: Page<Words, WordsNumbers> = {
     },
     {
       title: "Now it was warm",
-      state: { line: "warm", hide: true },
+      state: { line: "warm", hide: true, query: IT },
       text: ({ state, numbers: { lines } }) => {
         const [line] = lines;
         const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;
@@ -317,7 +317,7 @@ ${
     },
     {
       title: "Question, label, content",
-      state: {},
+      state: { line: "tired", query: IT },
       text: () => html`<p>How does “it” know where to look? Think of a library.</p>
 <p>You come with a <b class="q">question</b>. Every drawer of the catalog has a <b class="k">label</b>. You compare your question with every label. The better a label matches, the longer you look into that drawer. What you take home is not the label but the <b class="v">content</b>: a little from each drawer you looked into.</p>
 <p>In attention every word has all three, as lists of numbers: a <b class="q">query</b> (what it asks), a <b class="k">key</b> (what it is found by) and a <b class="v">value</b> (what it passes on). It is as if a vowel asked “is there a consonant before me?” and the label of every consonant said “I am one”.</p>
@@ -387,7 +387,8 @@ ${state.line === "own" && html`<p>This model is small. It splits rare words into
   },
   drags: {},
   sentence: (text) => (text === "" ? initial : { own: text, line: "own", query: 1, hide: false, beads: [] }),
-  carry: ({ line, query, own }) => (line === "own" ? { own, line, query } : { own }),
+  carry: ({ line, query, own }) =>
+    own === "" ? {} : { own, line: "own", query: line === "own" ? query : 1 },
   code: {
     typescript: ({ numbers: { lines }, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";

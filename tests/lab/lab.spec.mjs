@@ -453,7 +453,9 @@ test("an error is said, and Reset ends it", ({ visit }) =>
     await page.route("**/model/**", (route) => route.abort());
     await page.fill("#sentence", "something else");
     await page.keyboard.press("Enter");
-    await page.waitForSelector(".problem:not([hidden])");
+    await expect(page.locator(".problem")).toContainText(
+      /the model for your own sentence could not be loaded .*Check the connection, then press Enter/,
+    );
     await page.click('.stage [data-act="reset"]');
     await page.waitForSelector(".problem", { state: "hidden" });
   }));

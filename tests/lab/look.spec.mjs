@@ -43,11 +43,18 @@ for (const name of names)
           await look(`stop ${i + 1}`);
           const show = page.locator(`[data-act="predict:${i}"]`);
           if ((await show.count()) === 0) continue;
+          const largest = Number(await page.locator(`[data-guess="${i}"]`).getAttribute("max"));
           await show.click();
           await page.waitForTimeout(150);
           await quiet(page);
           await look(`stop ${i + 1}, answered`);
           await expect(page.locator('.picture svg:visible [data-name="guess"]')).toContainText("your guess");
+          // The answer is in the text, even where the next stop is the active one.
+          await expect(page.locator(".step").nth(i).locator(".said")).toContainText("You said");
+          // Nothing of the guess is on a label, whatever was guessed.
+          for (const what of await page.evaluate(guessesOnLabels, { stop: i, largest }))
+            found.push(`stop ${i + 1}, ${what}`);
+          await quiet(page);
         }
         await check("last");
         expect(found).toEqual([]);
@@ -126,6 +133,38 @@ for (const width of [1280, 375])
       });
       expect(smallest).toBeGreaterThan(9);
     }));
+
+/** Marks of any guess at a stop that are on the letters of a label. In the page. @param {{ stop: number, largest: number }} at */
+async function guessesOnLabels({ stop, largest }) {
+  const found = [];
+  const first = location.hash;
+  const state = new URLSearchParams(first.slice(4));
+  const lab = /** @type {Element} */ (document.querySelector(".lab"));
+  for (let share = 0; share <= 20; share++) {
+    const value = Math.round((largest * share) / 20);
+    state.set(`guess${stop}`, String(value));
+    const drawn = new Promise((resolve) => lab.addEventListener("drawn", resolve, { once: true }));
+    location.hash = `#v1?${state}`;
+    await drawn;
+    const svg = /** @type {SVGElement} */ (
+      [...document.querySelectorAll(".picture svg")].find((one) => one.getBoundingClientRect().width > 0)
+    );
+    const guess = /** @type {Element} */ (svg.querySelector('[data-name="guess"]'));
+    const labels = [...svg.querySelectorAll("text")].filter((text) => !guess.contains(text));
+    for (const mark of guess.querySelectorAll("line, circle, text"))
+      for (const text of labels) {
+        const [a, b] = [mark.getBoundingClientRect(), text.getBoundingClientRect()];
+        // Boxes of letters hold the space of lines above and below, too.
+        const inset = 0.25 * b.height;
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom - inset) - Math.max(a.top, b.top + inset);
+        if (across > 1 && down > (mark.tagName === "text" ? 2 : 0))
+          found.push(`guess ${value}: ${mark.tagName} on “${text.textContent}”`);
+      }
+  }
+  location.hash = first;
+  return found;
+}
 
 /** Labels of the picture that leave it or cover another, and a page wider than the window. In the page. */
 function misplaced() {
