@@ -6,7 +6,7 @@
  * The caller defines the model: parameters by name, and the loss of a batch.
  */
 import { agree, agreed, digest, type Terms } from "../cluster/agree.ts";
-import { type Communicator, checkCommunicator } from "../cluster/communicator.ts";
+import type { Communicator } from "../cluster/communicator.ts";
 import { checkOnCpu } from "../core/device.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
@@ -496,7 +496,8 @@ function check<B>(options: TrainOptions<B>): void {
   if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
   const positive = (name: string, every: unknown) =>
     (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);
-  if (options.comm !== undefined) checkCommunicator("train", options.comm);
+  if (options.comm !== undefined && typeof options.comm?.exchange !== "function")
+    refuse("comm", "what joinCluster returns", options.comm);
   if (order !== undefined && order !== "fixed" && order !== "fast")
     refuse("order", '"fixed" or "fast"', order);
   if (checkpoint) positive("checkpoint.every", checkpoint.every ?? 100);
