@@ -10,6 +10,8 @@ type PageView = View<Saturation, SaturationNumbers>;
 
 /** Eight draws of a standard normal distribution, rounded. */
 const NUMBERS = [0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95] as const;
+/** Number 8 in the answer to the prediction. */
+const ANSWERED = 1.13;
 const REACH = 2;
 const MOST = 100;
 
@@ -100,7 +102,11 @@ function bars({ state, numbers: n, wide }: PageView): string {
     // The reader's guess is marked at the last bar; a percentage in its way is moved above it.
     const guessed = floor - (state.guess1 / 100) * at.shares;
     const covered =
-      i === 7 && state.guess1 >= 0 && above > guessed - (wide ? 4 : 18) && above < guessed + (wide ? 14 : 12);
+      i === 7 &&
+      state.guess1 >= 0 &&
+      value === ANSWERED &&
+      above > guessed - (wide ? 4 : 18) &&
+      above < guessed + (wide ? 14 : 12);
     shares.push(
       mark("rect", {
         x,
@@ -261,7 +267,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
         step: 1,
         start: 25,
         unit: " %",
-        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? 1.13 : z)), times: 100, show: "bars" },
+        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? ANSWERED : z)), times: 100, show: "bars" },
         mark: (guess, { wide }) => {
           const at = layout(wide);
           const [x, floor] = [at.left + 7 * at.step, at.base + at.shares];
