@@ -60,6 +60,8 @@ export function mount<S extends State, N>(
   let active = -1;
   /** The stop whose prediction was answered last: it can be on the screen while the next stop is the active one. */
   let asked = -1;
+  /** The scroll position at that answer. */
+  let askedAt = 0;
   let frame = 0;
   let drawnAt = 0;
   let settling: ReturnType<typeof setTimeout> | undefined;
@@ -225,15 +227,17 @@ export function mount<S extends State, N>(
         "svg",
       );
     if (name === "csv") return save(tableCsv(page.table(view())), "text/csv;charset=utf-8", "csv");
+    if (name === "predict" || name === "forget") {
+      asked = Number(argument);
+      askedAt = scrollY;
+    }
     if (name === "predict") {
       const range = root.querySelector<HTMLInputElement>(`[data-guess="${argument}"]`)!;
       const { predict } = page.steps[Number(argument)];
-      asked = Number(argument);
       return update({ ...predict?.show, [`guess${argument}`]: range.valueAsNumber } as unknown as Partial<S>);
     }
     if (name === "forget") {
       const step = page.steps[Number(argument)];
-      asked = Number(argument);
       return update({ ...step.state, [`guess${argument}`]: -1 } as unknown as Partial<S>);
     }
     update(page.actions[name]?.(live(), argument, value));
@@ -363,6 +367,8 @@ export function mount<S extends State, N>(
     for (const [i, step] of steps.entries()) if (step.getBoundingClientRect().top < line) at = i;
     // Past the last stop the picture stays as the reader left it.
     if (at < 0 || at === active) return;
+    // The event of a scroll that ended before the reader asked must not replace the answer.
+    if (asked >= 0 && scrollY === askedAt) return;
     const before = active;
     active = at;
     asked = -1;

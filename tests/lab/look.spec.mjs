@@ -44,6 +44,7 @@ for (const name of names)
           const show = page.locator(`[data-act="predict:${i}"]`);
           if ((await show.count()) === 0) continue;
           const largest = Number(await page.locator(`[data-guess="${i}"]`).getAttribute("max"));
+          // A button that the controls cover is scrolled to and clicked before the event of that scroll.
           await show.click();
           await page.waitForTimeout(150);
           await quiet(page);
@@ -140,12 +141,16 @@ async function guessesOnLabels({ stop, largest }) {
   const first = location.hash;
   const state = new URLSearchParams(first.slice(4));
   const lab = /** @type {Element} */ (document.querySelector(".lab"));
-  for (let share = 0; share <= 20; share++) {
-    const value = Math.round((largest * share) / 20);
+  const shares = Array.from({ length: 21 }, (_, i) => Math.round((largest * i) / 20));
+  for (const value of new Set(shares)) {
     state.set(`guess${stop}`, String(value));
-    const drawn = new Promise((resolve) => lab.addEventListener("drawn", resolve, { once: true }));
-    location.hash = `#v1?${state}`;
-    await drawn;
+    const hash = `#v1?${state}`;
+    // The same address again would draw nothing.
+    if (hash !== location.hash) {
+      const drawn = new Promise((resolve) => lab.addEventListener("drawn", resolve, { once: true }));
+      location.hash = hash;
+      await drawn;
+    }
     const svg = /** @type {SVGElement} */ (
       [...document.querySelectorAll(".picture svg")].find((one) => one.getBoundingClientRect().width > 0)
     );

@@ -47,7 +47,7 @@ test("--all draws every head and prints its measures, in nats or in bits", async
   expect(out.match(/^layer \d /gm)).toEqual(["layer 0 ", "layer 1 ", "layer 2 ", "layer 3 "]);
   const entropy = (text: string) => Number(/^L1 H0 +([\d.]+)/m.exec(text)![1]);
   const bits = (await decoder("time flies like an arrow", "--all", "--bits")).out;
-  expect(out).toMatch(/which is in nats\)[\s\S]*^ +entropy +spread/m);
+  expect(out).toMatch(/the entropy, in nats\)[\s\S]*^ +entropy +spread/m);
   expect(entropy(bits) * Math.LN2).toBeCloseTo(entropy(out), 1);
 });
 
