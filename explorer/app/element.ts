@@ -126,7 +126,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.addEventListener("drop", (event) => {
       if (this.#alone) return;
       event.preventDefault();
-      this.#surface?.take([...(event.dataTransfer?.files ?? [])]);
+      const files = [...(event.dataTransfer?.files ?? [])];
+      // The interface may still be loading.
+      void this.#surfacing?.then(() => this.#surface?.take(files));
     });
   }
 

@@ -397,3 +397,24 @@ test("a store that is replaced while its head is being read is not asked for a c
     });
     expect(asked).toEqual({ disposed: true, calls: [] });
   }));
+
+test("a file that is dropped while the explorer loads is opened once it has loaded", async ({
+  page,
+  site,
+}) => {
+  await page.route("**/parts/app.js", async (route) => {
+    await new Promise((done) => setTimeout(done, 500));
+    await route.continue();
+  });
+  await page.goto(site);
+  await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true);
+  const hasLoaded = await page.evaluate(() => {
+    const { view } = /** @type {any} */ (globalThis);
+    const data = new DataTransfer();
+    data.items.add(new File(["\u0001garbage"], "garbage.bin"));
+    view.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+    return view.shadowRoot.textContent.includes("Choose a file");
+  });
+  expect(hasLoaded).toBe(false);
+  await expect(page.locator("attention-view")).toContainText("garbage.bin could not be opened");
+});
