@@ -1,16 +1,16 @@
 /**
  * DEFLATE (RFC 1951) written here, for files that must have the same bytes on every engine: figures. Greedy matches over
- * a window of 32 KiB, each block of up to 32,768 symbols with Huffman codes of its own. Takes bytes as they come and
- * holds no more than its window besides what it has written. Leaves inflating, and compression where bytes may
- * differ, to the platform (deflate.ts).
+ * a window of 32 KiB; each block of up to 32,768 symbols has its own Huffman codes. Input comes in parts of any length;
+ * besides the output, only a buffer of two windows is kept. Inflating, and compression whose bytes may differ, are
+ * left to the platform (deflate.ts).
  */
 
 const WINDOW = 32_768;
 /** Bytes of the buffer: the window of past input, and as many of new input. */
-const HELD = 2 * WINDOW;
+const CAPACITY = 2 * WINDOW;
 const SHORTEST = 3;
 const LONGEST = 258;
-/** Earlier places looked at for a match. */
+/** Maximum number of earlier offsets that are compared for a match. */
 const CHAIN = 24;
 const HASH_BITS = 15;
 const SYMBOLS = 32_768;
@@ -50,10 +50,10 @@ export interface Deflater {
 /** A new compressor. */
 export function deflater(): Deflater {
   const out = bitWriter();
-  const window = new Uint8Array(HELD);
-  /** Last place of each hash of three bytes, plus 1; and of each place the one before it. Places are offsets in `window`. */
+  const window = new Uint8Array(CAPACITY);
+  /** Last offset in `window` of each hash of three bytes, plus 1; and for each offset the previous one of its hash. */
   const head = new Int32Array(1 << HASH_BITS);
-  const before = new Int32Array(HELD);
+  const before = new Int32Array(CAPACITY);
   const symbols = new Uint32Array(SYMBOLS);
   let count = 0;
   let [at, end] = [0, 0];
@@ -105,11 +105,11 @@ export function deflater(): Deflater {
   return {
     push(bytes) {
       for (let from = 0; from < bytes.length; ) {
-        if (end === HELD) {
+        if (end === CAPACITY) {
           consume(LONGEST);
           slide();
         }
-        const piece = bytes.subarray(from, from + HELD - end);
+        const piece = bytes.subarray(from, from + CAPACITY - end);
         window.set(piece, end);
         end += piece.length;
         from += piece.length;
