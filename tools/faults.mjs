@@ -110,13 +110,30 @@ function run(tests, limit = LIMIT_MS) {
   return numFailedTests > 0 ? FAILED : success ? PASSED : BROKEN;
 }
 
+/** The failures of the last run, with their tests. */
+function failures() {
+  const report = join(folder, "report.json");
+  if (!existsSync(report)) return "no report";
+  /** @type {import("vitest/node").JsonTestResults} */
+  const { testResults } = JSON.parse(readFileSync(report, "utf8"));
+  return testResults
+    .filter(({ status }) => status !== "passed")
+    .flatMap(({ name, message, assertionResults }) => [
+      [name, message].join(" "),
+      ...assertionResults
+        .filter(({ status }) => status === "failed")
+        .map(({ fullName, failureMessages }) => [fullName, ...(failureMessages ?? [])].join("\n")),
+    ])
+    .join("\n");
+}
+
 let [caught, missed, stale] = [0, 0, 0];
 try {
   const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
   console.log(`${chosen.length} faults; the ${all.length} test files without any:`);
   const clean = run(all, ALL_MS);
   console.log(`  ${clean}`);
-  if (clean !== PASSED) throw new Error("the tests must pass before faults are planted");
+  if (clean !== PASSED) throw new Error(`the tests must pass before faults are planted:\n${failures()}`);
   for (const { name, file, find, put, tests } of chosen) {
     const path = join(copy, file);
     const text = readFileSync(path, "utf8");

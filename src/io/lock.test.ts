@@ -27,14 +27,20 @@ test("of many callers at once, one gets it", async () => {
   for (const one of got) await one.value();
 });
 
-test("the lock of a process that died is taken over, also by one of many", async () => {
+test("the lock of a process that died is taken over, by one of many each time", async () => {
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
-  writeFileSync(join(folder, LOCK), JSON.stringify({ pid, host: hostname(), doing: "training" }));
-  const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder, "x")));
-  const got = tries.filter((one) => one.status === "fulfilled");
-  expect(got.length).toBe(1);
-  for (const one of got) await one.value();
-  expect(readdirSync(folder)).toEqual([]);
+  const dead = (id: string) => JSON.stringify({ pid, host: hostname(), doing: "training", id });
+  for (let round = 0; round < 100; round++) {
+    writeFileSync(join(folder, LOCK), dead(`${round}`));
+    // In some rounds the process that removed a lock died too.
+    if (round % 4 === 0) writeFileSync(join(folder, `${LOCK}-removal`), dead(`removal ${round}`));
+    if (round % 8 === 0) writeFileSync(join(folder, `${LOCK}-removal-removal`), dead(`second ${round}`));
+    const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder, "x")));
+    const got = tries.filter((one) => one.status === "fulfilled");
+    expect(got.length).toBe(1);
+    for (const one of got) await one.value();
+    expect(readdirSync(folder)).toEqual([]);
+  }
 });
 
 test("a lock of another machine stays", async () => {

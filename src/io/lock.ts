@@ -8,6 +8,9 @@ import { builtin, fileError, fileSystem } from "./node.ts";
 /** Name of the file. */
 export const LOCK = ".heed-lock";
 
+/** How often a lock that is being written or removed is looked at again, 10 ms apart. */
+const ATTEMPTS = 20;
+
 let locks = 0;
 
 /**
@@ -23,41 +26,50 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
   const { hostname } = builtin<typeof import("node:os")>("node:os")!;
   const path = join(folder, LOCK);
   const own = JSON.stringify({ pid: process.pid, host: hostname(), doing, id: `${Date.now()}-${locks++}` });
-  for (let attempt = 0; ; attempt++) {
+  const read = (file: string) => fs.readFile(file, "utf8").catch(() => "");
+  const isDead = (holder: Holder | undefined) =>
+    holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);
+
+  /** Writes a lock file; false where one is there. */
+  async function create(file: string): Promise<boolean> {
     try {
-      await fs.writeFile(path, own, { flag: "wx" });
-      return async () => {
-        // Another process may have taken the lock over.
-        if ((await fs.readFile(path, "utf8").catch(() => "")) === own) await fs.unlink(path).catch(() => {});
-      };
+      await fs.writeFile(file, own, { flag: "wx" });
+      return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw fileError(what, "lock", folder, error);
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw fileError(what, "lock", folder, error);
     }
-    const text = await fs.readFile(path, "utf8").catch(() => "");
+  }
+
+  /**
+   * Removes the lock of a dead process. Several processes may see it: only the one with a second lock removes it, and only
+   * while it is still the same, so that no process removes the new lock of a faster one.
+   */
+  async function removeDead(file: string, text: string): Promise<void> {
+    const removal = `${file}-removal`;
+    if (await create(removal)) {
+      if ((await read(file)) === text) await fs.unlink(file).catch(() => {});
+      await fs.unlink(removal).catch(() => {});
+    } else {
+      const other = await read(removal);
+      if (isDead(holderOf(other))) await removeDead(removal, other);
+    }
+  }
+
+  for (let attempt = 0; ; attempt++) {
+    if (await create(path))
+      return async () => {
+        if ((await read(path)) === own) await fs.unlink(path).catch(() => {});
+      };
+    const text = await read(path);
     const holder = holderOf(text);
-    if (attempt < 3 && holder !== undefined && holder.host === hostname() && !isAlive(holder.pid)) {
-      // Only one of several processes that see a dead lock can rename the file.
-      const aside = `${path}.${process.pid}.${attempt}`;
-      const moved = await fs.rename(path, aside).then(
-        () => true,
-        () => false,
-      );
-      if (moved) {
-        const same = (await fs.readFile(aside, "utf8").catch(() => "")) === text;
-        if (same) await fs.unlink(aside).catch(() => {});
-        // The renamed file is the new lock of a faster process: restore it.
-        else
-          await fs
-            .link(aside, path)
-            .catch(() => {})
-            .then(() => fs.unlink(aside).catch(() => {}));
+    if (attempt < ATTEMPTS) {
+      if (isDead(holder)) await removeDead(path, text);
+      // An empty file is being written, or was removed just now.
+      if (isDead(holder) || text === "") {
+        if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+        continue;
       }
-      continue;
-    }
-    if (text === "" && attempt < 20) {
-      // The file is being written or was just removed.
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      continue;
     }
     const who = holder ? `process ${holder.pid} on ${holder.host} (${holder.doing})` : "another process";
     throw new OptionError(
