@@ -109,7 +109,7 @@ describe("the source", () => {
   it("imports Node's modules statically in the command line, its server and the worker threads of the cluster only", () => {
     const builtin = shipped.filter(
       (name) =>
-        !/^src\/(cli|server)\/|^src\/cluster\/[\w-]+\.js$/.test(name) &&
+        !/^src\/(cli|server)\/|^src\/cluster\/mpi\/[\w-]+\.js$/.test(name) &&
         /(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s*"node:/.test(read(name)),
     );
     expect(builtin).toEqual([]);

@@ -2,14 +2,20 @@
  * `heed/cluster`: more than one process or machine. `joinCluster` joins the ranks that `mpirun` or `srun` started, over MPI.
  */
 
-export type { Communicator, Traffic } from "./communicator.ts";
-export { type ContextOptions, contextAttention, type Via } from "./context.ts";
+export type { Communicator, Traffic } from "./communicator/communicator.ts";
+export { type LocalOptions, localCluster } from "./communicator/local.ts";
 export {
   type ContextBackwardOptions,
   type ContextGradients,
   contextAttentionBackward,
-} from "./context-backward.ts";
-export { type ContextPlan, type ExplainContextOptions, explainContext } from "./explain.ts";
+} from "./context/backward.ts";
+export { type ContextPlan, type ExplainContextOptions, explainContext } from "./context/explain.ts";
+export { type ContextOptions, contextAttention, type Via } from "./context/forward.ts";
+export {
+  type PositionRange,
+  type ShardKind,
+  type ShardOptions,
+  ShardPlan,
+  shardSequence,
+} from "./context/shard.ts";
 export { type JoinOptions, joinCluster, type Launch, launchOf } from "./join.ts";
-export { type LocalOptions, localCluster } from "./local.ts";
-export { type PositionRange, type ShardKind, type ShardOptions, ShardPlan, shardSequence } from "./shard.ts";

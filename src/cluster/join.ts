@@ -4,10 +4,10 @@
 import { checkThreads, configure } from "../backend/settings.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
-import { loadMpi, type MpiFamily } from "./binding.ts";
-import type { Communicator } from "./communicator.ts";
-import { singleRank } from "./local.ts";
-import { openMpi } from "./mpi.ts";
+import type { Communicator } from "./communicator/communicator.ts";
+import { singleRank } from "./communicator/local.ts";
+import { loadMpi, type MpiFamily } from "./mpi/binding.ts";
+import { openMpi } from "./mpi/mpi.ts";
 
 /** Options of `joinCluster`. */
 export interface JoinOptions {

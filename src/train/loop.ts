@@ -5,8 +5,8 @@
  *
  * The caller defines the model: parameters by name, and the loss of a batch.
  */
-import { agree, agreed, digest, type Terms } from "../cluster/agree.ts";
-import type { Communicator } from "../cluster/communicator.ts";
+import { agree, agreed, digest, type Terms } from "../cluster/communicator/agree.ts";
+import type { Communicator } from "../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../core/device.ts";
 import { formatValue, HeedError, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";

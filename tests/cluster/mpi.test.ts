@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { localCluster } from "../../src/cluster/local.ts";
+import { localCluster } from "../../src/cluster/communicator/local.ts";
 import { at, pinned, toolchain } from "../../tools/setup.mjs";
 import { implementations, runRanks } from "../support/mpi.ts";
 

@@ -33,7 +33,7 @@ import {
   Runs,
   specOf,
 } from "../forward/plan.ts";
-import { backward } from "../kernels/backward.ts";
+import { backward } from "../kernels/attention/backward.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Minimum number of tasks of a wave; minimum rows and keys of a task, and its maximum number of rows. */

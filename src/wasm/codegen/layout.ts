@@ -115,7 +115,7 @@ export const BackwardStruct = {
   /** Mask tensors at (row0, keyBase) of the first head, and bytes from head to head, up to 8 each. */
   tensor: 136,
   tensorHead: 168,
-  /** Targets of kernels/bias-gradients.ts: for each the address of the first row of the first head, bytes from head to head and row to row. */
+  /** Targets of kernels/attention/bias-gradients.ts: for each the address of the first row of the first head, bytes from head to head and row to row. */
   sums: 200,
   size: 204,
 } as const;

@@ -28,7 +28,7 @@ export interface Tile {
   readonly unroll: number;
 }
 
-/** The gradients of terms added to the scores that a backward kernel computes; kernels/bias-gradients.ts. */
+/** The gradients of terms added to the scores that a backward kernel computes; kernels/attention/bias-gradients.ts. */
 export interface BiasGradients {
   /** Name in the kernel key, tables of the score numbered: `cells`, `columns`, `rows`, `rows 0`, `cells 1`, joined by +. */
   readonly name: string;

@@ -34,9 +34,9 @@ import { currentEngine, type Engine, warnIfUnavailable } from "../engine/engine.
 import { tileFor } from "../engine/features.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { residentOperand } from "../engine/transfer.ts";
-import { decode } from "../kernels/decode.ts";
-import { forward } from "../kernels/forward.ts";
-import { pack } from "../kernels/pack.ts";
+import { decode } from "../kernels/attention/decode.ts";
+import { forward } from "../kernels/attention/forward.ts";
+import { pack } from "../kernels/attention/pack.ts";
 
 /** Why the kernels do not support an attention call; undefined where they do. */
 export function unsupportedAttention({ problem }: AttentionOperation): string | undefined {

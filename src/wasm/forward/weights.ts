@@ -15,7 +15,7 @@ import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.
 import type { Engine } from "../engine/engine.ts";
 import { AllocationScope } from "../engine/memory.ts";
 import { maskRowBytes, stageMask, stageRows } from "../engine/transfer.ts";
-import { weights as weightsKernel } from "../kernels/weights.ts";
+import { weights as weightsKernel } from "../kernels/attention/weights.ts";
 import { packKernel, poolImage, specOf } from "./plan.ts";
 import { storeRounded } from "./results.ts";
 import { writeCall } from "./tasks.ts";

@@ -6,7 +6,7 @@ import { matmul as plain } from "../../reference/matmul.ts";
 import { type Engine, getEngine } from "../engine/engine.ts";
 import { hasRelaxed, tileFor } from "../engine/features.ts";
 import { WorkerLostError } from "../engine/worker-pool.ts";
-import { productKernel, productKey, productWorkspace, taskRows } from "../kernels/matmul.ts";
+import { productKernel, productKey, productWorkspace, taskRows } from "../kernels/matmul/matmul.ts";
 import { fillProduct } from "./matmul.ts";
 import { runPipeline } from "./row-pipeline.ts";
 import { adamwPipeline, mapPipeline } from "./rowwise.ts";

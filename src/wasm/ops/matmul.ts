@@ -35,7 +35,7 @@ import {
   productKey,
   productWorkspace,
   taskRows,
-} from "../kernels/matmul.ts";
+} from "../kernels/matmul/matmul.ts";
 
 /** Approximate operations of a step: short enough to overlap with copies, long enough for a job of the pool. */
 const STEP_WORK = 24e6;

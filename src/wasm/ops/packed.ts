@@ -1,6 +1,6 @@
 /**
  * Matrices that are packed once into the engine's memory, in panels [panel][k][16] of their storage format, and the products x·Wᵀ
- * that read them (kernels/matmul-packed.ts). Operands and results in the engine's memory are used in place; others are copied in
+ * that read them (kernels/matmul/packed.ts). Operands and results in the engine's memory are used in place; others are copied in
  * parts.
  */
 import type { PackedDType, PackedMatrix, PackedNumbers } from "../../backend/packed.ts";
@@ -23,7 +23,7 @@ import {
   packedProductKey,
   packedTaskRows,
   packedWorkspace,
-} from "../kernels/matmul-packed.ts";
+} from "../kernels/matmul/packed.ts";
 
 /** Tasks for each thread, so that no thread waits long for the last task. */
 const TASKS = 4;

@@ -8,7 +8,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { AllocationScope } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
-import { type PipelineSpec, PipelineStruct } from "../kernels/row-pipeline.ts";
+import { type PipelineSpec, PipelineStruct } from "../kernels/rowwise/row-pipeline.ts";
 
 /** An array with one row for each row of the pipeline. */
 export interface RowArray {

@@ -10,11 +10,11 @@ import {
   warnIfUnavailable,
 } from "../engine/engine.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
-import { ADAMW, adamwKernel } from "../kernels/adamw.ts";
-import { columnSumsKernel } from "../kernels/column-sums.ts";
-import { crossEntropyKernel } from "../kernels/cross-entropy.ts";
-import { type KernelMapName, MAPS, mapKernel } from "../kernels/elementwise.ts";
-import { normBackwardKernel, normKernel } from "../kernels/norm.ts";
+import { ADAMW, adamwKernel } from "../kernels/rowwise/adamw.ts";
+import { columnSumsKernel } from "../kernels/rowwise/column-sums.ts";
+import { crossEntropyKernel } from "../kernels/rowwise/cross-entropy.ts";
+import { type KernelMapName, MAPS, mapKernel } from "../kernels/rowwise/elementwise.ts";
+import { normBackwardKernel, normKernel } from "../kernels/rowwise/norm.ts";
 import { type RowPipeline, runPipeline } from "./row-pipeline.ts";
 
 /** Approximate numbers of a task: some ten microseconds of work. */

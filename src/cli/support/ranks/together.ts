@@ -2,9 +2,9 @@
  * Commands under `mpirun` or `srun`: several ranks run the same command line. Rank 0 prints and writes files. An error that all
  * ranks share is printed once; any other error ends the whole job.
  */
-import { agree, isAgreed } from "../../../cluster/agree.ts";
+import { agree, isAgreed } from "../../../cluster/communicator/agree.ts";
+import { broadcast } from "../../../cluster/communicator/reduce.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
-import { broadcast } from "../../../cluster/reduce.ts";
 import { EXIT, type Io } from "../line/command.ts";
 
 /** Runs a command on the ranks that a launcher started, or without a communicator in a single process. */

@@ -1,0 +1,217 @@
+/**
+ * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
+ * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
+ */
+import { formatValue, HeedError, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
+import {
+  bytesOf,
+  type Communicator,
+  checkExchange,
+  checkReduce,
+  gatherInRing,
+  NOTHING,
+  partBytes,
+  type Traffic,
+} from "./communicator.ts";
+import { reduceFixed } from "./reduce.ts";
+
+/** Options of `localCluster`. */
+export interface LocalOptions {
+  /** Called before a message is delivered: tests delay messages with it. Default: no delay. */
+  readonly deliver?: (from: number, to: number) => Promise<void> | void;
+}
+
+/**
+ * Runs `body` once for each of `size` ranks, all in this process, and resolves to their results.
+ *
+ * @example
+ * const sums = await localCluster(4, async (comm) => {
+ *   const sum = Float32Array.of(comm.rank);
+ *   await comm.reduce(sum);
+ *   return sum[0]; // 6 on every rank
+ * });
+ * @throws the error of the first failing rank; the other ranks' operations fail with code `cluster-aborted`
+ */
+export async function localCluster<T>(
+  size: number,
+  body: (comm: Communicator) => Promise<T> | T,
+  options: LocalOptions = {},
+): Promise<T[]> {
+  if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
+    throw new OptionError(
+      "ranks",
+      `localCluster: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
+    );
+  if (typeof body !== "function")
+    throw new OptionError(
+      "body",
+      `localCluster: body must be a function of a rank, got ${formatValue(body)}`,
+      {
+        got: body,
+      },
+    );
+  checkNames("localCluster", options, ["deliver"]);
+  const hub = new Hub(options);
+  const ranks = Array.from({ length: size }, (_, rank) => new LocalRank(hub, rank, size));
+  let first: { error: unknown } | undefined;
+  const results = await Promise.all(
+    ranks.map(async (rank) => {
+      try {
+        return await body(rank);
+      } catch (error) {
+        first ??= { error };
+        hub.fail(rank.rank, error);
+        return undefined;
+      }
+    }),
+  );
+  if (first) throw first.error;
+  return results as T[];
+}
+
+/** A message without a receiver, or a receiver without a message. */
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The mailboxes of the ranks of one process, by sender and receiver. */
+class Hub {
+  readonly #options: LocalOptions;
+  readonly #sends = new Map<string, Waiting[]>();
+  readonly #receives = new Map<string, Waiting[]>();
+  #failure: { readonly rank: number; readonly error: unknown } | undefined;
+
+  constructor(options: LocalOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects every pending and every later operation. */
+  fail(rank: number, error: unknown): void {
+    this.#failure ??= { rank, error };
+    for (const boxes of [this.#sends, this.#receives]) {
+      for (const list of boxes.values()) for (const waiting of list) waiting.reject(this.#aborted());
+      boxes.clear();
+    }
+  }
+
+  #aborted(): HeedError {
+    const { rank, error } = this.#failure as { rank: number; error: unknown };
+    const text = error instanceof Error ? error.message : String(error);
+    return new HeedError("cluster-aborted", `heed/cluster: rank ${rank} ended the job: ${text}`, { rank });
+  }
+
+  async move(kind: "send" | "receive", from: number, to: number, bytes: Uint8Array): Promise<void> {
+    if (this.#failure) throw this.#aborted();
+    if (kind === "send") await this.#options.deliver?.(from, to);
+    if (this.#failure) throw this.#aborted();
+    const key = `${from} ${to}`;
+    const own = kind === "send" ? this.#sends : this.#receives;
+    const other = kind === "send" ? this.#receives : this.#sends;
+    const peer = other.get(key)?.shift();
+    if (!peer) {
+      const box = own.get(key) ?? [];
+      own.set(key, box);
+      await new Promise<void>((resolve, reject) => box.push({ bytes, resolve, reject }));
+      return;
+    }
+    const [sent, into] = kind === "send" ? [bytes, peer.bytes] : [peer.bytes, bytes];
+    if (sent.length !== into.length) {
+      const error = lengthError(from, to, sent.length, into.length);
+      peer.reject(error);
+      throw error;
+    }
+    into.set(sent);
+    peer.resolve();
+  }
+}
+
+/** The error of a message with another length than the receiver expects. */
+export function lengthError(from: number, to: number, sent: number, expected: number): OptionError {
+  return new OptionError(
+    "message-length",
+    `heed/cluster: rank ${from} sent ${sent} bytes, but rank ${to} expected ${expected}; the ranks do not run the same program on the same shapes`,
+    { from, to, sent, expected },
+  );
+}
+
+/** One rank of `localCluster`. */
+class LocalRank implements Communicator {
+  readonly rank: number;
+  readonly size: number;
+  readonly engine = "local";
+  readonly sent: Traffic = { messages: 0, bytes: 0 };
+  readonly #hub: Hub;
+  /** The last exchange: exchanges run one after the other, in the order of their calls. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(hub: Hub, rank: number, size: number) {
+    this.#hub = hub;
+    this.rank = rank;
+    this.size = size;
+  }
+
+  exchange = async (
+    to: number | undefined,
+    send: ArrayBufferView,
+    from: number | undefined,
+    into: ArrayBufferView,
+  ): Promise<void> => {
+    checkExchange(this, to, send, from, into);
+    if (to !== undefined) {
+      this.sent.messages++;
+      this.sent.bytes += send.byteLength;
+    }
+    const move = async () => {
+      await Promise.all([
+        to !== undefined && this.#hub.move("send", this.rank, to, bytesOf(send)),
+        from !== undefined && this.#hub.move("receive", from, this.rank, bytesOf(into)),
+      ]);
+    };
+    const ended = this.#last.then(move);
+    this.#last = ended.catch(() => undefined);
+    return ended;
+  };
+
+  async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
+    const parts = partBytes(this, mine, into, bytes);
+    await gatherInRing(this, mine, into, parts);
+  }
+
+  async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
+    checkReduce(this.rank, sum, order);
+    await reduceFixed(this, sum);
+  }
+
+  async barrier(): Promise<void> {
+    for (let distance = 1; distance < this.size; distance *= 2)
+      await this.exchange(
+        (this.rank + distance) % this.size,
+        NOTHING,
+        (this.rank - distance + this.size) % this.size,
+        NOTHING,
+      );
+  }
+
+  abort(code: number): never {
+    throw new HeedError(
+      "cluster-aborted",
+      `heed/cluster: rank ${this.rank} ended the job with status ${code}`,
+      {
+        rank: this.rank,
+        status: code,
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.barrier();
+  }
+}
+
+/** A cluster of one rank: the result of `joinCluster` in a process without a launcher. */
+export function singleRank(): Communicator {
+  return new LocalRank(new Hub({}), 0, 1);
+}

@@ -1,0 +1,214 @@
+/** Tensors as messages: several in one message, gathered from all ranks, or sent to the ranks of their rows. */
+import { arrayFor, BYTES, type DType, readerOf } from "../../core/dtype.ts";
+import { sizeOf, Tensor } from "../../core/tensor.ts";
+import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
+import { bytesOf, type Communicator } from "../communicator/communicator.ts";
+import { addFloats, type Floats } from "../communicator/reduce.ts";
+import { emptyLike, type PositionRange, type ShardPlan, takeRanges } from "./shard.ts";
+
+/** The form of a tensor in a message; rows are axis −2. */
+export interface Form {
+  readonly dtype: DType;
+  /** Axes before the rows. */
+  readonly lead: readonly number[];
+  /** Elements per row. */
+  readonly width: number;
+  /** A tensor with the same array class. */
+  readonly like: Tensor;
+}
+
+/** The form of a tensor [lead…, N, width]. */
+export const formOf = (t: Tensor): Form => ({
+  dtype: t.dtype,
+  lead: t.shape.slice(0, -2),
+  width: t.shape[t.shape.length - 1],
+  like: t,
+});
+
+const formBytes = ({ dtype, lead, width }: Form, rows: number): number =>
+  BYTES[dtype] * sizeOf(lead) * rows * width;
+
+/** Bytes of a message with this number of rows of each form. */
+export const messageBytes = (forms: readonly Form[], rows: number): number =>
+  forms.reduce((sum, form) => sum + formBytes(form, rows), 0);
+
+/** Wide elements first, so every array begins at a multiple of its element size. */
+function order(forms: readonly Form[]): number[] {
+  return forms.map((_, n) => n).sort((a, b) => BYTES[forms[b].dtype] - BYTES[forms[a].dtype] || a - b);
+}
+
+/** Tensors with equal numbers of rows as one message in a buffer of `takeBuffer`; with `ranges`, only these rows. */
+export function pack(
+  comm: Communicator,
+  tensors: readonly Tensor[],
+  ranges: readonly PositionRange[] = [[0, tensors[0].shape[tensors[0].shape.length - 2]]],
+): Uint8Array<ArrayBuffer> {
+  const forms = tensors.map(formOf);
+  const message = takeBuffer(comm, messageBytes(forms, rowsOf(ranges)));
+  let at = 0;
+  for (const n of order(forms)) {
+    const { data, offset, shape, dtype } = tensors[n].dense();
+    const { lead, width } = forms[n];
+    const rowBytes = width * BYTES[dtype];
+    const bytes = bytesOf(data).subarray(offset * BYTES[dtype]);
+    const N = shape[shape.length - 2];
+    for (let h = 0; h < sizeOf(lead); h++)
+      for (const [from, to] of ranges) {
+        message.set(bytes.subarray((h * N + from) * rowBytes, (h * N + to) * rowBytes), at);
+        at += (to - from) * rowBytes;
+      }
+  }
+  return message;
+}
+
+const rowsOf = (ranges: readonly PositionRange[]): number =>
+  ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+
+/** The tensors of a message, without a copy. */
+export function unpack(message: Uint8Array, forms: readonly Form[], rows: number): Tensor[] {
+  const tensors: Tensor[] = [];
+  let at = message.byteOffset;
+  for (const n of order(forms)) {
+    const { lead, width, dtype, like } = forms[n];
+    const count = sizeOf(lead) * rows * width;
+    const Numbers = like.data.constructor as new (
+      buffer: ArrayBufferLike,
+      at: number,
+      n: number,
+    ) => Tensor["data"];
+    tensors[n] = new Tensor(new Numbers(message.buffer, at, count), [...lead, rows, width], dtype);
+    at += count * BYTES[dtype];
+  }
+  return tensors;
+}
+
+/** Writes rows of a shard [lead…, n, width] to their ranges of a whole tensor [lead…, N, width]. */
+export function placeRows(whole: Tensor, shard: Tensor, ranges: readonly PositionRange[]): void {
+  const width = whole.shape[whole.shape.length - 1];
+  const [N, n] = [whole, shard].map((t) => t.shape[t.shape.length - 2]);
+  const lead = sizeOf(whole.shape.slice(0, -2));
+  const [into, from] = [whole.data as Float32Array, shard.data as Float32Array];
+  for (let h = 0; h < lead; h++) {
+    let at = shard.offset + h * n * width;
+    for (const [first, last] of ranges) {
+      const count = (last - first) * width;
+      into.set(from.subarray(at, at + count), (h * N + first) * width);
+      at += count;
+    }
+  }
+}
+
+/**
+ * Adds a part of a mask's gradient to the gradient of the whole mask. `rows` and `columns` are the ranges of the part's last two
+ * axes in the whole; an axis of length 1 in the whole was broadcast, and is summed. Undefined ranges: the whole axis.
+ */
+export function addMaskPart(
+  whole: Tensor,
+  part: Tensor,
+  rows: readonly PositionRange[] | undefined,
+  columns: readonly PositionRange[] | undefined,
+): void {
+  const [N, M] = [whole.shape.at(-2) ?? 1, whole.shape.at(-1) ?? 1];
+  const rangesOf = (
+    length: number,
+    ranges: readonly PositionRange[] | undefined,
+  ): readonly PositionRange[] => (length === 1 || ranges === undefined ? [[0, length]] : ranges);
+  const [down, across] = [rangesOf(N, rows), rangesOf(M, columns)];
+  const lead = sizeOf(whole.shape.slice(0, -2));
+  const into = whole.data as Float32Array | Float64Array;
+  const dense = part.dense();
+  const read = readerOf(dense.dtype, dense.data);
+  let at = dense.offset;
+  for (let h = 0; h < lead; h++)
+    for (const [firstRow, lastRow] of down)
+      for (let row = firstRow; row < lastRow; row++)
+        for (const [from, to] of across)
+          for (let column = from; column < to; column++) into[(h * N + row) * M + column] += read(at++);
+}
+
+/** Every rank's rows of tensors [lead…, n, width], in the order of the sequence: [lead…, N, width]. One message per rank. */
+export async function gatherRows(
+  comm: Communicator,
+  plan: ShardPlan,
+  tensors: readonly Tensor[],
+): Promise<Tensor[]> {
+  const forms = tensors.map(formOf);
+  const bytes = Array.from({ length: comm.size }, (_, r) => messageBytes(forms, plan.size(r)));
+  const all = takeBuffer(
+    comm,
+    bytes.reduce((sum, n) => sum + n, 0),
+  );
+  const mine = pack(comm, tensors);
+  await comm.allGather(mine, all, bytes);
+  releaseBuffer(comm, mine);
+  const whole = forms.map(({ lead, width, dtype, like }) => {
+    const shape = [...lead, plan.length, width];
+    return new Tensor(emptyLike(like, sizeOf(shape)), shape, dtype);
+  });
+  let at = 0;
+  for (let r = 0; r < comm.size; r++) {
+    // A part that is not aligned is copied.
+    const isAligned = forms.every(({ dtype }) => at % BYTES[dtype] === 0);
+    const message = isAligned ? all.subarray(at, at + bytes[r]) : all.slice(at, at + bytes[r]);
+    const part = unpack(message, forms, plan.size(r));
+    part.forEach((shard, n) => {
+      placeRows(whole[n], shard, plan.ranges(r));
+    });
+    at += bytes[r];
+  }
+  releaseBuffer(comm, all);
+  return whole;
+}
+
+/**
+ * Sends each rank its rows of tensors [lead…, N, width] and receives this rank's rows from all: one list of tensors
+ * [lead…, n, width] for each rank, in the order of ranks.
+ */
+export async function scatterRows(
+  comm: Communicator,
+  plan: ShardPlan,
+  tensors: readonly Tensor[],
+): Promise<Tensor[][]> {
+  const { rank, size } = comm;
+  const forms = tensors.map(formOf);
+  const parts: Tensor[][] = [];
+  parts[rank] = tensors.map((t) => takeRanges(t, t.shape.length - 2, plan.ranges(rank)));
+  for (let step = 1; step < size; step++) {
+    const [to, from] = [(rank + step) % size, (rank - step + size) % size];
+    const into = new Uint8Array(messageBytes(forms, plan.size(rank)));
+    const message = pack(comm, tensors, plan.ranges(to));
+    await comm.exchange(to, message, from, into);
+    releaseBuffer(comm, message);
+    parts[from] = unpack(into, forms, plan.size(rank));
+  }
+  return parts;
+}
+
+/** a ← a + b, element by element; both dense, of one dtype. */
+export function addInto(a: Tensor, b: Tensor): void {
+  const [x, y] = [a, b].map((t) => (t.data as Floats).subarray(t.offset, t.offset + t.size));
+  addFloats(x, y);
+}
+
+/** The sum of each tensor over ranks, this rank's rows, added in the order of ranks. */
+export async function sumRows(
+  comm: Communicator,
+  plan: ShardPlan,
+  tensors: readonly Tensor[],
+): Promise<Tensor[]> {
+  const parts = await scatterRows(comm, plan, tensors);
+  const [first, ...others] = parts;
+  for (const part of others)
+    part.forEach((t, n) => {
+      addInto(first[n], t);
+    });
+  return first;
+}
+
+/** Zeros [lead…, rows, width]. */
+export const zeroRows = (
+  dtype: "float32" | "float64",
+  lead: readonly number[],
+  rows: number,
+  width: number,
+): Tensor => new Tensor(arrayFor(dtype, sizeOf(lead) * rows * width), [...lead, rows, width], dtype);

@@ -1,0 +1,341 @@
+/**
+ * The cluster engine over MPI. Every operation runs on another thread, so this thread computes during transfers: Open MPI
+ * transfers large messages only while a thread is inside MPI. A transfer thread polls large exchanges and sleeps between polls
+ * (`transfers.ts`); every other operation is one blocking MPI call. Operations of a rank run one after the other, in the order
+ * of their calls.
+ *
+ * A job that has lost a rank must end, not hang. An operation that exceeds the time limit and an uncaught error end the job on
+ * every rank (`MPI_Abort`), with a message that names rank, operation and bytes.
+ */
+import { HeedError } from "../../core/errors.ts";
+import {
+  bytesOf,
+  type Communicator,
+  checkExchange,
+  checkReduce,
+  gatherInRing,
+  partBytes,
+  startsOf,
+  type Traffic,
+} from "../communicator/communicator.ts";
+import { lengthError } from "../communicator/local.ts";
+import { reduceFixed } from "../communicator/reduce.ts";
+import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
+import type { Done } from "./call-thread.ts";
+import { Transfers } from "./transfers.ts";
+
+/** Bytes of one MPI message; MPI counts in 32-bit integers. */
+const PIECE = 2 ** 30;
+const TAG = 77;
+/** Minimum bytes of an exchange for the transfer thread; a smaller one takes less time than waking the thread. */
+const LARGE = 2 ** 16;
+/** A status is at most 32 bytes in every family. */
+const STATUS_BYTES = 64;
+
+/** Arrays of running calls. */
+const PINNED = new Set<readonly unknown[]>();
+
+/** Options of `openMpi`. */
+export interface MpiOptions {
+  /** Seconds after which an operation that has not ended ends the job; Infinity: never. */
+  readonly timeout: number;
+  /** Number of ranks that the launcher started, where it is known. */
+  readonly expectedSize?: number;
+}
+
+/**
+ * Calls `late` after `seconds` in which the event loop of this process ran. Time in which this rank computes does not count.
+ * Returns a function that stops the timer.
+ */
+function watch(seconds: number, late: () => void): () => void {
+  if (seconds === Number.POSITIVE_INFINITY) return () => undefined;
+  let waited = 0;
+  const step = Math.min(1, seconds);
+  const timer = setInterval(() => {
+    waited += step;
+    if (waited < seconds) return;
+    clearInterval(timer);
+    late();
+  }, 1000 * step);
+  return () => clearInterval(timer);
+}
+
+const TIMEOUT_HINT = "(HEED_MPI_TIMEOUT sets the limit in seconds, 0 for none)";
+
+/**
+ * Initializes MPI and returns the thread level. MPI_Init waits for all ranks. On a thread other than the main thread, Open MPI
+ * 4.1 crashes at exit (measured), so it blocks this thread, and a watchdog thread ends the process after the timeout. The
+ * launcher ends the job when a rank exits without MPI_Finalize.
+ */
+function initialize(binding: MpiBinding, { timeout, expectedSize }: MpiOptions): number {
+  const { Worker } = process.getBuiltinModule("node:worker_threads");
+  // Not written inside `new Worker(…)`: bundlers would bundle a worker that only Node runs.
+  const url = new URL("./watchdog.js", import.meta.url);
+  const message = `heed/cluster: MPI_Init has not ended within ${timeout} s: a rank${expectedSize === undefined ? "" : ` of ${expectedSize}`} has not started ${TIMEOUT_HINT}\n`;
+  const watchdog =
+    timeout === Number.POSITIVE_INFINITY
+      ? undefined
+      : new Worker(url, { workerData: { seconds: timeout, message }, execArgv: [] });
+  watchdog?.unref();
+  try {
+    const provided: [number] = [0];
+    const { functions, constants } = binding;
+    const code = functions.MPI_Init_thread(null, null, constants.threadMultiple, provided);
+    checkCode(binding, "MPI_Init_thread", code);
+    return provided[0];
+  } finally {
+    void watchdog?.terminate();
+  }
+}
+
+/** Starts MPI in this process. */
+export function openMpi(binding: MpiBinding, options: MpiOptions): Communicator {
+  const { functions: f, constants } = binding;
+  const read = (name: MpiName, ...args: unknown[]): number => {
+    const out: [number] = [0];
+    checkCode(binding, name, f[name](...args, out));
+    return out[0];
+  };
+  if (read("MPI_Finalized"))
+    throw new HeedError(
+      "mpi-closed",
+      "joinCluster: MPI has been closed in this process and cannot start again",
+    );
+  if (!read("MPI_Initialized")) {
+    const provided = initialize(binding, options);
+    if (provided < constants.threadSerialized)
+      throw new HeedError(
+        "mpi-threads",
+        `joinCluster: ${binding.version} gives thread level ${provided}, and calls from another thread need MPI_THREAD_SERIALIZED`,
+        { provided },
+      );
+  }
+  checkCode(
+    binding,
+    "MPI_Comm_set_errhandler",
+    f.MPI_Comm_set_errhandler(constants.world, constants.errorsReturn),
+  );
+  const rank = read("MPI_Comm_rank", constants.world);
+  const size = read("MPI_Comm_size", constants.world);
+  const { expectedSize } = options;
+  if (expectedSize !== undefined && size !== expectedSize) {
+    f.MPI_Finalize();
+    throw new HeedError(
+      "mpi-launcher",
+      `joinCluster: the launcher started ${expectedSize} ranks, but ${binding.version} (${binding.library}) sees ${size}: library and launcher are of different implementations; give the launcher's own library in HEED_MPI, for example HEED_MPI=openmpi or HEED_MPI=mpich`,
+      { expected: expectedSize, size, library: binding.library },
+    );
+  }
+  return new MpiRank(binding, rank, size, options.timeout);
+}
+
+/**
+ * Calls MPI_Finalize and keeps all libraries loaded. MPI_Finalize of Open MPI unloads its components, but threads that have
+ * called MPI still own thread-local data of them: a process crashed when its threads ended (Open MPI 4.1 over TCP, measured).
+ */
+function finalize(binding: MpiBinding): number {
+  if (process.platform === "linux") binding.keepLoaded(loadedLibraries());
+  return binding.functions.MPI_Finalize();
+}
+
+/** Paths of the shared libraries of this process. */
+function loadedLibraries(): string[] {
+  const maps = process.getBuiltinModule("node:fs").readFileSync("/proc/self/maps", "utf8");
+  return [...new Set(maps.match(/\/\S+\.so(\.\S+)?$/gm) ?? [])];
+}
+
+class MpiRank implements Communicator {
+  readonly rank: number;
+  readonly size: number;
+  readonly engine: string;
+  readonly sent: Traffic = { messages: 0, bytes: 0 };
+  readonly #binding: MpiBinding;
+  readonly #transfers: Transfers;
+  readonly #timeout: number;
+  /** Operations that wait for their turn. */
+  readonly #queue: (() => void)[] = [];
+  #running = false;
+  #closed = false;
+  readonly #onExit: (code: number) => void;
+  readonly #onError: (error: unknown) => void;
+
+  constructor(binding: MpiBinding, rank: number, size: number, timeout: number) {
+    this.#binding = binding;
+    this.#transfers = new Transfers(binding);
+    this.rank = rank;
+    this.size = size;
+    this.engine = `mpi (${binding.version}, ${binding.library}, ${binding.ffi})`;
+    this.#timeout = timeout;
+    this.#onExit = (code) => {
+      if (this.#closed) return;
+      // After an uncaught error, or an exit in the middle of the job, the other ranks would wait forever.
+      if (code !== 0 || this.#running || this.size === 1)
+        this.#binding.functions.MPI_Abort(this.#world, code || 1);
+      else finalize(this.#binding);
+    };
+    // Node prints an uncaught error after its exit handlers have run, and ours ends the job.
+    this.#onError = (error) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.stderr.write(`heed/cluster: rank ${rank} of ${size} ends the job: ${text}\n`);
+    };
+    process.on("exit", this.#onExit);
+    process.on("uncaughtExceptionMonitor", this.#onError);
+  }
+
+  get #world() {
+    return this.#binding.constants.world;
+  }
+
+  /** Calls a function on another thread, after the operations before it. */
+  #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
+    return this.#queued(what, [...pinned, ...args], (done) =>
+      this.#binding.functions[name].async(args, done),
+    );
+  }
+
+  /** Runs an operation after the operations before it. */
+  #queued(what: string, pinned: readonly unknown[], run: (done: Done) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        if (this.#closed) {
+          reject(new HeedError("mpi-closed", `heed/cluster: ${what} after close()`));
+          return;
+        }
+        this.#running = true;
+        // Another thread reads and writes the arrays: they must stay reachable until the call has ended.
+        PINNED.add(pinned);
+        const stop = watch(this.#timeout, () => this.#endLate(what));
+        run((error, code) => {
+          stop();
+          this.#running = false;
+          PINNED.delete(pinned);
+          this.#queue.shift()?.();
+          try {
+            if (error) throw error;
+            checkCode(this.#binding, `rank ${this.rank} of ${this.size}: ${what}`, code);
+            resolve();
+          } catch (failure) {
+            reject(failure);
+          }
+        });
+      };
+      if (this.#running) this.#queue.push(start);
+      else start();
+    });
+  }
+
+  /** Ends the job because an operation exceeded the time limit. */
+  #endLate(what: string): void {
+    process.stderr.write(
+      `heed/cluster: rank ${this.rank} of ${this.size}: ${what} has not ended within ${this.#timeout} s; a rank has stopped or is lost ${TIMEOUT_HINT}\n`,
+    );
+    this.abort(1);
+  }
+
+  exchange = async (
+    to: number | undefined,
+    send: ArrayBufferView,
+    from: number | undefined,
+    into: ArrayBufferView,
+  ): Promise<void> => {
+    checkExchange(this, to, send, from, into);
+    const { byte, procNull } = this.#binding.constants;
+    const [out, back] = [bytesOf(send), bytesOf(into)];
+    const pieces = (n: number) => Math.max(1, Math.ceil(n / PIECE));
+    const [outPieces, backPieces] = [
+      to === undefined ? 0 : pieces(out.length),
+      from === undefined ? 0 : pieces(back.length),
+    ];
+    const what = `exchange (${to === undefined ? "nothing" : `${out.length} bytes to rank ${to}`}, ${from === undefined ? "nothing" : `${back.length} bytes from rank ${from}`})`;
+    if (to !== undefined) {
+      this.sent.messages++;
+      this.sent.bytes += out.length;
+    }
+    const waits: Promise<void>[] = [];
+    const statuses: { readonly status: Uint8Array; readonly expected: number }[] = [];
+    for (let n = 0; n < Math.max(outPieces, backPieces); n++) {
+      const sending = n < outPieces ? out.subarray(n * PIECE, (n + 1) * PIECE) : out.subarray(0, 0);
+      const receiving = n < backPieces ? back.subarray(n * PIECE, (n + 1) * PIECE) : back.subarray(0, 0);
+      const status = new Uint8Array(new SharedArrayBuffer(STATUS_BYTES));
+      if (n < backPieces) statuses.push({ status, expected: receiving.length });
+      const [target, source] = [
+        n < outPieces ? (to as number) : procNull,
+        n < backPieces ? (from as number) : procNull,
+      ];
+      const pinned = [send, into, sending, receiving, status];
+      if (Math.max(sending.length, receiving.length) >= LARGE) {
+        waits.push(
+          this.#queued(what, pinned, (done) =>
+            this.#transfers.start(sending, target, receiving, source, TAG, status, done),
+          ),
+        );
+        continue;
+      }
+      const args = [
+        ...[sending, sending.length, byte, target, TAG],
+        ...[receiving, receiving.length, byte, source, TAG],
+        ...[this.#world, status],
+      ];
+      waits.push(this.#call(what, "MPI_Sendrecv", args, pinned));
+    }
+    await Promise.all(waits);
+    for (const { status, expected } of statuses) {
+      const count: [number] = [0];
+      this.#binding.functions.MPI_Get_count(status, byte, count);
+      if (count[0] !== expected) throw lengthError(from as number, this.rank, count[0], expected);
+    }
+  };
+
+  async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
+    const parts = partBytes(this, mine, into, bytes);
+    const total = into.byteLength;
+    const { size } = this;
+    // MPI_Allgatherv counts in 32-bit integers; exchanges divide large messages.
+    if (total >= 2 ** 31) return gatherInRing(this, mine, into, parts);
+    const starts = Int32Array.from(startsOf(parts));
+    const { byte } = this.#binding.constants;
+    this.sent.messages += size - 1;
+    this.sent.bytes += (size - 1) * mine.byteLength;
+    const counts = Int32Array.from(parts);
+    const args = [bytesOf(mine), mine.byteLength, byte, bytesOf(into), counts, starts, byte, this.#world];
+    await this.#call(`allGather of ${total} bytes`, "MPI_Allgatherv", args, [mine, into, counts, starts]);
+  }
+
+  async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
+    checkReduce(this.rank, sum, order);
+    if (order === "fixed") return reduceFixed(this, sum);
+    const { constants } = this.#binding;
+    const type = sum instanceof Float64Array ? constants.double : constants.float;
+    for (let from = 0; from < sum.length; from += PIECE / 8) {
+      const into = sum.subarray(from, from + PIECE / 8);
+      const mine = into.slice();
+      this.sent.messages++;
+      this.sent.bytes += mine.byteLength;
+      const args = [mine, into, into.length, type, constants.sum, this.#world];
+      await this.#call(`reduce of ${into.byteLength} bytes`, "MPI_Allreduce", args, [mine, sum]);
+    }
+  }
+
+  barrier(): Promise<void> {
+    return this.#call("barrier", "MPI_Barrier", [this.#world], []);
+  }
+
+  abort(code: number): never {
+    this.#closed = true;
+    this.#binding.functions.MPI_Abort(this.#world, code);
+    // MPI_Abort normally does not return. If it does, this rank exits and the launcher ends the others.
+    return process.exit(code);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    // Waits for the other ranks on another thread, with the time limit. MPI_Finalize itself belongs to the thread that
+    // initialized MPI.
+    await this.#call("close", "MPI_Barrier", [this.#world], []);
+    this.#closed = true;
+    await this.#transfers.close();
+    checkCode(this.#binding, "MPI_Finalize", finalize(this.#binding));
+    process.off("exit", this.#onExit);
+    process.off("uncaughtExceptionMonitor", this.#onError);
+  }
+}

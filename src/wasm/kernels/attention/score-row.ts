@@ -1,0 +1,142 @@
+/**
+ * Score mods and masks of a row of scores, two vectors of keys at a time: it applies score mods, adds float masks and computes
+ * which cells are visible. The forward, weights and backward kernels use it and process the scores further themselves.
+ */
+
+import type { NumberExpression } from "../../../masks/expression/expr.ts";
+import {
+  type FunctionBuilder,
+  f32x4,
+  type I32Value,
+  i16x8,
+  i32,
+  i32x4,
+  type Local,
+  type V128Value,
+  v128,
+} from "../../assembler/index.ts";
+import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
+import type { Arithmetic } from "../../codegen/math.ts";
+import type { RowCompiler } from "../../codegen/score.ts";
+import { type Spec, scoreModDerivatives } from "../../codegen/spec.ts";
+
+/** Score mods and masks of the columns of one row. */
+export class ScoreRow {
+  private readonly f: FunctionBuilder;
+  private readonly spec: Spec;
+  private readonly task: I32Value;
+  private readonly call: I32Value;
+  private readonly tensors: Spec["tensors"];
+  /** The keys of both vectors, where an expression reads them. */
+  readonly keys: readonly Local<"v128">[];
+  private readonly tensorAt: readonly Local<"i32">[];
+  private isMasked = false;
+  private changes = false;
+  private readTensors: Spec["tensors"] = [];
+  private limit: V128Value | undefined;
+
+  /** `masked`: true in the masked variant of a kernel. */
+  constructor(f: FunctionBuilder, spec: Spec, task: I32Value, call: I32Value, masked: boolean) {
+    this.f = f;
+    this.spec = spec;
+    this.task = task;
+    this.call = call;
+    this.tensors = masked || spec.tensors.includes("float") ? spec.tensors : [];
+    this.keys = [f.local("v128"), f.local("v128")];
+    this.tensorAt = this.tensors.map(() => f.local("i32"));
+  }
+
+  /**
+   * Starts at column `begin` of the tile whose first key is `key`, in row `first` of the task. `isMasked`: masks are evaluated.
+   * Returns true where scores change.
+   */
+  begin(
+    m: Arithmetic,
+    key: I32Value,
+    begin: Local<"i32">,
+    first: I32Value,
+    isMasked: boolean,
+    needsKeys = false,
+  ): boolean {
+    const { f, spec, task, call } = this;
+    this.isMasked = isMasked;
+    this.readTensors = isMasked || spec.tensors.includes("float") ? this.tensors : [];
+    this.changes = isMasked || spec.score !== undefined || this.readTensors.length > 0;
+    if (this.changes || needsKeys) {
+      const at0 = f.let(i32x4.splat(i32.add(key, begin)));
+      this.keys.forEach((k, half) => f.set(k, i32x4.add(at0, m.lanes(half as 0 | 1))));
+    }
+    this.limit = isMasked ? f.let(v128.load32_splat(call, CallStruct.keys)) : undefined;
+    this.readTensors.forEach((kind, n) => {
+      const column = i32.sub(i32.add(key, begin), i32.load(task, TaskStruct.keyBase));
+      const down = i32.mul(first, i32.load(call, CallStruct.tensorRow + 4 * n));
+      const across = i32.add(i32.shl(column, kind === "bool" ? 0 : 2), down);
+      f.set(this.tensorAt[n], i32.add(i32.load(task, TaskStruct.tensor + 4 * n), across));
+    });
+    return this.changes;
+  }
+
+  /**
+   * Changes the scores of both vectors in place. Returns `allowed`, the cells that are not masked (undefined: all); `slope`, the
+   * derivative of the score mod; `slopes` and `indices` of the spec's sums.
+   */
+  change(
+    m: Arithmetic,
+    compiler: RowCompiler,
+    found: readonly Local<"v128">[],
+  ): {
+    allowed?: readonly V128Value[];
+    slope?: readonly V128Value[];
+    slopes?: readonly (readonly V128Value[] | undefined)[];
+    indices?: readonly (readonly V128Value[])[];
+  } {
+    const { f, spec, isMasked, keys } = this;
+    if (!this.changes) return {};
+    const mask = isMasked ? spec.mask : undefined;
+    const known = new Map();
+    // Slopes may be the score itself, which is overwritten below.
+    const vectors = (x: NumberExpression | undefined) =>
+      x &&
+      compiler
+        .vectors(x, keys, found, known)
+        .map((value) => (found.includes(value as Local<"v128">) ? f.let(value) : value));
+    let [slope, slopes, indices]: [
+      (readonly V128Value[])?,
+      (readonly (readonly V128Value[] | undefined)[])?,
+      (readonly (readonly V128Value[])[])?,
+    ] = [];
+    if (spec.score) {
+      const changed = compiler.vectors(spec.score, keys, found, known);
+      slope = vectors(spec.scoreDerivative);
+      slopes = spec.biasGradients && scoreModDerivatives(spec.biasGradients).map(vectors);
+      indices = spec.biasGradients?.tables.map((x) => compiler.indices(x.read, keys, known));
+      found.forEach((value, half) => f.set(value, changed[half]));
+    }
+    let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, known);
+    const restrict = (visible: readonly V128Value[]) => {
+      const before = allowed;
+      allowed = visible.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
+    };
+    const { limit } = this;
+    if (limit) restrict(keys.map((k) => i32x4.lt_s(k, limit)));
+    this.readTensors.forEach((kind, n) => {
+      const at = this.tensorAt[n];
+      if (kind === "float") {
+        const bias = found.map((_, half) => f.let(v128.load(at, 16 * half)));
+        found.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
+        restrict(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
+      } else if (isMasked) {
+        const bytes = [0, 1].map((half) => i16x8.extend_low_i8x16_u(v128.load32_zero(at, 4 * half)));
+        restrict(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
+      }
+    });
+    return { allowed, slope, slopes, indices };
+  }
+
+  /** Advances by eight keys. */
+  next(m: Arithmetic): void {
+    const { f } = this;
+    if (this.changes) for (const k of this.keys) f.set(k, i32x4.add(k, m.bits(8)));
+    this.readTensors.forEach((kind, n) => f.step(this.tensorAt[n], kind === "bool" ? 8 : 32));
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * The backward pass of the softmax of a tile (Dao 2023, FlashAttention-2, algorithm 2): from the scores s and the products
+ * dp = do·v of a tile
+ *
+ *   p = e^(s − lse)      ds = p ∘ (dp − δ),  δ = do·o of the row      with dropout, p and dp are multiplied by the cell's factor
+ *
+ * p overwrites s, ds overwrites dp, times the derivative of the score mod. In a masked cell both are 0, whatever their values
+ * were. A fully masked row is stored with −lse = −∞, so its weights are 0.
+ */
+import {
+  type Func,
+  f32x4,
+  type I32Value,
+  i32,
+  type Local,
+  type ModuleBuilder,
+  select,
+  type V128Value,
+  v128,
+} from "../../assembler/index.ts";
+import { CallStruct, statStride, TaskStruct } from "../../codegen/layout.ts";
+import { type Arithmetic, exp2Each, withConstants } from "../../codegen/math.ts";
+import { poolOf, RowCompiler } from "../../codegen/score.ts";
+import { expressionsOf, type Spec } from "../../codegen/spec.ts";
+import { RowSums } from "./bias-gradients.ts";
+import { ScoreRow } from "./score-row.ts";
+import { beginDropout } from "./softmax.ts";
+
+/**
+ * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
+ * holds −lse and δ of each row. The masked variant evaluates the mask for columns `from` … `to` and stores in `kept` which
+ * cells are visible.
+ */
+export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
+  const pool = poolOf(expressionsOf(spec));
+  const rowBytes = 4 * spec.keyTile;
+  return module.func(
+    masked ? "backwardSoftmaxMasked" : "backwardSoftmax",
+    {
+      task: "i32",
+      s: "i32",
+      ds: "i32",
+      kept: "i32",
+      stats: "i32",
+      rows: "i32",
+      row: "i32",
+      key: "i32",
+      columns: "i32",
+      from: "i32",
+      to: "i32",
+    },
+    (f, { task, s, ds, kept, stats, rows, row, key, columns, from, to }) => {
+      const call = f.int(i32.load(task, TaskStruct.call));
+      const [at, dsAt, keptAt, first] = [0, 1, 2, 3].map(() => f.local("i32"));
+      const cells = new ScoreRow(f, spec, task, call, masked);
+      const dropout = spec.dropout ? beginDropout(f, spec, task) : undefined;
+      const sums = spec.biasGradients && new RowSums(f, task, spec.biasGradients);
+      f.set(first, 0);
+      withConstants(f, spec, (m) => {
+        const inRegister = (offset: number) =>
+          spec.wide ? undefined : f.let(v128.load32_splat(call, offset));
+        const unit = inRegister(CallStruct.unit);
+
+        /** Columns `start` … `stop` of one row, if there are any. */
+        const span = (compiler: RowCompiler, start: I32Value, stop: I32Value, ask: boolean): void => {
+          const begin = f.int(start);
+          const across = f.int(i32.shl(begin, 2));
+          f.set(at, i32.add(s, across));
+          f.set(dsAt, i32.add(ds, across));
+          if (masked) f.set(keptAt, i32.add(kept, across));
+          const end = f.int(i32.add(s, i32.shl(stop, 2)));
+          const total = f.let(v128.load32_splat(stats));
+          const delta = f.let(v128.load32_splat(stats, statStride(spec)));
+          cells.begin(m, key, begin, first, ask);
+          sums?.begin(key, begin);
+          f.loop(
+            () => i32.ne(at, end),
+            () => {
+              cell(m, compiler, total, delta);
+              cells.next(m);
+              dropout?.next(m);
+              sums?.next();
+              f.step(at, 32);
+              f.step(dsAt, 32);
+              if (masked) f.step(keptAt, 32);
+            },
+          );
+        };
+
+        /** Eight cells, each step for both vectors, so that wide kernels widen them; stores after all loads. */
+        const cell = (
+          m: Arithmetic,
+          compiler: RowCompiler,
+          total: Local<"v128">,
+          delta: Local<"v128">,
+        ): void => {
+          const each = (values: readonly V128Value[], step: (x: V128Value, half: number) => V128Value) =>
+            values.map((x, half) => f.let(step(x, half)));
+          const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
+          const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
+          const { allowed, slope, slopes = [], indices = [] } = cells.change(m, compiler, found);
+          const worth = unit ?? f.let(v128.load32_splat(call, CallStruct.unit));
+          // In two roundings, as for the maximum in lse: the weight of a key that has all of it is then exactly 1.
+          const scaled = each(found, (x) => f32x4.mul(x, worth));
+          const below = each(scaled, (x) => f32x4.add(x, total));
+          const log2e = f.once(m.c(Math.LOG2E));
+          const p = exp2Each(
+            f,
+            m,
+            each(below, (x) => f32x4.mul(x, log2e)),
+          );
+          const factor = dropout && [0, 1].map((half) => f.let(dropout.factor(m, half)));
+          const dp = factor ? each(product, (x, half) => f32x4.mul(x, factor[half])) : product;
+          const difference = each(dp, (x) => f32x4.sub(x, delta));
+          let d = each(difference, (x, half) => f32x4.mul(p[half], x));
+          if (sums) {
+            const seen = allowed ? each(d, (x, half) => v128.and(x, allowed[half])) : d;
+            sums.add(seen, slopes, indices, allowed);
+          }
+          if (slope) d = each(d, (x, half) => f32x4.mul(x, slope[half]));
+          let w = factor ? each(p, (x, half) => f32x4.mul(x, factor[half])) : p;
+          if (allowed) {
+            d = each(d, (x, half) => v128.and(x, allowed[half]));
+            w = each(w, (x, half) => v128.and(x, allowed[half]));
+          }
+          w.forEach((x, half) => f.storeVector(at, x, 16 * half));
+          d.forEach((x, half) => f.storeVector(dsAt, x, 16 * half));
+          if (!masked) return;
+          const zero = f.once(m.bits(0));
+          const seen = allowed ?? [0, 1].map(() => f.let(f32x4.eq(zero, zero)));
+          seen.forEach((x, half) => f.storeVector(keptAt, x, 16 * half));
+        };
+
+        f.loop(
+          () => rows,
+          () => {
+            const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
+              call,
+              b: i32.load(task, TaskStruct.batch),
+              h: i32.load(task, TaskStruct.head),
+              i: row,
+              q: i32.add(row, i32.load(task, TaskStruct.offset)),
+            });
+            const { mask: _, ...unmasked } = spec;
+            compiler.begin(expressionsOf(masked ? spec : unmasked));
+            sums?.beginRow(m);
+            dropout?.row(m, row, key);
+            const zero = f.int(0);
+            if (!masked) span(compiler, zero, columns, false);
+            else if (dropout) span(compiler, zero, columns, true);
+            else {
+              // The columns before the span and those after it: one loop, run twice.
+              const turn = f.local("i32");
+              f.count(turn, 0, 2, 1, () =>
+                span(
+                  compiler,
+                  select(to as I32Value, zero, turn),
+                  select(columns as I32Value, from, turn),
+                  false,
+                ),
+              );
+              span(compiler, from, to, true);
+            }
+            sums?.endRow();
+            f.step(s, rowBytes);
+            f.step(ds, rowBytes);
+            if (masked) f.step(kept, rowBytes);
+            f.step(stats, 4);
+            f.step(row, 1);
+            f.step(first, 1);
+            f.step(rows, -1);
+          },
+        );
+      });
+    },
+  );
+}
