@@ -152,7 +152,8 @@ function poolingModes(config: unknown, path: string): readonly PoolingMode[] {
  * @param model   a model with its tokenizer (`readModel`)
  * @param texts   texts with at least one token each
  * @param pooling the result of `readPooling`; default the mean of an encoder's states or a decoder's last state, not normalized
- * @throws OptionError for an empty list of texts, or a text without a token
+ * @throws OptionError for an empty list of texts, or a text without a token; UnsupportedError if a vector is not finite, because the
+ *   weights hold NaN or infinite numbers or the activations overflow
  *
  * @example
  * const vectors = embedTexts(encoder, ["the river bank", "the old ship"]);
@@ -173,7 +174,7 @@ export function embedTexts(
       },
     );
   checkPooling(pooling);
-  const network = model.model as unknown as { hidden(ids: Ids, options: { typeIds?: Ids }): FloatTensor };
+  const network = model.model as unknown as { hidden(ids: Ids, options?: { typeIds?: Ids }): FloatTensor };
   let out: Float32Array | undefined;
   let width = 0;
   texts.forEach((text, n) => {
@@ -184,14 +185,33 @@ export function embedTexts(
       throw new OptionError("texts", `embedTexts: text ${n} (${formatValue(text)}) has no token`, {
         index: n,
       });
-    const typeIds = Int32Array.from(kept, (i) => read.typeIds[i]);
-    const states = tidy(() => network.hidden(ids, { typeIds }).toFloat64()); // [N, C]
+    // Only encoders have token types.
+    const options =
+      model.architecture === "encoder"
+        ? { typeIds: Int32Array.from(kept, (i) => read.typeIds[i]) }
+        : undefined;
+    const states = tidy(() => network.hidden(ids, options).toFloat64()); // [N, C]
     const vector = pool(states, ids.length, pooling);
+    checkFinite(vector, n, text, model);
     width = vector.length;
     out ??= new Float32Array(texts.length * width);
     out.set(vector, n * width);
   });
   return new Tensor(out as Float32Array, [texts.length, width], "float32") as Tensor<"float32">;
+}
+
+/** Throws an UnsupportedError if a vector holds NaN or infinite numbers; the error names the weights where they begin, if known. */
+function checkFinite(vector: Float64Array, n: number, text: string, { notes }: TextModel): void {
+  const at = vector.findIndex((x) => !Number.isFinite(x));
+  if (at < 0) return;
+  const cause =
+    notes?.find(({ code }) => code === "not-a-number")?.text ??
+    "the states of its tokens are NaN or infinite, although the weights are finite: the activations overflow";
+  throw new UnsupportedError(
+    "non-finite",
+    `embedTexts: number ${at} of the vector of text ${n} (${formatValue(text)}) is ${vector[at]}; ${cause}`,
+    { index: n, component: at, got: vector[at] },
+  );
 }
 
 /** The pooling of a model without `modules.json`: the mean of an encoder's states, a decoder's last state. */
@@ -249,7 +269,8 @@ function checkPooling(pooling: Pooling): void {
 }
 
 /**
- * The cosine similarity of each pair of rows of [n, C]: [n][n] numbers from −1 to 1. A row of zeros has cosine 0 with every row.
+ * The cosine similarity of each pair of rows of [n, C]: [n][n] numbers from −1 to 1. A row of zeros has cosine 0 with every row; the
+ * cosines of a row with NaN are NaN.
  *
  * @example
  * const [[, alike]] = cosineSimilarity(embedTexts(encoder, ["the river bank", "the old ship"]));

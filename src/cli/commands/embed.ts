@@ -27,7 +27,8 @@ export const command: Command = {
   },
   notes: `${MODEL_HELP}
 FILE has one text per line (UTF-8), - is standard input; empty lines are skipped. The pooling is that of the model's modules.json
-(sentence-transformers); without one it is the mean of an encoder's states, or a decoder's last state.`,
+(sentence-transformers); without one it is the mean of an encoder's states, or a decoder's last state. A vector that is not
+finite, because a weight is NaN or infinite, is an error, and no file is written.`,
   examples: [
     "heed embed encoder sentences.txt -o vectors.npy",
     "heed embed ./all-MiniLM-L6-v2 sentences.txt -o vectors.npy",

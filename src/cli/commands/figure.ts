@@ -15,6 +15,7 @@ import {
   renderFigure,
   renderRaster,
 } from "../../view/figure/index.ts";
+import { resolveFigure } from "../../view/figure/options.ts";
 import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { indices, integer, number, oneOf } from "../support/line/values.ts";
@@ -150,6 +151,12 @@ interface Wanted {
 
 async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io: Io): Promise<number> {
   const { output, ending, scale, json } = wanted;
+  const { view, ref } = resolveFigure(store, options);
+  const notNumbers = view === "atlas" ? 0 : (await store.measures(ref)).notNumbers;
+  if (notNumbers > 0)
+    io.stderr.write(
+      `warning: layer ${ref.layer}, head ${ref.head}: ${notNumbers} ${notNumbers === 1 ? "weight is not a number" : "weights are not numbers"} (NaN)\n`,
+    );
   if (ending === ".csv" || ending === ".json") {
     const table = await figureTable(store, options);
     const lines = ending === ".csv" ? csvLines(table) : jsonLines(table);

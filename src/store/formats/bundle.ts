@@ -78,7 +78,7 @@ function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): Bundle
   check(blocks, options);
   const entries: Entry[] = [];
   const metadata = new Map([["heed", VERSION]]);
-  for (const key of ["model", "text", "created_by"]) {
+  for (const key of ["model", "text", "created_by", "warnings"]) {
     const text = bag.metadata.get(key);
     if (text !== undefined) metadata.set(key, text);
   }

@@ -31,8 +31,13 @@ export function placeName({ store, block, layer, head, view }: Figure): string {
   return store.blocks.length > 1 ? `${where} of ${block.name}` : where;
 }
 
-/** The facts about a figure, as parts of one sentence. */
-export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): string[] {
+/** The facts about a figure, as parts of one sentence. `notNumbers` is how many weights of the head are NaN. */
+export function factsOf(
+  figure: Figure,
+  shown: Shown | undefined,
+  kept?: Kept,
+  notNumbers: number | undefined = 0,
+): string[] {
   const { view, stage, block } = figure;
   const facts = [placeName(figure)];
   if (view === "atlas" || shown === undefined) {
@@ -62,6 +67,12 @@ export function factsOf(figure: Figure, shown: Shown | undefined, kept?: Kept): 
   const by = joined(shown, figure);
   if (view === "matrix" && by > 1) facts.push(`each pixel the largest of ${by} × ${by} cells`);
   facts.push(hiddenName(figure, shown));
+  if (notNumbers > 0)
+    facts.push(
+      notNumbers === 1
+        ? "1 weight is not a number"
+        : `${formatNumber(notNumbers)} weights are not numbers (NaN)`,
+    );
   return facts;
 }
 

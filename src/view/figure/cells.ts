@@ -117,7 +117,7 @@ export function hatchOf(theme: Theme, unit: number): { readonly fill: string; re
 /** The tooltip of a cell: "sat to cat 0.412". */
 function tooltip(shown: Shown, { values, marks }: ShownRow, i: number, j: number, cell: number): string {
   const names = `${shown.queryNames[shown.queries[i]]} to ${shown.keyNames[shown.keys[j]]}`;
-  const said = { [MARK.masked]: "masked", [MARK.hidden]: "hidden" }[marks[j]] ?? formatNumber(values[j]);
+  const said = ["", "masked", "not a number", "hidden"][marks[j]] || formatNumber(values[j]);
   const place = { x: j * cell, y: i * cell, width: cell, height: cell, "fill-opacity": 0 };
   return element("rect", place, `<title>${escapeXml(`${names} ${said}`)}</title>`);
 }

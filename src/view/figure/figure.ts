@@ -67,7 +67,8 @@ export async function renderFigure(store: HeadStore, options: FigureOptions = {}
   }
   if (figure.view === "matrix" || figure.view === "text" || figure.view === "atlas")
     parts.push(drawScale(figure, shown ?? { signed: false, domain: 1 }, theme, seen));
-  const facts = factsOf(figure, shown, kept);
+  const measures = shown === undefined ? undefined : await store.measures(figure.ref);
+  const facts = factsOf(figure, shown, kept, measures?.notNumbers);
   if (figure.caption) parts.push(drawCaption(facts, theme, inner));
 
   const placed: string[] = [];
@@ -78,7 +79,6 @@ export async function renderFigure(store: HeadStore, options: FigureOptions = {}
   }
   const height = y - GAP + EDGE;
   const title = `${placeName(figure)}: ${figure.view}`;
-  const measures = shown === undefined ? undefined : await store.measures(figure.ref);
   const alt = altText(figure, facts, measures, shown === undefined ? "" : cellSentence(figure, shown));
   const sheet = { width: figure.width, height, theme, background: figure.background };
   const svg = svgFile(sheet, title, alt, placed);

@@ -34,6 +34,11 @@ export function tintedText(figure: Figure, shown: Shown): Tinted {
   const marks = new Uint8Array(count).fill(MARK.masked);
   let read = 0;
   const join = (at: number, value: number, mark: number) => {
+    // A combination with a number that is not finite is not a number either.
+    if (marks[at] === MARK.notNumber || mark === MARK.notNumber) {
+      marks[at] = MARK.notNumber;
+      return;
+    }
     if (mark !== MARK.value) {
       if (marks[at] === MARK.masked) marks[at] = mark;
       return;

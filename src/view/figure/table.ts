@@ -9,7 +9,7 @@ import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
 import { tintedText } from "./running-text.ts";
 import { MARK, type Shown, shownHead } from "./shown.ts";
 
-/** A value of a table: a text, a number, or nothing. Cells without a number are texts: `NaN`, `masked`. */
+/** A value of a table: a text, a number, or nothing. Cells without a finite number are texts: `NaN`, `masked`, `hidden`. */
 export type TableValue = string | number | null;
 
 /** A table: the names of its columns, and its rows, computed during iteration. */
@@ -43,7 +43,7 @@ export async function figureTable(store: HeadStore, options: FigureOptions = {})
 
 function cellValue(value: number, mark: number): TableValue {
   if (mark === MARK.value) return value;
-  return mark === MARK.masked ? "masked" : mark === MARK.hidden ? "hidden" : String(value);
+  return mark === MARK.masked ? "masked" : mark === MARK.hidden ? "hidden" : "NaN";
 }
 
 function matrixTable({ block }: Figure, shown: Shown): FigureTable {
@@ -128,7 +128,9 @@ async function atlasTable({ store, ref, block }: Figure): Promise<FigureTable> {
   for (const layer of block.layers)
     for (let head = 0; head < block.heads; head++) {
       const measures = await store.measures({ block: ref.block, layer, head });
-      rows.push([layer, head, ...MEASURES.map((name) => measures[name] ?? null)]);
+      const values = MEASURES.map((name) => measures[name] ?? null);
+      // JSON has no NaN.
+      rows.push([layer, head, ...values.map((x) => (Number.isNaN(x) ? "NaN" : x))]);
     }
   return { columns: ["layer", "head", ...MEASURES], rows };
 }

@@ -60,6 +60,9 @@ export function inputOfTexts(model: AttentionModel, seen: readonly TextAttention
   return {
     model: model.name,
     text: seen.flatMap(({ texts }) => texts).join("\n"),
+    warnings: (model.notes ?? []).flatMap(({ severity, text }) =>
+      severity === "warning" ? [`${model.name}: ${text}`] : [],
+    ),
     blocks: seen.map((one, n) => blockOf(name(n), model, one)),
   };
 }
