@@ -148,9 +148,9 @@ for (const [at, mpi] of found.entries())
       "a rank that has stopped: the others say rank, operation and bytes, and end the job",
       async () => {
         const folder = newFolder("stopped");
-        const ended = await run(folder, "stopped", 1, { HEED_MPI_TIMEOUT: "2" });
+        const ended = await run(folder, "stopped", 1, { HEED_MPI_TIMEOUT: "4" });
         expect(ended.stderr).toMatch(
-          /heed\/cluster: rank [02] of 3: allGather of 12000 bytes has not ended within 2 s; a rank has stopped or is lost/,
+          /heed\/cluster: rank [02] of 3: allGather of 12000 bytes has not ended within 4 s; a rank has stopped or is lost/,
         );
         await expectEnded(ended, folder);
       },

@@ -1,5 +1,6 @@
 /** A program that ranks run: every operation of a communicator once, with its result checked on every rank. */
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import {
   contextAttention,
   contextAttentionBackward,
@@ -7,6 +8,18 @@ import {
   shardSequence,
 } from "../../src/cluster/index.ts";
 import { attentionBackward, scaledDotProductAttention, Tensor } from "../../src/index.ts";
+
+/** Voluntary context switches of all threads of a process. */
+const switchesOf = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((thread) => {
+      try {
+        return readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
+      } catch {
+        return ""; // The thread has ended.
+      }
+    })
+    .reduce((sum, text) => sum + Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(text)?.[1] ?? 0), 0);
 
 const comm = await joinCluster();
 const { rank, size } = comm;
@@ -27,11 +40,19 @@ for (let n = 0; n < 5e6; n++) work += Math.sqrt(n);
 await pending;
 assert.ok(work > 0 && received.every((x) => x === previous + 0.5));
 
-// A rank that waits for a large message sleeps between polls, so that others can use its core: rank 0 sends late. Each sleep of a
-// thread is a voluntary context switch; a thread that polls continuously has none.
+// A rank that waits for a large message sleeps between polls, so that others can use its core. Each sleep of a thread is a
+// voluntary context switch; a thread that polls continuously has none. Rank 0 sends when all others have slept 30 times, or after
+// 3 s: a busy machine wakes them late.
+const pids = new Float64Array(size);
+await comm.allGather(Float64Array.of(process.pid), pids);
 await comm.barrier();
 const before = process.resourceUsage().voluntaryContextSwitches;
-if (rank === 0) await new Promise((resolve) => setTimeout(resolve, 400));
+if (rank === 0) {
+  const others = [...pids.subarray(1)];
+  const [began, first] = [performance.now(), others.map(switchesOf)];
+  while (performance.now() - began < 3000 && others.some((pid, n) => switchesOf(pid) < first[n] + 30))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
 await comm.exchange(next, large, previous, received);
 const sleeps = process.resourceUsage().voluntaryContextSwitches - before;
 

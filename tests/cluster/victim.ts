@@ -2,7 +2,8 @@
  * A program that ranks run until one of them is lost: `victim.ts FOLDER PHASE RANK`. It trains a small model with checkpoints
  * in FOLDER; in PHASE the given rank kills itself, throws, stops, never joins, or finds the disk full. With PHASE `none` it
  * runs to its end, from the checkpoint where there is one; FOLDER may then be several, separated by commas, one run each.
- * The file FOLDER/failed-at holds the time of the failure, in milliseconds since 1970.
+ * The file FOLDER-failed-at has the time of the failure, in milliseconds since 1970. Where a rank never joins, that is the time
+ * when another one does: it cannot notice earlier.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,20 +12,27 @@ import { saveFile } from "../../src/io/index.ts";
 import { languageModel, nextTokenBatch, readCheckpoint, train } from "../../src/train/index.ts";
 
 const [folders, phase, victim] = [process.argv[2].split(","), process.argv[3], Number(process.argv[4])];
-const rankOf = () => Number(process.env.OMPI_COMM_WORLD_RANK ?? process.env.PMI_RANK);
+const { OMPI_COMM_WORLD_RANK, PMI_RANK, OMPI_COMM_WORLD_SIZE, PMI_SIZE } = process.env;
+const rank = Number(OMPI_COMM_WORLD_RANK ?? PMI_RANK);
+const size = Number(OMPI_COMM_WORLD_SIZE ?? PMI_SIZE);
 const mark = () => writeFileSync(`${folders[0]}-failed-at`, String(Date.now()));
 const die = (signal: NodeJS.Signals = "SIGKILL") => {
   mark();
   process.kill(process.pid, signal);
 };
 
-if (rankOf() === victim) {
-  if (phase === "start") die();
-  if (phase === "never") {
-    mark();
-    // Alive, but it does not join; the launcher ends it with the job.
-    await new Promise((resolve) => setTimeout(resolve, 600_000));
-  }
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+if (phase === "start" && rank === victim) die();
+if (phase === "never") {
+  // Alive, but it does not join; the launcher ends it with the job.
+  if (rank === victim) await sleep(600_000);
+  mark();
+}
+if (phase === "stopped") {
+  // The time limit of this phase is for MPI_Init too, and processes of a busy machine start seconds apart.
+  const started = (one: number) => `${folders[0]}-started-${one}`;
+  writeFileSync(started(rank), "");
+  for (let one = 0; one < size; one++) while (!existsSync(started(one))) await sleep(20);
 }
 const comm: Communicator = await joinCluster();
 const isVictim = comm.rank === victim;

@@ -24,6 +24,17 @@ const TEXT = Array.from({ length: 150 }, (_, i) => {
   return `The ${who}${who} said "${what}${where}" to the ${where}${what} and went (as ever) home.`;
 }).join("\n");
 
+/** Environment of a process that kills itself after it has printed that line: this process may read the line after the end. */
+const KILLED_AT_STEP_20 = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`
+    const { write } = process.stdout;
+    process.stdout.write = function (...args) {
+      const done = write.apply(this, args);
+      if (args[0].includes("step 20 of")) process.kill(process.pid, "SIGKILL");
+      return done;
+    };`)}`,
+};
+
 beforeEach(() => writeFileSync(join(work, "text.txt"), TEXT));
 
 const words = (line: string) => line.split(" ");
@@ -87,9 +98,7 @@ describe("heed train", { timeout: 600_000 }, () => {
 
       const whole = line.replace("--steps 2000", "--steps 30");
       expect(await train(`${whole} -o whole`)).toMatchObject({ code: 0 });
-      const broken = await train(`${whole} -o part --checkpoint-every 1`, {}, (child) => {
-        child.stdout?.on("data", (text) => text.includes("step 20 of") && child.kill("SIGKILL"));
-      });
+      const broken = await train(`${whole} -o part --checkpoint-every 1`, KILLED_AT_STEP_20);
       expect(broken.signal).toBe("SIGKILL");
       const resumed = await train("text.txt -o part --resume");
       expect(resumed.code).toBe(0);

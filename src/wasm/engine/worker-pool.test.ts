@@ -135,14 +135,18 @@ describe("a job", () => {
 
 describe("a thread is lost:", () => {
   it("one that fails in its task", async () => {
-    const { memory, threads } = poolOf();
+    const { memory, threads, words } = poolOf();
     await threads.whenReady(3, 20_000);
     threads.reserve(64, 3);
-    const { at } = tasksOf(memory, 2000);
-    expect(() => {
-      // A thread may sleep through a short job.
-      for (let n = 0; n < 50; n++) threads.run(kernel(memory, { trap: true, spin: 10_000 }), at, 8, 2000, 3);
-    }).toThrow(WorkerLostError);
+    const { at } = tasksOf(memory, 20);
+    const failing = kernel(memory, { trap: true });
+    const run: Runnable["run"] = (task, workspace) => {
+      // Tasks remain until a thread has taken one: on a busy machine threads start late.
+      const end = performance.now() + 20_000;
+      while (Atomics.load(words, CONTROL.failed) === 0 && performance.now() < end);
+      failing.run(task, workspace);
+    };
+    expect(() => threads.run({ ...failing, run }, at, 8, 20, 3)).toThrow(WorkerLostError);
   });
 
   it("one that never finishes a task: the pool then rejects further jobs", async () => {
