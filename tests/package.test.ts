@@ -44,6 +44,19 @@ describe("package.json", () => {
     expect(manifest.peerDependenciesMeta).toEqual({ koffi: { optional: true }, react: { optional: true } });
   });
 
+  it("has the version, license and repository fields of models/package.json", () => {
+    const models = JSON.parse(read("models/package.json"));
+    const { repository, ...same } = models;
+    for (const field of ["version", "license", "homepage", "bugs"])
+      expect(same[field], field).toEqual(manifest[field]);
+    expect(repository).toEqual(manifest.repository && { ...manifest.repository, directory: "models" });
+    const fields = [manifest.repository, manifest.homepage, manifest.bugs];
+    expect(fields.filter((field) => field !== undefined).length, "all of them or none").toBeOneOf([
+      0,
+      fields.length,
+    ]);
+  });
+
   it("has no script that npm runs automatically", () => {
     const lifecycle = /^(pre|post)|^(install|prepare|publish|pack|prepublishOnly|dependencies)$/;
     expect(Object.keys(manifest.scripts).filter((name) => lifecycle.test(name))).toEqual([]);
