@@ -21,7 +21,7 @@ import { LayerNorm } from "./norm.ts";
 import { type ActivationName, activate, checkActivation } from "./ops/activations.ts";
 import { add } from "./ops/arithmetic.ts";
 import { checkDropout, layerDropout } from "./ops/dropout.ts";
-import { type FloatTensor, operand } from "./ops/operand.ts";
+import { type FloatTensor, operand, type Precision, type PrecisionOf } from "./ops/operand.ts";
 
 /** Options of a block; all optional. */
 export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numKvHeads" | "rope"> {
@@ -45,13 +45,13 @@ const BLOCK_OPTIONS: readonly Exclude<keyof BlockOptions, keyof LayerOptions>[] 
 ]; // biome-ignore format: one list
 
 /** Result of a block. */
-export interface BlockResult {
+export interface BlockResult<D extends Precision = Precision> {
   /** [..., N, embedDim] */
-  readonly output: FloatTensor;
+  readonly output: FloatTensor<D>;
   /** Result of the self-attention. */
-  readonly attention: AttendResult;
+  readonly attention: AttendResult<D>;
   /** Result of the attention over the memory, where the block has one. */
-  readonly crossAttention?: AttendResult;
+  readonly crossAttention?: AttendResult<D>;
 }
 
 /** The common part of both blocks: self-attention, a feed-forward network, and the residual sums and norms. */
@@ -123,6 +123,7 @@ export class EncoderBlock extends Block {
   }
 
   /** x [..., N, embedDim]; options as `MultiHeadAttention.forward` takes them. */
+  forward<T extends TensorLike>(x: T, options?: AttendOptions): BlockResult<PrecisionOf<T>>;
   forward(x: TensorLike, options: AttendOptions = {}): BlockResult {
     let attention!: AttendResult;
     const y = this.residual(operand("EncoderBlock", "x", x), this.norm1, (z) => {
@@ -179,6 +180,11 @@ export class DecoderBlock extends Block {
    * @param options of the self-attention, which is causal unless `isCausal: false`; `memory`: those of the attention
    *   over the memory
    */
+  forward<T extends TensorLike>(
+    x: T,
+    memory?: TensorLike,
+    options?: AttendOptions & { memory?: AttendOptions },
+  ): BlockResult<PrecisionOf<T>>;
   forward(
     x: TensorLike,
     memory?: TensorLike,

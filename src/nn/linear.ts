@@ -9,7 +9,7 @@ import {
   parameter,
 } from "./initialize.ts";
 import { Module } from "./module.ts";
-import type { FloatTensor } from "./ops/operand.ts";
+import type { FloatTensor, FloatTensorOf } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 
 /**
@@ -36,7 +36,7 @@ export class Linear extends Module {
   }
 
   /** x [..., in] to [..., out]. */
-  forward(x: TensorLike): FloatTensor {
+  forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
     return linear(x, this.weight, this.bias);
   }
 }

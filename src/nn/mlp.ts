@@ -6,7 +6,7 @@ import { Module } from "./module.ts";
 import { type ActivationName, activate, checkActivation, silu } from "./ops/activations.ts";
 import { multiply } from "./ops/arithmetic.ts";
 import { checkDropout, layerDropout } from "./ops/dropout.ts";
-import type { FloatTensor } from "./ops/operand.ts";
+import type { FloatTensorOf } from "./ops/operand.ts";
 
 /**
  * linear2(activation(linear1(x))): Vaswani et al. 2017, equation 2, with GELU in place of ReLU by default.
@@ -44,9 +44,9 @@ export class MLP extends Module {
   }
 
   /** x [..., C] to [..., C]. */
-  forward(x: TensorLike): FloatTensor {
-    const inner = activate(this.linear1.forward(x), this.activation);
-    return this.linear2.forward(layerDropout(inner, this.dropoutP));
+  forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    const inner = activate(this.linear1.forward(x), this.activation) as FloatTensorOf<T>;
+    return this.linear2.forward(layerDropout(inner, this.dropoutP)) as FloatTensorOf<T>;
   }
 }
 
@@ -74,7 +74,8 @@ export class SwiGLU extends Module {
   }
 
   /** x [..., C] to [..., C]. */
-  forward(x: TensorLike): FloatTensor {
-    return this.down_proj.forward(multiply(silu(this.gate_proj.forward(x)), this.up_proj.forward(x)));
+  forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    const gated = multiply(silu(this.gate_proj.forward(x)), this.up_proj.forward(x));
+    return this.down_proj.forward(gated) as FloatTensorOf<T>;
   }
 }

@@ -27,7 +27,7 @@ import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { checkDropout, dropoutSeed } from "./ops/dropout.ts";
-import { type FloatTensor, operand } from "./ops/operand.ts";
+import { type FloatTensor, operand, type Precision, type PrecisionOf } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 import { concat, mergeHeads, reshape, slice, split, splitHeads } from "./ops/shapes.ts";
 import type { Rope } from "./positions.ts";
@@ -66,17 +66,17 @@ export const ATTEND_OPTIONS: readonly (keyof AttendOptions)[] = [
 ]; // biome-ignore format: one list
 
 /** Result of a layer's attention, with the inputs from which `attentionWeights` recomputes its weights. */
-export interface AttendResult {
+export interface AttendResult<D extends Precision = Precision> {
   /** [..., Nq, embedDim] */
-  readonly output: FloatTensor;
+  readonly output: FloatTensor<D>;
   /** [..., H, Nq] */
-  readonly lse: FloatTensor;
+  readonly lse: FloatTensor<D>;
   /** Projected queries [..., H, Nq, D], keys and values [..., Hkv, Nk, D]: the inputs of the attention. */
-  readonly query: FloatTensor;
-  readonly key: FloatTensor;
-  readonly value: FloatTensor;
+  readonly query: FloatTensor<D>;
+  readonly key: FloatTensor<D>;
+  readonly value: FloatTensor<D>;
   /** If requested: [..., H, Nq, Nk], one matrix per head, not averaged. */
-  readonly weights?: FloatTensor;
+  readonly weights?: FloatTensor<D>;
 }
 
 /**
@@ -148,13 +148,18 @@ export class MultiHeadAttention extends Module {
    * Attention of `query` [..., Nq, embedDim] over `key` [..., Nk, kdim] and `value` [..., Nk, vdim]. One tensor alone is
    * self-attention; without `value`, keys are the values too.
    */
-  forward(
-    query: TensorLike,
+  forward<T extends TensorLike>(
+    query: T,
     key: TensorLike | undefined,
     value: TensorLike | undefined,
     options: Omit<AttendOptions, "returnWeights"> & WeightsWanted,
-  ): WithWeights<AttendResult>;
-  forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttendOptions): AttendResult;
+  ): WithWeights<AttendResult<PrecisionOf<T>>>;
+  forward<T extends TensorLike>(
+    query: T,
+    key?: TensorLike,
+    value?: TensorLike,
+    options?: AttendOptions,
+  ): AttendResult<PrecisionOf<T>>;
   forward(
     query: TensorLike,
     key: TensorLike = query,

@@ -3,7 +3,7 @@ import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fill, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { layerNorm, rmsNorm } from "./ops/normalize.ts";
-import type { FloatTensor } from "./ops/operand.ts";
+import type { FloatTensor, FloatTensorOf } from "./ops/operand.ts";
 
 /**
  * (x − mean)/√(variance + eps)·weight + bias over the last axis. Weight starts at 1, bias at 0; `eps` is 1e-5.
@@ -30,7 +30,7 @@ export class LayerNorm extends Module {
   }
 
   /** x `[..., C]` normalized over its last axis; the same shape. */
-  forward(x: TensorLike): FloatTensor {
+  forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
     return layerNorm(x, this.weight, this.bias, { eps: this.eps });
   }
 }
@@ -55,7 +55,7 @@ export class RMSNorm extends Module {
   }
 
   /** x `[..., C]` divided by its root mean square over the last axis; the same shape. */
-  forward(x: TensorLike): FloatTensor {
+  forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
     return rmsNorm(x, this.weight, { eps: this.eps });
   }
 }

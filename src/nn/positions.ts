@@ -4,7 +4,7 @@ import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
-import type { FloatTensor, Precision } from "./ops/operand.ts";
+import type { FloatTensor, FloatTensorOf, Precision } from "./ops/operand.ts";
 import { ROPE_OPTIONS, type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
 import { slice } from "./ops/shapes.ts";
 
@@ -87,7 +87,7 @@ export class Rope extends Module {
   }
 
   /** Rotates each pair of x [..., H, N, D] by its position's angle. Row 0 is at position `at`, or row n at `at[n]`. */
-  forward(x: TensorLike, at: number | ArrayLike<number> = 0): FloatTensor {
+  forward<T extends TensorLike>(x: T, at: number | ArrayLike<number> = 0): FloatTensorOf<T> {
     return rope(x, { ...this.options, ...(typeof at === "number" ? { offset: at } : { positions: at }) });
   }
 }

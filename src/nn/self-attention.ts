@@ -12,7 +12,7 @@ import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { ATTEND_OPTIONS, type AttendOptions, type AttendResult, expandKeyMask } from "./multi-head.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
-import { operand } from "./ops/operand.ts";
+import { operand, type PrecisionOf } from "./ops/operand.ts";
 
 /**
  * A single head: X [..., N, inputs] to [..., N, dv].
@@ -41,11 +41,11 @@ export class SelfAttention extends Module {
   }
 
   /** Output [..., N, dv]; query, key, value, lse and weights without an axis of heads. */
-  forward(
-    x: TensorLike,
+  forward<T extends TensorLike>(
+    x: T,
     options: Omit<AttendOptions, "past" | "returnWeights"> & WeightsWanted,
-  ): WithWeights<AttendResult>;
-  forward(x: TensorLike, options?: Omit<AttendOptions, "past">): AttendResult;
+  ): WithWeights<AttendResult<PrecisionOf<T>>>;
+  forward<T extends TensorLike>(x: T, options?: Omit<AttendOptions, "past">): AttendResult<PrecisionOf<T>>;
   forward(x: TensorLike, options: Omit<AttendOptions, "past"> = {}): AttendResult {
     checkOptionNames(
       "SelfAttention",

@@ -43,4 +43,4 @@ export { findNonFinite, type NonFinite } from "./non-finite.ts";
 export { type LossCurve, renderLoss } from "./plot.ts";
 export { Generator, permutation } from "./random.ts";
 export { type Schedule, type ScheduleOptions, schedule } from "./schedule.ts";
-export { type Gradients, Tape } from "./tape.ts";
+export { type Gradients, Tape, type TapeGradients } from "./tape.ts";

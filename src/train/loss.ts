@@ -14,7 +14,7 @@ import { tensorOver } from "../core/device-tensor.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { allocateResult, type Precision, storageOf } from "../nn/ops/operand.ts";
+import { allocateResult, type FloatTensorOf, type Precision, storageOf } from "../nn/ops/operand.ts";
 import { isRecording, record } from "../nn/record.ts";
 import { rowwise } from "../rowwise.ts";
 
@@ -36,7 +36,11 @@ export interface CrossEntropyOptions {
  * @example
  * crossEntropy(zeros([2, 4]), tensor([0, 3], "int32")).at().toFixed(4); // → "1.3863", ln 4
  */
-export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
+export function crossEntropy<T extends Tensor>(
+  logits: T,
+  targets: Tensor,
+  options: CrossEntropyOptions = {},
+): FloatTensorOf<T> {
   checkOptionNames("crossEntropy", options, ["ignoreIndex"]);
   const { ignoreIndex = IGNORE_INDEX } = options;
   const { size, rows, count } = check(logits, targets, ignoreIndex);
@@ -70,7 +74,7 @@ export function crossEntropy(logits: Tensor, targets: Tensor, options: CrossEntr
         return [tensorOver(scaled, logits.shape, dtype)];
       },
     });
-  return loss;
+  return loss as Tensor as FloatTensorOf<T>;
 }
 
 function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {

@@ -14,7 +14,7 @@
  * The derivative of an operation is defined beside the operation. `non-finite.ts` finds the first value that is not finite.
  */
 import { placed } from "../core/device.ts";
-import { arrayFor, readerOf, writerOf } from "../core/dtype.ts";
+import { arrayFor, type DType, readerOf, writerOf } from "../core/dtype.ts";
 import { formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/record.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -24,6 +24,11 @@ import { rowwise } from "../rowwise.ts";
 
 /** Gradients by tensor; a tensor without an entry has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
+
+/** The gradients that a tape returns: the gradient of a tensor has its dtype. */
+export interface TapeGradients extends Gradients {
+  get<D extends DType>(tensor: Tensor<D>): Tensor<D> | undefined;
+}
 
 /**
  * Records the operations of `run`, and differentiates them once.
@@ -59,7 +64,7 @@ export class Tape {
    *
    * @param scale weight of the loss, 1 by default: a micro-batch's share of its batch
    */
-  gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): Gradients {
+  gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): TapeGradients {
     if (typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] !== "function")
       throw new OptionError(
         "wanted",
@@ -110,7 +115,7 @@ export class Tape {
       [...gradients.values()],
       "second derivatives are not recorded; take the gradients outside of the outer tape.run",
     );
-    return gradients;
+    return gradients as TapeGradients;
   }
 
   /** The operations that depend on a wanted tensor, and the tensors that do, including the wanted ones. */

@@ -19,7 +19,7 @@ import {
 import { Module } from "../module.ts";
 import { type AttendOptions, expandKeyMask } from "../multi-head.ts";
 import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
-import { type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
+import { type FloatTensor, numbers, operand, type PrecisionOf, tensorFrom } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { additiveScores } from "./additive-scores.ts";
 
@@ -64,13 +64,18 @@ export class AdditiveAttention extends Module {
    * query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv], lse and
    * weights [..., Nq, Nk] on request. Leading axes are equal.
    */
-  forward(
-    query: TensorLike,
+  forward<T extends TensorLike>(
+    query: T,
     key: TensorLike,
     value: TensorLike | undefined,
     options: Omit<ScoredOptions, "returnWeights"> & WeightsWanted,
-  ): WithWeights<Attended>;
-  forward(query: TensorLike, key: TensorLike, value?: TensorLike, options?: ScoredOptions): Attended;
+  ): WithWeights<Attended<PrecisionOf<T>>>;
+  forward<T extends TensorLike>(
+    query: T,
+    key: TensorLike,
+    value?: TensorLike,
+    options?: ScoredOptions,
+  ): Attended<PrecisionOf<T>>;
   forward(
     query: TensorLike,
     key: TensorLike,

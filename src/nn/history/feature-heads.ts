@@ -10,7 +10,7 @@ import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
 import { Linear } from "../linear.ts";
 import { Module } from "../module.ts";
 import type { WithWeights } from "../ops/attend.ts";
-import { checkShapeIs, type FloatTensor, operand } from "../ops/operand.ts";
+import { checkShapeIs, type FloatTensor, operand, type PrecisionOf } from "../ops/operand.ts";
 import { mergeHeads, splitHeads } from "../ops/shapes.ts";
 import {
   LINEAR_OPTIONS,
@@ -72,18 +72,18 @@ abstract class FeatureHeads extends Module {
    *
    * @param options `isCausal`; `keyMask` bool [..., Nk], true = attend; `returnWeights`: [..., H, Nq, Nk] as well
    */
-  forward(
-    query: TensorLike,
+  forward<T extends TensorLike>(
+    query: T,
     key: TensorLike | undefined,
     value: TensorLike | undefined,
     options: LinearAttentionOptions & { returnWeights: true },
-  ): WithWeights<LinearAttentionResult>;
-  forward(
-    query: TensorLike,
+  ): WithWeights<LinearAttentionResult<PrecisionOf<T>>>;
+  forward<T extends TensorLike>(
+    query: T,
     key?: TensorLike,
     value?: TensorLike,
     options?: LinearAttentionOptions,
-  ): LinearAttentionResult;
+  ): LinearAttentionResult<PrecisionOf<T>>;
   forward(
     query: TensorLike,
     key: TensorLike = query,

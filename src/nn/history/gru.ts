@@ -17,19 +17,28 @@ import {
 import { Module } from "../module.ts";
 import { sigmoid, tanh } from "../ops/activations.ts";
 import { add, multiply, sub } from "../ops/arithmetic.ts";
-import { checkShapeIs, type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
+import {
+  checkShapeIs,
+  type FloatTensor,
+  type FloatTensorOf,
+  numbers,
+  operand,
+  type Precision,
+  type PrecisionOf,
+  tensorFrom,
+} from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { concat, reshape, slice, split } from "../ops/shapes.ts";
 
 /** One step: the gates' inputs Wᵢx + bᵢ [B, 3H] and Wₕh + bₕ [B, 3H], and h [B, H], to h′ [B, H]. */
-function gates(fromInput: FloatTensor, fromState: FloatTensor, h: FloatTensor): FloatTensor {
+function gates<T extends FloatTensor>(fromInput: FloatTensor, fromState: FloatTensor, h: T): T {
   const H = h.shape[h.shape.length - 1];
   const [ir, iz, iN] = split(fromInput, [H, H, H]);
   const [hr, hz, hN] = split(fromState, [H, H, H]);
   const r = sigmoid(add(ir, hr));
   const z = sigmoid(add(iz, hz));
   const n = tanh(add(iN, multiply(r, hN)));
-  return add(n, multiply(z, sub(h, n)));
+  return add(n, multiply(z, sub(h, n))) as FloatTensor as T;
 }
 
 /**
@@ -61,18 +70,18 @@ export class GRUCell extends Module {
   }
 
   /** x [B, inputs] and h [B, hidden] to the next h. */
-  forward(x: TensorLike, h: TensorLike): FloatTensor {
+  forward<T extends TensorLike>(x: TensorLike, h: T): FloatTensorOf<T> {
     const state = operand("GRUCell", "h", h);
     return gates(linear(x, this.weight_ih, this.bias_ih), linear(state, this.weight_hh, this.bias_hh), state);
   }
 }
 
 /** Result of a GRU over a sequence. */
-export interface GruOutput {
+export interface GruOutput<D extends Precision = Precision> {
   /** [B, N, hidden], or with both directions [B, N, 2·hidden]: the forward direction first. */
-  readonly output: FloatTensor;
+  readonly output: FloatTensor<D>;
   /** The state after the last step [B, hidden]; in the reverse direction, after the first position. */
-  readonly last: readonly FloatTensor[];
+  readonly last: readonly FloatTensor<D>[];
 }
 
 /**
@@ -122,6 +131,7 @@ export class GRU extends Module {
    *
    * @param options `keyMask` bool [B, N]: padding positions leave the state unchanged
    */
+  forward<T extends TensorLike>(x: T, options?: { keyMask?: TensorLike | Tensor }): GruOutput<PrecisionOf<T>>;
   forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): GruOutput {
     const from = operand("GRU", "x", x);
     if (from.shape.length !== 3 || from.shape[1] === 0)

@@ -19,7 +19,16 @@ import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts"
 import { matmul } from "../../matmul.ts";
 import { elu1 } from "../ops/activations.ts";
 import type { WithWeights } from "../ops/attend.ts";
-import { checkShapeIs, type FloatTensor, numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
+import {
+  checkShapeIs,
+  type FloatTensor,
+  numbers,
+  numbersOf,
+  operand,
+  type Precision,
+  type PrecisionOf,
+  tensorFrom,
+} from "../ops/operand.ts";
 import { concat } from "../ops/shapes.ts";
 
 /** Options of attention by features; all optional. */
@@ -40,11 +49,11 @@ export const LINEAR_OPTIONS: readonly (keyof LinearAttentionOptions)[] = [
 ];
 
 /** Result of attention by features. */
-export interface LinearAttentionResult {
+export interface LinearAttentionResult<D extends Precision = Precision> {
   /** [..., Nq, dv] */
-  readonly output: FloatTensor;
+  readonly output: FloatTensor<D>;
   /** If requested: [..., Nq, Nk]; no gradient flows through it. */
-  readonly weights?: FloatTensor;
+  readonly weights?: FloatTensor<D>;
 }
 
 /**
@@ -55,18 +64,18 @@ export interface LinearAttentionResult {
  * @example
  * linearAttention(q, k, v, { isCausal: true }).output.shape; // → [1, 2, 4, 8]
  */
-export function linearAttention(
-  query: TensorLike,
+export function linearAttention<T extends TensorLike>(
+  query: T,
   key: TensorLike,
   value: TensorLike,
   options: LinearAttentionOptions & { returnWeights: true },
-): WithWeights<LinearAttentionResult>;
-export function linearAttention(
-  query: TensorLike,
+): WithWeights<LinearAttentionResult<PrecisionOf<T>>>;
+export function linearAttention<T extends TensorLike>(
+  query: T,
   key: TensorLike,
   value: TensorLike,
   options?: LinearAttentionOptions,
-): LinearAttentionResult;
+): LinearAttentionResult<PrecisionOf<T>>;
 export function linearAttention(
   query: TensorLike,
   key: TensorLike,

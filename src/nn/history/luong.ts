@@ -20,7 +20,7 @@ import {
 import { Module } from "../module.ts";
 import { expandKeyMask } from "../multi-head.ts";
 import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
-import { type FloatTensor, operand } from "../ops/operand.ts";
+import { type FloatTensor, operand, type PrecisionOf } from "../ops/operand.ts";
 import { matmul } from "../ops/products.ts";
 import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
 
@@ -59,13 +59,18 @@ export class LuongAttention extends Module {
   }
 
   /** query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv]. */
-  forward(
-    query: TensorLike,
+  forward<T extends TensorLike>(
+    query: T,
     key: TensorLike,
     value: TensorLike | undefined,
     options: Omit<ScoredOptions, "returnWeights"> & WeightsWanted,
-  ): WithWeights<Attended>;
-  forward(query: TensorLike, key: TensorLike, value?: TensorLike, options?: ScoredOptions): Attended;
+  ): WithWeights<Attended<PrecisionOf<T>>>;
+  forward<T extends TensorLike>(
+    query: T,
+    key: TensorLike,
+    value?: TensorLike,
+    options?: ScoredOptions,
+  ): Attended<PrecisionOf<T>>;
   forward(
     query: TensorLike,
     key: TensorLike,

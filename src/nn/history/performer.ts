@@ -17,7 +17,15 @@ import type { TensorLike } from "../../core/tensor.ts";
 import { matmul } from "../../matmul.ts";
 import { generatorOf, type LayerOptions } from "../initialize.ts";
 import type { WithWeights } from "../ops/attend.ts";
-import { type FloatTensor, numbers, numbersOf, operand, type Precision, tensorFrom } from "../ops/operand.ts";
+import {
+  type FloatTensor,
+  numbers,
+  numbersOf,
+  operand,
+  type Precision,
+  type PrecisionOf,
+  tensorFrom,
+} from "../ops/operand.ts";
 import {
   featureAttention,
   LINEAR_OPTIONS,
@@ -40,18 +48,18 @@ export interface PerformerOptions extends LinearAttentionOptions {
  * @example
  * performerAttention(q, k, v, { features: orthogonalFeatures(64, 8) }).output.shape; // → [1, 2, 4, 8]
  */
-export function performerAttention(
-  query: TensorLike,
+export function performerAttention<T extends TensorLike>(
+  query: T,
   key: TensorLike,
   value: TensorLike,
   options: PerformerOptions & { returnWeights: true },
-): WithWeights<LinearAttentionResult>;
-export function performerAttention(
-  query: TensorLike,
+): WithWeights<LinearAttentionResult<PrecisionOf<T>>>;
+export function performerAttention<T extends TensorLike>(
+  query: T,
   key: TensorLike,
   value: TensorLike,
   options?: PerformerOptions,
-): LinearAttentionResult;
+): LinearAttentionResult<PrecisionOf<T>>;
 export function performerAttention(
   query: TensorLike,
   key: TensorLike,

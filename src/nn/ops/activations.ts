@@ -6,7 +6,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type MapName, rowwise } from "../../rowwise.ts";
-import { type FloatTensor, operand, recordUnary, resultLike, storageOf } from "./operand.ts";
+import { type FloatTensorOf, operand, recordUnary, resultLike, storageOf } from "./operand.ts";
 
 /** The name of an activation: what blocks take as `activation`. */
 export type ActivationName = MapName;
@@ -29,7 +29,7 @@ export function checkActivation(what: string, name: string): void {
  * @example
  * activate(tensor([-1, 1]), "relu"); // → [0, 1]
  */
-export function activate(x: TensorLike, name: ActivationName): FloatTensor {
+export function activate<T extends TensorLike>(x: T, name: ActivationName): FloatTensorOf<T> {
   checkActivation("activate", name);
   const from = operand(name, "x", x);
   const input = storageOf(from);
@@ -54,35 +54,35 @@ export function activate(x: TensorLike, name: ActivationName): FloatTensor {
  * @example
  * relu(tensor([0])); // → [0]
  */
-export const relu = (x: TensorLike): FloatTensor => activate(x, "relu");
+export const relu = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "relu");
 /**
  * x·σ(x), the activation of SwiGLU.
  *
  * @example
  * silu(tensor([0])); // → [0]
  */
-export const silu = (x: TensorLike): FloatTensor => activate(x, "silu");
+export const silu = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "silu");
 /**
  * 1/(1 + e^(−x)).
  *
  * @example
  * sigmoid(tensor([0])); // → [0.5]
  */
-export const sigmoid = (x: TensorLike): FloatTensor => activate(x, "sigmoid");
+export const sigmoid = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "sigmoid");
 /**
  * tanh(x).
  *
  * @example
  * tanh(tensor([0])); // → [0]
  */
-export const tanh = (x: TensorLike): FloatTensor => activate(x, "tanh");
+export const tanh = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "tanh");
 /**
  * elu(x) + 1, which is positive: the feature map of linear attention.
  *
  * @example
  * elu1(tensor([0, 1])); // → [1, 2]
  */
-export const elu1 = (x: TensorLike): FloatTensor => activate(x, "elu1");
+export const elu1 = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "elu1");
 
 /**
  * x·Φ(x): exact with `approximate: "none"` (default), or GPT-2's approximation by tanh.
@@ -90,7 +90,10 @@ export const elu1 = (x: TensorLike): FloatTensor => activate(x, "elu1");
  * @example
  * gelu(tensor([0])); // → [0]
  */
-export function gelu(x: TensorLike, options: { approximate?: "none" | "tanh" } = {}): FloatTensor {
+export function gelu<T extends TensorLike>(
+  x: T,
+  options: { approximate?: "none" | "tanh" } = {},
+): FloatTensorOf<T> {
   checkOptionNames("gelu", options, ["approximate"]);
   const { approximate = "none" } = options;
   if (approximate !== "none" && approximate !== "tanh")

@@ -14,7 +14,9 @@ import {
   axisOf,
   constantLike,
   type FloatTensor,
+  type FloatTensorOf,
   operand,
+  type Precision,
   resultLike,
   storageOf,
   tensorFrom,
@@ -26,7 +28,10 @@ import {
  * @example
  * add(tensor([1, 2]), tensor([[10], [20]])); // → [[11, 12], [21, 22]]
  */
-export function add(x: Operand, y: Operand): FloatTensor {
+export function add<X extends Operand, Y extends Operand>(
+  x: X,
+  y: Y,
+): FloatTensorOf<X extends number ? Y : X> {
   const [a, b, shape] = pair("add", x, y);
   const z = sumOf(a, b, shape);
   record({
@@ -39,7 +44,11 @@ export function add(x: Operand, y: Operand): FloatTensor {
 }
 
 /** a + b. The row-wise kernel adds operands of equal size. */
-function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatTensor {
+function sumOf<D extends Precision>(
+  a: FloatTensor<D>,
+  b: FloatTensor,
+  shape: readonly number[],
+): FloatTensor<D> {
   const z = resultLike(a, shape);
   if (a.size === z.size && b.size === z.size)
     rowwise({ name: "add", a: storageOf(a), b: storageOf(b), scale: 1, y: z.storage });
@@ -48,15 +57,15 @@ function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatT
 }
 
 /** a ∘ b in a shape to which both broadcast. */
-function combined(
+function combined<T extends Tensor>(
   f: "sub" | "multiply" | "divide",
-  a: Tensor,
+  a: T,
   b: Tensor,
   shape: readonly number[],
-): FloatTensor {
+): T {
   const y = resultLike(a as FloatTensor, shape);
   arrays.binary({ name: "binary", function: f, a, b, y });
-  return y;
+  return y as Tensor as T;
 }
 
 /**
@@ -65,7 +74,10 @@ function combined(
  * @example
  * sub(tensor([1, 2]), 1); // → [0, 1]
  */
-export function sub(x: Operand, y: Operand): FloatTensor {
+export function sub<X extends Operand, Y extends Operand>(
+  x: X,
+  y: Y,
+): FloatTensorOf<X extends number ? Y : X> {
   const [a, b, shape] = pair("sub", x, y);
   const z = combined("sub", a, b, shape);
   record({
@@ -83,7 +95,10 @@ export function sub(x: Operand, y: Operand): FloatTensor {
  * @example
  * multiply(tensor([1, 2]), tensor([3, 4])); // → [3, 8]
  */
-export function multiply(x: Operand, y: Operand): FloatTensor {
+export function multiply<X extends Operand, Y extends Operand>(
+  x: X,
+  y: Y,
+): FloatTensorOf<X extends number ? Y : X> {
   const [a, b, shape] = pair("multiply", x, y);
   const z = combined("multiply", a, b, shape);
   record({
@@ -107,7 +122,10 @@ export function multiply(x: Operand, y: Operand): FloatTensor {
  * @example
  * divide(tensor([1, 2]), 2); // → [0.5, 1]
  */
-export function divide(x: Operand, y: Operand): FloatTensor {
+export function divide<X extends Operand, Y extends Operand>(
+  x: X,
+  y: Y,
+): FloatTensorOf<X extends number ? Y : X> {
   const [a, b, shape] = pair("divide", x, y);
   const z = combined("divide", a, b, shape);
   record({
@@ -138,7 +156,7 @@ function quotientGradient(d: Tensor, z: FloatTensor, b: Tensor): FloatTensor {
  * @example
  * scale(tensor([1, 2]), 0.5); // → [0.5, 1]
  */
-export function scale(x: TensorLike, factor: number): FloatTensor {
+export function scale<T extends TensorLike>(x: T, factor: number): FloatTensorOf<T> {
   const a = operand("scale", "x", x);
   if (typeof factor !== "number" || factor !== factor)
     throw new OptionError("factor", `scale: factor must be a number, got ${formatValue(factor)}`, {
@@ -155,7 +173,11 @@ export function scale(x: TensorLike, factor: number): FloatTensor {
  * @example
  * sum(tensor([[1, 2], [3, 4]]), 0); // → [4, 6]
  */
-export function sum(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
+export function sum<T extends TensorLike>(
+  x: T,
+  axis?: number,
+  options: { keepAxis?: boolean } = {},
+): FloatTensorOf<T> {
   return reduce("sum", x, axis, options, false);
 }
 
@@ -165,17 +187,21 @@ export function sum(x: TensorLike, axis?: number, options: { keepAxis?: boolean 
  * @example
  * mean(tensor([[1, 2], [3, 4]]), -1); // → [1.5, 3.5]
  */
-export function mean(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
+export function mean<T extends TensorLike>(
+  x: T,
+  axis?: number,
+  options: { keepAxis?: boolean } = {},
+): FloatTensorOf<T> {
   return reduce("mean", x, axis, options, true);
 }
 
-function reduce(
+function reduce<T extends TensorLike>(
   name: string,
-  x: TensorLike,
+  x: T,
   axis: number | undefined,
   options: { keepAxis?: boolean },
   isMean: boolean,
-): FloatTensor {
+): FloatTensorOf<T> {
   checkOptionNames(name, options, ["keepAxis"]);
   const { keepAxis = false } = options;
   const from = operand(name, "x", x);
@@ -185,7 +211,7 @@ function reduce(
   const kept = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
   const factor = isMean ? sizeOf(kept) / from.size : 1;
   const shape = keepAxis ? kept : at === undefined ? [] : kept.filter((_, i) => i !== at);
-  const total = reshaped(sumTo(from, kept), shape);
+  const total = reshaped(sumTo(from, kept) as typeof from, shape);
   const z = isMean ? scaled(total, factor) : viewOf(total, shape, undefined, total.offset);
   record({
     name,
@@ -193,7 +219,7 @@ function reduce(
     outputs: [z],
     backward: ([d]) => {
       if (!d) return [undefined];
-      return [broadcast(scaled(reshaped(d, kept), factor), from.shape)];
+      return [broadcast(scaled(reshaped(d as FloatTensor, kept), factor), from.shape)];
     },
   });
   return z;
@@ -203,7 +229,14 @@ function reduce(
 export type Operand = TensorLike | number;
 
 /** Two operands of one dtype. Numbers become constant tensors of shape []. */
-export function operands(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
+export function operands<X extends Operand, Y extends Operand>(what: string, x: X, y: Y): Pair<X, Y> {
+  return resolved(what, x, y) as Pair<X, Y>;
+}
+
+/** Two operands as tensors of one dtype. */
+type Pair<X, Y, T = FloatTensorOf<X extends number ? Y : X>> = [T, T];
+
+function resolved(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
   if (typeof x === "number" && typeof y === "number")
     return [tensorFrom(Float32Array.of(x), []), tensorFrom(Float32Array.of(y), [])];
   if (typeof x === "number") {
@@ -215,7 +248,11 @@ export function operands(what: string, x: Operand, y: Operand): [FloatTensor, Fl
 }
 
 /** The two operands of one dtype, and the shape they broadcast to. */
-function pair(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor, number[]] {
+function pair<X extends Operand, Y extends Operand>(
+  what: string,
+  x: X,
+  y: Y,
+): [...Pair<X, Y>, shape: number[]] {
   const [a, b] = operands(what, x, y);
   return [a, b, broadcastShape(what, a, b)];
 }
@@ -241,10 +278,10 @@ export function broadcastShape(
 }
 
 /** `t` broadcast to `shape`. */
-export function broadcast(t: FloatTensor, shape: readonly number[]): FloatTensor {
+export function broadcast<T extends FloatTensor>(t: T, shape: readonly number[]): T {
   const y = resultLike(t, shape);
   arrays.assign({ name: "assign", x: t, y });
-  return y;
+  return y as FloatTensor as T;
 }
 
 /** `t` summed over the axes along which `shape` broadcasts to it; the tensor itself where there are none. */
@@ -266,8 +303,8 @@ export function sumTo(t: Tensor, shape: readonly number[]): FloatTensor {
   return y;
 }
 
-function scaled(x: Tensor, factor: number): FloatTensor {
-  const y = resultLike(x as FloatTensor, x.shape);
+function scaled<T extends Tensor>(x: T, factor: number): T {
+  const y = resultLike(x as Tensor as FloatTensor, x.shape);
   arrays.scale({ name: "scale", x, factor, y });
-  return y;
+  return y as Tensor as T;
 }

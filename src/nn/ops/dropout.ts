@@ -11,7 +11,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
+import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
 /**
  * Drops each element with probability `p`, keyed by `seed` (an integer, default 0). With p = 0 it returns x.
@@ -19,7 +19,11 @@ import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts
  * @example
  * dropout(ones([1000]), 0.1, { seed: 1 }).shape; // → [1000], a tenth of it 0, the rest divided by 0.9
  */
-export function dropout(x: TensorLike, p: number, options: { seed?: number } = {}): FloatTensor {
+export function dropout<T extends TensorLike>(
+  x: T,
+  p: number,
+  options: { seed?: number } = {},
+): FloatTensorOf<T> {
   checkOptionNames("dropout", options, ["seed"]);
   const { seed = 0 } = options;
   checkDropout("dropout", p);
@@ -86,7 +90,7 @@ export function dropoutSeed(): number | undefined {
  * @example
  * withDropout(7, () => layerDropout(x, 0.1)).shape; // → [2, 3, 8]
  */
-export function layerDropout(x: TensorLike, p: number): FloatTensor {
+export function layerDropout<T extends TensorLike>(x: T, p: number): FloatTensorOf<T> {
   const seed = p > 0 ? dropoutSeed() : undefined;
   return dropout(x, seed === undefined ? 0 : p, { seed: seed ?? 0 });
 }

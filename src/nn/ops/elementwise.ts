@@ -1,9 +1,9 @@
 /** Element-wise functions: exp, log, sqrt, square and abs. */
 import { type ElementFunction, elementwise, elementwiseBackward } from "../../array.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
+import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
-function apply(name: ElementFunction, x: TensorLike): FloatTensor {
+function apply<T extends TensorLike>(name: ElementFunction, x: T): FloatTensorOf<T> {
   const from = operand(name, "x", x);
   const y = resultLike(from, from.shape);
   elementwise({ name: "elementwise", function: name, x: from, y });
@@ -19,32 +19,32 @@ function apply(name: ElementFunction, x: TensorLike): FloatTensor {
  * @example
  * exp(tensor([0])); // → [1]
  */
-export const exp = (x: TensorLike): FloatTensor => apply("exp", x);
+export const exp = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("exp", x);
 /**
  * Natural logarithm.
  *
  * @example
  * log(tensor([1])); // → [0]
  */
-export const log = (x: TensorLike): FloatTensor => apply("log", x);
+export const log = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("log", x);
 /**
  * √x.
  *
  * @example
  * sqrt(tensor([4])); // → [2]
  */
-export const sqrt = (x: TensorLike): FloatTensor => apply("sqrt", x);
+export const sqrt = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("sqrt", x);
 /**
  * x².
  *
  * @example
  * square(tensor([3])); // → [9]
  */
-export const square = (x: TensorLike): FloatTensor => apply("square", x);
+export const square = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("square", x);
 /**
  * |x|; its derivative at 0 is 0.
  *
  * @example
  * abs(tensor([-1, 2])); // → [1, 2]
  */
-export const abs = (x: TensorLike): FloatTensor => apply("abs", x);
+export const abs = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("abs", x);

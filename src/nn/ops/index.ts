@@ -6,7 +6,7 @@ export { dropout, dropoutSeed, layerDropout, withDropout } from "./dropout.ts";
 export { abs, exp, log, sqrt, square } from "./elementwise.ts";
 export { embedding, type Ids } from "./lookup.ts";
 export { layerNorm, rmsNorm } from "./normalize.ts";
-export type { FloatTensor, Precision } from "./operand.ts";
+export type { FloatTensor, FloatTensorOf, Precision, PrecisionOf } from "./operand.ts";
 export { linear, matmul, type ProductOptions } from "./products.ts";
 export { type RopeLayout, type RopeOptions, rope, sinusoidalPositions } from "./rope.ts";
 export { argmax, type Index, max, min, pick, stack, tril, triu, where } from "./select.ts";

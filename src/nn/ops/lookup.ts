@@ -4,7 +4,7 @@ import { checkOnCpu } from "../../core/device.ts";
 import { readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
+import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
 /** Row ids: a tensor of int32 or int64 on the CPU, or a flat list. */
 export type Ids = TensorLike | Tensor | ArrayLike<number>;
@@ -17,7 +17,7 @@ export type Ids = TensorLike | Tensor | ArrayLike<number>;
  * @example
  * embedding(tensor([2, 0], "int32"), tensor([[1], [2], [3]])); // → [[3], [1]]
  */
-export function embedding(ids: Ids, table: TensorLike): FloatTensor {
+export function embedding<T extends TensorLike>(ids: Ids, table: T): FloatTensorOf<T> {
   const rows = operand("embedding", "table", table);
   if (rows.shape.length !== 2)
     throw new ShapeError("table", `embedding: the table must be [V, D], got ${formatTensor("table", rows)}`, {

@@ -14,7 +14,7 @@ import { rowwise } from "../../rowwise.ts";
 import {
   allocateResult,
   checkShapeIs,
-  type FloatTensor,
+  type FloatTensorOf,
   operand,
   resultLike,
   storageOf,
@@ -28,12 +28,12 @@ import { rows } from "./softmax.ts";
  * @example
  * layerNorm(x, ones([8]), zeros([8])).shape; // → [2, 3, 8]
  */
-export function layerNorm(
-  x: TensorLike,
+export function layerNorm<T extends TensorLike>(
+  x: T,
   weight?: TensorLike,
   bias?: TensorLike,
   options: { eps?: number } = {},
-): FloatTensor {
+): FloatTensorOf<T> {
   checkOptionNames("layerNorm", options, ["eps"]);
   return norm("layerNorm", x, weight, bias, options.eps ?? 1e-5, true);
 }
@@ -44,19 +44,23 @@ export function layerNorm(
  * @example
  * rmsNorm(x).shape; // → [2, 3, 8]
  */
-export function rmsNorm(x: TensorLike, weight?: TensorLike, options: { eps?: number } = {}): FloatTensor {
+export function rmsNorm<T extends TensorLike>(
+  x: T,
+  weight?: TensorLike,
+  options: { eps?: number } = {},
+): FloatTensorOf<T> {
   checkOptionNames("rmsNorm", options, ["eps"]);
   return norm("rmsNorm", x, weight, undefined, options.eps ?? 1e-6, false);
 }
 
-function norm(
+function norm<T extends TensorLike>(
   what: string,
-  x: TensorLike,
+  x: T,
   weightLike: TensorLike | undefined,
   biasLike: TensorLike | undefined,
   eps: number,
   centered: boolean,
-): FloatTensor {
+): FloatTensorOf<T> {
   const from = rows(what, x);
   const C = from.shape[from.shape.length - 1];
   const weight = weightLike && operand(what, "weight", weightLike, from);

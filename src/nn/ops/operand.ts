@@ -12,11 +12,32 @@ import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../cor
 
 export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
 
-/** A tensor that layers compute with. */
-export type FloatTensor = Tensor<Precision>;
+/** A tensor that layers compute with: float32 or float64, or the one that `D` says. */
+export type FloatTensor<D extends Precision = Precision> = Tensor<D>;
+
+/** The dtype in the type of an operand; both dtypes where the type does not say. A number alone gives float32. */
+export type PrecisionOf<T> = T extends number
+  ? "float32"
+  : T extends { readonly dtype: infer D }
+    ? D extends Precision
+      ? D
+      : Precision
+    : T extends { readonly data: Float32Array }
+      ? "float32"
+      : T extends { readonly data: Float64Array }
+        ? "float64"
+        : Precision;
+
+/** What an operation returns for an operand of type `T`: a tensor of the dtype of that operand. */
+export type FloatTensorOf<T> = FloatTensor<PrecisionOf<T>>;
 
 /** `value` as a tensor of float32 or float64, of the dtype and on the device of `like` where that is given. A Tensor stays the same object. */
-export function operand(what: string, name: string, value: TensorLike, like?: Tensor): FloatTensor {
+export function operand<T extends TensorLike>(
+  what: string,
+  name: string,
+  value: T,
+  like?: Tensor,
+): FloatTensorOf<T> {
   const t = asTensor(`${what}: ${name}`, value);
   if (t.dtype !== "float32" && t.dtype !== "float64")
     throw new DTypeError("dtype", `${what}: computes in float32 and float64, got ${formatTensor(name, t)}`, {
@@ -34,7 +55,7 @@ export function operand(what: string, name: string, value: TensorLike, like?: Te
       ["the first tensor", like.device],
       [name, t.device],
     ]);
-  return t as FloatTensor;
+  return t as FloatTensorOf<T>;
 }
 
 /** Row-major storage of the elements, for reading only: the tensor's own storage where it is row-major, else a copy. */
@@ -52,12 +73,18 @@ export const allocateResult = (like: TensorStorage, dtype: Precision, length: nu
   isDeviceData(like) ? like.device.allocate(dtype, length) : uninitialized(dtype, length);
 
 /** A new tensor of a shape with the dtype and on the device of `like`, for an operation that writes all of it. */
-export const resultLike = (like: FloatTensor, shape: readonly number[]): FloatTensor =>
-  tensorFrom(allocateResult(like.storage, like.dtype, sizeOf(shape)), shape);
+export const resultLike = <D extends Precision>(
+  like: FloatTensor<D>,
+  shape: readonly number[],
+): FloatTensor<D> =>
+  tensorFrom(allocateResult(like.storage, like.dtype, sizeOf(shape)), shape) as FloatTensor<D>;
 
 /** Zeros of a shape with the dtype and on the device of `like`. */
-export const zerosLike = (like: FloatTensor, shape: readonly number[] = like.shape): FloatTensor =>
-  tensorFrom(allocateLike(like.storage, like.dtype, sizeOf(shape)), shape);
+export const zerosLike = <D extends Precision>(
+  like: FloatTensor<D>,
+  shape: readonly number[] = like.shape,
+): FloatTensor<D> =>
+  tensorFrom(allocateLike(like.storage, like.dtype, sizeOf(shape)), shape) as FloatTensor<D>;
 
 /** A number as a tensor of shape [] with the dtype and on the device of `like`. */
 export function constantLike(like: FloatTensor, value: number): FloatTensor {

@@ -8,7 +8,14 @@ import { record } from "../../core/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { matmul as product } from "../../matmul.ts";
 import { broadcast, broadcastShape, sumTo } from "./arithmetic.ts";
-import { checkShapeIs, type FloatTensor, operand, storageOf, tensorFrom } from "./operand.ts";
+import {
+  checkShapeIs,
+  type FloatTensor,
+  type FloatTensorOf,
+  operand,
+  storageOf,
+  tensorFrom,
+} from "./operand.ts";
 
 /** Which of the two operands of `matmul` are given transposed in their last two axes. */
 export interface ProductOptions {
@@ -25,14 +32,19 @@ export interface ProductOptions {
  * @example
  * matmul(tensor([[1, 2]]), tensor([[3], [4]])); // → [[11]]
  */
-export function matmul(a: TensorLike, b: TensorLike, options: ProductOptions = {}): FloatTensor {
+export function matmul<T extends TensorLike>(
+  a: T,
+  b: TensorLike,
+  options: ProductOptions = {},
+): FloatTensorOf<T> {
   checkOptionNames("matmul", options, ["transposeA", "transposeB"]);
   const { transposeA = false, transposeB = false } = options;
   const given = operand("matmul", "a", a);
   const other = operand("matmul", "b", b, given);
-  if (given.shape.length === 1 || other.shape.length === 1) return vectorProduct(given, other, options);
+  if (given.shape.length === 1 || other.shape.length === 1)
+    return vectorProduct(given, other, options) as typeof given;
   const [x, y] = broadcastLeading(given, other);
-  const z = product(x, y, { transposeA, transposeB });
+  const z = product(x, y, { transposeA, transposeB }) as typeof x;
   record({
     name: "matmul",
     inputs: [x, y],
@@ -69,7 +81,7 @@ function vectorProduct(a: FloatTensor, b: FloatTensor, options: ProductOptions):
 }
 
 /** Both operands with equal leading axes, broadcast where needed. They stay as they are where one has no leading axes. */
-function broadcastLeading(a: FloatTensor, b: FloatTensor): [FloatTensor, FloatTensor] {
+function broadcastLeading<T extends FloatTensor>(a: T, b: FloatTensor): [T, FloatTensor] {
   const [p, q] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
   if (p.length === 0 || q.length === 0 || p.join() === q.join()) return [a, b];
   const lead = broadcastShape("matmul", { shape: p, dtype: a.dtype }, { shape: q, dtype: b.dtype });
@@ -77,7 +89,7 @@ function broadcastLeading(a: FloatTensor, b: FloatTensor): [FloatTensor, FloatTe
 }
 
 /** A tensor broadcast to a shape, recorded. The same tensor where it has it. */
-function broadcastTo(x: FloatTensor, shape: readonly number[]): FloatTensor {
+function broadcastTo<T extends FloatTensor>(x: T, shape: readonly number[]): T {
   if (x.shape.join() === shape.join()) return x;
   const y = broadcast(x, shape);
   record({ name: "broadcast", inputs: [x], outputs: [y], backward: ([d]) => [d && sumTo(d, x.shape)] });
@@ -90,7 +102,7 @@ function broadcastTo(x: FloatTensor, shape: readonly number[]): FloatTensor {
  * @example
  * linear(tensor([[1, 2]]), tensor([[1, 0], [0, 3]]), tensor([10, 20])); // → [[11, 26]]
  */
-export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): FloatTensor {
+export function linear<T extends TensorLike>(x: T, weight: TensorLike, bias?: TensorLike): FloatTensorOf<T> {
   const from = operand("linear", "x", x);
   const w = operand("linear", "weight", weight, from);
   const rank = from.shape.length;
@@ -107,7 +119,7 @@ export function linear(x: TensorLike, weight: TensorLike, bias?: TensorLike): Fl
   const z = reshaped(product(rows, w, { transposeB: true, ...(b && { bias: b }) }), [
     ...from.shape.slice(0, -1),
     out,
-  ]);
+  ]) as typeof from;
   record({
     name: "linear",
     inputs: b ? [from, w, b] : [from, w],

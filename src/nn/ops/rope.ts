@@ -20,6 +20,7 @@ import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor
 import {
   axisOf,
   type FloatTensor,
+  type FloatTensorOf,
   numbers,
   operand,
   type Precision,
@@ -62,7 +63,7 @@ export const ROPE_OPTIONS: readonly (keyof RopeOptions)[] = [
  * @example
  * rope(q).shape; // → [1, 2, 4, 8]
  */
-export function rope(x: TensorLike, options: RopeOptions = {}): FloatTensor {
+export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): FloatTensorOf<T> {
   checkOptionNames("rope", options, [...ROPE_OPTIONS, "offset", "positions"]);
   const from = operand("rope", "x", x);
   const rank = from.shape.length;

@@ -15,7 +15,9 @@ import {
   axisOf,
   constantLike,
   type FloatTensor,
+  type FloatTensorOf,
   operand,
+  type Precision,
   recordUnary,
   resultLike,
   zerosLike,
@@ -31,14 +33,18 @@ import { concat, reshape } from "./shapes.ts";
  *
  * @param condition bool, or numbers of which 0 is false; nested arrays too
  */
-export function where(condition: TensorLike | readonly unknown[], yes: Operand, no: Operand): FloatTensor {
+export function where<X extends Operand, Y extends Operand>(
+  condition: TensorLike | readonly unknown[],
+  yes: X,
+  no: Y,
+): FloatTensorOf<X extends number ? Y : X> {
   const c = isNested(condition)
     ? asTensor("where: condition", fromNested("where: condition", condition))
     : asTensor("where: condition", condition as TensorLike);
   // Two numbers go to the device of the condition.
   const isConstant = typeof yes === "number" && typeof no === "number";
   const [a, b] = operands("where", yes, no).map(
-    (t) => (isConstant ? placed("where", t, c.device) : t) as FloatTensor,
+    (t) => (isConstant ? placed("where", t, c.device) : t) as typeof t,
   );
   const shape = broadcastShape("where", { shape: broadcastShape("where", a, b), dtype: a.dtype }, c);
   const onDevice = isNested(condition) ? placed("where", c, a.device) : c;
@@ -60,10 +66,10 @@ export function where(condition: TensorLike | readonly unknown[], yes: Operand, 
 }
 
 /** condition ? a : b, broadcast to a shape. */
-function chosen(condition: Tensor, a: Tensor, b: Tensor, shape: readonly number[]): FloatTensor {
-  const y = resultLike(a as FloatTensor, shape);
+function chosen<T extends Tensor>(condition: Tensor, a: T, b: Tensor, shape: readonly number[]): T {
+  const y = resultLike(a as Tensor as FloatTensor, shape);
   arrays.where({ name: "where", condition, a, b, y });
-  return y;
+  return y as Tensor as T;
 }
 
 /**
@@ -72,7 +78,7 @@ function chosen(condition: Tensor, a: Tensor, b: Tensor, shape: readonly number[
  * @example
  * tril(ones([2, 2])); // → [[1, 0], [1, 1]]
  */
-export const tril = (x: TensorLike, diagonal = 0): FloatTensor =>
+export const tril = <T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T> =>
   triangle("tril", x, diagonal, (row, column) => column <= row + diagonal);
 
 /**
@@ -81,15 +87,15 @@ export const tril = (x: TensorLike, diagonal = 0): FloatTensor =>
  * @example
  * triu(ones([2, 2])); // → [[1, 1], [0, 1]]
  */
-export const triu = (x: TensorLike, diagonal = 0): FloatTensor =>
+export const triu = <T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T> =>
   triangle("triu", x, diagonal, (row, column) => column >= row + diagonal);
 
-function triangle(
+function triangle<T extends TensorLike>(
   what: string,
-  x: TensorLike,
+  x: T,
   diagonal: number,
   isKept: (row: number, column: number) => boolean,
-): FloatTensor {
+): FloatTensorOf<T> {
   const from = operand(what, "x", x);
   const [M, N] = from.shape.slice(-2);
   if (from.shape.length < 2)
@@ -102,7 +108,7 @@ function triangle(
     });
   const flags = Uint8Array.from({ length: M * N }, (_, n) => (isKept(Math.floor(n / N), n % N) ? 1 : 0));
   const mask = placed(what, new Tensor(flags, [M, N], "bool"), from.device);
-  const masked = (t: Tensor) => chosen(mask, t, constantLike(from, 0), from.shape);
+  const masked = <D extends Tensor>(t: D) => chosen(mask, t, constantLike(from, 0), from.shape);
   const y = masked(from);
   record({ name: what, inputs: [from], outputs: [y], backward: ([d]) => [d && masked(d)] });
   return y;
@@ -115,7 +121,11 @@ function triangle(
  * @example
  * max(tensor([[1, 5], [7, 2]]), -1); // → [5, 7]
  */
-export function max(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
+export function max<T extends TensorLike>(
+  x: T,
+  axis?: number,
+  options: { keepAxis?: boolean } = {},
+): FloatTensorOf<T> {
   return extreme("max", x, axis, options);
 }
 
@@ -125,16 +135,20 @@ export function max(x: TensorLike, axis?: number, options: { keepAxis?: boolean 
  * @example
  * min(tensor([[1, 5], [7, 2]]), -1); // → [1, 2]
  */
-export function min(x: TensorLike, axis?: number, options: { keepAxis?: boolean } = {}): FloatTensor {
+export function min<T extends TensorLike>(
+  x: T,
+  axis?: number,
+  options: { keepAxis?: boolean } = {},
+): FloatTensorOf<T> {
   return extreme("min", x, axis, options);
 }
 
-function extreme(
+function extreme<T extends TensorLike>(
   what: "max" | "min",
-  x: TensorLike,
+  x: T,
   axis: number | undefined,
   options: { keepAxis?: boolean },
-): FloatTensor {
+): FloatTensorOf<T> {
   checkOptionNames(what, options, ["keepAxis"]);
   const { keepAxis = false } = options;
   const from = operand(what, "x", x);
@@ -160,7 +174,12 @@ export function argmax(x: TensorLike, axis?: number): Tensor<"int32"> {
 }
 
 /** The best element along an axis, with its position; `rows` is the shape [outer, length, inner] of x around the axis. */
-function bestOf(what: string, x: FloatTensor, axis: number | undefined, f: "max" | "min") {
+function bestOf<D extends Precision>(
+  what: string,
+  x: FloatTensor<D>,
+  axis: number | undefined,
+  f: "max" | "min",
+) {
   const at = axis === undefined ? undefined : axisOf(what, axis, x.shape.length);
   const length = at === undefined ? x.size : x.shape[at];
   const outer = at === undefined ? 1 : sizeOf(x.shape.slice(0, at));
@@ -189,7 +208,7 @@ export type Index = number | readonly [start: number, end: number, step?: number
  * pick(x, null, [1, 3]);         // x[:, 1:3]
  * pick(x, -1, [0, 8, 2]);        // x[-1, 0:8:2]
  */
-export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
+export function pick<T extends TensorLike>(x: T, ...indices: Index[]): FloatTensorOf<T> {
   const from = operand("pick", "x", x);
   const rank = from.shape.length;
   if (indices.length > rank)
@@ -216,7 +235,7 @@ export function pick(x: TensorLike, ...indices: Index[]): FloatTensor {
 }
 
 /** The view of a tensor that indices select. */
-function pickedView(from: FloatTensor, indices: readonly Index[]): FloatTensor {
+function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): T {
   let offset = from.offset;
   const [shape, strides]: [number[], number[]] = [[], []];
   for (const [axis, n] of from.shape.entries()) {
@@ -253,7 +272,7 @@ function pickedView(from: FloatTensor, indices: readonly Index[]): FloatTensor {
  * @example
  * stack([tensor([1, 2]), tensor([3, 4])]); // → [[1, 2], [3, 4]]
  */
-export function stack(xs: readonly TensorLike[], axis = 0): FloatTensor {
+export function stack<T extends TensorLike>(xs: readonly T[], axis = 0): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "stack",
@@ -262,7 +281,7 @@ export function stack(xs: readonly TensorLike[], axis = 0): FloatTensor {
         got: xs,
       },
     );
-  const first = operand("stack", "x[0]", xs[0]);
+  const first = operand<T>("stack", "x[0]", xs[0]);
   const at = axisOf("stack", axis, first.shape.length + 1);
   const widened = xs.map((x, n) => {
     const t = operand("stack", `x[${n}]`, x, first);
@@ -274,5 +293,5 @@ export function stack(xs: readonly TensorLike[], axis = 0): FloatTensor {
       );
     return reshape(t, [...t.shape.slice(0, at), 1, ...t.shape.slice(at)]);
   });
-  return concat(widened, at);
+  return concat(widened, at) as typeof first;
 }

@@ -6,7 +6,7 @@ import { assign } from "../../array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
-import { axisOf, type FloatTensor, operand, resultLike, zerosLike } from "./operand.ts";
+import { axisOf, type FloatTensor, type FloatTensorOf, operand, resultLike, zerosLike } from "./operand.ts";
 
 /**
  * The same elements in another shape; one axis may be −1. Copies only where the strides require it.
@@ -14,7 +14,7 @@ import { axisOf, type FloatTensor, operand, resultLike, zerosLike } from "./oper
  * @example
  * reshape(tensor([1, 2, 3, 4]), [2, 2]); // → [[1, 2], [3, 4]]
  */
-export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
+export function reshape<T extends TensorLike>(x: T, shape: readonly number[]): FloatTensorOf<T> {
   const from = operand("reshape", "x", x);
   return from.reshape(shape);
 }
@@ -25,7 +25,7 @@ export function reshape(x: TensorLike, shape: readonly number[]): FloatTensor {
  * @example
  * transpose(tensor([[1, 2], [3, 4]])); // → [[1, 3], [2, 4]]
  */
-export function transpose(x: TensorLike, a = -2, b = -1): FloatTensor {
+export function transpose<T extends TensorLike>(x: T, a = -2, b = -1): FloatTensorOf<T> {
   const from = operand("transpose", "x", x);
   const rank = from.shape.length;
   return from.transpose(axisOf("transpose", a, rank), axisOf("transpose", b, rank));
@@ -37,7 +37,12 @@ export function transpose(x: TensorLike, a = -2, b = -1): FloatTensor {
  * @example
  * slice(tensor([1, 2, 3, 4]), 0, 1, 3); // → [2, 3]
  */
-export function slice(x: TensorLike, axis: number, start: number, end?: number): FloatTensor {
+export function slice<T extends TensorLike>(
+  x: T,
+  axis: number,
+  start: number,
+  end?: number,
+): FloatTensorOf<T> {
   const from = operand("slice", "x", x);
   const at = axisOf("slice", axis, from.shape.length);
   const length = from.shape[at];
@@ -69,7 +74,7 @@ export function slice(x: TensorLike, axis: number, start: number, end?: number):
  * @example
  * split(x, [4, 4]).map((part) => part.shape); // → [[2, 3, 4], [2, 3, 4]]
  */
-export function split(x: TensorLike, sizes: readonly number[], axis = -1): FloatTensor[] {
+export function split<T extends TensorLike>(x: T, sizes: readonly number[], axis = -1): FloatTensorOf<T>[] {
   const from = operand("split", "x", x);
   const at = axisOf("split", axis, from.shape.length);
   const total = sizes.reduce((sum, n) => sum + n, 0);
@@ -105,7 +110,7 @@ export function split(x: TensorLike, sizes: readonly number[], axis = -1): Float
  * @example
  * concat([tensor([[1], [2]]), tensor([[3], [4]])]); // → [[1, 3], [2, 4]]
  */
-export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
+export function concat<T extends TensorLike>(xs: readonly T[], axis = -1): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "concat",
@@ -114,7 +119,7 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
         got: xs,
       },
     );
-  const first = operand("concat", "x[0]", xs[0]);
+  const first = operand<T>("concat", "x[0]", xs[0]);
   const all = xs.map((x, n) => operand("concat", `x[${n}]`, x, first));
   const at = axisOf("concat", axis, first.shape.length);
   for (const [n, x] of all.entries())
@@ -149,7 +154,7 @@ export function concat(xs: readonly TensorLike[], axis = -1): FloatTensor {
  * @example
  * splitHeads(x, 2).shape; // → [2, 2, 3, 4]
  */
-export function splitHeads(x: TensorLike, heads: number): FloatTensor {
+export function splitHeads<T extends TensorLike>(x: T, heads: number): FloatTensorOf<T> {
   const from = operand("splitHeads", "x", x);
   const rank = from.shape.length;
   const width = from.shape[rank - 1];
@@ -185,7 +190,7 @@ export function splitHeads(x: TensorLike, heads: number): FloatTensor {
  * @example
  * mergeHeads(q).shape; // → [1, 4, 16]
  */
-export function mergeHeads(x: TensorLike): FloatTensor {
+export function mergeHeads<T extends TensorLike>(x: T): FloatTensorOf<T> {
   const from = operand("mergeHeads", "x", x);
   const rank = from.shape.length;
   if (rank < 3)
@@ -205,7 +210,7 @@ export function mergeHeads(x: TensorLike): FloatTensor {
   return y;
 }
 
-function headsMerged(x: FloatTensor): FloatTensor {
+function headsMerged<T extends FloatTensor>(x: T): T {
   const [heads, N, D] = x.shape.slice(-3);
   return reshaped(transposed(x, -3, -2), [...x.shape.slice(0, -3), N, heads * D]);
 }

@@ -5,7 +5,7 @@
 import { softmax as compute, softmaxBackward } from "../../array.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { axisOf, type FloatTensor, operand, recordUnary, resultLike } from "./operand.ts";
+import { axisOf, type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 import { transpose } from "./shapes.ts";
 
 /**
@@ -14,11 +14,11 @@ import { transpose } from "./shapes.ts";
  * @example
  * softmax(tensor([[0, 0], [1, 1]])); // → [[0.5, 0.5], [0.5, 0.5]]
  */
-export function softmax(x: TensorLike, axis = -1): FloatTensor {
+export function softmax<T extends TensorLike>(x: T, axis = -1): FloatTensorOf<T> {
   const from = rows("softmax", x);
   const rank = from.shape.length;
   const at = axisOf("softmax", axis, rank);
-  if (at !== rank - 1) return transpose(softmax(transpose(from, at, -1)), at, -1);
+  if (at !== rank - 1) return transpose(softmax(transpose(from, at, -1)), at, -1) as typeof from;
   const y = resultLike(from, from.shape);
   compute({ name: "softmax", x: from, y });
   recordUnary("softmax", from, y, (dy, dx) => softmaxBackward({ name: "softmax-backward", y, dy, dx }));
@@ -26,7 +26,7 @@ export function softmax(x: TensorLike, axis = -1): FloatTensor {
 }
 
 /** An operand of at least one axis. */
-export function rows(what: string, x: TensorLike): FloatTensor {
+export function rows<T extends TensorLike>(what: string, x: T): FloatTensorOf<T> {
   const t = operand(what, "x", x);
   if (t.shape.length === 0)
     throw new ShapeError("rank", `${what}: expected at least one axis, got ${formatTensor("x", t)}`, {
