@@ -22,6 +22,8 @@ export default defineConfig({
   // test would take half as much time again (keyboard and print: 55 s without, 85 s with).
   retries: 1,
   failOnFlakyTests: true,
+  // Assertions wait for pages of a busy machine.
+  expect: { timeout: 30_000 },
   forbidOnly: process.env.CI !== undefined,
   reporter: "list",
   use: {

@@ -117,10 +117,14 @@ for (const { look, ...asked } of LOOKS)
             /** @type {any} */ (globalThis).view.shadowRoot.querySelector("button").focus(),
           );
           await page.keyboard.press(act);
-          await page.waitForTimeout(name === "export" ? 400 : 50);
+          await expect(page.locator("attention-view dialog[open]")).toHaveCount(1);
+          await settled(page);
         }
         await collect(name);
-        if (act) await page.keyboard.press("Escape");
+        if (act) {
+          await page.keyboard.press("Escape");
+          await expect(page.locator("attention-view dialog[open]")).toHaveCount(0);
+        }
       }
       for (const { name, make } of FAULTS) {
         await make(page);

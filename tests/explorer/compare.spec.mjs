@@ -154,7 +154,6 @@ test("two models: their own layers and heads, tokens aligned as words, one curso
         /** @type {any} */ (globalThis).view.state = { other: to };
       }, other);
       await settled(page);
-      await page.waitForTimeout(600);
       await difference(page, other ?? { layer: 1, head: 1 });
     }
     await page.waitForFunction(() => /[?&]c=1\.0\.0(&|$)/.test(location.hash));
@@ -171,7 +170,6 @@ test("two models: their own layers and heads, tokens aligned as words, one curso
       .poll(() => page.evaluate(() => /** @type {any} */ (globalThis).view.state.stage))
       .toBe("weights");
     await settled(page);
-    await page.waitForTimeout(600);
     await difference(page, { layer: 0, head: 1 }, 2);
   });
 });
@@ -195,7 +193,7 @@ async function difference(page, { layer, head }, text = 1) {
   const most = Math.max(...values.flat().map(Math.abs));
   const table = colorTable("signed");
   const want = values.map((row) => row.map((x) => table[signedCodeOf(x, most)].join()));
-  await expect.poll(() => drawn(page, n), { timeout: 15_000 }).toEqual(want);
+  await expect.poll(() => drawn(page, n), { timeout: 60_000 }).toEqual(want);
   // The cursor is on ‹flies› in A: position 2 of both texts.
   for (const [i, [first, second]] of PAIRS.entries()) {
     await page.evaluate((query) => {

@@ -118,10 +118,11 @@ test("sorted thumbnails show their names", ({ visit }) =>
       /** @type {any} */ (globalThis).view.state = { sort: "entropy", sortHow: "list" };
     });
     await settled(page);
-    await page.waitForTimeout(600);
     const differ = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
       a.filter((value, at) => Math.abs(value - b[at]) > 24).length;
-    expect(differ(before, await pixels()), "a name over the picture").toBeGreaterThan(40);
+    await expect
+      .poll(async () => differ(before, await pixels()), { message: "a name over the picture" })
+      .toBeGreaterThan(40);
   }));
 
 for (const width of [1280, 1600])
@@ -391,7 +392,8 @@ test("a store that is replaced while its head is being read is not asked for a c
       await view.updateComplete;
       resolve();
       await promise;
-      await new Promise((done) => setTimeout(done, 50));
+      do await new Promise((done) => setTimeout(done, 50));
+      while (!disposed);
       other.remove();
       return { disposed, calls };
     });
@@ -402,8 +404,12 @@ test("a file that is dropped while the explorer loads is opened once it has load
   page,
   site,
 }) => {
+  let load = () => {};
+  const isDropped = new Promise((resolve) => {
+    load = () => resolve(undefined);
+  });
   await page.route("**/parts/app.js", async (route) => {
-    await new Promise((done) => setTimeout(done, 500));
+    await isDropped;
     await route.continue();
   });
   await page.goto(site);
@@ -416,5 +422,6 @@ test("a file that is dropped while the explorer loads is opened once it has load
     return view.shadowRoot.textContent.includes("Choose a file");
   });
   expect(hasLoaded).toBe(false);
+  load();
   await expect(page.locator("attention-view")).toContainText("garbage.bin could not be opened");
 });

@@ -21,7 +21,7 @@ test("bars in the margins of a long head touch: no gaps at regular steps", async
             for (let at = 3; at < data.length; at += 4) if (data[at] === 0) empty++;
             return [empty, data.length > 800];
           }),
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       )
       .toEqual([0, true]);
   });

@@ -89,7 +89,7 @@ async function settled(page) {
       });
     },
     undefined,
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   let before = "";
   for (let n = 0; n < 50; n++) {
@@ -256,7 +256,7 @@ async function oneFile(browser) {
   const short = (/** @type {string[]} */ list) => list.map((one) => one.slice(0, 24)).join(", ");
   // Results of background work may appear later in one of them.
   let differ = "";
-  for (let n = 0; n < 60; n++) {
+  for (let n = 0; n < 240; n++) {
     const [a, b] = [await picture(file.page), await picture(page.page)];
     const at = a.findIndex((one, n) => one !== b[n]);
     if (a.length === 0 || a.length !== b.length) differ = `${short(a)} and ${short(b)}`;

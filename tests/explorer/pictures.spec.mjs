@@ -111,7 +111,7 @@ async function edited(page) {
 /** The cells that are still wrong after the picture had time to update. @param {Page} page @param {(page: Page) => Promise<Cell[]>} read */
 async function soon(page, read) {
   let problem = "";
-  const end = Date.now() + 4000;
+  const end = Date.now() + 30_000;
   do {
     await settled(page);
     try {

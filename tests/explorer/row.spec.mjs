@@ -1,5 +1,7 @@
 // @ts-check
 /** <attention-row>, the ledger alone, several on a page with a strict policy: attributes, events, keys, axe, narrow and dark. */
+
+import { expect } from "@playwright/test";
 import { CONTRAST, ELEMENT, violations } from "../support/axe.mjs";
 import { test } from "./support/fixtures.ts";
 import { files } from "./support/site.mjs";
@@ -148,10 +150,7 @@ async function keyboard(page) {
   await page.locator("attention-row details summary").first().click();
   await page.locator("attention-row .terms input.query").first().fill("9");
   await page.keyboard.press("Enter");
-  await page.waitForTimeout(50);
-  const changed = await weight();
+  await expect.poll(weight).not.toBe(before);
   await page.keyboard.press("Escape");
-  await page.waitForTimeout(50);
-  if (changed === before || (await weight()) !== before)
-    throw new Error(`${before}, ${changed}, ${await weight()}`);
+  await expect.poll(weight).toBe(before);
 }

@@ -181,7 +181,7 @@ for (const { name, hash, rows, csv } of VIEWS)
           null,
       );
       const table = rounded(await rows());
-      await expect.poll(async () => rounded(await cells(page)), { timeout: 20_000 }).toEqual(table);
+      await expect.poll(async () => rounded(await cells(page)), { timeout: 60_000 }).toEqual(table);
       expect(await violations(page, ELEMENT)).toEqual([]);
 
       const [, ...lines] = (await exported(page, "CSV")).trim().split("\r\n");

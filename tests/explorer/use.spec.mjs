@@ -2,7 +2,7 @@
 /** The explorer as people use it: regressions of defects that were found by using it. */
 import { readFileSync } from "node:fs";
 import { colorTable, signedCodeOf } from "heed/view";
-import { same, test } from "./support/fixtures.ts";
+import { becomes, same, test } from "./support/fixtures.ts";
 import { cellAt, files, settled, textOf } from "./support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -63,12 +63,10 @@ const CASES = {
       );
       await page.keyboard.type(typed);
       await page.keyboard.press("Enter");
-      await page.waitForTimeout(250);
-      same(await textOf(page, "dialog[open] h2"), title, `the palette's "${typed}"`);
+      await becomes(() => textOf(page, "dialog[open] h2"), title, `the palette's "${typed}"`);
       await page.keyboard.press("Escape");
-      await page.waitForTimeout(100);
-      same(await textOf(page, "dialog"), "", "Escape closes it");
-      same(await focus(page), "the picture", "the focus goes back");
+      await becomes(() => textOf(page, "dialog"), "", "Escape closes it");
+      await becomes(() => focus(page), "the picture", "the focus goes back");
     }
   },
 
@@ -88,18 +86,16 @@ const CASES = {
     ];
     for (const [key, done] of typed) {
       await page.keyboard.press(key);
+      await becomes(async () => done(await state(page)), true, `what "${key}" does`);
       await settled(page);
-      await page.waitForTimeout(250);
-      if (!done(await state(page))) throw new Error(`"${key}" did nothing`);
-      same(await focus(page), "the picture", `the focus after "${key}"`);
+      await becomes(() => focus(page), "the picture", `the focus after "${key}"`);
     }
     const before = (await state(page)).key;
     await page.keyboard.press("n");
     await page.keyboard.press("n");
-    if ((await state(page)).key === before) throw new Error(`"n" did nothing`);
+    await becomes(async () => (await state(page)).key !== before, true, `"n" goes to another key`);
     await page.keyboard.press("?");
-    await page.waitForTimeout(200);
-    same(await textOf(page, "dialog[open] h2"), "Keyboard", "? opens the sheet");
+    await becomes(() => textOf(page, "dialog[open] h2"), "Keyboard", "? opens the sheet");
   },
 
   async "after a drag Escape clears the selection"(page) {
@@ -109,9 +105,9 @@ const CASES = {
     await page.mouse.down();
     await page.mouse.move(b.x + 3, b.y + 3, { steps: 5 });
     await page.mouse.up();
-    same((await state(page)).rows, [5, 6, 7, 8], "a drag selects");
+    await becomes(async () => (await state(page)).rows, [5, 6, 7, 8], "a drag selects");
     await page.keyboard.press("Escape");
-    same((await state(page)).rows, [], "Escape clears");
+    await becomes(async () => (await state(page)).rows, [], "Escape clears");
   },
 
   async "a file that cannot be opened is said, and stays said"(page) {
@@ -121,9 +117,11 @@ const CASES = {
       ["cut.json", "[[[0.5, 0.5], [0.1"],
     ]) {
       await drop(page, [[name, text]]);
-      await page.waitForTimeout(400);
-      const said = await textOf(page, ".notices");
-      if (!said.includes(name)) throw new Error(`${name}: the page says "${said}"`);
+      await becomes(
+        async () => (await textOf(page, ".notices")).includes(name),
+        true,
+        `a message about ${name}`,
+      );
       const box = await page.evaluate(
         () =>
           /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".notices").getBoundingClientRect()
@@ -137,8 +135,11 @@ const CASES = {
         .querySelector("[aria-label='Close this message']")
         .click(),
     );
-    await page.waitForTimeout(100);
-    if ((await textOf(page, ".notices")).includes("garbage.bin")) throw new Error("it cannot be closed");
+    await becomes(
+      async () => (await textOf(page, ".notices")).includes("garbage.bin"),
+      false,
+      "it is closed",
+    );
   },
 
   async "files dropped together are all there"(page) {
@@ -222,7 +223,6 @@ const CASES = {
     const at = await cellAt(page, 10, 2);
     await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ query: 9, key: 6 }));
     await page.mouse.move(at.x + at.width / 2, at.y + at.height / 2);
-    await page.waitForTimeout(200);
     await unchanged(page, 10, 2, ".side .weight-line data");
     // The temperature is tried on one row too.
     await page.evaluate(() => {
@@ -235,7 +235,6 @@ const CASES = {
     same((await state(page)).temperature, 1, "the temperature ends with the row");
     // What was pointed at before the views changed no longer is.
     await page.mouse.move(at.x + at.width / 3, at.y + at.height / 3);
-    await page.waitForTimeout(200);
     await unchanged(page, 10, 2, ".side .weight-line data");
   },
 
@@ -312,14 +311,14 @@ const CASES = {
     );
     same(wrong, [], "the list has the heads' own weights");
     await page.keyboard.press(".");
-    same([(await state(page)).layer, (await state(page)).head], [5, 11], ". goes to the first of them");
+    const at = async () => [(await state(page)).layer, (await state(page)).head];
+    await becomes(at, [5, 11], ". goes to the first of them");
     await page.keyboard.press(".");
-    await page.waitForTimeout(200);
-    same(await textOf(page, ".answers li.current button"), String(found[1][0]), ". goes on to the second");
+    const current = () => textOf(page, ".answers li.current button");
+    await becomes(current, String(found[1][0]), ". goes on to the second");
     same([(await state(page)).query, (await state(page)).key], [8, 2], "the link stays");
     await page.keyboard.press("a");
-    await page.waitForTimeout(200);
-    same(await textOf(page, ".answers"), "", "A again ends it");
+    await becomes(() => textOf(page, ".answers"), "", "A again ends it");
   },
 
   async "two texts side by side, and their difference"(page) {
@@ -343,23 +342,23 @@ const CASES = {
     const [a, b, difference] = await said();
     if (Math.abs(a - 0.58) > 0.005 || Math.abs(b - 0.298) > 0.005 || difference !== a - b)
       throw new Error(`it says ${a}, ${b}, ${difference}`);
-    await page.waitForTimeout(600);
     // Each cell of the third picture has the color of the difference that the sentence writes for it.
-    const canvases = await page.evaluate(() => {
-      const { view } = /** @type {any} */ (globalThis);
-      const [, , third] = view.shadowRoot.querySelectorAll(".comparison .matrix");
-      const canvas = third.querySelector("canvas.cells");
-      const [area, box] = [third.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
-      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      const ratio = canvas.width / box.width;
-      return Array.from({ length: 7 }, (_, i) =>
-        Array.from({ length: 7 }, (_, j) => {
-          const x = Math.floor((area.left - box.left + ((j + 0.5) * area.width) / 7) * ratio);
-          const y = Math.floor((area.top - box.top + ((i + 0.5) * area.height) / 7) * ratio);
-          return [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 3)].join();
-        }),
-      );
-    });
+    const colors = () =>
+      page.evaluate(() => {
+        const { view } = /** @type {any} */ (globalThis);
+        const [, , third] = view.shadowRoot.querySelectorAll(".comparison .matrix");
+        const canvas = third.querySelector("canvas.cells");
+        const [area, box] = [third.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const ratio = canvas.width / box.width;
+        return Array.from({ length: 7 }, (_, i) =>
+          Array.from({ length: 7 }, (_, j) => {
+            const x = Math.floor((area.left - box.left + ((j + 0.5) * area.width) / 7) * ratio);
+            const y = Math.floor((area.top - box.top + ((i + 0.5) * area.height) / 7) * ratio);
+            return [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 3)].join();
+          }),
+        );
+      });
     /** @type {number[][]} */
     const differences = [];
     for (let i = 0; i < 7; i++) {
@@ -379,13 +378,8 @@ const CASES = {
     }
     const most = Math.max(...differences.flat().map(Math.abs));
     const table = colorTable("signed");
-    for (let i = 0; i < 7; i++)
-      for (let j = 0; j < 7; j++)
-        same(
-          canvases[i][j],
-          table[signedCodeOf(differences[i][j], most)].join(),
-          `the difference at ${i}, ${j}`,
-        );
+    const want = differences.map((row) => row.map((x) => table[signedCodeOf(x, most)].join()));
+    await becomes(colors, want, "the colors of the differences");
     // The address holds the second head.
     await page.evaluate(() => {
       const select = [
@@ -446,19 +440,19 @@ async function change(page, label, value) {
 
 /** A number on the page is the model's own. @param {Page} page @param {number} query @param {number} key @param {string} selector */
 async function unchanged(page, query, key, selector) {
-  const found = await page.evaluate(
-    ([i, j, where]) => {
-      const { view } = /** @type {any} */ (globalThis);
-      const { layer, head } = view.state;
-      return {
-        shown: Number(view.shadowRoot.querySelector(where).value),
-        want: view.store.cell({ block: 0, layer, head }, i, j, "weights"),
-        badge: view.shadowRoot.querySelector(".readout .badge:not(.pin)")?.textContent ?? "",
-      };
-    },
-    /** @type {[number, number, string]} */ ([query, key, selector]),
-  );
-  same([found.shown, found.badge], [found.want, ""], `${selector} of ${query} and ${key}`);
+  const found = () =>
+    page.evaluate(
+      ([i, j, where]) => {
+        const { view } = /** @type {any} */ (globalThis);
+        const { layer, head } = view.state;
+        const shown = Number(view.shadowRoot.querySelector(where)?.value);
+        const want = view.store.cell({ block: 0, layer, head }, i, j, "weights");
+        const badge = view.shadowRoot.querySelector(".readout .badge:not(.pin)")?.textContent ?? "";
+        return [shown === want ? "the same" : `${shown}, want ${want}`, badge];
+      },
+      /** @type {[number, number, string]} */ ([query, key, selector]),
+    );
+  await becomes(found, ["the same", ""], `${selector} of ${query} and ${key}`);
 }
 
 for (const [name, drive] of Object.entries(CASES))

@@ -47,7 +47,7 @@ for (const { name, ...asked } of CASES)
  */
 async function onceDrawn(page) {
   let wrong = await compared(page);
-  for (let tries = 0; wrong.length > 0 && tries < 20; tries++) {
+  for (let tries = 0; wrong.length > 0 && tries < 120; tries++) {
     await page.waitForTimeout(250);
     wrong = await compared(page);
   }
@@ -189,7 +189,7 @@ test("thin patterns survive thumbnails", async ({ visit }) => {
           return dark > 4 * 80;
         },
         undefined,
-        { timeout: 15_000 },
+        { timeout: 60_000 },
       )
       .catch(() => {
         throw new Error("the diagonals of previous-token heads are not there");

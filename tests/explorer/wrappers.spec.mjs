@@ -71,11 +71,11 @@ async function react(page, suffix) {
   const run = (code) => page.evaluate(`(() => { const app = ${app}; return ${code}; })()`);
   // Polled from here: the page's policy lets no text become code in it.
   const until = async (/** @type {string} */ code) => {
-    for (let n = 0; n < 300; n++) {
+    for (let n = 0; n < 1200; n++) {
       if (await run(code)) return;
       await page.waitForTimeout(50);
     }
-    throw new Error(`not within 15 s: ${code}`);
+    throw new Error(`not within 60 s: ${code}`);
   };
   try {
     await until("app");
@@ -231,7 +231,7 @@ async function notebook(page) {
           };
         };
         const until = async (/** @type {() => unknown} */ good) => {
-          for (let n = 0; n < 300 && !good(); n++) await new Promise((resolve) => setTimeout(resolve, 50));
+          for (let n = 0; n < 1200 && !good(); n++) await new Promise((resolve) => setTimeout(resolve, 50));
           return Boolean(good());
         };
         const el = document.getElementById("root");

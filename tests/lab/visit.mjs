@@ -81,7 +81,7 @@ export const test = base.extend(
 /** Waits until the page is mounted and drawn. @param {Page} page */
 async function ready(page) {
   if ((await page.locator("[data-page].lab").count()) === 0) return;
-  await page.waitForSelector("[data-ready]", { timeout: 20_000 });
+  await page.waitForSelector("[data-ready]", { timeout: 60_000 });
   await quiet(page);
 }
 
@@ -100,8 +100,11 @@ export async function row(page, name) {
   return /** @type {string[]} */ (cells).map((text) => (text === "" ? Number.NaN : Number(text)));
 }
 
-/** Waits until nothing has been drawn for a while. @param {Page} page */
+/** Waits until nothing has been drawn for a while. A scroll changes the state a frame later. @param {Page} page */
 export async function quiet(page) {
+  await page.evaluate(async () => {
+    for (let n = 0; n < 3; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  });
   await page.waitForFunction(() => document.querySelector(".lab")?.getAttribute("data-state") === "drawn");
 }
 

@@ -37,6 +37,11 @@ export const test = base.extend<{ visit: Visit }, { site: string }>({
   },
 });
 
+/** Waits until `read` returns `want`. */
+export async function becomes(read: () => Promise<unknown>, want: unknown, what: string): Promise<void> {
+  await expect.poll(read, { message: what }).toEqual(want);
+}
+
 /** Compares by value. */
 export function same(got: unknown, want: unknown, what: string): void {
   expect(got, what).toEqual(want);

@@ -127,7 +127,7 @@ export async function opened(page, base, asked) {
   if (asked.whole) search.set("whole", "");
   await page.goto(`${base}${asked.path ?? "/"}?${search}${asked.hash ?? ""}`);
   await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true, undefined, {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   if (asked.heads !== undefined) await settled(page);
 }
@@ -164,7 +164,7 @@ export async function settled(page) {
         (canvas === null || canvas.width > 300 || innerWidth < 300)
       );
     };
-    const end = performance.now() + 20_000;
+    const end = performance.now() + 60_000;
     // What has just been measured changes sentences, those move what is below them, and that is painted a frame later.
     for (let frames = 0; frames < 4 && performance.now() < end; ) {
       await /** @type {any} */ (document.querySelector("attention-view")).updateComplete;
@@ -174,7 +174,7 @@ export async function settled(page) {
     }
     return false;
   });
-  if (!done) throw new Error("the element is still waiting for something after 20 s");
+  if (!done) throw new Error("the element is still waiting for something after 60 s");
 }
 
 /** The text of a part of the element; "" if it does not exist. @param {Page} page @param {string} selector @returns {Promise<string>} */
