@@ -2,7 +2,7 @@
  * `heed figure`, `heed html` and `heed view`: what they write, print, refuse, and how they end. The first two run in this
  * process; `view`, which serves until Ctrl-C, in one of its own.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decode } from "../../explorer/state/url.ts";
@@ -42,6 +42,37 @@ const tokens = ["[CLS]", "the", "cat", "sat", "</script>", "[SEP]"];
 async function bundle(name = "run.safetensors") {
   writeFileSync(join(work, name), await writeBundle(madeInput({ Nq: 6, tokens, layers: 3, heads: 2 })));
 }
+
+describe("a file of 64 MiB or more", () => {
+  // Sparse: the file takes no space. Reading its header fails, after the message.
+  const sparse = (name: string, start: string) => {
+    writeFileSync(join(work, name), start, "latin1");
+    truncateSync(join(work, name), 70 * 2 ** 20);
+  };
+
+  it.each(["figure", "html"])("heed %s says that it reads all of an npz or npy file", async (command) => {
+    sparse("large.npy", "\x93NUMPY\x09\x00");
+    const { code, err } = await run(
+      command,
+      "<large.npy>",
+      "-o",
+      command === "html" ? "<a.html>" : "<a.svg>",
+    );
+    expect(code).toBe(1);
+    const [first, second] = err.split("\n");
+    expect(first).toBe(
+      "reading all 70.0 MiB of large.npy; of a safetensors bundle, parts are read on demand",
+    );
+    expect(second).toMatch(/^heed \w+: /);
+  });
+
+  it("a bundle, of which parts are read, needs no message", async () => {
+    sparse("large.safetensors", "\x02\0\0\0\0\0\0\0{}");
+    const { code, err } = await run("figure", "<large.safetensors>", "-o", "<a.svg>");
+    expect(code).toBe(1);
+    expect(err).not.toContain("reading all");
+  });
+});
 
 describe("heed figure", () => {
   it("writes the figure the library draws, and says what it shows", async () => {

@@ -57,19 +57,40 @@ async function* through(
   }
 }
 
-/** CRC-32 (polynomial 0xEDB88320, as in zip and PNG); continues from `crc`. */
+/** CRC-32 (polynomial 0xEDB88320, as in zip and PNG); continues from `crc`. Eight bytes a step, as in zlib's slicing by 8. */
 export function crc32(bytes: Uint8Array, crc = 0): number {
+  const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES;
+  const { length } = bytes;
   let c = ~crc;
-  for (let i = 0; i < bytes.length; i++) c = TABLE[(c ^ bytes[i]) & 255] ^ (c >>> 8);
+  let i = 0;
+  for (; i + 8 <= length; i += 8) {
+    c ^= bytes[i] | (bytes[i + 1] << 8) | (bytes[i + 2] << 16) | (bytes[i + 3] << 24);
+    c =
+      T7[c & 255] ^
+      T6[(c >>> 8) & 255] ^
+      T5[(c >>> 16) & 255] ^
+      T4[c >>> 24] ^
+      T3[bytes[i + 4]] ^
+      T2[bytes[i + 5]] ^
+      T1[bytes[i + 6]] ^
+      T0[bytes[i + 7]];
+  }
+  for (; i < length; i++) c = T0[(c ^ bytes[i]) & 255] ^ (c >>> 8);
   return ~c >>> 0;
 }
 
-const TABLE = /* @__PURE__ */ (() => {
-  const table = new Int32Array(256);
+/** `TABLES[z][n]`: the CRC of byte n followed by z zeros. */
+const TABLES: readonly Int32Array[] = /* @__PURE__ */ (() => {
+  const tables = Array.from({ length: 8 }, () => new Int32Array(256));
   for (let n = 0; n < 256; n++) {
     let c = n;
     for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-    table[n] = c;
+    tables[0][n] = c;
   }
-  return table;
+  for (let z = 1; z < 8; z++)
+    for (let n = 0; n < 256; n++) {
+      const c = tables[z - 1][n];
+      tables[z][n] = tables[0][c & 255] ^ (c >>> 8);
+    }
+  return tables;
 })();

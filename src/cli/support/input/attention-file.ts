@@ -1,11 +1,12 @@
 /** Opens the file of attention, or the text for a model, of `view`, `html` and `figure`. Problems of a file go to stderr. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { fileError } from "../../../io/node.ts";
 import { openStore } from "../../../store/formats/open.ts";
 import { storeFrom } from "../../../store/layout/from.ts";
 import type { HeadStore } from "../../../store/types.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
+import { bytesText } from "../output/terminal.ts";
 import { MODEL_HELP } from "./pick-model.ts";
 import { expandText, readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
 
@@ -76,12 +77,25 @@ function tokensText(path: unknown): string | undefined {
   }
 }
 
+/** Files of at least this many bytes take seconds to read. */
+const LARGE = 64 * 2 ** 20;
+
+/** Tells on stderr that a large file is read in full. Bundles are read in parts. */
+function announceLarge(path: string, io: Pick<Io, "stderr">): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size < LARGE || /\.safetensors$/i.test(path)) return;
+  io.stderr.write(
+    `reading all ${bytesText(size)} of ${basename(path)}; of a safetensors bundle, parts are read on demand\n`,
+  );
+}
+
 /** Opens a file; problems with parts of it go to stderr, one per line. */
 export async function openFile(
   path: string,
   { tokens, causal }: Values,
   io: Pick<Io, "stderr" | "stdin">,
 ): Promise<{ readonly store: HeadStore; readonly name: string; readonly source: string | Uint8Array }> {
+  if (path !== STDIN) announceLarge(path, io);
   const source = path === STDIN ? await readStdin(io) : path;
   const name = path === STDIN ? STDIN_NAME : basename(path);
   const recipe = causal === true ? ({ mask: "causal" } as const) : undefined;
