@@ -4,9 +4,12 @@ import { viewOf } from "../tests/golden/lab/listings.ts";
 import { COMPUTATIONS } from "./computations.ts";
 import { decodeState, encodeState } from "./frame/address.ts";
 import type { Page, View } from "./frame/page.ts";
-import { renderPicture } from "./frame/render.ts";
+import { isAbout, renderPicture } from "./frame/render.ts";
 import { renderSite } from "./frame/site.ts";
 import { PAGES } from "./pages.ts";
+
+const titleOf = ({ title }: Page["steps"][number], view: View) =>
+  typeof title === "function" ? title(view) : title;
 
 let pages: Page[] = [];
 let files: Map<string, string> = new Map();
@@ -47,16 +50,33 @@ test("no task is done before anything was done", async () => {
     for (const step of page.steps) {
       const view = await viewOf(page, step.state);
       for (const [i, task] of page.tasks.entries())
-        expect(task.done(view), `${page.name}, task ${i + 1} at “${step.title}”`).toBe(false);
+        expect(task.done(view), `${page.name}, task ${i + 1} at “${titleOf(step, view)}”`).toBe(false);
+    }
+});
+
+test("the text of a stop is about the state of that stop, and about the answer to its question", () => {
+  for (const page of pages)
+    for (const [at, { fixed, state, predict }] of page.steps.entries()) {
+      if (fixed) continue;
+      const before = page.check({ ...page.initial, ...state } as typeof page.initial);
+      expect(isAbout(page, before, at), `${page.name}, stop ${at + 1}`).toBe(true);
+      if (predict === undefined) continue;
+      const shown = page.check({
+        ...before,
+        ...predict.show,
+        [`guess${at}`]: predict.start,
+      } as typeof before);
+      expect(isAbout(page, shown, at), `${page.name}, stop ${at + 1}, answered`).toBe(true);
     }
 });
 
 test("a guess is marked in the picture with its result, and not before", async () => {
   for (const page of pages)
-    for (const [at, { predict, state, title }] of page.steps.entries()) {
+    for (const [at, { predict, state }] of page.steps.entries()) {
       if (predict === undefined) continue;
       const before = await viewOf(page, state);
       const answered = await viewOf(page, { ...state, ...predict.show });
+      const name = `${page.name}, “${titleOf(page.steps[at], before)}”`;
       for (const wide of [true, false]) {
         const marked = (view: View, guess: number) => {
           const drawn = renderPicture(page, {
@@ -67,9 +87,9 @@ test("a guess is marked in the picture with its result, and not before", async (
           return /<g data-name="guess">.*your guess/s.test(drawn.text);
         };
         for (const guess of [predict.min, predict.start, predict.max])
-          expect(marked(answered, guess), `${page.name}, “${title}”, ${guess}`).toBe(true);
+          expect(marked(answered, guess), `${name}, ${guess}`).toBe(true);
         expect(marked(answered, -1)).toBe(false);
-        if (!predict.always) expect(marked(before, predict.start), `${page.name}, “${title}”`).toBe(false);
+        if (!predict.always) expect(marked(before, predict.start), name).toBe(false);
       }
     }
 });

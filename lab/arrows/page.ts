@@ -229,6 +229,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
     {
       title: "Without parameters",
       state: { mode: "same", word: IT },
+      about: ({ mode }) => mode === "same",
       text: ({
         numbers: n,
         state,
@@ -238,6 +239,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
     {
       title: "A matrix turns the question",
       state: { mode: "turned", word: IT, angle: 148 },
+      about: ({ mode }) => mode === "turned",
       text: ({
         numbers: n,
         state,

@@ -155,6 +155,7 @@ export const page: Page<Before, BeforeNumbers> = {
     {
       title: "A network that forgets",
       state: {},
+      about: ({ steps, at }) => steps === 0 || at === 0,
       text: (
         view,
       ) => html`<p>In 2014 a translator was two recurrent networks. One read the sentence word by word and kept what it had read in a list of numbers, its state. The other wrote the translation from that list alone. Long sentences did not fit into it.</p>

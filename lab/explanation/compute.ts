@@ -5,7 +5,7 @@
 
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
-import { indexOfLargest } from "../frame/words.ts";
+import { indexOfLargest, PIECES } from "../frame/words.ts";
 import { headOf } from "../head/head.ts";
 import { rowsOf } from "../head/packed.ts";
 
@@ -16,7 +16,7 @@ export type Explanation = {
   readonly row: number;
   /** What "without" means: "silent", the word hands over nothing; "hidden", it is masked and the others' shares grow. */
   readonly how: string;
-  /** The word that is crossed out; −1 for none. */
+  /** The word that is crossed out; −1 for none, −2 for the one with the largest weight. */
   readonly out: number;
   /** The reader's own sentence, read by the small encoder; "" for the common one. */
   readonly own: string;
@@ -28,6 +28,8 @@ export interface ExplanationNumbers {
   readonly words: readonly string[];
   /** The word that looks: the one asked for, or the last. */
   readonly row: number;
+  /** The word that is crossed out; −1 for none. */
+  readonly out: number;
   readonly weights: readonly number[];
   /** Its scores, rounded as the listings have them, the weights that these have, and the numbers of a query. */
   readonly scores: readonly number[];
@@ -46,9 +48,9 @@ export interface ExplanationNumbers {
 }
 
 /** The numbers of a state. */
-export async function compute({ data, row: asked, how, own }: Explanation): Promise<ExplanationNumbers> {
+export async function compute({ data, row: asked, how, out, own }: Explanation): Promise<ExplanationNumbers> {
   const { tokens, query, key, value } =
-    own === "" ? headOf("tired") : await (await import("../head/own.ts")).ownSentence(own);
+    own === "" ? headOf("tired") : await (await import("../head/own.ts")).ownHead(own, PIECES, 0);
   const n = tokens.length;
   const row = Math.min(asked, n - 1);
   const dv = value.shape[1];
@@ -78,6 +80,7 @@ export async function compute({ data, row: asked, how, own }: Explanation): Prom
   return {
     words: tokens,
     row,
+    out: out === -2 ? planted : out < n ? out : -1,
     weights,
     scores,
     listed: softmaxOf(scores),

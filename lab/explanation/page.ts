@@ -3,7 +3,7 @@ import { checkbox, choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { guessText, label, line, mark, named, pressable } from "../frame/svg.ts";
-import { codeLines, descending, number, percent, wordsOf } from "../frame/words.ts";
+import { codeLines, descending, number, PIECES, percent } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
 type PageView = View<Explanation, ExplanationNumbers>;
@@ -12,10 +12,11 @@ const IT = 8;
 
 export const initial: Explanation = { data: "tired", row: IT, how: "silent", out: -1, own: "", guess1: -1 };
 
-/** Most words of a sentence that are read: more have no space. */
-const WORDS = 10;
 /** Places in an order. */
 const PLACES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
+/** A word as it is named in sentences. */
+const nameOf = ({ words }: ExplanationNumbers, j: number) =>
+  j === 0 || j === words.length - 1 ? `the ${words[j]} mark` : `“${words[j]}”`;
 /** Most tokens of those. */
 const TOKENS = 64;
 
@@ -37,7 +38,7 @@ function picture({ numbers: n, state, wide }: PageView): string {
   const y = (place: number) => g.top + place * g.row;
   const scaleW = g.bar / Math.max(...n.weights);
   const scaleE = g.bar / Math.max(...n.effects, 1e-9);
-  const guessWidth = state.out === 0 ? widthOfGuess(state.guess1, scaleE, wide) : 0;
+  const guessWidth = n.out === 0 ? widthOfGuess(state.guess1, scaleE, wide) : 0;
   const parts: string[] = [
     label(g.left, g.top - 24, wide ? "by weight: how much it looks" : "by weight", { class: "tw bold" }),
     label(
@@ -54,7 +55,7 @@ function picture({ numbers: n, state, wide }: PageView): string {
   const lines: string[] = [];
   for (const [place, j] of byWeight.entries()) {
     const other = byEffect.indexOf(j);
-    const off = j === state.out;
+    const off = j === n.out;
     const width = Math.max(1, n.weights[j] * scaleW);
     weights.push(
       label(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
@@ -119,22 +120,25 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     data: state.data === "planted" ? "planted" : "tired",
     how: state.how === "hidden" ? "hidden" : "silent",
     row: clampInteger(state.row, 0, TOKENS - 1),
-    out: clampInteger(state.out, -1, TOKENS - 1),
+    out: clampInteger(state.out, -2, TOKENS - 1),
+    own: state.own.trim().slice(0, 120),
   }),
   steps: [
     {
       title: "Two orders of the same words",
       state: {},
+      about: ({ how }) => how === "silent",
       text: ({
         numbers: n,
-      }) => html`<p>On the left, the words that “${n.words[n.row]}” looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved.</p>
-<p>If weight were effect, all lines would be level. They cross. The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
+        state,
+      }) => html`<p>${state.own !== "" && `This is your sentence, at most its first ${PIECES} pieces, read by the small encoder that comes with heed. `}On the left, the words that ${nameOf(n, n.row)} looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved.</p>
+<p>If weight were effect, all lines would be level. ${n.correlation < 1 ? "They cross." : "Here they are: the orders are the same, though the numbers are not."} The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
     {
-      title: "The second from the top",
+      title: "The start mark",
       state: {},
       text: ({ numbers: n }) =>
-        html`<p>The start mark is ${PLACES[descending(n.weights).indexOf(0)] ?? "far down"} by weight: “${n.words[n.row]}” gives it ${percent(n.weights[0])} of its attention.</p>`,
+        html`<p>The start mark is ${PLACES[descending(n.weights).indexOf(0)] ?? "far down"} by weight: ${nameOf(n, n.row)} gives it ${percent(n.weights[0])} of its attention.</p>`,
       predict: {
         question: "Silence the start mark. By how much of its own length does the output move?",
         min: 0,
@@ -168,23 +172,27 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     {
       title: "Silenced is not hidden",
       state: { how: "hidden", out: 0 },
+      about: ({ how }) => how === "hidden",
       text: ({
         numbers: n,
-      }) => html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. Now the start mark is important: its weight kept the others small.</p>
+      }) => html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. ${n.weights[0] >= 0.2 ? `Now the start mark is important: its ${percent(n.weights[0])} kept the others small.` : `Its weight was ${percent(n.weights[0])}, so the others grow ${n.weights[0] < 0.05 ? "very " : ""}little.`}</p>
 <p>Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`,
     },
     {
       title: "A head that looks and takes nothing",
-      state: { data: "planted", out: 2 },
+      state: { data: "planted", out: -2 },
+      about: ({ data, how }) => data === "planted" && how === "silent",
       text: ({
         numbers: n,
-      }) => html`<p>Now a made-up case. Queries and keys are those of the trained head, so every weight is as before. Only the value of “${n.words[n.planted]}” was set to 0.</p>
-<p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for “${n.words[n.planted]}”. Silencing it moves the output by ${percent(n.effects[n.planted])}, because its value was 0 already. The weights alone do not show the difference.</p>`,
+      }) => html`<p>Now a made-up case. Queries and keys are those of the trained head, so every weight is as before. Only the value of ${nameOf(n, n.planted)} was set to 0.</p>
+<p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for ${nameOf(n, n.planted)}. Silencing it moves the output by ${percent(n.effects[n.planted])}, because its value was 0 already. The weights alone do not show the difference.</p>`,
     },
     {
       title: "What you may say",
       state: {},
-      text: () => html`<p>“This head gives 49 % of its attention to that word”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
+      text: ({
+        numbers: n,
+      }) => html`<p>“In this head, ${n.words[n.row]} gives ${percent(n.weights[n.planted])} of its attention to ${n.words[n.planted]}”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
 <p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it shows more than a picture of weights.</p>`,
     },
   ],
@@ -198,9 +206,9 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       .map((j) => n.words[j])
       .join(", ")}.`,
   caption: ({ numbers: n, state }) =>
-    state.out < 0 || state.out >= n.words.length
-      ? html`Row of “${n.words[n.row]}”. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
-      : html`With “${n.words[state.out]}” ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[state.out])} of the weight, the output moves by <b>${percent(n.effects[state.out])}</b> of its length.`,
+    n.out < 0
+      ? html`Row of ${nameOf(n, n.row)}. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
+      : html`With ${nameOf(n, n.out)} ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[n.out])} of the weight, the output moves by <b>${percent(n.effects[n.out])}</b> of its length.`,
   control: ({ numbers: n }) =>
     html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>`,
   more: ({ state }) =>
@@ -213,7 +221,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       state.how,
     )}${checkbox("planted", "set the top word’s value to 0", state.data === "planted")}`,
   actions: {
-    out: ({ state }, j) => ({ out: state.out === Number(j) ? -1 : Number(j) }),
+    out: ({ numbers: n }, j) => ({ out: n.out === Number(j) ? -1 : Number(j) }),
     row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
     how: (_, how) => ({ how }),
     planted: (_, __, value) => ({ data: value === "true" ? "planted" : "tired" }),
@@ -298,16 +306,17 @@ print(f"{correlation:.4f}")`,
       done: ({ state, numbers: n }) =>
         state.data === "tired" &&
         state.how === "silent" &&
-        state.out >= 0 &&
-        n.weights[state.out] > 0.6 &&
-        n.effects[state.out] < 0.5,
+        n.out >= 0 &&
+        n.weights[n.out] > 0.6 &&
+        n.effects[n.out] < 0.5,
     },
     {
       text: "Hide a word so that the output moves by more than its own length.",
-      done: ({ state, numbers: n }) => state.how === "hidden" && state.out >= 0 && n.effects[state.out] > 1,
+      done: ({ state, numbers: n }) => state.how === "hidden" && n.out >= 0 && n.effects[n.out] > 1,
     },
   ],
-  sentence: (text) => (text === "" ? initial : { ...initial, own: wordsOf(text, WORDS).join(" "), row: 1 }),
+  sentence: (own) => ({ ...initial, own, row: own === "" ? IT : 1 }),
+  carry: ({ own, row }) => (own === "" ? {} : { own, row }),
   recall: [
     [
       "A word has a large weight and, silenced, hardly any effect. How can that be?",

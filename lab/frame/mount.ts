@@ -9,6 +9,7 @@ import type { ComputeReply } from "./messages.ts";
 import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "./page.ts";
 import {
   guessOf,
+  isAbout,
   renderCode,
   renderControl,
   renderPicture,
@@ -181,7 +182,7 @@ export function mount<S extends State, N>(
       if (inView.has(parts.get(name)!)) put(name, below[name]());
       else stale.add(name);
     for (const at of new Set([active, asked]))
-      if (at >= 0 && !page.steps[at].fixed) put(`step-${at}`, renderStep(page.steps[at], now, at));
+      if (at >= 0 && isAbout(page, now.state, at)) put(`step-${at}`, renderStep(page.steps[at], now, at));
     if (used)
       for (const [i, task] of page.tasks.entries())
         if (!done[i] && task.done(now)) {
@@ -373,7 +374,8 @@ export function mount<S extends State, N>(
     active = at;
     asked = -1;
     const last = steps[steps.length - 1].getBoundingClientRect();
-    if (!scrolled || (before === -1 && used) || last.bottom < 0) return;
+    // The picture stays, and the text of this stop is written from it.
+    if (!scrolled || (before === -1 && used) || last.bottom < 0) return schedule();
     const kept = Object.fromEntries(Object.entries(state).filter(([name]) => /^guess\d/.test(name)));
     const guess = page.steps[at].predict && guessOf(state, at) >= 0;
     update(

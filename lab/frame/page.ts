@@ -58,10 +58,12 @@ export interface Prediction<S extends State, N> {
 
 /** One stop of the text, and the state that the picture has there. */
 export interface Step<S extends State, N> {
-  readonly title: string;
+  readonly title: string | ((view: View<S, N>) => string);
   readonly state: Partial<S>;
   /** True where the text's numbers are those of this state, whatever the reader changes. */
   readonly fixed?: boolean;
+  /** Whether the text is about a state; in a state that it is not about, it stays as it was. By default it is about every state. */
+  about?(state: S): boolean;
   text(view: View<S, N>): Markup;
   readonly predict?: Prediction<S, N>;
 }

@@ -2,7 +2,7 @@
 import { coordinate } from "../../src/view/figure/sheet.ts";
 import { encodeState } from "./address.ts";
 import { type Content, html, type Markup, raw } from "./markup.ts";
-import { NARROW, type Page, type State, type Step, type View, WIDE } from "./page.ts";
+import { NARROW, type Page, type Prediction, type State, type Step, type View, WIDE } from "./page.ts";
 import { named } from "./svg.ts";
 
 /** A page's entry on the map: enough to list it without loading it. */
@@ -26,6 +26,17 @@ export function renderPicture<S extends State, N>(page: Page<S, N>, view: View<S
 /** The reader's guess at the prediction of a stop; −1 before there is one. */
 export const guessOf = (state: State, at: number): number => Number(state[`guess${at}`] ?? -1);
 
+/** Whether a state is one that answers a prediction's question. */
+const isAnswer = <S extends State, N>(page: Page<S, N>, state: S, { show }: Prediction<S, N>): boolean =>
+  encodeState(page.check({ ...state, ...show }), state) === "";
+
+/** Whether the text of a stop is about a state: its own condition holds, and the answer to a prediction is that of its question. */
+export function isAbout<S extends State, N>(page: Page<S, N>, state: S, at: number): boolean {
+  const { fixed, about, predict } = page.steps[at];
+  if (fixed || about?.(state) === false) return false;
+  return predict === undefined || guessOf(state, at) < 0 || isAnswer(page, state, predict);
+}
+
 /** The reader's guesses as marks in the picture, each while the picture shows the state that answers its question. */
 function renderGuesses<S extends State, N>(page: Page<S, N>, view: View<S, N>): string {
   const { state } = view;
@@ -33,15 +44,17 @@ function renderGuesses<S extends State, N>(page: Page<S, N>, view: View<S, N>): 
     .map(({ predict }, at) => {
       const guess = guessOf(state, at);
       if (predict === undefined || guess < 0) return "";
-      const answered = encodeState(page.check({ ...state, ...predict.show }), state) === "";
-      return answered || predict.always ? named("guess", predict.mark(guess, view)) : "";
+      return isAnswer(page, state, predict) || predict.always
+        ? named("guess", predict.mark(guess, view))
+        : "";
     })
     .join("");
 }
 
 /** One stop of the text. `at` counts from 0. */
 export function renderStep<S extends State, N>(step: Step<S, N>, view: View<S, N>, at: number): Markup {
-  return html`<h2>${step.title}</h2>${step.text(view)}${step.predict && renderPrediction(step, view, at)}`;
+  const title = typeof step.title === "function" ? step.title(view) : step.title;
+  return html`<h2>${title}</h2>${step.text(view)}${step.predict && renderPrediction(step, view, at)}`;
 }
 
 /** The question, or, once it is answered, the guess and the result. */

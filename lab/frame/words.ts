@@ -35,6 +35,9 @@ export function wordsOf(sentence: string, count = 12): string[] {
     .slice(0, count);
 }
 
+/** Pieces of the reader's own sentence that have space beside each other. */
+export const PIECES = 10;
+
 /** A score or value as listings have it: three digits after the point. */
 export const roundScore = (score: number): number => Math.round(score * 1000) / 1000;
 

@@ -3,7 +3,7 @@
  * of each, their averages, and what happens when several heads share one key head and one value head.
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
-import { literal, roundScore } from "../frame/words.ts";
+import { literal, PIECES, roundScore } from "../frame/words.ts";
 import { decodeFloat16 } from "../head/packed.ts";
 import { keyHeadsOf } from "./groups.ts";
 import { KEY, QUERY, TOKENS, VALUE } from "./layer.ts";
@@ -82,9 +82,6 @@ const common = (): Layer => ({
   keys: decodeFloat16(KEY),
   values: decodeFloat16(VALUE),
 });
-
-/** Pieces of the reader's sentence that have space. */
-const PIECES = 10;
 
 /** The layer of the small encoder that has the strongest link in the reader's sentence, looking from where that link begins. */
 async function ownOf(own: string): Promise<Layer> {

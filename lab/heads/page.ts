@@ -1,8 +1,18 @@
-/** Many heads: twelve habits looking from one word at once; what their average hides. */
+/** Many heads: twelve ways of looking from one word at once; what their average hides. */
 import { choice, clamp } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { guessText, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
+import {
+  guessText,
+  label,
+  line,
+  mark,
+  named,
+  pressable,
+  squeezed,
+  textClass,
+  weightClass,
+} from "../frame/svg.ts";
 import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
@@ -20,7 +30,27 @@ export const initial: Heads = { on: ALL, groups: HEADS, hide: true, own: "", gue
 
 const headsOn = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
 /** Numbers of heads, as words. */
-const COUNTS: Readonly<Record<number, string>> = { 4: "four", 12: "twelve" };
+const COUNTS = [
+  "no",
+  "one",
+  "two",
+  "three",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "eight",
+  "nine",
+  "ten",
+  "eleven",
+  "twelve",
+] as const;
+const capital = (word: string) => word[0].toUpperCase() + word.slice(1);
+/** The word that a head gives most. */
+const favorite = ({ words, weights }: HeadsNumbers, head: number) => words[indexOfLargest(weights[head])];
+/** How many heads give the word that is asked about the most. */
+const finders = ({ weights, target }: HeadsNumbers) =>
+  weights.filter((row) => indexOfLargest(row) === target).length;
 
 /** Where the grid is. Four heads have space for rows of twice the height. */
 function layout(wide: boolean, heads: number) {
@@ -43,6 +73,7 @@ function picture({ numbers: n, state, wide }: PageView): string {
             word.length > (state.own === "" ? 5 : 4) ? `${word.slice(0, 3)}…` : word,
             {
               class: `mid s10 ${j === n.query ? "tq bold" : ""}`,
+              ...squeezed(word, 4, g.w - 2),
             },
           ),
     );
@@ -177,16 +208,16 @@ export const page: Page<Heads, HeadsNumbers> = {
   }),
   steps: [
     {
-      title: "Twelve at once",
+      title: ({ numbers: n }) => `${capital(COUNTS[n.weights.length])} at once`,
       state: {},
       text: ({
         numbers: n,
         state,
-      }) => html`<p>One head has one query for each word, so it can ask one question. Language needs many: what does “it” mean? What does it do? Where does the sentence begin?</p>
+      }) => html`<p>One head has one query for each word, so it can ask one question. Language needs many: what does a pronoun stand for? What does a verb act on? Where does the sentence begin?</p>
 <p>So a layer has several heads side by side, each with its own queries, keys and values.${
         state.own === ""
-          ? html` These are the twelve of the last layer of a trained model, all looking from “it”. Head ${n.finder} gives “cat” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 9 looks at “tired”, head 3 at “mat”.`
-          : html` This is your sentence, at most its first ten pieces, read by the small encoder that comes with heed. Its layers have four heads each. All four of one layer are here, looking from “${n.words[n.query]}”: head ${n.finder} gives “${n.words[n.target]}” <b>${percent(n.weights[n.finder][n.target])}</b>.`
+          ? html` These are the twelve of the last layer of a trained model, all looking from “it”. Head ${n.finder} gives “cat” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 9 looks at “${favorite(n, 9)}”, head 3 at “${favorite(n, 3)}”.`
+          : html` This is your sentence, at most its first ten pieces, read by the small encoder that comes with heed. Its layers have ${COUNTS[n.weights.length]} heads each. All ${COUNTS[n.weights.length]} of one layer are here, looking from “${n.words[n.query]}”: head ${n.finder} gives “${n.words[n.target]}” <b>${percent(n.weights[n.finder][n.target])}</b>.`
       }</p>
 <p><b>Press a row</b> to mute a head.</p>`,
     },
@@ -211,7 +242,7 @@ export const page: Page<Heads, HeadsNumbers> = {
           return guessText(clamp(x, 60, wide ? 800 : 315), bottom + 12, `${guess} %`, "mid");
         },
         result: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. Only one of ${COUNTS[n.weights.length]} heads found “${n.words[n.target]}”, and the average hides it.`,
+          html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. Of ${COUNTS[n.weights.length]} heads, only ${finders(n) === 1 ? "one looks" : `${COUNTS[finders(n)]} look`} at “${n.words[n.target]}” most, and the average hides it.`,
       },
     },
     {
@@ -234,15 +265,16 @@ export const page: Page<Heads, HeadsNumbers> = {
     {
       title: "Sharing keys and values",
       state: { groups: 4, hide: false },
+      about: ({ groups }) => groups < HEADS,
       text: ({
         numbers: n,
       }) => html`<p>A model that writes text keeps the keys and values of all words so far. With ${COUNTS[n.weights.length]} heads that is ${(n.weights.length * WIDTH * 2 * 2).toLocaleString("en-US")} bytes per word and layer in float16. Newer models let several query heads share one key head and one value head: <em>grouped-query</em> attention. With ${n.keyHeads} key ${n.keyHeads === 1 ? "head" : "heads"} it is <b>${n.cache.toLocaleString("en-US")}</b>.</p>
-<p>This model was not trained for it, so its queries now meet keys that were trained for another head, and most of the sharpness is gone. A model trained that way from the start loses very little.</p>`,
+<p>This model was not trained for it, so most queries now meet keys that were trained for another head: the largest share of all heads is now ${percent(Math.max(...n.weights.flat()))}. A model trained that way from the start loses very little.</p>`,
     },
   ],
   picture,
   label: ({ numbers: n }) =>
-    `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${headsOn(n.on).length} are headsOn. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
+    `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${headsOn(n.on).length} of them are on. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
   caption: ({ numbers: n, state }) => {
     const list = headsOn(n.on);
     if (state.hide)
@@ -357,7 +389,7 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
   }),
   tasks: [
     {
-      text: "Mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads still on.",
+      text: "In the sentence about the cat, mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads still on.",
       done: ({ numbers: n, state }) =>
         state.own === "" &&
         state.groups === HEADS &&
@@ -371,7 +403,7 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
   ],
   recall: [
     [
-      "Why is the average of twelve rows of weights not “the attention of the layer”?",
+      "Why is the average of the weights of all heads not “the attention of the layer”?",
       "Each head passes on its output: its weights times its values. A product of averages is not an average of products.",
     ],
     [
@@ -382,7 +414,7 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
   limits:
     "That a head looks sharply at one word does not show that the model needs it: in many models most heads can be removed, one at a time, with little loss.",
   trained: {
-    text: "See these twelve heads in the explorer",
+    text: "See the twelve heads on the sentence about the cat in the explorer",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
   },
 };

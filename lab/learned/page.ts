@@ -244,6 +244,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     {
       title: "Before and after",
       state: {},
+      about: ({ run }) => run === initial.run,
       text: (
         view,
       ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16, its <em>loss</em> was computed: how surprised it was by each next word. Surprise is minus the logarithm of the probability that the model gave to that word. Then all of its parameters were changed a little to make the surprise smaller. That is one <em>step</em> of training.</p>
@@ -253,6 +254,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     {
       title: "On the way",
       state: { step: 300 },
+      about: ({ run, step }) => run === initial.run && step > 0,
       text: (
         view,
       ) => html`<p>At step 0 all parameters are random, and so small that all scores are nearly equal: in every row, the shares are almost equal.</p>
@@ -270,6 +272,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     {
       title: "Which animal?",
       state: { sentence: "dog" },
+      about: ({ sentence }) => sentence === "dog",
       text: (
         view,
       ) => html`<p>Two animals: “the <b>${view.numbers.words[2]}</b> slept near the old cat”. If the head had only learned to look for animals, both would get a large share. It gives ${percent(view.numbers.weights[view.numbers.was][2])} to the first and ${percent(view.numbers.weights[view.numbers.was][7] ?? 0)} to the second.</p>
@@ -305,6 +308,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     {
       title: "Steps that are too large",
       state: { run: "fast", step: 300 },
+      about: ({ run, sentence }) => run === "fast" && sentence === "cat",
       text: (
         view,
       ) => html`<p>The first language again, but every step is 167 times as large. At step 300 “was” gives “cat” ${view.state.step === 300 ? html`<b>${percent(share(view))}</b>` : "everything"}. A success? Now drag on, to 900 and 3,000${view.state.step > 300 && html`: it gives “cat” <b>${percent(share(view))}</b>`}.</p>

@@ -2,7 +2,17 @@
 import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import {
+  guessLine,
+  guessText,
+  label,
+  line,
+  mark,
+  named,
+  squeezed,
+  textClass,
+  weightClass,
+} from "../frame/svg.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
@@ -147,6 +157,7 @@ function grid(view: PageView): string {
       ),
       label(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
         class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
+        ...squeezed(token, wide ? 5 : 4, cell - 2),
       }),
     );
   }
@@ -433,6 +444,7 @@ export const page: Page<Masks, MasksNumbers> = {
     {
       title: "True means keep. Or drop.",
       state: { show: "polarity" },
+      about: ({ mask }) => mask.join() === PRESETS.causal.join(),
       text: ({
         numbers: n,
         state,

@@ -310,6 +310,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
     {
       title: "Where × 8 comes from",
       state: { times: 8 },
+      about: ({ times, keys }) => times === 8 && keys === initial.keys,
       text: ({
         numbers: { rows: n },
       }) => html`<p>Who would multiply scores by 100? Nobody on purpose. But a dot product of 64 random pairs has a spread of √64 = 8. Forgetting the division by √<i>d</i><sub>k</sub> is the same as × 8: the largest of ten keys then has ${percent(n.largest)} on average, and in ${percent(n.settled)} of the rows it has more than 99 %. At <i>d</i><sub>k</sub> = 1,024 it is × 32.</p>

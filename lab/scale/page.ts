@@ -174,6 +174,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     {
       title: "Longer vectors, larger products",
       state: {},
+      about: ({ data, divisor }) => data === "random" && divisor === "1",
       text: (
         view,
       ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. The standard deviation of the products (their spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than about 4.</p>
@@ -212,6 +213,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     {
       title: "Why not dₖ itself?",
       state: { power: 8, divisor: "dk", seen: [0, 2, 4, 6, 10] },
+      about: ({ data, divisor }) => data === "random" && divisor === "dk",
       text: ({
         numbers: n,
       }) => html`<p>This is a common question. Divided by d<sub>k</sub>, the variance is 1/d<sub>k</sub>: here ${number(n.divided)}. All scores are almost 0, and softmax gives every key nearly the same ten percent. Dividing by too much is a mistake too: the head can hardly tell keys apart, and its gradients are divided as well.</p>
@@ -220,6 +222,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     {
       title: "A trained head",
       state: { data: "trained", divisor: "√dk", seen: [0, 2, 4, 6, 8, 10] },
+      about: ({ data, divisor }) => data === "trained" && divisor === "√dk",
       text: ({
         numbers: n,
       }) => html`<p>Now the queries and keys of a head that has been trained, 32 numbers each. After ÷ √32 the variance is not 1 but <b>${number(n.divided)}</b>.</p>

@@ -579,7 +579,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
   },
   steps: [
     {
-      title: "Thirty-two sentences at once",
+      title: "Many sentences at once",
       state: {},
       text: ({
         numbers: n,
@@ -613,12 +613,13 @@ export const page: Page<Shapes, ShapesNumbers> = {
           );
         },
         result: (guess, { numbers: n, state }) =>
-          html`You said ${numberOf(guess, "time")}. It was 32 · 10 · 10 = 3,200. Now it is ${state.b} · ${state.n} · ${state.m} = <b>${cells(n.weights).toLocaleString("en-US")}</b>, ${Number((cells(n.weights) / 3200).toFixed(1))} times as many. Q, K, V and the output only grew ${state.n / 10} times. This square is the reason for the next page.`,
+          html`You said ${numberOf(guess, "time")}. With 10 words it was ${state.b * state.h} · 10 · 10 = ${(state.b * state.h * 100).toLocaleString("en-US")}. Now it is ${state.b * state.h} · ${state.n} · ${state.m} = <b>${cells(n.weights).toLocaleString("en-US")}</b>, ${Number((cells(n.weights) / (state.b * state.h * 100)).toFixed(1))} times as many. Q, K, V and the output only grew ${state.n / 10} times. This square is the reason for the next page.`,
       },
     },
     {
       title: "Looking at something else",
       state: { self: false, n: 4, m: 16, dv: 96 },
+      about: ({ self, wrong }) => !self && wrong === "",
       text: ({
         state,
       }) => html`<p>The words that look need not be the words that are looked at: the ${state.n} words that a translator has written so far look at the ${state.m} words of the other language. That is <em>cross-attention</em>. And values may have a length of their own, here ${state.dv}.</p>
@@ -629,15 +630,19 @@ export const page: Page<Shapes, ShapesNumbers> = {
     {
       title: "A product that does not fit",
       state: { wrong: "key", kd: 48 },
-      text: ({
-        state,
-      }) => html`<p>Here keys have ${state.kd} numbers and queries ${state.dk}. A row and a column of different lengths cannot be multiplied, so nothing is computed. The box at the bottom is what heed says: which arguments, which sizes, which rule.</p>
+      about: ({ wrong, kd, dk, dv, m }) => (wrong === "key" && kd !== dk) || (wrong === "value" && dv !== m),
+      text: ({ state }) => html`<p>${
+        state.wrong === "value"
+          ? html`Here V is transposed: it has a row for each of the ${numberOf(state.dv, "number")} of a value, and S has a column for each of the ${numberOf(state.m, "word")}.`
+          : html`Here keys have ${numberOf(state.kd, "number")} and queries ${state.dk}.`
+      } A row and a column of different lengths cannot be multiplied, so nothing is computed. The box at the bottom is what heed says: which arguments, which sizes, which rule.</p>
 <p><button type="button" data-act="wrong:value">Transpose V instead</button> <button type="button" data-act="wrong:key">Keys of another length</button></p>
 <p>The end of the message lists the shapes, in the order of the arguments. Find the edge that should be shared.</p>`,
     },
     {
       title: "Worse: a product that fits",
       state: { wrong: "axes", h: 8 },
+      about: ({ wrong }) => wrong === "axes",
       text: ({
         state,
         numbers: n,
@@ -648,6 +653,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     {
       title: "Where the heads come from",
       state: { view: "layer", h: 8 },
+      about: ({ view }) => view === "layer",
       text: ({ state }) =>
         html`<p>Where do Q, K and V come from? Each word’s ${state.d} numbers are multiplied by three learned matrices. Then the columns are cut into pieces, one for each head. At the end, the outputs of the heads are put side by side again and mixed by W<sup>o</sup>.</p>`,
       predict: {

@@ -437,12 +437,14 @@ export const page: Page<Steps, StepsNumbers> = {
     {
       title: "With a mask",
       state: { stage: 6, causal: true, row: 1 },
+      about: ({ causal }) => causal,
       text: ({ numbers: n }) =>
         html`<p>A causal mask sets the scores of later words to −∞. <i>e</i><sup>−∞</sup> is 0, and the shares of the other words add up to 100 % again: the second word now gives ${percent(n.shares[1][0])} to the first. The first word can only look at itself.</p>`,
     },
     {
       title: "Why − max",
       state: { stage: 4, big: true, unsafe: true },
+      about: ({ big }) => big,
       text: ({
         state,
       }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for a floating-point number: it becomes ∞, and ∞ ÷ ∞ is NaN. Move the slider to “share”${state.unsafe ? ": the whole row is NaN" : " with and without the subtraction"}.</p>

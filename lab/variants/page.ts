@@ -428,6 +428,7 @@ export const page: Page<Variants, VariantsNumbers> = {
     {
       title: "Longformer: a window of neighbors",
       state: { data: "local" },
+      about: ({ data }) => data === "local",
       text: (
         view,
       ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. Everything else is masked, so it is never computed.</p>
@@ -436,6 +437,7 @@ export const page: Page<Variants, VariantsNumbers> = {
     {
       title: "Performer: random features",
       state: { data: "sink" },
+      about: ({ data }) => data === "sink",
       text: (
         view,
       ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ(q)·φ(k) over random features φ. If each weight is such a product, the keys can be summed first, once for all queries, and n² is gone.</p>

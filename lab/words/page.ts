@@ -284,6 +284,7 @@ export const page: Page<Words, WordsNumbers> = {
     {
       title: "Now it was warm",
       state: { line: "warm", hide: true, query: IT },
+      about: ({ line }) => line === "warm",
       text: ({ state, numbers: { lines } }) => {
         const [line] = lines;
         const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;

@@ -135,6 +135,60 @@ for (const width of [1280, 375])
       expect(smallest).toBeGreaterThan(9);
     }));
 
+// The reader's own sentence, as long as the model has space for it, at each stop of each page that shows one.
+for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"])
+  for (const width of [1280, 375])
+    test(`${name}: ${width}: the reader's own sentence is kept at every stop, and each label is readable`, ({
+      visit,
+    }) =>
+      visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
+        await page.fill("#sentence", "Old kings love young queens, and nobody knows the reasons");
+        await page.keyboard.press("Enter");
+        await page.waitForFunction(() => /own=/.test(location.hash), undefined, { timeout: 60_000 });
+        await quiet(page);
+        /** @type {string[]} */
+        const found = [];
+        for (const [i, step] of (await page.locator(".step").all()).entries()) {
+          await step.evaluate((step, width) => {
+            const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
+            scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
+          }, width);
+          await page.waitForTimeout(150);
+          await quiet(page);
+          const look = async (/** @type {string} */ when) => {
+            for (const what of await page.evaluate(misplaced)) found.push(`stop ${i + 1}${when}: ${what}`);
+            if (!(await page.evaluate(() => /own=/.test(location.hash))))
+              found.push(`stop ${i + 1}${when}: the sentence is gone`);
+            // Other sentences are the subject of “Words”.
+            const text = (await step.locator("[data-part]").textContent()) ?? "";
+            if (name !== "words" && /“(?:the|cat|sat|on|mat|it|tired)”|[Tt]welve/.test(text))
+              found.push(`stop ${i + 1}${when}: ${text}`);
+          };
+          await look("");
+          const show = page.locator(`[data-act="predict:${i}"]`);
+          if ((await show.count()) === 0) continue;
+          await show.click();
+          await page.waitForTimeout(150);
+          await quiet(page);
+          await look(", answered");
+        }
+        expect(found).toEqual([]);
+      }));
+test("a text is about the state that it names: another state leaves it as it was", ({ visit }) =>
+  visit("arrows.html", {}, async (page) => {
+    const stop = page.locator('[data-part="step-2"]');
+    await stop.evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
+    await page.waitForFunction(() => /mode=same/.test(location.hash));
+    const said = await stop.textContent();
+    expect(said).toMatch(/“it” gives .* to itself/);
+    await page.locator('.wide [data-act="word:1"]').press("Enter");
+    await expect(stop).toContainText("“sat” gives");
+    const before = await stop.textContent();
+    await page.click('.control [data-act="mode:free"]');
+    await page.waitForFunction(() => !/mode=same/.test(location.hash));
+    expect(await stop.textContent()).toBe(before);
+  }));
+
 /** Marks of any guess at a stop that are on the letters of a label. In the page. @param {{ stop: number, largest: number }} at */
 async function guessesOnLabels({ stop, largest }) {
   const found = [];
