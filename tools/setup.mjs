@@ -37,7 +37,7 @@ export const at = (path) => join(root, path);
  * Runs a program until it ends, with its output on the terminal, and returns its exit status (1 if a signal ended it).
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: Record<string, string>, quiet?: boolean, timeout?: number, cwd?: string }} [options] quiet: output is shown only on failure
+ * @param {{ env?: Record<string, string>, quiet?: boolean, timeout?: number, cwd?: string }} [options] quiet: output is shown only on failure; timeout in milliseconds
  */
 export function run(command, args, options = {}) {
   const done = spawnSync(command, args, {
@@ -46,10 +46,15 @@ export function run(command, args, options = {}) {
     stdio: options.quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
     shell: windows && /^np[mx]$/.test(command),
     timeout: options.timeout,
+    killSignal: "SIGKILL",
     maxBuffer: 1 << 28,
     encoding: "utf8",
   });
-  if (done.error !== undefined && done.status === null) say(`${command}: ${done.error.message}`);
+  if (done.error !== undefined && done.status === null) {
+    const isLate = /** @type {NodeJS.ErrnoException} */ (done.error).code === "ETIMEDOUT";
+    const after = `had not ended after ${(options.timeout ?? 0) / 1000} s and was ended`;
+    say(`${command}: ${isLate ? after : done.error.message}`);
+  }
   if (options.quiet && done.status !== 0) process.stderr.write(`${done.stdout ?? ""}${done.stderr ?? ""}`);
   return done.status ?? 1;
 }
@@ -103,12 +108,17 @@ function newest(folder) {
   return time;
 }
 
+/** Options of each npm that installs: a registry that answers late or not at all is asked again. */
+const NPM = ["--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=5"];
+/** Milliseconds until an installation is ended. */
+const INSTALL_TIMEOUT = 900_000;
+
 /** Installs the development dependencies exactly as locked, if they are missing or older than the lock file. */
 export function install() {
   const installed = mtime(at("node_modules/.package-lock.json"));
   if (installed > 0 && installed >= mtime(at("package-lock.json"))) return;
   say(`heed: installing ${installed === 0 ? "" : "again (package-lock.json has changed) "}with npm ci …`);
-  if (run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { quiet: true }) !== 0)
+  if (run("npm", ["ci", ...NPM], { quiet: true, timeout: INSTALL_TIMEOUT }) !== 0)
     stop("npm ci failed (see above); is the npm registry reachable?");
 }
 
@@ -178,7 +188,7 @@ export function toolchain(major) {
   if (versionOf(path) === exact) return path;
   say(`heed: fetching Node ${exact} (${name}) from npm …`);
   const args = ["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts"];
-  run("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error", `${name}@${exact}`], { quiet: true });
+  run("npm", [...args, ...NPM, `${name}@${exact}`], { quiet: true, timeout: INSTALL_TIMEOUT });
   if (versionOf(path) === exact) return path;
   return process.versions.node.split(".")[0] === String(major) ? process.execPath : undefined;
 }

@@ -8,9 +8,9 @@
  * a third of the time (`npx playwright test keyboard print tests/lab/look`: 50 and 62 s with the shell, 83 and 98 s with
  * chromium, in turns on two shared cores).
  */
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { installPackages } from "../support/debian.mjs";
 
 const SHELL = "chromium-headless-shell";
 
@@ -28,26 +28,9 @@ function findChromium() {
   return places.find((path) => path !== undefined && path !== "" && existsSync(path));
 }
 
-/** Whether this process may install Debian's packages. */
-const mayInstall = () => process.getuid?.() === 0 && existsSync("/etc/debian_version");
-
-/** Installs Debian's headless shell. */
-function install() {
-  process.stderr.write(`installing ${SHELL} with apt-get …\n`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  for (const argv of [["update"], ["install", "-y", "--no-install-recommends", SHELL]]) {
-    const done = spawnSync("apt-get", ["-qq", ...argv], { env, encoding: "utf8", timeout: 480_000 });
-    if (done.status !== 0) {
-      process.stderr.write(`apt-get ${argv[0]} failed: ${(done.stderr ?? "").trim().split("\n").at(-1)}\n`);
-      return;
-    }
-  }
-}
-
 /** The path of a Chromium, which is installed first where that is possible; undefined where there is none. */
 export function chromiumPath() {
-  const wanted = process.env.CHROME_PATH === undefined && !existsSync(`/usr/bin/${SHELL}`);
-  if (wanted && mayInstall()) install();
+  if (process.env.CHROME_PATH === undefined) installPackages([SHELL], [`/usr/bin/${SHELL}`]);
   return findChromium();
 }
 

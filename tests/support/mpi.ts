@@ -2,11 +2,12 @@
  * MPI for the tests that run real processes: Debian's Open MPI and MPICH. They are installed if they are missing and this process
  * is allowed to. If they are not available, the tests print what they skip.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { at, pinned } from "../../tools/setup.mjs";
+import { installPackages } from "./debian.mjs";
 
 /** An implementation: its launcher, what installs it, and the arguments that tests start ranks with. */
 interface Implementation {
@@ -38,23 +39,12 @@ const IMPLEMENTATIONS: readonly Implementation[] = [
   },
 ];
 
-function install(packages: readonly string[]): void {
-  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return;
-  process.stderr.write(`installing ${packages.join(" ")} with apt-get …\n`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  for (const argv of [["update"], ["install", "-y", "--no-install-recommends", ...packages]]) {
-    const done = spawnSync("apt-get", ["-qq", ...argv], { env, encoding: "utf8", timeout: 300_000 });
-    if (done.status !== 0) {
-      process.stderr.write(`apt-get ${argv[0]} failed: ${(done.stderr ?? "").trim().split("\n").at(-1)}\n`);
-      return;
-    }
-  }
-}
-
 /** The implementations of this machine. Prints which are skipped. */
 export function implementations(): readonly Implementation[] {
-  const missing = IMPLEMENTATIONS.filter(({ launcher }) => !existsSync(launcher));
-  if (missing.length > 0) install(missing.flatMap(({ packages }) => packages));
+  installPackages(
+    IMPLEMENTATIONS.flatMap(({ packages }) => packages),
+    IMPLEMENTATIONS.map(({ launcher }) => launcher),
+  );
   for (const { name, launcher, packages } of IMPLEMENTATIONS)
     if (!existsSync(launcher))
       process.stderr.write(
