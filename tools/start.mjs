@@ -15,6 +15,6 @@ process.chdir(root);
 install();
 build();
 // Without a text: five sentences captured from a larger model.
-const plain = args.includes("--view") && args.every((arg) => arg === "--view" || arg === "--no-open");
+const plain = args.includes("--view") && args.every((arg) => ["--view", "--no-open", "--all"].includes(arg));
 const command = plain ? ["view", ...args.filter((arg) => arg !== "--view")] : ["show", ...args];
 process.exitCode = await foreground(pinned(), [at("dist/cli/main.js"), ...command]);

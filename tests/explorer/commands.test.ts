@@ -345,6 +345,29 @@ describe.skipIf(!built || !unix)("heed view", () => {
     });
     expect(code).toBe(0);
     expect(out).toMatch(/The cat sat on the mat/i);
+    // One head, with the way to the others.
+    expect(out.match(/^layer \d+, head \d+/gm)).toEqual(["layer 5, head 11"]);
+    expect(out).toMatch(/strongest links.*--all prints all 72 heads.*In the explorer: http:/s);
+  });
+
+  it("prints every head with --all, of the captured sentence and of a text, and the address after them", async () => {
+    const serves = async (url: URL) => {
+      expect((await send(Number(url.port), get(Number(url.port), "/"))).status).toBe(200);
+    };
+    for (const [args, heads] of [
+      [["--all"], 72],
+      [["--text", "the old ship", "--all"], 16],
+    ] as const) {
+      const { code, out } = await view([...args], serves);
+      expect([code, new Set(out.match(/\bL\d+ H\d+\b/g)).size]).toEqual([0, heads]);
+      expect(out.split("\n").at(-2)).toMatch(/^In the explorer: http:/);
+    }
+  });
+
+  it("prints a text's head and its strongest links before the address", async () => {
+    const { code, out } = await view(["--text", "the old ship"], async () => {});
+    expect(code).toBe(0);
+    expect(out).toMatch(/“the old ship”.*strongest links.*In the explorer: http:/s);
   });
 
   it("says what is wrong with a file, and with how it was asked, and serves nothing", async () => {
@@ -352,6 +375,8 @@ describe.skipIf(!built || !unix)("heed view", () => {
       [["--tokens", "t.json"], 2, /--tokens goes with a file/],
       [["<run.safetensors>", "--pair", "x"], 2, /--pair goes with --text/],
       [["<run.safetensors>", "--text", "x"], 2, /not both/],
+      [["<run.safetensors>", "--all"], 2, /--all goes with --text or the captured sentences/],
+      [["--all", "--json"], 2, /--all prints text, --json prints JSON/],
       [["<bad.npy>"], 1, /bad\.npy|truncated|bytes/],
       [["<run.safetensors>", "--port", "99999"], 2, /--port must be/],
       [["--text", "a", "--text", "b", "--pair", "c"], 2, /second text to one --text/],

@@ -6,8 +6,8 @@ import type { TextModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { tellingLink } from "../../store/measures/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
-import { choosePaint } from "../../view/terminal/paint.ts";
-import { renderText } from "../../view/terminal/text.ts";
+import { choosePaint, dim } from "../../view/terminal/paint.ts";
+import { renderText, type TextOptions } from "../../view/terminal/text.ts";
 import { addressOf, explore, type ServedFile, type ServeOptions } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/input/attention-file.ts";
@@ -25,6 +25,7 @@ export const command: Command = {
     text: { type: "string", multiple: true },
     pair: { type: "string" },
     model: { type: "string" },
+    all: { type: "boolean" },
     ...FILE_OPTIONS,
     ...SERVE_OPTIONS,
     json: { type: "boolean" },
@@ -33,16 +34,19 @@ export const command: Command = {
     text: "TEXT  a model's attention on this text, in place of a file; may be given several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
     model: MODEL_HELP,
+    all: "print every head of the text and its measures, not only one head; not with FILE",
     ...FILE_HELP,
     ...SERVE_HELP,
     json: "print the address and what was loaded as JSON",
   },
   notes: `${FILE_NOTES}
 Without a file or text, five sentences captured from a real model are shown.
+For a text the terminal prints one head and its strongest links; --all prints every head.
 The page is served on a random port of the loopback address. Only requests with the printed address get data.
 Nothing is sent to other machines. Ctrl-C ends.`,
   examples: [
     "heed view",
+    "heed view --all --no-open",
     "heed view run.safetensors",
     "heed view attention.npz --tokens tokens.json",
     "heed view bertviz.json --no-open",
@@ -60,6 +64,10 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   for (const option of ["tokens", "causal"])
     if (values[option] !== undefined && positionals.length === 0)
       throw new UsageError(`--${option} goes with a file`);
+  const [all, json] = [values.all === true, values.json === true];
+  if (all && positionals.length > 0)
+    throw new UsageError("--all goes with --text or the captured sentences, not with a file");
+  if (all && json) throw new UsageError("--all prints text, --json prints JSON; give one of them");
   const files: ServedFile[] = [];
   const stores: HeadStore[] = [];
   const modelName = values.model as string | undefined;
@@ -83,10 +91,14 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     }
     const spot = nothing ? FIRST : await tellingLink(stores[0]);
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
-    const json = values.json === true;
-    if (nothing && !json) io.stdout.write(await greeting(stores[0], files[0].name, io));
-    for (const { report } of nothing ? [] : stores)
-      if (!json) io.stderr.write(`${report.sentences.join("\n")}\n`);
+    if (!json && !nothing)
+      for (const { report } of stores) io.stderr.write(`${report.sentences.join("\n")}\n`);
+    if (!json && positionals.length === 0) {
+      const printed = nothing ? stores.slice(0, 1) : stores;
+      for (const [n, store] of printed.entries())
+        io.stdout.write(await renderedText(store, files[n].name, all, nothing ? FIRST : {}, io));
+      io.stdout.write("In the explorer: ");
+    }
     const reports = stores.map(({ report }) => report);
     for (const store of stores.splice(0)) store.dispose();
     const reported = json
@@ -102,13 +114,24 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
 /** The first cell to show: “it” gives 68 % of its attention to “cat”. */
 const FIRST = { block: 0, layer: 5, head: 11, query: 8, key: 2 };
 
-/** One head of a text and its strongest links, for the terminal. */
-async function greeting(store: HeadStore, text: string, io: Io): Promise<string> {
+/** One head of a text (the one of `cell`, which is explained) and its strongest links, or every head, for the terminal. */
+async function renderedText(
+  store: HeadStore,
+  text: string,
+  all: boolean,
+  cell: Pick<TextOptions, "layer" | "head" | "query" | "key">,
+  io: Io,
+): Promise<string> {
   const paint = choosePaint("auto", io.env, io.isTTY);
   const columns = io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80;
-  const lines = await renderText(store, text, { paint, columns, ...FIRST });
-  return `${lines.join("\n")}\n\nIn the explorer: `;
+  const lines = await renderText(store, text, { paint, columns, ...(all ? { all } : cell) });
+  if (!all && cell.layer !== undefined)
+    lines.push(dim(`--all prints all ${headsOf(store)} heads.`, paint), "");
+  return `${lines.join("\n")}\n`;
 }
+
+const headsOf = ({ blocks }: HeadStore) =>
+  blocks.reduce((sum, { layers, heads }) => sum + layers.length * heads, 0);
 
 /** The model for texts that are typed into the page; `load` is called with the first of them. */
 export function pageModel(name: string | undefined, load: () => Promise<TextModel>): ServeOptions["model"] {
