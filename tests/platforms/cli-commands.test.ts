@@ -1,4 +1,4 @@
-/** Every command except `run` as a process, and the commands in docs/cli.md. */
+/** Every command except `run` as a process. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -192,15 +192,6 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
 
 describe("docs/cli.md", () => {
   const page = readFileSync(join(root, "docs/cli.md"), "utf8");
-  const commands = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) =>
-    block.trim().split("\n"),
-  );
-
-  it.each(commands)("%s", async (line) => {
-    const [program, ...args] = line.split(" ");
-    expect(program).toBe("heed");
-    expect(await heed(args)).toMatchObject({ code: 0, err: "" });
-  });
 
   it("names every command", async () => {
     const { out } = await heed([]);

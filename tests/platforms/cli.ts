@@ -61,6 +61,14 @@ export function heed(
   });
 }
 
+/** The lines of a shell that make `heed` the tested program, with the environment of `heed()`. */
+export function shellOf(): string {
+  const set = Object.entries(env).map(([name, value]) =>
+    value === undefined ? `unset ${name}` : `export ${name}=${JSON.stringify(value)}`,
+  );
+  return [...set, `heed() { ${JSON.stringify(node)} ${JSON.stringify(main)} "$@"; }`].join("\n");
+}
+
 /** Runs heed with standard input redirected from these bytes. */
 export async function heedFrom(input: string | Uint8Array, args: readonly string[]): Promise<Ended> {
   const path = join(work, "standard-input");

@@ -45,7 +45,7 @@ export const command: Command = {
     "heed convert q.npy q.safetensors --name query",
     "heed convert model.safetensors half.safetensors --dtype bfloat16",
     "heed convert model/#wte.weight wte.npy --dtype float32",
-    "heed convert qkv.safetensors qkv.npz --only q,k,v --compress",
+    "heed convert qkv.safetensors qkv.npz --only query,key,value --compress",
   ],
   async run(values, positionals, io) {
     if (positionals.length !== 2)

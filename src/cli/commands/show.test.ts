@@ -60,9 +60,43 @@ test("--words joins the pieces of a word, and --token asks every head about a wo
   expect(asked).toMatch(/^where “flies” looks/m);
   expect(asked).toMatch(/^who looks at “flies”/m);
   expect(asked.match(/^L\d H\d +[01]\.\d\d/gm)!.length).toBeGreaterThan(8);
-  expect((await decoder(text, "--token", "banana")).out).toMatch(
-    /“banana” is not a word of this text; its words are time, flies,/,
+});
+
+test("--token with a word of no text is an error that lists the words", async () => {
+  const text = "time flies like an arrow";
+  await expect(decoder(text, "--token", "banana")).rejects.toThrow(
+    new UsageError('--token: "banana" is not a word of the text; the words are time, flies, like, an, arrow'),
   );
+  // One text has it: the other one says that it does not.
+  const { code, out } = await decoder(text, "fruit flies like a banana", "--token", "banana");
+  expect(code).toBe(0);
+  expect(out).toMatch(/“banana” is not a word of this text; its words are time, flies,/);
+  expect(out).toMatch(/^who looks at “banana”/m);
+  await expect(decoder("a b", "c d", "--token", "x")).rejects.toThrow("not a word of the texts");
+  await expect(decoder(text, "--token", "flies", "--json")).rejects.toThrow("give one of them");
+});
+
+test("texts of one word each, as without quotes, get a hint; --words and texts of several words none", async () => {
+  const { code, out, err } = await decoder("the", "cat", "sat");
+  expect(code).toBe(0);
+  expect(out.match(/^“\w+”/gm)).toHaveLength(3);
+  expect(err).toBe(
+    'note: 3 texts of one word each; with quotes they are one text: heed show "the cat sat"\n',
+  );
+  expect((await decoder("the cat", "sat down")).err).toBe("");
+  expect((await decoder("cat")).err).toBe("");
+});
+
+test("--pair shows one text with a second one", async () => {
+  const { out } = await run("the cat sat", "--pair", "it was tired");
+  expect(out).toContain("“the cat sat · it was tired”");
+  expect(out.match(/\[SEP\]/g)!.length).toBeGreaterThan(1);
+  for (const [args, text] of [
+    [["--pair", "b"], '--pair is the second text: heed show "first text" --pair "second text"'],
+    [["a", "b", "--pair", "c"], "--pair takes one first text, got 2"],
+    [["a", "--pair", " "], "--pair is empty; write one or more words"],
+  ] as const)
+    await expect(run(...args)).rejects.toThrow(text);
 });
 
 test("--color decides over the pipe; ascii is ASCII", async () => {

@@ -10,7 +10,7 @@ import { type TellingLink, tellingLink } from "../../store/measures/telling.ts";
 import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { renderFigure } from "../../view/figure/figure.ts";
 import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/paint.ts";
-import { renderText } from "../../view/terminal/text.ts";
+import { renderText, spansOf, wordList } from "../../view/terminal/text.ts";
 import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
@@ -41,6 +41,7 @@ const options = {
   all: { type: "boolean" },
   words: { type: "boolean" },
   token: { type: "string" },
+  pair: { type: "string" },
   bits: { type: "boolean" },
   json: { type: "boolean" },
   view: { type: "boolean" },
@@ -66,6 +67,7 @@ export const command: Command = {
     all: "draw every head and print its measures",
     words: "merge the tokens of a word into one row and column",
     token: "WORD  print what this word attends to in every head, and what attends to it",
+    pair: "TEXT  the second text of a pair, for models that read pairs",
     bits: "entropy in bits (default: nats)",
     json: "print tokens, measures, lse and weights as JSON",
     view: "then serve the explorer until Ctrl-C",
@@ -80,6 +82,7 @@ export const command: Command = {
     'heed show "The river bank was eroding." --layer 0 --head 1',
     'heed show "The cat sat on the mat because it was tired" --token it',
     'heed show "time flies like an arrow" -o flies.safetensors',
+    'heed show "How old are you?" --pair "What is your age?"',
     "head -3 sentences.txt | heed show",
     'heed show "time flies like an arrow" --view',
     'heed show "time flies like an arrow" --json',
@@ -110,6 +113,14 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   const ending = output === undefined ? "" : extname(output).toLowerCase();
   if (output !== undefined && ending !== ".svg" && ending !== ".safetensors")
     throw new UsageError(`--output must end in .svg or .safetensors, got ${JSON.stringify(output)}`);
+  const { token, pair } = values as { token?: string; pair?: string };
+  if (pair !== undefined && positionals.length === 0)
+    throw new UsageError('--pair is the second text: heed show "first text" --pair "second text"');
+  if (pair !== undefined && texts.length !== 1)
+    throw new UsageError(`--pair takes one first text, got ${texts.length}`);
+  if (pair?.trim() === "") throw new UsageError("--pair is empty; write one or more words");
+  if (token !== undefined && values.json)
+    throw new UsageError("--token prints the answers of the heads, --json every weight; give one of them");
   if (values.view && values.json)
     throw new UsageError("--view serves a page, --json prints; give one of them");
   const serving = serveOptions(values);
@@ -121,10 +132,15 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   ] as const)
     if (value !== undefined && value >= most)
       throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
-  const attended = texts.map((text) => model.attention(text));
+  const attended = texts.map((text) => model.attention(text, pair));
   for (const text of attended) warnOfCuts(model, text, io);
+  if (positionals.length > 1 && !positionals.some((text) => /\s|^-$/.test(text)))
+    io.stderr.write(
+      `note: ${positionals.length} texts of one word each; with quotes they are one text: heed show "${positionals.join(" ")}"\n`,
+    );
   const store = storeFrom(inputOfTexts(model, attended));
   try {
+    if (token !== undefined) checkToken(store, token);
     const broken = await warnOfNumbers(store, io);
     const chosen = { layer, head };
     if (ending === ".safetensors") {
@@ -153,7 +169,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
           all: values.all === true,
           words: values.words === true,
           bits: values.bits === true,
-          token: values.token as string | undefined,
+          token,
         })),
       );
     while (page[page.length - 1] === "") page.pop();
@@ -172,6 +188,20 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   } finally {
     store.dispose();
   }
+}
+
+/** Maximum words that an error lists. */
+const LISTED = 60;
+
+/** Throws unless one of the texts has the word. */
+function checkToken({ blocks }: HeadStore, word: string): void {
+  const texts = blocks.map(({ queryTokens }) => queryTokens);
+  if (texts.some((tokens) => spansOf(tokens, word).length > 0)) return;
+  const words = [...new Set(texts.flatMap(wordList))];
+  const listed = words.slice(0, LISTED).join(", ") + (words.length > LISTED ? " …" : "");
+  throw new UsageError(
+    `--token: ${JSON.stringify(word)} is not a word of the ${texts.length === 1 ? "text" : "texts"}; the words are ${listed}`,
+  );
 }
 
 /** The lines of a pipe or a file on standard input, or the default texts. */

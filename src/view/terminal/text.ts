@@ -458,22 +458,36 @@ function measureLines(page: Page, bits: boolean): string[] {
   ];
 }
 
+/** The tokens of each occurrence of a word, upper and lower case alike. */
+export function spansOf(tokens: readonly string[], word: string): Span[] {
+  const pieces = piecesOf(tokens);
+  const wanted = word.trim().toLowerCase();
+  return wordsOf(tokens, pieces).filter(
+    ({ start, end }) => joined(tokens.slice(start, end), pieces).toLowerCase() === wanted,
+  );
+}
+
+/** The different words of a text, in order. */
+export function wordList(tokens: readonly string[]): string[] {
+  const pieces = piecesOf(tokens);
+  return [
+    ...new Set(
+      wordsOf(tokens, pieces).map(({ start, end }) =>
+        labelOf(joined(tokens.slice(start, end), pieces), "plain"),
+      ),
+    ),
+  ];
+}
+
 /** The heads' answers about a word: the keys it attends to, and the attention it gets. */
 async function wordLines(page: Page, word: string): Promise<string[]> {
   const { store, block, index, paint } = page;
-  const find = (tokens: readonly string[]) => {
-    const pieces = piecesOf(tokens);
-    const wanted = word.trim().toLowerCase();
-    return wordsOf(tokens, pieces).filter(
-      ({ start, end }) => joined(tokens.slice(start, end), pieces).toLowerCase() === wanted,
-    );
-  };
-  const [asQuery, asKey] = [find(block.queryTokens), find(block.keyTokens)];
+  const [asQuery, asKey] = [spansOf(block.queryTokens, word), spansOf(block.keyTokens, word)];
   if (asQuery.length === 0 && asKey.length === 0)
     return [
       ...wrap(
         plain(
-          `“${oneLine(word)}” is not a word of this text; its words are ${[...new Set(labelsOf(block, { query: wordSpans(block.queryTokens), key: wordSpans(block.keyTokens) }).query)].join(", ")}`,
+          `“${oneLine(word)}” is not a word of this text; its words are ${wordList(block.queryTokens).join(", ")}`,
           paint,
         ),
         page.columns,
