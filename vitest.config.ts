@@ -11,11 +11,18 @@ import { root } from "./tools/setup.mjs";
 
 const built = process.env.TEST_BUILT === "1";
 
-/** Resolves `heed`, `heed/io` … to the source. With TEST_BUILT=1, resolves them and the source of an entry point to dist/. */
+/** fast-check with the seed of CI. */
+const FAST_CHECK = resolve(root, "tests/support/fast-check.ts");
+
+/**
+ * Resolves `heed`, `heed/io` … to the source. With TEST_BUILT=1, resolves them and the source of an entry point to dist/.
+ * Resolves `fast-check` to the file that sets its seed.
+ */
 const toEntryPoints: Plugin = {
   name: "heed-entry-points",
   enforce: "pre",
   resolveId(name, importer) {
+    if (name === "fast-check" && importer !== FAST_CHECK) return FAST_CHECK;
     const path = name.startsWith(".") && importer ? resolve(importer, "..", name) : name;
     const found = entryPoints.find((one) => one.name === name || one.source === path);
     return found && (built ? found.built : found.source);
@@ -52,7 +59,9 @@ export default defineConfig({
           "bench/*.test.ts",
         ],
     exclude: ["**/node_modules/**", ...(process.env.TEST_INTERNAL === "1" ? behaviorTests() : [])],
-    testTimeout: 60_000,
+    // For tests that hang: some take 20 s on a busy machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // Each file has a separate process, engine and threads.
     pool: "forks",
     maxWorkers: "100%",

@@ -6,7 +6,7 @@
  *   node tools/faults.mjs causal io  those whose name or file contains one of the words
  *   node tools/faults.mjs --sample 3 three of them, drawn from those that unit tests detect; `--seed N` draws the same again
  *
- * `npm test` runs another sample each time. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; exits with 1 if
+ * `npm test` draws a sample by the commit. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; exits with 1 if
  * one was missed, or if the text that a fault replaces no longer occurs exactly once. A new fault is one row of
  * tools/faults-table.mjs.
  */

@@ -13,9 +13,9 @@ import {
 } from "heed/models";
 import { describe, expect, test } from "vitest";
 import { carrierTokenizer } from "../golden/carrier.ts";
+import { seed } from "../support/seed.ts";
 import { Dice } from "./mutants.ts";
 
-const seed = Number(process.env.HEED_SEED ?? Date.now() % 2 ** 32);
 const text = "the cat sat on the mat, the cat sat; 12 cats\n".repeat(4);
 const bpe = trainTokenizer([text], { kind: "bpe", vocabSize: 270 });
 const wordPiece = trainTokenizer([text], { kind: "wordpiece", vocabSize: 40 });
@@ -94,7 +94,8 @@ describe(`mutated models (HEED_SEED=${seed})`, () => {
   });
 
   test("no model with a changed config does", { timeout: 120_000 }, async () => {
-    const codes = await readAll(2000, json, (mutant) =>
+    // Some 3 of 1,000 ask for weights that are not there.
+    const codes = await readAll(6000, json, (mutant) =>
       modelFromFiles(new Map([...files, ["config.json", new TextEncoder().encode(mutant)]])),
     );
     expect(codes.get("read")).toBeGreaterThan(20);

@@ -1,9 +1,9 @@
 /** 100,000 corrupted files per format: each is read and written again to the same tensors, or raises a FormatError with its offset. */
 import { describe, expect, test } from "vitest";
+import { seed } from "../support/seed.ts";
 import { FORMATS, readMutants } from "./mutants.ts";
 
 const COUNT = 100_000;
-const seed = Number(process.env.HEED_SEED ?? Date.now() % 2 ** 32);
 
 describe(`mutated files (HEED_SEED=${seed})`, () => {
   test.each(FORMATS)(

