@@ -191,12 +191,6 @@ function memory(view: PageView): string {
         (exact <= w ? line(at.right + w, base, at.right + w, base - h, "lw") : "") +
         (exact <= h ? line(at.right, base - h, at.right + w, base - h, "lw") : ""),
     ),
-    label(
-      at.right + Math.min(12, Math.max(0, w - 8)),
-      base - Math.max(h, frame) + (h > frame + 40 ? 24 : -10),
-      `${cut ? "this and more: " : ""}S, if kept, ${byteCount(n.weights)}`,
-      { class: `tw bold ${h > frame + 40 ? "" : "halo"} ${small}` },
-    ),
   ];
   // What streaming attention has: its tensors, and a strip of working memory.
   const area = (bytes: number) => {
@@ -230,7 +224,11 @@ function memory(view: PageView): string {
     label(at.left, base + (wide ? 32 : 30), `+ ${byteCount(n.workspace)} to work in`, {
       class: `tw ${small}`,
     }),
-    label(at.right, base + 16, "S, all at once", { class: `second ${small}` }),
+    // Below the areas, where no guess is.
+    label(at.right, base + 16, "S, if all of it is kept", { class: `second ${small}` }),
+    label(at.right, base + (wide ? 32 : 30), `${byteCount(n.weights)}${cut ? ", more than this" : ""}`, {
+      class: `tw bold ${small}`,
+    }),
     ...[at.left, at.right].map((x) =>
       mark("rect", { x, y: base - frame, width: frame, height: frame, class: "none lsecond dash" }),
     ),
@@ -287,10 +285,17 @@ export const page: Page<Cost, CostNumbers> = {
           return (
             (side === w ? line(right, at.base, right, top, "lk") : "") +
             (side === h ? line(at.right, top, right, top, "lk") : "") +
-            // At an edge that is drawn.
-            label(Math.max(right - 32, at.right + 30), side === w ? at.base - 6 : top + 14, "your guess", {
-              class: "mid tk bold s11 halo",
-            })
+            // At an edge that is drawn, if there is one.
+            (side > w && side > h
+              ? label(right, top + 14, "your guess: larger than the picture", { class: "end tk bold s11" })
+              : label(
+                  Math.max(right - 32, at.right + 30),
+                  side === w ? at.base - 6 : top + 14,
+                  "your guess",
+                  {
+                    class: "mid tk bold s11 halo",
+                  },
+                ))
           );
         },
         result: (guess, { numbers: n }) =>

@@ -61,6 +61,15 @@ const layerAt = (wide: boolean) =>
     ? { u: 1.3, xRight: 158, left: 172, gap: 6, oLeft: 580, yLeft: 722, row: 236, above: 212, heads: 330 }
     : { u: 0.52, xRight: 58, left: 72, gap: 3, oLeft: 240, yLeft: 306, row: 92, above: 80, heads: 138 };
 
+/** The words of the sentences in the prediction, and the largest guess: how many times as many numbers. */
+const LONG = 40;
+const LARGEST_GUESS = 40;
+/** Side of a square with `times` as many numbers as S has at first. */
+const guessSide = (times: number, u: number) => initial.n * Math.sqrt(times) * u;
+/** Whether a guess is in the picture: it has the place of the label of S. */
+const isGuessed = ({ guess1, n, m, wrong }: Shapes) =>
+  guess1 >= 0 && n === LONG && m === LONG && wrong === "";
+
 interface Box {
   readonly x: number;
   readonly y: number;
@@ -271,9 +280,12 @@ function call(view: PageView): string {
     named(
       "k",
       stacked(k, state.wrong === "key" && bad ? "b" : "k", cards) +
-        label(k.x + w + (wide ? 20 : 16), k.y + kd / 2 + (wide ? 4 : -2), "Kᵀ", {
-          class: `tk bold ${small}`,
-        }),
+        // A wide K leaves no space beside it on a narrow picture.
+        (!wide && w >= 24 && kd >= 16
+          ? label(k.x + w / 2, k.y + kd / 2 + 4, "Kᵀ", { class: `mid tk bold ${small}` })
+          : label(k.x + w + (wide ? 20 : 16), k.y + kd / 2 + (wide ? 4 : -2), "Kᵀ", {
+              class: `tk bold ${small}`,
+            })),
     ),
     named(
       "v",
@@ -293,7 +305,9 @@ function call(view: PageView): string {
         (bad ? label(s.x + w / 2, row + h / 2 + 5, "?", { class: "mid tb bold" }) : "") +
         label(
           s.x + w / 2,
-          row + h + (wide && !bad ? 40 : wide ? 20 : 15),
+          isGuessed(state)
+            ? row + guessSide(LARGEST_GUESS, u) + 33
+            : row + h + (wide && !bad ? 40 : wide ? 20 : 15),
           bad ? "S" : shape("S", n.weights),
           {
             class: `mid tw bold ${small}`,
@@ -323,7 +337,7 @@ function call(view: PageView): string {
       ? label(v.x - 9, v.y + v.height / 2 + 4, turned ? sized("dv") : sized(columnSize), {
           class: `end ${turned ? "tv" : "tk"} ${small}`,
         })
-      : label(s.x + w + 20, row + h / 2 + 4, sized(columnSize), { class: `tk ${small}` }),
+      : label(k.x + w / 2 + 6, Math.max(12, k.y - 17), sized(columnSize), { class: `mid tk ${small}` }),
     label(v.x + v.width / 2 + 6, v.y - (wide ? 20 : 15), turned ? sized(columnSize) : sized("dv"), {
       class: `mid ${turned ? "tk" : "tv"} ${small}`,
     }),
@@ -597,18 +611,19 @@ export const page: Page<Shapes, ShapesNumbers> = {
       predict: {
         question: "Sentences of 40 words instead of 10: how many times as many numbers are in S?",
         min: 1,
-        max: 40,
+        max: LARGEST_GUESS,
         step: 1,
         start: 4,
         unit: " times",
-        show: { n: 40, m: 40, view: "call", wrong: "" },
+        show: { n: LONG, m: LONG, view: "call", wrong: "" },
         mark: (guess, { wide }) => {
           const { u, sLeft: x, row: y } = callAt(wide);
-          const side = initial.n * Math.sqrt(guess) * u;
+          const side = guessSide(guess, u);
           return (
             mark("rect", { x, y, width: side, height: side, class: "none lk dash" }) +
-            label(wide ? x + 44 : x + 20, wide ? y + 16 : y + 69, "your guess", {
-              class: "mid tk bold s11 halo",
+            // Below the largest, so that no guess crosses a label.
+            label(x + 20 * u, y + guessSide(LARGEST_GUESS, u) + (wide ? 15 : 14), "your guess", {
+              class: "mid tk bold s11",
             })
           );
         },

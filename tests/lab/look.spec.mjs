@@ -195,7 +195,7 @@ async function guessesOnLabels({ stop, largest }) {
   const first = location.hash;
   const state = new URLSearchParams(first.slice(4));
   const lab = /** @type {Element} */ (document.querySelector(".lab"));
-  const shares = Array.from({ length: 21 }, (_, i) => Math.round((largest * i) / 20));
+  const shares = Array.from({ length: 61 }, (_, i) => Math.round((largest * i) / 60));
   for (const value of new Set(shares)) {
     state.set(`guess${stop}`, String(value));
     const hash = `#v1?${state}`;
@@ -210,9 +210,23 @@ async function guessesOnLabels({ stop, largest }) {
     );
     const guess = /** @type {Element} */ (svg.querySelector('[data-name="guess"]'));
     const labels = [...svg.querySelectorAll("text")].filter((text) => !guess.contains(text));
-    for (const mark of guess.querySelectorAll("line, circle, text"))
-      for (const text of labels) {
-        const [a, b] = [mark.getBoundingClientRect(), text.getBoundingClientRect()];
+    /** What is drawn of a mark, as boxes: a line is 2 wide, and of a rectangle there are four such sides. */
+    const boxes = (/** @type {Element} */ mark) => {
+      const { left, top, width, height } = mark.getBoundingClientRect();
+      if (mark.tagName === "line") return [new DOMRect(left - 1, top - 1, width + 2, height + 2)];
+      if (mark.tagName !== "rect") return [mark.getBoundingClientRect()];
+      return [
+        new DOMRect(left - 1, top - 1, width + 2, 2),
+        new DOMRect(left - 1, top + height - 1, width + 2, 2),
+        new DOMRect(left - 1, top - 1, 2, height + 2),
+        new DOMRect(left + width - 1, top - 1, 2, height + 2),
+      ];
+    };
+    for (const mark of guess.querySelectorAll("line, circle, text, rect"))
+      for (const [text, a] of labels.flatMap((text) =>
+        boxes(mark).map((box) => /** @type {const} */ ([text, box])),
+      )) {
+        const b = text.getBoundingClientRect();
         // Boxes of letters hold the space of lines above and below, too.
         const inset = 0.25 * b.height;
         const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
