@@ -65,7 +65,9 @@ export function fillMask(
   if (positions.length === 0)
     throw new OptionError(
       "text",
-      `fillMask: the text has no mask; write ${own} where a token is to be filled in`,
+      read.leftOut > 0 && MASKS.some((token) => text.includes(token))
+        ? `fillMask: ${model.name} reads at most ${model.maxTokens} tokens, and each mask of the text is after them; shorten the text before it`
+        : `fillMask: the text has no mask; write ${own} where a token is to be filled in`,
       {
         text,
       },

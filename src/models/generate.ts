@@ -209,6 +209,15 @@ export function* generateText(
     );
   const { tokenizer } = model;
   const ids = tokenizer.encode(prompt).ids;
+  const { maxTokens } = model;
+  if (ids.length === 0 || ids.length > maxTokens)
+    throw new OptionError(
+      "prompt",
+      ids.length === 0
+        ? "generateText: the prompt has no token; write one or more words"
+        : `generateText: the prompt has ${ids.length} tokens; ${model.name} reads at most ${maxTokens}, so shorten it`,
+      { tokens: ids.length },
+    );
   // How a token is decoded may depend on the text before it (a space, an accent), so the stream reads the prompt first.
   const stream = tokenizer.stream();
   for (const id of ids) stream.push(id);

@@ -1,6 +1,6 @@
 /** `heed ablate MODEL TEXT`: how the prediction changes without each head. */
 import { ablate } from "../../models/ablate.ts";
-import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
@@ -48,6 +48,7 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
     const options = { layer, head, replace, position: count("position", 0) };
     const model = await pickTextModel(name, io);
+    warnOfCuts(model, model.tokenize(text), io);
     const { predicted, effects, position } = ablate(model, text, options);
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));

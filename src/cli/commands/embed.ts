@@ -1,7 +1,7 @@
 /** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as in sentence-transformers. */
 import { writeNpy } from "../../io/index.ts";
 import { embedTexts, type Pooling } from "../../models/index.ts";
-import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, pickSentenceModel, sentenceCuts } from "../support/input/pick-model.ts";
 import { STDIN, stdinLines } from "../support/input/stdin.ts";
 import { decodeText, readBytes, textLines } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
@@ -46,8 +46,13 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
     const { model, pooling } = await pickSentenceModel(name, io);
     const bar = startProgress(io, "embed");
     const rows: Float32Array[] = [];
+    const long: number[] = [];
+    let most = 0;
     try {
       for (const [i, line] of lines.entries()) {
+        const { leftOut, maxTokens } = sentenceCuts(model, pooling, line);
+        most = maxTokens;
+        if (leftOut > 0) long.push(i + 1);
         rows.push(embedTexts(model, [line], pooling).data as Float32Array);
         bar.update((i + 1) / lines.length);
         await breathe(io.signal);
@@ -55,6 +60,10 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
     } finally {
       bar.end();
     }
+    if (long.length > 0)
+      io.stderr.write(
+        `warning: ${model.name} reads at most ${most} tokens of a text; ${long.length} of ${lines.length} texts are longer and were cut, the first is text ${long[0]}\n`,
+      );
     const width = rows[0].length;
     const all = new Float32Array(rows.length * width);
     for (const [i, row] of rows.entries()) all.set(row, i * width);

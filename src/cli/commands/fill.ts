@@ -1,6 +1,6 @@
 /** `heed fill MODEL TEXT`: the most likely tokens for each mask of a text. */
 import { fillMask } from "../../models/index.ts";
-import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
@@ -32,6 +32,7 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
     const top = values.top === undefined ? 5 : integer("top", values.top, 1);
     const model = await pickTextModel(name, io);
     const fills = fillMask(model, text, { top });
+    warnOfCuts(model, model.tokenize(text), io);
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, text, masks: fills }));
       return EXIT.ok;
@@ -51,12 +52,19 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
   },
 };
 
-/** The text with mask `n` replaced by a token; the other masks stay. A piece inside a word is joined to the word before it. */
+/** Maximum characters to print before and after a filled mask. */
+const CONTEXT = 60;
+
+/**
+ * The text around mask `n`, which is replaced by a token; the other masks stay. A piece inside a word is joined to the word
+ * before it.
+ */
 function filled(parts: readonly string[], n: number, token: string): string {
-  return parts.reduce((text, part, i) => {
-    if (i - 1 !== n) return `${text}[MASK]${part}`;
-    return token.startsWith("##")
-      ? `${text.trimEnd()}${token.slice(2)}${part}`
-      : `${text}${token.trim()}${part}`;
-  });
+  const before = [...parts.slice(0, n + 1).join("[MASK]")];
+  const after = [...parts.slice(n + 1).join("[MASK]")];
+  const start = before.length > CONTEXT ? `…${before.slice(-CONTEXT).join("")}` : before.join("");
+  const end = after.length > CONTEXT ? `${after.slice(0, CONTEXT).join("")}…` : after.join("");
+  return token.startsWith("##")
+    ? `${start.trimEnd()}${token.slice(2)}${end}`
+    : `${start}${token.trim()}${end}`;
 }

@@ -46,6 +46,65 @@ describe("heed fill", () => {
   });
 });
 
+describe("texts that are too long or empty", () => {
+  const long = "the old ship sailed over the sea and ".repeat(60).trim();
+
+  test("a warning says how many tokens are left out", async () => {
+    const left = (model: { tokenize(text: string): { leftOut: number } }, text: string) => {
+      const { leftOut } = model.tokenize(text);
+      expect(leftOut).toBeGreaterThan(0);
+      return `reads at most ${model === encoder ? encoder.maxTokens : decoder.maxTokens} tokens; ${leftOut} are left out`;
+    };
+    const mask = `the [MASK] ship and ${long}`;
+    expect((await heed("fill", "encoder", mask)).err).toContain(left(encoder, mask));
+    expect((await heed("similar", "encoder", "a ship", long)).err).toContain(
+      `text 2: ${encoder.name} ${left(encoder, long)}`,
+    );
+    const one = ["--layer", "0", "--head", "0"];
+    expect((await heed("ablate", "decoder", long, ...one)).err).toContain(left(decoder, long));
+    const [file, output] = [join(folder, "long.txt"), join(folder, "long.npy")];
+    writeFileSync(file, `a ship\n${long}\n`);
+    const { code, err } = await heed("embed", "encoder", file, "-o", output);
+    expect([code, err]).toEqual([
+      0,
+      `warning: ${encoder.name} reads at most ${encoder.maxTokens} tokens of a text; 1 of 2 texts are longer and were cut, the first is text 2\n`,
+    ]);
+  });
+
+  test("fill prints the text around the mask, and says where a mask is too far", async () => {
+    const { out } = await heed("fill", "encoder", `the [MASK] ship and ${long}`, "--top", "1");
+    expect(out.length).toBeLessThan(120);
+    expect(out).toMatch(/the \w+ ship and the old ship sailed over the sea and .*…\n$/);
+    const { code, err } = await heed("fill", "encoder", `${long} [MASK]`);
+    expect(code).toBe(1);
+    expect(err).toContain("tokens, and each mask of the text is after them");
+  });
+
+  test("generate names the tokens of a prompt that is too long", async () => {
+    const { code, err } = await heed("generate", "decoder", long);
+    expect(code).toBe(1);
+    const tokens = decoder.tokenizer.encode(long).ids.length;
+    expect(err).toBe(
+      `heed generate: the prompt has ${tokens} tokens; ${decoder.name} reads at most ${decoder.maxTokens}, so shorten it\n`,
+    );
+  });
+
+  test.each([
+    ["capture", "encoder", "", "-o", join(folder, "x.safetensors")],
+    ["similar", "encoder", "", "a"],
+    ["generate", "decoder", ""],
+    ["fill", "encoder", ""],
+    ["ablate", "decoder", ""],
+    ["figure", "--text", "", "-o", join(folder, "x.svg")],
+    ["html", "--text", "", "-o", join(folder, "x.html")],
+    ["view", "--text", "", "--no-open"],
+  ])("heed %s refuses an empty text: %#", async (...args) => {
+    const { code, err } = await heed(...args);
+    expect(code).toBe(2);
+    expect(err).toContain("a text is empty; write one or more words");
+  });
+});
+
 describe("heed generate", () => {
   const ids = [...generate(decoder.model as Gpt2, decoder.tokenizer.ids("The whale"), { maxTokens: 12 })];
 

@@ -1,6 +1,6 @@
 /** `heed similar MODEL A B …`: the similarity of texts, as cosines of their vectors. */
 import { cosineSimilarity, embedTexts } from "../../models/index.ts";
-import { MODEL_HELP, pickSentenceModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, pickSentenceModel, sentenceCuts, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { columnsOf, jsonText } from "../support/output/terminal.ts";
@@ -29,6 +29,10 @@ The vectors are those of heed embed. Cosines are most meaningful with a model th
     if (name === undefined || texts.length < 2)
       throw new UsageError('name a model and two or more texts: heed similar encoder "one text" "another"');
     const { model, pooling } = await pickSentenceModel(name, io);
+    for (const [n, text] of texts.entries()) {
+      const cuts = sentenceCuts(model, pooling, text);
+      warnOfCuts({ name: model.name, maxTokens: cuts.maxTokens }, cuts, io, `text ${n + 1}: `);
+    }
     const cosines = cosineSimilarity(embedTexts(model, texts, pooling));
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, pooling, texts, similarity: cosines }));

@@ -36,10 +36,21 @@ export async function pickSentenceModel(
   return { model, pooling: own ?? defaultPooling(model) };
 }
 
+/** Tokens of a text that `embedTexts` leaves out, and the maximum that it reads. */
+export function sentenceCuts(
+  model: TextModel,
+  { maxTokens, lowercase }: Pooling,
+  text: string,
+): { readonly maxTokens: number; readonly leftOut: number } {
+  const { ids, leftOut } = model.tokenize(lowercase ? text.toLowerCase() : text);
+  const most = Math.min(model.maxTokens, maxTokens ?? model.maxTokens);
+  return { maxTokens: most, leftOut: leftOut + Math.max(0, ids.length - most) };
+}
+
 /** Warns where a text has more tokens than its model reads; `where` is the text's place in a file. */
 export function warnOfCuts(
-  { name, maxTokens }: AttentionModel,
-  { leftOut }: TextTokens,
+  { name, maxTokens }: Pick<AttentionModel, "name" | "maxTokens">,
+  { leftOut }: Pick<TextTokens, "leftOut">,
   io: Pick<Io, "stderr">,
   where = "",
 ): void {

@@ -32,11 +32,17 @@ export async function stdinLines(io: Pick<Io, "stdin">): Promise<string[]> {
 /** Texts in which `-` is replaced by the lines of standard input. */
 export async function expandTexts(texts: readonly string[], io: Pick<Io, "stdin">): Promise<string[]> {
   const all: string[] = [];
-  for (const text of texts) all.push(...(text === STDIN ? await stdinLines(io) : [text]));
+  for (const text of texts) all.push(...(text === STDIN ? await stdinLines(io) : [notEmpty(text)]));
   return all;
 }
 
 /** One text, or all of standard input where it is `-`. */
 export async function expandText(text: string, io: Pick<Io, "stdin">): Promise<string> {
-  return text === STDIN ? stdinText(io) : text;
+  return notEmpty(text === STDIN ? await stdinText(io) : text);
+}
+
+/** Throws for an empty text, which is usually a shell variable that is not set. An encoder would read its special tokens alone. */
+function notEmpty(text: string): string {
+  if (text === "") throw new UsageError("a text is empty; write one or more words");
+  return text;
 }
