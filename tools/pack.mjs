@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
@@ -34,6 +35,21 @@ try {
 }
 process.stdout.write(`${tally}\n`);
 process.exitCode = tally.failed > 0 ? 1 : 0;
+
+/** The relative links of the Markdown files in a folder that lead to no file. @param {string} folder */
+function deadLinks(folder) {
+  const pages = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".md"),
+  );
+  return pages.flatMap((page) => {
+    const prose = readFileSync(join(folder, page), "utf8").replaceAll(/^```[\s\S]*?^```$/gm, "");
+    return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target.replace(/#.*/, ""))
+      .filter((target) => target !== "" && !/^[a-z]+:/.test(target))
+      .filter((target) => !existsSync(join(folder, dirname(page), target)))
+      .map((target) => `${page}: ${target}`);
+  });
+}
 
 async function check() {
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
@@ -89,6 +105,14 @@ async function check() {
       ? ""
       : `${found.stdout}${found.stderr}`,
   );
+  for (const [name, packageFolder] of [
+    ["heed", unpacked],
+    ["heed-models", beside],
+  ])
+    tally.check(
+      `the links of the pages in ${name} lead to packed files`,
+      deadLinks(packageFolder).join(", "),
+    );
   tally.check("heed takes at most 2 MB", tarball.size <= 2e6 ? "" : `${tarball.size} bytes`);
 
   const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
