@@ -9,6 +9,7 @@ import { largest } from "../state/facts.ts";
 import { stepBack, WITHOUT_TOKENS } from "../state/select.ts";
 import { STAGES, type State, TRANSFERS, togglePin } from "../state/state.ts";
 import { DRAWINGS, PAGES, pageOf } from "../views/registry.ts";
+import { headBeside } from "./moves.ts";
 import { axesOf, hiddenKeys, type Session } from "./session.ts";
 
 /** Functions of the element that actions may call. */
@@ -41,10 +42,8 @@ const inHead = ({ store, state }: Session) => store !== undefined && state.view 
 /** The next head, by layer and then by head, in the cursor's block. */
 function byHeads({ session }: Doer, by: number): void {
   const { block, state } = session;
-  if (block === undefined) return;
-  const at = block.layers.indexOf(state.layer) * block.heads + state.head + by;
-  if (at < 0 || at >= block.layers.length * block.heads) return;
-  session.set({ layer: block.layers[Math.floor(at / block.heads)], head: at % block.heads });
+  const head = block && headBeside(block, state, by);
+  if (head !== undefined) session.set(head);
 }
 
 function byLayers({ session }: Doer, by: number): void {

@@ -3,6 +3,7 @@
  * events and methods. The user interface (app.ts) and the readers of files (open.ts) are loaded when they are needed.
  */
 import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
+import { messageOf } from "../../src/core/errors.ts";
 import type { HeadMeasures, HeadStore } from "../../src/store/types.ts";
 import type {
   AttentionSource,
@@ -506,7 +507,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   #failed(title: string, error: unknown): void {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     const session = this.#session;
     // The name of the function that threw the error is not shown.
     const said = text.replace(/^[\w-]+: /, "").replace(/(?<![.!?])$/, ".");

@@ -13,6 +13,11 @@ export class Lru<V> {
     return this.#bytes;
   }
 
+  /** Whether a key is cached; unlike `get`, this is not a use of it. */
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
   get(key: string): V | undefined {
     const found = this.#entries.get(key);
     if (found === undefined) return undefined;

@@ -93,11 +93,18 @@ async function read(text: string): Promise<string> {
 function sourceOf({ name, path, model }: Made): AttentionSource {
   const src = withToken(path);
   if (model === undefined) return { name, src };
-  const ask = async (heads: readonly SwitchedHead[], more: string): Promise<unknown> => {
+  const ask = async (
+    heads: readonly SwitchedHead[],
+    more: string,
+    signal?: AbortSignal,
+  ): Promise<unknown> => {
     let answer: Response;
     try {
-      answer = await fetch(`${withToken(model.path)}&heads=${heads.map(ablatedCode).join()}${more}`);
+      answer = await fetch(`${withToken(model.path)}&heads=${heads.map(ablatedCode).join()}${more}`, {
+        signal: signal ?? null,
+      });
     } catch {
+      signal?.throwIfAborted();
       throw new Error("The program that served this page has ended, so its model cannot be run.");
     }
     if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
@@ -111,8 +118,8 @@ function sourceOf({ name, path, model }: Made): AttentionSource {
     model: {
       name: model.name,
       predicts: model.predicts,
-      ablate: async ({ heads, position }) =>
-        (await ask(heads, position === null ? "" : `&position=${position}`)) as AblationResult,
+      ablate: async ({ heads, position }, { signal } = {}) =>
+        (await ask(heads, position === null ? "" : `&position=${position}`, signal)) as AblationResult,
       attention: async (heads) => sourceOf((await ask(heads, "&attention=1")) as Made),
     },
   };

@@ -2,6 +2,7 @@
  * The run of the model without the heads that are switched off. The model of the source computes it (src/view/element.ts,
  * `SourceModel`); the result is cached until the heads, the predicted token or the text change.
  */
+import { messageOf } from "../../src/core/errors.ts";
 import type { AblationResult } from "../../src/view/element.ts";
 import type { Session } from "../app/session.ts";
 
@@ -12,6 +13,7 @@ export type Answer =
 
 interface Asked {
   readonly key: string;
+  readonly stop: AbortController;
   answer: Answer | undefined;
 }
 
@@ -21,6 +23,7 @@ const asked = new WeakMap<Session, Asked>();
 export function ablationOf(session: Session): Answer | undefined {
   const { model, state } = session;
   if (model === undefined || state.ablated.length === 0) {
+    asked.get(session)?.stop.abort();
     asked.delete(session);
     return undefined;
   }
@@ -28,16 +31,17 @@ export function ablationOf(session: Session): Answer | undefined {
   const key = `${session.opened} ${JSON.stringify(request)}`;
   const known = asked.get(session);
   if (known?.key === key) return known.answer;
-  const now: Asked = { key, answer: undefined };
+  known?.stop.abort();
+  const now: Asked = { key, stop: new AbortController(), answer: undefined };
   asked.set(session, now);
   const answered = (answer: Answer) => {
     if (asked.get(session) !== now) return;
     now.answer = answer;
     session.changed();
   };
-  model.ablate(request).then(
+  model.ablate(request, { signal: now.stop.signal }).then(
     (result) => answered({ result }),
-    (error) => answered({ error: error instanceof Error ? error.message : String(error) }),
+    (error) => answered({ error: messageOf(error) }),
   );
   return undefined;
 }

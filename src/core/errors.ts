@@ -54,3 +54,8 @@ export function formatValue(value: unknown): string {
   const name = (value as object).constructor?.name;
   return ArrayBuffer.isView(value) ? `${name} of ${(value as Float32Array).length}` : (name ?? "an object");
 }
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,5 +1,5 @@
 /** Responses to texts and ablation requests (token, limits, the model's errors), and the addresses that the server listens on. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { labPages } from "./assets.ts";
 import { authorities, decide } from "./policy.ts";
 import { type FileModel, type LocalServer, type ServerContent, startServer } from "./server.ts";
@@ -104,6 +104,37 @@ describe("a run of a file's model with heads ablated", () => {
       [[head(4, 7, "zero", null), head(4, 8, "mean", null), head(2, 1, "zero", 5)], 3],
       [[head(0, 0, "zero", null)], null],
     ]);
+  });
+
+  it("is not started if its client has disconnected before its turn", async () => {
+    const started: number[] = [];
+    let finish = () => {};
+    const waiting: FileModel = {
+      ...model,
+      ablate: async ([{ layer }]) => {
+        started.push(layer);
+        if (layer === 0) await new Promise<void>((resolve) => (finish = resolve));
+        return { layer };
+      },
+    };
+    server = await startServer(content({ data, models: new Map([["a", waiting]]) }));
+    const first = ask(path("&heads=0.0"));
+    await vi.waitFor(() => expect(started).toEqual([0]));
+    const leaves = new AbortController();
+    const second = fetch(`http://127.0.0.1:${server.port}${path("&heads=1.0")}`, {
+      headers: { "Sec-Fetch-Site": "same-origin" },
+      signal: leaves.signal,
+    }).catch(() => "disconnected");
+    // Requests that are answered after it was sent, and after it was aborted: the server has received both.
+    await ask("/");
+    leaves.abort();
+    expect(await second).toBe("disconnected");
+    await ask("/");
+    const third = ask(path("&heads=2.0"));
+    finish();
+    expect(await (await first).json()).toEqual({ layer: 0 });
+    expect(await (await third).json()).toEqual({ layer: 2 });
+    expect(started).toEqual([0, 2]);
   });
 
   it("returns the attention of that run as a file with the same model", async () => {

@@ -16,7 +16,8 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import { OptionError } from "../core/errors.ts";
+import { setImmediate } from "node:timers/promises";
+import { messageOf, OptionError } from "../core/errors.ts";
 import { openSource, type Source, type SourceLike } from "../io/source.ts";
 import {
   authorities,
@@ -129,11 +130,15 @@ export async function startServer(content: ServerContent, options: ServerOptions
   /** Ids of the files that runs made, the oldest first. */
   const madeFiles: string[] = [];
   let lastRun: Promise<object> = Promise.resolve({});
-  /** Runs models one after another; an error becomes `{ error }`. */
-  const enqueue = (run: () => Promise<object>): Promise<object> => {
-    lastRun = lastRun.then(run).catch((error) => ({
-      error: error instanceof Error ? error.message : String(error),
-    }));
+  /** Runs models one after another; an error becomes `{ error }`. A run whose client disconnects before its turn is left out. */
+  const enqueue = (run: () => Promise<object>, signal: AbortSignal): Promise<object> => {
+    lastRun = lastRun
+      // A model blocks this thread: the connections that were closed meanwhile are noticed first. The second turn is for
+      // "close" events, which Node emits at the end of a turn.
+      .then(() => setImmediate())
+      .then(() => setImmediate())
+      .then(() => (signal.aborted ? {} : run()))
+      .catch((error) => ({ error: messageOf(error) }));
     return lastRun;
   };
   /** Adds a file that a run made to `data`; returns its name and path, as the page receives them. */
@@ -164,7 +169,9 @@ export async function startServer(content: ServerContent, options: ServerOptions
     });
     const { method = "", url: target = "", headersDistinct: headers } = request;
     const respondWith = (run: () => Promise<object>) => {
-      enqueue(run)
+      const disconnected = new AbortController();
+      response.on("close", () => disconnected.abort());
+      enqueue(run, disconnected.signal)
         .then((value) => respondJson(response, value, method === "HEAD"))
         .catch(() => socket.destroy());
     };

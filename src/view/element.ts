@@ -44,8 +44,11 @@ export interface SourceModel {
   readonly name: string;
   /** The tokens that the model predicts: the next one, masked ones, or none. */
   readonly predicts: "next" | "masked" | "none";
-  /** Runs the model with heads ablated. Rejects with an Error whose message is a sentence. */
-  ablate(request: AblationRequest): Promise<AblationResult>;
+  /**
+   * Runs the model with heads ablated. Rejects with an Error whose message is a sentence. `signal` aborts when the result is no
+   * longer wanted: other heads were requested, or another text was opened.
+   */
+  ablate(request: AblationRequest, options?: { readonly signal?: AbortSignal }): Promise<AblationResult>;
   /** The attention of a run with heads ablated, as a new source. */
   attention?(heads: AblationRequest["heads"]): Promise<AttentionSource>;
 }

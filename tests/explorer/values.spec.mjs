@@ -196,3 +196,52 @@ test("thin patterns survive thumbnails", async ({ visit }) => {
       });
   });
 });
+
+test("the next head is sharp in its first picture: its tiles were computed before", ({ visit }) =>
+  visit({ heads: { Nq: 12 } }, async (page) => {
+    const found = await page.evaluate(async () => {
+      const { view, made } = /** @type {any} */ (globalThis);
+      /** Addresses of the tiles that were computed, by head. @type {Map<string, Set<string>>} */
+      const computed = new Map();
+      let changed = () => {};
+      const watch = () => {
+        const tile = view.store.tile.bind(view.store);
+        view.store.tile = async (
+          /** @type {any} */ ref,
+          /** @type {any} */ address,
+          /** @type {any} */ more,
+        ) => {
+          const answer = await tile(ref, address, more);
+          const name = `${ref.layer} ${ref.head}`;
+          const { level, i, j } = address;
+          computed.set(name, (computed.get(name) ?? new Set()).add(`${level} ${i} ${j}`));
+          changed();
+          return answer;
+        };
+      };
+      view.addEventListener("load", watch, { once: true });
+      await view.open(made({ Nq: 300, layers: 2, heads: 3 }));
+      const pictures = [];
+      for (const [key, before, after] of [
+        ["]", "0 0", "0 1"],
+        ["]", "0 1", "0 2"],
+        ["]", "0 2", "1 0"],
+        ["[", "1 0", "0 2"],
+      ]) {
+        const isThere = () =>
+          [...(computed.get(before) ?? [""])].every((address) => computed.get(after)?.has(address));
+        while (!isThere()) await new Promise((resolve) => (changed = () => resolve(undefined)));
+        const painted = new Promise((resolve) =>
+          view.shadowRoot.addEventListener("painted", (/** @type {any} */ { detail }) => resolve(detail), {
+            capture: true,
+            once: true,
+          }),
+        );
+        view.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+        const { shown, missing } = /** @type {any} */ (await painted);
+        pictures.push({ head: `${view.state.layer} ${view.state.head}`, shown, missing });
+      }
+      return pictures;
+    });
+    expect(found).toEqual(["0 1", "0 2", "1 0", "0 2"].map((head) => ({ head, shown: true, missing: 0 })));
+  }));

@@ -2,6 +2,7 @@
  * The rollout or the attention flow of the current block, computed by functions of the store. It is cached until the text or a
  * setting changes; while the next one is computed, the previous one stays on screen.
  */
+import { messageOf } from "../../../src/core/errors.ts";
 import { attentionFlow, MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
 import { type LayerMatrices, type RolloutOptions, rollout } from "../../../src/store/measures/rollout.ts";
 import type { Asking, HeadStore } from "../../../src/store/types.ts";
@@ -109,7 +110,6 @@ async function allLayers(
 
 /** An error's text without the name of the function. */
 function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  const reason = text.replace(/^(?:rollout|attentionFlow): /, "");
+  const reason = messageOf(error).replace(/^(?:rollout|attentionFlow): /, "");
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }

@@ -12,6 +12,7 @@ import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { Labels } from "../../canvas/labels.ts";
 import { HeadFacts } from "../../state/facts.ts";
+import type { HeadName } from "../../state/state.ts";
 import { cellValue } from "../../state/words.ts";
 import type { Backdrop } from "./blit.ts";
 import { type Box, boxOf, type Frame, frameOf, TICK } from "./frame.ts";
@@ -31,6 +32,8 @@ export interface Host {
   readonly failed: (error: unknown) => void;
   /** The overview of the cursor's head as far as it is computed, with at most this size in device pixels. */
   readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
+  /** The heads that the next keys may show; their tiles are prefetched. */
+  readonly neighbors?: () => readonly HeadName[];
   /** No margins: the cells are not weights. */
   readonly bare?: boolean;
   /** Whether the overview is complete; undefined: it was not requested. */
@@ -38,6 +41,8 @@ export interface Host {
 }
 
 const EMPTY: Axis = axisOf(0);
+/** Milliseconds without a painting before the tiles of other heads are prefetched. */
+const IDLE = 100;
 
 export class Matrix {
   readonly root = document.createElement("div");
@@ -68,6 +73,7 @@ export class Matrix {
   #look = "";
   #missing = 0;
   #due = 0;
+  #idle: ReturnType<typeof setTimeout> | undefined;
   #size: readonly [number, number] = [0, 0];
 
   constructor(host: Host) {
@@ -127,6 +133,7 @@ export class Matrix {
     this.#sizes.disconnect();
     cancelAnimationFrame(this.#due);
     this.#due = 0;
+    clearTimeout(this.#idle);
     this.#tiles.clear();
     this.#painted = "";
   }
@@ -145,6 +152,7 @@ export class Matrix {
   /** Repaints if the overview is visible: where tiles are missing, or instead of tiles. */
   overviewed(): void {
     if (this.waiting > 0 || this.#host.session.state.pool === "mean") this.schedule(true);
+    else this.#startIdle();
   }
 
   get scene(): Frame["scene"] | undefined {
@@ -237,9 +245,24 @@ export class Matrix {
       }
       this.#painted = key;
       this.root.classList.toggle("waiting", done.missing > 0 || !done.shown);
+      this.#startIdle();
       this.root.dispatchEvent(new CustomEvent("painted", { detail: done }));
     }
     this.#place();
+  }
+
+  /** Prefetches after a while without a painting and without a new overview. */
+  #startIdle(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#prefetch(), IDLE);
+  }
+
+  /** Requests the tiles that the next heads will draw. A domain of the head's own is not known for another head. */
+  #prefetch(): void {
+    const [plan, { session, neighbors }] = [this.#plan, this.#host];
+    if (plan === undefined || plan.store !== session.store || plan.domain !== undefined) return;
+    if (this.waiting > 0 || !this.root.isConnected) return;
+    this.#tiles.prefetch((neighbors?.() ?? []).map((head) => ({ ...plan, ref: session.refOf(head) })));
   }
 
   /** The overview of the head, if it shows the same values as the tiles. */

@@ -1,4 +1,5 @@
 /** The parts of the matrix view: pane, control, legend. */
+import { headBeside } from "../../app/moves.ts";
 import { legend } from "../../app/panels/legend.ts";
 import { check } from "../../app/ui.ts";
 import type { ViewParts } from "../view.ts";
@@ -15,6 +16,12 @@ export const parts: ViewParts = {
       overview: (width, height, fine) =>
         overviews.picture(session.state, width, height, session.state.transfer, fine),
       overviewed: () => overviews.stateOf(session.state),
+      // Without its overview a head's log-sum-exps are not known, and a tile would take a pass over the head.
+      neighbors: () =>
+        [1, -1].flatMap((by) => {
+          const head = session.block && headBeside(session.block, session.state, by);
+          return head && overviews.stateOf(head) === "done" ? [head] : [];
+        }),
     });
     matrix.root.classList.add("cursor-keys");
     return matrix;

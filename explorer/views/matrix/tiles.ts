@@ -41,7 +41,11 @@ export interface Plan {
 const MAX_BYTES = 16 * 2 ** 20;
 const MAX_CODE_BYTES = 4 * 2 ** 20;
 const BYTES = TILE * TILE * 4;
+/** The maximum number of tiles of a head that are prefetched. */
+const MAX_AHEAD = 32;
 const nonFinite = wordOf(NOT_A_WEIGHT);
+
+type Address = readonly [level: number, i: number, j: number];
 
 /** A colored tile, and how many of its rows and columns are inside the head. */
 export interface Drawn {
@@ -55,7 +59,12 @@ export class Tiles {
   readonly #drawn = new Lru<Drawn>(MAX_BYTES);
   readonly #codes = new Lru<Tile>(MAX_CODE_BYTES);
   readonly #requests = new Map<string, AbortController>();
+  /** Requests of `prefetch` that no painting has asked for yet. */
+  readonly #ahead = new Map<string, AbortController>();
   readonly #wanted = new Set<string>();
+  /** Addresses of the tiles of the current painting, and of the last one: level, i, j. */
+  #visible: Address[] = [];
+  #settled: readonly Address[] = [];
   readonly #slices: Slices;
   readonly #arrived: () => void;
   readonly #failed: (error: unknown) => void;
@@ -82,9 +91,16 @@ export class Tiles {
     this.#keepOnly(plan.store);
     const key = `${keyOf(plan)} ${level} ${i} ${j}`;
     this.#wanted.add(key);
+    this.#visible.push([level, i, j]);
     const found = this.#drawn.get(key) ?? this.#recolored(plan, level, i, j);
-    if (found === undefined && !this.#requests.has(key)) this.#request(plan, key, level, i, j);
-    return found;
+    if (found !== undefined || this.#requests.has(key)) return found;
+    const ahead = this.#ahead.get(key);
+    if (ahead === undefined) this.#request(plan, key, level, i, j);
+    else {
+      this.#ahead.delete(key);
+      this.#requests.set(key, ahead);
+    }
+    return undefined;
   }
 
   /** The tile if it is cached. */
@@ -120,28 +136,60 @@ export class Tiles {
         this.#requests.delete(key);
       }
     this.#wanted.clear();
+    [this.#settled, this.#visible] = [this.#visible, []];
+    // What a painting waits for comes first.
+    if (this.#requests.size > 0) this.#dropAhead();
+  }
+
+  /**
+   * Requests the tiles of the last painting for other heads, so that a switch to one of them draws a sharp picture at once.
+   * Only plans whose tiles the workers compute, each without a pass over the head.
+   */
+  prefetch(plans: readonly Plan[]): void {
+    this.#dropAhead();
+    if (this.#requests.size > 0 || this.#settled.length > MAX_AHEAD) return;
+    for (const plan of plans) {
+      if (plan.store !== this.#store || inSlices(plan) || isSigned(plan.stage)) continue;
+      for (const [level, i, j] of this.#settled) {
+        const key = `${keyOf(plan)} ${level} ${i} ${j}`;
+        if (!this.#drawn.has(key) && !this.#codes.has(`${nameOf(plan)} ${level} ${i} ${j}`))
+          this.#request(plan, key, level, i, j, this.#ahead);
+      }
+    }
+  }
+
+  #dropAhead(): void {
+    for (const request of this.#ahead.values()) request.abort();
+    this.#ahead.clear();
   }
 
   /** Aborts all requests and empties the caches. */
   clear(): void {
     for (const request of this.#requests.values()) request.abort();
     this.#requests.clear();
+    this.#dropAhead();
     this.#wanted.clear();
+    [this.#settled, this.#visible] = [[], []];
     this.#drawn.clear();
     this.#codes.clear();
     this.#store = undefined;
   }
 
-  #request(plan: Plan, key: string, level: number, i: number, j: number): void {
+  #request(plan: Plan, key: string, level: number, i: number, j: number, of = this.#requests): void {
     const control = new AbortController();
-    this.#requests.set(key, control);
+    of.set(key, control);
+    /** Whether a painting waits for it. */
+    const finish = () => {
+      this.#ahead.delete(key);
+      return this.#requests.delete(key);
+    };
     const arrive = (tile: Tile) => {
       if (control.signal.aborted) return;
-      this.#requests.delete(key);
+      const isAwaited = finish();
       this.#keep(tile, plan, level, i, j);
-      this.#arrived();
+      if (isAwaited) this.#arrived();
     };
-    if (plan.renormalize || plan.rowMax) {
+    if (inSlices(plan)) {
       const make = maker(plan, level, i, j);
       this.#slices.add(() => {
         if (control.signal.aborted) return false;
@@ -155,12 +203,13 @@ export class Tiles {
     store
       .tile(ref, { stage, transfer, level, i, j, domain }, { signal: control.signal })
       .then(arrive, (error) => {
-        if (control.signal.aborted) return;
-        this.#requests.delete(key);
-        this.#failed(error);
+        if (!control.signal.aborted && finish()) this.#failed(error);
       });
   }
 }
+
+/** Whether the tiles of a plan are computed on this thread: their rows have factors of their own. */
+const inSlices = ({ renormalize, rowMax }: Plan) => renormalize || rowMax;
 
 function keyOf(plan: Plan): string {
   return `${nameOf(plan)} ${plan.colors[0]} ${plan.colors[255]}`;

@@ -1,6 +1,6 @@
 /** From arguments to an exit code: finds the command, parses its arguments, runs it, and reports an error in one line. */
 import { readFileSync } from "node:fs";
-import { HeedError } from "../../../core/errors.ts";
+import { HeedError, messageOf } from "../../../core/errors.ts";
 import { COMMANDS } from "../../commands/index.ts";
 import { jsonText } from "../output/terminal.ts";
 import { engineDefaults } from "../run/engine.ts";
@@ -83,7 +83,7 @@ export function tell(
   const interrupted = error instanceof Interrupted || io.signal.aborted;
   const usage = error instanceof UsageError || /^ERR_PARSE_ARGS/.test(codeOf(error) ?? "");
   const code = interrupted ? EXIT.interrupted : usage ? EXIT.usage : EXIT.failed;
-  const raw = error instanceof Error ? error.message : String(error);
+  const raw = messageOf(error);
   const message = interrupted ? "interrupted" : raw === "" ? String(error) : withoutFunction(raw, who);
   if (json) {
     const kind = interrupted ? "Interrupted" : error instanceof Error ? error.name : "Error";
