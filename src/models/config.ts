@@ -333,5 +333,9 @@ export function configFields({ type, config }: ModelConfig): Record<string, unkn
       tie_word_embeddings: true,
       ...config,
     };
-  throw new UnsupportedError("write", `writeModel: heed writes bert and gpt2, got ${type}`, { type });
+  throw new UnsupportedError(
+    "write",
+    `writeModel: heed writes the families bert and gpt2, but the model is of the family ${type}; writeSafetensors(model.parameters()) of heed/io saves its weights`,
+    { type },
+  );
 }

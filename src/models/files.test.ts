@@ -22,6 +22,7 @@ import {
   writeModel,
 } from "heed/models";
 import { afterAll, describe, expect, test } from "vitest";
+import { carrierTokenizer } from "../../tests/golden/carrier.ts";
 
 const root = mkdtempSync(join(tmpdir(), "heed-models-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -287,6 +288,28 @@ describe("inconsistent files are refused", () => {
     expect(() => modelToFiles(gpt2, trainTokenizer([text], { kind: "bpe", vocabSize: 270 }))).toThrow(
       OptionError,
     );
+  });
+
+  test("a model of a family that heed does not write: the error names those that it writes, and saves its weights", async () => {
+    const folder = join(import.meta.dirname, "../../tests/golden/models/llama3");
+    const model = await modelFromFiles(
+      new Map([
+        ["config.json", readFileSync(join(folder, "config.json"))],
+        ["model.safetensors", readFileSync(join(folder, "model.safetensors"))],
+        ["tokenizer.json", carrierTokenizer()],
+      ]),
+    );
+    expect(() => modelToFiles(model.model, model.tokenizer)).toThrow(
+      expect.objectContaining({
+        code: "write",
+        message: expect.stringMatching(
+          /^writeModel: heed writes the families bert and gpt2, but the model is of the family llama; writeSafetensors/,
+        ),
+      }),
+    );
+    const parameters = model.model.parameters();
+    const { tensors } = readSafetensors(writeSafetensors(parameters));
+    expect([...tensors.keys()].sort()).toEqual([...parameters.keys()].sort());
   });
 
   test("weights that float16 cannot hold, by name", () => {

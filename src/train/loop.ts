@@ -86,7 +86,7 @@ export interface TrainOptions<B = Batch> {
   readonly comm?: Communicator;
   /** `"fixed"` adds gradients in one order for any number of ranks (default); `"fast"` leaves the order to the engine. */
   readonly order?: "fixed" | "fast";
-  /** Called after each step. */
+  /** Called after each step, outside its memory: tensors that the function creates are ordinary ones, which outlive the step. */
   readonly onStep?: (report: StepReport) => void;
 }
 
