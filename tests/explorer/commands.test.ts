@@ -43,6 +43,21 @@ async function bundle(name = "run.safetensors") {
   writeFileSync(join(work, name), await writeBundle(madeInput({ Nq: 6, tokens, layers: 3, heads: 2 })));
 }
 
+describe("a model in place of a file of attention", () => {
+  it.each(["figure", "html", "view"])("heed %s names the options that run the model", async (command) => {
+    const folder = locateShipped("encoder");
+    const output = { figure: ["-o", "<a.svg>"], html: ["-o", "<a.html>"] }[command] ?? ["--no-open"];
+    const advice = `not attention; for its attention on a text: --text TEXT --model ${folder} (see`;
+    for (const [path, what] of [
+      [folder, `${folder} is a model's folder`],
+      [join(folder, "model.safetensors"), "model.safetensors holds a model's weights"],
+    ]) {
+      const { code, err } = await run(command, path, ...output);
+      expect([code, err]).toEqual([2, expect.stringContaining(`heed ${command}: ${what}, ${advice}`)]);
+    }
+  });
+});
+
 describe("a file of 64 MiB or more", () => {
   // Sparse: the file takes no space. Reading its header fails, after the message.
   const sparse = (name: string, start: string) => {

@@ -30,6 +30,9 @@ export interface OpenStoreOptions extends ComputeOptions, SizeLimit {
   readonly lang?: string;
 }
 
+/** Maximum number of problems in an error. All are in its field `problems`. */
+const MAX_LISTED = 4;
+
 type Format = "bundle" | "npz" | "npy" | "json";
 
 /**
@@ -57,7 +60,7 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
     if (blocks.length === 0)
       throw new FormatError(
         "nothing-to-show",
-        `openStore: ${name}: nothing in it can be shown${problems.list.length ? `: ${problems.list.map(({ text }) => text).join("; ")}` : ""}. A bundle holds BLOCK.q.0 and BLOCK.k.0, or BLOCK.w.0`,
+        `openStore: ${name}: nothing in it can be shown${listed(problems.list)}. A bundle holds BLOCK.q.0 and BLOCK.k.0, or BLOCK.w.0`,
         { problems: problems.list },
       );
     const heads = sourceOf(bag, blocks);
@@ -76,6 +79,14 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
     await source.close();
     throw error;
   }
+}
+
+/** The first problems, after a colon. */
+function listed(problems: readonly { readonly text: string }[]): string {
+  if (problems.length === 0) return "";
+  const more = problems.length > MAX_LISTED ? `; and ${problems.length - MAX_LISTED} more problems` : "";
+  const first = problems.slice(0, MAX_LISTED).map(({ text }) => text);
+  return `: ${first.join("; ")}${more}`;
 }
 
 function nameOf(from: SourceLike): string {

@@ -1,6 +1,7 @@
 /** Opens the file of attention, or the text for a model, of `view`, `html` and `figure`. Problems of a file go to stderr. */
-import { readFileSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { HeedError } from "../../../core/errors.ts";
 import { fileError } from "../../../io/node.ts";
 import { openStore } from "../../../store/formats/open.ts";
 import { storeFrom } from "../../../store/layout/from.ts";
@@ -77,6 +78,13 @@ function tokensText(path: unknown): string | undefined {
   }
 }
 
+/** Throws if a folder is a model's; `file` is the file in it that was given. */
+function refuseModel(folder: string, file?: string): void {
+  if (!existsSync(join(folder, "config.json"))) return;
+  const what = file === undefined ? `${folder} is a model's folder` : `${file} holds a model's weights`;
+  throw new UsageError(`${what}, not attention; for its attention on a text: --text TEXT --model ${folder}`);
+}
+
 /** Files of at least this many bytes take seconds to read. */
 const LARGE = 64 * 2 ** 20;
 
@@ -95,11 +103,18 @@ export async function openFile(
   { tokens, causal }: Values,
   io: Pick<Io, "stderr" | "stdin">,
 ): Promise<{ readonly store: HeadStore; readonly name: string; readonly source: string | Uint8Array }> {
-  if (path !== STDIN) announceLarge(path, io);
+  if (path !== STDIN) {
+    refuseModel(path);
+    announceLarge(path, io);
+  }
   const source = path === STDIN ? await readStdin(io) : path;
   const name = path === STDIN ? STDIN_NAME : basename(path);
   const recipe = causal === true ? ({ mask: "causal" } as const) : undefined;
-  const store = await openStore(source, { name, tokens: tokensText(tokens), recipe });
+  const store = await openStore(source, { name, tokens: tokensText(tokens), recipe }).catch((error) => {
+    if (path !== STDIN && error instanceof HeedError && error.code === "nothing-to-show")
+      refuseModel(dirname(path), basename(path));
+    throw error;
+  });
   for (const { severity, text } of store.report.problems)
     if (severity !== "note") io.stderr.write(`${severity}: ${text}\n`);
   return { store, name, source };
