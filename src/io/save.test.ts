@@ -16,6 +16,7 @@ import { createRequire } from "node:module";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { faultAt } from "../../tests/files/faults.ts";
 import { saveFile } from "./index.ts";
@@ -168,6 +169,37 @@ describe("saveFile", () => {
     await saveFile(path, PIECES);
     expect((await readdir(folder)).sort()).toEqual([...names, "x.npy"].sort());
   });
+
+  // Threads read the source as it is.
+  const runsSource = Boolean((process.features as { typescript?: unknown }).typescript);
+  test.skipIf(!runsSource)(
+    "threads that save to one path in the same millisecond leave one complete file",
+    async () => {
+      // Each thread counts its own saves, so their temporary files would have the same names.
+      const contents = [0, 1, 2, 3].map((i) => new Uint8Array(1000).fill(i));
+      const module = JSON.stringify(pathToFileURL(join(import.meta.dirname, "save.ts")).href);
+      const begin = new Int32Array(new SharedArrayBuffer(8));
+      const code = `
+      import { workerData } from "node:worker_threads";
+      import { saveFile } from ${module};
+      Date.now = () => 1e12;
+      Atomics.add(workerData.begin, 1, 1);
+      Atomics.wait(workerData.begin, 0, 0);
+      for (let n = 0; n < 20; n++) await saveFile(workerData.path, workerData.bytes);`;
+      const url = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+      const ended = contents.map((bytes) => {
+        const worker = new Worker(url, { workerData: { path, bytes, begin }, execArgv: ["--no-warnings"] });
+        return new Promise((resolve, reject) => worker.on("error", reject).on("exit", resolve));
+      });
+      while (Atomics.load(begin, 1) < contents.length) await new Promise((resolve) => setTimeout(resolve, 5));
+      Atomics.store(begin, 0, 1);
+      Atomics.notify(begin, 0);
+      expect(await Promise.all(ended)).toEqual([0, 0, 0, 0]);
+      const now = await readFile(path);
+      expect(contents.some((bytes) => now.equals(bytes))).toBe(true);
+      expect(await readdir(folder)).toEqual(["x.npy"]);
+    },
+  );
 
   test("twenty saves at once to one path leave one complete file", async () => {
     const contents = Array.from({ length: 20 }, (_, i) => new Uint8Array(1000).fill(i));

@@ -42,11 +42,18 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
 
   // The base name is truncated: many file systems allow 255 bytes, and the suffix takes up to 80.
   const stem = basename(target).slice(0, 40);
-  const temporary = join(
-    folder,
-    `.${stem}.${host()}.${process.pid}.${Date.now().toString(36)}-${saves++}.heed-tmp`,
-  );
-  const file = await attempt("write", fs.open(temporary, "wx", old === undefined ? 0o666 : old.mode & 0o777));
+  const begin = async (): Promise<readonly [string, FileHandle]> => {
+    const name = `.${stem}.${host()}.${process.pid}.${Date.now().toString(36)}-${saves++}.heed-tmp`;
+    const temporary = join(folder, name);
+    try {
+      return [temporary, await fs.open(temporary, "wx", old === undefined ? 0o666 : old.mode & 0o777)];
+    } catch (error) {
+      // Another thread of this process, which counts its own saves, has taken the name in the same millisecond.
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return begin();
+      throw error;
+    }
+  };
+  const [temporary, file] = await attempt("write", begin());
   try {
     try {
       if (old !== undefined) await attempt("write", file.chmod(old.mode & 0o777));
