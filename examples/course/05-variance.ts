@@ -8,7 +8,7 @@
  *   dk 64: variance of q·k within 8 % of 64: true; divided by √dk 1.0
  *   dk 256: variance of q·k within 8 % of 256: true; divided by √dk 1.0
  *   Variance of the scores
- *   variance
+ *   variance (log scale)
  *    256.2 │                                           ····●
  *          │                                   ········
  *          │                           ····●···
@@ -19,7 +19,7 @@
  *          │
  *   0.9576 │▲···············▲··············▲···············▲
  *          └────────────────────────────────────────────────
- *           4                      dk                    256
+ *           4                dk (log scale)              256
  *   ● q·k   ▲ q·k / √dk
  */
 import { writeFileSync } from "node:fs";

@@ -19,7 +19,7 @@
  *   × 30: gradient 4.7e-2
  *   × 100: gradient 4.5e-5
  *   Gradient of softmax(c · x)
- *   size
+ *   size (log scale)
  *   0.2333 │●··········●············●···
  *          │                            ·······●
  *          │                                    ·
@@ -30,7 +30,7 @@
  *          │                                             ··
  *   4.5e-5 │                                               ●
  *          └────────────────────────────────────────────────
- *           1                       c                    100
+ *           1                 c (log scale)              100
  *   ● gradient
  */
 import { writeFileSync } from "node:fs";

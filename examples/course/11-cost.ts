@@ -4,7 +4,7 @@
  *
  * Prints:
  *   Operations of one head of 64
- *   operations
+ *   operations (log scale)
  *   6.9e10 │                                            ···●
  *          │                                      ······
  *          │                                ······
@@ -16,7 +16,7 @@
  *          │▲··    ·········■··
  *    4.2e6 │■······
  *          └────────────────────────────────────────────────
- *           256                   tokens               16384
+ *           256             tokens (log scale)         16384
  *   ● attention   ▲ window of 256   ■ linear attention
  *   256 tokens: weights of one head 0.25 MiB, one tile row 0.063 MiB
  *   1024 tokens: weights of one head 4 MiB, one tile row 0.250 MiB

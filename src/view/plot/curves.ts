@@ -17,7 +17,7 @@ export interface CurveOptions {
   /** What the axes show. */
   x?: string;
   y?: string;
-  /** Logarithmic axes, for positive numbers. Default false. */
+  /** Logarithmic axes, for positive numbers; their names say "log scale", and an SVG has the ticks 1, 2 … 9 of each decade. Default false. */
   logX?: boolean;
   logY?: boolean;
   /** Characters of the picture in the terminal. Default 60 × 14. */
@@ -33,6 +33,8 @@ interface Axis {
   /** 0 … 1 along the axis. */
   readonly place: (value: number) => number;
   readonly ticks: readonly number[];
+  /** Ticks without a label: 1, 2 … 9 of each decade of a logarithmic axis. */
+  readonly minor: readonly number[];
 }
 
 /**
@@ -66,6 +68,8 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
     points.map(([, y]) => y),
     options.logY ?? false,
   );
+  const xName = axisName(options.x, options.logX);
+  const yName = axisName(options.y, options.logY);
   const sorted = series.map((one) => ({ ...one, points: one.points.toSorted(([a], [b]) => a - b) }));
   const text = () => {
     const cells = Array.from({ length: rows }, () => new Array<string>(columns).fill(" "));
@@ -89,11 +93,9 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
     );
     const [first, last] = [label(xAxis.low), label(xAxis.high)];
     const axis = `${" ".repeat(wide)} └${"─".repeat(columns)}`;
-    const below = `${" ".repeat(wide + 2)}${first}${(options.x ?? "").padStart(Math.floor((columns - first.length + (options.x?.length ?? 0)) / 2)).padEnd(columns - first.length - last.length)}${last}`;
+    const below = `${" ".repeat(wide + 2)}${first}${xName.padStart(Math.floor((columns - first.length + xName.length) / 2)).padEnd(columns - first.length - last.length)}${last}`;
     const names = sorted.map(({ name }, n) => `${MARKS[n % MARKS.length]} ${name}`).join("   ");
-    return [...(title ? [title] : []), ...(options.y ? [options.y] : []), ...lines, axis, below, names].join(
-      "\n",
-    );
+    return [...(title ? [title] : []), ...(yName ? [yName] : []), ...lines, axis, below, names].join("\n");
   };
   const svg = () => {
     const [left, top, width, height] = [72, title ? 56 : 28, 440, 260];
@@ -117,12 +119,20 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
         (n) =>
           `<text class="soft" x="${x(n).toFixed(1)}" y="${top + height + 20}" text-anchor="middle">${escaped(label(n))}</text>`,
       ),
-      ...(options.x
+      ...xAxis.minor.map(
+        (n) =>
+          `<line class="line" x1="${x(n).toFixed(1)}" x2="${x(n).toFixed(1)}" y1="${top + height}" y2="${top + height + 5}"/>`,
+      ),
+      ...yAxis.minor.map(
+        (n) =>
+          `<line class="line" x1="${left - 5}" x2="${left}" y1="${y(n).toFixed(1)}" y2="${y(n).toFixed(1)}"/>`,
+      ),
+      ...(xName
         ? [
-            `<text class="soft" x="${left + width / 2}" y="${top + height + 42}" text-anchor="middle">${escaped(options.x)}</text>`,
+            `<text class="soft" x="${left + width / 2}" y="${top + height + 42}" text-anchor="middle">${escaped(xName)}</text>`,
           ]
         : []),
-      ...(options.y ? [`<text class="soft" x="${left}" y="${top - 12}">${escaped(options.y)}</text>`] : []),
+      ...(yName ? [`<text class="soft" x="${left}" y="${top - 12}">${escaped(yName)}</text>`] : []),
       `<line class="line" x1="${left}" x2="${left + width}" y1="${top + height}" y2="${top + height}"/>`,
       ...sorted.flatMap((one, n) => [
         `<polyline fill="none" class="${colorClass("stroke", n)}" stroke-width="2" points="${one.points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ")}"/>`,
@@ -140,6 +150,10 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
   return plotOf(text, svg);
 }
 
+/** The name of an axis, which says that it is logarithmic. */
+const axisName = (name = "", isLog = false): string =>
+  isLog ? (name ? `${name} (log scale)` : "log scale") : name;
+
 function axisOf(name: string, values: readonly number[], isLog: boolean): Axis {
   for (const value of values)
     if (!Number.isFinite(value) || (isLog && value <= 0))
@@ -153,17 +167,21 @@ function axisOf(name: string, values: readonly number[], isLog: boolean): Axis {
   const scale = isLog ? Math.log10 : (x: number) => x;
   const span = scale(high) - scale(low);
   const place = (value: number) => (span === 0 ? 0.5 : (scale(value) - scale(low)) / span);
-  if (!isLog) return { low, high, place, ticks: ticks(low, high) };
+  if (!isLog) return { low, high, place, ticks: ticks(low, high), minor: [] };
   // Powers of ten, or of two where those are fewer than three.
-  const powers = (base: number) => {
+  const powers = (base: number, start = Math.ceil) => {
     const [first, last] = [low, high].map((x) => Math.log(x) / Math.log(base));
+    const from = start(first - 1e-9);
     return Array.from(
-      { length: Math.max(0, Math.floor(last + 1e-9) - Math.ceil(first - 1e-9) + 1) },
-      (_, n) => base ** (Math.ceil(first - 1e-9) + n),
+      { length: Math.max(0, Math.floor(last + 1e-9) - from + 1) },
+      (_, n) => base ** (from + n),
     );
   };
   const decades = powers(10);
   const marks = decades.length >= 3 ? decades : powers(2);
   const stride = Math.ceil(marks.length / 7);
-  return { low, high, place, ticks: marks.filter((_, n) => n % stride === 0) };
+  const minor = powers(10, Math.floor)
+    .flatMap((n) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((digit) => digit * n))
+    .filter((n) => n >= low && n <= high);
+  return { low, high, place, ticks: marks.filter((_, n) => n % stride === 0), minor };
 }

@@ -75,6 +75,23 @@ describe("curves", () => {
   });
   it("have logarithmic axes with powers as ticks", () => {
     const svg = curves(series, { logX: true, logY: true }).toSvg();
+    // Both axes say that they are logarithmic, with and without a name.
+    expect(svg.match(/>log scale</g)).toHaveLength(2);
+    const named = curves(series, { x: "tokens", y: "cost", logX: true, logY: true });
+    expect(named.toSvg()).toContain(">tokens (log scale)</text>");
+    expect(String(named)).toMatch(/^cost \(log scale\)\n[\s\S]* tokens \(log scale\) /);
+    expect(String(curves(series, { x: "tokens" }))).not.toContain("log");
+    // The ticks 1, 2 … 9 of a decade get closer to each other.
+    const cost = [{ name: "a", points: [[1, 1], [100, 2]] as const }]; // biome-ignore format: two points
+    const ticks = [
+      ...curves(cost, { logX: true })
+        .toSvg()
+        .matchAll(/<line class="line" x1="([\d.]+)" x2="\1"/g),
+    ];
+    const at = ticks.map(([, x]) => Number(x));
+    expect(at).toHaveLength(19);
+    const gaps = at.slice(1, 9).map((x, n) => x - at[n]);
+    expect(gaps).toEqual(gaps.toSorted((a, b) => b - a));
     expect(svg.match(/points="([^"]+)"/)?.[1].split(" ")).toHaveLength(3);
     expect(() => curves([{ name: "a", points: [[0, 1]] }], { logX: true })).toThrow(
       /> 0 on a logarithmic axis, got 0/,
