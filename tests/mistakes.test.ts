@@ -248,6 +248,11 @@ const REFUSED: Row[] = [
   ["a folder with pytorch_model.bin alone", "FormatError", "model-files", "pytorch_model.bin is a pickle, which can run code; convert it in Python", () => M.readModel(folderOf("bin", ["config.json", "tokenizer.json", "pytorch_model.bin"]))],
   ["a folder with vocab.txt alone", "FormatError", "model-files", "Its tokenizer is of the old kind; convert it in Python", () => M.readModel(folderOf("vocab", ["config.json", "vocab.txt", "model.safetensors"]))],
   ["a tensor of a scope that is over", "HeedError", "disposed", "this tensor was disposed when its tidy() scope ended, or by dispose(); return it from the scope, keep(tensor) it", () => { let inner: any; h.configure({}); tr.tidy(() => { inner = nn.add(sq, sq); }); return nn.add(inner, sq); }],
+  ["writeModel without its arguments", "OptionError", "directory", 'writeModel: the first argument is the path of a folder, writeModel("my-model", model, tokenizer), got undefined', () => M.writeModel()],
+  ["writeModel without a folder", "OptionError", "directory", "writeModel: the first argument is the path of a folder", () => M.writeModel(gpt.model, gpt.tokenizer)],
+  ["writeModel without a model", "OptionError", "model", "textModel: model must be the network, the field `model` of what readModel or languageModel returns, got undefined", () => M.writeModel(join(folder, "none"))],
+  ["writeModel of a text model", "OptionError", "model", "textModel: model must be the network, the field `model` of what", () => M.writeModel(join(folder, "none"), gpt, gpt.tokenizer)],
+  ["writeModel without a tokenizer", "OptionError", "tokenizer", "textModel: tokenizer must be what readTokenizer returns, got undefined", () => M.writeModel(join(folder, "none"), gpt.model)],
 ];
 
 describe("rejected with a helpful message", () => {

@@ -207,6 +207,12 @@ export async function writeModel(
   tokenizer: Tokenizer,
   options: WriteModelOptions = {},
 ): Promise<void> {
+  if (typeof directory !== "string" || directory === "")
+    throw new OptionError(
+      "directory",
+      `writeModel: the first argument is the path of a folder, writeModel("my-model", model, tokenizer), got ${formatValue(directory)}`,
+      { got: directory },
+    );
   checkOptionNames("writeModel", options, ["dtype"]);
   const files = modelToFiles(model, tokenizer, options);
   const { join } = builtin<typeof import("node:path")>("node:path")!;

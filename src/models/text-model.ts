@@ -101,6 +101,18 @@ export function textModel<M extends TransformerModel>(
   tokenizer: Tokenizer,
   options: { readonly name?: string; readonly notes?: readonly ModelNote[] } = {},
 ): TextModel<M> {
+  if (typeof (model as Partial<M> | undefined)?.sizes !== "object")
+    throw new OptionError(
+      "model",
+      `textModel: model must be the network, the field \`model\` of what readModel or languageModel returns, got ${formatValue(model)}`,
+      { got: model },
+    );
+  if (typeof (tokenizer as Partial<Tokenizer> | undefined)?.encode !== "function")
+    throw new OptionError(
+      "tokenizer",
+      `textModel: tokenizer must be what readTokenizer returns, got ${formatValue(tokenizer)}`,
+      { got: tokenizer },
+    );
   const { layers, heads, keyHeads, vocabulary, positions: maxTokens } = model.sizes;
   if (tokenizer.size > vocabulary)
     throw new OptionError(

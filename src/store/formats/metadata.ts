@@ -236,12 +236,3 @@ function bad(where: string, expected: string, got: unknown): never {
     },
   );
 }
-
-/** Special tokens by their form: [CLS], <s>, </s>, <|endoftext|>, <pad>, <start_of_turn>. */
-const SPECIAL =
-  /^(?:\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS)\]|<\/?(?:s|pad|unk|mask|bos|eos|cls|sep)>|<\|[^|<>\s]{1,40}\|>|<(?:start|end)_of_\w{1,20}>)$/i;
-
-/** True for tokens that have the form of a special token. */
-export function looksSpecial(token: string): boolean {
-  return token.length <= 48 && SPECIAL.test(token);
-}

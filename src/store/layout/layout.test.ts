@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { writeSafetensors } from "../../io/safetensors.ts";
-import { looksSpecial } from "../formats/metadata.ts";
 import { openStore } from "../formats/open.ts";
+import { isSpecial } from "../text/tokens.ts";
 import type { HeadStore } from "../types.ts";
 import { storeFrom } from "./from.ts";
 
@@ -241,10 +241,12 @@ describe("a block", () => {
       "<|endoftext|>",
       "<bos>",
       "<start_of_turn>",
+      "<｜begin▁of▁sentence｜>",
+      "<extra_id_0>",
     ];
-    for (const token of markers) expect(looksSpecial(token), token).toBe(true);
+    for (const token of markers) expect(isSpecial(token), token).toBe(true);
     for (const token of ["[", "CLS", "[note]", "<b>", "s", "", "<|a b|>", "[CLS] x", "<".repeat(10_000)])
-      expect(looksSpecial(token), token.slice(0, 20)).toBe(false);
+      expect(isSpecial(token), token.slice(0, 20)).toBe(false);
     const store = await open(qk(), {
       "tokens.text": ["[CLS]", "a", "b"],
       blocks: { self: { special: { query: [1], key: [2] } } },

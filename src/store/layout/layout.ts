@@ -4,10 +4,11 @@
  */
 import { tablesOf } from "../../masks/expression/expr.ts";
 import { maskFromJson } from "../../masks/registry.ts";
-import { type About, looksSpecial, type Problems, readAbout } from "../formats/metadata.ts";
+import { type About, type Problems, readAbout } from "../formats/metadata.ts";
 import { type Bag, isFloatFile, shown, type TensorHead } from "../formats/tensor-source.ts";
 import { type Places, placesOf } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
+import { isSpecial } from "../text/tokens.ts";
 import type { Block, Segment, Stage } from "../types.ts";
 
 /** The kind of a layer's tensor. */
@@ -385,7 +386,7 @@ function describe(
 }
 
 function marked(tokens: readonly string[], positions: readonly number[] | undefined): boolean[] {
-  if (!positions) return tokens.map(looksSpecial);
+  if (!positions) return tokens.map(isSpecial);
   const set = new Set(positions);
   return tokens.map((_, n) => set.has(n));
 }

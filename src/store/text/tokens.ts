@@ -64,11 +64,12 @@ export function continues(token: string, pieces: Pieces): boolean {
   return text !== "" && !/^\s/.test(text);
 }
 
-/** Marks of a model's own, not of the text: `[CLS]`, `<s>`, `<|endoftext|>`. */
+const SPECIAL =
+  /^(?:\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS)\]|<\/?(?:s|pad|unk|mask|bos|eos|cls|sep)>|<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:begin|start|end)_of_\w{1,20}>|<extra_id_\d{1,4}>)$/i;
+
+/** Whether a token has the form of a special token of a model: `[CLS]`, `<s>`, `<|endoftext|>`, `<start_of_turn>`, `<extra_id_0>`. */
 export function isSpecial(token: string): boolean {
-  return /^(?:\[[A-Z]+\d*\]|<\/?[a-z_]+\d*>|<\|[^|]*\|>|<[^<>\s]*(?:begin|end|start|turn)[^<>\s]*>)$/.test(
-    token,
-  );
+  return token.length <= 48 && SPECIAL.test(token);
 }
 
 /** Tokens joined to words: for each word, the tokens from `start` up to `end`. */
