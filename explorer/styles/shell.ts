@@ -64,6 +64,7 @@ export const shell = css`
 .filters li { display: grid; grid-template-columns: 1fr 28px; gap: 0 8px; align-items: center; }
 .range { position: relative; display: block; block-size: 24px; background: linear-gradient(to right, var(--line) var(--from), var(--query) var(--from), var(--query) var(--to), var(--line) var(--to)) 0 50% / 100% 3px no-repeat; }
 .range input { position: absolute; inset: 0; appearance: none; background: none; pointer-events: none; }
+.range .front { z-index: 1; }
 .range input::-webkit-slider-thumb { appearance: none; pointer-events: auto; inline-size: 14px; block-size: 14px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
 .range input::-moz-range-thumb { pointer-events: auto; inline-size: 12px; block-size: 12px; border-radius: 50%; background: var(--query); border: 2px solid var(--paper); cursor: ew-resize; }
 .range input::-moz-range-track { background: none; }

@@ -79,16 +79,26 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
   if (metric === undefined || found === undefined) return html``;
   const [low, high] = found;
   const set = (part: "low" | "high", how: "push" | "replace") => (event: Event) => {
-    const value = Number((event.target as HTMLInputElement).value);
+    const input = event.target as HTMLInputElement;
+    const limit = part === "low" ? Math.min : Math.max;
+    // A slider rounds to 15 digits; at its ends, the heads with the extreme values must stay.
+    const rounded = Number(input.value);
+    const end = [low, high].find((one) => Math.abs(rounded - one) <= 1e-9 * (high - low));
+    const value = limit(end ?? rounded, part === "low" ? filter.high : filter.low);
+    // A thumb stops at the other one.
+    input.value = String(value);
     const next = { ...filter, [part]: value };
-    if (next.low > next.high) return;
     session.set(
       { filters: session.state.filters.map((one) => (one.metric === filter.metric ? next : one)) },
       how,
     );
     if (how === "push") session.changed("push");
   };
-  const input = (part: "low" | "high") => html`<input type="range" min=${low} max=${high} step="any"
+  // Where the thumbs meet, the one with more space to move is in front.
+  const front = filter.low > (low + high) / 2 ? "low" : "high";
+  const input = (
+    part: "low" | "high",
+  ) => html`<input type="range" class=${part === front ? "front" : ""} min=${low} max=${high} step="any"
     .value=${live(String(filter[part]))} aria-label=${`${metric.label}, ${part === "low" ? "at least" : "at most"}`}
     @input=${set(part, "replace")} @change=${set(part, "push")}>`;
   const share = (value: number) => `${(100 * ((value - low) / (high - low || 1))).toFixed(1)}%`;

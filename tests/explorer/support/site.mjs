@@ -89,6 +89,7 @@ export async function serve() {
  * @property {boolean} [forced] forced colors
  * @property {boolean} [still] reduced motion
  * @property {number} [ratio] device pixels a pixel
+ * @property {boolean} [touch] a touch screen
  */
 
 /**
@@ -102,6 +103,7 @@ export async function newPage(browser, base, asked) {
     colorScheme: scheme,
     deviceScaleFactor: ratio,
     reducedMotion: asked.still === false ? "no-preference" : "reduce",
+    hasTouch: asked.touch === true,
     ...(asked.forced && { forcedColors: "active" }),
   });
   const page = await context.newPage();
