@@ -128,6 +128,22 @@ describe("the source", () => {
     expect(builtin).toEqual([]);
   });
 
+  it("computes the rows of pictures with heed/reference: no other exponential of a score", () => {
+    const pictures = [...shipped, ...filesIn("explorer")].filter(
+      (name) => /^(src\/(store|view)|explorer)\//.test(name) && !name.includes(".test."),
+    );
+    expect(matching(pictures, /\bMath\.exp\(/).toSorted()).toEqual([
+      "explorer/app/panels/inspector.ts", // e^entropy
+      "explorer/canvas/gestures.ts", // zoom
+      "explorer/state/tables.ts", // e^entropy
+      "explorer/views/lines/layout.ts", // length of a line
+      "explorer/views/lines/pointing.ts", // zoom
+      "src/store/measures/ledger.ts", // the step e^x that the ledger shows
+      "src/store/measures/measures.ts", // e^entropy
+      "src/store/measures/report.ts", // whether given weights are logarithms
+    ]);
+  });
+
   it("names no global of Node's in code that pages run", () => {
     const anywhere = shipped.filter((name) => !/^src\/(cli|server|io|models|cluster)\//.test(name));
     expect(

@@ -1,9 +1,8 @@
 /**
  * Facts of the rows of a head: entropy, largest weight, the share of hidden keys, and the total weight of each key. Rows are
  * requested from the store one at a time, so no N × N array is ever allocated.
- *
- *     entropy of a row = −Σ p·ln p     in nats; 0·ln 0 is 0
  */
+import { entropyOf } from "../../src/store/measures/measures.ts";
 import type { HeadRef, HeadStore } from "../../src/store/types.ts";
 
 /** The facts of one row. */
@@ -20,7 +19,7 @@ export interface RowFacts {
 
 /** The facts of a row of weights. */
 export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []): RowFacts {
-  let [entropy, max, sum, left, nonFinite] = [0, 0, 0, 0, 0];
+  let [max, sum, left, nonFinite] = [0, 0, 0, 0];
   for (let j = 0; j < row.length; j++) {
     const weight = row[j];
     if (!Number.isFinite(weight)) {
@@ -29,10 +28,10 @@ export function factsOf(row: ArrayLike<number>, hidden: readonly number[] = []):
     }
     sum += weight;
     if (weight > max) max = weight;
-    if (weight > 0) entropy -= weight * Math.log(weight);
   }
   for (const key of hidden) if (Number.isFinite(row[key])) left += row[key];
-  return { entropy: Math.max(0, entropy), max, sum, hidden: left, nonFinite };
+  const finite = nonFinite === 0 ? row : Array.from(row).filter(Number.isFinite);
+  return { entropy: entropyOf(finite), max, sum, hidden: left, nonFinite };
 }
 
 /** The facts of a head, collected row by row. */

@@ -6,6 +6,7 @@ import type { BackendPart, LseReader, Result } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { computeState, computeWeights } from "../backend/results.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
+import { exponentiateRow } from "./row.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
 
 /** Fills the output and lse of a problem. */
@@ -15,6 +16,7 @@ export function forward(problem: Problem, out: Result): void {
   const readV = readerOf(value.tensor.dtype, value.tensor.data);
   const write = writerOf(problem.dtype, out.output);
   const scores = new Float64Array(Nk);
+  const p = new Float64Array(Nk);
   const o = new Float64Array(dv);
   let at = 0;
   for (let b = 0; b < B; b++)
@@ -22,22 +24,18 @@ export function forward(problem: Problem, out: Result): void {
       const vHead = value.base[b] + Math.floor(h / G) * value.head;
       for (let row = 0; row < Nq; row++, at++) {
         const highest = rows.scores(b, h, row, scores);
-        const sink = problem.sinks ? problem.sinks[h] : -Infinity;
-        const m = Math.max(highest, sink);
-        let l = 0;
+        p.set(scores);
+        const { l, lse } = exponentiateRow(p, highest, problem.sinks?.[h]);
         o.fill(0);
         for (let k = 0; k < Nk; k++) {
           if (scores[k] === -Infinity) continue;
-          const p = Math.exp(scores[k] - m);
-          l += p;
-          const w = p * rows.dropoutFactor(b, h, row, k);
+          const w = p[k] * rows.dropoutFactor(b, h, row, k);
           const vAt = vHead + k * value.row;
           for (let e = 0; e < dv; e++) o[e] += w * readV(vAt + e * value.column);
         }
-        if (sink !== -Infinity) l += Math.exp(sink - m);
         const start = b * out.batch + h * out.head + row * out.row;
         for (let e = 0; e < dv; e++) write(start + e, l === 0 ? 0 : o[e] / l);
-        out.lse[at] = l === 0 ? -Infinity : m + Math.log(l);
+        out.lse[at] = lse;
       }
     }
 }

@@ -3,6 +3,7 @@
  * the heights between two steps.
  */
 import { html, nothing, type TemplateResult } from "lit";
+import { exponentiateRow } from "../../../src/reference/index.ts";
 import { num } from "../../../src/store/text/number.ts";
 import { token, type Ui } from "../../app/ui.ts";
 import { editsOf } from "../../state/whatif.ts";
@@ -27,10 +28,11 @@ function stepsOf({ session }: Ui): readonly RowStep[] {
   const shares: RowStep = { name: "share", values: shownWeights(session, query, edits), signed: false };
   if (!block!.has.qk) return [shares];
   const masked = store!.row(ref, query, "masked", edits);
-  const visible = store!.visible(ref, query);
   let maximum = Number.NEGATIVE_INFINITY;
   for (const score of masked) if (score > maximum) maximum = score;
   const shifted = masked.map((score) => score - maximum);
+  const exponentials = masked.slice();
+  exponentiateRow(exponentials, maximum);
   return [
     { name: "q·k", values: store!.row(ref, query, "scores", edits), signed: true },
     { name: "÷ √d_k", values: store!.row(ref, query, "scaled", edits), signed: true },
@@ -38,7 +40,7 @@ function stepsOf({ session }: Ui): readonly RowStep[] {
       ? [{ name: "bias, mask", values: masked, signed: true }]
       : []),
     { name: "− largest", values: shifted, signed: true },
-    { name: "exp", values: shifted.map((x, j) => (visible[j] === 1 ? Math.exp(x) : 0)), signed: false },
+    { name: "exp", values: exponentials, signed: false },
     shares,
   ];
 }

@@ -1,13 +1,12 @@
 /**
- * One head, exactly: scores, weights and outputs of single rows in float64, computed from q, k and the recipe.
- *
- *     s = change(q·k × scale) + bias      weight = exp(s − m) / l      m the row's maximum, l = Σ exp(s − m)
- *
- * in heed's order (scale, score mods, additive bias, mask, sink). Memory is one row at most; masked keys are not read. If a
- * file has weights, the rows are those weights. `row-source.ts` computes many rows, `ledger.ts` explains one weight.
+ * One head, exactly: scores, weights and outputs of single rows in float64, computed from q, k and the recipe by the functions of
+ * `heed/reference` (`reference/row.ts`) in heed's order: scale, score mods, additive bias, mask, sink. Memory is one row at most;
+ * masked keys are not read. If a file has weights, the rows are those weights. `row-source.ts` computes many rows, `ledger.ts`
+ * explains one weight.
  */
 import { readerOf, type TypedData } from "../../core/dtype.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
+import { exponentiateRow, type RowSum, type RowTerms, scoreRow, softmaxRow } from "../../reference/row.ts";
 import { type HeadRecipe, maskOf, type NamedMod, namedMods } from "../recipe/head-recipe.ts";
 import type { Edits, Stage } from "../types.ts";
 import { Visibility } from "./visibility.ts";
@@ -40,15 +39,6 @@ export interface HeadData {
 }
 
 export type WeightDType = "float32" | "float64" | "float16" | "bfloat16" | "uint8";
-
-/** Maximum, sum and log-sum-exp of one row, its sink included; −∞, 0 and −∞ for a fully masked row. */
-export interface RowSum {
-  readonly m: number;
-  readonly l: number;
-  readonly lse: number;
-  /** −Σ w·ln w of the row's weights, in nats. */
-  readonly entropy: number;
-}
 
 /** Computes rows of one head. Rows are i, keys j. */
 export class Head {
@@ -119,19 +109,33 @@ export class Head {
 
   /** Fills out[j − from] with q·k × scale of query i and the keys from … to, masked or not. */
   products(i: number, scale: number, out: Float64Array, from: number, to: number, edits: Edits = {}): void {
-    const q = this.query(i, edits);
-    dots(q, this.data.key!, this.data.d, from, to, scale, out, from);
-    const edited = edits.key?.index ?? -1;
-    if (from <= edited && edited < to) out[edited - from] = this.dot(q, edited, edits) * scale;
+    this.fill(this.query(i, edits), scale, out, from, from, to, edits);
   }
 
-  /** A scaled score after all score mods and the bias. */
-  private changed(scaled: number, i: number, j: number): number {
-    const cell = this.place(i, j, scaled);
+  /** Fills out[j − first] with q·k × scale of a query and the keys from … to. */
+  private fill(
+    q: Float64Array,
+    scale: number,
+    out: Float64Array,
+    first: number,
+    from: number,
+    to: number,
+    edits: Edits,
+  ): void {
+    dots(q, this.data.key!, this.data.d, from, to, scale, out, first);
+    const edited = edits.key?.index ?? -1;
+    if (from <= edited && edited < to) out[edited - first] = this.dot(q, edited, edits) * scale;
+  }
+
+  /** A scaled score of the row of `at` after all score mods and the bias. */
+  private readonly change = (scaled: number, j: number): number => {
+    const cell = this.at;
+    cell.k = j;
+    cell.score = scaled;
     for (const { apply } of this.mods) cell.score = apply(cell);
     const { bias, Nk } = this.data;
-    return bias ? cell.score + bias[i * Nk + j] : cell.score;
-  }
+    return bias ? cell.score + bias[cell.i * Nk + j] : cell.score;
+  };
 
   private place(i: number, j: number, score: number): Cell {
     const cell = this.at;
@@ -150,57 +154,27 @@ export class Head {
 
   /** Fills out[j − from] with the scores of query i and the keys from … to; −∞ where masked. Returns the largest. */
   scores(i: number, out: Float64Array, from = 0, to = this.data.Nk, edits: Edits = {}): number {
-    const { key, d, recipe, bias } = this.data;
-    const plain = this.mods.length === 0 && !bias;
+    const { recipe, bias } = this.data;
     const q = this.query(i, edits);
     const scale = edits.scale ?? recipe.scale;
-    const edited = edits.key?.index ?? -1;
-    const runs = this.runs(i);
-    out.fill(-Infinity, 0, to - from);
-    let m = -Infinity;
-    for (let n = 0; n < runs.length; n += 2) {
-      const [start, end] = [Math.max(from, runs[n]), Math.min(to, runs[n + 1])];
-      if (start >= end) continue;
-      dots(q, key!, d, start, end, scale, out, from);
-      if (start <= edited && edited < end) out[edited - from] = this.dot(q, edited, edits) * scale;
-      if (!plain) for (let j = start; j < end; j++) out[j - from] = this.changed(out[j - from], i, j);
-      // NaN in visible data must reach the result: the maximum ignores it, and exp gives NaN again.
-      for (let at = start - from; at < end - from; at++) if (out[at] > m) m = out[at];
-    }
-    return m;
+    this.place(i, 0, 0);
+    const terms: RowTerms = {
+      runs: this.runs(i),
+      products: (all, first, start, end) => this.fill(q, scale, all, first, start, end, edits),
+      ...(this.mods.length === 0 && !bias ? {} : { change: this.change }),
+    };
+    return scoreRow(terms, out, from, to);
   }
 
   /** Turns the scores of a whole row, with their maximum, into weights in place. */
   softmax(s: Float64Array, highest: number): RowSum {
-    const sink = this.data.recipe.sink ?? -Infinity;
-    const m = Math.max(highest, sink);
-    const sunk = sink === -Infinity ? 0 : Math.exp(sink - m);
-    let l = sunk;
-    let spread = 0;
-    for (let j = 0; j < s.length; j++) {
-      // −∞ is a masked key; −∞ − m would be NaN if m is −∞ too.
-      if (s[j] === -Infinity) {
-        s[j] = 0;
-        continue;
-      }
-      const x = s[j] - m;
-      const e = Math.exp(x);
-      s[j] = e;
-      l += e;
-      // 0·ln 0 is 0.
-      if (e > 0) spread += e * x;
-    }
-    if (l === 0) return { m: -Infinity, l: 0, lse: -Infinity, entropy: 0 };
-    for (let j = 0; j < s.length; j++) s[j] /= l;
-    // −Σ p·ln p with p = e/l and ln p = x − ln l.
-    const entropy = Math.max(0, ((l - sunk) * Math.log(l) - spread) / l);
-    return { m, l, lse: m + Math.log(l), entropy };
+    return softmaxRow(s, highest, this.data.recipe.sink);
   }
 
   /** Maximum and sum of one row. */
   rowSum(i: number, edits: Edits = {}): RowSum {
     const s = new Float64Array(this.data.Nk);
-    return this.softmax(s, this.scores(i, s, 0, s.length, edits));
+    return exponentiateRow(s, this.scores(i, s, 0, s.length, edits), this.data.recipe.sink);
   }
 
   /** The given weight of a cell. */

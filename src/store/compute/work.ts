@@ -3,6 +3,7 @@
  * the scheduler (`scheduler.ts`) can handle a frame, a message or a more urgent request.
  */
 
+import { weightOf } from "../../reference/row.ts";
 import { Measurer, outside, type Places } from "../measures/measures.ts";
 import { Pool } from "../measures/pool.ts";
 import { codeOf, isSigned, signedCodeOf } from "../measures/transfer.ts";
@@ -103,7 +104,7 @@ function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer>
       const runs = head.runs(i);
       lse[i] = about.lse;
       if (kernel.exact && !given) subject.lse[i] = about.lse;
-      const sink = recipe.sink === undefined || given ? 0 : Math.exp(recipe.sink - about.lse);
+      const sink = recipe.sink === undefined || given ? 0 : weightOf(recipe.sink, about.lse);
       measurer.add({ i, weights, runs, sink, entropy: about.entropy, given });
       const shown = given ? shownRuns(head, "weights", i, 0, weights) : runs;
       overview.add(i, weights, shown);
@@ -350,11 +351,6 @@ function cellsOf(
         if (out[n] !== 0 || weights || head.sees(i, j0 + n)) out[n] *= valueNorm![j0 + n];
     visit(out);
   };
-}
-
-/** exp(s − lse); 0 for a masked cell, also in a fully masked row. */
-function weightOf(s: number, lse: number): number {
-  return s === -Infinity ? 0 : Math.exp(s - lse);
 }
 
 /** Number of rows in a step of about a millisecond, including the log-sum-exps that must be computed. */

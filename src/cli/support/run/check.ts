@@ -8,6 +8,7 @@
 import type { Problem } from "../../../backend/problem.ts";
 import { readerOf } from "../../../core/dtype.ts";
 import type { Tensor } from "../../../core/tensor.ts";
+import { exponentiateRow } from "../../../reference/row.ts";
 import { rowsOf } from "../../../reference/rows.ts";
 
 /** The result of a check. */
@@ -35,15 +36,16 @@ export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
   const walker = rowsOf(problem);
   const [q, k, v, o] = [query.tensor, key.tensor, value.tensor, output].map((t) => readerOf(t.dtype, t.data));
   const scores = new Float64Array(Nk);
+  const p = new Float64Array(Nk);
   const count = Math.min(most, total);
   const found = { worst: 0, at: { b: 0, h: 0, row: 0, column: 0 }, got: 0, expected: 0, bounds: 0 };
   for (let n = 0; n < count; n++) {
     // Spread evenly, ends included; a power-of-two step would check the same row of every tile.
     const index = count === total ? n : Math.round((n * (total - 1)) / Math.max(1, count - 1));
     const [b, h, row] = [Math.floor(index / (Hq * Nq)), Math.floor(index / Nq) % Hq, index % Nq];
-    const sink = problem.sinks ? problem.sinks[h] : -Infinity;
-    const m = Math.max(walker.scores(b, h, row, scores), sink);
-    let l = sink === -Infinity ? 0 : Math.exp(sink - m);
+    const highest = walker.scores(b, h, row, scores);
+    p.set(scores);
+    const { l } = exponentiateRow(p, highest, problem.sinks?.[h]);
     let largest = 0;
     let products = 0;
     const sum = new Float64Array(dv);
@@ -51,9 +53,7 @@ export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
     const group = Math.floor(h / G);
     for (let j = 0; j < Nk; j++) {
       if (scores[j] === -Infinity) continue;
-      const p = Math.exp(scores[j] - m);
-      l += p;
-      const w = p * walker.dropoutFactor(b, h, row, j);
+      const w = p[j] * walker.dropoutFactor(b, h, row, j);
       largest = Math.max(largest, Math.abs(scores[j]));
       let product = 0;
       const qAt = query.base[b] + h * query.head + row * query.row;
