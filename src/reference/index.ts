@@ -6,5 +6,5 @@ export { type Backward, type BackwardOptions, backward } from "./backward.ts";
 export { attentionDoubleBackward, type DoubleGradients } from "./double.ts";
 export { type Forward, type ForwardOptions, forward, type Sizes } from "./forward.ts";
 export { type OnlineOptions, type OnlineStep, online } from "./online.ts";
-export { exponentiateRow, type RowSum, type RowTerms, scoreRow, softmaxRow, weightOf } from "./row.ts";
+export { exponentiateRow, type RowSum, softmaxRow, weightOf } from "./row.ts";
 export { finiteMask, unscaled, withoutMaximum } from "./textbook.ts";

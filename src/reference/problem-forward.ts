@@ -6,7 +6,6 @@ import type { BackendPart, LseReader, Result } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { computeState, computeWeights } from "../backend/results.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
-import { exponentiateRow } from "./row.ts";
 import { rowsOf, rowWeights } from "./rows.ts";
 
 /** Fills the output and lse of a problem. */
@@ -24,8 +23,7 @@ export function forward(problem: Problem, out: Result): void {
       const vHead = value.base[b] + Math.floor(h / G) * value.head;
       for (let row = 0; row < Nq; row++, at++) {
         const highest = rows.scores(b, h, row, scores);
-        p.set(scores);
-        const { l, lse } = exponentiateRow(p, highest, problem.sinks?.[h]);
+        out.lse[at] = rowWeights(problem, h, undefined, highest, scores, p).lse;
         o.fill(0);
         for (let k = 0; k < Nk; k++) {
           if (scores[k] === -Infinity) continue;
@@ -34,8 +32,7 @@ export function forward(problem: Problem, out: Result): void {
           for (let e = 0; e < dv; e++) o[e] += w * readV(vAt + e * value.column);
         }
         const start = b * out.batch + h * out.head + row * out.row;
-        for (let e = 0; e < dv; e++) write(start + e, l === 0 ? 0 : o[e] / l);
-        out.lse[at] = lse;
+        for (let e = 0; e < dv; e++) write(start + e, o[e]);
       }
     }
 }

@@ -8,7 +8,7 @@ import { readerOf } from "../core/dtype.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
 import type { Operand } from "../core/shape.ts";
 import { type Cell, compile } from "../masks/expression/js.ts";
-import { exponentiateRow, scoreRow, weightOf } from "./row.ts";
+import { exponentiateRow, weightOf } from "./row.ts";
 
 /** Scores and dropout factors, one row at a time. */
 export interface RowWalker {
@@ -42,41 +42,6 @@ export function rowsOf(problem: Problem): RowWalker {
   const readers = tensors.map((t) => readerOf(t.tensor.dtype, t.tensor.data));
   const q = new Float64Array(dk);
   const threshold = dropoutThreshold(problem.dropoutP);
-  const added = new Float64Array(tensors.length > 0 ? Nk : 0);
-
-  /** The keys that the row of `cell` may attend to. Fills `added` with the sums of the float masks there. */
-  const runsOf = (): readonly number[] => {
-    if (!mask && tensors.length === 0) return [0, Nk];
-    const runs: number[] = [];
-    for (let k = 0; k < Nk; k++) {
-      cell.k = k;
-      if ((mask && !mask(cell)) || (tensors.length > 0 && !addMasks(k))) continue;
-      if (runs[runs.length - 1] === k) runs[runs.length - 1] = k + 1;
-      else runs.push(k, k + 1);
-    }
-    return runs;
-  };
-  /** Sets added[k]; false if a mask tensor masks the key. */
-  const addMasks = (k: number): boolean => {
-    added[k] = 0;
-    for (let n = 0; n < tensors.length; n++) {
-      const t = tensors[n];
-      const x = readers[n](t.base[cell.b] + cell.h * t.head + cell.i * t.row + k * t.column);
-      if (t.kind === "bool" ? x === 0 : x === -Infinity) return false;
-      if (t.kind === "float") added[k] += x;
-    }
-    return true;
-  };
-  const change = (scaled: number, k: number): number => {
-    let s = scaled;
-    if (score) {
-      cell.k = k;
-      cell.score = s;
-      s = score(cell);
-    }
-    return tensors.length > 0 ? s + added[k] : s;
-  };
-
   return {
     scores(b, h, row, scores, before) {
       const qAt = query.base[b] + h * query.head + row * query.row;
@@ -86,16 +51,37 @@ export function rowsOf(problem: Problem): RowWalker {
       cell.h = h;
       cell.i = row;
       cell.q = row + offsets[b];
-      const products = (out: Float64Array, first: number, from: number, to: number) => {
-        for (let k = from; k < to; k++) {
-          let s = 0;
-          const kAt = kHead + k * key.row;
-          for (let d = 0; d < dk; d++) s += q[d] * readK(kAt + d * key.column);
-          out[k - first] = s * scale;
-          if (before) before[k] = s * scale;
+      let m = -Infinity;
+      for (let k = 0; k < Nk; k++) {
+        cell.k = k;
+        scores[k] = -Infinity;
+        if (mask && !mask(cell)) continue;
+        let added = 0;
+        for (let n = 0; n < tensors.length; n++) {
+          const t = tensors[n];
+          const x = readers[n](t.base[b] + h * t.head + row * t.row + k * t.column);
+          if (t.kind === "bool" ? x === 0 : x === -Infinity) {
+            added = -Infinity;
+            break;
+          }
+          if (t.kind === "float") added += x;
         }
-      };
-      return scoreRow({ runs: runsOf(), products, change }, scores, 0, Nk);
+        if (added === -Infinity) continue;
+        let s = 0;
+        const kAt = kHead + k * key.row;
+        for (let d = 0; d < dk; d++) s += q[d] * readK(kAt + d * key.column);
+        s *= scale;
+        if (before) before[k] = s;
+        if (score) {
+          cell.score = s;
+          s = score(cell);
+        }
+        s += added;
+        scores[k] = s;
+        // NaN in visible data must reach the result: the maximum ignores it, and exp propagates it.
+        if (s > m) m = s;
+      }
+      return m;
     },
     dropoutFactor(b, h, row, k) {
       if (problem.dropoutP === 0) return 1;

@@ -1,12 +1,12 @@
 /**
- * One head, exactly: scores, weights and outputs of single rows in float64, computed from q, k and the recipe by the functions of
- * `heed/reference` (`reference/row.ts`) in heed's order: scale, score mods, additive bias, mask, sink. Memory is one row at most;
- * masked keys are not read. If a file has weights, the rows are those weights. `row-source.ts` computes many rows, `ledger.ts`
- * explains one weight.
+ * One head, exactly: scores, weights and outputs of single rows in float64, computed from q, k and the recipe. Masks and score
+ * mods are the expressions of `masks/`, compiled as for the reference; softmax is that of `heed/reference`. The order is heed's:
+ * scale, score mods, additive bias, mask, sink. Memory is one row at most; masked keys are not read. If a file has weights, the
+ * rows are those weights. `row-source.ts` computes many rows, `ledger.ts` explains one weight.
  */
 import { readerOf, type TypedData } from "../../core/dtype.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
-import { exponentiateRow, type RowSum, type RowTerms, scoreRow, softmaxRow } from "../../reference/row.ts";
+import { exponentiateRow, type RowSum, softmaxRow } from "../../reference/row.ts";
 import { type HeadRecipe, maskOf, type NamedMod, namedMods } from "../recipe/head-recipe.ts";
 import type { Edits, Stage } from "../types.ts";
 import { Visibility } from "./visibility.ts";
@@ -127,15 +127,13 @@ export class Head {
     if (from <= edited && edited < to) out[edited - first] = this.dot(q, edited, edits) * scale;
   }
 
-  /** A scaled score of the row of `at` after all score mods and the bias. */
-  private readonly change = (scaled: number, j: number): number => {
-    const cell = this.at;
-    cell.k = j;
-    cell.score = scaled;
+  /** A scaled score after all score mods and the bias. */
+  private changed(scaled: number, i: number, j: number): number {
+    const cell = this.place(i, j, scaled);
     for (const { apply } of this.mods) cell.score = apply(cell);
     const { bias, Nk } = this.data;
-    return bias ? cell.score + bias[cell.i * Nk + j] : cell.score;
-  };
+    return bias ? cell.score + bias[i * Nk + j] : cell.score;
+  }
 
   private place(i: number, j: number, score: number): Cell {
     const cell = this.at;
@@ -155,15 +153,21 @@ export class Head {
   /** Fills out[j − from] with the scores of query i and the keys from … to; −∞ where masked. Returns the largest. */
   scores(i: number, out: Float64Array, from = 0, to = this.data.Nk, edits: Edits = {}): number {
     const { recipe, bias } = this.data;
+    const plain = this.mods.length === 0 && !bias;
     const q = this.query(i, edits);
     const scale = edits.scale ?? recipe.scale;
-    this.place(i, 0, 0);
-    const terms: RowTerms = {
-      runs: this.runs(i),
-      products: (all, first, start, end) => this.fill(q, scale, all, first, start, end, edits),
-      ...(this.mods.length === 0 && !bias ? {} : { change: this.change }),
-    };
-    return scoreRow(terms, out, from, to);
+    const runs = this.runs(i);
+    out.fill(-Infinity, 0, to - from);
+    let m = -Infinity;
+    for (let n = 0; n < runs.length; n += 2) {
+      const [start, end] = [Math.max(from, runs[n]), Math.min(to, runs[n + 1])];
+      if (start >= end) continue;
+      this.fill(q, scale, out, from, start, end, edits);
+      if (!plain) for (let j = start; j < end; j++) out[j - from] = this.changed(out[j - from], i, j);
+      // NaN in visible data must reach the result: the maximum ignores it, and exp propagates it.
+      for (let at = start - from; at < end - from; at++) if (out[at] > m) m = out[at];
+    }
+    return m;
   }
 
   /** Turns the scores of a whole row, with their maximum, into weights in place. */
