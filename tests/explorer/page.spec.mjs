@@ -188,7 +188,7 @@ async function served(browser) {
     const one = await watched(browser, url.origin);
     await one.page.goto(address);
     const said = one.page.locator("#notice:not([hidden])");
-    await said.waitFor({ timeout: 10_000 }).catch(() => {});
+    await said.waitFor({ timeout: 60_000 }).catch(() => {});
     expect.soft((await said.count()) > 0 ? await said.textContent() : "nothing", name).toMatch(wanted);
     await one.close();
   };
