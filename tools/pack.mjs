@@ -164,7 +164,7 @@ async function check() {
   cpSync(at("tools/tally.mjs"), join(folder, "tools", "tally.mjs"));
   const smoke = spawnSync(process.execPath, [join(platforms, "smoke.mjs")], {
     encoding: "utf8",
-    timeout: 180_000,
+    timeout: 600_000,
   });
   tally.check(
     "the unpacked copy computes",
@@ -199,7 +199,7 @@ function programs() {
     const done = spawnSync(process.execPath, [script, "torch.safetensors"], {
       cwd: project,
       encoding: "utf8",
-      timeout: 120_000,
+      timeout: 300_000,
     });
     tally.check(`program ${name}`, done.status === 0 ? "" : `${done.stdout}${done.stderr}`.slice(-2000));
   }
@@ -216,7 +216,7 @@ async function bundled() {
   await bundle.write({ file: join(folder, "bundle", "threads.mjs"), codeSplitting: false });
   const done = spawnSync(process.execPath, [join(folder, "bundle", "threads.mjs")], {
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: 300_000,
   });
   tally.check(
     "a bundle for Node has threads",

@@ -210,7 +210,7 @@ async function platform(major) {
   }
   const smoke = at("tests/platforms/smoke.mjs");
   const run = (/** @type {string} */ name, /** @type {string[]} */ ...argv) =>
-    script(name, binary, argv, 300, name);
+    script(name, binary, argv, 900, name);
   await run(`Node ${major}`, smoke);
   if (major === 20) await run("Node 20, relaxed SIMD", "--experimental-wasm-relaxed-simd", smoke);
   await run(`Node ${major}, command line`, at("tests/platforms/command.mjs"));
@@ -238,12 +238,12 @@ if (parts.includes("browser")) {
   heading("the browser tests in Chromium");
   if (built) await playwright();
   else tally.skip("the browser tests", "the build failed");
-  if (built) await script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], 120);
+  if (built) await script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], 600);
 }
 
 if (parts.includes("package")) {
   heading("the packed tarball");
-  if (built) await script("the packed tarball", node, [at("tools/pack.mjs")], 180);
+  if (built) await script("the packed tarball", node, [at("tools/pack.mjs")], 900);
   else tally.skip("the packed tarball", "the build failed");
 }
 

@@ -54,7 +54,8 @@ const SWITCHES = [
 export function chromiumOptions(args = []) {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error(NO_CHROMIUM);
-  return { executablePath, headless: true, args: [...SWITCHES, ...args] };
+  // Milliseconds until it must have started, 30 s by default: workers of a busy machine start several at a time.
+  return { executablePath, headless: true, timeout: 120_000, args: [...SWITCHES, ...args] };
 }
 
 /**

@@ -17,7 +17,7 @@ const permissions = major >= 24 ? ["--permission", `--allow-fs-read=${root}`, "-
 function heed(...args) {
   const argv = [...permissions, join(root, "dist/cli/main.js"), ...args];
   // From outside of the repository, so that nothing depends on the current folder.
-  const done = spawnSync(process.execPath, argv, { cwd: dirname(root), encoding: "utf8", timeout: 60_000 });
+  const done = spawnSync(process.execPath, argv, { cwd: dirname(root), encoding: "utf8", timeout: 300_000 });
   return { ...done, reported: `status ${done.status}, ${done.stderr.trim().slice(-500)}` };
 }
 
