@@ -100,7 +100,7 @@ export function mount<S extends State, N>(
         // Drawn with the answer, not a frame later, unless pictures come faster than frames.
         if (performance.now() - drawnAt > FRAME) draw();
         else schedule();
-      } else fail(`This picture could not be computed: ${data.error}`);
+      } else fail(`This picture could not be computed: ${data.error.replace(/[.]?$/, ".")}`);
       if (pending) request();
     });
     made.addEventListener("error", (event) => {

@@ -75,7 +75,7 @@ export function pressable(act: string, description: string, pressed: boolean, in
 
 /** For a label that is cut to `most` letters: as wide as its column, whatever its letters are. */
 export const squeezed = (text: string, most: number, width: number): Attributes =>
-  text.length >= most ? { textLength: width } : {};
+  text.length >= most ? { textLength: width, lengthAdjust: "spacingAndGlyphs" } : {};
 
 /** A straight line. */
 export function line(x1: number, y1: number, x2: number, y2: number, name: string): string {

@@ -60,12 +60,13 @@ export function byteCount(bytes: number): string {
 
 /**
  * Words of the reader's own sentence in the place of `common`, as many: the first that are not repeated and longer than two
- * letters, cut to eight letters; `common` itself where there is no such sentence.
+ * letters, cut to eight letters; `common` itself where the sentence has no word.
  */
 export function namesFrom(own: string, common: readonly string[]): string[] {
   if (own === "") return [...common];
   const words = wordsOf(own, 40).map((word) => word.replace(/[.,;:!?]+$/u, "").toLowerCase());
-  const distinct = [...new Set(words)];
+  const distinct = [...new Set(words)].filter((word) => word !== "");
+  if (distinct.length === 0) return [...common];
   const long = distinct.filter((word) => word.length > 2 && word !== "the" && word !== "and");
   const chosen = (long.length >= common.length ? long : distinct).slice(0, common.length);
   while (chosen.length < common.length) chosen.push("…");

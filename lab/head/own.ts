@@ -67,23 +67,27 @@ async function readTokens(text: string, pieces: number, size: number): Promise<E
   }
   const { model, pad } = own;
   const { ids, tokens, special } = model.tokenize(text.slice(0, MAX_CHARACTERS));
+  // The marks are the first and the last token. What the model does not know is a special token too, but it is a piece.
+  const isMark = (i: number) => i === 0 || i === ids.length - 1;
   let left = pieces;
-  const kept = [...ids.keys()].filter((i) => special[i] || left-- > 0);
+  const kept = [...ids.keys()].filter((i) => isMark(i) || left-- > 0);
   const pads = Math.max(0, size - kept.length);
   return {
     tokens: [
       ...kept.map((i) =>
-        special[i]
+        isMark(i)
           ? i === 0
             ? "start"
             : "end"
-          : tokens[i].startsWith("##")
-            ? `·${tokens[i].slice(2)}`
-            : tokens[i],
+          : special[i]
+            ? "[?]"
+            : tokens[i].startsWith("##")
+              ? `·${tokens[i].slice(2)}`
+              : tokens[i],
       ),
       ...Array<string>(pads).fill("pad"),
     ],
-    marks: [...kept.map((i) => special[i]), ...Array<boolean>(pads).fill(true)],
+    marks: [...kept.map(isMark), ...Array<boolean>(pads).fill(true)],
     layers: model.attentionOf([...kept.map((i) => ids[i]), ...Array<number>(pads).fill(pad)]),
   };
 }

@@ -66,6 +66,7 @@ function picture({ numbers: n, state, wide }: PageView): string {
       wide
         ? label(g.x + (j + 0.5) * g.w, g.y - 8, word.length > 6 ? `${word.slice(0, 5)}…` : word, {
             class: `mid s12 ${j === n.query ? "tq bold" : ""}`,
+            ...squeezed(word, 6, g.w - 2),
           })
         : label(
             g.x + (j + 0.5) * g.w,

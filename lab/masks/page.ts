@@ -153,6 +153,7 @@ function grid(view: PageView): string {
         mark("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
           label(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
+            ...squeezed(token, wide ? 8 : 6, x - 12),
           }),
       ),
       label(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {

@@ -2,7 +2,7 @@
 import { checkbox, clampInteger } from "../frame/controls.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { guessText, label, line, mark, named, squeezed, textClass, weightClass } from "../frame/svg.ts";
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 
@@ -118,13 +118,19 @@ function picture(view: PageView): string {
     matrix("q", view, false, qx, sy, "q"),
     matrix("k", view, true, sx, ky, "k"),
   ];
-  for (let i = 0; i < N; i++) {
+  // A word of wide letters fits its column, too.
+  const most = wide ? 8 : 5;
+  for (const [i, word] of words.entries()) {
+    const text = word.length > most ? `${word.slice(0, most - 1)}…` : word;
+    const fit = squeezed(word, wide ? 7 : 4, w - 2);
     parts.push(
-      label(qx - 8, sy + i * h + h / 2 + 4, words[i], {
+      label(qx - 8, sy + i * h + h / 2 + 4, text, {
         class: `end ${quiet} ${i === state.row ? "tq bold" : ""}`,
+        ...fit,
       }),
-      label(sx + i * w + w / 2, ky - 8, words[i], {
+      label(sx + i * w + w / 2, ky - 8, text, {
         class: `mid ${quiet} ${i === state.column ? "tk bold" : ""}`,
+        ...fit,
       }),
     );
   }

@@ -330,7 +330,7 @@ ${
       text: ({
         state,
       }) => html`<p>Type a sentence into the field at the top and press Enter. A small encoder that comes with heed reads it in this page. Nothing is sent anywhere.</p>
-${state.line === "own" && html`<p>This model is small. It splits rare words into pieces (a dot marks a piece that continues a word). Of its 16 heads, this page shows the one with the strongest link between two pieces that are not neighbors.</p>`}`,
+${state.line === "own" && html`<p>This model is small. It splits rare words into pieces (a dot marks a piece that continues a word), and what it does not know becomes [?]. Of its 16 heads, this page shows the one with the strongest link between two pieces that are not neighbors.</p>`}`,
     },
   ],
   picture,

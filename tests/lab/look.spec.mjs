@@ -117,6 +117,32 @@ test("scripts that cannot be loaded are said, and the page stays readable", asyn
   await expect(page.locator(".problem")).toBeHidden();
   await context.close();
 });
+test("a computation that ends is said, and the next change starts it again", async ({ browser, origin }) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  // The first worker answers once and fails at the second question.
+  await page.route(
+    "**/lab-worker.js",
+    async (route) => {
+      const response = await route.fetch();
+      const fails =
+        'let c = 0; addEventListener("message", () => { if (++c > 1) throw new Error("out of memory"); });';
+      await route.fulfill({ response, body: `${fails}\n${await response.text()}` });
+    },
+    { times: 1 },
+  );
+  await page.goto(`${origin}/saturation.html`);
+  await page.waitForSelector("[data-ready]");
+  await quiet(page);
+  await page.locator('.control [data-act="times"]').fill("20");
+  await expect(page.locator(".problem")).toContainText(
+    "The computation ended unexpectedly: Uncaught Error: out of memory. Change something to start it again.",
+  );
+  await page.locator('.control [data-act="times"]').fill("0");
+  await expect(page.locator(".stage figcaption")).toContainText("× 0:");
+  await expect(page.locator(".problem")).toBeHidden();
+  await context.close();
+});
 for (const width of [1280, 375])
   test(`words: ${width}: a sentence of many pieces is large enough to read, and its percentages are apart`, ({
     visit,
@@ -171,6 +197,43 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
           await page.waitForTimeout(150);
           await quiet(page);
           await look(", answered");
+        }
+        expect(found).toEqual([]);
+      }));
+// What a reader may also type: too much, one word, no word, letters that the encoder does not know.
+for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"])
+  for (const width of [1280, 375])
+    test(`${name}: ${width}: any text in the field is shown, and each label is readable`, ({ visit }) =>
+      visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
+        /** @type {string[]} */
+        const found = [];
+        for (const text of [
+          `@@@@ "<script> ${"a".repeat(60)} 1 2 3 4 5 6 7 8`,
+          "Hi",
+          ". , ! ?",
+          "漢字 ☃ 😀 ёж",
+        ]) {
+          await page.fill("#sentence", text);
+          const drawn = page.evaluate(
+            () =>
+              new Promise((resolve) => {
+                const lab = /** @type {Element} */ (document.querySelector(".lab"));
+                const problem = /** @type {HTMLElement} */ (document.querySelector(".problem"));
+                lab.addEventListener("drawn", resolve, { once: true });
+                new MutationObserver(resolve).observe(problem, { attributes: true });
+              }),
+          );
+          await page.keyboard.press("Enter");
+          await drawn;
+          const problem = page.locator(".problem");
+          if (await problem.isVisible()) found.push(`${text}: ${await problem.textContent()}`);
+          else await quiet(page);
+          for (const what of await page.evaluate(misplaced)) found.push(`${text}: ${what}`);
+          const said = (await page.locator(".stage figcaption").textContent()) ?? "";
+          if (/“”/.test(said)) found.push(`${text}: ${said}`);
+          // Nothing but the last token is called the end mark.
+          const tokens = await page.locator("table tbody th").allTextContents();
+          if (tokens.filter((token) => token === "end").length > 1) found.push(`${text}: ${tokens}`);
         }
         expect(found).toEqual([]);
       }));
