@@ -501,6 +501,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#emit("load", { report: store.report });
   }
 
+  /** Focuses the picture, which has the keys. */
+  override focus(): void {
+    this.#surface?.focusMain();
+  }
+
   /** If the explorer owns the page, the picture gets the focus when it opens. */
   #focusPage(): void {
     if (this.address && document.activeElement === document.body) this.#surface?.focusMain();

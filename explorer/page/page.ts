@@ -3,6 +3,8 @@
  * access to them. The page sends no requests to other servers.
  */
 
+import { tellingLink } from "../../src/store/measures/telling.ts";
+import type { HeadStore } from "../../src/store/types.ts";
 import type {
   AblationResult,
   AttentionSource,
@@ -125,7 +127,35 @@ function sourceOf({ name, path, model }: Made): AttentionSource {
   };
 }
 
-/** Describes the picture in one sentence. */
+/** A share below this one says little; the sentence then offers the most telling link of all heads. */
+const WEAK = 0.3;
+/** The maximum number of cells of all heads for that search. */
+const SEARCHED = 2 ** 23;
+
+const searched = new WeakMap<HeadStore, ReturnType<typeof tellingLink>>();
+
+/** The most telling link of all heads; undefined for a file with too many cells. */
+async function linkOf(store: HeadStore): ReturnType<typeof tellingLink> {
+  const cells = store.blocks.reduce(
+    (sum, { layers, heads, Nq, Nk }) => sum + layers.length * heads * Nq * Nk,
+    0,
+  );
+  if (cells > SEARCHED) return undefined;
+  const known = searched.get(store) ?? tellingLink(store);
+  searched.set(store, known);
+  return known;
+}
+
+const percentOf = (share: number) =>
+  new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: share < 0.095 ? 1 : 0 }).format(
+    share,
+  );
+
+/** A token's name: its text is isolated, since its direction may differ from the page's. */
+const tokenNamed = (text: string, name: string) =>
+  Object.assign(document.createElement(name), { textContent: `‹${text}›`, dir: "auto" });
+
+/** Describes the picture in one sentence; after a weak share, a button opens a stronger link of another head. */
 function describe(): void {
   const { store, state } = view;
   const at = store?.blocks.findIndex(({ name }) => name === state.block) ?? -1;
@@ -138,19 +168,44 @@ function describe(): void {
     return;
   }
   const share = store.cell(ref, query, key, "weights");
-  const percent = new Intl.NumberFormat("en", {
-    style: "percent",
-    maximumFractionDigits: share < 0.095 ? 1 : 0,
-  });
-  const named = (text: string, name: string) =>
-    Object.assign(document.createElement(name), { textContent: text, dir: "auto" });
   found("seen").replaceChildren(
     "A real model reads a sentence. Each row is a word that looks, each column a word it looks at; the darker, the more. Here ",
-    named(`‹${block.queryTokens[query]}›`, "b"),
-    ` gives ${percent.format(share)} of its attention to `,
-    named(`‹${block.keyTokens[key]}›`, "b"),
+    tokenNamed(block.queryTokens[query], "b"),
+    ` gives ${percentOf(share)} of its attention to `,
+    tokenNamed(block.keyTokens[key], "b"),
     ".",
   );
+  if (share >= WEAK) return;
+  const described = found("seen").firstChild;
+  linkOf(store).then(
+    (link) => {
+      // Another sentence may have replaced this one.
+      if (link === undefined || link.weight < WEAK || found("seen").firstChild !== described) return;
+      found("seen").append(" ", offer(store, link));
+    },
+    // A head that cannot be read is reported by the element.
+    () => {},
+  );
+}
+
+/** A button that opens a link of another head. */
+function offer(store: HeadStore, link: NonNullable<Awaited<ReturnType<typeof linkOf>>>): HTMLButtonElement {
+  const { layer, head, query, key, weight } = link;
+  const { name, queryTokens, keyTokens } = store.blocks[link.block];
+  const button = document.createElement("button");
+  button.type = "button";
+  button.append(
+    `Layer ${layer}, head ${head} shows more: `,
+    tokenNamed(queryTokens[query], "bdi"),
+    ` gives ${percentOf(weight)} to `,
+    tokenNamed(keyTokens[key], "bdi"),
+  );
+  button.addEventListener("click", () => {
+    view.setCursor({ block: name, layer, head, query, key });
+    // This button goes away with its sentence.
+    view.focus();
+  });
+  return button;
 }
 
 async function start(): Promise<void> {

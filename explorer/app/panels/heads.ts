@@ -80,14 +80,13 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
   const [low, high] = found;
   const set = (part: "low" | "high", how: "push" | "replace") => (event: Event) => {
     const input = event.target as HTMLInputElement;
-    const limit = part === "low" ? Math.min : Math.max;
+    const dragged = Number(input.value);
     // A slider rounds to 15 digits; at its ends, the heads with the extreme values must stay.
-    const rounded = Number(input.value);
-    const end = [low, high].find((one) => Math.abs(rounded - one) <= 1e-9 * (high - low));
-    const value = limit(end ?? rounded, part === "low" ? filter.high : filter.low);
-    // A thumb stops at the other one.
-    input.value = String(value);
+    const value = [low, high].find((end) => Math.abs(dragged - end) <= 1e-9 * (high - low)) ?? dragged;
     const next = { ...filter, [part]: value };
+    // A thumb stops at the other one.
+    if (next.low > next.high) next[part] = filter[part === "low" ? "high" : "low"];
+    input.value = String(next[part]);
     session.set(
       { filters: session.state.filters.map((one) => (one.metric === filter.metric ? next : one)) },
       how,

@@ -260,9 +260,8 @@ export class Matrix {
   /** Requests the tiles that the next heads will draw. A domain of the head's own is not known for another head. */
   #prefetch(): void {
     const [plan, { session, neighbors }] = [this.#plan, this.#host];
-    if (plan === undefined || plan.store !== session.store || plan.domain !== undefined) return;
-    if (this.waiting > 0 || !this.root.isConnected) return;
-    this.#tiles.prefetch((neighbors?.() ?? []).map((head) => ({ ...plan, ref: session.refOf(head) })));
+    if (plan && neighbors && plan.domain === undefined)
+      this.#tiles.prefetch(neighbors().map((head) => ({ ...plan, ref: session.refOf(head) })));
   }
 
   /** The overview of the head, if it shows the same values as the tiles. */

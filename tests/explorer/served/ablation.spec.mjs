@@ -221,3 +221,32 @@ test("own words open at a link between two whole words, whatever head and token 
   await close();
   await end();
 });
+
+test("after a weak link the sentence offers a stronger one of another head", async ({ browser }) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  const seen = page.locator("#seen");
+  await expect(seen).toContainText("‹it› gives 68% of its attention to ‹cat›", { timeout: 60_000 });
+  await expect(seen.locator("button")).toHaveCount(0);
+  // Another text keeps the head, in which its strongest link is weak.
+  await page.locator("attention-view .sources").getByText("they walked to the savings bank").click();
+  await expect(seen).toContainText("‹walked› gives 18% of its attention to ‹bank›", { timeout: 60_000 });
+  const offer = seen.locator("button");
+  await expect(offer).toHaveText(/^Layer \d, head \d+ shows more: ‹\w+› gives \d\d% to ‹\w+›$/);
+  const [, layer, head, query, percent, key] =
+    /Layer (\d), head (\d+) .*‹(\w+)› gives (\d\d)% to ‹(\w+)›/.exec((await offer.textContent()) ?? "") ?? [];
+  expect(Number(percent)).toBeGreaterThanOrEqual(30);
+  await offer.click();
+  await expect(seen).toHaveText(new RegExp(`‹${query}› gives ${percent}% of its attention to ‹${key}›\\.$`));
+  const state = await page.evaluate(
+    () => /** @type {any} */ (document.querySelector("attention-view")).state,
+  );
+  expect([state.layer, state.head]).toEqual([Number(layer), Number(head)]);
+  // The button is gone; the picture has the keys.
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement === document.querySelector("attention-view")))
+    .toBe(true);
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
