@@ -24,7 +24,7 @@ it.skipIf(typeof hosts === "string")(
   async () => {
     if (typeof hosts === "string" || !openMpi) throw new Error("no hosts");
     const [first, second] = hosts.addresses;
-    const before = hosts.sentBytes();
+    const [before, repeatedBefore] = [hosts.sentBytes(), hosts.repeatedBytes()];
     const ended = await startRanks(
       {
         ...openMpi,
@@ -45,8 +45,11 @@ it.skipIf(typeof hosts === "string")(
     expect(printed.bytes).toEqual({ gather: printed.formula, ring: printed.formula });
     // The link carries the counted bytes, headers (less than 10 % at 1448 bytes per packet) and the launcher's traffic.
     const sent = hosts.sentBytes()[0] - before[0];
+    // A busy machine answers late, and TCP then sends segments again.
+    const repeated = hosts.repeatedBytes()[0] - repeatedBefore[0];
+    process.stderr.write(`${sent} bytes sent for ${printed.total}, at most ${repeated} of them again\n`);
     expect(sent).toBeGreaterThan(printed.total);
-    expect(sent).toBeLessThan(1.1 * printed.total + 2 ** 20);
+    expect(sent - repeated).toBeLessThan(1.1 * printed.total + 2 ** 20);
   },
   300_000,
 );

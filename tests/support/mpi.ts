@@ -106,7 +106,7 @@ export function startRanks(
     stderr += text;
   });
   const ended = new Promise<Ended>((resolve) => {
-    const timer = setTimeout(() => child.kill("SIGKILL"), 120_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), 170_000);
     child.on("close", (status, signal) => {
       clearTimeout(timer);
       resolve({ status, signal, stdout, stderr, at: Date.now() });

@@ -18,8 +18,13 @@ export interface Hosts {
   onFirst(command: readonly string[]): readonly string[];
   /** Bytes that each host has sent so far, headers and acknowledgements included. */
   sentBytes(): [number, number];
+  /** Upper limit of the bytes of `sentBytes` that TCP has sent more than once. */
+  repeatedBytes(): [number, number];
   remove(): void;
 }
+
+/** Maximum bytes of a frame with one segment. */
+const ETHERNET_FRAME = 1514;
 
 const run = (...argv: readonly string[]): string | undefined => {
   const done = spawnSync(argv[0], argv.slice(1), { encoding: "utf8" });
@@ -78,6 +83,9 @@ export function makeHosts(folder: string): Hosts | string {
         ? "1 Gbit/s; left out: the delay of 0.5 ms, because the kernel has no netem"
         : "left out: 1 Gbit/s and 0.5 ms, because the kernel has neither netem nor tbf";
   }
+  const read = (name: string, file: string): string =>
+    spawnSync("ip", ["netns", "exec", name, "cat", file], { encoding: "utf8" }).stdout;
+  const eachHost = (measure: (name: string) => number) => names.map(measure) as [number, number];
   const agent = join(folder, "agent.sh");
   // Each host has another host name, because Open MPI uses it in the names of its files.
   writeFileSync(
@@ -94,17 +102,15 @@ exec ip netns exec $name unshare --uts sh -c "hostname $name; $*"
     agent,
     network,
     onFirst: (command) => [agent, addresses[0], ...command],
-    sentBytes: () =>
-      names.map((name) => {
-        const { stdout } = spawnSync(
-          "ip",
-          ["netns", "exec", name, "cat", `/sys/class/net/${name}/statistics/tx_bytes`],
-          {
-            encoding: "utf8",
-          },
-        );
-        return Number(stdout);
-      }) as [number, number],
+    sentBytes: () => eachHost((name) => Number(read(name, `/sys/class/net/${name}/statistics/tx_bytes`))),
+    repeatedBytes: () =>
+      eachHost((name) => {
+        const [titles, values] = read(name, "/proc/net/snmp")
+          .split("\n")
+          .filter((line) => line.startsWith("Tcp:"))
+          .map((line) => line.split(" "));
+        return ETHERNET_FRAME * Number(values[titles.indexOf("RetransSegs")]);
+      }),
     remove,
   };
 }
