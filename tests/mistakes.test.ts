@@ -7,10 +7,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as h from "heed";
+import * as backend from "heed/backend";
 import * as io from "heed/io";
 import * as models from "heed/models";
 import * as nn from "heed/nn";
 import * as hist from "heed/nn/history";
+import * as reference from "heed/reference";
 import * as tr from "heed/train";
 import * as view from "heed/view";
 import { afterAll, describe, expect, it } from "vitest";
@@ -253,6 +255,15 @@ const REFUSED: Row[] = [
   ["writeModel without a model", "OptionError", "model", "textModel: model must be the network, the field `model` of what readModel or languageModel returns, got undefined", () => M.writeModel(join(folder, "none"))],
   ["writeModel of a text model", "OptionError", "model", "textModel: model must be the network, the field `model` of what", () => M.writeModel(join(folder, "none"), gpt, gpt.tokenizer)],
   ["writeModel without a tokenizer", "OptionError", "tokenizer", "textModel: tokenizer must be what readTokenizer returns, got undefined", () => M.writeModel(join(folder, "none"), gpt.model)],
+  ["split into a number of parts", "ShapeError", "split", "split: sizes must be a list of lengths such as [4, 4], got 2", () => N.split(x2, 2)],
+  ["gradients of a number", "OptionError", "loss", "Tape.gradients: loss must be a tensor, got 3", () => new T.Tape().gradients(3, [x2])],
+  ["optimizer.step() as in PyTorch", "OptionError", "gradients", "AdamW.step: gradients must be what tape.gradients(loss, parameters) returns, got undefined", () => new T.AdamW(mha.parameters()).step()],
+  ["optimizer.step(parameters)", "OptionError", "gradients", "AdamW.step: gradients must be what tape.gradients(loss, parameters) returns, got Map", () => new T.AdamW(mha.parameters()).step(mha.parameters())],
+  ["an unknown option of a step", "OptionError", "option-name", 'AdamW.step: unknown option "learningRate"; did you mean lr', () => new T.AdamW(mha.parameters()).step(new Map(), { learningRate: 1 })],
+  ["gradientNorm of nothing", "OptionError", "gradients", "gradientNorm: gradients must be what tape.gradients", () => T.gradientNorm()],
+  ["clipScale of a text", "OptionError", "norm", 'clipScale: norm must be a number, got "4"', () => T.clipScale("4", 1)],
+  ["a backend that names no device", "OptionError", "backend", "registerBackend: expected a backend with the name of its device and that device", () => (backend as any).registerBackend({})],
+  ["reference.forward of tensors", "ShapeError", "sizes", "forward: sizes must be { Nq, Nk, dk, dv }, got undefined", () => (reference as any).forward(q, q, q)],
 ];
 
 describe("rejected with a helpful message", () => {

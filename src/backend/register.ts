@@ -1,7 +1,7 @@
 /** The backends of devices other than the CPU, by the name of the device; dispatch/rule.ts looks them up. */
 import type { Device } from "../core/device.ts";
 import { registerDevice } from "../core/device-tensor.ts";
-import { OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
 import type { Backend } from "./contract.ts";
 
 const backends = new Map<string, Backend>();
@@ -13,6 +13,12 @@ const backends = new Map<string, Backend>();
  * @throws OptionError where the two do not name the same device, or name the CPU
  */
 export function registerBackend(backend: Backend, device: Device): void {
+  if (typeof backend?.device !== "string" || typeof device?.name !== "string")
+    throw new OptionError(
+      "backend",
+      `registerBackend: expected a backend with the name of its device and that device, registerBackend(backend, device), got ${formatValue(backend)} and ${formatValue(device)}`,
+      { backend, device },
+    );
   if (backend.device !== device.name || device.name === "cpu")
     throw new OptionError(
       "device",

@@ -112,6 +112,10 @@ export function checkSizes(
   v: Float64Array,
   sizes: Sizes,
 ): void {
+  if (sizes === null || typeof sizes !== "object")
+    throw new ShapeError("sizes", `${what}: sizes must be { Nq, Nk, dk, dv }, got ${formatValue(sizes)}`, {
+      got: sizes,
+    });
   const { Nq, Nk, dk, dv } = sizes;
   for (const [name, n] of Object.entries({ Nq, Nk, dk, dv }))
     if (!(Number.isSafeInteger(n) && n >= 0))

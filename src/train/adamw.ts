@@ -91,7 +91,10 @@ export class AdamW {
   }
 
   /** One step with these gradients. A parameter without a gradient keeps its values and moments. */
-  step(gradients: Gradients, { lr = this.#options.lr, scale = 1 }: AdamWStep = {}): void {
+  step(gradients: Gradients, options: AdamWStep = {}): void {
+    checkGradients("AdamW.step", gradients);
+    checkOptionNames("AdamW.step", options, ["lr", "scale"]);
+    const { lr = this.#options.lr, scale = 1 } = options;
     const { betas, eps, weightDecay } = this.#options;
     this.steps++;
     const [beta1, beta2] = betas;
@@ -197,6 +200,16 @@ function named(
 }
 
 /** Zeros on the parameter's device. On the CPU they are not in an arena: moments outlive a step. */
+/** Throws unless the gradients are by tensor: parameters by name would be no gradients, silently. */
+function checkGradients(what: string, gradients: Gradients): void {
+  if (gradients instanceof Map && typeof gradients.keys().next().value !== "string") return;
+  throw new OptionError(
+    "gradients",
+    `${what}: gradients must be what tape.gradients(loss, parameters) returns, got ${formatValue(gradients)}`,
+    { got: gradients },
+  );
+}
+
 function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
   const zeros = isDeviceData(storage) ? storage.device.allocate(dtype, size) : arrayFor(dtype, size);
   return tensorOver(zeros, shape, dtype);
@@ -212,6 +225,7 @@ function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
  * gradientNorm(tape.gradients(loss, [x])).at().toFixed(3); // → "6.928", the root of 48 ones
  */
 export function gradientNorm(gradients: Gradients): Tensor {
+  checkGradients("gradientNorm", gradients);
   const list = [...gradients.values()];
   if (list.every(({ device }) => device === "cpu"))
     return tensorOver(Float64Array.of(hostNorm(list)), [], "float64");
@@ -235,6 +249,10 @@ function hostNorm(gradients: readonly Tensor[]): number {
  * clipScale(4, 1); // → 0.25
  */
 export function clipScale(norm: number, maxNorm: number): number {
+  if (typeof norm !== "number")
+    throw new OptionError("norm", `clipScale: norm must be a number, got ${formatValue(norm)}`, {
+      got: norm,
+    });
   if (!(maxNorm > 0))
     throw new OptionError("maxNorm", `clipScale: maxNorm must be a number > 0, got ${formatValue(maxNorm)}`);
   return norm > maxNorm ? maxNorm / norm : 1;

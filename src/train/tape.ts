@@ -74,6 +74,10 @@ export class Tape {
     const targets = new Set(wanted);
     if (this.#spent)
       throw new OptionError("tape", "Tape.gradients: this tape is spent; record the work on a new one");
+    if (typeof loss?.size !== "number")
+      throw new OptionError("loss", `Tape.gradients: loss must be a tensor, got ${formatValue(loss)}`, {
+        got: loss,
+      });
     if (loss.size !== 1)
       throw new ShapeError(
         "loss",

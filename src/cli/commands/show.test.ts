@@ -70,7 +70,7 @@ test("--token with a word of no text is an error that lists the words", async ()
   // One text has it: the other one says that it does not.
   const { code, out } = await decoder(text, "fruit flies like a banana", "--token", "banana");
   expect(code).toBe(0);
-  expect(out).toMatch(/“banana” is not a word of this text; its words are time, flies,/);
+  expect(out).toMatch(/“banana” is not a word of this text$/m);
   expect(out).toMatch(/^who looks at “banana”/m);
   await expect(decoder("a b", "c d", "--token", "x")).rejects.toThrow("not a word of the texts");
   await expect(decoder(text, "--token", "flies", "--json")).rejects.toThrow("give one of them");

@@ -77,6 +77,12 @@ export function slice<T extends TensorLike>(
 export function split<T extends TensorLike>(x: T, sizes: readonly number[], axis = -1): FloatTensorOf<T>[] {
   const from = operand("split", "x", x);
   const at = axisOf("split", axis, from.shape.length);
+  if (!Array.isArray(sizes))
+    throw new ShapeError(
+      "split",
+      `split: sizes must be a list of lengths such as [4, 4], got ${formatValue(sizes)}`,
+      { got: sizes },
+    );
   const total = sizes.reduce((sum, n) => sum + n, 0);
   if (total !== from.shape[at] || sizes.some((n) => !(Number.isInteger(n) && n >= 0)))
     throw new ShapeError(

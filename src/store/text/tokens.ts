@@ -65,7 +65,7 @@ export function continues(token: string, pieces: Pieces): boolean {
 }
 
 const SPECIAL =
-  /^(?:\[(?:CLS|SEP|PAD|MASK|UNK|BOS|EOS)\]|<\/?(?:s|pad|unk|mask|bos|eos|cls|sep)>|<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<(?:begin|start|end)_of_\w{1,20}>|<extra_id_\d{1,4}>)$/i;
+  /^(?:\[(?:pad|unk|mask|bos|eos|cls|sep)\]|<\/?(?:pad|unk|mask|bos|eos|cls|sep|s)>|<([|｜])[^|｜<>\s]+\1>|<(?:(?:begin|start|end)_of_\w|extra_id_\d)\w*>)$/i;
 
 /** Whether a token has the form of a special token of a model: `[CLS]`, `<s>`, `<|endoftext|>`, `<start_of_turn>`, `<extra_id_0>`. */
 export function isSpecial(token: string): boolean {

@@ -99,6 +99,7 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
   };
   const svg = () => {
     const [left, top, width, height] = [72, title ? 56 : 28, 440, 260];
+    const bottom = top + height;
     const x = (value: number) => left + xAxis.place(value) * width;
     const y = (value: number) => top + (1 - yAxis.place(value)) * height;
     // Names beside the last points, pushed apart where they would meet.
@@ -110,30 +111,26 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
       }))
       .toSorted((a, b) => a.at - b.at);
     for (let i = 1; i < ends.length; i++) ends[i].at = Math.max(ends[i].at, ends[i - 1].at + 16);
-    return svgDocument(640, top + height + 52, title, [
+    return svgDocument(640, bottom + 52, title, [
       ...yAxis.ticks.flatMap((n) => [
         `<line class="grid" x1="${left}" x2="${left + width}" y1="${y(n).toFixed(1)}" y2="${y(n).toFixed(1)}"/>`,
         `<text class="soft" x="${left - 8}" y="${(y(n) + 4).toFixed(1)}" text-anchor="end">${escaped(label(n))}</text>`,
       ]),
       ...xAxis.ticks.map(
         (n) =>
-          `<text class="soft" x="${x(n).toFixed(1)}" y="${top + height + 20}" text-anchor="middle">${escaped(label(n))}</text>`,
-      ),
-      ...xAxis.minor.map(
-        (n) =>
-          `<line class="line" x1="${x(n).toFixed(1)}" x2="${x(n).toFixed(1)}" y1="${top + height}" y2="${top + height + 5}"/>`,
-      ),
-      ...yAxis.minor.map(
-        (n) =>
-          `<line class="line" x1="${left - 5}" x2="${left}" y1="${y(n).toFixed(1)}" y2="${y(n).toFixed(1)}"/>`,
+          `<text class="soft" x="${x(n).toFixed(1)}" y="${bottom + 20}" text-anchor="middle">${escaped(label(n))}</text>`,
       ),
       ...(xName
         ? [
-            `<text class="soft" x="${left + width / 2}" y="${top + height + 42}" text-anchor="middle">${escaped(xName)}</text>`,
+            `<text class="soft" x="${left + width / 2}" y="${bottom + 42}" text-anchor="middle">${escaped(xName)}</text>`,
           ]
         : []),
       ...(yName ? [`<text class="soft" x="${left}" y="${top - 12}">${escaped(yName)}</text>`] : []),
-      `<line class="line" x1="${left}" x2="${left + width}" y1="${top + height}" y2="${top + height}"/>`,
+      // The axis, and the ticks of logarithmic ones.
+      `<path class="line" d="M${left},${bottom}h${width}${[
+        ...xAxis.minor.map((n) => `M${x(n).toFixed(1)},${bottom}v5`),
+        ...yAxis.minor.map((n) => `M${left},${y(n).toFixed(1)}h-5`),
+      ].join("")}"/>`,
       ...sorted.flatMap((one, n) => [
         `<polyline fill="none" class="${colorClass("stroke", n)}" stroke-width="2" points="${one.points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" ")}"/>`,
         ...one.points.map(
@@ -151,8 +148,7 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
 }
 
 /** The name of an axis, which says that it is logarithmic. */
-const axisName = (name = "", isLog = false): string =>
-  isLog ? (name ? `${name} (log scale)` : "log scale") : name;
+const axisName = (name = "", isLog = false): string => (isLog ? `${name} (log scale)`.trimStart() : name);
 
 function axisOf(name: string, values: readonly number[], isLog: boolean): Axis {
   for (const value of values)
@@ -168,20 +164,18 @@ function axisOf(name: string, values: readonly number[], isLog: boolean): Axis {
   const span = scale(high) - scale(low);
   const place = (value: number) => (span === 0 ? 0.5 : (scale(value) - scale(low)) / span);
   if (!isLog) return { low, high, place, ticks: ticks(low, high), minor: [] };
-  // Powers of ten, or of two where those are fewer than three.
-  const powers = (base: number, start = Math.ceil) => {
-    const [first, last] = [low, high].map((x) => Math.log(x) / Math.log(base));
-    const from = start(first - 1e-9);
-    return Array.from(
-      { length: Math.max(0, Math.floor(last + 1e-9) - from + 1) },
-      (_, n) => base ** (from + n),
-    );
+  // The multiples of powers of a base by some digits, from low to high.
+  const steps = (base: number, digits: readonly number[]) => {
+    const marks: number[] = [];
+    for (let power = base ** Math.floor(Math.log(low) / Math.log(base)); power <= high * 1.001; power *= base)
+      for (const digit of digits)
+        if (digit * power >= low * 0.999 && digit * power <= high * 1.001) marks.push(digit * power);
+    return marks;
   };
-  const decades = powers(10);
-  const marks = decades.length >= 3 ? decades : powers(2);
+  // Powers of ten, or of two where those are fewer than three.
+  const decades = steps(10, [1]);
+  const marks = decades.length >= 3 ? decades : steps(2, [1]);
   const stride = Math.ceil(marks.length / 7);
-  const minor = powers(10, Math.floor)
-    .flatMap((n) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((digit) => digit * n))
-    .filter((n) => n >= low && n <= high);
+  const minor = steps(10, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
   return { low, high, place, ticks: marks.filter((_, n) => n % stride === 0), minor };
 }

@@ -182,11 +182,14 @@ function labelsOf({ queryTokens, keyTokens }: Block, words?: Page["words"]): Lab
   const of = (tokens: readonly string[], spans?: readonly Span[]) => {
     const pieces = piecesOf(tokens);
     return spans
-      ? spans.map(({ start, end }) => labelOf(joined(tokens.slice(start, end), pieces), "plain"))
+      ? spans.map((span) => wordLabel(tokens, span, pieces))
       : tokens.map((token) => labelOf(token, pieces));
   };
   return { query: of(queryTokens, words?.query), key: of(keyTokens, words?.key) };
 }
+
+const wordLabel = (tokens: readonly string[], { start, end }: Span, pieces: Pieces) =>
+  labelOf(joined(tokens.slice(start, end), pieces), "plain");
 
 function joined(tokens: readonly string[], pieces: Pieces): string {
   return tokens
@@ -470,13 +473,7 @@ export function spansOf(tokens: readonly string[], word: string): Span[] {
 /** The different words of a text, in order. */
 export function wordList(tokens: readonly string[]): string[] {
   const pieces = piecesOf(tokens);
-  return [
-    ...new Set(
-      wordsOf(tokens, pieces).map(({ start, end }) =>
-        labelOf(joined(tokens.slice(start, end), pieces), "plain"),
-      ),
-    ),
-  ];
+  return [...new Set(wordsOf(tokens, pieces).map((span) => wordLabel(tokens, span, pieces)))];
 }
 
 /** The heads' answers about a word: the keys it attends to, and the attention it gets. */
@@ -484,15 +481,7 @@ async function wordLines(page: Page, word: string): Promise<string[]> {
   const { store, block, index, paint } = page;
   const [asQuery, asKey] = [spansOf(block.queryTokens, word), spansOf(block.keyTokens, word)];
   if (asQuery.length === 0 && asKey.length === 0)
-    return [
-      ...wrap(
-        plain(
-          `“${oneLine(word)}” is not a word of this text; its words are ${wordList(block.queryTokens).join(", ")}`,
-          paint,
-        ),
-        page.columns,
-      ),
-    ];
+    return wrap(plain(`“${oneLine(word)}” is not a word of this text`, paint), page.columns);
   const names = namesOf({ ...page, labels: labelsOf(block) });
   const lines: string[] = [];
   for (const span of asQuery) {
