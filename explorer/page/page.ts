@@ -169,7 +169,7 @@ function describe(): void {
   }
   const share = store.cell(ref, query, key, "weights");
   found("seen").replaceChildren(
-    "A real model reads a sentence. Each row is a word that looks, each column a word it looks at; the darker, the more. Here ",
+    "A real model reads a sentence. Each row is a word that looks, each column a word it looks at; the stronger the color, the more. Here ",
     tokenNamed(block.queryTokens[query], "b"),
     ` gives ${percentOf(share)} of its attention to `,
     tokenNamed(block.keyTokens[key], "b"),

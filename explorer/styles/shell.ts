@@ -302,6 +302,8 @@ thead th.num { font-family: inherit; font-size: 11px; }
 .tablewrap tr { cursor: pointer; }
 .tablewrap tbody tr:not(.space) { block-size: 28px; }
 .tablewrap { padding-inline: 10px; }
+/* A shade at the right edge while columns are hidden there; at the end of the scroll it is covered. */
+.tablewrap { background: linear-gradient(to left, var(--paper) 50%, transparent) 100% 0 / 48px 100% no-repeat local, linear-gradient(to left, var(--line), transparent) 100% 0 / 24px 100% no-repeat scroll; }
 .tablewrap td, .tablewrap th { padding-inline-end: 16px; white-space: nowrap; max-inline-size: 220px; overflow: hidden; text-overflow: ellipsis; }
 .tablewrap :is(td, th):first-child { padding-inline-start: 10px; }
 .tablewrap :is(td, th).figures { text-align: end; }

@@ -227,6 +227,8 @@ test("after a weak link the sentence offers a stronger one of another head", asy
   const { page, reported, close } = await pageAt(browser, url);
   const seen = page.locator("#seen");
   await expect(seen).toContainText("‹it› gives 68% of its attention to ‹cat›", { timeout: 60_000 });
+  // True in light and in dark, where more is lighter.
+  await expect(seen).toContainText("the stronger the color, the more");
   await expect(seen.locator("button")).toHaveCount(0);
   // Another text keeps the head, in which its strongest link is weak.
   await page.locator("attention-view .sources").getByText("they walked to the savings bank").click();
