@@ -79,7 +79,8 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
       else if (key.startsWith("lang.")) langs.set(key.slice(5), languageTag(text, `metadata \`${key}\``));
       else if (key === "blocks") blocks = blockMap(parse(key, text));
       else if (key === "warnings")
-        for (const warning of warningsOf(parse(key, text))) problems.add("warning", "stored", warning);
+        for (const warning of list(parse(key, text), "`warnings`").slice(0, MAX_WARNINGS))
+          problems.add("warning", "stored", String(warning));
       else if (key.startsWith("recipe.")) {
         const name = key.slice(7);
         try {
@@ -105,14 +106,6 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
     text: metadata.get("text"),
     createdBy: metadata.get("created_by"),
   };
-}
-
-/** The warnings that the writer of a file stored in it. */
-function warningsOf(value: unknown): readonly string[] {
-  const texts = list(value, "metadata `warnings`");
-  return texts
-    .slice(0, MAX_WARNINGS)
-    .map((text) => (typeof text === "string" ? text : bad("metadata `warnings`", "a list of texts", text)));
 }
 
 /** Checks that `value` is a list of strings; the strings are not changed. */

@@ -57,12 +57,14 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
     bag = await bagOf(source, format, name, options, problems);
     const recipe = options.recipe && parseRecipe(options.recipe, "openStore: recipe");
     const { blocks, about } = layOut(bag, problems, recipe);
-    if (blocks.length === 0)
+    if (blocks.length === 0) {
+      const first = problems.list.slice(0, MAX_LISTED).map(({ text }) => text);
       throw new FormatError(
         "nothing-to-show",
-        `openStore: ${name}: nothing in it can be shown${listed(problems.list)}. A bundle holds BLOCK.q.0 and BLOCK.k.0, or BLOCK.w.0`,
+        `openStore: ${name}: nothing in it can be shown${first.length > 0 ? ": " : ""}${first.join("; ")}. A bundle holds BLOCK.q.0 and BLOCK.k.0, or BLOCK.w.0`,
         { problems: problems.list },
       );
+    }
     const heads = sourceOf(bag, blocks);
     const checks: Checks = {};
     const all = isWhole(blocks, bag);
@@ -79,14 +81,6 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
     await source.close();
     throw error;
   }
-}
-
-/** The first problems, after a colon. */
-function listed(problems: readonly { readonly text: string }[]): string {
-  if (problems.length === 0) return "";
-  const more = problems.length > MAX_LISTED ? `; and ${problems.length - MAX_LISTED} more problems` : "";
-  const first = problems.slice(0, MAX_LISTED).map(({ text }) => text);
-  return `: ${first.join("; ")}${more}`;
 }
 
 function nameOf(from: SourceLike): string {

@@ -75,15 +75,6 @@ const PARTS = [
   ["lse", "lse"],
 ] as const;
 
-function warningList(warnings: unknown): readonly string[] {
-  if (Array.isArray(warnings) && warnings.every((text) => typeof text === "string")) return warnings;
-  throw new OptionError(
-    "warnings",
-    `storeFrom: warnings must be a list of texts, got ${formatValue(warnings)}`,
-    { got: warnings },
-  );
-}
-
 /** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {
   if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
@@ -94,8 +85,7 @@ export function bagFrom(input: StoreInput): Bag {
   const metadata = new Map([["heed", VERSION]]);
   if (input.model !== undefined) metadata.set("model", input.model);
   if (input.text !== undefined) metadata.set("text", input.text);
-  const warnings = input.warnings === undefined ? [] : warningList(input.warnings);
-  if (warnings.length > 0) metadata.set("warnings", JSON.stringify(warnings));
+  if (input.warnings?.length) metadata.set("warnings", JSON.stringify(input.warnings));
   const addLang = (name: string, lang: string | undefined) => {
     if (lang !== undefined) metadata.set(name, languageTag(lang, `storeFrom: ${name}`));
   };

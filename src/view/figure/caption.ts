@@ -67,12 +67,7 @@ export function factsOf(
   const by = joined(shown, figure);
   if (view === "matrix" && by > 1) facts.push(`each pixel the largest of ${by} × ${by} cells`);
   facts.push(hiddenName(figure, shown));
-  if (notNumbers > 0)
-    facts.push(
-      notNumbers === 1
-        ? "1 weight is not a number"
-        : `${formatNumber(notNumbers)} weights are not numbers (NaN)`,
-    );
+  if (notNumbers > 0) facts.push(`weights that are not numbers: ${formatNumber(notNumbers)}`);
   return facts;
 }
 
