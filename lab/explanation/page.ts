@@ -175,7 +175,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       about: ({ how }) => how === "hidden",
       text: ({
         numbers: n,
-      }) => html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. ${n.weights[0] >= 0.2 ? `Now the start mark is important: its ${percent(n.weights[0])} kept the others small.` : `Its weight was ${percent(n.weights[0])}, so the others grow ${n.weights[0] < 0.05 ? "very " : ""}little.`}</p>
+      }) => html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. ${n.weights[0] >= 0.2 ? `Now the start mark is important: its ${percent(n.weights[0])} kept the others small.` : `Its ${percent(n.weights[0])} went to the others.`}</p>
 <p>Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`,
     },
     {

@@ -58,6 +58,8 @@ export function mount<S extends State, N>(
   let requested = state;
   let shown: { state: S; numbers: N } | undefined;
   let used = encodeState(state, initial) !== "";
+  /** Whether the address had a state: the picture stays in it until a second stop is reached. */
+  const linked = used;
   let active = -1;
   /** The stop whose prediction was answered last: it can be on the screen while the next stop is the active one. */
   let asked = -1;
@@ -375,7 +377,7 @@ export function mount<S extends State, N>(
     asked = -1;
     const last = steps[steps.length - 1].getBoundingClientRect();
     // The picture stays, and the text of this stop is written from it.
-    if (!scrolled || (before === -1 && used) || last.bottom < 0) return schedule();
+    if (!scrolled || (before === -1 && (linked || (used && at === 0))) || last.bottom < 0) return schedule();
     const kept = Object.fromEntries(Object.entries(state).filter(([name]) => /^guess\d/.test(name)));
     const guess = page.steps[at].predict && guessOf(state, at) >= 0;
     update(

@@ -73,10 +73,6 @@ export function pressable(act: string, description: string, pressed: boolean, in
   );
 }
 
-/** For a label that is cut to `most` letters: as wide as its column, whatever its letters are. */
-export const squeezed = (text: string, most: number, width: number): Attributes =>
-  text.length >= most ? { textLength: width, lengthAdjust: "spacingAndGlyphs" } : {};
-
 /** A straight line. */
 export function line(x1: number, y1: number, x2: number, y2: number, name: string): string {
   return element("line", { x1, y1, x2, y2, class: name });

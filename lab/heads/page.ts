@@ -1,18 +1,9 @@
 /** Many heads: twelve ways of looking from one word at once; what their average hides. */
 import { choice, clamp } from "../frame/controls.ts";
+import { squeezed } from "../frame/fit.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import {
-  guessText,
-  label,
-  line,
-  mark,
-  named,
-  pressable,
-  squeezed,
-  textClass,
-  weightClass,
-} from "../frame/svg.ts";
+import { guessText, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
 import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
@@ -61,23 +52,16 @@ function layout(wide: boolean, heads: number) {
 function picture({ numbers: n, state, wide }: PageView): string {
   const g = layout(wide, n.weights.length);
   const parts: string[] = [];
-  for (const [j, word] of n.words.entries())
+  const most = wide ? 6 : state.own === "" ? 5 : 4;
+  for (const [j, word] of n.words.entries()) {
+    const text = word.length > most ? `${word.slice(0, wide ? 5 : 3)}…` : word;
     parts.push(
-      wide
-        ? label(g.x + (j + 0.5) * g.w, g.y - 8, word.length > 6 ? `${word.slice(0, 5)}…` : word, {
-            class: `mid s12 ${j === n.query ? "tq bold" : ""}`,
-            ...squeezed(word, 6, g.w - 2),
-          })
-        : label(
-            g.x + (j + 0.5) * g.w,
-            g.y - 6,
-            word.length > (state.own === "" ? 5 : 4) ? `${word.slice(0, 3)}…` : word,
-            {
-              class: `mid s10 ${j === n.query ? "tq bold" : ""}`,
-              ...squeezed(word, 4, g.w - 2),
-            },
-          ),
+      label(g.x + (j + 0.5) * g.w, g.y - (wide ? 8 : 6), text, {
+        class: `mid ${wide ? "s12" : "s10"} ${j === n.query ? "tq bold" : ""}`,
+        ...squeezed(text, wide ? 12 : 10, g.w - 2),
+      }),
     );
+  }
   parts.push(
     label(
       wide ? g.x - 8 : 8,

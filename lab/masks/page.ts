@@ -1,18 +1,9 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
 import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
+import { squeezed } from "../frame/fit.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import {
-  guessLine,
-  guessText,
-  label,
-  line,
-  mark,
-  named,
-  squeezed,
-  textClass,
-  weightClass,
-} from "../frame/svg.ts";
+import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
@@ -153,12 +144,12 @@ function grid(view: PageView): string {
         mark("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
           label(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
-            ...squeezed(token, wide ? 8 : 6, x - 12),
+            ...squeezed(short(token, wide ? 8 : 6), 13, x - 10),
           }),
       ),
       label(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
         class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
-        ...squeezed(token, wide ? 5 : 4, cell - 2),
+        ...squeezed(short(token, wide ? 5 : 4), wide ? 12 : 11, cell - 2),
       }),
     );
   }

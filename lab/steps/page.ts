@@ -1,8 +1,9 @@
 /** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
 import { checkbox, clampInteger } from "../frame/controls.ts";
+import { squeezed } from "../frame/fit.ts";
 import { html, type Markup } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { guessText, label, line, mark, named, squeezed, textClass, weightClass } from "../frame/svg.ts";
+import { guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 
@@ -122,7 +123,7 @@ function picture(view: PageView): string {
   const most = wide ? 8 : 5;
   for (const [i, word] of words.entries()) {
     const text = word.length > most ? `${word.slice(0, most - 1)}…` : word;
-    const fit = squeezed(word, wide ? 7 : 4, w - 2);
+    const fit = squeezed(text, wide ? 12 : 11, w - 2);
     parts.push(
       label(qx - 8, sy + i * h + h / 2 + 4, text, {
         class: `end ${quiet} ${i === state.row ? "tq bold" : ""}`,

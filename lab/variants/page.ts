@@ -414,7 +414,7 @@ export const page: Page<Variants, VariantsNumbers> = {
         view,
       ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute the same head. Each square shows who looks at whom, a stronger color for more.</p>
 <p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes only those of nearby words and of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
-<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. Answering 0 everywhere would be wrong by 100 %. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
+<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
     },
     {
       title: "Flash: nothing is left out",
@@ -432,7 +432,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       text: (
         view,
       ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. Everything else is masked, so it is never computed.</p>
-<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}. On random data the same window holds as much of the attention as it holds of the words, and the rest is missing.</p>`,
+<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}. On random data the same window holds as much of the attention as it holds of the words.</p>`,
     },
     {
       title: "Performer: random features",
@@ -479,7 +479,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       state: { show: "cost" },
       text: (
         view,
-      ) => html`<p>Press <b>Race</b>: each way once, in this page, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
+      ) => html`<p>Press <b>Race</b>: each way once, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
 <p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : byteCount(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
 <p>So try the exact way first. The others are for texts so long that even Flash is too slow, and for heads whose pattern is known.</p>`,
