@@ -84,11 +84,11 @@ function changeOf(
   gradients: Gradients,
 ): (b: number, h: number, row: number, j: number, score: number, ds: number) => number {
   const { tensors, offsets, score } = problem;
-  const slopes = score && derivative(score);
-  const byScore = slopes?.score && compile(slopes.score);
-  const tables = (slopes?.tables ?? []).flatMap(({ read, table, partial }) => {
+  const derivatives = score && derivative(score);
+  const byScore = derivatives?.score && compile(derivatives.score);
+  const tables = (derivatives?.tables ?? []).flatMap(({ read, table, partial }) => {
     const into = gradients.tables.get(table);
-    return into ? [{ into, index: compileIndex(read), slope: compile(partial) }] : [];
+    return into ? [{ into, index: compileIndex(read), partial: compile(partial) }] : [];
   });
   const cell: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
   return (b, h, row, j, before, ds) => {
@@ -103,7 +103,7 @@ function changeOf(
     cell.q = row + offsets[b];
     cell.k = j;
     cell.score = before;
-    for (const { into, index, slope } of tables) into[index(cell)] += ds * slope(cell);
+    for (const { into, index, partial } of tables) into[index(cell)] += ds * partial(cell);
     return byScore ? ds * byScore(cell) : ds;
   };
 }

@@ -36,8 +36,8 @@ export function planBiasGradients(
   gradients: Pick<Gradients, "masks" | "tables">,
 ): BiasGradientPlan | undefined {
   const targets = gradients.masks.flatMap((g) => (g ? [targetOf(g)] : []));
-  const slopes = gradients.tables.size > 0 && problem.score ? derivative(problem.score).tables : [];
-  const wanted = slopes.filter(({ table }) => gradients.tables.has(table));
+  const partials = gradients.tables.size > 0 && problem.score ? derivative(problem.score).tables : [];
+  const wanted = partials.filter(({ table }) => gradients.tables.has(table));
   if (targets.length + wanted.length === 0) return undefined;
   const byRow = wanted.filter(({ read }) => perRow(read));
   const byCell = wanted.filter(({ read }) => !perRow(read));
@@ -45,8 +45,8 @@ export function planBiasGradients(
   if (targets.includes("rows")) rows.push(undefined);
   const name = [
     ...new Set(targets),
-    ...byRow.map((x) => `rows ${slopes.indexOf(x)}`),
-    ...byCell.map((x) => `cells ${slopes.indexOf(x)}`),
+    ...byRow.map((x) => `rows ${partials.indexOf(x)}`),
+    ...byCell.map((x) => `cells ${partials.indexOf(x)}`),
   ].join("+");
   const sums = {
     name,

@@ -126,7 +126,7 @@ const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline =>
   rowWork: 2 * sums.length,
 });
 
-/** Slopes (softmax − onehot)·weight and the two parts of each loss. */
+/** Gradients (softmax − onehot)·weight and the two parts of each loss. */
 const crossEntropyPipeline = (
   logits: Float32Array,
   targets: Int32Array,

@@ -67,18 +67,18 @@ export class RowSums {
     if (sums.columns) f.set(this.columnAt, i32.add(this.rowAt[this.columnsTarget], across));
   }
 
-  /** Adds eight cells. `slopes` are those of the rows, then of the tables; `indices` are the entries in each table. */
+  /** Adds eight cells. `derivatives` are those of the rows, then of the tables; `indices` are the entries in each table. */
   add(
     ds: readonly V128Value[],
-    slopes: readonly (readonly V128Value[] | undefined)[],
+    derivatives: readonly (readonly V128Value[] | undefined)[],
     indices: readonly (readonly V128Value[])[],
     allowed: readonly V128Value[] | undefined,
   ): void {
     const { f, sums } = this;
-    const times = (slope: readonly V128Value[] | undefined) => {
-      if (!slope) return ds;
-      const values = ds.map((x, half) => f.let(f32x4.mul(x, slope[half])));
-      // The slope of a masked cell may be anything.
+    const times = (derivative: readonly V128Value[] | undefined) => {
+      if (!derivative) return ds;
+      const values = ds.map((x, half) => f.let(f32x4.mul(x, derivative[half])));
+      // The derivative of a masked cell may be anything.
       return allowed ? values.map((x, half) => f.let(v128.and(x, allowed[half]))) : values;
     };
     if (sums.cells) ds.forEach((x, half) => f.storeVector(this.cellAt, x, 16 * half));
@@ -88,12 +88,12 @@ export class RowSums {
       next.forEach((x, half) => f.storeVector(this.columnAt, x, 16 * half));
     }
     this.accumulators.forEach((pair, n) => {
-      const values = times(slopes[n]);
+      const values = times(derivatives[n]);
       pair.forEach((sum, half) => f.set(sum, f32x4.add(sum, values[half])));
     });
     sums.tables.forEach((_, n) => {
       const base = this.rowAt[this.rowsTarget + sums.rows.length + n];
-      times(slopes[sums.rows.length + n]).forEach((x, half) => this.scatter(base, x, indices[n][half]));
+      times(derivatives[sums.rows.length + n]).forEach((x, half) => this.scatter(base, x, indices[n][half]));
     });
   }
 

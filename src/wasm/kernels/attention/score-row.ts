@@ -77,8 +77,8 @@ export class ScoreRow {
   }
 
   /**
-   * Changes the scores of both vectors in place. Returns `allowed`, the cells that are not masked (undefined: all); `slope`, the
-   * derivative of the score mod; `slopes` and `indices` of the spec's sums.
+   * Changes the scores of both vectors in place. Returns `allowed`, the cells that are not masked (undefined: all); `derivative`, the
+   * derivative of the score mod; `derivatives` and `indices` of the spec's sums.
    */
   change(
     m: Arithmetic,
@@ -86,29 +86,29 @@ export class ScoreRow {
     found: readonly Local<"v128">[],
   ): {
     allowed?: readonly V128Value[];
-    slope?: readonly V128Value[];
-    slopes?: readonly (readonly V128Value[] | undefined)[];
+    derivative?: readonly V128Value[];
+    derivatives?: readonly (readonly V128Value[] | undefined)[];
     indices?: readonly (readonly V128Value[])[];
   } {
     const { f, spec, isMasked, keys } = this;
     if (!this.changes) return {};
     const mask = isMasked ? spec.mask : undefined;
     const known = new Map();
-    // Slopes may be the score itself, which is overwritten below.
+    // Derivatives may be the score itself, which is overwritten below.
     const vectors = (x: NumberExpression | undefined) =>
       x &&
       compiler
         .vectors(x, keys, found, known)
         .map((value) => (found.includes(value as Local<"v128">) ? f.let(value) : value));
-    let [slope, slopes, indices]: [
+    let [derivative, derivatives, indices]: [
       (readonly V128Value[])?,
       (readonly (readonly V128Value[] | undefined)[])?,
       (readonly (readonly V128Value[])[])?,
     ] = [];
     if (spec.score) {
       const changed = compiler.vectors(spec.score, keys, found, known);
-      slope = vectors(spec.scoreDerivative);
-      slopes = spec.biasGradients && scoreModDerivatives(spec.biasGradients).map(vectors);
+      derivative = vectors(spec.scoreDerivative);
+      derivatives = spec.biasGradients && scoreModDerivatives(spec.biasGradients).map(vectors);
       indices = spec.biasGradients?.tables.map((x) => compiler.indices(x.read, keys, known));
       found.forEach((value, half) => f.set(value, changed[half]));
     }
@@ -130,7 +130,7 @@ export class ScoreRow {
         restrict(bytes.map((x) => i32x4.ne(i32x4.extend_low_i16x8_u(x), m.bits(0))));
       }
     });
-    return { allowed, slope, slopes, indices };
+    return { allowed, derivative, derivatives, indices };
   }
 
   /** Advances by eight keys. */

@@ -98,7 +98,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
             values.map((x, half) => f.let(step(x, half)));
           const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
-          const { allowed, slope, slopes = [], indices = [] } = cells.change(m, compiler, found);
+          const { allowed, derivative, derivatives = [], indices = [] } = cells.change(m, compiler, found);
           const worth = unit ?? f.let(v128.load32_splat(call, CallStruct.unit));
           // In two roundings, as for the maximum in lse: the weight of a key that has all of it is then exactly 1.
           const scaled = each(found, (x) => f32x4.mul(x, worth));
@@ -115,9 +115,9 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           let d = each(difference, (x, half) => f32x4.mul(p[half], x));
           if (sums) {
             const seen = allowed ? each(d, (x, half) => v128.and(x, allowed[half])) : d;
-            sums.add(seen, slopes, indices, allowed);
+            sums.add(seen, derivatives, indices, allowed);
           }
-          if (slope) d = each(d, (x, half) => f32x4.mul(x, slope[half]));
+          if (derivative) d = each(d, (x, half) => f32x4.mul(x, derivative[half]));
           let w = factor ? each(p, (x, half) => f32x4.mul(x, factor[half])) : p;
           if (allowed) {
             d = each(d, (x, half) => v128.and(x, allowed[half]));

@@ -1,9 +1,9 @@
 /**
  * Cross-entropy of rows of logits and its gradient, in one kernel: with e_v = e^(x_v − max x) and t the row's target,
  *
- *   loss = ln Σ e_v − (x_t − max x)          slope_v = (e_v/Σ e − [v = t])·weight
+ *   loss = ln Σ e_v − (x_t − max x)          gradient_v = (e_v/Σ e − [v = t])·weight
  *
- * One exponential for each logit. A row whose target is negative does not count: its loss and slopes are 0. Rows are full vectors
+ * One exponential for each logit. A row whose target is negative does not count: its loss and gradients are 0. Rows are full vectors
  * in the engine's memory; the last one is padded with −∞, which adds 0. The loss of a row is stored as a pair of
  * numbers (ln Σ e, x_t − max x), so that their difference is computed in float64.
  */
@@ -20,9 +20,9 @@ import {
   total,
 } from "./row-pipeline.ts";
 
-/** Arrays logits, targets (int32), slopes, losses (two numbers a row); scalars: the weight. */
+/** Arrays logits, targets (int32), gradients, losses (two numbers a row); scalars: the weight. */
 export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
-  return pipelineKernel(spec, 5, (f, m, rows, count, [x, targets, slopes, losses, scalars]) => {
+  return pipelineKernel(spec, 5, (f, m, rows, count, [x, targets, gradients, losses, scalars]) => {
     const vectors = f.int(i32.shr_s(i32.add(count, 3), 2));
     const bytes = f.int(i32.shl(vectors, 4));
     const four = [0, 1, 2, 3].map(() => f.local("v128"));
@@ -32,7 +32,7 @@ export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> 
       () => rows,
       () => {
         f.set(target, i32.load(targets));
-        f.set(to, slopes);
+        f.set(to, gradients);
         f.when(
           i32.lt_s(target, 0),
           () => {
@@ -62,7 +62,7 @@ export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> 
             });
             const sum = f.let(f32x4.splat(total(f, four)));
             const factor = f.let(f32x4.div(weight, sum));
-            f.set(to, slopes);
+            f.set(to, gradients);
             eachVector(f, [to], vectors, (offsets) =>
               stores(
                 f,
@@ -72,15 +72,19 @@ export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> 
               ),
             );
             const offset = f.int(i32.shl(target, 2));
-            const slope = f.int(i32.add(slopes, offset));
-            f.store("f32.store", slope, f32x4.extract_lane(f32x4.sub(v128.load32_splat(slope), weight), 0));
+            const gradient = f.int(i32.add(gradients, offset));
+            f.store(
+              "f32.store",
+              gradient,
+              f32x4.extract_lane(f32x4.sub(v128.load32_splat(gradient), weight), 0),
+            );
             f.store("f32.store", losses, f32x4.extract_lane(log(f, m, sum), 0));
             const own = f32x4.sub(v128.load32_splat(i32.add(x, offset)), max);
             f.store("f32.store", losses, f32x4.extract_lane(own, 0), 4);
           },
         );
         f.step(x, bytes);
-        f.step(slopes, bytes);
+        f.step(gradients, bytes);
         f.step(targets, 4);
         f.step(losses, 8);
         f.step(rows, -1);

@@ -39,7 +39,7 @@ type Each = (xs: Pair, step: (x: Local<"v128">, n: number) => V128Value) => Pair
 
 interface MapCode {
   readonly value: (of: Kit, x: Pair) => Pair;
-  readonly slope: (of: Kit, x: Pair) => Pair;
+  readonly derivative: (of: Kit, x: Pair) => Pair;
 }
 
 /** Context in which the functions are emitted. */
@@ -103,7 +103,7 @@ function twiceU({ m, each }: Kit, x: Pair) {
   const ratio = each(square, (s) => m.madd(s, cubic, first));
   return {
     z: each(ratio, (r, n) => f32x4.mul(r, x[n])),
-    slope: () => each(square, (s) => m.madd(s, third, first)),
+    derivative: () => each(square, (s) => m.madd(s, third, first)),
   };
 }
 
@@ -118,7 +118,7 @@ function bent(kit: Kit, factor: Pair, { share, rest }: { share: Pair; rest: () =
 const CODE: Readonly<Record<KernelMapName, MapCode>> = {
   gelu: {
     value: (kit, x) => product(kit, x, normalOf(kit, x).share),
-    slope: (kit, x) => {
+    derivative: (kit, x) => {
       const { share, e } = normalOf(kit, x);
       const weighted = product(kit, flat(kit, x), e);
       const density = kit.m.c(DENSITY);
@@ -127,27 +127,27 @@ const CODE: Readonly<Record<KernelMapName, MapCode>> = {
   },
   "gelu-tanh": {
     value: (kit, x) => product(kit, x, sigmoidOf(kit, twiceU(kit, flat(kit, x)).z).share),
-    slope: (kit, x) => {
+    derivative: (kit, x) => {
       const near = flat(kit, x);
-      const { z, slope } = twiceU(kit, near);
+      const { z, derivative } = twiceU(kit, near);
       const shares = sigmoidOf(kit, z);
-      return bent(kit, product(kit, near, slope()), shares);
+      return bent(kit, product(kit, near, derivative()), shares);
     },
   },
   silu: {
     value: (kit, x) => product(kit, x, sigmoidOf(kit, x).share),
-    slope: (kit, x) => bent(kit, x, sigmoidOf(kit, x)),
+    derivative: (kit, x) => bent(kit, x, sigmoidOf(kit, x)),
   },
   sigmoid: {
     value: (kit, x) => sigmoidOf(kit, x).share,
-    slope: (kit, x) => {
+    derivative: (kit, x) => {
       const { share, rest } = sigmoidOf(kit, x);
       return product(kit, share, rest());
     },
   },
   tanh: {
     value: ({ f, m, each }, x) => each(x, (x) => tanh(f, m, x)),
-    slope: (kit, x) => {
+    derivative: (kit, x) => {
       // 1 − tanh²(x) = 4·σ(2x)·(1 − σ(2x))
       const { share, rest } = sigmoidOf(
         kit,
@@ -175,7 +175,7 @@ export function mapKernel(
     f.repeat(() => {
       const x = loads(f, at[0], HALVES);
       const y = backward
-        ? product(kit, CODE[name].slope(kit, x), loads(f, at[1], HALVES))
+        ? product(kit, CODE[name].derivative(kit, x), loads(f, at[1], HALVES))
         : CODE[name].value(kit, x);
       stores(f, at[at.length - 1], HALVES, y);
       for (const pointer of at) f.step(pointer, 32);

@@ -147,12 +147,12 @@ export function normBackwardKernel(spec: PipelineSpec, centered: boolean): Uint8
         [at, d, w, dw, db].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dWeight, dBias][n]));
         eachVector(f, [at, d, w, dw, db], vectors, (offsets) => {
           const hat = hatsAt(offsets);
-          const slope = loads(f, d, offsets);
-          const g = product(slope, loads(f, w, offsets));
+          const gradient = loads(f, d, offsets);
+          const g = product(gradient, loads(f, w, offsets));
           if (centered) addTo(f, sums, g);
           addTo(f, products, product(g, hat));
-          increase(dw, offsets, product(slope, hat));
-          increase(db, offsets, slope);
+          increase(dw, offsets, product(gradient, hat));
+          increase(db, offsets, gradient);
         });
         f.set(meanG, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
         f.set(meanGx, f32x4.mul(f32x4.splat(total(f, products)), share));
