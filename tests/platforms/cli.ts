@@ -3,7 +3,7 @@
  * package. Each test gets a new working folder with small inputs.
  */
 import { spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,8 @@ import { readNpz, writeNpy, writeNpz, writeSafetensors } from "../../src/io/inde
 
 /** The repository. */
 export const root = fileURLToPath(new URL("../../", import.meta.url));
-const main = join(root, process.env.TEST_BUILT === "1" ? "dist/cli/main.js" : "src/cli/main.ts");
+const builtMain = join(root, "dist/cli/main.js");
+const main = process.env.TEST_BUILT === "1" ? builtMain : join(root, "src/cli/main.ts");
 // Node strips types from 22.18 on; if the running one is older, the pinned Node is used.
 const runsSource = Number(process.versions.node.split(".")[0]) >= 24;
 const node =
@@ -61,12 +62,13 @@ export function heed(
   });
 }
 
-/** The lines of a shell that make `heed` the tested program, with the environment of `heed()`. */
-export function shellOf(): string {
+/** The lines of a shell that make `heed` the tested program, with the environment of `heed()`; `preferBuilt`: the built one, which starts faster, where it exists. */
+export function shellOf({ preferBuilt = false } = {}): string {
   const set = Object.entries(env).map(([name, value]) =>
     value === undefined ? `unset ${name}` : `export ${name}=${JSON.stringify(value)}`,
   );
-  return [...set, `heed() { ${JSON.stringify(node)} ${JSON.stringify(main)} "$@"; }`].join("\n");
+  const program = preferBuilt && existsSync(builtMain) ? builtMain : main;
+  return [...set, `heed() { ${JSON.stringify(node)} ${JSON.stringify(program)} "$@"; }`].join("\n");
 }
 
 /** Runs heed with standard input redirected from these bytes. */

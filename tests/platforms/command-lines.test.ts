@@ -1,7 +1,8 @@
 /**
  * Every command line of README.md, docs/, the other README files, the comments of examples and the examples of `--help` works as
- * written. A line runs in a shell, in a folder with the files that it names. A line that is not run is listed in NOT_RUN with the
- * reason, and its command and options are checked. A line of another program names a script or a file that exists.
+ * written. A line runs in a shell, in a folder with the files that it names, on the built program where there is one. A line that
+ * is not run is listed in NOT_RUN with the reason, and its command and options are checked. A line of another program names a
+ * script or a file that exists.
  */
 
 import { spawn } from "node:child_process";
@@ -169,7 +170,7 @@ async function addFiles() {
 /** Runs a line in a shell in which `heed` is the tested program. */
 function runLine(line: string): Promise<{ code: number | null; err: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn("bash", ["-c", `${shellOf()}\n${line}`], {
+    const child = spawn("bash", ["-c", `${shellOf({ preferBuilt: true })}\n${line}`], {
       cwd: work,
       stdio: ["ignore", "ignore", "pipe"],
     });
