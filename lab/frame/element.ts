@@ -55,13 +55,18 @@ export class AttentionLab extends HTMLElement {
         html`<p class="problem">The Lab has no page “${name}”. Its pages are ${PAGES.map((one) => one.name).join(", ")}.</p>`.text;
       return;
     }
-    const page = await entry.load();
+    // The title is where the page's own will be; `waiting` keeps space for the rest.
+    root.innerHTML =
+      html`<div class="lab waiting"><div class="columns"><article class="text"><h1>${entry.title}</h1><p class="point">${entry.point}</p><p role="status">The numbers of this page are being computed.</p></article></div></div>`.text;
     const views: View[] = [];
+    let page: Page;
     try {
+      page = await entry.load();
       const first = await this.#numbers(page, { ...page.steps[0].state });
       // Stops whose text keeps its own numbers need them now; the others are written when they are reached.
       for (const step of page.steps) views.push(step.fixed ? await this.#numbers(page, step.state) : first);
     } catch (error) {
+      if (turn !== this.#turn) return;
       root.innerHTML =
         html`<p class="problem">This page could not be computed: ${(error as Error).message}</p>`.text;
       return;

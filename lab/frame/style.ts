@@ -39,6 +39,7 @@ button,input,select{font:inherit;color:inherit}
 .top label{color:var(--second);white-space:nowrap}
 .top input{flex:1;min-inline-size:0;min-block-size:32px;padding:0 8px;border:1px solid var(--line);border-radius:6px;background:var(--raised)}
 .lab{display:block}${root === ":root" ? "" : ":host{display:block;container-type:inline-size}"}
+.waiting{min-block-size:800px}
 .columns{display:grid;grid-template-columns:380px minmax(0,860px);gap:0 20px;justify-content:center;align-items:start;padding:0 10px}
 .text{font:16px/26px var(--serif);padding:32px 0 40vh}
 h1{font:600 34px/40px var(--serif);margin-block-end:12px}

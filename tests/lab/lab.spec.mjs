@@ -546,6 +546,38 @@ test("the map leads to the explorer, and the explorer back", ({ visit }) =>
     await page.click("text=Back to the Lab");
     await page.waitForSelector(".map");
   }));
+test("<attention-lab> has its title and space before its numbers, and says why a page cannot be computed", ({
+  visit,
+}) =>
+  visit("", {}, async (page) => {
+    /** @type {(() => void) | undefined} */
+    let release;
+    const delayed = new Promise((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await page.route("**/lab-worker.js", async (route) => {
+      await delayed;
+      await route.continue();
+    });
+    const broken = { contentType: "text/javascript", body: 'throw new Error("broken");' };
+    await page.route("**/words-page.js", (route) => route.fulfill(broken));
+    await page.evaluate(async () => {
+      await import(/** @type {any} */ ("/attention-lab.js"));
+      document.body.innerHTML = '<attention-lab page="saturation"></attention-lab>';
+    });
+    const element = page.locator("attention-lab");
+    await expect(element.locator("[role=status]")).toHaveText("The numbers of this page are being computed.");
+    const title = await element.locator("h1").boundingBox();
+    expect((await element.boundingBox())?.height).toBeGreaterThanOrEqual(800);
+    release?.();
+    await expect(element.locator(".stage figcaption")).toContainText("takes 100", { timeout: 60_000 });
+    await expect(element.locator("[role=status]", { hasText: "computed" })).toHaveCount(0);
+    expect(await element.locator("h1").boundingBox()).toEqual(title);
+    await element.evaluate((one) => one.setAttribute("page", "words"));
+    await expect(element.locator(".problem")).toHaveText("This page could not be computed: broken", {
+      timeout: 60_000,
+    });
+  }));
 test("<attention-lab> works from a page on another origin", async ({ browser }) => {
   // The Lab as a static host sends it to everybody, and a page elsewhere that shows one lesson.
   const lab = createServer((request, response) => {
