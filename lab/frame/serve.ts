@@ -1,4 +1,5 @@
 /** The worker: replies with the numbers of a page. The code of a page is loaded with its first request. */
+import { messageOf } from "../../src/core/errors.ts";
 import { configure } from "../../src/index.ts";
 import { COMPUTATIONS } from "../computations.ts";
 import type { ComputeReply, ComputeRequest } from "./messages.ts";
@@ -20,7 +21,7 @@ export function serveComputations(port: Port): void {
       const { compute } = await COMPUTATIONS[page]();
       reply({ numbers: await compute(state, (numbers, progress) => reply({ numbers, progress })) });
     } catch (error) {
-      reply({ error: error instanceof Error ? error.message : String(error) });
+      reply({ error: messageOf(error) });
     }
   });
 }

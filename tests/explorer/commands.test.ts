@@ -6,7 +6,6 @@ import { existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { decode } from "../../explorer/state/url.ts";
-import { dispatch } from "../../src/cli/support/line/dispatch.ts";
 import { writeNpz } from "../../src/io/index.ts";
 import { ablateHeads, locateShipped, readModel } from "../../src/models/index.ts";
 import { writeBundle } from "../../src/store/formats/bundle.ts";
@@ -14,26 +13,17 @@ import { openStore } from "../../src/store/formats/open.ts";
 import { renderFigure } from "../../src/view/figure/index.ts";
 import { at } from "../../tools/setup.mjs";
 import { heed, unix, work } from "../platforms/cli.ts";
+import { runCommand } from "../support/command.ts";
 import { get, send } from "../support/raw-http.ts";
 import { madeInput } from "./support/stores.ts";
 
 /** Runs a command here, over files of the working folder; names in angle brackets are such files. */
 async function run(...args: string[]) {
-  const text = { out: "", err: "" };
-  const code = await dispatch(
-    args.map((arg) => arg.replace(/^<(.*\..*)>$/, (_, name) => join(work, name))),
-    {
-      stdout: { write: (said) => (text.out += said) },
-      stderr: { write: (said) => (text.err += said) },
-      env: {},
-      isTTY: false,
-      color: 0,
-      progress: false,
-      signal: new AbortController().signal,
-    },
+  const { code, out, err } = await runCommand(
+    ...args.map((arg) => arg.replace(/^<(.*\..*)>$/, (_, name) => join(work, name))),
   );
-  const plain = (said: string) => said.replaceAll(`${work}/`, "");
-  return { code, out: plain(text.out), err: plain(text.err) };
+  const plain = (text: string) => text.replaceAll(`${work}/`, "");
+  return { code, out: plain(out), err: plain(err) };
 }
 
 const tokens = ["[CLS]", "the", "cat", "sat", "</script>", "[SEP]"];

@@ -4,27 +4,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { runCommand as heed } from "../../../tests/support/command.ts";
 import { attentionWeights } from "../../index.ts";
 import { locateShipped, readModel } from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";
-import { dispatch } from "../support/line/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-capture-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-async function heed(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const reported = { out: "", err: "" };
-  const code = await dispatch(args, {
-    stdout: { write: (text: string) => (reported.out += text) },
-    stderr: { write: (text: string) => (reported.err += text) },
-    env: {},
-    isTTY: false,
-    color: 0,
-    progress: false,
-    signal: new AbortController().signal,
-  });
-  return { code, ...reported };
-}
 
 describe("heed capture", () => {
   test("the file gives the model's weights, a block for each text", async () => {

@@ -3,26 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { runCommand as heed } from "../../../tests/support/command.ts";
 import { readNpy } from "../../io/index.ts";
 import { embedTexts, fillMask, type Gpt2, generate, locateShipped, readModel } from "../../models/index.ts";
-import { dispatch } from "../support/line/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-language-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-async function heed(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const written = { out: "", err: "" };
-  const code = await dispatch(args, {
-    stdout: { write: (text: string) => (written.out += text) },
-    stderr: { write: (text: string) => (written.err += text) },
-    env: {},
-    isTTY: false,
-    color: 0,
-    progress: false,
-    signal: new AbortController().signal,
-  });
-  return { code, ...written };
-}
 
 const encoder = await readModel(locateShipped("encoder"));
 const decoder = await readModel(locateShipped("decoder"));

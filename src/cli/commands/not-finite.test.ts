@@ -3,27 +3,13 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { runCommand as heed } from "../../../tests/support/command.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { locateShipped } from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";
-import { dispatch } from "../support/line/dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-not-finite-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-async function heed(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const written = { out: "", err: "" };
-  const code = await dispatch(args, {
-    stdout: { write: (text: string) => (written.out += text) },
-    stderr: { write: (text: string) => (written.err += text) },
-    env: {},
-    isTTY: false,
-    color: 0,
-    progress: false,
-    signal: new AbortController().signal,
-  });
-  return { code, ...written };
-}
 
 /** A copy of one of the package's models with one number changed, as float16 bits. */
 function broken(which: "encoder" | "decoder", tensor: string, bits: number): string {

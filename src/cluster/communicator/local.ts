@@ -2,7 +2,7 @@
  * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
  * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
-import { formatValue, HeedError, OptionError } from "../../core/errors.ts";
+import { formatValue, HeedError, messageOf, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import {
   bytesOf,
@@ -99,7 +99,7 @@ class Hub {
 
   #aborted(): HeedError {
     const { rank, error } = this.#failure as { rank: number; error: unknown };
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     return new HeedError("cluster-aborted", `heed/cluster: rank ${rank} ended the job: ${text}`, { rank });
   }
 

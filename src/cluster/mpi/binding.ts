@@ -3,7 +3,7 @@
  * implementation: a handle (communicator, datatype, operation) is an address of a symbol in Open MPI, a small integer in MPICH and its
  * relatives, and a fixed number in the standard ABI of MPI 5 (`libmpi_abi`, mpi-forum/mpi-abi-stubs `mpi.h`).
  */
-import { HeedError, UnsupportedError } from "../../core/errors.ts";
+import { HeedError, messageOf, UnsupportedError } from "../../core/errors.ts";
 import {
   type ForeignFunction,
   type ForeignInterface,
@@ -151,7 +151,7 @@ export async function describeMpi(
     const { version, library, ffi } = await loadMpi(wanted, launcher, foreign);
     return { found: true, text: `${version}, ${library}, called through ${ffi}` };
   } catch (error) {
-    return { found: false, text: error instanceof Error ? error.message : String(error) };
+    return { found: false, text: messageOf(error) };
   }
 }
 
