@@ -3,7 +3,7 @@
  * the types). A package that does not load is left out and named in `missing` with the reason.
  */
 
-const FILES = ["onnxruntime-node", "onnxruntime-web", "tfjs", "jax-js", "loops"];
+const FILES = ["onnxruntime-node", "onnxruntime-web", "tfjs", "jax-js", "torch", "loops"];
 
 /** @type {import("./index.mjs").Peer[]} */
 export const peers = [];
