@@ -72,11 +72,11 @@ export const FAULTS = [
   { name: "rows of a mask tensor have the stride of a narrower part", file: "src/wasm/forward/place.ts", find: "masks[n].rowBytes,", put: "maskRowBytes(t, k1 - k0),", tests: ["tests/properties/large.test.ts"] },
   { name: "one task runs twice and another not at all", file: "src/wasm/engine/worker-pool.ts", find: "kernel.run(tasks + (count - left) * size, this.mainWorkspace);", put: "kernel.run(tasks + (count - Math.min(count, left + 1)) * size, this.mainWorkspace);", tests: [RELAXED] },
   // files
-  { name: "tensors of a file may overlap", file: "src/io/safetensors-header.ts", find: "if (start !== covered)", put: "if (start > covered)", tests: ["src/io"] },
-  { name: "bytes after the last tensor pass", file: "src/io/safetensors-header.ts", find: "if (covered !== size)", put: "if (covered > size)", tests: ["src/io"] },
-  { name: "big-endian numbers are not byte-swapped", file: "src/io/npy-header.ts", find: 'match?.[1] === ">"', put: 'match?.[1] === "!"', tests: ["src/io"] },
-  { name: "Fortran order is read as C order", file: "src/io/npy-header.ts", find: 'found.fortran = takeIf("True");', put: 'found.fortran = takeIf("True") && false;', tests: ["src/io"] },
-  { name: "a file is written in place", file: "src/io/save.ts", find: "await attempt(\"replace\", fs.rename(temporary, target));", put: "await fs.copyFile(temporary, target);", tests: ["src/io"] },
+  { name: "tensors of a file may overlap", file: "src/io/safetensors/header.ts", find: "if (start !== covered)", put: "if (start > covered)", tests: ["src/io"] },
+  { name: "bytes after the last tensor pass", file: "src/io/safetensors/header.ts", find: "if (covered !== size)", put: "if (covered > size)", tests: ["src/io"] },
+  { name: "big-endian numbers are not byte-swapped", file: "src/io/numpy/npy-header.ts", find: 'match?.[1] === ">"', put: 'match?.[1] === "!"', tests: ["src/io"] },
+  { name: "Fortran order is read as C order", file: "src/io/numpy/npy-header.ts", find: 'found.fortran = takeIf("True");', put: 'found.fortran = takeIf("True") && false;', tests: ["src/io"] },
+  { name: "a file is written in place", file: "src/io/filesystem/save.ts", find: "await attempt(\"replace\", fs.rename(temporary, target));", put: "await fs.copyFile(temporary, target);", tests: ["src/io"] },
   { name: "the compressor ignores the maximum distance of a match", file: "src/io/archive/compress.ts", find: "at - p <= WINDOW && length < most", put: "length < most", tests: ["src/io/png.test.ts"] },
   // the explorer's server and figures
   { name: "any Host is answered", file: "src/server/policy.ts", find: "if (host?.length !== 1 || !own.has(host[0].toLowerCase()))", put: "if (host?.length !== 1)", tests: ["tests/explorer/server.test.ts"] },

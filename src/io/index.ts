@@ -3,8 +3,9 @@
  * @module
  */
 export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";
+export { type Contents, saveFile } from "./filesystem/save.ts";
 export type { SizeLimit } from "./limit.ts";
-export { readNpy, writeNpy } from "./npy.ts";
+export { readNpy, writeNpy } from "./numpy/npy.ts";
 export {
   type NpzEntry,
   type NpzFile,
@@ -13,15 +14,19 @@ export {
   readNpz,
   type WriteNpzOptions,
   writeNpz,
-} from "./npz.ts";
-export { type OpenOptions, openSafetensors, type ReadOptions, type SafetensorsFile } from "./open.ts";
+} from "./numpy/npz.ts";
 export { type PngOptions, type PngWriter, writePng } from "./png.ts";
+export type { TensorInfo } from "./safetensors/header.ts";
+export {
+  type OpenOptions,
+  openSafetensors,
+  type ReadOptions,
+  type SafetensorsFile,
+} from "./safetensors/open.ts";
 export {
   readSafetensors,
   type Safetensors,
   type WriteSafetensorsOptions,
   writeSafetensors,
-} from "./safetensors.ts";
-export type { TensorInfo } from "./safetensors-header.ts";
-export { type Contents, saveFile } from "./save.ts";
+} from "./safetensors/safetensors.ts";
 export type { ByteSource, Handle, SourceLike } from "./source.ts";

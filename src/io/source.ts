@@ -3,7 +3,7 @@
  * custom `{ size, read(offset, length) }`. A read returns exactly the requested bytes, or throws a typed error.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { fileError, fileSystem } from "./node.ts";
+import { fileError, fileSystem } from "./filesystem/node.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 
 /** A custom byte source, for example over HTTP range requests. */

@@ -7,8 +7,8 @@
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
+import { builtin, fileError, fileSystem } from "../io/filesystem/node.ts";
 import { checkSize } from "../io/limit.ts";
-import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { FloatTensor, Ids } from "../nn/index.ts";
 import { tidy } from "../tidy.ts";
 import { checkTextModel, type TextModel } from "./text-model.ts";

@@ -5,9 +5,9 @@
 
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
+import { builtin, fileError, fileSystem } from "../io/filesystem/node.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
 import { checkSize, sizeLimit } from "../io/limit.ts";
-import { builtin, fileError, fileSystem } from "../io/node.ts";
 import type { Precision } from "../nn/index.ts";
 import { configFields, type ModelConfig, readConfig } from "./config.ts";
 import type { DecoderModel, TransformerModel } from "./families/model.ts";

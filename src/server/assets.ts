@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UnsupportedError } from "../core/errors.ts";
-import { shippedFolder } from "../io/shipped.ts";
+import { shippedFolder } from "../io/filesystem/shipped.ts";
 import type { Page } from "./server.ts";
 
 const HTML = "text/html; charset=utf-8";

@@ -1,6 +1,6 @@
 /**
  * Checkpoints: everything that a run needs to resume with the same bits as an uninterrupted run, in one safetensors file that
- * is written atomically (`io/save.ts`): parameters as `model.NAME`, the moments of AdamW as `adamw.m.NAME` and
+ * is written atomically (`io/filesystem/save.ts`): parameters as `model.NAME`, the moments of AdamW as `adamw.m.NAME` and
  * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps and a description of the run. Data order
  * and masks are functions of the seed and the step, so no generator state is stored.
  */

@@ -8,7 +8,7 @@ import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Communicator } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
-import { lockFolder } from "../../io/lock.ts";
+import { lockFolder } from "../../io/filesystem/lock.ts";
 import {
   modelToFiles,
   readTokenizer,

@@ -3,7 +3,7 @@
  * the cache of Hugging Face's Python library. Nothing is downloaded here (`pull.ts` does).
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
-import { builtin } from "../../io/node.ts";
+import { builtin } from "../../io/filesystem/node.ts";
 import { locateShipped } from "../locate.ts";
 import { type Environment, hubCache, isCommit, modelFolder, readHubName } from "./names.ts";
 

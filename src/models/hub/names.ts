@@ -6,7 +6,7 @@
  *                                   /blobs/ETAG                the file
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
-import { builtin } from "../../io/node.ts";
+import { builtin } from "../../io/filesystem/node.ts";
 
 /** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -15,7 +15,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest"
 import { breakAfter, type Fault, Hub } from "../../../tests/support/hub.ts";
 import { dispatch } from "../../cli/support/line/dispatch.ts";
 import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
-import { lockFolder } from "../../io/lock.ts";
+import { lockFolder } from "../../io/filesystem/lock.ts";
 import { findModel, locateShipped, modelToFiles, readModel } from "../index.ts";
 import { type PullOptions, pullModel } from "./pull.ts";
 

@@ -11,9 +11,9 @@
  * redirects to.
  */
 import { FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
-import { lockFolder } from "../../io/lock.ts";
-import { builtin, fileError, fileSystem } from "../../io/node.ts";
-import { saveFile } from "../../io/save.ts";
+import { lockFolder } from "../../io/filesystem/lock.ts";
+import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
+import { saveFile } from "../../io/filesystem/save.ts";
 import { Broken, Client, type ClientOptions, isFileName, type Place, within } from "./client.ts";
 import { type Environment, type HubName, hubCache, hubName, isCommit, modelFolder } from "./names.ts";
 

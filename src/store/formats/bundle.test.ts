@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/random.ts";
 import { randomInput } from "../../../tests/support/store.ts";
-import { readSafetensors } from "../../io/safetensors.ts";
+import { readSafetensors } from "../../io/safetensors/safetensors.ts";
 import { storeFrom } from "../layout/from.ts";
 import { sampleBundle } from "../sample.ts";
 import type { HeadRef, HeadStore } from "../types.ts";

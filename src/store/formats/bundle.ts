@@ -8,7 +8,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
-import { writeSafetensors } from "../../io/safetensors.ts";
+import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
 import { bagFrom, type StoreInput } from "../layout/input.ts";
 import { type Laid, type Layer, layOut } from "../layout/layout.ts";
 import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";

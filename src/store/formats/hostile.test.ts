@@ -3,8 +3,8 @@ import { Dice } from "../../../tests/files/mutants.ts";
 import { randomInput } from "../../../tests/support/store.ts";
 import { HeedError } from "../../core/errors.ts";
 import { deflate } from "../../io/archive/deflate.ts";
-import { writeNpz } from "../../io/npz.ts";
-import { writeSafetensors } from "../../io/safetensors.ts";
+import { writeNpz } from "../../io/numpy/npz.ts";
+import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
 import { writeBundle } from "./bundle.ts";
 import { openStore } from "./open.ts";
 

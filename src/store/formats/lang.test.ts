@@ -1,6 +1,6 @@
 /** Languages of tokens: where files and programs name them, where they arrive, and that nothing is made up. */
 import { describe, expect, it } from "vitest";
-import { writeNpz } from "../../io/npz.ts";
+import { writeNpz } from "../../io/numpy/npz.ts";
 import { storeFrom } from "../layout/from.ts";
 import type { StoreInput } from "../layout/input.ts";
 import { sampleBundle } from "../sample.ts";

@@ -1,6 +1,6 @@
 /** Safetensors files: heed's bundles, read by byte range, and files whose tensors have common names. */
 import type { FileTensor } from "../../io/element.ts";
-import { openSafetensors } from "../../io/open.ts";
+import { openSafetensors } from "../../io/safetensors/open.ts";
 import type { Source } from "../../io/source.ts";
 import { arrayBag, isBundle } from "./arrays.ts";
 import type { Problems } from "./metadata.ts";

@@ -2,9 +2,9 @@
 import { listMembers } from "../../io/archive/zip.ts";
 import type { FileTensor } from "../../io/element.ts";
 import { checkSize } from "../../io/limit.ts";
-import { readNpy } from "../../io/npy.ts";
-import { openNpz } from "../../io/npz.ts";
-import { readNpzTexts } from "../../io/npz-text.ts";
+import { readNpy } from "../../io/numpy/npy.ts";
+import { openNpz } from "../../io/numpy/npz.ts";
+import { readNpzTexts } from "../../io/numpy/npz-text.ts";
 import { refuser } from "../../io/refuse.ts";
 import type { Source } from "../../io/source.ts";
 import { arrayBag } from "./arrays.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../core/dtype.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { FileDType, FileTensor } from "../../io/element.ts";
-import type { SafetensorsFile } from "../../io/open.ts";
+import type { SafetensorsFile } from "../../io/safetensors/open.ts";
 import type { Floats } from "../compute/head.ts";
 
 /** The dtype and shape of a tensor, known before it is read. */

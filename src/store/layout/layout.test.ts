@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { writeSafetensors } from "../../io/safetensors.ts";
+import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
 import { openStore } from "../formats/open.ts";
 import { isSpecial } from "../text/tokens.ts";
 import type { HeadStore } from "../types.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { HeedError } from "../../../core/errors.ts";
-import { fileError } from "../../../io/node.ts";
+import { fileError } from "../../../io/filesystem/node.ts";
 import { openStore } from "../../../store/formats/open.ts";
 import { storeFrom } from "../../../store/layout/from.ts";
 import type { HeadStore } from "../../../store/types.ts";

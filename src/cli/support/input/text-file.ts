@@ -1,7 +1,7 @@
 /** Text files on the command line, UTF-8. */
 import { readFile } from "node:fs/promises";
 import { FormatError, OptionError } from "../../../core/errors.ts";
-import { systemText } from "../../../io/node.ts";
+import { systemText } from "../../../io/filesystem/node.ts";
 
 /** The error of a file that cannot be read. */
 export function readError(path: string, error: NodeJS.ErrnoException): OptionError {

@@ -3,7 +3,7 @@
  * one the process removes its signal handlers and the system ends it immediately (the shell reports 130); no file is being
  * written then. While a file is being saved, the process ends only after it is complete or removed.
  */
-import { type Contents, saveFile } from "../../../io/save.ts";
+import { type Contents, saveFile } from "../../../io/filesystem/save.ts";
 
 let handler: { readonly on: () => void; readonly off: () => void } | undefined;
 let saving = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { Tensor } from "../core/tensor.ts";
-import { ELEMENTS, FILE_DTYPES, type NamedTensors } from "./element.ts";
-import { readSafetensors, writeSafetensors } from "./index.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { ELEMENTS, FILE_DTYPES, type NamedTensors } from "../element.ts";
+import { readSafetensors, writeSafetensors } from "../index.ts";
 
 const f32 = (...values: number[]) => ({ data: new Float32Array(values), shape: [values.length] });
 

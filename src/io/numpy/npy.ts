@@ -3,12 +3,12 @@
  * integers of 8 to 64 bits and float16, float32, float64; writes what `numpy.save` writes, byte for byte.
  * Complex, text, date, structured and object arrays are refused; object arrays contain pickled code.
  */
-import { UnsupportedError } from "../core/errors.ts";
-import type { TensorLike } from "../core/tensor.ts";
-import { ELEMENTS, type FileTensor, fromBytes, toBytes } from "./element.ts";
-import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "./limit.ts";
+import { UnsupportedError } from "../../core/errors.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { ELEMENTS, type FileTensor, fromBytes, toBytes } from "../element.ts";
+import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
+import { allocate, asBytes, refuser } from "../refuse.ts";
 import { readNpyHeader } from "./npy-header.ts";
-import { allocate, asBytes, refuser } from "./refuse.ts";
 
 /**
  * Reads an npy file. The result is row-major whatever the file's order, and a view of `bytes` where byte order,

@@ -1,11 +1,11 @@
 import { unzipSync, zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
-import { textNpy } from "../../tests/support/npy-text.ts";
-import { inflate } from "./archive/deflate.ts";
-import { listMembers, writeMembers } from "./archive/zip.ts";
-import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "./index.ts";
+import { textNpy } from "../../../tests/support/npy-text.ts";
+import { inflate } from "../archive/deflate.ts";
+import { listMembers, writeMembers } from "../archive/zip.ts";
+import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "../index.ts";
+import { refuser } from "../refuse.ts";
 import { readNpzTexts } from "./npz-text.ts";
-import { refuser } from "./refuse.ts";
 
 const values = (t?: { data: unknown }) => Array.from((t?.data ?? []) as Float32Array);
 const arrays = {

@@ -2,7 +2,7 @@
  * Node's built-in modules for the functions that need them, looked up at the call, so that the same files load in
  * a browser; and errors of its file system as typed errors. The package's types do not contain its declarations.
  */
-import { HeedError, OptionError } from "../core/errors.ts";
+import { HeedError, OptionError } from "../../core/errors.ts";
 
 /** Node's built-in module `name`, or undefined elsewhere. */
 export function builtin<T>(name: string): T | undefined {

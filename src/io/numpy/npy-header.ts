@@ -3,8 +3,8 @@
  * the literal of a Python dict with exactly the keys `descr`, `fortran_order`, `shape`. NumPy evaluates it with
  * `ast.literal_eval`; here a scanner accepts only this dict.
  */
-import { dtypeNamed, ELEMENTS, type FileDType } from "./element.ts";
-import { extent, MAX_RANK, quote, type Refuse, utf8 } from "./refuse.ts";
+import { dtypeNamed, ELEMENTS, type FileDType } from "../element.ts";
+import { extent, MAX_RANK, quote, type Refuse, utf8 } from "../refuse.ts";
 
 /** The fields of an npy header. */
 export interface NpyHeader {

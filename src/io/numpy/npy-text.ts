@@ -2,9 +2,9 @@
  * NumPy's arrays of texts, as `numpy.array(["the", "cat"])` makes them: `<U3`, each text three code points of four bytes with
  * zeros at the end, or `|S3`, three bytes of UTF-8. Read only; an invalid code point becomes U+FFFD.
  */
-import { checkSize, MAX_BYTES } from "./limit.ts";
+import { checkSize, MAX_BYTES } from "../limit.ts";
+import { extent, type Refuse, refuser } from "../refuse.ts";
 import { npyHeaderEnd, scanDict } from "./npy-header.ts";
-import { extent, type Refuse, refuser } from "./refuse.ts";
 
 /** An array of texts, row-major. */
 export interface TextArray {

@@ -1,9 +1,9 @@
 /** The arrays of texts in an npz file: what `numpy.savez(file, tokens=numpy.array(["the", "cat"]))` writes beside numbers. */
-import { listMembers } from "./archive/zip.ts";
-import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
+import { listMembers } from "../archive/zip.ts";
+import { checkSize, type SizeLimit, sizeLimit } from "../limit.ts";
+import { refuser } from "../refuse.ts";
 import { readNpyTextAt, readNpyTextHeader, type TextArray } from "./npy-text.ts";
 import { beginning, unpack } from "./npz.ts";
-import { refuser } from "./refuse.ts";
 
 /** Reads them by name; arrays of numbers are not inflated further than their headers. */
 export async function readNpzTexts(

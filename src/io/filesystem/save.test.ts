@@ -18,8 +18,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { faultAt } from "../../tests/files/faults.ts";
-import { saveFile } from "./index.ts";
+import { faultAt } from "../../../tests/files/faults.ts";
+import { saveFile } from "../index.ts";
 
 const OLD = Buffer.from("the old file");
 const PIECES = ["the new file, ", "in pieces, ", "whole"].map((s) => new Uint8Array(Buffer.from(s)));
@@ -124,7 +124,7 @@ describe("saveFile", () => {
     await writeFile(
       script,
       `import { saveFile } from ${at("save.ts")};
-       import { faultAt } from ${at("../../tests/files/faults.ts")};
+       import { faultAt } from ${at("../../../tests/files/faults.ts")};
        faultAt(Number(process.argv[2]), () => process.kill(process.pid, "SIGKILL"));
        await saveFile(process.argv[3], ${JSON.stringify(PIECES.map((p) => [...p]))}.map((p) => Uint8Array.from(p)));`,
     );

@@ -2,15 +2,15 @@
  * Lazy reading of safetensors: the header immediately, a tensor or some of its rows on request. One file, or the
  * shards of a `model.safetensors.index.json`, whose file names must stay inside their folder.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
-import { ELEMENTS, type FileTensor, fromBytes } from "./element.ts";
-import { scanObject } from "./json.ts";
-import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "./limit.ts";
-import { builtin, fileError, fileSystem } from "./node.ts";
-import { quote, type Refuse, refuser } from "./refuse.ts";
-import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./safetensors-header.ts";
-import { openSource, type Source, type SourceLike } from "./source.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
+import { ELEMENTS, type FileTensor, fromBytes } from "../element.ts";
+import { builtin, fileError, fileSystem } from "../filesystem/node.ts";
+import { scanObject } from "../json.ts";
+import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
+import { quote, type Refuse, refuser } from "../refuse.ts";
+import { openSource, type Source, type SourceLike } from "../source.ts";
+import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./header.ts";
 
 /** Options of `openSafetensors`: `maxBytes` limits one read, and the index. */
 export interface OpenOptions extends SizeLimit {

@@ -3,15 +3,15 @@
  * is inflated no further than the size in its npy header, and its CRC is checked before it is used.
  */
 
-import { HeedError, OptionError } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
-import { crc32, deflate, inflate } from "./archive/deflate.ts";
-import { join, listMembers, type Member, type NewMember, writeMembers } from "./archive/zip.ts";
-import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "./element.ts";
-import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "./limit.ts";
+import { HeedError, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
+import { crc32, deflate, inflate } from "../archive/deflate.ts";
+import { join, listMembers, type Member, type NewMember, writeMembers } from "../archive/zip.ts";
+import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "../element.ts";
+import { checkSize as checkLimit, type SizeLimit, sizeLimit } from "../limit.ts";
+import { asBytes, type Refuse, refuser } from "../refuse.ts";
 import { readNpyAt, writeNpyAs } from "./npy.ts";
 import { npyHeaderEnd, readNpyHeader } from "./npy-header.ts";
-import { asBytes, type Refuse, refuser } from "./refuse.ts";
 
 /** Options of `readNpz`: `maxBytes` limits the inflated size. */
 export type ReadNpzOptions = SizeLimit;

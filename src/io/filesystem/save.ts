@@ -5,9 +5,9 @@
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { asBytes } from "../refuse.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
-import { asBytes } from "./refuse.ts";
 
 /** The contents of a file: bytes, or an iterable of bytes. */
 export type Contents = Uint8Array | ArrayBuffer | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

@@ -4,9 +4,9 @@
  * bytes equal its shape's; the tensors cover the data without hole or overlap and end where the file ends.
  * https://github.com/huggingface/safetensors (README, "Format").
  */
-import { dtypeNamed, ELEMENTS, type FileDType } from "./element.ts";
-import { type Json, scanObject } from "./json.ts";
-import { extent, MAX_RANK, quote, type Refuse } from "./refuse.ts";
+import { dtypeNamed, ELEMENTS, type FileDType } from "../element.ts";
+import { type Json, scanObject } from "../json.ts";
+import { extent, MAX_RANK, quote, type Refuse } from "../refuse.ts";
 
 /** The byte range, dtype and shape of a tensor in a file. */
 export interface TensorInfo {

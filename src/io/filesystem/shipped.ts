@@ -2,7 +2,7 @@
  * The location of the shipped models and captures (Node): `models/` in a clone, the package heed-models where heed is installed.
  * They are a separate package so that installing heed does not download two language models.
  */
-import { UnsupportedError } from "../core/errors.ts";
+import { UnsupportedError } from "../../core/errors.ts";
 
 /** The shipped data: two language models, and captured attention of a real model. */
 export type Shipped = "encoder" | "decoder" | "captures";
@@ -15,7 +15,7 @@ export function shippedFolder(which: Shipped): string {
   const { dirname, join } = process.getBuiltinModule("node:path");
   const marker = which === "captures" ? "README.md" : "config.json";
   // Beside src/ or dist/ in a clone.
-  const tried = [fileURLToPath(new URL(`../../models/${which}`, import.meta.url))];
+  const tried = [fileURLToPath(new URL(`../../../models/${which}`, import.meta.url))];
   for (const from of [join(process.cwd(), "package.json"), import.meta.url])
     try {
       tried.push(join(dirname(createRequire(from).resolve("heed-models/package.json")), which));

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { OptionError } from "../core/errors.ts";
+import { OptionError } from "../../core/errors.ts";
 import { LOCK, lockFolder } from "./lock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-lock-"));

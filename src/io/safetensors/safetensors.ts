@@ -2,8 +2,8 @@
  * Safetensors files in memory: named tensors and a few texts, read as views and written as by the official
  * writer (wide dtypes first, then by name, so every tensor is aligned). `open.ts` reads lazily from a file or a Blob.
  */
-import { OptionError } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import {
   type Dense,
   ELEMENTS,
@@ -13,10 +13,10 @@ import {
   fromBytes,
   type NamedTensors,
   toBytes,
-} from "./element.ts";
-import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
-import { allocate, asBytes, refuser } from "./refuse.ts";
-import { headerLength, MAX_HEADER, readHeader } from "./safetensors-header.ts";
+} from "../element.ts";
+import { checkSize, type SizeLimit, sizeLimit } from "../limit.ts";
+import { allocate, asBytes, refuser } from "../refuse.ts";
+import { headerLength, MAX_HEADER, readHeader } from "./header.ts";
 
 const READ_IN_PARTS = ". openSafetensors reads one tensor, or some of its rows, at a time";
 

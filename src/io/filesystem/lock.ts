@@ -2,7 +2,7 @@
  * A lock on a folder: a file in it with the process that holds it. One process gets the lock; others get an error with the
  * holder. The lock of a dead process is taken over. Node only.
  */
-import { OptionError } from "../core/errors.ts";
+import { OptionError } from "../../core/errors.ts";
 import { builtin, fileError, fileSystem } from "./node.ts";
 
 /** Name of the file. */

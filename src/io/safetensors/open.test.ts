@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, open, readFile, rm, symlink, truncate, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSafetensors, type SourceLike, writeSafetensors } from "./index.ts";
+import { openSafetensors, type SourceLike, writeSafetensors } from "../index.ts";
 
 const tensors = {
   a: { data: Float32Array.from({ length: 12 }, (_, i) => i), shape: [4, 3] },

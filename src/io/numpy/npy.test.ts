@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../core/construct.ts";
-import { Tensor } from "../core/tensor.ts";
-import { ELEMENTS, FILE_DTYPES } from "./element.ts";
-import { readNpy, writeNpy } from "./index.ts";
+import { tensor } from "../../core/construct.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { ELEMENTS, FILE_DTYPES } from "../element.ts";
+import { readNpy, writeNpy } from "../index.ts";
 
 const HEED = ["bool", "float16", "float32", "float64", "int32", "int64"];
 
