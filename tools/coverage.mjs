@@ -28,7 +28,7 @@ const TESTS = [
   ),
   "src/attention.test.ts",
   "src/backward.test.ts",
-  "src/models/files.test.ts",
+  "src/models/files/files.test.ts",
   "src/models/text-model.test.ts",
   "tests/files/limits.test.ts",
   "tests/corpus.test.ts",

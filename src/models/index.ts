@@ -2,20 +2,7 @@
  * Whole models over Hugging Face directories, each one readable page, with their tokenizers and text generation.
  * @module
  */
-export {
-  type AblatedHead,
-  type AblatedRun,
-  type AblateHeadsOptions,
-  type AblateOptions,
-  type Ablation,
-  ablate,
-  ablateHeads,
-  ablation,
-  type ComparedToken,
-  type HeadEffect,
-  type Replacement,
-  withoutHead,
-} from "./ablate.ts";
+
 export type { KeyValueCache } from "./cache.ts";
 export {
   type BertConfig,
@@ -29,8 +16,7 @@ export {
   type MpnetConfig,
   type RobertaConfig,
   readConfig,
-} from "./config.ts";
-export { cosineSimilarity, embedTexts, type Pooling, type PoolingMode, readPooling } from "./embed.ts";
+} from "./config/config.ts";
 export type { AngleScaling, RotaryConfig } from "./families/angles.ts";
 export {
   type AttentionChange,
@@ -55,8 +41,35 @@ export {
   readModel,
   type WriteModelOptions,
   writeModel,
-} from "./files.ts";
-export { type Candidate, fillMask, type MaskFill } from "./fill.ts";
+} from "./files/files.ts";
+export { locateShipped, type ModelFolder } from "./files/locate.ts";
+export type { StartOptions } from "./files/parameters.ts";
+export type { ModelFamily, ModelOf } from "./files/registry.ts";
+export type { ModelNote } from "./files/weights.ts";
+export { type FoundModel, findModel } from "./hub/find.ts";
+export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
+export {
+  type AblatedHead,
+  type AblatedRun,
+  type AblateHeadsOptions,
+  type AblateOptions,
+  type Ablation,
+  ablate,
+  ablateHeads,
+  ablation,
+  type ComparedToken,
+  type HeadEffect,
+  type Replacement,
+  withoutHead,
+} from "./inference/ablate.ts";
+export {
+  cosineSimilarity,
+  embedTexts,
+  type Pooling,
+  type PoolingMode,
+  readPooling,
+} from "./inference/embed.ts";
+export { type Candidate, fillMask, type MaskFill } from "./inference/fill.ts";
 export {
   type CachedDecoder,
   type GenerateOptions,
@@ -64,14 +77,9 @@ export {
   generate,
   generateText,
   tokenShares,
-} from "./generate.ts";
-export { type HeadScores, headScores, inductionScores } from "./heads.ts";
-export { type FoundModel, findModel } from "./hub/find.ts";
-export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
-export { locateShipped, type ModelFolder } from "./locate.ts";
-export type { StartOptions } from "./parameters.ts";
-export type { Predicted } from "./prediction.ts";
-export type { ModelFamily, ModelOf } from "./registry.ts";
+} from "./inference/generate.ts";
+export { type HeadScores, headScores, inductionScores } from "./inference/heads.ts";
+export type { Predicted } from "./inference/prediction.ts";
 export {
   type AttentionModel,
   isDecoder,
@@ -84,4 +92,3 @@ export {
 } from "./text-model.ts";
 export * from "./tokenizer/index.ts";
 export { type Token, type Tokens, type Unigram, unigram, type VocabularyEntry } from "./unigram.ts";
-export type { ModelNote } from "./weights.ts";

@@ -5,7 +5,7 @@ import { FormatError, OptionError, ShapeError, UnsupportedError } from "../core/
 import { Tensor } from "../core/tensor.ts";
 import { withDropout } from "../nn/index.ts";
 import { crossEntropy, Tape } from "../train/index.ts";
-import { type BertConfig, type Gpt2Config, readConfig } from "./config.ts";
+import { type BertConfig, type Gpt2Config, readConfig } from "./config/config.ts";
 import type { LayerAttention } from "./families/attend.ts";
 import { Bert } from "./families/bert.ts";
 import { Gpt2 } from "./families/gpt2.ts";

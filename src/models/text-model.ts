@@ -7,8 +7,8 @@ import type { Tensor } from "../core/tensor.ts";
 import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
 import type { DecoderModel, TransformerModel } from "./families/model.ts";
+import type { ModelNote } from "./files/weights.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
-import type { ModelNote } from "./weights.ts";
 
 /** A text, or a pair, as tokens. Each list has one entry per token. */
 export interface TextTokens {

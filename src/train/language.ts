@@ -7,7 +7,7 @@
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { BertConfig, Gpt2Config } from "../models/config.ts";
+import type { BertConfig, Gpt2Config } from "../models/config/config.ts";
 import { Bert } from "../models/families/bert.ts";
 import { Gpt2 } from "../models/families/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";

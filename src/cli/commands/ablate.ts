@@ -1,5 +1,5 @@
 /** `heed ablate MODEL TEXT`: how the prediction changes without each head. */
-import { ablate } from "../../models/ablate.ts";
+import { ablate } from "../../models/inference/ablate.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
-import { locateShipped } from "../../models/locate.ts";
+import { locateShipped } from "../../models/files/locate.ts";
 import { openStore } from "../../store/formats/open.ts";
 import { UsageError } from "../support/line/command.ts";
 import { command, show } from "./show.ts";

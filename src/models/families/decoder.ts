@@ -32,10 +32,10 @@ import {
   tanh,
 } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
-import { activationNamed } from "../activation.ts";
 import { KeyValueCache } from "../cache.ts";
-import { checkConfig, type DecoderConfig } from "../config.ts";
-import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
+import { activationNamed } from "../config/activation.ts";
+import { checkConfig, type DecoderConfig } from "../config/config.ts";
+import { Parameters, type Plan, type Planned, type StartOptions } from "../files/parameters.ts";
 import { anglesOf } from "./angles.ts";
 import { type AttentionRecipe, attend } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";

@@ -7,8 +7,8 @@
  *     logits = output·norm(activation(W·x)) + b            the output matrix is the embedding unless the file has its own
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
-import { checkConfig, type DistilbertConfig } from "../config.ts";
-import type { Plan } from "../parameters.ts";
+import { checkConfig, type DistilbertConfig } from "../config/config.ts";
+import type { Plan } from "../files/parameters.ts";
 import { Encoder, type EncoderStart, type LayerNames, Planner } from "./encoder.ts";
 
 const EMBEDDINGS = "distilbert.embeddings";

@@ -8,8 +8,8 @@
  *     logits = output·norm(gelu(W·x)) + b                  in the embedding's width
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
-import { checkConfig, type ElectraConfig } from "../config.ts";
-import type { Plan } from "../parameters.ts";
+import { checkConfig, type ElectraConfig } from "../config/config.ts";
+import type { Plan } from "../files/parameters.ts";
 import { encoderConstants, encoderSizes } from "./bert.ts";
 import {
   bertLayerNames,

@@ -23,9 +23,9 @@ import {
 } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
-import { activationNamed } from "../activation.ts";
-import type { ModelConfig } from "../config.ts";
-import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
+import { activationNamed } from "../config/activation.ts";
+import type { ModelConfig } from "../config/config.ts";
+import { Parameters, type Plan, type Planned, type StartOptions } from "../files/parameters.ts";
 import { type AttentionRecipe, attend, FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes, TransformerModel } from "./model.ts";

@@ -25,10 +25,10 @@ import {
   splitHeads,
 } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
-import { activationNamed } from "../activation.ts";
 import { KeyValueCache } from "../cache.ts";
-import { checkConfig, type Gpt2Config } from "../config.ts";
-import { Parameters, type Plan, type Planned, type StartOptions } from "../parameters.ts";
+import { activationNamed } from "../config/activation.ts";
+import { checkConfig, type Gpt2Config } from "../config/config.ts";
+import { Parameters, type Plan, type Planned, type StartOptions } from "../files/parameters.ts";
 import { attend } from "./attend.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import { DECODER_OPTIONS, type DecoderModel, type DecoderOptions, type ModelSizes } from "./model.ts";

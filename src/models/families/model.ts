@@ -1,7 +1,7 @@
 /** The interface of every model in this folder: its sizes, its parameters, and a forward pass in two steps. */
 import type { FloatTensor, Ids, Precision } from "../../nn/index.ts";
 import type { KeyValueCache } from "../cache.ts";
-import type { ModelConfig } from "../config.ts";
+import type { ModelConfig } from "../config/config.ts";
 import { FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
 
 /** Sizes of a model, independent of the names in its config.json. */

@@ -8,8 +8,8 @@
  *     logits = output·norm(gelu(W·x)) + b
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
-import { checkConfig, type MpnetConfig } from "../config.ts";
-import type { Plan } from "../parameters.ts";
+import { checkConfig, type MpnetConfig } from "../config/config.ts";
+import type { Plan } from "../files/parameters.ts";
 import type { AttentionRecipe } from "./attend.ts";
 import { encoderConstants, encoderSizes } from "./bert.ts";
 import { Encoder, type EncoderStart, type LayerNames, Planner } from "./encoder.ts";

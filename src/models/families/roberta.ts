@@ -7,8 +7,8 @@
  *     logits = output·norm(gelu(W·x)) + b                  the output matrix is the embedding unless the file has its own
  */
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
-import { checkConfig, type RobertaConfig } from "../config.ts";
-import type { Plan } from "../parameters.ts";
+import { checkConfig, type RobertaConfig } from "../config/config.ts";
+import type { Plan } from "../files/parameters.ts";
 import { encoderConstants, encoderSizes } from "./bert.ts";
 import {
   bertLayerNames,

@@ -4,7 +4,7 @@
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { builtin } from "../../io/filesystem/node.ts";
-import { locateShipped } from "../locate.ts";
+import { locateShipped } from "../files/locate.ts";
 import { type Environment, hubCache, isCommit, modelFolder, readHubName } from "./names.ts";
 
 /** A model's files. */

@@ -1,5 +1,5 @@
 /** A model's attention on a text as a bundle that the explorer opens: q, k, v and the log-sum-exp of every layer. */
-import { type AblatedHead, ablateHeads, ablation } from "../../../models/ablate.ts";
+import { type AblatedHead, ablateHeads, ablation } from "../../../models/inference/ablate.ts";
 import type { AttentionModel, TextAttention, TextModel } from "../../../models/text-model.ts";
 import type { FileModel } from "../../../server/server.ts";
 import { writeBundle } from "../../../store/formats/bundle.ts";

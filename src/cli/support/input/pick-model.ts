@@ -1,8 +1,8 @@
 /** Loads the model of a command line, and chooses the default one. */
 import { UnsupportedError } from "../../../core/errors.ts";
-import type { Pooling } from "../../../models/embed.ts";
+import { locateShipped } from "../../../models/files/locate.ts";
 import { findModel } from "../../../models/hub/find.ts";
-import { locateShipped } from "../../../models/locate.ts";
+import type { Pooling } from "../../../models/inference/embed.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../../../models/text-model.ts";
 import type { Io } from "../line/command.ts";
 
@@ -18,7 +18,7 @@ export async function pickModel(name: string | undefined, io: Pick<Io, "stderr">
 /** The model of a name or a folder, as in `findModel`. Notes about its weights go to stderr, one per line. */
 export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
   const { directory, within, name: known } = findModel(name);
-  const { readModel } = await import("../../../models/files.ts");
+  const { readModel } = await import("../../../models/files/files.ts");
   const model = await readModel(directory, { within, name: known });
   for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
   return model;
@@ -30,7 +30,7 @@ export async function pickSentenceModel(
   io: Pick<Io, "stderr">,
 ): Promise<{ model: TextModel; pooling: Pooling }> {
   const { directory } = findModel(name);
-  const { defaultPooling, readPooling } = await import("../../../models/embed.ts");
+  const { defaultPooling, readPooling } = await import("../../../models/inference/embed.ts");
   const own = await readPooling(directory);
   const model = await pickTextModel(name, io);
   return { model, pooling: own ?? defaultPooling(model) };

@@ -4,13 +4,13 @@
  * weights is checked against.
  */
 
-import { keepTensor } from "../core/arena.ts";
-import { readerOf } from "../core/dtype.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
-import { type Generator, generatorOf } from "../core/generator.ts";
-import { isRecording } from "../core/record.ts";
-import { sizeOf, Tensor } from "../core/tensor.ts";
-import { checkSize, MAX_BYTES } from "../io/limit.ts";
+import { keepTensor } from "../../core/arena.ts";
+import { readerOf } from "../../core/dtype.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { type Generator, generatorOf } from "../../core/generator.ts";
+import { isRecording } from "../../core/record.ts";
+import { sizeOf, Tensor } from "../../core/tensor.ts";
+import { checkSize, MAX_BYTES } from "../../io/limit.ts";
 import {
   concat,
   embedding,
@@ -23,9 +23,9 @@ import {
   parameter,
   slice,
   transpose,
-} from "../nn/index.ts";
-import { checkIds, idsOf } from "../nn/ops/lookup.ts";
-import { type PackedMatrix, packedLinear } from "../nn/ops/packed.ts";
+} from "../../nn/index.ts";
+import { checkIds, idsOf } from "../../nn/ops/lookup.ts";
+import { type PackedMatrix, packedLinear } from "../../nn/ops/packed.ts";
 
 /** A planned parameter. */
 export interface Planned {

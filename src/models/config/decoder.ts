@@ -2,10 +2,10 @@
  * `config.json` of decoders of the Llama kind, as one recipe: each family's fields, in the spellings of transformers 4 and 5,
  * become the same record, with one entry a layer for what layers may differ in (window, rotary positions).
  */
-import { FormatError, UnsupportedError } from "../core/errors.ts";
-import { quote } from "../io/refuse.ts";
+import { FormatError, UnsupportedError } from "../../core/errors.ts";
+import { quote } from "../../io/refuse.ts";
+import type { AngleScaling, RotaryConfig } from "../families/angles.ts";
 import { activationNamed } from "./activation.ts";
-import type { AngleScaling, RotaryConfig } from "./families/angles.ts";
 import type { Fields, Rule } from "./fields.ts";
 
 /** The properties in which layers may differ. */

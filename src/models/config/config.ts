@@ -3,20 +3,15 @@
  * decoder-config.ts reads decoders of the Llama kind. Every size is checked before anything is planned with it. A field that asks
  * for a computation heed does not have is an error that names it; fields that do not affect the computation are ignored.
  */
-import { FormatError, UnsupportedError } from "../core/errors.ts";
-import { type Json, scanObject } from "../io/json.ts";
-import { checkSize } from "../io/limit.ts";
-import { asBytes, quote, refuser } from "../io/refuse.ts";
+import { FormatError, UnsupportedError } from "../../core/errors.ts";
+import { type Json, scanObject } from "../../io/json.ts";
+import { checkSize } from "../../io/limit.ts";
+import { asBytes, quote, refuser } from "../../io/refuse.ts";
 import { activationNamed } from "./activation.ts";
-import {
-  checkDecoderConfig,
-  DECODER_TYPES,
-  type DecoderConfig,
-  readDecoderConfig,
-} from "./decoder-config.ts";
+import { checkDecoderConfig, DECODER_TYPES, type DecoderConfig, readDecoderConfig } from "./decoder.ts";
 import { Fields, type Rule, wrongOf } from "./fields.ts";
 
-export type { DecoderConfig, DecoderLayer } from "./decoder-config.ts";
+export type { DecoderConfig, DecoderLayer } from "./decoder.ts";
 
 /** Sizes and constants of a BERT, named as in its config.json. */
 export interface BertConfig {

@@ -1,7 +1,7 @@
 /** Activations by their names in Hugging Face's configs. */
-import { UnsupportedError } from "../core/errors.ts";
-import { quote } from "../io/refuse.ts";
-import type { ActivationName } from "../nn/index.ts";
+import { UnsupportedError } from "../../core/errors.ts";
+import { quote } from "../../io/refuse.ts";
+import type { ActivationName } from "../../nn/index.ts";
 
 const ACTIVATIONS: Readonly<Record<string, ActivationName>> = {
   gelu: "gelu",

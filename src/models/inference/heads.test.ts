@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { scaledDotProductAttention } from "../attention.ts";
-import { tensor } from "../core/construct.ts";
+import { scaledDotProductAttention } from "../../attention.ts";
+import { tensor } from "../../core/construct.ts";
+import { type AttentionModel, Gpt2, type LayerAttention, textModel, trainTokenizer } from "../index.ts";
 import { headScores, inductionScores } from "./heads.ts";
-import { type AttentionModel, Gpt2, type LayerAttention, textModel, trainTokenizer } from "./index.ts";
 
 /** One token per character; in head h, row `row` puts nearly all its weight on key `of(row)`. */
 function planted(

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { carrierTokenizer } from "../../tests/golden/carrier.ts";
-import { OptionError, ShapeError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
+import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
+import { OptionError, ShapeError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
 import {
   type AttentionChange,
   ablate,
@@ -17,9 +17,9 @@ import {
   readModel,
   type TextModel,
   withoutHead,
-} from "./index.ts";
+} from "../index.ts";
 
-const root = join(import.meta.dirname, "../../tests/golden/models");
+const root = join(import.meta.dirname, "../../../tests/golden/models");
 const golden = (family: string) =>
   modelFromFiles(
     new Map([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { tensor } from "../core/construct.ts";
-import { OptionError } from "../core/errors.ts";
-import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "./index.ts";
+import { tensor } from "../../core/construct.ts";
+import { OptionError } from "../../core/errors.ts";
+import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "../index.ts";
 
 const model = new Gpt2(
   { vocab_size: 20, n_positions: 12, n_embd: 8, n_layer: 2, n_head: 2, initializer_range: 0.5 },

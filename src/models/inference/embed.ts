@@ -4,14 +4,14 @@
  * encoder's states, or a decoder's last state.
  */
 
-import { FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import { Tensor } from "../core/tensor.ts";
-import { builtin, fileError, fileSystem } from "../io/filesystem/node.ts";
-import { checkSize } from "../io/limit.ts";
-import type { FloatTensor, Ids } from "../nn/index.ts";
-import { tidy } from "../tidy.ts";
-import { checkTextModel, type TextModel } from "./text-model.ts";
+import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
+import { checkSize } from "../../io/limit.ts";
+import type { FloatTensor, Ids } from "../../nn/index.ts";
+import { tidy } from "../../tidy.ts";
+import { checkTextModel, type TextModel } from "../text-model.ts";
 
 /** How the states of N tokens become one vector. The vectors of several modes are concatenated. */
 export type PoolingMode =

@@ -3,12 +3,12 @@
  * error lists every difference between file and plan, and then the tensors are read. 16-bit numbers stay 16-bit. Nothing is
  * allocated before the file's header agrees with the plan, and never more than the file has.
  */
-import { type DType, narrow, type TypedData } from "../core/dtype.ts";
-import { FormatError, OptionError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
-import { type SafetensorsFile, writeSafetensors } from "../io/index.ts";
-import type { FloatTensor, Precision } from "../nn/index.ts";
-import { type PackedDType, type PackedMatrix, packMatrix } from "../nn/ops/packed.ts";
+import { type DType, narrow, type TypedData } from "../../core/dtype.ts";
+import { FormatError, OptionError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { type SafetensorsFile, writeSafetensors } from "../../io/index.ts";
+import type { FloatTensor, Precision } from "../../nn/index.ts";
+import { type PackedDType, type PackedMatrix, packMatrix } from "../../nn/ops/packed.ts";
 import { isHalf, type Plan, type Planned, packedShape, widen } from "./parameters.ts";
 import type { Naming } from "./registry.ts";
 

@@ -3,13 +3,14 @@
  * compared. Ablating a head replaces its output with zeros, or with its mean over the text, at every token or at one.
  */
 
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import { Tensor } from "../core/tensor.ts";
-import { type FloatTensor, slice } from "../nn/index.ts";
-import { tidy } from "../tidy.ts";
-import type { AttentionChange, ForwardOptions, LayerAttention } from "./families/attend.ts";
-import type { EncoderOptions } from "./families/encoder.ts";
+import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { type FloatTensor, slice } from "../../nn/index.ts";
+import { tidy } from "../../tidy.ts";
+import type { AttentionChange, ForwardOptions, LayerAttention } from "../families/attend.ts";
+import type { EncoderOptions } from "../families/encoder.ts";
+import type { TextModel, TextTokens } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
 import {
   finiteLogits,
@@ -19,7 +20,6 @@ import {
   type Predicted,
   predictedToken,
 } from "./prediction.ts";
-import type { TextModel, TextTokens } from "./text-model.ts";
 
 /** What replaces the output of an ablated head: zeros, or its mean over the text. */
 export type Replacement = "zero" | "mean";

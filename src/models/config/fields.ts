@@ -1,5 +1,5 @@
 /** Reads the fields of a JSON object by rules. */
-import type { Json } from "../io/json.ts";
+import type { Json } from "../../io/json.ts";
 
 /** A field's name, its kind, and the maximum of a size. */
 export type Rule = readonly [

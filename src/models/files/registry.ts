@@ -1,13 +1,13 @@
 /** Model families by their config type: how to plan and construct a model, and the names of its weights in files. */
-import type { ModelConfig } from "./config.ts";
-import { Bert, bertPlan } from "./families/bert.ts";
-import { Decoder, decoderPlan } from "./families/decoder.ts";
-import { Distilbert, distilbertPlan } from "./families/distilbert.ts";
-import { Electra, electraPlan } from "./families/electra.ts";
-import { Gpt2, gpt2Plan } from "./families/gpt2.ts";
-import type { DecoderModel, TransformerModel } from "./families/model.ts";
-import { Mpnet, mpnetPlan } from "./families/mpnet.ts";
-import { Roberta, robertaPlan } from "./families/roberta.ts";
+import type { ModelConfig } from "../config/config.ts";
+import { Bert, bertPlan } from "../families/bert.ts";
+import { Decoder, decoderPlan } from "../families/decoder.ts";
+import { Distilbert, distilbertPlan } from "../families/distilbert.ts";
+import { Electra, electraPlan } from "../families/electra.ts";
+import { Gpt2, gpt2Plan } from "../families/gpt2.ts";
+import type { DecoderModel, TransformerModel } from "../families/model.ts";
+import { Mpnet, mpnetPlan } from "../families/mpnet.ts";
+import { Roberta, robertaPlan } from "../families/roberta.ts";
 import type { Plan, StartOptions } from "./parameters.ts";
 
 /** The tensor names in a family's files. */

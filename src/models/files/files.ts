@@ -3,20 +3,20 @@
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
 
-import { formatValue, OptionError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import { builtin, fileError, fileSystem } from "../io/filesystem/node.ts";
-import { openSafetensors, type SafetensorsFile, saveFile } from "../io/index.ts";
-import { checkSize, sizeLimit } from "../io/limit.ts";
-import type { Precision } from "../nn/index.ts";
-import { configFields, type ModelConfig, readConfig } from "./config.ts";
-import type { DecoderModel, TransformerModel } from "./families/model.ts";
-import { checkFolder } from "./hub/find.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
+import { openSafetensors, type SafetensorsFile, saveFile } from "../../io/index.ts";
+import { checkSize, sizeLimit } from "../../io/limit.ts";
+import type { Precision } from "../../nn/index.ts";
+import { configFields, type ModelConfig, readConfig } from "../config/config.ts";
+import type { DecoderModel, TransformerModel } from "../families/model.ts";
+import { checkFolder } from "../hub/find.ts";
+import { type TextModel, textModel } from "../text-model.ts";
+import { readTokenizer, type Tokenizer, writeTokenizer } from "../tokenizer/index.ts";
 import type { ModelFolder } from "./locate.ts";
 import { checkBytes, isHalf } from "./parameters.ts";
 import { type ModelFamily, type ModelOf, pageOf } from "./registry.ts";
-import { type TextModel, textModel } from "./text-model.ts";
-import { readTokenizer, type Tokenizer, writeTokenizer } from "./tokenizer/index.ts";
 import { checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
 
 /** Options of `readModel`. */

@@ -22,7 +22,7 @@ import {
   writeModel,
 } from "heed/models";
 import { afterAll, describe, expect, test } from "vitest";
-import { carrierTokenizer } from "../../tests/golden/carrier.ts";
+import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
 
 const root = mkdtempSync(join(tmpdir(), "heed-models-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -291,7 +291,7 @@ describe("inconsistent files are refused", () => {
   });
 
   test("a model of a family that heed does not write: the error names those that it writes, and saves its weights", async () => {
-    const folder = join(import.meta.dirname, "../../tests/golden/models/llama3");
+    const folder = join(import.meta.dirname, "../../../tests/golden/models/llama3");
     const model = await modelFromFiles(
       new Map([
         ["config.json", readFileSync(join(folder, "config.json"))],

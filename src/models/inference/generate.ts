@@ -4,14 +4,14 @@
  * `generate` yields ids, `generateText` yields text.
  */
 
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import { cellBits, headKey, rowKey } from "../core/random.ts";
-import { type FloatTensor, slice } from "../nn/index.ts";
-import { tidy } from "../tidy.ts";
-import type { DecoderModel } from "./families/model.ts";
+import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { cellBits, headKey, rowKey } from "../../core/random.ts";
+import { type FloatTensor, slice } from "../../nn/index.ts";
+import { tidy } from "../../tidy.ts";
+import type { DecoderModel } from "../families/model.ts";
+import type { TextModel } from "../text-model.ts";
 import { finiteLogits, largest } from "./prediction.ts";
-import type { TextModel } from "./text-model.ts";
 
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */
 export type CachedDecoder = Pick<DecoderModel, "sizes" | "endIds" | "cache" | "hidden" | "logits">;

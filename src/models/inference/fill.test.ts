@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { OptionError, UnsupportedError } from "../core/errors.ts";
-import { Bert, fillMask, locateShipped, readModel, textModel, trainTokenizer } from "./index.ts";
+import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { Bert, fillMask, locateShipped, readModel, textModel, trainTokenizer } from "../index.ts";
 
 const tokenizer = trainTokenizer(["the cat sat on the mat and the dog ran"], {
   kind: "wordpiece",

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { FormatError, OptionError, UnsupportedError } from "../core/errors.ts";
-import { tensor } from "../index.ts";
+import { FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { tensor } from "../../index.ts";
 import {
   Bert,
   cosineSimilarity,
@@ -12,7 +12,7 @@ import {
   readPooling,
   textModel,
   trainTokenizer,
-} from "./index.ts";
+} from "../index.ts";
 
 const tokenizer = trainTokenizer(["the cat sat on the mat and the dog ran"], {
   kind: "wordpiece",

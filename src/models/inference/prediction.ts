@@ -1,6 +1,6 @@
 /** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
-import { UnsupportedError } from "../core/errors.ts";
-import type { Tokenizer } from "./tokenizer/index.ts";
+import { UnsupportedError } from "../../core/errors.ts";
+import type { Tokenizer } from "../tokenizer/index.ts";
 
 /** A token and its probability, from 0 to 1. */
 export interface Predicted {

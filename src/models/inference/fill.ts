@@ -3,13 +3,13 @@
  * masks, each is predicted with the others still masked.
  */
 
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import { embedding, type FloatTensor, type Ids, reshape } from "../nn/index.ts";
-import { tidy } from "../tidy.ts";
+import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
+import { tidy } from "../../tidy.ts";
+import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
 import { finiteLogits, MASKS, maskToken, mostLikely } from "./prediction.ts";
-import { checkTextModel, type TextModel } from "./text-model.ts";
 
 /** A token for a mask. */
 export interface Candidate {
