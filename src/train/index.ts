@@ -6,8 +6,7 @@
 
 export { keep, tidy } from "../tidy.ts";
 export { AdamW, type AdamWOptions, type AdamWStep, clipScale, gradientNorm } from "./adamw.ts";
-export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
-export { Corpus, type CorpusOptions } from "./corpus.ts";
+export { Corpus, type CorpusOptions } from "./data/corpus.ts";
 export {
   type Batch,
   type MaskingOptions,
@@ -20,7 +19,9 @@ export {
   type WindowOptions,
   Windows,
   windowsInOrder,
-} from "./data.ts";
+} from "./data/data.ts";
+export { Ngram } from "./data/ngram.ts";
+export { Generator, permutation } from "./data/random.ts";
 export {
   type LanguageKind,
   type LanguageModel,
@@ -28,6 +29,7 @@ export {
   languageModel,
   specialIds,
 } from "./language.ts";
+export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./loop/checkpoint.ts";
 export {
   type CheckpointOptions,
   meanLoss,
@@ -36,11 +38,9 @@ export {
   type TrainOptions,
   type TrainResult,
   train,
-} from "./loop.ts";
+} from "./loop/loop.ts";
+export { findNonFinite, type NonFinite } from "./loop/non-finite.ts";
+export { type LossCurve, renderLoss } from "./loop/plot.ts";
 export { type CrossEntropyOptions, crossEntropy, IGNORE_INDEX } from "./loss.ts";
-export { Ngram } from "./ngram.ts";
-export { findNonFinite, type NonFinite } from "./non-finite.ts";
-export { type LossCurve, renderLoss } from "./plot.ts";
-export { Generator, permutation } from "./random.ts";
 export { type Schedule, type ScheduleOptions, schedule } from "./schedule.ts";
 export { type Gradients, Tape, type TapeGradients } from "./tape.ts";

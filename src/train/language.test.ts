@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { tensor } from "../core/construct.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { maskedBatch, nextTokenBatch } from "./data.ts";
+import { maskedBatch, nextTokenBatch } from "./data/data.ts";
+import { Generator } from "./data/random.ts";
 import { type LanguageOptions, languageModel } from "./language.ts";
-import { meanLoss, train } from "./loop.ts";
+import { meanLoss, train } from "./loop/loop.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
-import { Generator } from "./random.ts";
 import { Tape } from "./tape.ts";
 
 const sizes: LanguageOptions = { vocabulary: 23, context: 12, layers: 2, heads: 2, width: 8 };

@@ -15,8 +15,8 @@ import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
 import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
-import type { Batch } from "./data.ts";
-import type { Trainable } from "./loop.ts";
+import type { Batch } from "./data/data.ts";
+import type { Trainable } from "./loop/loop.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
 /** The kind of model: `decoder` predicts the next token, `encoder` predicts masked tokens. */

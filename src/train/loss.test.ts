@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { tensor } from "../core/construct.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { Generator } from "./data/random.ts";
 import { crossEntropy } from "./loss.ts";
-import { Generator } from "./random.ts";
 import { Tape } from "./tape.ts";
 
 const ids = (...list: number[]) => tensor(Int32Array.from(list), [list.length], "int32");

@@ -16,7 +16,7 @@ import {
   trainTokenizer,
   writeTokenizer,
 } from "../../models/index.ts";
-import { Corpus } from "../../train/corpus.ts";
+import { Corpus } from "../../train/data/corpus.ts";
 import {
   languageModel,
   readCheckpoint,

@@ -3,7 +3,7 @@
  * settings.
  */
 import { FormatError, OptionError } from "../../../core/errors.ts";
-import { SHORT } from "../../../train/corpus.ts";
+import { SHORT } from "../../../train/data/corpus.ts";
 import type { LanguageKind } from "../../../train/language.ts";
 import { UsageError, type Values } from "../line/command.ts";
 import { integer, number, oneOf } from "../line/values.ts";

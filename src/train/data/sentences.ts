@@ -7,7 +7,7 @@
  * A model for single sentences should be trained on them: [CLS] before the first word, and [SEP] after the last. Batches are a
  * pure function of the seed and their number, as in `data.ts`.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
 import { repeatSpan, type Span, type Split } from "./data.ts";
 import { Generator, permutation } from "./random.ts";
 

@@ -4,11 +4,11 @@
  * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps and a description of the run. Data order
  * and masks are functions of the seed and the step, so no generator state is stored.
  */
-import { isDeviceData } from "../core/device.ts";
-import { FormatError, formatValue, OptionError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
-import { type FileTensor, readSafetensors, writeSafetensors } from "../io/index.ts";
-import type { AdamW } from "./adamw.ts";
+import { isDeviceData } from "../../core/device.ts";
+import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
+import type { AdamW } from "../adamw.ts";
 
 /** The version of the layout below. */
 const VERSION = "1";

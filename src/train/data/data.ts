@@ -9,9 +9,9 @@
  * An optional share of sequences is a span repeated several times. Predicting the second copy needs a head that finds
  * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but takes longer.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
-import { Tensor } from "../core/tensor.ts";
-import { IGNORE_INDEX } from "./loss.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { IGNORE_INDEX } from "../loss.ts";
 import { Generator, permutation } from "./random.ts";
 
 /** Token ids `start` to `end` (excluded) of a corpus. */

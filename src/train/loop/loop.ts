@@ -5,24 +5,24 @@
  *
  * The caller defines the model: parameters by name, and the loss of a batch.
  */
-import { agree, agreed, digest, type Terms } from "../cluster/communicator/agree.ts";
-import type { Communicator } from "../cluster/communicator/communicator.ts";
-import { checkOnCpu } from "../core/device.ts";
-import { formatValue, HeedError, OptionError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import { COPY, sameDevice, type Tensor } from "../core/tensor.ts";
-import { saveFile } from "../io/index.ts";
-import { withDropout } from "../nn/ops/dropout.ts";
-import { withRecorder } from "../nn/record.ts";
-import { tidy } from "../tidy.ts";
-import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "./adamw.ts";
+import { agree, agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
+import type { Communicator } from "../../cluster/communicator/communicator.ts";
+import { checkOnCpu } from "../../core/device.ts";
+import { formatValue, HeedError, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { COPY, sameDevice, type Tensor } from "../../core/tensor.ts";
+import { saveFile } from "../../io/index.ts";
+import { withDropout } from "../../nn/ops/dropout.ts";
+import { withRecorder } from "../../nn/record.ts";
+import { tidy } from "../../tidy.ts";
+import { AdamW, type AdamWOptions, clipScale, gradientNorm } from "../adamw.ts";
+import type { Batch } from "../data/data.ts";
+import { Generator } from "../data/random.ts";
+import type { Schedule } from "../schedule.ts";
+import { addTo, type Gradients, Tape } from "../tape.ts";
 import { type Checkpoint, writeCheckpoint } from "./checkpoint.ts";
-import type { Batch } from "./data.ts";
 import { allFinite, findNonFinite, type NonFinite } from "./non-finite.ts";
 import { Flat, type FlatGradients, microBatchesOf, sumOverRanks, sumOwn, sumTree } from "./parallel.ts";
-import { Generator } from "./random.ts";
-import type { Schedule } from "./schedule.ts";
-import { addTo, type Gradients, Tape } from "./tape.ts";
 
 /** A model that can be trained on batches of type B. */
 export interface Trainable<B = Batch> {

@@ -2,9 +2,11 @@
  * Texts as training data of a language model: token ids joined into one sequence, a held-out part, and the batches of each
  * step for both kinds of models: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
-import type { Tokenizer } from "../models/index.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import type { Tokenizer } from "../../models/index.ts";
+import type { LanguageKind } from "../language.ts";
+import { IGNORE_INDEX } from "../loss.ts";
 import {
   type Batch,
   maskedBatch,
@@ -14,8 +16,6 @@ import {
   Windows,
   windowsInOrder,
 } from "./data.ts";
-import type { LanguageKind } from "./language.ts";
-import { IGNORE_INDEX } from "./loss.ts";
 import { Ngram } from "./ngram.ts";
 import { readParagraphs, SentenceBatches, splitParagraphs } from "./sentences.ts";
 

@@ -2,17 +2,17 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { tensor } from "../core/construct.ts";
-import type { Tensor } from "../core/tensor.ts";
-import { add, multiply } from "../nn/ops/arithmetic.ts";
-import { embedding } from "../nn/ops/lookup.ts";
+import { tensor } from "../../core/construct.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { add, multiply } from "../../nn/ops/arithmetic.ts";
+import { embedding } from "../../nn/ops/lookup.ts";
+import { type Batch, nextTokenBatch, Windows } from "../data/data.ts";
+import { Generator } from "../data/random.ts";
+import { crossEntropy } from "../loss.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
-import { type Batch, nextTokenBatch, Windows } from "./data.ts";
 import { meanLoss, type Trainable, type TrainOptions, train } from "./loop.ts";
-import { crossEntropy } from "./loss.ts";
 import { findNonFinite } from "./non-finite.ts";
 import { renderLoss } from "./plot.ts";
-import { Generator } from "./random.ts";
 
 const V = 12;
 
@@ -225,8 +225,8 @@ describe("checkpoints", () => {
   });
 
   test("other files are refused", async () => {
-    const { AdamW } = await import("./adamw.ts");
-    const { writeSafetensors } = await import("../io/index.ts");
+    const { AdamW } = await import("../adamw.ts");
+    const { writeSafetensors } = await import("../../io/index.ts");
     expect(() => readCheckpoint(writeSafetensors({}))).toThrow(
       expect.objectContaining({ name: "FormatError", code: "checkpoint" }),
     );

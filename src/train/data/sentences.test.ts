@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { OptionError } from "../core/errors.ts";
-import { trainTokenizer } from "../models/index.ts";
+import { OptionError } from "../../core/errors.ts";
+import { trainTokenizer } from "../../models/index.ts";
+import { IGNORE_INDEX } from "../loss.ts";
 import { Corpus } from "./corpus.ts";
-import { IGNORE_INDEX } from "./loss.ts";
 import { readParagraphs, SentenceBatches, splitParagraphs } from "./sentences.ts";
 
 /** A word is an id: "w12" is 12. */

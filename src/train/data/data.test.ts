@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { IGNORE_INDEX } from "../loss.ts";
 import { maskedBatch, nextTokenBatch, type Span, splitBlocks, Windows, windowsInOrder } from "./data.ts";
-import { IGNORE_INDEX } from "./loss.ts";
 import { Generator, permutation } from "./random.ts";
 
 const counting = (n: number) => Int32Array.from({ length: n }, (_, i) => i);

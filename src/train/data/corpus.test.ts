@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Tokenizer, trainTokenizer } from "../models/index.ts";
+import { type Tokenizer, trainTokenizer } from "../../models/index.ts";
+import { IGNORE_INDEX } from "../loss.ts";
 import { Corpus, type CorpusOptions } from "./corpus.ts";
-import { IGNORE_INDEX } from "./loss.ts";
 
 const text = Array.from(
   { length: 400 },

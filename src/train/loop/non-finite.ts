@@ -3,9 +3,9 @@
  * tensor is checked: the parameters, then the outputs of each operation, then the gradients, last layer first. The first
  * tensor that is not finite is the origin.
  */
-import type { Tensor } from "../core/tensor.ts";
-import { type Operation, withRecorder } from "../nn/record.ts";
-import { addTo, filled } from "./tape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { type Operation, withRecorder } from "../../nn/record.ts";
+import { addTo, filled } from "../tape.ts";
 
 /** The first tensor that is not finite. */
 export interface NonFinite {

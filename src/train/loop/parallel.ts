@@ -7,11 +7,11 @@
  * Where the number of ranks is a power of two and each rank holds a subtree of equal size, `reduce` adds the upper part of the
  * tree; each rank sends 2·(P − 1)/P of the gradients.
  */
-import { type Communicator, NOTHING } from "../cluster/communicator/communicator.ts";
-import { addFloats, broadcast, type Floats } from "../cluster/communicator/reduce.ts";
-import { arrayFor } from "../core/dtype.ts";
-import { Tensor } from "../core/tensor.ts";
-import type { Gradients } from "./tape.ts";
+import { type Communicator, NOTHING } from "../../cluster/communicator/communicator.ts";
+import { addFloats, broadcast, type Floats } from "../../cluster/communicator/reduce.ts";
+import { arrayFor } from "../../core/dtype.ts";
+import { Tensor } from "../../core/tensor.ts";
+import type { Gradients } from "../tape.ts";
 
 /** All gradients of a step, one array for each dtype. */
 export type FlatGradients = readonly Floats[];

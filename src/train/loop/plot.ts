@@ -2,8 +2,8 @@
  * A loss curve as text: dots of Braille patterns (2 × 4 per character, Unicode U+2800), with a scale on the left and the
  * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are drawn as `o`.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 
 /** The data of a plot. */
 export interface LossCurve {
