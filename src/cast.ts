@@ -1,7 +1,7 @@
 /** Conversion between dtypes, on the device of the tensor. */
 import { cast as convert } from "./array.ts";
-import { isDeviceData } from "./core/device.ts";
-import { tensorOver } from "./core/device-tensor.ts";
+import { isDeviceData } from "./core/device/device.ts";
+import { tensorOver } from "./core/device/tensor.ts";
 import { arrayFor, checkDType, type DType, isFloat } from "./core/dtype.ts";
 import { UnsupportedError } from "./core/errors.ts";
 import { record } from "./core/record.ts";

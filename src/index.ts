@@ -44,8 +44,8 @@ export {
   UnsupportedError,
 } from "./core/errors.ts";
 export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
-export { Generator, type Seed, withSeed } from "./core/generator.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
+export { Generator, type Seed, withSeed } from "./core/random/generator.ts";
 export type { State } from "./core/state.ts";
 export { type FloatDTypeOf, Tensor, type TensorLike } from "./core/tensor.ts";
 export { empty, prepare } from "./dispatch/engine.ts";

@@ -3,8 +3,8 @@
  * the states.
  */
 import { mergeStates as merge } from "./array.ts";
-import { isDeviceData } from "./core/device.ts";
-import { tensorOver } from "./core/device-tensor.ts";
+import { isDeviceData } from "./core/device/device.ts";
+import { tensorOver } from "./core/device/tensor.ts";
 import { arrayLike } from "./core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "./core/errors.ts";
 import { checkNames } from "./core/option-names.ts";

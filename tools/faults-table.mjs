@@ -27,7 +27,7 @@ export const FAULTS = [
   { name: "a merged part is weighted by exp(lse), not by its share", file: "src/reference/array.ts", find: "Math.exp(part - own)", put: "Math.exp(part)", tests: ["src/merge.test.ts"] },
   { name: "an empty part is read", file: "src/reference/array.ts", find: "if (part === -Infinity) continue;", put: "", tests: ["src/merge.test.ts"] },
   { name: "halfway numbers round to odd", file: "src/core/dtype.ts", find: "(rest === 0.5 && down % 2 === 1)", put: "(rest === 0.5 && down % 2 === 0)", tests: ["src/core/dtype.test.ts"] },
-  { name: "pairs of keys share their dropout bits", file: "src/core/random.ts", find: "Math.imul(k, SPREAD.k)) | 0) >>> 0", put: "Math.imul(k & ~1, SPREAD.k)) | 0) >>> 0", tests: ["src/core/random.test.ts"] },
+  { name: "pairs of keys share their dropout bits", file: "src/core/random/random.ts", find: "Math.imul(k, SPREAD.k)) | 0) >>> 0", put: "Math.imul(k & ~1, SPREAD.k)) | 0) >>> 0", tests: ["src/core/random/random.test.ts"] },
   { name: "a view may reach one element past its array", file: "src/core/tensor.ts", find: "high >= t.data.length", put: "high > t.data.length", tests: ["src/core/tensor.test.ts"] },
   // score
   { name: "causal without the own position", file: "src/masks/causal.ts", find: "k.le(q)", put: "k.lt(q)", tests: SCORE },

@@ -17,12 +17,12 @@ const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Ide
 const GROUPS = [
   {
     name: "attention",
-    test: /[\\/]src[\\/](?:attention|dispatch[\\/](?:rule|forward)|reference[\\/](?:rows?|problem-forward)|core[\\/](?:array|arena|tensor|shape|nested|format|dtype|record|random|device|construct|generator|option-names)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js))|backend[\\/](?!packed|plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|forward|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
+    test: /[\\/]src[\\/](?:attention|dispatch[\\/](?:rule|forward)|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|tensor|shape|nested|format|dtype|record|random|device(?![\\/]tensor)|construct|option-names)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js))|backend[\\/](?!packed|plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|forward|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
     includeDependenciesRecursively: false,
   },
   {
     name: "operations",
-    test: /[\\/]src[\\/](?:array|matmul|rowwise|backend[\\/]array|dispatch[\\/](?:array|matmul|rowwise)|reference[\\/](?:array|matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device-tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/]rowwise[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
+    test: /[\\/]src[\\/](?:array|matmul|rowwise|backend[\\/]array|dispatch[\\/](?:array|matmul|rowwise)|reference[\\/](?:array|matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device[\\/]tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/]rowwise[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
     includeDependenciesRecursively: false,
   },
 ];

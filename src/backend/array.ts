@@ -163,7 +163,7 @@ export interface RopeOperation {
 }
 
 /**
- * y = x/(1 − p) where element n is kept, else 0. With core/random.ts it is kept where
+ * y = x/(1 − p) where element n is kept, else 0. With core/random/random.ts it is kept where
  * `cellBits(rowKey(headKey(seed, 0, 0), ⌊n/2¹⁶⌋), n mod 2¹⁶) ≥ dropoutThreshold(p)`.
  */
 export interface DropoutOperation {

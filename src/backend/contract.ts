@@ -67,7 +67,7 @@ export interface BackwardResult {
 /** A way to compute attention, matrix products and row-wise operations on one device. */
 export interface Backend {
   readonly name: string;
-  /** Name of the device of its tensors: `"cpu"`, or that of a registered device (core/device.ts). */
+  /** Name of the device of its tensors: `"cpu"`, or that of a registered device (core/device/device.ts). */
   readonly device: string;
   /** Why the backend cannot run an operation, as a clause for an error message; undefined where it can. */
   supports(operation: Operation): string | undefined;

@@ -8,10 +8,10 @@ export {
   type DeviceData,
   isDeviceData,
   type TensorStorage,
-} from "../core/device.ts";
-export { tensorOver } from "../core/device-tensor.ts";
+} from "../core/device/device.ts";
+export { tensorOver } from "../core/device/tensor.ts";
 export { arrayFor, type DataOf, type DType, type FloatDType, type TypedData } from "../core/dtype.ts";
-export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
+export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
 export { type Layout, type Operand, outputShape, rowShape, type Shape } from "../core/shape.ts";
 export { rowMajor, sizeOf, viewOf } from "../core/tensor.ts";
 export {

@@ -2,7 +2,7 @@
  * A resolved call: its shapes, masks, score mods and numbers, all checked. Backends and `explain` read this instead of the
  * caller's options.
  */
-import { placed } from "../core/device.ts";
+import { placed } from "../core/device/device.ts";
 import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";

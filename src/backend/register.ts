@@ -1,6 +1,6 @@
 /** The backends of devices other than the CPU, by the name of the device; dispatch/rule.ts looks them up. */
-import type { Device } from "../core/device.ts";
-import { registerDevice } from "../core/device-tensor.ts";
+import type { Device } from "../core/device/device.ts";
+import { registerDevice } from "../core/device/tensor.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { Backend } from "./contract.ts";
 

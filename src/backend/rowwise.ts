@@ -4,7 +4,7 @@
  *
  * Arrays are row-major, and their sizes are trusted. An output is one of the inputs, or does not overlap any.
  */
-import type { TensorStorage } from "../core/device.ts";
+import type { TensorStorage } from "../core/device/device.ts";
 
 /** Functions of one number: `gelu` is exact, `elu1` is elu(x) + 1. */
 export type MapName = "relu" | "gelu" | "gelu-tanh" | "silu" | "sigmoid" | "tanh" | "elu1";

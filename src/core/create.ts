@@ -3,8 +3,8 @@
 import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue, OptionError } from "./errors.ts";
-import { type Generator, generatorOf, type Seed } from "./generator.ts";
 import { checkOptionNames } from "./option-names.ts";
+import { type Generator, generatorOf, type Seed } from "./random/generator.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Dtype and seed of a random tensor. */

@@ -1,12 +1,12 @@
 /**
  * A tensor: an array with a shape, strides and an offset, and its views. Anything of the shape
  * `{ data, shape | dims, dtype | type, strides | stride?, offset? }` is read as one: ONNX Runtime, transformers.js, ndarray,
- * zarrita, plain objects. Reading one copies nothing. construct.ts makes new tensors; device-tensor.ts implements tensors on
+ * zarrita, plain objects. Reading one copies nothing. construct.ts makes new tensors; device/tensor.ts implements tensors on
  * other devices.
  */
 
 import { disposeTensor, resultArray, trackTensor } from "./arena.ts";
-import { placementOn, type TensorStorage } from "./device.ts";
+import { placementOn, type TensorStorage } from "./device/device.ts";
 import {
   arrayLike,
   BYTES,
@@ -56,7 +56,7 @@ export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
       ? "float64"
       : FloatDType;
 
-/** Keys of the methods that device-tensor.ts overrides. Not public. */
+/** Keys of the methods that device/tensor.ts overrides. Not public. */
 export const VIEW: unique symbol = /* @__PURE__ */ Symbol("view");
 export const COPY: unique symbol = /* @__PURE__ */ Symbol("copy");
 

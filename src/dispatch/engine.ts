@@ -1,7 +1,7 @@
 /** The engine of the CPU: tensors in its memory, its start, and the arena of a scope. */
 import { settings } from "../backend/settings.ts";
 import type { Arena } from "../core/arena.ts";
-import { placementOn } from "../core/device.ts";
+import { placementOn } from "../core/device/device.ts";
 import type { DType } from "../core/dtype.ts";
 import { formatValue, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";

@@ -7,7 +7,7 @@ import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
 import { registeredBackend } from "../backend/register.ts";
 import { storageOf } from "../backend/rowwise.ts";
 import { settings } from "../backend/settings.ts";
-import { isDeviceData } from "../core/device.ts";
+import { isDeviceData } from "../core/device/device.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { sameDevice } from "../core/tensor.ts";
 

@@ -1,5 +1,5 @@
 /** Block-sparse attention: a small matrix of the blocks of keys that each block of queries attends to. Child et al. 2019. */
-import { checkOnCpu } from "../core/device.ts";
+import { checkOnCpu } from "../core/device/device.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";

@@ -3,7 +3,7 @@
  * @module
  */
 
-export { Generator, type Seed, withSeed } from "../core/generator.ts";
+export { Generator, type Seed, withSeed } from "../core/random/generator.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
 export { Embedding } from "./embedding.ts";
 export {

@@ -3,8 +3,8 @@
  * so a float64 model with the same seed is the oracle of the float32 model.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { generatorOf, type Seed } from "../core/generator.ts";
 import { checkOptionNames } from "../core/option-names.ts";
+import { generatorOf, type Seed } from "../core/random/generator.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type FloatTensor, numbers, type Precision, tensorFrom } from "./ops/operand.ts";
 

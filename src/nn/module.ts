@@ -5,7 +5,7 @@
  * where PyTorch has the layer, so a state loads without renaming. Tensors that are not parameters are `#private` fields.
  */
 import { assign } from "../array.ts";
-import { type DeviceData, isDeviceData } from "../core/device.ts";
+import { type DeviceData, isDeviceData } from "../core/device/device.ts";
 import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";

@@ -10,7 +10,7 @@
 import type { WeightsWanted } from "../attention.ts";
 import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
 import { tensor } from "../core/construct.ts";
-import { placed } from "../core/device.ts";
+import { placed } from "../core/device/device.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";

@@ -27,7 +27,7 @@ import type {
 import { narrow, readerOf, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/numbers.ts";
-import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
+import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
 import { eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
 
 /** The elements of a result, which is row-major and starts at the first element of its array. */

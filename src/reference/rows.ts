@@ -5,7 +5,7 @@
 
 import type { Problem } from "../backend/problem.ts";
 import { readerOf } from "../core/dtype.ts";
-import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random.ts";
+import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
 import type { Operand } from "../core/shape.ts";
 import { type Cell, compile } from "../masks/expression/js.ts";
 import { exponentiateRow, weightOf } from "./row.ts";

@@ -24,7 +24,7 @@ import type {
   NormOperation,
   RowwiseOperation,
 } from "../backend/rowwise.ts";
-import type { TensorStorage } from "../core/device.ts";
+import type { TensorStorage } from "../core/device/device.ts";
 import type { Numbers } from "../core/numbers.ts";
 import { normalCdf, normalDensity } from "./erf.ts";
 

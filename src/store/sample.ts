@@ -6,7 +6,7 @@
  * p(n)·p(m) is largest at n = m and falls off around it; turning p by one step makes "the token before". Each token
  * has a seeded random direction of its own. A bias direction lets a head fall back on the first token.
  */
-import { mix } from "../core/random.ts";
+import { mix } from "../core/random/random.ts";
 import type { StoreInput } from "./layout/input.ts";
 
 /** A text of each kind, as tokens. The causal one repeats itself, so that there is something to copy. */

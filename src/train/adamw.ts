@@ -7,8 +7,8 @@
  *
  * Parameters are updated in place, by the backend of their device (rowwise.ts).
  */
-import { isDeviceData } from "../core/device.ts";
-import { tensorOver } from "../core/device-tensor.ts";
+import { isDeviceData } from "../core/device/device.ts";
+import { tensorOver } from "../core/device/tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";

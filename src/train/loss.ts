@@ -9,8 +9,8 @@
  * (rowwise.ts); targets are on the CPU.
  */
 import { binary } from "../array.ts";
-import { allocateLike, checkOnCpu } from "../core/device.ts";
-import { tensorOver } from "../core/device-tensor.ts";
+import { allocateLike, checkOnCpu } from "../core/device/device.ts";
+import { tensorOver } from "../core/device/tensor.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";

@@ -13,7 +13,7 @@
  *
  * The derivative of an operation is defined beside the operation. `non-finite.ts` finds the first value that is not finite.
  */
-import { placed } from "../core/device.ts";
+import { placed } from "../core/device/device.ts";
 import { arrayFor, type DType, readerOf, writerOf } from "../core/dtype.ts";
 import { formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/record.ts";

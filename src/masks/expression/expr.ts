@@ -9,7 +9,7 @@
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
-import { checkOnCpu } from "../../core/device.ts";
+import { checkOnCpu } from "../../core/device/device.ts";
 import { type FloatDType, isFloat } from "../../core/dtype.ts";
 import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";

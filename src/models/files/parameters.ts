@@ -7,7 +7,7 @@
 import { keepTensor } from "../../core/arena.ts";
 import { readerOf } from "../../core/dtype.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
-import { type Generator, generatorOf } from "../../core/generator.ts";
+import { type Generator, generatorOf } from "../../core/random/generator.ts";
 import { isRecording } from "../../core/record.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
 import { checkSize, MAX_BYTES } from "../../io/limit.ts";

@@ -6,7 +6,7 @@
 
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { cellBits, headKey, rowKey } from "../../core/random.ts";
+import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tidy } from "../../tidy.ts";
 import type { DecoderModel } from "../families/model.ts";

@@ -4,7 +4,7 @@
  * opening one. Each is a mean over rows of weights rebuilt from Q, K and lse, reported with the value that uniform attention over
  * the same rows would have.
  */
-import { generatorOf } from "../../core/generator.ts";
+import { generatorOf } from "../../core/random/generator.ts";
 import { type LayerAttention, layerWeights } from "../families/attend.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../text-model.ts";
 

@@ -9,7 +9,7 @@
 import { dropout as drop } from "../../array.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { cellBits, headKey, rowKey } from "../../core/random.ts";
+import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 

@@ -1,6 +1,6 @@
 /** Embedding lookup: rows of a table by id. The gradient of a row is the sum over all reads of it. */
 import { embedding as lookup, embeddingBackward as lookupBackward } from "../../array.ts";
-import { checkOnCpu } from "../../core/device.ts";
+import { checkOnCpu } from "../../core/device/device.ts";
 import { readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";

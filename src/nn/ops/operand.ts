@@ -3,8 +3,8 @@
  * dtype. 16-bit tensors are refused: layers compute in the dtype of their parameters, and `Module.loadStateDict` widens 16-bit
  * values. Sums are accumulated in float64 and rounded once when stored.
  */
-import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device.ts";
-import { tensorOver } from "../../core/device-tensor.ts";
+import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device/device.ts";
+import { tensorOver } from "../../core/device/tensor.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
 import { record } from "../../core/record.ts";

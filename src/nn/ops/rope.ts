@@ -13,7 +13,7 @@
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
 import { rope as rotatePairs } from "../../array.ts";
-import { placed } from "../../core/device.ts";
+import { placed } from "../../core/device/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";

@@ -3,8 +3,8 @@
  * elements.
  */
 import * as arrays from "../../array.ts";
-import { allocateLike, placed } from "../../core/device.ts";
-import { tensorOver } from "../../core/device-tensor.ts";
+import { allocateLike, placed } from "../../core/device/device.ts";
+import { tensorOver } from "../../core/device/tensor.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { checkOptionNames } from "../../core/option-names.ts";

@@ -10,7 +10,7 @@
  * All n-grams up to the order are nodes of one trie. A node is identified by its parent and a token, in one hash table.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
-import { mix } from "../../core/random.ts";
+import { mix } from "../../core/random/random.ts";
 import type { Span } from "./data.ts";
 
 /**

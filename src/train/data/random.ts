@@ -1,7 +1,7 @@
-/** Random order. The generator itself is core/generator.ts. */
-import type { Generator } from "../../core/generator.ts";
+/** Random order. The generator itself is core/random/generator.ts. */
+import type { Generator } from "../../core/random/generator.ts";
 
-export { Generator } from "../../core/generator.ts";
+export { Generator } from "../../core/random/generator.ts";
 
 /**
  * The numbers 0 … n − 1 in random order (Fisher and Yates).

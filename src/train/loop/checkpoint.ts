@@ -4,7 +4,7 @@
  * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps and a description of the run. Data order
  * and masks are functions of the seed and the step, so no generator state is stored.
  */
-import { isDeviceData } from "../../core/device.ts";
+import { isDeviceData } from "../../core/device/device.ts";
 import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";

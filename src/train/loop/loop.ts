@@ -7,7 +7,7 @@
  */
 import { agree, agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
-import { checkOnCpu } from "../../core/device.ts";
+import { checkOnCpu } from "../../core/device/device.ts";
 import { formatValue, HeedError, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { COPY, sameDevice, type Tensor } from "../../core/tensor.ts";

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../backend/problem.ts";
 import type { KeyRun } from "../../backend/tiles.ts";
-import { headKey } from "../../core/random.ts";
+import { headKey } from "../../core/random/random.ts";
 import { BackwardStruct, NEW_KEYS, NEW_ROWS, PackStruct, RunStruct } from "../codegen/layout.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Stage } from "../forward/place.ts";

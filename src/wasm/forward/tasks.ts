@@ -1,7 +1,7 @@
 /** Writes a call as words for the kernels: the words of the call, then tasks that pack keys and values, then tasks of query rows. */
 
 import type { Problem } from "../../backend/problem.ts";
-import { dropoutThreshold, headKey } from "../../core/random.ts";
+import { dropoutThreshold, headKey } from "../../core/random/random.ts";
 import { CallStruct, FIRST, LAST, PackStruct, TaskStruct } from "../codegen/layout.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";
 import type { Placed } from "./place.ts";

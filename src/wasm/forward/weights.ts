@@ -9,7 +9,7 @@ import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import { TileMap } from "../../backend/tiles.ts";
 import type { TypedData } from "../../core/dtype.ts";
-import { headKey } from "../../core/random.ts";
+import { headKey } from "../../core/random/random.ts";
 import { FIRST, LAST, PackStruct, runWords, TaskStruct, workspaceOf } from "../codegen/layout.ts";
 import { BYTES_OF, packing, panelOf, roundUp, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,6 +1,6 @@
 /** Seeded test data: approximately standard normal numbers, the same on every machine. */
 
-import { mix } from "../../../core/random.ts";
+import { mix } from "../../../core/random/random.ts";
 import { Tensor } from "../../../core/tensor.ts";
 
 /** A float32 tensor of seeded numbers: sums of four uniform numbers, scaled to variance 1. */

@@ -45,7 +45,7 @@ function reduceLanes(
 const SPREAD_Q = 0xc2b2ae3d | 0;
 const SPREAD_K = 0x27d4eb2f;
 
-/** Murmur's finalizer on one number; core/random.ts `mix`. */
+/** Murmur's finalizer on one number; core/random/random.ts `mix`. */
 function mixScalar(f: FunctionBuilder, value: I32Value): I32Value {
   const x = f.int(value);
   f.set(x, i32.mul(i32.xor(x, i32.shr_u(x, 16)), 0x85ebca6b | 0));
@@ -386,7 +386,7 @@ export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
   );
 }
 
-/** Dropout of the cells of a row: bits of (head key, q, k) against the threshold; core/random.ts. */
+/** Dropout of the cells of a row: bits of (head key, q, k) against the threshold; core/random/random.ts. */
 export function beginDropout(f: FunctionBuilder, spec: Spec, task: Local<"i32">) {
   const call = f.int(i32.load(task, TaskStruct.call));
   const threshold = f.let(v128.load32_splat(call, CallStruct.dropThreshold));

@@ -2,7 +2,7 @@
  * Sequences of seeded random numbers. Counter-based (the mixer of random.ts over seed, stream and position), so the state of
  * a generator is its position, and a sequence can start at any position.
  */
-import { formatValue, OptionError } from "./errors.ts";
+import { formatValue, OptionError } from "../errors.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
 /**

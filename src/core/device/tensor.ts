@@ -1,10 +1,10 @@
 /** Tensors on devices other than the CPU: their storage is a handle, which only their device reads. */
 
-import { RELEASE } from "./arena.ts";
+import { RELEASE } from "../arena.ts";
+import type { DataOf, DType } from "../dtype.ts";
+import { UnsupportedError } from "../errors.ts";
+import { COPY, Tensor, VIEW } from "../tensor.ts";
 import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
-import type { DataOf, DType } from "./dtype.ts";
-import { UnsupportedError } from "./errors.ts";
-import { COPY, Tensor, VIEW } from "./tensor.ts";
 
 /** Number of undisposed tensors over each storage; views share a storage. */
 const users = /* @__PURE__ */ new WeakMap<DeviceData, number>();

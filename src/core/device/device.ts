@@ -3,10 +3,10 @@
  * On another device (a GPU) it is an opaque handle: calls enqueue work on it, and only `read` returns numbers,
  * asynchronously. A backend owns the storage of its device; this file holds the interface and the registry of names.
  */
-import { zeroArray } from "./arena.ts";
-import { arrayFor, type DType, dtypeOf, type TypedData } from "./dtype.ts";
-import { formatValue, OptionError, UnsupportedError } from "./errors.ts";
-import type { Tensor } from "./tensor.ts";
+import { zeroArray } from "../arena.ts";
+import { arrayFor, type DType, dtypeOf, type TypedData } from "../dtype.ts";
+import { formatValue, OptionError, UnsupportedError } from "../errors.ts";
+import type { Tensor } from "../tensor.ts";
 
 /** Numbers on a device other than the CPU: a handle. */
 export interface DeviceData {
@@ -51,7 +51,7 @@ export interface Placement {
 
 const placements = new Map<string, Placement>();
 
-/** Registers the placement of a device; device-tensor.ts calls it. */
+/** Registers the placement of a device; tensor.ts of this folder calls it. */
 export function setPlacement(placement: Placement): void {
   placements.set(placement.device.name, placement);
 }
