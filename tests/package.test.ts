@@ -140,7 +140,7 @@ describe("the source", () => {
       "explorer/views/lines/pointing.ts", // zoom
       "src/store/measures/ledger.ts", // the step e^x that the ledger shows
       "src/store/measures/measures.ts", // e^entropy
-      "src/store/measures/report.ts", // whether given weights are logarithms
+      "src/store/sentences/report.ts", // whether given weights are logarithms
     ]);
   });
 

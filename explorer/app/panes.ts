@@ -2,7 +2,7 @@
  * The panes of one element, each created once; the state decides which are on screen. They are notified when the session or the
  * colors change, and when they are connected or disconnected.
  */
-import { describeHead } from "../../src/store/measures/sentence.ts";
+import { describeHead } from "../../src/store/sentences/sentence.ts";
 import { ablatedHead } from "../state/ablation.ts";
 import type { HeadName } from "../state/state.ts";
 import { describeCell, headName } from "../state/words.ts";

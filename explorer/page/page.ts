@@ -3,7 +3,7 @@
  * access to them. The page sends no requests to other servers.
  */
 
-import { tellingLink } from "../../src/store/measures/telling.ts";
+import { tellingLink } from "../../src/store/sentences/telling.ts";
 import type { HeadStore } from "../../src/store/types.ts";
 import type {
   AblationResult,

@@ -2,7 +2,7 @@
  * The cursor when another text opens: the same tokens, or, if the text does not have them, its most telling link. The
  * selection, the pinned cell and the camera are reset.
  */
-import { type TellingOptions, tellingLink } from "../../src/store/measures/telling.ts";
+import { type TellingOptions, tellingLink } from "../../src/store/sentences/telling.ts";
 import type { Block, HeadStore } from "../../src/store/types.ts";
 import { interestingCell } from "./interesting.ts";
 import { WITHOUT_TOKENS } from "./select.ts";

@@ -46,11 +46,11 @@ export {
   type RolloutOptions,
   rollout,
 } from "./measures/rollout.ts";
-export { describeHead, sentenceOf } from "./measures/sentence.ts";
-export { type TellingLink, type TellingOptions, tellingLink } from "./measures/telling.ts";
 export { codeOf, isSigned, LOG_DECADES, signedCodeOf, valueOfCode } from "./measures/transfer.ts";
 export { parseRecipe, type RecipeBias, type RecipeMask, type ScoreRecipe } from "./recipe/recipe.ts";
 export { type Plant, plantsOf, type SampleOptions, sampleBundle } from "./sample.ts";
+export { describeHead, sentenceOf } from "./sentences/sentence.ts";
+export { type TellingLink, type TellingOptions, tellingLink } from "./sentences/telling.ts";
 export {
   type Asking,
   type Block,

@@ -1,6 +1,6 @@
 /** The caption of a picture: the sentence of the view, the sentence of the head, and badges for changed values. */
 import { html, type TemplateResult } from "lit";
-import { describeHead } from "../../../src/store/measures/sentence.ts";
+import { describeHead } from "../../../src/store/sentences/sentence.ts";
 import type { Block, HeadMeasures } from "../../../src/store/types.ts";
 import { badges } from "../../state/words.ts";
 import type { Session } from "../session.ts";

@@ -1,6 +1,6 @@
 /** The column next to the large atlas: blocks, sorting, filters, the description and measures of a head, pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
-import { describeHead } from "../../../src/store/measures/sentence.ts";
+import { describeHead } from "../../../src/store/sentences/sentence.ts";
 import type { HeadMeasures } from "../../../src/store/types.ts";
 import { METRICS, metricValue } from "../../state/metrics.ts";
 import { headName } from "../../state/words.ts";

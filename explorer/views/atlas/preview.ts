@@ -3,7 +3,7 @@
  * popover next to the pointer and ignores pointer events.
  */
 import { html, render } from "lit";
-import { describeHead } from "../../../src/store/measures/sentence.ts";
+import { describeHead } from "../../../src/store/sentences/sentence.ts";
 import type { Session } from "../../app/session.ts";
 import { figure, quoted } from "../../app/ui.ts";
 import { largest } from "../../state/facts.ts";

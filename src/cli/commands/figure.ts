@@ -3,7 +3,7 @@
  * CSV or JSON, by the extension of the output. view/figure renders it; this file reads the options.
  */
 import { basename, extname } from "node:path";
-import { tellingLink } from "../../store/measures/telling.ts";
+import { tellingLink } from "../../store/sentences/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
 import {
   csvLines,

@@ -1,7 +1,7 @@
 /** `heed html`: the explorer with a file of attention in it, as one HTML file that opens from disk and makes no request. */
 import { basename, extname } from "node:path";
 import { builtFile } from "../../server/assets.ts";
-import { tellingLink } from "../../store/measures/telling.ts";
+import { tellingLink } from "../../store/sentences/telling.ts";
 import type { BundleOptions, HeadStore } from "../../store/types.ts";
 import { htmlFile } from "../../view/html.ts";
 import { addressOf } from "../support/explorer/explore.ts";

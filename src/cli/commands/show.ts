@@ -6,7 +6,7 @@ import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
 import { storeFrom } from "../../store/layout/from.ts";
-import { type TellingLink, tellingLink } from "../../store/measures/telling.ts";
+import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts";
 import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { renderFigure } from "../../view/figure/figure.ts";
 import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/paint.ts";

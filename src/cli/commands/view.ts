@@ -4,7 +4,7 @@
  */
 import type { TextModel } from "../../models/text-model.ts";
 import { openStore } from "../../store/formats/open.ts";
-import { tellingLink } from "../../store/measures/telling.ts";
+import { tellingLink } from "../../store/sentences/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
 import { choosePaint, dim } from "../../view/terminal/paint.ts";
 import { renderText, type TextOptions } from "../../view/terminal/text.ts";

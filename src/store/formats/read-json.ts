@@ -7,7 +7,7 @@ import { FormatError, formatValue } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import { checkSize, sizeLimit } from "../../io/limit.ts";
 import type { Source } from "../../io/source.ts";
-import { formatBytes } from "../measures/report.ts";
+import { formatBytes } from "../sentences/report.ts";
 import type { Segment } from "../types.ts";
 import { fromArrays } from "./arrays.ts";
 import { type JsonValue, Numbers, readJson } from "./json-value.ts";

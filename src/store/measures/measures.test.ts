@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { writeBundle } from "../formats/bundle.ts";
 import { storeFrom } from "../layout/from.ts";
 import { plantsOf, sampleBundle } from "../sample.ts";
+import { describeHead } from "../sentences/sentence.ts";
 import type { Block, HeadMeasures } from "../types.ts";
 import { entropyOf } from "./measures.ts";
-import { describeHead } from "./sentence.ts";
 
 /** Measures of given weights [n, n]. */
 async function measure(

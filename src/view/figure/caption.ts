@@ -3,7 +3,7 @@
  * text, and a LaTeX figure environment.
  */
 
-import { describeHead } from "../../store/measures/sentence.ts";
+import { describeHead } from "../../store/sentences/sentence.ts";
 import { wrap } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import type { HeadMeasures, Stage } from "../../store/types.ts";

@@ -4,8 +4,8 @@
  */
 import { overWords, type Span } from "../../store/measures/aggregate.ts";
 import { askHeads } from "../../store/measures/ask-heads.ts";
-import { describeHead } from "../../store/measures/sentence.ts";
-import { tellingLink } from "../../store/measures/telling.ts";
+import { describeHead } from "../../store/sentences/sentence.ts";
+import { tellingLink } from "../../store/sentences/telling.ts";
 import { distinctLabels, oneLine, pad, pieceLabel, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import { type Pieces, piecesOf, plainText, visible, wordsOf } from "../../store/text/tokens.ts";
