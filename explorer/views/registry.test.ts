@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ACTIONS } from "../app/actions.ts";
+import { ACTIONS } from "../app/input/actions.ts";
 import { DRAWINGS, PAGES, VIEWS, viewOf } from "./registry.ts";
 
 describe("the registry of views", () => {

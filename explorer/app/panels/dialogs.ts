@@ -1,7 +1,7 @@
 /** The dialogs: command palette, keyboard shortcuts, find a token, load report, export. */
 import { html, nothing, type TemplateResult } from "lit";
 import { nearest } from "../../canvas/axis.ts";
-import { ACTIONS, type Action } from "../actions.ts";
+import { ACTIONS, type Action } from "../input/actions.ts";
 import { axesOf } from "../session.ts";
 import { token, type Ui } from "../ui.ts";
 import { type Exporter, exportSheet } from "./export.ts";

@@ -2,7 +2,7 @@
  * Pointer and keys of the lines view: hovering a token or a line highlights it, a click pins it, with Control or Shift several.
  * The wheel scrolls the columns, with Control it zooms. Up and down move along a column, left and right switch columns.
  */
-import { moveOf } from "../../app/moves.ts";
+import { moveOf } from "../../app/input/moves.ts";
 import { nearest, placeOf, step } from "../../canvas/axis.ts";
 import { clickCell, clickToken, span } from "../../state/select.ts";
 import { cellOf, type Focus } from "./focus.ts";

@@ -1,5 +1,5 @@
 /** The parts of the matrix view: pane, control, legend. */
-import { headBeside } from "../../app/moves.ts";
+import { headBeside } from "../../app/input/moves.ts";
 import { legend } from "../../app/panels/legend.ts";
 import { check } from "../../app/ui.ts";
 import type { ViewParts } from "../view.ts";

@@ -1,5 +1,5 @@
 /** Pointer and keys of the text view: hovering previews, a click pins, arrow keys move along and between lines. */
-import { moveOf } from "../../app/moves.ts";
+import { moveOf } from "../../app/input/moves.ts";
 import type { Cell } from "../../app/session.ts";
 import { largest } from "../../state/facts.ts";
 import { span } from "../../state/select.ts";

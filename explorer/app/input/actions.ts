@@ -2,15 +2,15 @@
  * All user actions by name: one list for the keyboard, the command palette and the list of shortcuts. An action changes the
  * session or calls the element; it has no state.
  */
-import { placeOf, step } from "../canvas/axis.ts";
-import { headSetting, setHead } from "../state/ablation.ts";
-import { stepAnswer } from "../state/ask.ts";
-import { largest } from "../state/facts.ts";
-import { stepBack, WITHOUT_TOKENS } from "../state/select.ts";
-import { STAGES, type State, TRANSFERS, togglePin } from "../state/state.ts";
-import { DRAWINGS, PAGES, pageOf } from "../views/registry.ts";
+import { placeOf, step } from "../../canvas/axis.ts";
+import { headSetting, setHead } from "../../state/ablation.ts";
+import { stepAnswer } from "../../state/ask.ts";
+import { largest } from "../../state/facts.ts";
+import { stepBack, WITHOUT_TOKENS } from "../../state/select.ts";
+import { STAGES, type State, TRANSFERS, togglePin } from "../../state/state.ts";
+import { DRAWINGS, PAGES, pageOf } from "../../views/registry.ts";
+import { axesOf, hiddenKeys, type Session } from "../session.ts";
 import { headBeside } from "./moves.ts";
-import { axesOf, hiddenKeys, type Session } from "./session.ts";
 
 /** Functions of the element that actions may call. */
 export interface Doer {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { storeFrom } from "../../src/store/layout/from.ts";
-import { madeInput } from "../../tests/explorer/support/stores.ts";
+import { storeFrom } from "../../../src/store/layout/from.ts";
+import { madeInput } from "../../../tests/explorer/support/stores.ts";
+import { Session } from "../session.ts";
 import { ACTIONS, type Doer } from "./actions.ts";
-import { Session } from "./session.ts";
 
 it("the key for the next block leaves no token of the previous block selected, hidden or shown alone", () => {
   const block = (name: string) => ({

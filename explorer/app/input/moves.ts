@@ -1,6 +1,6 @@
 /** The keys that move the cursor, the same in every view, and the order of heads. */
-import type { Block } from "../../src/store/types.ts";
-import type { HeadName } from "../state/state.ts";
+import type { Block } from "../../../src/store/types.ts";
+import type { HeadName } from "../../state/state.ts";
 
 /** The head so many places after another in the order of the block, layer by layer; undefined if there is none. */
 export function headBeside(block: Block, from: HeadName, by: number): HeadName | undefined {

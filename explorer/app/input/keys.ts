@@ -1,6 +1,6 @@
 /** Handles keys: cursor moves in the focused region, actions everywhere, arrow keys along a toolbar. */
 
-import type { HeadName } from "../state/state.ts";
+import type { HeadName } from "../../state/state.ts";
 import { actionOf, type Doer, moveCell } from "./actions.ts";
 import { moveOf } from "./moves.ts";
 
