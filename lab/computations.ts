@@ -1,5 +1,5 @@
 /** What computes the numbers of each page. The worker loads one with the first request of its page. */
-import type { Computation } from "./frame/messages.ts";
+import type { Computation } from "./frame/runtime/messages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: each page has a state of its own, which only that page reads
 const of = (module: Promise<Computation<any, any>>): Promise<Computation> => module as Promise<Computation>;

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
 import { COMPUTATIONS } from "./computations.ts";
-import { decodeState, encodeState } from "./frame/address.ts";
 import type { Page, View } from "./frame/page.ts";
 import { isAbout, renderPicture } from "./frame/render.ts";
+import { decodeState, encodeState } from "./frame/runtime/address.ts";
 import { renderSite } from "./frame/site.ts";
 import { PAGES } from "./pages.ts";
 

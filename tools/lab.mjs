@@ -31,9 +31,9 @@ const GROUPS = [
 async function scripts() {
   const bundle = await rolldown({
     input: {
-      lab: at("lab/frame/start.ts"),
-      "attention-lab": at("lab/frame/element.ts"),
-      "lab-worker": at("lab/frame/worker.ts"),
+      lab: at("lab/frame/runtime/start.ts"),
+      "attention-lab": at("lab/frame/runtime/element.ts"),
+      "lab-worker": at("lab/frame/runtime/worker.ts"),
     },
     platform: "browser",
     logLevel: "warn",

@@ -1,8 +1,8 @@
 /** The frame of every page as markup: text on the left, the picture on the right, and what is below each. */
 import { coordinate } from "../../src/view/figure/sheet.ts";
-import { encodeState } from "./address.ts";
 import { type Content, html, type Markup, raw } from "./markup.ts";
 import { NARROW, type Page, type Prediction, type State, type Step, type View, WIDE } from "./page.ts";
+import { encodeState } from "./runtime/address.ts";
 import { named } from "./svg.ts";
 
 /** A page's entry on the map: enough to list it without loading it. */

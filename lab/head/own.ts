@@ -5,7 +5,7 @@
 import { OptionError } from "../../src/core/errors.ts";
 import { attentionWeights, type Tensor, tensor } from "../../src/index.ts";
 import { type LayerAttention, modelFromFiles, type TextModel } from "../../src/models/index.ts";
-import { fileAddress } from "../frame/base.ts";
+import { fileAddress } from "../frame/runtime/base.ts";
 import type { Head } from "./head.ts";
 
 const FILES = ["config.json", "tokenizer.json", "model.safetensors"];

@@ -1,5 +1,5 @@
 /** A state in the address: `#v1?name=value`, only what differs from the first state. Lists are joined by commas. */
-import type { State, Value } from "./page.ts";
+import type { State, Value } from "../page.ts";
 
 /** The fragment of an address, "" for the first state. */
 export function encodeState(state: State, initial: State): string {

@@ -1,5 +1,5 @@
 /** The one script of a page: mounts it on its static markup, keeps the reader's sentence, and shows progress on the map. */
-import { PAGES } from "../pages.ts";
+import { PAGES } from "../../pages.ts";
 import { mount, stored } from "./mount.ts";
 import { keepSentence, SENTENCE, sentence } from "./sentence.ts";
 

@@ -1,5 +1,5 @@
 /** Exports: the picture as an SVG file with its colors, and the table as CSV. */
-import type { Table } from "./page.ts";
+import type { Table } from "../page.ts";
 
 const PAINTED = [
   "fill",

@@ -1,7 +1,7 @@
 /** The worker: replies with the numbers of a page. The code of a page is loaded with its first request. */
-import { messageOf } from "../../src/core/errors.ts";
-import { configure } from "../../src/index.ts";
-import { COMPUTATIONS } from "../computations.ts";
+import { messageOf } from "../../../src/core/errors.ts";
+import { configure } from "../../../src/index.ts";
+import { COMPUTATIONS } from "../../computations.ts";
 import type { ComputeReply, ComputeRequest } from "./messages.ts";
 
 /** A message port: a worker's global scope, or one end of a channel. */

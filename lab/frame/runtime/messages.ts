@@ -1,5 +1,5 @@
 /** Messages between a page and its worker. */
-import type { State } from "./page.ts";
+import type { State } from "../page.ts";
 
 /** A request for the numbers of a page. */
 export interface ComputeRequest {

@@ -3,10 +3,8 @@
  * again in place. A state is drawn only once its numbers have arrived, so a picture and its numbers always match.
  */
 import morphdomModule from "morphdom";
-import { decodeState, encodeState } from "./address.ts";
-import type { Markup } from "./markup.ts";
-import type { ComputeReply } from "./messages.ts";
-import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "./page.ts";
+import type { Markup } from "../markup.ts";
+import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "../page.ts";
 import {
   guessOf,
   isAbout,
@@ -16,7 +14,9 @@ import {
   renderStep,
   renderTable,
   renderTasks,
-} from "./render.ts";
+} from "../render.ts";
+import { decodeState, encodeState } from "./address.ts";
+import type { ComputeReply } from "./messages.ts";
 import { svgFile, tableCsv } from "./save.ts";
 import { SENTENCE, sentence } from "./sentence.ts";
 

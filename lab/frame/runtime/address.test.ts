@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PAGES } from "../pages.ts";
+import { PAGES } from "../../pages.ts";
 import { decodeState, encodeState } from "./address.ts";
 
 const initial = { times: 1, name: "a b", on: false, list: [1, 2, 3] as readonly number[] };

@@ -3,14 +3,14 @@
  * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state is not written into the address. The
  * module may come from another origin if it is sent with CORS; the policy of the page must then allow `blob:` workers.
  */
-import { PAGES } from "../pages.ts";
-import { html } from "./markup.ts";
+import { PAGES } from "../../pages.ts";
+import { html } from "../markup.ts";
+import type { Page, State, View } from "../page.ts";
+import { renderStage, renderText } from "../render.ts";
+import { style } from "../style.ts";
 import type { ComputeReply } from "./messages.ts";
 import { type Mounted, mount } from "./mount.ts";
-import type { Page, State, View } from "./page.ts";
-import { renderStage, renderText } from "./render.ts";
 import { startWorker } from "./start-worker.ts";
-import { style } from "./style.ts";
 
 let sheet: CSSStyleSheet | undefined;
 
