@@ -12,7 +12,7 @@ import { root } from "./tools/setup.mjs";
 const built = process.env.TEST_BUILT === "1";
 
 /** fast-check with the seed of CI. */
-const FAST_CHECK = resolve(root, "tests/support/fast-check.ts");
+const FAST_CHECK = resolve(root, "tests/support/cases/fast-check.ts");
 
 /**
  * Resolves `heed`, `heed/io` … to the source. With TEST_BUILT=1, resolves them and the source of an entry point to dist/.

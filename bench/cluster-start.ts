@@ -8,7 +8,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { implementations } from "../tests/support/mpi.ts";
+import { implementations } from "../tests/support/processes/mpi.ts";
 import { at, pinned, root } from "../tools/setup.mjs";
 
 const RANKS = 4;

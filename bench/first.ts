@@ -14,7 +14,7 @@ import {
 } from "../src/index.ts";
 import { getEngine } from "../src/wasm/engine/engine.ts";
 import { specOf } from "../src/wasm/forward/plan.ts";
-import { codeOf } from "../tests/support/kernels.ts";
+import { codeOf } from "../tests/support/backends/kernels.ts";
 import { type Case, figure } from "./cases.ts";
 import { errorOf, inputsOf, type Outcome } from "./measure.ts";
 import { quantile, spreadOf } from "./turns.ts";

@@ -19,7 +19,7 @@ import {
   mapKernel,
   normBackwardKernel,
   normKernel,
-} from "../tests/support/rowwise.ts";
+} from "../tests/support/backends/rowwise.ts";
 import { Rig } from "./roofline.ts";
 import { quantile, ratios, spreadOf, takeTurns } from "./turns.ts";
 

@@ -1,7 +1,7 @@
 /** The product against Σ a·b in float64, over shapes, views, dtypes and options, at every level and number of threads; rejected input. */
 import { afterAll, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, THREADS, use } from "../tests/support/levels.ts";
-import { type Random, random } from "../tests/support/random.ts";
+import { has, LEVELS, restore, THREADS, use } from "../tests/support/backends/levels.ts";
+import { type Random, random } from "../tests/support/cases/random.ts";
 import { tensor, zeros } from "./core/construct.ts";
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from "./core/dtype.ts";
 import { DTypeError, OptionError, ShapeError } from "./core/errors.ts";

@@ -1,7 +1,6 @@
 /** Row-wise operations of the engine against float64: functions and derivatives, norms, the loss, AdamW; the same bits for any number of threads. */
 import { afterAll, describe, expect, it } from "vitest";
-import { has, restore, THREADS, use } from "../tests/support/levels.ts";
-import { random } from "../tests/support/random.ts";
+import { has, restore, THREADS, use } from "../tests/support/backends/levels.ts";
 import {
   adamwKernel,
   columnSumsKernel,
@@ -12,7 +11,8 @@ import {
   normBackwardKernel,
   normKernel,
   rowwise,
-} from "../tests/support/rowwise.ts";
+} from "../tests/support/backends/rowwise.ts";
+import { random } from "../tests/support/cases/random.ts";
 import { configure } from "./backend/settings.ts";
 import { empty, prepare } from "./dispatch/engine.ts";
 import { normalCdf, normalDensity } from "./reference/erf.ts";

@@ -6,7 +6,7 @@ import * as nn from "heed/nn";
 import * as history from "heed/nn/history";
 import { AdamW, crossEntropy, keep, Tape, tidy } from "heed/train";
 import { afterEach, describe, expect, test } from "vitest";
-import { LEVELS, use } from "../tests/support/levels.ts";
+import { LEVELS, use } from "../tests/support/backends/levels.ts";
 import { isScoped } from "./core/arena.ts";
 import { getEngine } from "./wasm/engine/engine.ts";
 

@@ -1,6 +1,6 @@
 /** Tilings: splits cover the keys, stages fit their budget, and neither depends on the number of threads. */
 import { expect, it } from "vitest";
-import { random } from "../../tests/support/random.ts";
+import { random } from "../../tests/support/cases/random.ts";
 import { zeros } from "../core/construct.ts";
 import { explain } from "../explain.ts";
 import { alibi, causal, maskMod, slidingWindow } from "../masks/index.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { crc32, inflateRawSync, inflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { random } from "../../tests/support/random.ts";
+import { random } from "../../tests/support/cases/random.ts";
 import { deflater } from "./archive/compress.ts";
 import { writePng } from "./png.ts";
 

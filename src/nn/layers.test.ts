@@ -2,8 +2,8 @@
 import { alibi, keyLengths, OptionError, ShapeError, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck, gradientsOf } from "../../tests/support/gradcheck.ts";
-import { normals } from "../../tests/support/tensors.ts";
+import { normals } from "../../tests/support/cases/tensors.ts";
+import { gradcheck, gradientsOf } from "../../tests/support/oracles/gradcheck.ts";
 
 const make = normals(3);
 const dtype = "float64";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../tests/support/random.ts";
-import { randomInput } from "../../tests/support/store.ts";
+import { random } from "../../tests/support/cases/random.ts";
+import { randomInput } from "../../tests/support/cases/store.ts";
 import { type Kernel, plainKernel } from "./compute/row-source.ts";
 import { storeFrom } from "./layout/from.ts";
 import { codeOf, isSigned, signedCodeOf } from "./measures/transfer.ts";

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ended, implementations, runRanks } from "../support/mpi.ts";
+import { type Ended, implementations, runRanks } from "../support/processes/mpi.ts";
 
 const RANKS = 3;
 const PROGRAM = "tests/cluster/victim.ts";

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { implementations, startRanks } from "../support/mpi.ts";
-import { makeHosts } from "../support/namespaces.ts";
+import { implementations, startRanks } from "../support/processes/mpi.ts";
+import { makeHosts } from "../support/processes/namespaces.ts";
 
 const openMpi = implementations().find(({ name }) => name === "Open MPI");
 const folder = mkdtempSync(join(tmpdir(), "heed-hosts-"));

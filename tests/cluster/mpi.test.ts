@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { localCluster } from "../../src/cluster/communicator/local.ts";
 import { at, pinned, toolchain } from "../../tools/setup.mjs";
-import { implementations, runRanks } from "../support/mpi.ts";
+import { implementations, runRanks } from "../support/processes/mpi.ts";
 
 const found = implementations();
 

@@ -1,6 +1,6 @@
 /**
  * The table that every backend and level runs: one row per case. A new mask or score mod needs one
- * row in tests/support/masks.ts or tests/support/scores.ts; it then appears here and in the random cases.
+ * row in tests/support/cases/masks.ts or tests/support/cases/scores.ts; it then appears here and in the random cases.
  */
 import type { AttentionOptions } from "heed";
 import {
@@ -13,10 +13,10 @@ import {
   type Fill,
   filled,
   type Lengths,
-} from "../support/case.ts";
-import { MASKS } from "../support/masks.ts";
-import { random } from "../support/random.ts";
-import { CHANGES } from "../support/scores.ts";
+} from "../support/cases/case.ts";
+import { MASKS } from "../support/cases/masks.ts";
+import { random } from "../support/cases/random.ts";
+import { CHANGES } from "../support/cases/scores.ts";
 
 /** A row of the table. */
 export interface Entry {

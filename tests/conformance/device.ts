@@ -27,8 +27,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resolve } from "../../src/backend/problem.ts";
 import { resolveProduct } from "../../src/backend/product.ts";
 import { reference } from "../../src/reference/backend.ts";
-import { normal } from "../support/call.ts";
-import { checkResult } from "../support/oracle.ts";
+import { normal } from "../support/cases/call.ts";
+import { checkResult } from "../support/oracles/oracle.ts";
 import { CASES } from "./cases.ts";
 
 /** A backend under test. */

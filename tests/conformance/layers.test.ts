@@ -1,14 +1,14 @@
 /**
- * Every operation and layer of heed/nn on a device whose data JavaScript cannot reach (support/opaque-backend.ts), forward and
+ * Every operation and layer of heed/nn on a device whose data JavaScript cannot reach (support/backends/opaque-backend.ts), forward and
  * backward: the same bits as on the CPU, without reading any number on the host; the device's tensors throw there.
  */
 import { alibi, prepare, relativeBias, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { Tape } from "heed/train";
 import { expect, it } from "vitest";
-import { normal } from "../support/call.ts";
-import { use } from "../support/levels.ts";
-import { onDevice } from "../support/opaque-backend.ts";
+import { use } from "../support/backends/levels.ts";
+import { onDevice } from "../support/backends/opaque-backend.ts";
+import { normal } from "../support/cases/call.ts";
 
 await prepare({ device: "opaque" });
 

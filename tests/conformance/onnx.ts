@@ -15,8 +15,8 @@ import {
   zeros,
 } from "heed";
 import { expect } from "vitest";
+import { difference, ONNX_TOLERANCE } from "../support/oracles/tolerance.ts";
 import { readJson, readTensors, shared } from "../support/shared.ts";
-import { difference, ONNX_TOLERANCE } from "../support/tolerance.ts";
 
 interface Named {
   name: string;

@@ -1,5 +1,5 @@
 /**
- * A backend whose data JavaScript cannot reach, with an asynchronous read (support/opaque-backend.ts): the conformance suite,
+ * A backend whose data JavaScript cannot reach, with an asynchronous read (support/backends/opaque-backend.ts): the conformance suite,
  * gradients and training. It shows that the contract is sufficient for a GPU backend.
  */
 import {
@@ -37,9 +37,9 @@ import {
 } from "heed/train";
 import { describe, expect, it } from "vitest";
 import { matmul } from "../../src/matmul.ts";
-import { normal } from "../support/call.ts";
-import { use } from "../support/levels.ts";
-import { enqueued, onDevice, opaque, starts, stored } from "../support/opaque-backend.ts";
+import { use } from "../support/backends/levels.ts";
+import { enqueued, onDevice, opaque, starts, stored } from "../support/backends/opaque-backend.ts";
+import { normal } from "../support/cases/call.ts";
 import { deviceConformance } from "./device.ts";
 
 await prepare({ device: "opaque" });

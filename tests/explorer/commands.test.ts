@@ -13,8 +13,8 @@ import { openStore } from "../../src/store/formats/open.ts";
 import { renderFigure } from "../../src/view/figure/index.ts";
 import { at } from "../../tools/setup.mjs";
 import { heed, unix, work } from "../platforms/cli.ts";
-import { runCommand } from "../support/command.ts";
-import { get, send } from "../support/raw-http.ts";
+import { runCommand } from "../support/processes/command.ts";
+import { get, send } from "../support/processes/raw-http.ts";
 import { madeInput } from "./support/stores.ts";
 
 /** Runs a command here, over files of the working folder; names in angle brackets are such files. */

@@ -17,7 +17,7 @@ import {
   renderFigure,
   renderRaster,
 } from "../../src/view/figure/index.ts";
-import { random } from "../support/random.ts";
+import { random } from "../support/cases/random.ts";
 import { madeStore } from "./support/stores.ts";
 
 const REF = { block: 0, layer: 0, head: 0 };

@@ -11,9 +11,9 @@ import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { HEADERS } from "../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../src/server/server.ts";
-import { type Random, random } from "../support/random.ts";
-import { get, send } from "../support/raw-http.ts";
-import { seed } from "../support/seed.ts";
+import { type Random, random } from "../support/cases/random.ts";
+import { seed } from "../support/cases/seed.ts";
+import { get, send } from "../support/processes/raw-http.ts";
 
 const COUNT = Number(process.env.HEED_SERVER_REQUESTS ?? 10_000);
 const SECRET = "bytes that no request may see";

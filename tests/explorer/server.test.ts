@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HEADERS, WASM_HEADERS } from "../../src/server/policy.ts";
 import { type LocalServer, startServer } from "../../src/server/server.ts";
-import { get, send } from "../support/raw-http.ts";
+import { get, send } from "../support/processes/raw-http.ts";
 
 const SECRET = "a file outside the map";
 const folder = mkdtempSync(join(tmpdir(), "heed-server-"));

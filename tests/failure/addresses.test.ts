@@ -3,7 +3,7 @@ import { configure, maskMod, UnsupportedError } from "heed";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { discardEngine, getEngine } from "../../src/wasm/engine/engine.ts";
 import type { EngineMemory } from "../../src/wasm/engine/memory.ts";
-import { has, restore, use } from "../support/levels.ts";
+import { has, restore, use } from "../support/backends/levels.ts";
 import { type Call, call, everyKind, filled, unlike } from "./calls.ts";
 
 const level = has("relaxed") ? "relaxed" : "strict";

@@ -6,7 +6,7 @@ import { configure, UnsupportedError } from "heed";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { getEngine } from "../../src/wasm/engine/engine.ts";
 import { EngineMemory } from "../../src/wasm/engine/memory.ts";
-import { has, LEVELS, restore, use } from "../support/levels.ts";
+import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
 import { everyKind, unlike } from "./calls.ts";
 
 afterEach(() => {

@@ -11,7 +11,7 @@ import {
   softcap,
   Tensor,
 } from "heed";
-import { random } from "../support/random.ts";
+import { random } from "../support/cases/random.ts";
 
 /** A call: its inputs are created once, and it returns numbers to compare. */
 export interface Call {

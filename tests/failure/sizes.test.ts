@@ -1,7 +1,7 @@
 /** Sizes larger than any array, or than 32-bit integers: typed errors before any work, or a slower correct method. */
 import { configure, explain, scaledDotProductAttention, UnsupportedError } from "heed";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { restore } from "../support/levels.ts";
+import { restore } from "../support/backends/levels.ts";
 
 beforeEach(() => void configure({ threads: 1, onWarning: () => {} }));
 afterAll(restore);

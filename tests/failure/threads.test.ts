@@ -9,7 +9,7 @@ import { ModuleBuilder } from "../../src/wasm/assembler/index.ts";
 import { discardEngine, getEngine } from "../../src/wasm/engine/engine.ts";
 import { CONTROL } from "../../src/wasm/engine/worker.js";
 import { type Runnable, WorkerPool } from "../../src/wasm/engine/worker-pool.ts";
-import { has, restore, THREADS, use } from "../support/levels.ts";
+import { has, restore, THREADS, use } from "../support/backends/levels.ts";
 import { call, everyKind, filled, unlike } from "./calls.ts";
 
 const level = has("relaxed") ? "relaxed" : "strict";

@@ -13,7 +13,7 @@ import {
 } from "heed/models";
 import { describe, expect, test } from "vitest";
 import { carrierTokenizer } from "../golden/carrier.ts";
-import { seed } from "../support/seed.ts";
+import { seed } from "../support/cases/seed.ts";
 import { Dice } from "./mutants.ts";
 
 const text = "the cat sat on the mat, the cat sat; 12 cats\n".repeat(4);

@@ -1,6 +1,6 @@
 /** 100,000 corrupted files per format: each is read and written again to the same tensors, or raises a FormatError with its offset. */
 import { describe, expect, test } from "vitest";
-import { seed } from "../support/seed.ts";
+import { seed } from "../support/cases/seed.ts";
 import { FORMATS, readMutants } from "./mutants.ts";
 
 const COUNT = 100_000;

@@ -5,9 +5,9 @@
  */
 import { attentionBackward, scaledDotProductAttention, type Tensor } from "heed";
 import { afterAll, describe, expect } from "vitest";
-import { restore } from "../support/levels.ts";
+import { restore } from "../support/backends/levels.ts";
+import { difference } from "../support/oracles/tolerance.ts";
 import { golden, readTensors } from "../support/shared.ts";
-import { difference } from "../support/tolerance.ts";
 import { asFloat32, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
 function runCase(c: Golden, dtype: "float64" | "float32", layout: "as stored" | "bshd") {

@@ -7,9 +7,9 @@ import { keyLengths, longformer, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import * as history from "heed/nn/history";
 import { describe, expect, it } from "vitest";
-import { gradientsOf } from "../support/gradcheck.ts";
+import { gradientsOf } from "../support/oracles/gradcheck.ts";
+import { difference } from "../support/oracles/tolerance.ts";
 import { golden, readGolden, readTensors } from "../support/shared.ts";
-import { difference } from "../support/tolerance.ts";
 
 type Dtype = "float64" | "float32";
 

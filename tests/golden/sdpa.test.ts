@@ -4,9 +4,9 @@
  */
 import { attentionWeights, scaledDotProductAttention, type Tensor } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
-import { restore } from "../support/levels.ts";
+import { restore } from "../support/backends/levels.ts";
+import { difference } from "../support/oracles/tolerance.ts";
 import { golden, readTensors } from "../support/shared.ts";
-import { difference } from "../support/tolerance.ts";
 import { asFloat32, cases, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
 /** Within `room`, and exact for −∞ and for weights of 0. */

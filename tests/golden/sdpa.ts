@@ -15,7 +15,7 @@ import {
   tensor,
 } from "heed";
 import { describe, it } from "vitest";
-import { has, LEVELS, use } from "../support/levels.ts";
+import { has, LEVELS, use } from "../support/backends/levels.ts";
 import { readGolden } from "../support/shared.ts";
 
 /** A case of the manifest. */

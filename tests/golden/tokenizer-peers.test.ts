@@ -8,7 +8,7 @@ import { Tokenizer as Peer } from "@huggingface/tokenizers";
 import { readTokenizer } from "heed/models";
 import { describe, expect, test } from "vitest";
 import { Dice } from "../files/mutants.ts";
-import { variedText } from "../support/strings.ts";
+import { variedText } from "../support/cases/strings.ts";
 
 const count = Number(process.env.HEED_STRINGS ?? 300);
 const seed = Number(process.env.HEED_SEED ?? 11);

@@ -10,7 +10,7 @@
  */
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import { installPackages } from "../support/debian.mjs";
+import { installPackages } from "../support/processes/debian.mjs";
 
 const SHELL = "chromium-headless-shell";
 

@@ -1,10 +1,10 @@
 /**
  * Random backward calls against float64, over every level and 1, 2, 3 and 7 threads, each within a bound without
- * tunable factors (tests/support/backward-oracle.ts). HEED_CASES sets how many, HEED_SEED where they start.
+ * tunable factors (tests/support/oracles/backward-oracle.ts). HEED_CASES sets how many, HEED_SEED where they start.
  */
 import { afterAll, describe, expect, it } from "vitest";
-import { BACKWARD_STATISTIC, checkBackward } from "../support/backward-oracle.ts";
-import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
+import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { BACKWARD_STATISTIC, checkBackward } from "../support/oracles/backward-oracle.ts";
 import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 1500);

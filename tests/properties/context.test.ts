@@ -35,8 +35,8 @@ import {
   shardSequence,
 } from "heed/cluster";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { restore, use } from "../support/levels.ts";
-import { random } from "../support/random.ts";
+import { restore, use } from "../support/backends/levels.ts";
+import { random } from "../support/cases/random.ts";
 
 type Precision = "float32" | "float64";
 const VIAS = ["gather", "ring", "resident"] as const;

@@ -11,10 +11,10 @@ import {
   type Lengths,
   type Rule,
   rounded,
-} from "../support/case.ts";
-import { MASKS } from "../support/masks.ts";
-import { type Random, random } from "../support/random.ts";
-import { CHANGES } from "../support/scores.ts";
+} from "../support/cases/case.ts";
+import { MASKS } from "../support/cases/masks.ts";
+import { type Random, random } from "../support/cases/random.ts";
+import { CHANGES } from "../support/cases/scores.ts";
 
 /** Log-uniform from 1 to `most`, sometimes a power of two, or one more or less. */
 function length(r: Random, most: number): number {

@@ -1,8 +1,8 @@
 /** Sizes whose products exceed 32 bits: 2·S·S·d ≥ 2^31 from S = 4096 at d = 64. On the fast levels; rows are sampled. */
 import { type AttentionOptions, alibi, configure, explain, slidingWindow, Tensor } from "heed";
 import { afterAll, describe, expect, it } from "vitest";
-import { attend, expectBits, expectSame, filledWith, normal, rows } from "../support/call.ts";
-import { has, LEVELS, restore, use } from "../support/levels.ts";
+import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
+import { attend, expectBits, expectSame, filledWith, normal, rows } from "../support/cases/call.ts";
 
 const fast = LEVELS.filter((level) => level !== "reference" && has(level));
 

@@ -12,6 +12,7 @@ import {
   Tensor,
 } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
 import {
   attend,
   entries,
@@ -21,9 +22,8 @@ import {
   filledWith,
   normal,
   rows,
-} from "../support/call.ts";
-import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
-import { random } from "../support/random.ts";
+} from "../support/cases/call.ts";
+import { random } from "../support/cases/random.ts";
 
 /** Tolerance of two results of one level, computed in different ways: a few float32 roundings of numbers near 1. */
 const NEAR = 4e-6;

@@ -13,8 +13,8 @@ import {
   Tensor,
 } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { attend, expectNear, expectSame, filledWith, normal } from "../support/call.ts";
-import { has, LEVELS, restore, use } from "../support/levels.ts";
+import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
+import { attend, expectNear, expectSame, filledWith, normal } from "../support/cases/call.ts";
 
 const [N, d] = [70, 16];
 const q = normal(1, [2, 3, N, d]);

@@ -30,8 +30,8 @@ import {
   Tensor,
 } from "heed";
 import { afterEach, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, use } from "../support/levels.ts";
-import { random } from "../support/random.ts";
+import { has, LEVELS, restore, use } from "../support/backends/levels.ts";
+import { random } from "../support/cases/random.ts";
 
 afterEach(restore);
 

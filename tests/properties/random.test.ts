@@ -1,12 +1,12 @@
 /**
  * Thousands of random calls against the formula in float64, over every level and 1, 2, 3 and 7 threads: Bound B for
- * each, Statistic A for all (tests/support/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED the
+ * each, Statistic A for all (tests/support/oracles/tolerance.ts). HEED_CASES sets how many (50,000 for the long run), HEED_SEED the
  * first seed. A failing case is reduced before it is reported.
  */
 import { afterAll, describe, expect, it } from "vitest";
-import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
-import { check, type Measure } from "../support/oracle.ts";
-import { STATISTIC_A } from "../support/tolerance.ts";
+import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { check, type Measure } from "../support/oracles/oracle.ts";
+import { STATISTIC_A } from "../support/oracles/tolerance.ts";
 import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 3000);

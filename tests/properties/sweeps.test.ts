@@ -1,8 +1,8 @@
 /** Every key, every length, every alignment: sweeps that fail if a key is skipped, counted twice or shifted, on every level. */
 import { keyLengths, slidingWindow, Tensor } from "heed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { attend, expectBits, filledWith, normal } from "../support/call.ts";
-import { has, LEVELS, restore, THREADS, use } from "../support/levels.ts";
+import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { attend, expectBits, filledWith, normal } from "../support/cases/call.ts";
 
 afterAll(restore);
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { runCommand as heed } from "../../../tests/support/command.ts";
+import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { attentionWeights } from "../../index.ts";
 import { locateShipped, readModel } from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";

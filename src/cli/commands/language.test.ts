@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { runCommand as heed } from "../../../tests/support/command.ts";
+import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { readNpy } from "../../io/index.ts";
 import { embedTexts, fillMask, type Gpt2, generate, locateShipped, readModel } from "../../models/index.ts";
 

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { runCommand as heed } from "../../../tests/support/command.ts";
+import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { locateShipped } from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";

@@ -1,6 +1,6 @@
 import { unzipSync, zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
-import { textNpy } from "../../../tests/support/npy-text.ts";
+import { textNpy } from "../../../tests/support/cases/npy-text.ts";
 import { inflate } from "../archive/deflate.ts";
 import { listMembers, writeMembers } from "../archive/zip.ts";
 import { openNpz, readNpy, readNpz, writeNpy, writeNpz } from "../index.ts";

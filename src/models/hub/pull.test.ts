@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { breakAfter, type Fault, Hub } from "../../../tests/support/hub.ts";
+import { breakAfter, type Fault, Hub } from "../../../tests/support/processes/hub.ts";
 import { dispatch } from "../../cli/support/line/dispatch.ts";
 import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/filesystem/lock.ts";

@@ -3,8 +3,8 @@ import { keyLengths, OptionError, ShapeError, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import * as history from "heed/nn/history";
 import { describe, expect, it } from "vitest";
-import { gradcheck, gradientsOf } from "../../../tests/support/gradcheck.ts";
-import { normals } from "../../../tests/support/tensors.ts";
+import { normals } from "../../../tests/support/cases/tensors.ts";
+import { gradcheck, gradientsOf } from "../../../tests/support/oracles/gradcheck.ts";
 
 const make = normals(4);
 const dtype = "float64";

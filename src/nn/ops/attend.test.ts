@@ -15,8 +15,8 @@ import {
 } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck, gradientsOf } from "../../../tests/support/gradcheck.ts";
-import { normals } from "../../../tests/support/tensors.ts";
+import { normals } from "../../../tests/support/cases/tensors.ts";
+import { gradcheck, gradientsOf } from "../../../tests/support/oracles/gradcheck.ts";
 
 const make = normals(2);
 const query = make(2, 4, 5, 3);

@@ -2,8 +2,8 @@
 import { DTypeError, OptionError, ShapeError, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck, gradientsOf } from "../../../tests/support/gradcheck.ts";
-import { normals } from "../../../tests/support/tensors.ts";
+import { normals } from "../../../tests/support/cases/tensors.ts";
+import { gradcheck, gradientsOf } from "../../../tests/support/oracles/gradcheck.ts";
 
 const list = (t: { toFloat64(): Float64Array }) => [...t.toFloat64()];
 

@@ -2,7 +2,7 @@
 import { eye, ones, randn, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
 import { describe, expect, it } from "vitest";
-import { gradcheck } from "../../../tests/support/gradcheck.ts";
+import { gradcheck } from "../../../tests/support/oracles/gradcheck.ts";
 
 const d = (rows: never | number | number[] | number[][]) => tensor(rows as number[], "float64");
 const r = (shape: number[], seed: number) => randn(shape, { seed, dtype: "float64" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { randomInput } from "../../../tests/support/store.ts";
+import { randomInput } from "../../../tests/support/cases/store.ts";
 import * as heed from "../../index.ts";
 import { storeFrom } from "../layout/from.ts";
 import { engineKernel } from "./engine.ts";

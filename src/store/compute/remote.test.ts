@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
-import { randomInput } from "../../../tests/support/store.ts";
+import { randomInput } from "../../../tests/support/cases/store.ts";
 import { HeedError, OptionError } from "../../core/errors.ts";
 import { storeFrom } from "../layout/from.ts";
 import type { HeadRef, HeadStore } from "../types.ts";
@@ -74,7 +74,7 @@ describe("workers", () => {
       return context.skip("Node runs TypeScript files from 22.18 on");
     const threads: Worker[] = [];
     const thread = (): Port => {
-      const made = new Worker(new URL("../../../tests/support/store-worker.ts", import.meta.url));
+      const made = new Worker(new URL("../../../tests/support/cases/store-worker.ts", import.meta.url));
       const { port1, port2 } = new MessageChannel();
       made.postMessage(port2, [port2 as never]);
       threads.push(made);

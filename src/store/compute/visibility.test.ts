@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Random, random } from "../../../tests/support/random.ts";
+import { type Random, random } from "../../../tests/support/cases/random.ts";
 import { attentionWeights, scaledDotProductAttention } from "../../index.ts";
 import { MASK_KINDS, type MaskJson, type MaskKind, maskFromJson } from "../../masks/registry.ts";
 import { writeBundle } from "../formats/bundle.ts";

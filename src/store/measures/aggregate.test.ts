@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../tests/support/random.ts";
+import { random } from "../../../tests/support/cases/random.ts";
 import {
   combineRows,
   edgesOf,

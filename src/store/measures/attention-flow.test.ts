@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Random, random } from "../../../tests/support/random.ts";
-import { randomInput } from "../../../tests/support/store.ts";
+import { type Random, random } from "../../../tests/support/cases/random.ts";
+import { randomInput } from "../../../tests/support/cases/store.ts";
 import { storeFrom } from "../layout/from.ts";
 import { sampleBundle } from "../sample.ts";
 import { ATTENTION_FLOW_WARNING, attentionFlow, pairFlow } from "./attention-flow.ts";

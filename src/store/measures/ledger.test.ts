@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../tests/support/random.ts";
-import { optionsOf, randomInput } from "../../../tests/support/store.ts";
+import { random } from "../../../tests/support/cases/random.ts";
+import { optionsOf, randomInput } from "../../../tests/support/cases/store.ts";
 import { attentionWeights, scaledDotProductAttention } from "../../index.ts";
 import type { HeadData } from "../compute/head.ts";
 import { Problems } from "../formats/metadata.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../../tests/support/random.ts";
-import { randomInput } from "../../../tests/support/store.ts";
+import { random } from "../../../tests/support/cases/random.ts";
+import { randomInput } from "../../../tests/support/cases/store.ts";
 import { storeFrom } from "../layout/from.ts";
 import { sampleBundle } from "../sample.ts";
 import type { HeadStore } from "../types.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type Random, random } from "../../../tests/support/random.ts";
-import { randomInput } from "../../../tests/support/store.ts";
+import { type Random, random } from "../../../tests/support/cases/random.ts";
+import { randomInput } from "../../../tests/support/cases/store.ts";
 import { openStore } from "../formats/open.ts";
 import { storeFrom } from "../layout/from.ts";
 import type { StoreInput } from "../layout/input.ts";

@@ -1,8 +1,8 @@
 /** The backward pass on the engine: gradients of the reference, the same bits for any number of threads, zeros where fully masked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectBits } from "../../../tests/support/call.ts";
-import { has, restore, use } from "../../../tests/support/levels.ts";
-import { random } from "../../../tests/support/random.ts";
+import { has, restore, use } from "../../../tests/support/backends/levels.ts";
+import { expectBits } from "../../../tests/support/cases/call.ts";
+import { random } from "../../../tests/support/cases/random.ts";
 import { scaledDotProductAttention } from "../../attention.ts";
 import { configure } from "../../backend/settings.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";

@@ -1,8 +1,8 @@
 /** Gradients of what is added to the scores: masks of every shape, slopes, tables by any index; the reference's, and the same bits on any threads and at either fused level. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectBits } from "../../../tests/support/call.ts";
-import { has, restore, use } from "../../../tests/support/levels.ts";
-import { random } from "../../../tests/support/random.ts";
+import { has, restore, use } from "../../../tests/support/backends/levels.ts";
+import { expectBits } from "../../../tests/support/cases/call.ts";
+import { random } from "../../../tests/support/cases/random.ts";
 import { scaledDotProductAttention } from "../../attention.ts";
 import { type Problem, resolve } from "../../backend/problem.ts";
 import { configure } from "../../backend/settings.ts";

@@ -1,7 +1,7 @@
 /** Kernels over a table of specs: each is a valid module, equal keys are equal code, and each feature is in the key. */
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
-import { codeOf } from "../../../tests/support/kernels.ts";
+import { codeOf } from "../../../tests/support/backends/kernels.ts";
 import { type AttentionOptions, type Problem, resolve } from "../../backend/problem.ts";
 import { zeros } from "../../core/construct.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";

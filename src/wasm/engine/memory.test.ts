@@ -1,6 +1,6 @@
 /** Properties of the allocator: regions do not overlap, gaps merge, growth keeps data, and exhaustion is a typed error. */
 import { describe, expect, it } from "vitest";
-import { random } from "../../../tests/support/random.ts";
+import { random } from "../../../tests/support/cases/random.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import { EngineMemory } from "./memory.ts";
 

@@ -4,8 +4,8 @@
  */
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { filled, someCells } from "../../../tests/failure/calls.ts";
-import { has, LEVELS } from "../../../tests/support/levels.ts";
-import { type Random, random } from "../../../tests/support/random.ts";
+import { has, LEVELS } from "../../../tests/support/backends/levels.ts";
+import { type Random, random } from "../../../tests/support/cases/random.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure } from "../../backend/settings.ts";
 import { Tensor } from "../../core/tensor.ts";

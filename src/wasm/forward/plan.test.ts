@@ -1,7 +1,7 @@
 /** Calls of the same kind share a plan, others do not: results do not depend on earlier calls. */
 import { afterAll, expect, it } from "vitest";
-import { expectSame, normal } from "../../../tests/support/call.ts";
-import { restore, use } from "../../../tests/support/levels.ts";
+import { restore, use } from "../../../tests/support/backends/levels.ts";
+import { expectSame, normal } from "../../../tests/support/cases/call.ts";
 import { scaledDotProductAttention } from "../../attention.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
 import { attentionBackward } from "../../backward.ts";

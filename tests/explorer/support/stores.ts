@@ -3,7 +3,7 @@ import { type Tensor, tensor } from "../../../src/index.ts";
 import { type BlockInput, type StoreInput, storeFrom } from "../../../src/store/layout/from.ts";
 import type { ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
 import type { HeadStore, Segment } from "../../../src/store/types.ts";
-import { random } from "../../support/random.ts";
+import { random } from "../../support/cases/random.ts";
 
 export interface Made {
   readonly layers?: number;

@@ -1,9 +1,9 @@
 /** Random stores for tests: heads with every recipe a bundle can describe, as arrays and as the options of one heed call. */
-import type { AttentionOptions } from "../../src/index.ts";
-import type { HeadData } from "../../src/store/compute/head.ts";
-import type { BlockInput, StoreInput } from "../../src/store/layout/input.ts";
-import { maskOf, modsOf } from "../../src/store/recipe/head-recipe.ts";
-import type { RecipeMask, ScoreRecipe } from "../../src/store/recipe/recipe.ts";
+import type { AttentionOptions } from "../../../src/index.ts";
+import type { HeadData } from "../../../src/store/compute/head.ts";
+import type { BlockInput, StoreInput } from "../../../src/store/layout/input.ts";
+import { maskOf, modsOf } from "../../../src/store/recipe/head-recipe.ts";
+import type { RecipeMask, ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
 import { type Random, random } from "./random.ts";
 
 export interface Asked {

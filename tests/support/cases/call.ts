@@ -1,8 +1,8 @@
 /** Helpers that create inputs and compare results, for tests of laws. */
 import { type AttentionOptions, type AttentionResult, scaledDotProductAttention, Tensor } from "heed";
 import { expect } from "vitest";
+import { difference } from "../oracles/tolerance.ts";
 import { random } from "./random.ts";
-import { difference } from "./tolerance.ts";
 
 /** A float32 tensor of standard normal numbers (times `spread`) from a seed. */
 export function normal(seed: number, shape: readonly number[], spread = 1): Tensor {

@@ -7,7 +7,7 @@
  */
 import type { Tensor } from "heed";
 import { type Operation, withRecorder } from "heed/nn";
-import { random } from "./random.ts";
+import { random } from "../cases/random.ts";
 
 /** Options of `gradcheck`. */
 export interface Check {

@@ -1,5 +1,5 @@
 /** A command of heed in this process, without a terminal. */
-import { dispatch } from "../../src/cli/support/line/dispatch.ts";
+import { dispatch } from "../../../src/cli/support/line/dispatch.ts";
 
 /** How a command ended, and what it wrote. */
 export interface Written {

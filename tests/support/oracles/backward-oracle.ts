@@ -1,5 +1,5 @@
 /**
- * The reference gradients of a case in float64, with a bound around each, of the form of Bound B (tests/support/tolerance.ts).
+ * The reference gradients of a case in float64, with a bound around each, of the form of Bound B (tests/support/oracles/tolerance.ts).
  *
  * εᵢ, the relative error of a row's weights rebuilt from lse, is the error of a score and of lse: twice the bound of lse.
  * With a = Σ|dO·v| of a cell and δ's error eδ from the bound of the output, from which δ is computed:
@@ -18,9 +18,9 @@ import {
   scaledDotProductAttention,
   Tensor,
 } from "heed";
-import { type Case, describeCase, rounded } from "./case.ts";
+import { type Case, describeCase, rounded } from "../cases/case.ts";
+import { random } from "../cases/random.ts";
 import { flattened, textbookScores32, truth } from "./oracle.ts";
-import { random } from "./random.ts";
 import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
 /** Gradients in the order [B, H, N, d], with the bound of each number. */

@@ -29,7 +29,7 @@ import {
   tensorOver,
   viewOf,
 } from "heed/backend";
-import { reference } from "../../src/reference/backend.ts";
+import { reference } from "../../../src/reference/backend.ts";
 
 /** A handle, which gives no access to the numbers. */
 class Handle implements DeviceData {

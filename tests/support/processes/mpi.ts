@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { at, pinned } from "../../tools/setup.mjs";
+import { at, pinned } from "../../../tools/setup.mjs";
 import { installPackages } from "./debian.mjs";
 
 /** An implementation: its launcher, what installs it, and the arguments that tests start ranks with. */
