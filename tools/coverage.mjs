@@ -32,14 +32,14 @@ const TESTS = [
   "src/models/text-model.test.ts",
   "tests/files/limits.test.ts",
   "tests/corpus.test.ts",
-  "tests/explorer/server.test.ts",
+  "tests/explorer/served/server.test.ts",
   "tests/golden/tokenizer",
   ...["dispatch", "matmul", "mistakes", "rowwise", "tidy"].map((name) => `src/${name}.test.ts`),
   "src/nn/ops/",
   "src/wasm/ops/",
   "tests/conformance/opaque.test.ts",
   "tests/conformance/reference.test.ts",
-  "tests/explorer/server-fuzz.test.ts",
+  "tests/explorer/served/server-fuzz.test.ts",
   "tests/option-names.test.ts",
 ];
 

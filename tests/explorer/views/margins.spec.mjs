@@ -1,8 +1,8 @@
 // @ts-check
 /** The margins of a long head, and labels beside its ticks: only data is drawn, and nothing overlaps a name. */
 import { expect } from "@playwright/test";
-import { test } from "./support/fixtures.ts";
-import { settled } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { settled } from "../support/site.mjs";
 
 test("bars in the margins of a long head touch: no gaps at regular steps", async ({ visit }) => {
   await visit({ heads: { heads: 1, layers: 1, Nq: 600 } }, async (page) => {

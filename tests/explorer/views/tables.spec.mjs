@@ -5,10 +5,10 @@
  */
 import { expect } from "@playwright/test";
 import { rollout, storeFrom } from "heed/view";
-import { ELEMENT, violations } from "../support/axe.mjs";
-import { test } from "./support/fixtures.ts";
-import { made } from "./support/heads.mjs";
-import { settled } from "./support/site.mjs";
+import { ELEMENT, violations } from "../../support/axe.mjs";
+import { test } from "../support/fixtures.ts";
+import { made } from "../support/heads.mjs";
+import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

@@ -4,9 +4,9 @@
  * reach every number; only the visible part of a long text has elements.
  */
 import { codeOf, colorTable } from "heed/view";
-import { same, test } from "./support/fixtures.ts";
-import { gaps } from "./support/frames.mjs";
-import { settled } from "./support/site.mjs";
+import { same, test } from "../support/fixtures.ts";
+import { gaps } from "../support/frames.mjs";
+import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -99,7 +99,7 @@ const read = (page) =>
     return { value: Number(line.querySelector("data").value), text: line.textContent.replace(/\s+/g, " ") };
   });
 
-/** @type {Record<string, { heads: import("./support/heads.mjs").Wanted, hash: string, scheme?: "light" | "dark", run: (page: Page) => Promise<void> }>} */
+/** @type {Record<string, { heads: import("../support/heads.mjs").Wanted, hash: string, scheme?: "light" | "dark", run: (page: Page) => Promise<void> }>} */
 const CASES = {
   "grounds are the table's colors, letters can be read on them": {
     heads: { ...HEADS, Nq: 40 },

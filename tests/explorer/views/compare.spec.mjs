@@ -2,9 +2,9 @@
 /** Compare: which head it opens with, texts and models side by side, the linked cursor, the address, and every cell's color. */
 import { expect } from "@playwright/test";
 import { colorTable, signedCodeOf, storeFrom } from "heed/view";
-import { test } from "./support/fixtures.ts";
-import { made } from "./support/heads.mjs";
-import { settled } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { made } from "../support/heads.mjs";
+import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

@@ -7,9 +7,9 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HEADERS, WASM_HEADERS } from "../../src/server/policy.ts";
-import { type LocalServer, startServer } from "../../src/server/server.ts";
-import { get, send } from "../support/processes/raw-http.ts";
+import { HEADERS, WASM_HEADERS } from "../../../src/server/policy.ts";
+import { type LocalServer, startServer } from "../../../src/server/server.ts";
+import { get, send } from "../../support/processes/raw-http.ts";
 
 const SECRET = "a file outside the map";
 const folder = mkdtempSync(join(tmpdir(), "heed-server-"));
@@ -213,7 +213,7 @@ describe("who may ask", () => {
 
 describe("what is not answered", () => {
   it("paths in other spellings lead nowhere", async () => {
-    const up = "../".repeat(12);
+    const up = "../../".repeat(12);
     const file = join(folder, "secret.txt").slice(1);
     const targets = [
       `/${up}${file}`,

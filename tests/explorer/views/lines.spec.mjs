@@ -3,9 +3,9 @@
  * The lines of a head: the drawing agrees with the caption, pointer and keyboard reach every number, and long texts scroll. Times
  * are printed, and fail only if they are longer than on any machine.
  */
-import { same, test } from "./support/fixtures.ts";
-import { gaps } from "./support/frames.mjs";
-import { settled } from "./support/site.mjs";
+import { same, test } from "../support/fixtures.ts";
+import { gaps } from "../support/frames.mjs";
+import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -89,7 +89,7 @@ const links = (page, keep) =>
 
 const HEADS = { heads: 4, keyHeads: 2, layers: 2, Nq: 12, recipe: { mask: "causal" }, segments: true };
 
-/** @type {Record<string, { heads: import("./support/heads.mjs").Wanted, hash: string, run: (page: Page) => Promise<void> }>} */
+/** @type {Record<string, { heads: import("../support/heads.mjs").Wanted, hash: string, run: (page: Page) => Promise<void> }>} */
 const CASES = {
   "the caption says what is omitted": {
     heads: { ...HEADS, Nq: 24 },

@@ -2,9 +2,9 @@
 /** The drawing agrees with the numbers: the color in the middle of sampled cells is the color of the weight. */
 import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
-import { test } from "./support/fixtures.ts";
-import { drawer } from "./support/heads.mjs";
-import { cellAt, settled } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { drawer } from "../support/heads.mjs";
+import { cellAt, settled } from "../support/site.mjs";
 
 /** Bundles of many kinds: f32, masks, windows, grouped and rectangular heads, 1 to 300 tokens, close up and from afar. */
 const CASES = [

@@ -1,8 +1,8 @@
 // @ts-check
 /** Several heads: drawn together as lines, and a comparison exported with both heads and the difference. */
 import { expect } from "@playwright/test";
-import { test } from "./support/fixtures.ts";
-import { settled } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

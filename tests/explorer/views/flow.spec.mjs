@@ -2,9 +2,9 @@
 /** The flow: the drawn rollout is that of the store, its row sums are shown, and the keyboard reaches every number. */
 import { expect } from "@playwright/test";
 import { attentionFlow, storeFrom } from "heed/view";
-import { test } from "./support/fixtures.ts";
-import { made } from "./support/heads.mjs";
-import { settled, textOf } from "./support/site.mjs";
+import { test } from "../support/fixtures.ts";
+import { made } from "../support/heads.mjs";
+import { settled, textOf } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

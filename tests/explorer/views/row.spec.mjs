@@ -2,9 +2,9 @@
 /** <attention-row>, the ledger alone, several on a page with a strict policy: attributes, events, keys, axe, narrow and dark. */
 
 import { expect } from "@playwright/test";
-import { CONTRAST, ELEMENT, violations } from "../support/axe.mjs";
-import { test } from "./support/fixtures.ts";
-import { files } from "./support/site.mjs";
+import { CONTRAST, ELEMENT, violations } from "../../support/axe.mjs";
+import { test } from "../support/fixtures.ts";
+import { files } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 

@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { HEADERS } from "../../src/server/policy.ts";
-import { type LocalServer, startServer } from "../../src/server/server.ts";
-import { type Random, random } from "../support/cases/random.ts";
-import { seed } from "../support/cases/seed.ts";
-import { get, send } from "../support/processes/raw-http.ts";
+import { HEADERS } from "../../../src/server/policy.ts";
+import { type LocalServer, startServer } from "../../../src/server/server.ts";
+import { type Random, random } from "../../support/cases/random.ts";
+import { seed } from "../../support/cases/seed.ts";
+import { get, send } from "../../support/processes/raw-http.ts";
 
 const COUNT = Number(process.env.HEED_SERVER_REQUESTS ?? 10_000);
 const SECRET = "bytes that no request may see";
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** Parts that mutations put together: what opened other servers, and what breaks lines and lengths. */
 const PIECES = [
-  "../",
+  "../../",
   "..%2f",
   "%2e%2e/",
   "%252e%252e%252f",
@@ -90,7 +90,14 @@ function mutant(draw: Random): { bytes: string; foreign: boolean } {
   const { port } = server;
   const file = join(folder, "secret.txt");
   const foreign = draw.chance(0.3);
-  const paths = ["/", "/page.js", "/data/sample", "/data/sample?token=x", file, `/${"../".repeat(9)}${file}`];
+  const paths = [
+    "/",
+    "/page.js",
+    "/data/sample",
+    "/data/sample?token=x",
+    file,
+    `/${"../../".repeat(9)}${file}`,
+  ];
   // Even with the token, a foreign request gets nothing.
   const target = draw.pick(foreign ? [...paths, `/data/sample?token=${server.token}`] : paths);
   const lines = ["Sec-Fetch-Site: same-origin"];
