@@ -21,7 +21,7 @@ import {
 } from "../src/index.ts";
 import { getEngine } from "../src/wasm/engine/engine.ts";
 import { Rig } from "./roofline.ts";
-import { type Contestant, quantile, ratios, takeTurns } from "./turns.ts";
+import { type Contestant, quantile, ratios, takeTurns } from "./support/turns.ts";
 
 /** A backward call: one batch entry of H heads, N queries and keys, head size d. */
 export interface BackwardCase {

@@ -2,13 +2,22 @@
 import { describe, expect, it } from "vitest";
 import { explain } from "../src/index.ts";
 import { hasRelaxed } from "../src/wasm/engine/features.ts";
-import { translate } from "./built.ts";
-import { CASES, type Case, chosen, flopsOf, goalsOf, goalText, reached, type Sizes } from "./cases.ts";
-import { callOf, errorOf, inputsOf } from "./measure.ts";
 import { reportOf } from "./report.ts";
 import { Rig } from "./roofline.ts";
 import { judge, type Run } from "./run.ts";
-import { quantile, ratios, takeTurns } from "./turns.ts";
+import { translate } from "./support/built.ts";
+import {
+  CASES,
+  type Case,
+  chosen,
+  flopsOf,
+  goalsOf,
+  goalText,
+  reached,
+  type Sizes,
+} from "./support/cases.ts";
+import { callOf, errorOf, inputsOf } from "./support/measure.ts";
+import { quantile, ratios, takeTurns } from "./support/turns.ts";
 
 /** The same case with at most two heads and 320 positions: windows and documents still cut tiles. */
 function reduced({ B, H, Nq, Nk, d }: Sizes): Sizes {

@@ -4,7 +4,7 @@
  * unbalanced plan as a control; the part of an exchange that overlaps with computing; and training steps.
  *
  *   HEED_THREADS=1 mpirun -n 2 --bind-to none node bench/cluster.ts [--length 8192] [--heads 2] [--turns 7]
- *   node bench/cluster.ts --start [--turns 7]      the start of 4 ranks, of the built package (cluster-start.ts)
+ *   node bench/cluster.ts --start [--turns 7]      the start of 4 ranks, of the built package (support/cluster-start.ts)
  *
  * Prints the share of the ideal, T(1) / (P · T(P)), as a median over turns with its spread, and the tile imbalance: of the
  * time on the clock, and of the processor time of the computing threads (the largest of the ranks), which other programs on
@@ -21,7 +21,7 @@ import {
 } from "../src/cluster/index.ts";
 import { attentionBackward, scaledDotProductAttention, Tensor } from "../src/index.ts";
 import { languageModel, nextTokenBatch, train } from "../src/train/index.ts";
-import { measureStart } from "./cluster-start.ts";
+import { measureStart } from "./support/cluster-start.ts";
 
 const { values } = parseArgs({
   options: {

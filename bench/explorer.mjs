@@ -6,7 +6,7 @@
  *
  *     node bench/explorer.mjs [--only P3,P8] [--runs 3] [--json]
  *
- * Needs dist/ (npm run build). explorer-page.mjs runs in the page; the tests' site.mjs serves and opens it.
+ * Needs dist/ (npm run build). support/explorer-page.mjs runs in the page; the tests' site.mjs serves and opens it.
  */
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -120,14 +120,14 @@ await import("./attention-view/element.js");
 const view = document.querySelector("attention-view");
 await view.updateComplete;
 Object.assign(globalThis, { drawer, made, view });
-Object.assign(globalThis, await import("./explorer-page.mjs"));
+Object.assign(globalThis, await import("./support/explorer-page.mjs"));
 globalThis.opened = true;`;
 
 /** What only some situations need: made once, when the first asks. @param {string[]} names */
 async function provide(names) {
   files.set("/bench.html", ["text/html; charset=utf-8", PAGE]);
   files.set("/bench.mjs", ["text/javascript", START]);
-  const inPage = readFileSync(new URL("explorer-page.mjs", import.meta.url));
+  const inPage = readFileSync(new URL("support/explorer-page.mjs", import.meta.url));
   files.set("/explorer-page.mjs", ["text/javascript", inPage]);
   if (!names.includes("P1")) return;
   const given = made({ layers: 12, heads: 12, Nq: 512, given: true });

@@ -15,9 +15,9 @@ import {
 import { getEngine } from "../src/wasm/engine/engine.ts";
 import { specOf } from "../src/wasm/forward/plan.ts";
 import { codeOf } from "../tests/support/backends/kernels.ts";
-import { type Case, figure } from "./cases.ts";
-import { errorOf, inputsOf, type Outcome } from "./measure.ts";
-import { quantile, spreadOf } from "./turns.ts";
+import { type Case, figure } from "./support/cases.ts";
+import { errorOf, inputsOf, type Outcome } from "./support/measure.ts";
+import { quantile, spreadOf } from "./support/turns.ts";
 
 const KINDS = 12;
 /** Calls of a new kind: the last ones run at the steady speed. */

@@ -21,7 +21,7 @@ import {
   normKernel,
 } from "../tests/support/backends/rowwise.ts";
 import { Rig } from "./roofline.ts";
-import { quantile, ratios, spreadOf, takeTurns } from "./turns.ts";
+import { quantile, ratios, spreadOf, takeTurns } from "./support/turns.ts";
 
 /** A product of a training step. */
 export interface ProductCase {

@@ -10,9 +10,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { configure, explain, prepare, type SimdLevel, scaledDotProductAttention } from "../src/index.ts";
-import { CASES, type Case, figure } from "./cases.ts";
-import { errorOf, inputsOf, type Outcome } from "./measure.ts";
-import { spreadOf } from "./turns.ts";
+import { CASES, type Case, figure } from "./support/cases.ts";
+import { errorOf, inputsOf, type Outcome } from "./support/measure.ts";
+import { spreadOf } from "./support/turns.ts";
 
 const MIB = 2 ** 20;
 

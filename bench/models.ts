@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { type CachedDecoder, generate, readModel, type TextModel } from "../src/models/index.ts";
-import { quantile } from "./turns.ts";
+import { quantile } from "./support/turns.ts";
 
 /** The result of a turn: seconds of a pass or of a token, and the states or tokens. */
 interface Turn {

@@ -6,10 +6,10 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { figure } from "./cases.ts";
-import type { Measured } from "./measure.ts";
 import type { Judged, Run, Session } from "./run.ts";
-import type { Spread } from "./turns.ts";
+import { figure } from "./support/cases.ts";
+import type { Measured } from "./support/measure.ts";
+import type { Spread } from "./support/turns.ts";
 
 const digits = (x: number, n = 3): string => {
   if (!Number.isFinite(x)) return "–";

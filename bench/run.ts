@@ -13,10 +13,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import type { SimdLevel } from "../src/index.ts";
-import { translated } from "./built.ts";
-import { CASES, type Case, chosen, figure, type Goal, goalsOf, goalText, reached } from "./cases.ts";
-import type { Ceilings, Message, Order } from "./child.ts";
-import type { Outcome } from "./measure.ts";
+import { translated } from "./support/built.ts";
+import { CASES, type Case, chosen, figure, type Goal, goalsOf, goalText, reached } from "./support/cases.ts";
+import type { Ceilings, Message, Order } from "./support/child.ts";
+import type { Outcome } from "./support/measure.ts";
 
 /** One process of a run. */
 export interface Session {
@@ -197,7 +197,7 @@ async function main(): Promise<void> {
         seconds,
         peers: values.peers ? join(here, "peers", "index.mjs") : undefined,
       });
-      const file = join(folder, built ? "child.mjs" : "child.ts");
+      const file = join(folder, "support", built ? "child.mjs" : "child.ts");
       // Memory is measured in a process that has allocated nothing else.
       const parts = [fits("time"), ...fits("memory").map((c) => [c])].filter((some) => some.length > 0);
       const done: Session[] = [];

@@ -13,7 +13,7 @@ import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { configure, prepare, type SimdLevel, type Tensor, tensor } from "../src/index.ts";
 import { Gpt2 } from "../src/models/index.ts";
 import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape, tidy } from "../src/train/index.ts";
-import { quantile } from "./turns.ts";
+import { quantile } from "./support/turns.ts";
 
 /** Sizes of the decoder and of a batch. */
 export interface Sizes {

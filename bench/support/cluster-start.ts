@@ -8,8 +8,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { implementations } from "../tests/support/processes/mpi.ts";
-import { at, pinned, root } from "../tools/setup.mjs";
+import { implementations } from "../../tests/support/processes/mpi.ts";
+import { at, pinned, root } from "../../tools/setup.mjs";
 
 const RANKS = 4;
 // Not console.log of a number, which is colored on a terminal: Open MPI gives its ranks one.

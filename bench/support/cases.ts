@@ -16,7 +16,7 @@ import {
   scoreMod,
   slidingWindow,
   softcap,
-} from "../src/index.ts";
+} from "../../src/index.ts";
 
 /** Sizes of a case: queries and keys have the same number of heads and the same head size. */
 export interface Sizes {

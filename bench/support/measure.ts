@@ -3,10 +3,10 @@
  * then all take turns with heed (turns.ts) and with the machine's ceiling. Wrong results are not timed.
  */
 
-import { resolve } from "../src/backend/problem.ts";
-import { checkRows } from "../src/cli/support/run/check.ts";
-import { seededTensor } from "../src/cli/support/run/seeded.ts";
-import { narrow } from "../src/core/dtype.ts";
+import { resolve } from "../../src/backend/problem.ts";
+import { checkRows } from "../../src/cli/support/run/check.ts";
+import { seededTensor } from "../../src/cli/support/run/seeded.ts";
+import { narrow } from "../../src/core/dtype.ts";
 import {
   type AttentionOptions,
   configure,
@@ -18,10 +18,10 @@ import {
   scaledDotProductAttention,
   type Tensor,
   tensor,
-} from "../src/index.ts";
+} from "../../src/index.ts";
+import type { Peer } from "../peers/index.mjs";
+import type { Loop, Rig } from "../roofline.ts";
 import { type Case, cacheBytes, figure, flopsOf, ONE_THREAD, type Sizes, type Variant } from "./cases.ts";
-import type { Peer } from "./peers/index.mjs";
-import type { Loop, Rig } from "./roofline.ts";
 import { type Contestant, quantile, ratios, type Spread, spreadOf, type Taken, takeTurns } from "./turns.ts";
 
 /** The inputs of all contestants of a case, [B, H, N, d]. */

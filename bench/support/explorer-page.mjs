@@ -8,7 +8,7 @@
  * element is idle, and is not timed.
  */
 
-/** @typedef {import("../tests/explorer/support/heads.mjs").Wanted} Wanted */
+/** @typedef {import("../../tests/explorer/support/heads.mjs").Wanted} Wanted */
 
 const page = /** @type {any} */ (globalThis);
 /** The element. */

@@ -4,13 +4,13 @@
  */
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { configure, explain, type SimdLevel, zeros } from "../src/index.ts";
+import { configure, explain, type SimdLevel, zeros } from "../../src/index.ts";
+import { measureFirst } from "../first.ts";
+import { measureHere } from "../memory.ts";
+import type { Peer } from "../peers/index.mjs";
+import { Rig } from "../roofline.ts";
 import { chosen } from "./cases.ts";
-import { measureFirst } from "./first.ts";
 import { measure, type Outcome } from "./measure.ts";
-import { measureHere } from "./memory.ts";
-import type { Peer } from "./peers/index.mjs";
-import { Rig } from "./roofline.ts";
 
 /** The work of a process. */
 export interface Order {
@@ -63,7 +63,7 @@ async function main(order: Order): Promise<void> {
   let peers: readonly Peer[] = [];
   let missing: Readonly<Record<string, string>> = {};
   if (order.peers !== undefined && existsSync(order.peers)) {
-    const module: typeof import("./peers/index.mjs") = await import(pathToFileURL(order.peers).href);
+    const module: typeof import("../peers/index.mjs") = await import(pathToFileURL(order.peers).href);
     ({ peers, missing } = module);
   }
   const { node, v8 } = process.versions;
