@@ -1,12 +1,12 @@
 /**
  * The suite on the source. With TEST_BUILT=1 only the tests that import nothing but the package's entry points run, on the
- * built package: every entry point is its file in dist/ (tools/entry-points.mjs). With TEST_INTERNAL=1 only the others run;
+ * built package: every entry point is its file in dist/ (tools/build/entry-points.mjs). With TEST_INTERNAL=1 only the others run;
  * `npm test` does both.
  */
 import { relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { behaviorTests, entryPoints } from "./tools/entry-points.mjs";
+import { behaviorTests, entryPoints } from "./tools/build/entry-points.mjs";
 import { root } from "./tools/setup.mjs";
 
 const built = process.env.TEST_BUILT === "1";

@@ -15,8 +15,8 @@ import * as reference from "heed/reference";
 import * as train from "heed/train";
 import * as view from "heed/view";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { PLOTS } from "../tools/pictures/plots.mjs";
 import { FIGURES, PLANS } from "../tools/pictures.mjs";
-import { PLOTS } from "../tools/plots.mjs";
 import { heed as command } from "./platforms/cli.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));

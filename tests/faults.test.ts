@@ -1,7 +1,7 @@
 /** The table of planted faults follows the code: a row whose text has changed would plant nothing. */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { FAULTS } from "../tools/faults-table.mjs";
+import { FAULTS } from "../tools/faults/table.mjs";
 
 const at = (path: string): URL => new URL(`../${path}`, import.meta.url);
 

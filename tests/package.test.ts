@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { entryPoints, importsOf } from "../tools/entry-points.mjs";
+import { entryPoints, importsOf } from "../tools/build/entry-points.mjs";
 import { at, NODES, root } from "../tools/setup.mjs";
 import { LIMITS, sizes } from "../tools/size.mjs";
 

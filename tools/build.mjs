@@ -6,9 +6,9 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { buildElement } from "./element.mjs";
-import { buildLab } from "./lab.mjs";
-import { buildPage } from "./page.mjs";
+import { buildElement } from "./build/element.mjs";
+import { buildLab } from "./build/lab.mjs";
+import { buildPage } from "./build/page.mjs";
 import { at } from "./setup.mjs";
 
 /** Removes the declarations that no export of the package reaches: nobody can import them. */

@@ -8,13 +8,13 @@
  *
  * `npm test` draws a sample by the commit. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; exits with 1 if
  * one was missed, or if the text that a fault replaces no longer occurs exactly once. A new fault is one row of
- * tools/faults-table.mjs.
+ * tools/faults/table.mjs.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FAULTS } from "./faults-table.mjs";
+import { FAULTS } from "./faults/table.mjs";
 import { at } from "./setup.mjs";
 
 /** The result of a run of tests. */
@@ -41,7 +41,7 @@ const named = FAULTS.filter(
 const chosen = sample === undefined ? named : drawn(named.filter(isQuick), sample, seed);
 if (sample !== undefined) console.log(`a sample of ${chosen.length}; --seed ${seed} draws it again`);
 
-/** Whether unit tests beside the source detect it: they take seconds. @param {import("./faults-table.mjs").Fault} fault */
+/** Whether unit tests beside the source detect it: they take seconds. @param {import("./faults/table.mjs").Fault} fault */
 function isQuick({ tests }) {
   return tests.every((test) => test.startsWith("src/"));
 }

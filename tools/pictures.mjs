@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
-import { PLOTS } from "./plots.mjs";
+import { PLOTS } from "./pictures/plots.mjs";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 

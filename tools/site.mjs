@@ -88,7 +88,7 @@ export async function buildSite(out) {
   copyFileSync(`${out}/explorer/${FIRST}.html`, `${out}/explorer/index.html`);
 
   say("the Lab …");
-  if (run(pinned(), [at("tools/lab.mjs"), `${out}/lab`], { quiet: true }) !== 0)
+  if (run(pinned(), [at("tools/build/lab.mjs"), `${out}/lab`], { quiet: true }) !== 0)
     throw new Error("the Lab was not built (see above)");
   say(`site/ is complete: open ${out}/index.html`);
 }

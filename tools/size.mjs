@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
-import { entryPoints } from "./entry-points.mjs";
+import { entryPoints } from "./build/entry-points.mjs";
 import { at } from "./setup.mjs";
 
 /** What is measured: a name, and the program. */

@@ -1,6 +1,6 @@
 /**
  * The module of <attention-view> in one file. In a page it defines the elements; in a worker, which runs the same module, it
- * serves the store. (Without a document, tools/element.mjs provides the few globals that lit uses while it is loaded.) For pages
+ * serves the store. (Without a document, tools/build/element.mjs provides the few globals that lit uses while it is loaded.) For pages
  * that copy one file, for one-file pages and, as its default export, for notebooks.
  */
 import { FormatError } from "../../src/core/errors.ts";

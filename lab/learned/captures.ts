@@ -1,7 +1,7 @@
 /**
  * One head in training: query and key of layer 1, head 0 (counted from 0) of a GPT-2 of two layers, four heads and width 64, at
  * moments of a run; [words, 16] each, float16 in base64. Weights are not stored: heed computes them in the page. Written by
- * `node tools/learned.ts` (seed 1), which says what the text and the runs are.
+ * `node tools/captures/learned.ts` (seed 1), which says what the text and the runs are.
  */
 
 /** Words that the model chooses from after "was". */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { configure } from "../../src/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
-import { runOf } from "../../tools/learned.ts";
+import { runOf } from "../../tools/captures/learned.ts";
 import { LEARNED } from "./captures.ts";
 import { type LearnedNumbers, momentsOf } from "./compute.ts";
 import { OTHERS } from "./others.ts";

@@ -1,4 +1,4 @@
-/** The other runs and the other sentence, loaded on request. Written by `node tools/learned.ts`, as captures.ts. */
+/** The other runs and the other sentence, loaded on request. Written by `node tools/captures/learned.ts`, as captures.ts. */
 import type { Moment } from "./captures.ts";
 
 /** Moments by run and sentence. */

@@ -1,6 +1,6 @@
 /**
  * Two heads of the encoder that heed ships (models/encoder; layer 0, heads 0 and 1) on a text of 128 tokens: [128, 32] each,
- * float16 in base64. Written by `node tools/variants.ts`, which holds the text.
+ * float16 in base64. Written by `node tools/captures/variants.ts`, which holds the text.
  */
 export const HEADS = {
   previous: {

@@ -1,7 +1,7 @@
 /**
  * Corrupted files, from a seed: valid ones with bytes flipped, removed, repeated and spliced, and with the numbers, names and
  * structures of their headers replaced by hostile ones. Shared by `mutation.test.ts` (every run) and
- * `tools/mutate.ts` (long runs). A mutant may still be valid; reading and
+ * `tools/faults/mutate.ts` (long runs). A mutant may still be valid; reading and
  * writing it must then give the same tensors.
  */
 import { crc32 } from "../../src/io/archive/deflate.ts";

@@ -6,11 +6,11 @@
 
 /**
  * @typedef {object} Modules
- * @property {typeof import("../src/index.ts")} heed
- * @property {typeof import("../src/reference/index.ts")} reference
- * @property {typeof import("../src/nn/index.ts")} nn
- * @property {typeof import("../src/train/index.ts")} train
- * @property {typeof import("../src/view/index.ts")} view
+ * @property {typeof import("../../src/index.ts")} heed
+ * @property {typeof import("../../src/reference/index.ts")} reference
+ * @property {typeof import("../../src/nn/index.ts")} nn
+ * @property {typeof import("../../src/train/index.ts")} train
+ * @property {typeof import("../../src/view/index.ts")} view
  */
 
 /** Numbers that look random, the same everywhere. @param {number} n */
@@ -128,7 +128,7 @@ async function loss({ heed, nn, train, view }) {
     const table = heed.zeros([letters.length, letters.length], "float64");
     const model = {
       parameters: () => new Map([["table.weight", table]]),
-      /** @param {import("../src/train/index.ts").Batch} batch */
+      /** @param {import("../../src/train/index.ts").Batch} batch */
       loss: ({ inputs, targets }) => train.crossEntropy(nn.embedding(inputs, table), targets),
     };
     /** @param {number} step */
@@ -145,7 +145,7 @@ async function loss({ heed, nn, train, view }) {
   }
 }
 
-/** @param {(modules: Modules) => Promise<import("../src/view/index.ts").Plot> | import("../src/view/index.ts").Plot} plot */
+/** @param {(modules: Modules) => Promise<import("../../src/view/index.ts").Plot> | import("../../src/view/index.ts").Plot} plot */
 const drawn = (plot) => async (/** @type {Modules} */ modules) => (await plot(modules)).toSvg();
 
 /** SVG texts by file name. @type {ReadonlyMap<string, (modules: Modules) => Promise<string>>} */

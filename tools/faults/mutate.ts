@@ -1,10 +1,10 @@
 /**
- * Reads many corrupted files: `node tools/mutate.ts [--count 1000000] [--seed N] [--format npy]` (Node ≥ 24). Prints how many
+ * Reads many corrupted files: `node tools/faults/mutate.ts [--count 1000000] [--seed N] [--format npy]` (Node ≥ 24). Prints how many
  * were valid and the error codes of the others. At the first file that gives neither tensors nor a FormatError, it ends with an
  * error that names the seed and the file.
  */
 import { parseArgs } from "node:util";
-import { FORMATS, type Format, readMutants } from "../tests/files/mutants.ts";
+import { FORMATS, type Format, readMutants } from "../../tests/files/mutants.ts";
 
 const { values } = parseArgs({
   options: {

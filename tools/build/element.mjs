@@ -2,13 +2,13 @@
  * Bundles the web component, twice: in parts that are loaded when they are needed (dist/attention-view/, what packages and
  * bundlers get as `heed/attention-view`), and as the one module dist/attention-view.js with everything in it, lit and the
  * workers' code included (for pages that copy one file, one-file pages and notebooks). Part of `npm run build` (build.mjs);
- * `node tools/element.mjs` builds only these. The types of both are in src/view/element.ts.
+ * `node tools/build/element.mjs` builds only these. The types of both are in src/view/element.ts.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { at } from "./setup.mjs";
+import { at } from "../setup.mjs";
 
 /** Removes indentation, which templates and style sheets do not need. No string in explorer/ depends on it. */
 const outdent = {

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { at, root } from "./setup.mjs";
+import { at, root } from "../setup.mjs";
 
 const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 

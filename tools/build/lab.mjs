@@ -1,14 +1,14 @@
 /**
  * Builds the Lab (dist/lab/): static pages whose first numbers heed computes during the build, their script, the element
  * <attention-lab>, one worker, and the chunks of all of them.
- * Part of `npm run build`; `node tools/lab.mjs [folder]` writes the pages to another folder.
+ * Part of `npm run build`; `node tools/build/lab.mjs [folder]` writes the pages to another folder.
  * Needs Node ≥ 22.18, because it imports TypeScript.
  */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { at } from "./setup.mjs";
+import { at } from "../setup.mjs";
 
 /** morphdom is the only package in the bundle; its license must be included. */
 const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n";

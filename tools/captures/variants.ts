@@ -2,14 +2,14 @@
  * Writes lab/variants/captures.ts: two heads of the encoder that heed ships, on a text of 128 tokens, for the page "Variants" of
  * the Lab.
  *
- *     node tools/variants.ts
+ *     node tools/captures/variants.ts
  *
  * Layer 0, head 0 attends to the previous word; layer 0, head 1 averages the whole text. Needs Node ≥ 22.18.
  */
 import { writeFileSync } from "node:fs";
-import { toFloat16 } from "../src/core/dtype.ts";
-import type { Tensor } from "../src/index.ts";
-import { locateShipped, readModel } from "../src/models/index.ts";
+import { toFloat16 } from "../../src/core/dtype.ts";
+import type { Tensor } from "../../src/index.ts";
+import { locateShipped, readModel } from "../../src/models/index.ts";
 
 const TEXT =
   `A head of attention reads every word of a text and decides how much of each to take. Most heads look near by: at the word
@@ -36,10 +36,10 @@ const kept = Object.fromEntries(
   }),
 );
 writeFileSync(
-  new URL("../lab/variants/captures.ts", import.meta.url),
+  new URL("../../lab/variants/captures.ts", import.meta.url),
   `/**
  * Two heads of the encoder that heed ships (models/encoder; layer 0, heads 0 and 1) on a text of ${tokens.length} tokens: [${tokens.length}, 32] each,
- * float16 in base64. Written by \`node tools/variants.ts\`, which holds the text.
+ * float16 in base64. Written by \`node tools/captures/variants.ts\`, which holds the text.
  */
 export const HEADS = ${JSON.stringify(kept)} as const;
 `,

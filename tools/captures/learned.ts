@@ -2,7 +2,7 @@
  * Writes lab/learned/captures.ts and others.ts: queries and keys of one head of a small decoder at several steps of its training,
  * for the page "Learned" of the Lab.
  *
- *     node tools/learned.ts           trains three times, some minutes on one core, and writes the files
+ *     node tools/captures/learned.ts           trains three times, some minutes on one core, and writes the files
  *
  * The text is generated from a seed: sentences such as "the old cat sat on the mat because it was tired", in which the last word
  * depends only on the first animal. Half of the sentences name a second animal, which has no effect. Three runs start with the
@@ -16,10 +16,10 @@
  */
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { toFloat16 } from "../src/core/dtype.ts";
-import { configure, Tensor } from "../src/index.ts";
-import type { LayerAttention } from "../src/models/families/attend.ts";
-import type { Gpt2 } from "../src/models/families/gpt2.ts";
+import { toFloat16 } from "../../src/core/dtype.ts";
+import { configure, Tensor } from "../../src/index.ts";
+import type { LayerAttention } from "../../src/models/families/attend.ts";
+import type { Gpt2 } from "../../src/models/families/gpt2.ts";
 import {
   type Batch,
   crossEntropy,
@@ -28,7 +28,7 @@ import {
   languageModel,
   schedule,
   train,
-} from "../src/train/index.ts";
+} from "../../src/train/index.ts";
 
 const ANIMALS = ["cat", "dog", "bird", "horse", "fox", "bear", "duck", "mouse"];
 /** What each animal is, in the same order. */
@@ -188,7 +188,7 @@ export function filesOf(runs: Readonly<Record<string, readonly Moment[]>>): Reco
     "captures.ts": `/**
  * One head in training: query and key of layer ${HEAD.layer}, head ${HEAD.head} (counted from 0) of a GPT-2 of two layers, four heads and width 64, at
  * moments of a run; [words, 16] each, float16 in base64. Weights are not stored: heed computes them in the page. Written by
- * \`node tools/learned.ts\` (seed ${SEED}), which says what the text and the runs are.
+ * \`node tools/captures/learned.ts\` (seed ${SEED}), which says what the text and the runs are.
  */
 
 /** Words that the model chooses from after "was". */
@@ -211,7 +211,7 @@ export interface Moment {
 /** The first run on the first sentence. */
 export const LEARNED: readonly Moment[] = ${JSON.stringify(ofSentence(runs.learned, "cat"))};
 `,
-    "others.ts": `/** The other runs and the other sentence, loaded when they are asked for. Written by \`node tools/learned.ts\`, as captures.ts. */
+    "others.ts": `/** The other runs and the other sentence, loaded when they are asked for. Written by \`node tools/captures/learned.ts\`, as captures.ts. */
 import type { Moment } from "./captures.ts";
 
 /** Moments by run and sentence. */
@@ -233,7 +233,7 @@ async function write(): Promise<void> {
     );
   }
   for (const [name, text] of Object.entries(filesOf(runs)))
-    writeFileSync(new URL(`../lab/learned/${name}`, import.meta.url), text);
+    writeFileSync(new URL(`../../lab/learned/${name}`, import.meta.url), text);
   process.stdout.write(
     "lab/learned/captures.ts and lab/learned/others.ts are written; now: npx biome format --write lab/learned\n",
   );

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { at } from "./setup.mjs";
+import { at } from "../setup.mjs";
 
 /**
  * Bundles one file of explorer/ to an ES module.
