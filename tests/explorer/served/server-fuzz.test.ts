@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** Parts that mutations put together: what opened other servers, and what breaks lines and lengths. */
 const PIECES = [
-  "../../",
+  "../",
   "..%2f",
   "%2e%2e/",
   "%252e%252e%252f",
@@ -90,14 +90,7 @@ function mutant(draw: Random): { bytes: string; foreign: boolean } {
   const { port } = server;
   const file = join(folder, "secret.txt");
   const foreign = draw.chance(0.3);
-  const paths = [
-    "/",
-    "/page.js",
-    "/data/sample",
-    "/data/sample?token=x",
-    file,
-    `/${"../../".repeat(9)}${file}`,
-  ];
+  const paths = ["/", "/page.js", "/data/sample", "/data/sample?token=x", file, `/${"../".repeat(9)}${file}`];
   // Even with the token, a foreign request gets nothing.
   const target = draw.pick(foreign ? [...paths, `/data/sample?token=${server.token}`] : paths);
   const lines = ["Sec-Fetch-Site: same-origin"];
