@@ -12,7 +12,7 @@ export {
   type WeightsOptions,
   type WeightsWanted,
 } from "./attention.ts";
-export type { Plan, SimdLevel } from "./backend/plan.ts";
+export type { Plan, SimdLevel } from "./backend/plan/plan.ts";
 export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
 export { configure, type Settings } from "./backend/settings.ts";
 export {

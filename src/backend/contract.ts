@@ -9,7 +9,7 @@ import type { State } from "../core/state.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Table } from "../masks/expression/expr.ts";
 import type { ArrayOperation } from "./array.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan } from "./plan/plan.ts";
 import type { Problem } from "./problem.ts";
 import type { Product } from "./product.ts";
 import type { RowwiseOperation } from "./rowwise.ts";

@@ -55,7 +55,7 @@ export type {
   Operation,
   Selection,
 } from "./contract.ts";
-export type { Plan, SimdLevel } from "./plan.ts";
+export type { Plan, SimdLevel } from "./plan/plan.ts";
 export type { RowPositions } from "./positions.ts";
 export type { MaskTensor, Problem } from "./problem.ts";
 export type { Product } from "./product.ts";

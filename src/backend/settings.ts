@@ -3,7 +3,7 @@
  * by `configure`.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import type { SimdLevel } from "./plan.ts";
+import type { SimdLevel } from "./plan/plan.ts";
 
 /** Settings of `configure`; omitted settings do not change. */
 export interface Settings {

@@ -1,6 +1,6 @@
 /** Plans: how a backend would run an operation. */
 import type { AttentionOperation, BackendPart } from "../backend/contract.ts";
-import { type Plan, printPlan } from "../backend/plan.ts";
+import { type Plan, printPlan } from "../backend/plan/plan.ts";
 import type { Product } from "../backend/product.ts";
 import { referencePlans } from "../reference/backend.ts";
 import { wasmAttentionPlans, wasmMatmulPlans } from "../wasm/backend.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Backend, BackendPart, Operation } from "../backend/contract.ts";
-import type { Plan } from "../backend/plan.ts";
+import type { Plan } from "../backend/plan/plan.ts";
 import { zeros } from "../core/construct.ts";
 import { arrayOperation } from "./array.ts";
 import { referenceMatmul } from "./matmul.ts";

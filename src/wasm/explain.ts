@@ -1,11 +1,11 @@
 /** Plans of operations on the engine, for printing: nothing is allocated or computed. */
 import type { AttentionOperation } from "../backend/contract.ts";
-import { type Plan, type SimdLevel, threadShares } from "../backend/plan.ts";
+import { type Plan, type SimdLevel, threadShares } from "../backend/plan/plan.ts";
+import { countTiles, type TileCounts } from "../backend/plan/tiles.ts";
 import type { Problem } from "../backend/problem.ts";
 import type { Product } from "../backend/product.ts";
 import type { RowwiseOperation } from "../backend/rowwise.ts";
 import { settings } from "../backend/settings.ts";
-import { countTiles, type TileCounts } from "../backend/tiles.ts";
 import { backwardLevel } from "./backward/backward.ts";
 import { planTableGradients } from "./backward/bias-gradients.ts";
 import { makeBackwardPlan } from "./backward/partition.ts";

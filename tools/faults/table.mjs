@@ -45,9 +45,9 @@ export const FAULTS = [
   { name: "lower-right is aligned in the wrong direction", file: "src/backend/positions.ts", find: '"lower-right" ? at + Nk - Nq : at', put: '"lower-right" ? at + Nq - Nk : at', tests: [ATTENTION, SWEEPS] },
   { name: "mask axes of length 1 are walked", file: "src/core/shape.ts", find: "own[rank - fromEnd] !== 1 ?", put: "own[rank - fromEnd] !== 0 ?", tests: [ATTENTION] },
   { name: "a second score mod forgets the first", file: "src/backend/problem.ts", find: "withScore(change.expr, score ?? VARS.score)", put: "withScore(change.expr, VARS.score)", tests: [ATTENTION] },
-  { name: "partial panels at the low end are dropped", file: "src/backend/tiles.ts", find: 'this.at(low, low + step) === "skip") low += step', put: 'this.at(low, low + step) !== "full") low += step', tests: ["src/backend/tiles.test.ts"] },
-  { name: "the last part of split keys is lost", file: "src/backend/tiling.ts", find: "splits: Math.ceil(Nk / splitKeys)", put: "splits: Math.floor(Nk / splitKeys)", tests: ["src/backend/tiling.test.ts", SWEEPS] },
-  { name: "heads that differ decode as one", file: "src/backend/tiling.ts", find: ' || uses(problem.mask, "h")', put: "", tests: [ATTENTION] },
+  { name: "partial panels at the low end are dropped", file: "src/backend/plan/tiles.ts", find: 'this.at(low, low + step) === "skip") low += step', put: 'this.at(low, low + step) !== "full") low += step', tests: ["src/backend/plan/tiles.test.ts"] },
+  { name: "the last part of split keys is lost", file: "src/backend/plan/tiling.ts", find: "splits: Math.ceil(Nk / splitKeys)", put: "splits: Math.floor(Nk / splitKeys)", tests: ["src/backend/plan/tiling.test.ts", SWEEPS] },
+  { name: "heads that differ decode as one", file: "src/backend/plan/tiling.ts", find: ' || uses(problem.mask, "h")', put: "", tests: [ATTENTION] },
   // reference
   { name: "the sum is not rescaled", file: "src/reference/online.ts", find: "l[i] *= rescale[i];", put: "", tests: ["src/reference/online.test.ts"] },
   { name: "the reference reads masked values", file: "src/reference/forward.ts", find: "if (s[j] === -Infinity) continue;", put: "", tests: ["src/reference/forward.test.ts"] },

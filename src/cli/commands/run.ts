@@ -1,6 +1,6 @@
 /** `heed run`: computes attention over query, key and value in files, with every option of `scaledDotProductAttention`. */
 
-import { printPlan } from "../../backend/plan.ts";
+import { printPlan } from "../../backend/plan/plan.ts";
 import { selectionOf } from "../../backend/problem.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";

@@ -2,7 +2,7 @@
  * How attention over shards would run: the positions and the work of each rank, the bytes that ranks send, and the plan of the
  * slowest rank. Nothing is computed or sent.
  */
-import { bytesText, countText, type Plan } from "../../backend/plan.ts";
+import { bytesText, countText, type Plan } from "../../backend/plan/plan.ts";
 import { resolve } from "../../backend/problem.ts";
 import { arrayFor, BYTES, type DType } from "../../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";

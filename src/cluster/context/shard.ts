@@ -8,8 +8,9 @@
  *
  * The cost of a block is the number of visible tiles of its rows, from the same classifier with which the engine skips tiles.
  */
+
+import { TileMap } from "../../backend/plan/tiles.ts";
 import { type AttentionOptions, maskMembers, resolve } from "../../backend/problem.ts";
-import { TileMap } from "../../backend/tiles.ts";
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";

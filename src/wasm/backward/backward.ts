@@ -6,7 +6,7 @@
 
 import type { AttentionOperation, BackendPart, BackwardInputs, Gradients } from "../../backend/contract.ts";
 import { computeGradients } from "../../backend/gradients.ts";
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
 import type { StoredDType } from "../codegen/spec.ts";

@@ -5,10 +5,10 @@
  * number of threads. With a causal mask each wave has about half of its cells.
  */
 
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
+import { type Costs, planStaging, type StagingPlan } from "../../backend/plan/tiling.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
-import { type Costs, planStaging, type StagingPlan } from "../../backend/tiling.ts";
 import { derivative } from "../../masks/expression/derivative.ts";
 import { backwardSpaceOf, paddedKey, paddedValue } from "../codegen/layout.ts";
 import {

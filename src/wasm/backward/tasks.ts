@@ -1,7 +1,7 @@
 /** Tasks of a stage of the backward pass, wave by wave: one for each cell of a head's grid of row ranges × key ranges. */
 
+import type { KeyRun } from "../../backend/plan/tiles.ts";
 import type { Problem } from "../../backend/problem.ts";
-import type { KeyRun } from "../../backend/tiles.ts";
 import { headKey } from "../../core/random/random.ts";
 import { BackwardStruct, NEW_KEYS, NEW_ROWS, PackStruct, RunStruct } from "../codegen/layout.ts";
 import type { AllocationScope, EngineMemory } from "../engine/memory.ts";

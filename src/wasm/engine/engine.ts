@@ -1,6 +1,6 @@
 /** The engine of this process: one memory, its kernels and threads, and its SIMD levels. */
 
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { isSimdChosen, settings, warnOnce } from "../../backend/settings.ts";
 import { ModuleBuilder } from "../assembler/index.ts";
 import { enableRelaxedSimd, enableRevectorizer, hasRelaxed, hasSharedMemory, hasSimd } from "./features.ts";

@@ -1,5 +1,5 @@
 /** Features of this WebAssembly engine, detected by validating tiny modules, and the register tiles for it. */
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { f32x4, i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
 import type { Tile } from "../codegen/spec.ts";
 

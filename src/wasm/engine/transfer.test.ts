@@ -28,8 +28,8 @@ import { empty } from "./resident.ts";
 
 /** The budget of a call's stages in place of the configured one. */
 const cutting = vi.hoisted(() => ({ budget: undefined as number | undefined, count: 0 }));
-vi.mock("../../backend/tiling.ts", async (original) => {
-  const choose = await original<typeof import("../../backend/tiling.ts")>();
+vi.mock("../../backend/plan/tiling.ts", async (original) => {
+  const choose = await original<typeof import("../../backend/plan/tiling.ts")>();
   return {
     ...choose,
     planStaging(...[problem, tiling, costs, budget]: Parameters<typeof choose.planStaging>) {

@@ -5,11 +5,11 @@
  */
 
 import type { BackendPart, Result } from "../../backend/contract.ts";
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
+import type { TileMap } from "../../backend/plan/tiles.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { computeState, computeWeights } from "../../backend/results.ts";
 import { settings } from "../../backend/settings.ts";
-import type { TileMap } from "../../backend/tiles.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel-cache.ts";
 import { AllocationScope } from "../engine/memory.ts";

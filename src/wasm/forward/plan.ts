@@ -3,10 +3,8 @@
  * and the runs of keys of each row tile. A plan contains no tensors, so calls of the same kind share a cached plan.
  */
 import type { AttentionOperation } from "../../backend/contract.ts";
-import type { SimdLevel } from "../../backend/plan.ts";
-import type { Problem } from "../../backend/problem.ts";
-import { settings } from "../../backend/settings.ts";
-import { type KeyRun, TileMap } from "../../backend/tiles.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
+import { type KeyRun, TileMap } from "../../backend/plan/tiles.ts";
 import {
   type Costs,
   chooseTiling,
@@ -14,7 +12,9 @@ import {
   planStaging,
   type StagingPlan,
   type Tiling,
-} from "../../backend/tiling.ts";
+} from "../../backend/plan/tiling.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { settings } from "../../backend/settings.ts";
 import type { Operand } from "../../core/shape.ts";
 import { compileBounds } from "../../masks/expression/bounds.ts";
 import { type Expression, type Table, tablesOf, textOf, VARS } from "../../masks/expression/expr.ts";

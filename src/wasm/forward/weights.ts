@@ -4,10 +4,10 @@
  */
 
 import type { LseReader } from "../../backend/contract.ts";
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
+import { TileMap } from "../../backend/plan/tiles.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { settings } from "../../backend/settings.ts";
-import { TileMap } from "../../backend/tiles.ts";
 import type { TypedData } from "../../core/dtype.ts";
 import { headKey } from "../../core/random/random.ts";
 import { FIRST, LAST, PackStruct, runWords, TaskStruct, workspaceOf } from "../codegen/layout.ts";

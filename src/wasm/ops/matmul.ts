@@ -7,7 +7,7 @@
  */
 
 import type { BackendPart, Operation } from "../../backend/contract.ts";
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { allocateResult, type Product, type ProductInto, STRIP_ROWS } from "../../backend/product.ts";
 import { settings } from "../../backend/settings.ts";
 import { readerOf } from "../../core/dtype.ts";

@@ -4,7 +4,7 @@
  * parts.
  */
 import type { PackedDType, PackedMatrix, PackedNumbers } from "../../backend/packed.ts";
-import type { SimdLevel } from "../../backend/plan.ts";
+import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { STRIP_ROWS } from "../../backend/product.ts";
 import { settings } from "../../backend/settings.ts";
 import { Tensor } from "../../core/tensor.ts";

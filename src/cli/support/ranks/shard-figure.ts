@@ -2,8 +2,9 @@
  * A shard plan as a figure: the mask's cells in the color of the rank that computes them, next to bars of the work of each rank.
  * A balanced plan has equal bars; a contiguous split of causal attention does not.
  */
+
+import { TileMap } from "../../../backend/plan/tiles.ts";
 import type { Problem } from "../../../backend/problem.ts";
-import { TileMap } from "../../../backend/tiles.ts";
 import type { ShardPlan } from "../../../cluster/index.ts";
 
 /** Cells of the figure along each axis. */

@@ -5,7 +5,7 @@
  * one call. Dropout is keyed by batch entry and head, so a problem with dropout is never split.
  */
 import { type AttentionResult, attentionWeights, scaledDotProductAttention } from "../../../attention.ts";
-import type { Plan } from "../../../backend/plan.ts";
+import type { Plan } from "../../../backend/plan/plan.ts";
 import { type Problem, resolve } from "../../../backend/problem.ts";
 import { zeros } from "../../../core/construct.ts";
 import type { FloatDType, TypedData } from "../../../core/dtype.ts";

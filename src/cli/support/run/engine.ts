@@ -1,6 +1,6 @@
 /** The engine's settings on the command line: `--simd` and `--threads`, and the level a command starts with. */
 
-import type { Plan, SimdLevel } from "../../../backend/plan.ts";
+import type { Plan, SimdLevel } from "../../../backend/plan/plan.ts";
 import { configure, isSimdChosen, type Settings, settings } from "../../../backend/settings.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { integer } from "../line/values.ts";

@@ -1,8 +1,8 @@
 /** Runs of keys against the cells: no visible cell is outside the runs and no masked cell is in a full run, for all masks and tile sizes. */
 import { describe, expect, it } from "vitest";
-import { random } from "../../tests/support/cases/random.ts";
-import { zeros } from "../core/construct.ts";
-import { compile } from "../masks/expression/js.ts";
+import { random } from "../../../tests/support/cases/random.ts";
+import { zeros } from "../../core/construct.ts";
+import { compile } from "../../masks/expression/js.ts";
 import {
   and,
   causal,
@@ -15,8 +15,8 @@ import {
   not,
   prefixLm,
   slidingWindow,
-} from "../masks/index.ts";
-import { type AttentionOptions, resolve } from "./problem.ts";
+} from "../../masks/index.ts";
+import { type AttentionOptions, resolve } from "../problem.ts";
 import { countTiles, TileMap } from "./tiles.ts";
 
 const [B, H, Nq, Nk] = [2, 3, 100, 333];

@@ -2,9 +2,9 @@
  * The keys that a tile of query rows reads: runs of full keys (no predicate) and of partial keys, found by bisection with the
  * mask's bounds. Keys that are masked for all rows of the tile are in no run, so they are neither read nor computed.
  */
-import { type Box, compileTileClassifier, type TileClass } from "../masks/expression/bounds.ts";
-import { type BoolExpression, uses } from "../masks/expression/expr.ts";
-import type { Problem } from "./problem.ts";
+import { type Box, compileTileClassifier, type TileClass } from "../../masks/expression/bounds.ts";
+import { type BoolExpression, uses } from "../../masks/expression/expr.ts";
+import type { Problem } from "../problem.ts";
 
 /** Keys `from` … `to` (not included) of one kind. `from` is a multiple of the panel. */
 export interface KeyRun {

@@ -1,12 +1,12 @@
 /** Tilings: splits cover the keys, stages fit their budget, and neither depends on the number of threads. */
 import { expect, it } from "vitest";
-import { random } from "../../tests/support/cases/random.ts";
-import { zeros } from "../core/construct.ts";
-import { explain } from "../explain.ts";
-import { alibi, causal, maskMod, slidingWindow } from "../masks/index.ts";
-import { tileFor } from "../wasm/engine/features.ts";
-import { type AttentionOptions, resolve } from "./problem.ts";
-import { configure } from "./settings.ts";
+import { random } from "../../../tests/support/cases/random.ts";
+import { zeros } from "../../core/construct.ts";
+import { explain } from "../../explain.ts";
+import { alibi, causal, maskMod, slidingWindow } from "../../masks/index.ts";
+import { tileFor } from "../../wasm/engine/features.ts";
+import { type AttentionOptions, resolve } from "../problem.ts";
+import { configure } from "../settings.ts";
 import { chooseTiling, type Machine, planStaging } from "./tiling.ts";
 
 const machine: Machine = { tileRows: 6, panel: 8 };

@@ -3,8 +3,8 @@
  * the engine's memory together. Only the size of these parts depends on the number of threads, and it does not change a bit
  * of the result.
  */
-import { uses } from "../masks/expression/expr.ts";
-import type { Problem } from "./problem.ts";
+import { uses } from "../../masks/expression/expr.ts";
+import type { Problem } from "../problem.ts";
 
 /** Register tile of the machine, by SIMD level. */
 export interface Machine {
