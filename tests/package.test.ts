@@ -174,17 +174,23 @@ describe("the source", () => {
   });
 
   it("keeps folders and files small enough to read", () => {
-    const files = [...sources, ...filesIn("explorer"), ...filesIn("tests")].filter((name) =>
-      /\.(ts|mjs|js)$/.test(name),
+    const folders = ["explorer", "lab", "tests", "tools", "bench"];
+    const files = [...sources, ...folders.flatMap(filesIn)].filter(
+      (name) => /\.(ts|mjs|js)$/.test(name) && !name.includes("/node_modules/"),
     );
     const perFolder = new Map<string, number>();
     for (const name of files.filter((name) => !name.includes(".test."))) {
       const folder = name.split("/").slice(0, -1).join("/");
       perFolder.set(folder, (perFolder.get(folder) ?? 0) + 1);
     }
-    expect([...perFolder].filter(([, count]) => count > 30)).toEqual([]);
+    // More than about fifteen files are grouped by subject. The commands are one subject, a file each.
+    perFolder.delete("src/cli/commands");
+    expect([...perFolder].filter(([, count]) => count > 16)).toEqual([]);
     const lines = (name: string) => read(name).split("\n").length;
-    expect(files.map((name) => [name, lines(name)] as const).filter(([, count]) => count > 700)).toEqual([]);
+    const measured = files.filter((name) => !name.startsWith("lab/"));
+    expect(measured.map((name) => [name, lines(name)] as const).filter(([, count]) => count > 700)).toEqual(
+      [],
+    );
     // A family of hyphenated names is a folder: lines-axis, lines-edges, lines-values → lines/.
     const families = new Map<string, number>();
     for (const name of files.filter((name) => !name.includes(".test."))) {

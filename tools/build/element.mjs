@@ -87,7 +87,7 @@ export async function bundleParts() {
         // No lit here: workers load it too.
         {
           name: "words",
-          test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/(?:transfer|sentence)|types)\.ts/,
+          test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/transfer|sentences\/sentence|types)\.ts/,
         },
         // Modules that workers compute with, and that opening a file needs too.
         {
