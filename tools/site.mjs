@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
+import { brokenLinks } from "./site/links.mjs";
 
 /** The capture that the explorer's first page shows. */
 const FIRST = "tired-cat";
@@ -90,6 +91,8 @@ export async function buildSite(out) {
   say("the Lab …");
   if (run(pinned(), [at("tools/build/lab.mjs"), `${out}/lab`], { quiet: true }) !== 0)
     throw new Error("the Lab was not built (see above)");
+  const broken = brokenLinks(out);
+  if (broken.length > 0) throw new Error(`links of the site that lead nowhere:\n${broken.join("\n")}`);
   say(`site/ is complete: open ${out}/index.html`);
 }
 

@@ -29,8 +29,9 @@ function alignment(view: PageView): string {
   const [x, y, cell] = gridAt(wide);
   const parts: string[] = [
     label(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
-    label(wide ? x - 84 : 8, wide ? y + 18 : y - 10, wide ? "it writes ↓" : "writes", {
-      class: "tq bold s12",
+    label(wide ? x - 84 : 8, y - 10, wide ? "it writes ↓" : "writes", { class: "tq bold s12" }),
+    label(wide ? x : 284, wide ? y + N * cell + 20 : 244, wide ? "bold: the right letter" : "bold: right", {
+      class: `tq ${wide ? "s12" : "s11"}`,
     }),
   ];
   const cells: string[] = [];
@@ -83,17 +84,26 @@ function alignment(view: PageView): string {
 
 /** The loss, a dot a step, on an axis that never changes. */
 function loss(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
-  const { numbers: n, state } = view;
+  const { numbers: n, state, wide } = view;
   const x = (step: number) => x0 + (step / STEPS) * (x1 - x0);
   const y = (value: number) => y1 - (Math.min(2.5, value) / 2.5) * (y1 - y0);
   const chance = Math.log(9);
   return [
-    label(x0, y0 - 12, "loss: surprise at the right letter, in nats", { class: "second s12" }),
+    label(
+      x0 - (wide ? 0 : 12),
+      y0 - 12,
+      wide ? "loss: surprise at the right letter, in nats" : "loss, in nats",
+      {
+        class: `second ${wide ? "s12" : "s11"}`,
+      },
+    ),
     line(x0, y1, x1, y1, "lthird"),
     line(x0, y(chance), x1, y(chance), "lline dash"),
     label(x1, y(chance) - 5, "guessing", { class: "end third s11" }),
     ...[0, 1, 2].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
-    ...[0, 60, 120].map((step) => label(x(step), y1 + 15, String(step), { class: "mid third s11" })),
+    ...(wide ? [0, 60, 120] : [0, 120]).map((step) =>
+      label(x(step), y1 + 15, String(step), { class: "mid third s11" }),
+    ),
     named(
       "loss",
       n.losses.length > 1
@@ -107,34 +117,45 @@ function loss(view: PageView, x0: number, x1: number, y0: number, y1: number): s
   ].join("");
 }
 
-/** The decoder's state before each letter: the query, as a strip of colors. */
-function states(view: PageView, x0: number, y0: number, width: number): string {
+/** The decoder's state before each letter, the query, as strips of colors; a narrow picture has the chosen letter's only. */
+function states(view: PageView): string {
+  const { state, wide } = view;
+  const [x0, y0, width, height] = wide ? [500, 310, 340, 15] : [8, 286, 359, 11];
   const frame = frameOf(view);
-  const hidden = frame.states[0]?.length ?? 0;
-  const cell = width / Math.max(1, hidden);
-  const strips = frame.states
-    .map(
-      (state, i) =>
-        state
-          .map((value, d) =>
-            mark("rect", {
-              x: x0 + d * cell,
-              y: y0 + i * 18,
-              width: cell - 0.5,
-              height: 15,
-              class: value < 0 ? "fk" : "fq",
-              "fill-opacity": Math.min(1, Math.abs(value)).toFixed(2),
-            }),
-          )
-          .join("") +
-        (i === view.state.row
-          ? mark("rect", { x: x0 - 1, y: y0 + i * 18 - 1, width: width + 1, height: 17, class: "none lq" })
-          : ""),
-    )
-    .join("");
+  const cell = width / Math.max(1, frame.states[0]?.length ?? 0);
+  const shown = wide ? [...frame.states.keys()] : [state.row];
+  const strips = shown.map((i, at) => {
+    const y = y0 + at * 18;
+    const cells = (frame.states[i] ?? []).map((value, d) =>
+      mark("rect", {
+        x: x0 + d * cell,
+        y,
+        width: cell - 0.5,
+        height,
+        class: value < 0 ? "fk" : "fq",
+        "fill-opacity": Math.min(1, Math.abs(value)).toFixed(2),
+      }),
+    );
+    const chosen = wide && i === state.row;
+    return (
+      cells.join("") +
+      (chosen ? mark("rect", { x: x0 - 1, y: y - 1, width: width + 1, height: 17, class: "none lq" }) : "")
+    );
+  });
+  const small = wide ? "s12" : "s11";
+  const [above, below, row] = wide ? [x0, x0 + 56, y0 + N * 18 + 14] : [274, 322, y0 - 5];
   return (
-    label(x0, y0 - 12, "the decoder’s state before each letter: the query", { class: "second s12" }) +
-    named("states", strips)
+    label(
+      x0,
+      y0 - (wide ? 12 : 5),
+      wide
+        ? "the decoder’s state before each letter: the query"
+        : `the query: the state before letter ${state.row + 1}`,
+      { class: `second ${small}` },
+    ) +
+    label(above, row, "above 0", { class: `tq ${small}` }) +
+    label(below, row, "below 0", { class: `tk ${small}` }) +
+    named("states", strips.join(""))
   );
 }
 
@@ -215,7 +236,9 @@ export const page: Page<Before, BeforeNumbers> = {
     },
   ],
   picture: (view) =>
-    alignment(view) + (view.wide ? loss(view, 500, 840, 60, 220) + states(view, 500, 310, 340) : ""),
+    alignment(view) +
+    (view.wide ? loss(view, 500, 840, 60, 220) : loss(view, 312, 366, 142, 214)) +
+    states(view),
   label: (view) =>
     `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
   caption: (view) => {
@@ -229,7 +252,7 @@ export const page: Page<Before, BeforeNumbers> = {
       : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training"><output>${Math.min(state.at, n.losses.length)}</output></label>`,
   more: ({ state }) =>
     state.steps > 0 &&
-    html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"></label>`,
+    html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"> six letters, a to h</label>`,
   actions: {
     train: () => ({ steps: STEPS, at: STEPS }),
     at: (_, __, value) => ({ at: Number(value) }),

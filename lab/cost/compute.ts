@@ -38,6 +38,8 @@ export interface CostNumbers {
   readonly weights: number;
   readonly tensors: number;
   readonly workspace: number;
+  /** The same for one new word after n words. */
+  readonly newWord: { readonly weights: number; readonly workspace: number };
   /** Keys and values of n words in twelve layers, float16. */
   readonly cache: number;
   /** Where all weights fill 2 GiB, and where attention takes as much as the projections. */
@@ -123,7 +125,7 @@ export async function compute(
   report?: (numbers: CostNumbers, progress: number) => void,
 ): Promise<CostNumbers> {
   const n = Math.round(2 ** power);
-  const plan = planOf(n, n);
+  const [plan, one] = [planOf(n, n), planOf(1, n)];
   const bytes = Float32Array.BYTES_PER_ELEMENT;
   const numbers = {
     ...constants(),
@@ -131,6 +133,7 @@ export async function compute(
     weights: plan.weightsBytes!,
     tensors: 4 * HEADS * n * WIDTH * bytes,
     workspace: plan.bytes,
+    newWord: { weights: one.weightsBytes!, workspace: one.bytes },
     cache: LAYERS * 2 * HEADS * n * WIDTH * 2,
   };
   if (run === 0) measured = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compute } from "./compute.ts";
-import { initial } from "./page.ts";
+import { initial, page } from "./page.ts";
 
 test("attention takes 4·n²·d operations, the projections 8·n·d², and they are equal at n = 2·d", async () => {
   const { curve, even, now } = await compute(initial);
@@ -21,6 +21,17 @@ test("all weights fill 2 GiB from 6,689 words on, and heed's own memory does not
   expect(cache).toBe(2 * 2 * 12 * 768 * 32768);
   const [some, many] = await Promise.all([15, 20].map((power) => compute({ ...initial, power })));
   expect(many.workspace).toBe(some.workspace);
+});
+
+test("the answer to “how many words fill the frame” is the number of words that the picture then shows", async () => {
+  const predict = page.steps[1].predict!;
+  const { now, full } = await compute(page.check({ ...initial, ...predict.show }));
+  expect(now.n).toBe(full);
+});
+
+test("one new word has one row of weights in each head", async () => {
+  const { now, newWord, weights } = await compute(initial);
+  expect(newWord.weights).toBe(weights / now.n);
 });
 
 test("a run hands out each time as it is measured, keeps it while the guess moves, and Reset forgets it", async () => {

@@ -124,7 +124,9 @@ function time(view: PageView): string {
   const at = scales(view);
   const parts = [axes(view)];
   if (n.measured.length === 0)
-    parts.push(label((at.x0 + at.x1) / 2, (at.y0 + at.y1) / 2, "Press Measure", { class: "mid second s15" }));
+    parts.push(
+      label((at.x0 + at.x1) / 2, (at.y0 + at.y1) / 2, "Press Measure", { class: "mid second s15 halo" }),
+    );
   const dots = n.measured.map(([size, ms]) =>
     mark("circle", { cx: at.x(size), cy: at.y(ms), r: 5, class: size === LARGE ? "fw" : "fthird" }),
   );
@@ -176,7 +178,8 @@ function memory(view: PageView): string {
   const small = wide ? "s12" : "s11";
   const most = base - at.top;
   // The square of the weights: from its corner to where the picture ends.
-  const exact = frame * Math.sqrt(share(n.weights));
+  const weights = state.one ? n.newWord.weights : n.weights;
+  const exact = frame * Math.sqrt(share(weights));
   const [w, h] = [Math.min(exact, at.end - at.right), Math.min(exact, most)];
   const cut = exact > w || exact > h;
   const parts = [
@@ -199,7 +202,8 @@ function memory(view: PageView): string {
   };
   const kept = state.one ? n.cache : n.tensors;
   const box = area(kept);
-  const strip = Math.max(1.5, frame * share(n.workspace));
+  const workspace = state.one ? n.newWord.workspace : n.workspace;
+  const strip = Math.max(1.5, frame * share(workspace));
   parts.push(
     named(
       "kept",
@@ -221,12 +225,14 @@ function memory(view: PageView): string {
     label(at.left, base + 16, state.one ? "keys and values" : "Q, K, V, output", {
       class: `second ${small}`,
     }),
-    label(at.left, base + (wide ? 32 : 30), `+ ${byteCount(n.workspace)} to work in`, {
+    label(at.left, base + (wide ? 32 : 30), `+ ${byteCount(workspace)} to work in`, {
       class: `tw ${small}`,
     }),
     // Below the areas, where no guess is.
-    label(at.right, base + 16, "S, if all of it is kept", { class: `second ${small}` }),
-    label(at.right, base + (wide ? 32 : 30), `${byteCount(n.weights)}${cut ? ", more than this" : ""}`, {
+    label(at.right, base + 16, state.one ? "S of the new word" : "S, if all of it is kept", {
+      class: `second ${small}`,
+    }),
+    label(at.right, base + (wide ? 32 : 30), `${byteCount(weights)}${cut ? ", more than this" : ""}`, {
       class: `tw bold ${small}`,
     }),
     ...[at.left, at.right].map((x) =>
@@ -247,7 +253,7 @@ export const page: Page<Cost, CostNumbers> = {
   initial,
   check: (state) => ({
     ...state,
-    power: Math.round(clamp(state.power, LOWEST, HIGHEST) * 1000) / 1000,
+    power: Math.round(clamp(state.power, LOWEST, HIGHEST) * 1e4) / 1e4,
     show: ["work", "time", "memory"].includes(state.show) ? state.show : "work",
     run: clampInteger(state.run, 0, 2),
     ghost: state.ghost > 0 ? Number(clamp(state.ghost, 0.001, 1e5).toPrecision(4)) : 0,
@@ -259,8 +265,8 @@ export const page: Page<Cost, CostNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>This is one layer of a small model: ${HEADS} heads of ${WIDTH} numbers. Both axes are logarithmic: equal steps are equal <em>factors</em>.</p>
-<p>Attention compares each of n words with n words. At ${wordsOf(n.now.n)} words that is <b>${count(n.now.attention)}</b> multiplications and additions, and its line climbs two steps for each step to the right. Twice the words, four times the work.</p>
-<p>The squares show memory. All weights of this layer at once would be <b>${byteCount(n.weights)}</b>. A page in a browser may use about 2 GiB.</p>
+<p>Attention compares each of n words with n words. At ${wordsOf(n.now.n)} words that is <b>${count(n.now.attention)}</b> multiplications and additions. Twice the words are four times the work. From one label of the axis to the next are 16 times the words, and 16 · 16 = 256 times the work.</p>
+<p>The squares show memory<span class="narrow-only">: press <b>memory</b></span>. All weights of this layer at once would be <b>${byteCount(n.weights)}</b>. In a browser, one array can have about 2 GiB.</p>
 <p><b>Drag the line</b> with the dot, from 16 words to a million.</p>`,
     },
     {
@@ -304,11 +310,11 @@ export const page: Page<Cost, CostNumbers> = {
     },
     {
       title: "The scores need not be kept",
-      state: { power: 17 },
+      state: { power: 17, show: "memory" },
       text: ({
         numbers: n,
       }) => html`<p>The output needs each weight once. So heed computes a tile of scores, a few dozen rows and columns, uses it, and writes the next tile over it. Softmax only has to keep a running maximum and a running sum for each row (the page on variants shows how).</p>
-<p>At ${wordsOf(n.now.n)} words the result is the same, to rounding. The work is the same. But beyond queries, keys, values and output it takes <b>${byteCount(n.workspace)}</b>: the thin strip, which does not grow.</p>
+<p>At ${wordsOf(n.now.n)} words the result is the same, to rounding. The work is the same. But beyond queries, keys, values and output it takes <b>${byteCount(n.workspace)}</b>: the thin strip. A longer text does not make it wider.</p>
 <p>This is the idea of FlashAttention: not fewer operations, but no square in memory.</p>`,
     },
     {
@@ -335,7 +341,7 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
       state: { one: true },
       text: ({
         numbers: n,
-      }) => html`<p>A model that writes text adds one word at a time. Only the new word has a query, and it is compared with the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations: its line climbs one step for each step to the right.</p>
+      }) => html`<p>A model that writes text adds one word at a time. Only the new word has a query, and it is compared with the ${wordsOf(n.now.n)} keys so far. One new word takes ${count(n.now.one)} operations. After twice as many words, the next one takes twice the work: its line is parallel to that of the projections.</p>
 <p>The price is memory of another kind. Keys and values of all words stay, in each of ${LAYERS} layers: <b>${byteCount(n.cache)}</b> in float16. That is the <em>KV cache</em>, and on long texts it fills the memory of a machine. Heads that share keys and values make it smaller.</p>`,
     },
   ],
@@ -361,7 +367,7 @@ ${took(n, LARGE) !== undefined && html`<p class="said">You said ${timeText(ghost
     }
     if (state.one)
       return html`One new word after ${wordsOf(n.now.n)}: ${count(n.now.one)} operations, and a cache of <b>${byteCount(n.cache)}</b> in ${LAYERS} layers.`;
-    return html`${wordsOf(n.now.n)} words: attention takes ${count(n.now.attention)} operations, the projections ${count(n.now.projections)}. All weights at once would be <b>${byteCount(n.weights)}</b>${n.weights > 2 ** 31 ? html`, ${number(n.weights / 2 ** 31)} frames` : ""}.`;
+    return html`${wordsOf(n.now.n)} words: attention takes ${count(n.now.attention)} operations, the projections ${count(n.now.projections)}. All weights at once would be <b>${byteCount(n.weights)}</b>${n.weights > 1.01 * 2 ** 31 ? html`, ${number(n.weights / 2 ** 31)} frames` : ""}.`;
   },
   control: ({ state, numbers: n }) => {
     if (state.show === "time")
@@ -476,13 +482,15 @@ print(heads * n * n * size)`,
       ["bytes of Q, K, V, output", n.tensors, "", "", ""],
       ["bytes of the cache", n.cache, "", "", ""],
       ["bytes to work in", n.workspace, "", "", ""],
+      ["bytes of a new word’s weights", n.newWord.weights, "", "", ""],
+      ["bytes to work in for a new word", n.newWord.workspace, "", "", ""],
     ],
   }),
   tasks: [
     {
       text: "Find the longest text whose weights, all at once, still fit into half of the frame: between 0.9 and 1 GiB.",
       done: ({ numbers: n, state }) =>
-        state.show !== "time" && n.weights >= 0.9 * 2 ** 30 && n.weights <= 2 ** 30,
+        state.show !== "time" && !state.one && n.weights >= 0.9 * 2 ** 30 && n.weights <= 2 ** 30,
     },
     {
       text: "Measure, and guess the time of 4,096 words to within a third before you run it.",
@@ -499,7 +507,7 @@ print(heads * n * n * size)`,
   recall: [
     [
       "1,000 words take 10 milliseconds. How long do 3,000 words take, and how much more memory does heed need?",
-      "About nine times as long, 90 milliseconds. Queries, keys, values and output are three times as large; its working memory stays the same.",
+      "About nine times as long, 90 milliseconds. Queries, keys, values and output are three times as large; its working memory does not grow.",
     ],
     [
       "Below which length is attention not the expensive part of a layer?",

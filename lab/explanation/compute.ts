@@ -35,12 +35,11 @@ export interface ExplanationNumbers {
   readonly scores: readonly number[];
   readonly listed: readonly number[];
   readonly dk: number;
-  /** Weight times length of the value. */
-  readonly weighted: readonly number[];
   /** How far the output moves without each word, as a share of the output's length. */
   readonly effects: readonly number[];
   /** Rank correlation of weights and effects (Spearman), −1 to 1. */
   readonly correlation: number;
+  /** The same of weight times length of the value, and effects. */
   readonly correlationWeighted: number;
   /** Length of each value. */
   readonly lengths: readonly number[];
@@ -85,7 +84,6 @@ export async function compute({ data, row: asked, how, out, own }: Explanation):
     scores,
     listed: softmaxOf(scores),
     dk,
-    weighted,
     effects,
     correlation: spearman(weights, effects),
     correlationWeighted: spearman(weighted, effects),

@@ -131,7 +131,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>${state.own !== "" && `This is your sentence, at most its first ${PIECES} pieces, read by the small encoder that comes with heed. `}On the left, the words that ${nameOf(n, n.row)} looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved.</p>
+      }) => html`<p>${state.own !== "" && `This is your sentence, at most its first ${PIECES} pieces, read by the small encoder that comes with heed. `}On the left, the words that ${nameOf(n, n.row)} looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved, in percent of its own length.</p>
 <p>If weight were effect, all lines would be level. ${n.correlation < 1 ? "They cross." : "Here they are: the orders are the same, though the numbers are not."} The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
     {
@@ -160,12 +160,15 @@ export const page: Page<Explanation, ExplanationNumbers> = {
               width,
               height: g.row * 0.84,
               class: "none lk dash",
-            }) + (wide ? guessText(beside, y + 4, `${guess} %`) : guessText(367, 30, `${guess} %`, "end"))
+            }) +
+            (wide
+              ? guessText(beside, y + 4, `${guess} %`)
+              : label(367, 30, `dashed: your guess, ${guess} %`, { class: "end tk bold s11 halo" }))
           );
         },
         result: (guess, { numbers: n }) => {
           const [top] = descending(n.weights);
-          return html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 && html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}`}.${n.lengths[0] < n.lengths[top] / 4 && " The head looks there and gets almost nothing. That is how a head rests."}`;
+          return html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 && html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}`}.${n.lengths[0] < n.lengths[top] / 4 && " The head looks there and gets almost nothing. That is how a head rests."} Weight times length puts the words in the order of their effect: a rank correlation of ${number(n.correlationWeighted)}.`;
         },
       },
     },
@@ -192,7 +195,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       state: {},
       text: ({
         numbers: n,
-      }) => html`<p>“In this head, ${n.words[n.row]} gives ${percent(n.weights[n.planted])} of its attention to ${n.words[n.planted]}”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
+      }) => html`<p>“In this head, ‘${n.words[n.row]}’ gives ${percent(n.weights[n.planted])} of its attention to ‘${n.words[n.planted]}’”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
 <p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it shows more than a picture of weights.</p>`,
     },
   ],

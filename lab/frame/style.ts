@@ -48,6 +48,7 @@ h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 .step{min-block-size:46vh}
 h2{font:600 20px/28px var(--serif);margin-block-end:8px}
 .text p{margin-block-end:14px}
+.text button{font:13px/20px var(--sans)}.text p>button{margin:0 8px 8px 0}
 .text em{font-style:italic}
 sub,sup{line-height:0;font-size:.72em}
 .small{font:13px/20px var(--sans);color:var(--second)}
@@ -105,7 +106,7 @@ summary{cursor:pointer;padding-block:4px}
 .recall p{padding-inline-start:16px;color:var(--second)}
 .scroll{overflow:auto;max-block-size:420px}
 table{border-collapse:collapse;font:12px/18px var(--mono)}
-caption{text-align:start;font:13px/20px var(--sans);color:var(--second);padding-block:4px}
+caption{text-align:start;max-inline-size:340px;font:13px/20px var(--sans);color:var(--second);padding-block:4px}
 th,td{padding:2px 10px 2px 0;text-align:end;font-weight:400;white-space:nowrap}
 th:first-child{text-align:start}
 thead th{color:var(--second);border-block-end:1px solid var(--line)}

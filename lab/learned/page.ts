@@ -20,9 +20,9 @@ export const STEPS: Readonly<Record<string, readonly number[]>> = {
   fast: [0, 300, 900, LAST],
 };
 const RUNS = [
-  ["learned", "as it should be"],
-  ["tossed", "last word random"],
-  ["fast", "steps 167 × as large"],
+  ["learned", "normal"],
+  ["tossed", "random last word"],
+  ["fast", "steps × 167"],
 ] as const;
 const LENGTHS: Readonly<Record<string, number>> = { cat: 11, dog: 13 };
 
@@ -156,7 +156,7 @@ function curves(view: PageView): string {
     }),
     line(x0, y1, x1, y1, "lthird"),
     line(x0, y(EVEN), x1, y(EVEN), "lline dash"),
-    wide ? label(x1 - 14, y(EVEN) + 15, "guessing among eight words", { class: "end third s11" }) : "",
+    label(x1 - 14, y(EVEN) + (wide ? 15 : 12), `guessing: ${number(EVEN)}`, { class: "end third s11" }),
     ...[0, 2, 4].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
     ...[0, 1].map((value) => label(x1 + 6, up(value) + 4, value === 0 ? "0" : "1", { class: "tw s11" })),
     ...[0, 300, 900, LAST].map((step) => label(x(step), y1 + 15, steps(step), { class: "mid third s11" })),
@@ -258,7 +258,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       text: (
         view,
       ) => html`<p>At step 0 all parameters are random, and so small that all scores are nearly equal: in every row, the shares are almost equal.</p>
-<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[indexOfLargest(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}.</p>
+<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[indexOfLargest(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}, the dashed line.</p>
 <p>The two curves move together, and neither comes first: a little more attention to the animal lowers the surprise a little, and that is the reason for a little more attention.</p>`,
     },
     {
@@ -295,7 +295,7 @@ export const page: Page<Learned, LearnedNumbers> = {
           const { y0, y1 } = curveAt(wide);
           const [x, y] = [place(LAST, wide), y1 - (guess / 100) * (y1 - y0)];
           // Under its ring where a label of the axis is above.
-          const under = guess > 80 || (guess > 30 && guess < 47);
+          const under = guess > 80 || (wide ? guess > 30 && guess < 47 : guess > 19 && guess < 45);
           return (
             mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
             label(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
@@ -324,7 +324,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     const row = n.weights[rowOf(view)];
     const most = indexOfLargest(row);
     const word = n.words[rowOf(view)];
-    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. After “was” the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” would be right`}.`;
+    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. Then the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; right is “${n.reasons[n.right]}”`}.`;
   },
   control: ({ state }) => {
     const list = STEPS[state.run];
@@ -422,7 +422,7 @@ for scores in before, after:
   },
   tasks: [
     {
-      text: "Find the first step kept of the first run at which “was” gives the animal more than half.",
+      text: "In the normal run, find the first step of the slider at which “was” gives the animal more than half.",
       done: ({ state, numbers: n }) =>
         state.run === "learned" && state.step === n.steps[n.shares.findIndex((one) => one > 0.5)],
     },

@@ -16,6 +16,12 @@ const MOST = Math.log(64);
 
 export const initial: Scorers = { power: 6, n: 256, race: 0, guess1: -1 };
 
+/** The bars of an absolute value. Without its form, a bar is an operator with space around it. */
+const BAR = {
+  open: html`<mo form="prefix" stretchy="false">|</mo>`,
+  close: html`<mo form="postfix" stretchy="false">|</mo>`,
+};
+
 const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
 
 /** The axes of the plot: d from 16 to 1024, entropies from 0 to 4.4 nats. */
@@ -71,6 +77,13 @@ function picture(view: PageView): string {
       .join("");
     parts.push(named(NAMES[s], bars));
     if (wide) {
+      // Counts and times depend on n, shares do not.
+      if (s === 0)
+        parts.push(
+          label(x, g.top + g.height + 38, `for ${state.n} queries and ${state.n} keys`, {
+            class: "bold s12",
+          }),
+        );
       const rows = [
         ["parameters", one.parameters.toLocaleString("en-US")],
         ["multiply, add", count(one.work)],
@@ -79,8 +92,8 @@ function picture(view: PageView): string {
       ];
       for (const [r, [name, value]] of rows.entries())
         parts.push(
-          label(x, g.top + g.height + 44 + r * 22, name, { class: "second s12" }),
-          label(x + 104, g.top + g.height + 44 + r * 22, value, {
+          label(x, g.top + g.height + 62 + r * 22, name, { class: "second s12" }),
+          label(x + 104, g.top + g.height + 62 + r * 22, value, {
             class: `s12 ${r === 3 && !Number.isNaN(one.ms) ? "bold" : ""}`,
           }),
         );
@@ -159,30 +172,30 @@ export const page: Page<Scorers, ScorersNumbers> = {
       text: () =>
         html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. At d = 16 the dot product is already below 1.5.</p>`,
       predict: {
-        question: "What is left of the dot product’s entropy at d = 1024? (in hundredths of a nat)",
+        question: "At d = 1024, how much of the 4.16 nats has the dot product left?",
         min: 0,
-        max: 416,
+        max: 100,
         step: 1,
-        start: 100,
-        unit: "",
+        start: 24,
+        unit: " %",
         show: { power: 10 },
         always: true,
         mark: (guess, { wide }) => {
-          const [x, y] = [powerX(10, wide), entropyY(guess / 100, wide)];
+          const [x, y] = [powerX(10, wide), entropyY((guess / 100) * MOST, wide)];
           return (
             mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
             label(x - 10, y - 8, "your guess", { class: "end tk s11 halo" })
           );
         },
         result: (guess, { numbers: n }) =>
-          html`You said ${number(guess / 100)} nats. It is <b>${number(n.all[0].entropies[3])}</b>: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, as at d = 16.`,
+          html`You said ${guess} %. It is <b>${percent(n.all[0].entropies[3] / MOST)}</b>, ${number(n.all[0].entropies[3])} nats: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, about as much as at d = 16.`,
       },
     },
     {
       title: "Why additive needs no division",
       state: { power: 10 },
       text: () => html`<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>. With the usual initial values, terms of random signs mostly cancel, so the score stays small. It does not grow with d.</p>
-<p class="formula"><math><mo>|</mo><msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo><mo>|</mo><mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder><mo>|</mo><msub><mi>w</mi><mi>a</mi></msub><mo>|</mo></math></p>
+<p class="formula"><math>${BAR.open}<msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo>${BAR.close}<mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder>${BAR.open}<msub><mi>w</mi><mi>a</mi></msub>${BAR.close}</math></p>
 <p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
     },
     {
@@ -207,7 +220,7 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
   label: ({ numbers: n, state }) =>
     `Three columns at d = ${2 ** state.power}: ${n.all.map((one, s) => `${NAMES[s]}, largest of eight shares ${percent(Math.max(...one.shares))}`).join("; ")}.`,
   caption: ({ numbers: n, state }) =>
-    html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(n.all[0].entropies[at(state)])}</b>, scaled ${number(n.all[1].entropies[at(state)])}, additive ${number(n.all[2].entropies[at(state)])}.${Number.isNaN(n.all[0].ms) ? "" : html` Race at n = ${state.n}: ${n.all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`,
+    html`d = ${2 ** state.power}: of 4.16 nats, dot keeps <b>${number(n.all[0].entropies[at(state)])}</b>, scaled ${number(n.all[1].entropies[at(state)])}, additive ${number(n.all[2].entropies[at(state)])}.${Number.isNaN(n.all[0].ms) ? html` At n = ${state.n} additive’s hidden layer would take ${size(n.all[2].bytes)}.` : html` Race at n = ${state.n}: ${n.all.map((one, s) => `${NAMES[s]} ${number(one.ms)} ms`).join(", ")}.`}`,
   control: ({ state }) =>
     html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
   more: ({ state }) =>

@@ -29,6 +29,12 @@ const WRONG_NAMES = [
   ["axes", "axes swapped"],
 ] as const;
 
+/** What is shown, and its button. */
+const VIEW_NAMES = [
+  ["call", "one call"],
+  ["layer", "a layer"],
+] as const;
+
 export const initial: Shapes = {
   view: "call",
   b: 32,
@@ -187,7 +193,7 @@ function wrapped(text: string, most: number): string[] {
 
 /** What heed says, on a card. */
 function message(error: string, wide: boolean): string {
-  const lines = wrapped(error, wide ? 106 : 56);
+  const lines = wrapped(error, wide ? 106 : 64);
   const [x, step] = wide ? [24, 19] : [6, 13];
   const height = lines.length * step + (wide ? 34 : 18);
   const y = (wide ? 538 : 299) - height;
@@ -297,7 +303,10 @@ function call(view: PageView): string {
               shape(turned ? "V, transposed" : "V", n.value),
               { class: `mid tv bold halo ${small}` },
             )
-          : label(v.x - 8, v.y + v.height / 2 + 4, "V", { class: `end tv bold ${small}` })),
+          : // Beside a tall V are the cards of K.
+            v.height >= 16
+            ? label(v.x + v.width / 2, v.y + v.height / 2 + 4, "V", { class: `mid tv bold ${small}` })
+            : label(v.x - 8, v.y + v.height / 2 + 4, "V", { class: `end tv bold ${small}` })),
     ),
     named(
       "s",
@@ -416,7 +425,7 @@ function layer(view: PageView): string {
       "x",
       stacked(x, "w", 1) +
         label(x.x + d / 2, row + h + (wide ? 22 : 14), "X", { class: `mid bold ${small}` }) +
-        label(x.x + d / 2, row - (wide ? 10 : 5), `${state.n} × ${state.d}`, { class: `mid ${small}` }),
+        label(x.x + d / 2, row - (wide ? 10 : 8), `${state.n} × ${state.d}`, { class: `mid ${small}` }),
     ),
   ];
   const each = d / state.h;
@@ -622,7 +631,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
           return (
             mark("rect", { x, y, width: side, height: side, class: "none lk dash" }) +
             // Below the largest, so that no guess crosses a label.
-            label(x + 20 * u, y + guessSide(LARGEST_GUESS, u) + (wide ? 15 : 14), "your guess", {
+            label(x + 20 * u, y + guessSide(LARGEST_GUESS, u) + (wide ? 15 : 14), "dashed: your guess", {
               class: "mid tk bold s11",
             })
           );
@@ -709,8 +718,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     return html`<label>${size} <input type="range" min="1" max="40" step="1" value="${state.n}" data-act="n" aria-label="Number of ${size}" aria-valuetext="${state.n}"><output>${state.n}</output></label>`;
   },
   more: ({ state }) =>
-    state.view === "call" &&
-    html`${choice("wrong", WRONG_NAMES, state.wrong)}${checkbox("self", "words look at themselves", state.self)}`,
+    html`${state.view === "call" && html`${choice("wrong", WRONG_NAMES, state.wrong)}${checkbox("self", "words look at themselves", state.self)}`}${choice("view", VIEW_NAMES, state.view)}`,
   actions: {
     n: ({ state }, _, value) => changed(state, "n", Number(value)),
     wrong: ({ state }, name) => ({
@@ -720,6 +728,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
       ...(name === "axes" && state.h === 1 && { h: 8 }),
     }),
     self: ({ state }, _, value) => ({ self: value === "true", m: state.n }),
+    view: (_, view) => ({ view }),
   },
   drags: Object.fromEntries((Object.keys(RANGE) as Size[]).map((size) => [size, pull(size)])),
   code: {

@@ -32,6 +32,12 @@ const BANDS = 16;
 const TILES = 8;
 const SPREADS = [1, 0.5, 0.25];
 const SIZES = [512, 2048, 4096];
+/** What is below the maps, and its button. */
+const SHOWN = [
+  ["errors", "errors"],
+  ["tiles", "tiles"],
+  ["cost", "cost"],
+] as const;
 
 export const initial: Variants = {
   data: "random",
@@ -177,7 +183,7 @@ function errors(view: PageView): string {
   const { numbers: n, wide } = view;
   const { left, x0, x1, top, row } = errorsAt(wide);
   const x = (error: number) => errorX(error, wide);
-  const bottom = top + 5 * row - row / 2 - 4;
+  const bottom = top + 5 * row - row / 2 - (wide ? 4 : 1);
   const parts = [
     label(
       left,
@@ -297,7 +303,7 @@ function tiles(view: PageView): string {
     now === undefined
       ? [["nothing read yet", "press “next tile”"]]
       : [
-          ["earlier sums times", number(now.rescale)],
+          ["earlier sums multiplied by", number(now.rescale)],
           ["sum of e^(score − maximum)", number(now.sum)],
           ["log of the whole sum", number(n.merged[state.tile - 1][0], 4)],
           ["output so far, first number", number(n.merged[state.tile - 1][1])],
@@ -377,6 +383,14 @@ function costs(view: PageView): string {
   return named("costs", parts.join(""));
 }
 
+/** The errors of trained head A, whose row stays in the picture when another is pressed. */
+function headA({ numbers }: PageView): string {
+  const row = numbers.rows.find(({ kind }) => kind === 3);
+  return row === undefined
+    ? "press “trained A” to see it"
+    : `an error of ${wrong(row.errors[1])}, where Performer has ${wrong(row.errors[2])}`;
+}
+
 const seeing = (state: Variants, kind: number): Partial<Variants> => ({
   data: KINDS[kind],
   seen: [...new Set([...state.seen, kind])].sort(),
@@ -401,7 +415,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       band: clampInteger(state.band, 0, BANDS - 1),
       column: clampInteger(state.column, 0, BANDS - 1),
       tile: clampInteger(state.tile, 0, TILES),
-      show: ["errors", "tiles", "cost"].includes(state.show) ? state.show : "errors",
+      show: SHOWN.some(([name]) => name === state.show) ? state.show : "errors",
       n: SIZES.includes(state.n) ? state.n : initial.n,
       race: clampInteger(state.race, 0, 1e6),
     };
@@ -421,7 +435,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       state: { show: "tiles", tile: 3 },
       text: (
         view,
-      ) => html`<p>Softmax needs the largest score of a row before it can begin. Flash begins anyway. It takes a tile of scores, with the largest <em>so far</em>; when a later tile has a larger one, it multiplies its sums by <i>e</i> to the power of the old maximum minus the new one.</p>
+      ) => html`<p>Softmax needs the largest score of a row before it can begin. Flash begins anyway. It takes a tile of scores, with the largest <em>so far</em>; when a later tile has a larger one, it multiplies its sums by <i>e</i> to the power of the old maximum <i>m</i> minus the new one <i>m</i>′. So for the output <i>o</i>, before it is divided by the sum:</p>
 <p class="formula"><math><mi>o</mi><mo>←</mo><mi>o</mi><mo>·</mo><msup><mi>e</mi><mrow><mi>m</mi><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><mo>+</mo><munder><mo>∑</mo><mi>j</mi></munder><msup><mi>e</mi><mrow><msub><mi>s</mi><mi>j</mi></msub><mo>−</mo><msup><mi>m</mi><mo>′</mo></msup></mrow></msup><msub><mi>v</mi><mi>j</mi></msub></math></p>
 <p>Press <b>next tile</b>. The memory it needs never grows. The result is the same: over all rows Flash and the whole matrix differ by at most ${number(view.numbers.ulps, 2)} units in the last place of a row’s largest number, which is rounding.</p>`,
     },
@@ -440,15 +454,15 @@ export const page: Page<Variants, VariantsNumbers> = {
       about: ({ data }) => data === "sink",
       text: (
         view,
-      ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ(q)·φ(k) over random features φ. If each weight is such a product, the keys can be summed first, once for all queries, and n² is gone.</p>
-<p class="formula"><math><mi>φ</mi><msub><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow><mi>r</mi></msub><mo>=</mo><mi>exp</mi><mo>(</mo><msub><mi>f</mi><mi>r</mi></msub><mo>·</mo><mi>x</mi><mo>−</mo><mfrac><mrow><mo>|</mo><mi>x</mi><msup><mo>|</mo><mn>2</mn></msup></mrow><mn>2</mn></mfrac><mo>)</mo></math></p>
+      ) => html`<p><i>e</i><sup>q·k</sup> is the mean of φ<sub>r</sub>(q)·φ<sub>r</sub>(k) over random vectors <i>f</i><sub>r</sub>, the features. If each weight is such a product, the keys can be summed first, once for all queries, and n² is gone.</p>
+<p class="formula"><math><msub><mi>φ</mi><mi>r</mi></msub><mo>(</mo><mi>x</mi><mo>)</mo><mo>=</mo><mi>exp</mi><mo>(</mo><msub><mi>f</mi><mi>r</mi></msub><mo>·</mo><mi>x</mi><mo>−</mo><mfrac><mrow><mi>x</mi><mo>·</mo><mi>x</mi></mrow><mn>2</mn></mfrac><mo>)</mo></math></p>
 <p>But a few huge terms decide the mean of exponentials. The larger queries and keys are, the more features it takes to find them. Here word 0 is a sink: its key is very large. Performer’s error is ${wrong(view.numbers.ways[3].error)}, and Longformer, which always sees word 0, has ${wrong(view.numbers.ways[2].error)}.</p>`,
     },
     {
       title: "Two heads of one layer",
       state: { data: "previous", seen: [0, 1, 2, 3] },
       text: (view) =>
-        html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. A window suits it: ${view.state.data === "previous" ? html`an error of ${wrong(view.numbers.ways[2].error)}, where Performer has ${wrong(view.numbers.ways[3].error)}` : "see its row"}.</p>`,
+        html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. A window suits it: ${headA(view)}.</p>`,
       predict: {
         question:
           "Head B of the same layer takes an average over the whole text. How wrong is the window there, in % of the output?",
@@ -519,19 +533,21 @@ ${choice(
     );
   },
   more: ({ state }) =>
-    state.show === "errors" &&
-    html`<label>scores × ${menu(
-      "spread",
-      SPREADS.map((spread) => [spread, spreadText(spread)] as const),
-      state.spread,
-      "Scores times",
-    )}</label>
+    html`${choice("show", SHOWN, state.show)}${
+      state.show === "errors" &&
+      html`<label>scores × ${menu(
+        "spread",
+        SPREADS.map((spread) => [spread, spreadText(spread)] as const),
+        state.spread,
+        "Scores times",
+      )}</label>
 <label>window and features ${menu(
-      "budget",
-      ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
-      state.budget,
-      "Window and features",
-    )}</label>`,
+        "budget",
+        ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
+        state.budget,
+        "Window and features",
+      )}</label>`
+    }`,
   actions: {
     data: ({ state }, kind) => seeing(state, Number(kind)),
     spread: (_, __, value) => ({ spread: Number(value) }),
@@ -539,6 +555,7 @@ ${choice(
     tile: (_, argument, value) => ({ tile: Number(argument === "" ? value : argument) }),
     race: ({ state }) => ({ race: state.race + 1 }),
     n: (_, n) => ({ n: Number(n), race: 0 }),
+    show: (_, show) => ({ show }),
   },
   drags: {
     cross: {

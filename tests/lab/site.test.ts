@@ -1,10 +1,11 @@
 /** The static site leads from the explorer to the Lab and back. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { renderSite } from "../../lab/frame/site.ts";
 import { htmlFile } from "../../src/view/html.ts";
+import { brokenLinks, fromFolder, linkCommands } from "../../tools/site/links.mjs";
 import { linkToLab } from "../../tools/site.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-site-"));
@@ -32,3 +33,32 @@ test("the map of the Lab leads to the explorer", async () => {
   const files = await renderSite({ explorer: "../explorer/" });
   expect(files.get("index.html")).toContain('href="../explorer/index.html"');
 }, 120_000);
+
+test("the navigation of a page in a folder leads to the Lab, and a link that leads nowhere is found", () => {
+  const site = join(folder, "site");
+  for (const name of ["lab", "classes"]) mkdirSync(join(site, name), { recursive: true });
+  const links = ["lab/index.html"];
+  const write = (name: string, markup: string) => writeFileSync(join(site, name), markup);
+  write("lab/index.html", '<p id="a&amp;b">The Lab</p>');
+  write("index.html", fromFolder('<a href="lab/index.html">Lab</a>', "index.html", links));
+  write(
+    "classes/one.html",
+    `${fromFolder('<a href="lab/index.html">Lab</a>', "classes/one.html", links)}<a href="../lab/index.html#a&amp;b">b</a><a href="#v1?x=1">c</a><a href="https://example.org">d</a>`,
+  );
+  expect(brokenLinks(site)).toEqual([]);
+  write(
+    "classes/two.html",
+    '<a href="lab/index.html">Lab</a><img src="none.png"><a href="one.html#none">one</a>',
+  );
+  expect(brokenLinks(site)).toEqual([
+    "classes/two.html: lab/index.html",
+    "classes/two.html: none.png",
+    "classes/two.html: one.html#none",
+  ]);
+});
+
+test("a command that opens a page of the Lab is a link to that page", () => {
+  expect(
+    linkCommands("<p><code>heed lab words</code>, <code>heed lab PAGE</code></p>", "documents/a.html"),
+  ).toBe('<p><a href="../lab/words.html"><code>heed lab words</code></a>, <code>heed lab PAGE</code></p>');
+});

@@ -23,6 +23,13 @@ async function until(page, count, selector, key, most) {
   for (let i = 0; i < most && (await ticked(page)) < count; i++) await press(page, selector, key);
   expect(await ticked(page)).toBeGreaterThanOrEqual(count);
 }
+/** Scrolls through the text to the tasks, as a reader does who changes nothing on the way. @param {Page} page */
+async function readToTheTasks(page) {
+  for (const part of [...(await page.locator(".step").all()), page.locator(".tasks")]) {
+    await part.evaluate((one) => scrollTo(0, one.getBoundingClientRect().top + scrollY - 80));
+    await quiet(page);
+  }
+}
 /** @param {Page} page */
 const ticked = (page) => page.locator(".tasks .done").count();
 /** @param {string} key @param {number} count */
@@ -136,4 +143,37 @@ test("explanation: a large weight with a small effect, and a word whose absence 
       await press(page, '.wide [data-act^="out:"]', "Enter");
     }
     expect(await ticked(page)).toBe(2);
+  }));
+// The picture at the tasks is that of the last stop. What is there must lead to every state that a task needs.
+test("shapes: both tasks from the end of the text, by keys", ({ visit }) =>
+  visit("shapes.html", {}, async (page) => {
+    await readToTheTasks(page);
+    expect(page.url()).toContain("view=layer");
+    await press(page, '.control [data-act="n"]', "ArrowRight");
+    await press(page, '.others [data-act="view:call"]', "Enter");
+    await press(page, '.others [data-act="self"]', " ");
+    await page.locator('.control [data-act="n"]').fill("3");
+    await until(page, 1, '.wide [data-drag="m:s"][tabindex]', "ArrowLeft", 12);
+    await press(page, '.others [data-act="wrong:value"]', "Enter");
+    await press(page, '.wide [data-drag="dv:t"]', ...times("Shift+ArrowDown", 5));
+    await until(page, 2, '.wide [data-drag="dv:t"]', "ArrowDown", 12);
+  }));
+test("variants: from the costs at the end of the text back to the errors, by keys", ({ visit }) =>
+  visit("variants.html", {}, async (page) => {
+    await readToTheTasks(page);
+    expect(page.url()).toContain("show=cost");
+    await press(page, '.control [data-act="n:512"]', "Enter");
+    await press(page, '.others [data-act="show:errors"]', "Enter");
+    await page.selectOption('.others [data-act="spread"]', "0.25");
+    await expect(page.locator(".tasks .done")).toHaveCount(1);
+  }));
+test("cost: half of the frame from the end of the text, where one word is added at a time, by keys", ({
+  visit,
+}) =>
+  visit("cost.html", {}, async (page) => {
+    await readToTheTasks(page);
+    await expect(page.locator(".wide")).toContainText("S of the new word");
+    await press(page, '.control [data-act="power"]', "ArrowLeft");
+    await press(page, '.others [data-act="one:all"]', "Enter");
+    await until(page, 1, '.control [data-act="power"]', "ArrowLeft", 60);
   }));

@@ -1,8 +1,10 @@
 /**
  * TypeDoc names pages after files; this names them after what they say: a chapter by its first heading, a module by what a
- * program imports ("heed/io").
+ * program imports ("heed/io"). It also corrects the links to the explorer and
+ * the Lab on pages in folders, and links commands that open a page of the Lab.
  */
-import { Converter, ReflectionKind } from "typedoc";
+import { Converter, PageEvent, ReflectionKind } from "typedoc";
+import { fromFolder, linkCommands } from "./links.mjs";
 
 /**
  * The first heading of a page.
@@ -27,5 +29,11 @@ export function load(app) {
     if (project.readme) heading(project.readme, true);
     for (const module of project.getReflectionsByKind(ReflectionKind.Module))
       module.name = module.name === "index" ? "heed" : `heed/${module.name}`;
+  });
+  // TypeDoc writes the addresses of navigationLinks as they are, on every page; they are relative to the site's first page.
+  const links = Object.values(app.options.getValue("navigationLinks"));
+  app.renderer.on(PageEvent.END, (page) => {
+    if (page.contents !== undefined)
+      page.contents = linkCommands(fromFolder(page.contents, page.url, links), page.url);
   });
 }
