@@ -62,7 +62,7 @@ export function checkReference() {
   typedoc(["--emit", "none"]);
 }
 
-/** Adds a link to the Lab above the explorer of a page. @param {string} file */
+/** Adds links to the Lab and the documentation above the explorer of a page. @param {string} file */
 export function linkToLab(file) {
   const text = readFileSync(file, "utf8");
   const element = "<attention-view address";
@@ -70,7 +70,11 @@ export function linkToLab(file) {
   // The first match is the element; the scripts after it may contain the same text.
   writeFileSync(
     file,
-    text.replace(element, () => `<p><a href="../lab/index.html">Learn it in the Lab</a></p>\n${element}`),
+    text.replace(
+      element,
+      () =>
+        `<p><a href="../lab/index.html">Learn it in the Lab</a> · <a href="../index.html">Documentation</a></p>\n${element}`,
+    ),
   );
 }
 

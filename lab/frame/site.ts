@@ -10,6 +10,8 @@ import { style } from "./style.ts";
 export interface SiteOptions {
   /** Address of the explorer, relative to the pages. */
   readonly explorer: string;
+  /** Address of the documentation, relative to the pages; where it is missing, the map has no link to it. */
+  readonly docs?: string;
 }
 
 /** The text column and the picture of a page, from numbers that heed computes now. */
@@ -29,9 +31,9 @@ export async function renderPage(
 }
 
 /** Every file of the Lab by its name, scripts left out. */
-export async function renderSite({ explorer }: SiteOptions): Promise<Map<string, string>> {
+export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
   const files = new Map<string, string>([["lab.css", style(":root")]]);
-  files.set("index.html", documentOf("The Lab", "Learn attention by doing", map(explorer), ""));
+  files.set("index.html", documentOf("The Lab", "Learn attention by doing", map(explorer, docs), ""));
   for (const [at, entry] of PAGES.entries()) {
     const page = await entry.load();
     const body = await renderPage(page, { next: PAGES[at + 1], explorer });
@@ -53,10 +55,10 @@ ${page.sentence !== undefined && html`<form><label for="sentence">Your sentence<
   return files;
 }
 
-function map(explorer: string): Markup {
+function map(explorer: string, docs?: string): Markup {
   return html`<header class="top"><a class="home" href="index.html">The Lab</a></header><main class="map"><h1>The Lab</h1>
 <p class="lead">Attention, by doing. Every number on these pages is computed by heed while you watch: change something, and see what it does.</p>
-<p class="small"><a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.</p>
+<p class="small"><a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.${docs !== undefined && html` <a href="${docs}">The documentation</a> has the same as chapters.`}</p>
 <ol>${PAGES.map(
     (
       entry,

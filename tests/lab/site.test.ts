@@ -20,6 +20,7 @@ test("a page of the explorer has one link to the Lab, above the element, and its
   const led = readFileSync(file, "utf8");
   expect(led.indexOf('href="../lab/index.html"')).toBeLessThan(led.indexOf("<attention-view address"));
   expect(led.match(/lab\/index\.html/g)?.length).toBe(1);
+  expect(led).toContain('href="../index.html"');
   expect(led.slice(led.indexOf("<attention-view"))).toBe(text.slice(text.indexOf("<attention-view")));
 });
 
@@ -29,9 +30,10 @@ test("a file without an explorer is refused", () => {
   expect(() => linkToLab(file)).toThrow(/no explorer/);
 });
 
-test("the map of the Lab leads to the explorer", async () => {
-  const files = await renderSite({ explorer: "../explorer/" });
+test("the map of the Lab leads to the explorer, and in the site to the documentation", async () => {
+  const files = await renderSite({ explorer: "../explorer/", docs: "../index.html" });
   expect(files.get("index.html")).toContain('href="../explorer/index.html"');
+  expect(files.get("index.html")).toContain('href="../index.html"');
 }, 120_000);
 
 test("the navigation of a page in a folder leads to the Lab, and a link that leads nowhere is found", () => {

@@ -66,16 +66,16 @@ async function scripts() {
 /**
  * Writes the Lab to a folder, for any web server. With `model` it also writes the encoder, for sentences that a visitor types.
  * @param {string} folder
- * @param {{ explorer?: string, model?: boolean }} [options] explorer: address of the explorer's pages, relative to a page of the
- *   Lab; model: whether the encoder is copied
+ * @param {{ explorer?: string, docs?: string, model?: boolean }} [options] explorer: address of the explorer's pages, relative to a
+ *   page of the Lab; docs: address of the documentation; model: whether the encoder is copied
  */
-export async function buildLab(folder, { explorer = "../explorer/", model = true } = {}) {
+export async function buildLab(folder, { explorer = "../explorer/", docs, model = true } = {}) {
   const { configure } = await import(pathToFileURL(at("src/index.ts")).href);
   const { renderSite } = await import(pathToFileURL(at("lab/frame/site.ts")).href);
   // The same setting as in the pages' worker, so that it computes the same bits later.
   configure({ threads: 1 });
   rmSync(folder, { recursive: true, force: true });
-  for (const [name, text] of await renderSite({ explorer })) write(join(folder, name), text);
+  for (const [name, text] of await renderSite({ explorer, docs })) write(join(folder, name), text);
   for (const { name, code } of await scripts()) write(join(folder, name), code);
   if (model)
     for (const name of MODEL) {
@@ -95,6 +95,6 @@ function write(file, text) {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   if (process.argv[2] === undefined) await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
-  else await buildLab(resolve(process.argv[2]));
+  else await buildLab(resolve(process.argv[2]), { docs: "../index.html" });
   process.exit(0);
 }
