@@ -1,10 +1,16 @@
-/** The functions of tools/corpus.mjs that read other programs' files, on small files created here. */
+/**
+ * The functions of tools/corpus.mjs that read other programs' files, on small files created here; and tools/masked-accuracy.ts, which
+ * measures a model on such texts.
+ */
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
+import { locateShipped } from "../src/models/files/locate.ts";
 import { bible, paragraphs, rStrings, splitSentences, wordnet } from "../tools/corpus.mjs";
+import { at } from "../tools/setup.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -95,4 +101,19 @@ test("the Bible's data file: verses by chapter, from pieces of compress(1) witho
     ["In the beginning", "And the earth"],
     ["Now these are the names"],
   ]);
+});
+
+test("the accuracy of the shipped encoder is measured on any text, as docs/models.md does", () => {
+  const file = join(folder, "held-out.txt");
+  const sentences = [
+    "He sat on the bank of the river.",
+    "The cat sat on the mat.",
+    "She bought bread and butter.",
+  ];
+  writeFileSync(file, `${sentences.join("\n")}\n\n`.repeat(200));
+  const run = spawnSync(process.execPath, [at("tools/masked-accuracy.ts"), locateShipped("encoder"), file], {
+    encoding: "utf8",
+  });
+  expect(run.stderr).toBe("");
+  expect(run.stdout).toMatch(/^\d+ masked tokens, loss \d+\.\d{4}\nall tokens: first \d+\.\d %/);
 });

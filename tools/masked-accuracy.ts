@@ -19,12 +19,14 @@ if (directory === undefined || texts.length === 0) {
   console.error("node tools/masked-accuracy.ts MODEL_DIR TEXT ...");
   process.exit(2);
 }
-const { settings } = JSON.parse(readFileSync(join(directory, "training.json"), "utf8"));
+const { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed } = JSON.parse(
+  readFileSync(join(directory, "training.json"), "utf8"),
+).settings;
 const { model, tokenizer } = await readModel(directory);
 const corpus = new Corpus(
   texts.map((path) => readFileSync(path, "utf8")),
   tokenizer,
-  settings,
+  { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed },
 );
 const network = model as unknown as {
   hidden(ids: Ids): FloatTensor;

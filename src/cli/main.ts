@@ -57,12 +57,18 @@ function isPiped(): boolean {
   }
 }
 
+/** COLUMNS, which is set for programs whose output goes to a pipe or a file. */
+function columnsOfEnvironment(): number | undefined {
+  const columns = Number(process.env.COLUMNS);
+  return Number.isInteger(columns) && columns > 0 ? columns : undefined;
+}
+
 const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   isTTY: process.stdout.isTTY === true,
-  columns: process.stdout.columns,
+  columns: process.stdout.columns ?? columnsOfEnvironment(),
   color: colorDepth(process.stdout, process.env),
   progress: process.stderr.isTTY === true && process.env.TERM !== "dumb",
   stdin: {

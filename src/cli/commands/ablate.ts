@@ -4,7 +4,7 @@ import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-mod
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
-import { jsonText } from "../support/output/terminal.ts";
+import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 export const command: Command = {
@@ -48,24 +48,38 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
     const options = { layer, head, replace, position: count("position", 0) };
     const model = await pickTextModel(name, io);
-    warnOfCuts(model, model.tokenize(text), io);
+    const read = model.tokenize(text);
+    warnOfCuts(model, read, io);
     const { predicted, effects, position } = ablate(model, text, options);
     if (values.json) {
       io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
       return EXIT.ok;
     }
-    const percent = (share: number) => `${(100 * share).toFixed(1)} %`.padStart(8);
-    const token = (it: { readonly token: string }) => JSON.stringify(it.token);
+    const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+    const named = ({ token }: { readonly token: string }) => JSON.stringify(token);
+    const [first] = predicted;
+    const at = JSON.stringify(read.tokens[position]);
+    const where =
+      model.architecture === "decoder" ? `after ${at}` : `in place of ${at} (token ${position}, from 0)`;
+    const rows = effects
+      .slice(0, top)
+      .map((it) => [
+        `L${it.layer} H${it.head}`,
+        percent(it.probability),
+        `${it.change >= 0 ? "+" : "−"}${(100 * Math.abs(it.change)).toFixed(1)}`,
+        `${named(it.top)} ${percent(it.top.probability)}`,
+      ]);
+    const note = `Without one head: the probability of ${named(first)}, its change in percentage points, and the token that is then the most likely.`;
+    const columns = Math.min(io.columns ?? 80, 160);
     const lines = [
-      `predicted: ${predicted.map((it) => `${token(it)} ${percent(it.probability).trim()}`).join(", ")}`,
+      ...wrap(
+        `predicted ${where}: ${predicted.map((it) => `${named(it)} ${percent(it.probability)}`).join(", ")}`,
+        columns,
+      ),
       "",
-      `without     ${token(predicted[0])} then   change    most likely then`,
-      ...effects.slice(0, top).map((it) => {
-        const place = `L${it.layer} H${it.head}`.padEnd(10);
-        const change = `${it.change >= 0 ? "+" : "−"}${(100 * Math.abs(it.change)).toFixed(1)}`.padStart(8);
-        const width = token(predicted[0]).length + 5;
-        return `${place}${percent(it.probability).padStart(width)}${change}    ${token(it.top)} ${percent(it.top.probability).trim()}`;
-      }),
+      ...wrap(note, columns),
+      "",
+      ...columnsOf([["without", named(first), "change", "most likely then"], ...rows], [1, 2]),
     ];
     if (effects.length > top) lines.push(`${effects.length - top} more heads change less (--top)`);
     io.stdout.write(`${lines.join("\n")}\n`);

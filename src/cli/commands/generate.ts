@@ -1,7 +1,7 @@
 /** `heed generate MODEL PROMPT`: continues a text with a decoder, token by token, and prints it as it is generated. */
 import { generateText } from "../../models/index.ts";
 import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
-import { expandText } from "../support/input/stdin.ts";
+import { expandPrompt } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer, number } from "../support/line/values.ts";
 import { jsonText } from "../support/output/terminal.ts";
@@ -47,7 +47,7 @@ second is printed on stderr.`,
     const [name, given, ...more] = positionals;
     if (name === undefined || given === undefined || more.length > 0)
       throw new UsageError('name a model and one prompt: heed generate decoder "The whale"');
-    const prompt = await expandText(given, io);
+    const prompt = await expandPrompt(given, io);
     const optional = <T>(option: string, read: (name: string, text: unknown) => T) =>
       values[option] === undefined ? undefined : read(option, values[option]);
     const share = (name: string, text: unknown) => {

@@ -84,10 +84,46 @@ describe("texts that are too long or empty", () => {
     ["figure", "--text", "", "-o", join(folder, "x.svg")],
     ["html", "--text", "", "-o", join(folder, "x.html")],
     ["view", "--text", "", "--no-open"],
+    ["capture", "encoder", " ", "-o", join(folder, "x.safetensors")],
+    ["similar", "encoder", "  ", "a"],
+    ["fill", "encoder", " \t"],
+    ["ablate", "decoder", "   "],
+    ["figure", "--text", " ", "-o", join(folder, "x.svg")],
   ])("heed %s refuses an empty text: %#", async (...args) => {
     const { code, err } = await heed(...args);
     expect(code).toBe(2);
     expect(err).toContain("a text is empty; write one or more words");
+  });
+});
+
+describe("models that cannot do what is asked, or are not found", () => {
+  test.each([
+    [["fill", "decoder", "the [MASK]"], "continues a text (generateText, heed generate)"],
+    [
+      ["generate", "encoder", "the"],
+      "which fills in masks (fillMask, heed fill) but does not continue a text",
+    ],
+    [["show", "hi", "--model", "encodr"], "; did you mean encoder?"],
+    [["similar", "Decoder", "a", "b"], "; did you mean decoder?"],
+  ])("heed %s: %s", async (args, text) => {
+    const { code, err } = await heed(...args);
+    expect(code).toBe(1);
+    expect(err).toContain(text);
+  });
+});
+
+describe("heed ablate", () => {
+  test("prints what is predicted where, and the change in percentage points", async () => {
+    const decoded = await heed("ablate", "decoder", "the president of the united", "--top", "3");
+    expect(decoded.out).toMatch(/^predicted after "ited": " of" \d/);
+    expect(decoded.out).toContain('the probability of " of", its change in percentage points');
+    const [header, ...rows] = decoded.out.split("\n\n")[2].split("\n");
+    expect(header).toBe('without   " of"  change  most likely then');
+    expect(rows[0]).toMatch(/^L\d H\d {4,}\d+\.\d % +[+−]\d+\.\d {2}".+" \d+\.\d %$/);
+    const encoded = await heed("ablate", "encoder", "the president of the united states", "--position", "5");
+    expect(encoded.out).toMatch(/^predicted in place of "united" \(token 5, from 0\): "united" \d/);
+    for (const line of [...decoded.out.split("\n"), ...encoded.out.split("\n")])
+      expect(line.length).toBeLessThanOrEqual(80);
   });
 });
 

@@ -87,6 +87,28 @@ test("texts of one word each, as without quotes, get a hint; --words and texts o
   expect((await decoder("cat")).err).toBe("");
 });
 
+test("the name of a file is read as a text, with a note on how to open the file", async () => {
+  const path = join(folder, "lines.txt");
+  writeFileSync(path, "the cat\n");
+  const { code, err } = await decoder(path);
+  expect(code).toBe(0);
+  expect(err).toBe(
+    `note: ${path} is a file, but its name was read as a text; heed view ${path} opens a file of attention, heed show - < ${path} reads each of its lines as a text\n`,
+  );
+});
+
+test("--token numbers the occurrences of a word, as the tokens are", async () => {
+  const { out } = await run("the cat and the dog", "--token", "the");
+  expect(out.match(/^where “.*?”/gm)).toEqual(["where “the”", "where “the₂”"]);
+  expect(out.match(/^who looks at “.*?”/gm)).toEqual(["who looks at “the”", "who looks at “the₂”"]);
+});
+
+test("a text without distant tokens lists links between neighbors, and does not call them distant", async () => {
+  expect((await run("a b")).out).toContain("strongest links  between tokens; L1 H2");
+  expect((await run("a")).out).toContain("strongest links  of all tokens; L1 H2");
+  expect((await run("a b c d")).out).toContain("between tokens that are not neighbors");
+});
+
 test("--pair shows one text with a second one", async () => {
   const { out } = await run("the cat sat", "--pair", "it was tired");
   expect(out).toContain("“the cat sat · it was tired”");

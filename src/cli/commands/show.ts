@@ -2,6 +2,7 @@
  * `heed show TEXT [TEXT2 …]`: the attention of a trained model on texts. models/ runs the model, store/ computes the numbers from
  * its queries and keys, and view/ renders them. `heed similar` compares texts.
  */
+import { existsSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
@@ -15,7 +16,7 @@ import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickModel, warnOfCuts } from "../support/input/pick-model.ts";
-import { expandTexts, stdinText } from "../support/input/stdin.ts";
+import { expandTexts, STDIN, stdinText } from "../support/input/stdin.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
@@ -134,6 +135,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
       throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
   const attended = texts.map((text) => model.attention(text, pair));
   for (const text of attended) warnOfCuts(model, text, io);
+  noteFiles(positionals, io);
   if (positionals.length > 1 && !positionals.some((text) => /\s|^-$/.test(text)))
     io.stderr.write(
       `note: ${positionals.length} texts of one word each; with quotes they are one text: heed show "${positionals.join(" ")}"\n`,
@@ -188,6 +190,15 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   } finally {
     store.dispose();
   }
+}
+
+/** Notes texts that are names of files. */
+function noteFiles(texts: readonly string[], io: ShowIo): void {
+  for (const text of texts)
+    if (text !== STDIN && existsSync(text) && statSync(text).isFile())
+      io.stderr.write(
+        `note: ${text} is a file, but its name was read as a text; heed view ${text} opens a file of attention, heed show - < ${text} reads each of its lines as a text\n`,
+      );
 }
 
 /** Maximum words that an error lists. */

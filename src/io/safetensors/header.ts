@@ -28,16 +28,18 @@ export interface SafetensorsHeader {
 /** Maximum bytes of a header: the limit of the Rust reader. */
 export const MAX_HEADER = 100_000_000;
 
+/** True for a file of a repository cloned without its large files: "version https://git-lfs.github.com/spec/v1". */
+export function isGitLfsPointer(first: Uint8Array): boolean {
+  return String.fromCharCode(...first.subarray(0, 8)) === "version ";
+}
+
+export const GIT_LFS_ADVICE =
+  'a Git LFS pointer instead of the file; "git lfs pull" in its folder downloads it, or "heed pull ORG/NAME"';
+
 /** Length of the header's JSON, from the first 8 bytes of a file of `size` bytes. */
 export function headerLength(first: Uint8Array, size: number, refuse: Refuse): number {
   if (size < 8) refuse("safetensors-truncated", size, `${size} bytes; a header needs 8 for its length`);
-  // A repository cloned without its large files: "version https://git-lfs.github.com/spec/v1".
-  if (String.fromCharCode(...first.subarray(0, 8)) === "version ")
-    refuse(
-      "git-lfs",
-      0,
-      'a Git LFS pointer instead of the weights; "git lfs pull" in its folder downloads them, or "heed pull ORG/NAME"',
-    );
+  if (isGitLfsPointer(first)) refuse("git-lfs", 0, GIT_LFS_ADVICE);
   const view = new DataView(first.buffer, first.byteOffset, 8);
   const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
   if (length > MAX_HEADER)

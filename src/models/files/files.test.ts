@@ -334,6 +334,35 @@ describe("inconsistent files are refused", () => {
     );
   });
 
+  test("the file that is broken, by its path", async () => {
+    const folder = join(root, "broken");
+    const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+    const edit = (name: string, change: (bytes: Buffer) => string | Uint8Array) => async () => {
+      rmSync(folder, { recursive: true, force: true });
+      await writeModel(folder, bert, wordPiece);
+      writeFileSync(join(folder, name), change(readFileSync(join(folder, name))));
+    };
+    const config = (field: string, value: unknown) =>
+      edit("config.json", (bytes) => JSON.stringify({ ...JSON.parse(`${bytes}`), [field]: value }));
+    const cases: readonly [() => Promise<void>, string, string][] = [
+      [config("num_hidden_layers", "2"), "/config.json", "num_hidden_layers must be an integer"],
+      [config("hidden_act", "gelo"), "/config.json", 'activation "gelo"'],
+      [config("model_type", "brt"), "/config.json", 'model_type is "brt"'],
+      [config("num_attention_heads", 3), "/config.json", "bert config: num_attention_heads 3"],
+      [config("hidden_size", 4), "", "the weights are not those of this config.json"],
+      [edit("tokenizer.json", () => "[]"), "/tokenizer.json", "expected a JSON object"],
+      [edit("tokenizer.json", () => pointer), "/tokenizer.json", "a Git LFS pointer"],
+      [edit("model.safetensors", () => pointer), "", "a Git LFS pointer"],
+      [edit("model.safetensors", (bytes) => bytes.subarray(0, bytes.length - 9)), "", "tensor "],
+    ];
+    for (const [make, file, text] of cases) {
+      await make();
+      const error = await readModel(folder).catch((error) => error);
+      expect(error).toBeInstanceOf(HeedError);
+      expect(error.message.startsWith(`${folder}${file}: ${text}`), error.message).toBe(true);
+    }
+  });
+
   test("missing files and folders, by name", async () => {
     await expect(readModel(join(root, "nowhere"))).rejects.toThrow(/config\.json/);
     await expect(modelFromFiles(new Map())).rejects.toThrow(/config\.json is missing/);

@@ -3,11 +3,12 @@
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../../io/index.ts";
 import { checkSize, sizeLimit } from "../../io/limit.ts";
+import { GIT_LFS_ADVICE, isGitLfsPointer } from "../../io/safetensors/header.ts";
 import type { Precision } from "../../nn/index.ts";
 import { configFields, type ModelConfig, readConfig } from "../config/config.ts";
 import type { DecoderModel, TransformerModel } from "../families/model.ts";
@@ -96,14 +97,37 @@ export async function readModel(directory: string, options: ReadModelOptions = {
     try {
       const { size } = await fs.stat(path);
       checkSize(what, path, size, MAX_TEXT);
-      return await fs.readFile(path);
+      const bytes = await fs.readFile(path);
+      if (isGitLfsPointer(bytes)) throw new FormatError("git-lfs", `${path}: ${GIT_LFS_ADVICE}`, { path });
+      return bytes;
     } catch (error) {
       throw fileError(what, "read", path, error);
     }
   };
-  const parts = { config: readConfig(await read(CONFIG)), tokenizer: readTokenizer(await read(TOKENIZER)) };
-  const file = await openSafetensors(directory, { within: options.within, maxBytes: UNBOUNDED });
-  return assemble(what, parts, file, { name: basename(resolve(directory)), ...options });
+  const parts = {
+    config: await inFile(join(directory, CONFIG), async () => readConfig(await read(CONFIG))),
+    tokenizer: await inFile(join(directory, TOKENIZER), async () => readTokenizer(await read(TOKENIZER))),
+  };
+  return inFile(directory, async () => {
+    const file = await openSafetensors(directory, { within: options.within, maxBytes: UNBOUNDED });
+    return assemble(what, parts, file, { name: basename(resolve(directory)), ...options });
+  });
+}
+
+/** Runs a reader. Errors about what a file contains then start with its path. */
+async function inFile<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const isContent = error instanceof FormatError || error instanceof UnsupportedError;
+    if (!isContent || error.fields.path === path) throw error;
+    const text = error.message.replace(
+      /^(?:(?:readModel|openSafetensors|readTokenizer): )?(?:config(?:\.json)?: )?/,
+      "",
+    );
+    const Kind = error instanceof FormatError ? FormatError : UnsupportedError;
+    throw new Kind(error.code, `${path}: ${text}`, { ...error.fields, path });
+  }
 }
 
 /**

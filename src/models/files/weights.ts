@@ -126,7 +126,7 @@ export function checkWeights(what: string, file: SafetensorsFile, { source }: Lo
   ];
   throw new FormatError(
     "weights",
-    `${what}: the weights are not those of this config: ${parts.join(" | ")}`,
+    `${what}: the weights are not those of this config.json: ${parts.join(" | ")}`,
     {
       missing,
       unexpected,
@@ -135,8 +135,12 @@ export function checkWeights(what: string, file: SafetensorsFile, { source }: Lo
   );
 }
 
+/** Tensors that an error or a note lists. */
+const LISTED = 4;
+
 function listed(list: readonly string[]): string {
-  return `${list.slice(0, 8).join("; ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
+  const rest = list.length - LISTED;
+  return `${list.slice(0, LISTED).join("; ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /** Bytes of a matrix to read at a time into its packed form. */

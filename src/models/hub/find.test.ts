@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { locateShipped, modelToFiles, readModel } from "../index.ts";
-import { findModel } from "./find.ts";
+import { findModel, knownModels } from "./find.ts";
 import { hubCache, readHubName } from "./names.ts";
 
 const root = mkdtempSync(join(tmpdir(), "heed-hub-"));
@@ -128,4 +128,12 @@ describe("findModel", () => {
     writeFileSync(join(root, "hub", "models--org--bad", "refs", "main"), "../../../elsewhere");
     expect(() => findModel("org/bad", env)).toThrow(/must hold a commit/);
   });
+});
+
+test("the known models are those of the package and of the cache", () => {
+  put("org/listed", new Map([["config.json", new TextEncoder().encode("{}")]]));
+  const known = knownModels(env);
+  expect(known.slice(0, 2)).toEqual(["encoder", "decoder"]);
+  expect(known).toContain("org/listed");
+  expect(knownModels({ HF_HUB_CACHE: join(root, "none") })).toEqual(["encoder", "decoder"]);
 });

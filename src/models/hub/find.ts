@@ -17,6 +17,8 @@ export interface FoundModel {
   readonly within: string;
 }
 
+/** Start of the names of models' folders in the cache. */
+const MODELS = "models--";
 /** The models of this package by name. */
 const SHIPPED = ["encoder", "decoder"] as const;
 
@@ -75,6 +77,15 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
   }
   checkFolder(found, `; "heed pull ${name}" downloads what is missing`);
   return { directory: found, name: hub.id, within: folder };
+}
+
+/** The names of the models in this package and in Hugging Face's cache. */
+export function knownModels(env: Environment = process.env): string[] {
+  const { existsSync, readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const cache = hubCache(env);
+  const folders = existsSync(cache) ? readdirSync(cache) : [];
+  const cached = folders.filter((name) => name.startsWith(MODELS));
+  return [...SHIPPED, ...cached.map((name) => name.slice(MODELS.length).replace("--", "/"))];
 }
 
 /** The folder of a revision in the cache, or undefined. */

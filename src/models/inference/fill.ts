@@ -57,7 +57,13 @@ export function fillMask(
   if (model.architecture !== "encoder" || own === undefined)
     throw new UnsupportedError(
       "mask",
-      `fillMask: ${model.name} was not trained to fill in masks${model.architecture === "decoder" ? ": it is a decoder, which writes on (generateText)" : "; its tokenizer has neither [MASK] nor <mask>"}`,
+      `fillMask: ${model.name} was not trained to fill in masks${model.architecture === "decoder" ? ": it is a decoder, which continues a text (generateText, heed generate)" : "; its tokenizer has neither [MASK] nor <mask>"}`,
+    );
+  if (!model.model.hasHead)
+    throw new UnsupportedError(
+      "head",
+      `fillMask: ${model.name} has no language-modeling head, so it predicts no tokens`,
+      { model: model.name },
     );
   const read = model.tokenize(MASKS.reduce((all, token) => all.replaceAll(token, own), text));
   const mask = tokenizer.id(own);

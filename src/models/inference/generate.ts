@@ -205,7 +205,7 @@ export function* generateText(
   if (model.architecture !== "decoder")
     throw new UnsupportedError(
       "architecture",
-      `generateText: ${model.name} is an encoder, which fills in masks (fillMask) but does not write on; take a decoder`,
+      `generateText: ${model.name} is an encoder, which fills in masks (fillMask, heed fill) but does not continue a text; use a decoder`,
     );
   const { tokenizer } = model;
   const ids = tokenizer.encode(prompt).ids;

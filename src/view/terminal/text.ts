@@ -350,6 +350,12 @@ function linkLines(page: Page, links: readonly (readonly Link[])[]): string[] {
   const shown = (apart.length > 0 ? apart : text.length > 0 ? text : all)
     .sort((a, b) => b.weight - a.weight)
     .slice(0, LINKS);
+  const between =
+    apart.length > 0
+      ? "between tokens that are not neighbors"
+      : text.length > 0
+        ? "between tokens"
+        : "of all tokens";
   const names = namesOf(page);
   const arrow = plain("→", paint);
   const label = (link: Link) =>
@@ -358,7 +364,7 @@ function linkLines(page: Page, links: readonly (readonly Link[])[]): string[] {
   const single = page.heads.length === 1;
   const which = single ? ", in this head" : "; L1 H2: found in layer 1, head 2";
   return [
-    ...heading("strongest links", `between tokens that are not neighbors${which}`, page),
+    ...heading("strongest links", `${between}${which}`, page),
     ...shown.map((link) =>
       `${pad(label(link), width)}  ${strength(link.weight, paint)}  ${single ? "" : dim(headName(link), paint)}`.trimEnd(),
     ),
@@ -476,6 +482,14 @@ export function wordList(tokens: readonly string[]): string[] {
   return [...new Set(wordsOf(tokens, pieces).map((span) => wordLabel(tokens, span, pieces)))];
 }
 
+/** The name of a word; several that are written alike are numbered, as tokens are. */
+function wordName({ paint }: Page, tokens: readonly string[], word: Span): string {
+  const pieces = piecesOf(tokens);
+  const words = wordsOf(tokens, pieces);
+  const labels = words.map((span) => plain(oneLine(wordLabel(tokens, span, pieces)), paint));
+  return distinctLabels(labels, paint === "ascii")[words.findIndex(({ start }) => start === word.start)];
+}
+
 /** The heads' answers about a word: the keys it attends to, and the attention it gets. */
 async function wordLines(page: Page, word: string): Promise<string[]> {
   const { store, block, index, paint } = page;
@@ -488,7 +502,7 @@ async function wordLines(page: Page, word: string): Promise<string[]> {
     const answers = (await askHeads(store, { block: index, query: span })).slice(0, 2 * LINKS);
     lines.push(
       ...heading(
-        `where “${plain(oneLine(word), paint)}” looks`,
+        `where “${wordName(page, block.queryTokens, span)}” looks`,
         "the strongest key of each head, special tokens left out",
         page,
       ),
@@ -503,7 +517,7 @@ async function wordLines(page: Page, word: string): Promise<string[]> {
     const answers = (await askHeads(store, { block: index, key: span })).slice(0, LINKS);
     lines.push(
       ...heading(
-        `who looks at “${plain(oneLine(word), paint)}”`,
+        `who looks at “${wordName(page, block.keyTokens, span)}”`,
         "the mean share that all tokens give to it",
         page,
       ),

@@ -1,10 +1,11 @@
 /** Loads the model of a command line, and chooses the default one. */
 import { UnsupportedError } from "../../../core/errors.ts";
 import { locateShipped } from "../../../models/files/locate.ts";
-import { findModel } from "../../../models/hub/find.ts";
+import { type FoundModel, findModel, knownModels } from "../../../models/hub/find.ts";
 import type { Pooling } from "../../../models/inference/embed.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../../../models/text-model.ts";
 import type { Io } from "../line/command.ts";
+import { didYouMean } from "../line/suggest.ts";
 
 /** Help of `--model`. */
 export const MODEL_HELP =
@@ -15,9 +16,20 @@ export async function pickModel(name: string | undefined, io: Pick<Io, "stderr">
   return pickTextModel(name ?? shipped(), io);
 }
 
+/** The folder of a model, as in `findModel`; the error about a model that is missing suggests one with a similar name. */
+function find(name: string): FoundModel {
+  try {
+    return findModel(name);
+  } catch (error) {
+    if (!(error instanceof UnsupportedError && error.code === "model-missing")) throw error;
+    const guess = didYouMean(name, knownModels());
+    throw guess === "" ? error : new UnsupportedError(error.code, error.message + guess, error.fields);
+  }
+}
+
 /** The model of a name or a folder, as in `findModel`. Notes about its weights go to stderr, one per line. */
 export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
-  const { directory, within, name: known } = findModel(name);
+  const { directory, within, name: known } = find(name);
   const { readModel } = await import("../../../models/files/files.ts");
   const model = await readModel(directory, { within, name: known });
   for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
@@ -29,7 +41,7 @@ export async function pickSentenceModel(
   name: string,
   io: Pick<Io, "stderr">,
 ): Promise<{ model: TextModel; pooling: Pooling }> {
-  const { directory } = findModel(name);
+  const { directory } = find(name);
   const { defaultPooling, readPooling } = await import("../../../models/inference/embed.ts");
   const own = await readPooling(directory);
   const model = await pickTextModel(name, io);

@@ -32,17 +32,28 @@ export async function stdinLines(io: Pick<Io, "stdin">): Promise<string[]> {
 /** Texts in which `-` is replaced by the lines of standard input. */
 export async function expandTexts(texts: readonly string[], io: Pick<Io, "stdin">): Promise<string[]> {
   const all: string[] = [];
-  for (const text of texts) all.push(...(text === STDIN ? await stdinLines(io) : [notEmpty(text)]));
+  for (const text of texts) all.push(...(text === STDIN ? await stdinLines(io) : [notBlank(text)]));
   return all;
 }
 
 /** One text, or all of standard input where it is `-`. */
 export async function expandText(text: string, io: Pick<Io, "stdin">): Promise<string> {
-  return notEmpty(text === STDIN ? await stdinText(io) : text);
+  return notBlank(await expandPrompt(text, io));
 }
 
-/** Throws for an empty text, which is usually a shell variable that is not set. An encoder would read its special tokens alone. */
-function notEmpty(text: string): string {
-  if (text === "") throw new UsageError("a text is empty; write one or more words");
+/** As `expandText`; a prompt may consist of spaces or line breaks. */
+export async function expandPrompt(text: string, io: Pick<Io, "stdin">): Promise<string> {
+  const prompt = text === STDIN ? await stdinText(io) : text;
+  if (prompt === "") refuseBlank();
+  return prompt;
+}
+
+/** Throws for a blank text, usually a shell variable that is not set. An encoder would read its special tokens alone. */
+function notBlank(text: string): string {
+  if (text.trim() === "") refuseBlank();
   return text;
+}
+
+function refuseBlank(): never {
+  throw new UsageError("a text is empty; write one or more words");
 }

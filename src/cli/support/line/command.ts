@@ -14,7 +14,7 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY: boolean;
-  /** Columns of the terminal. */
+  /** Columns of the terminal; without one, the variable COLUMNS. */
   readonly columns?: number;
   /** Color depth of stdout in bits: 0 (none), 4, 8 or 24, with NO_COLOR and FORCE_COLOR applied. */
   readonly color: 0 | 4 | 8 | 24;

@@ -3,6 +3,7 @@
  * wrapping, tables, numbers with units.
  */
 import type { WriteStream } from "node:tty";
+import { widthOf } from "../../../store/text/label.ts";
 import type { Io } from "../line/command.ts";
 
 /** The color depth to use on a stream, in bits. */
@@ -32,7 +33,7 @@ export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > width) {
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line);
       line = word;
     } else line = line === "" ? word : `${line} ${word}`;
@@ -44,10 +45,13 @@ export function wrap(text: string, width: number): string[] {
 export function columnsOf(rows: readonly (readonly string[])[], right: readonly number[] = []): string[] {
   const widths: number[] = [];
   for (const row of rows)
-    for (const [i, text] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, text.length);
+    for (const [i, text] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, widthOf(text));
   return rows.map((row) =>
     row
-      .map((text, i) => (right.includes(i) ? text.padStart(widths[i]) : text.padEnd(widths[i])))
+      .map((text, i) => {
+        const space = " ".repeat(widths[i] - widthOf(text));
+        return right.includes(i) ? space + text : text + space;
+      })
       .join("  ")
       .trimEnd(),
   );
