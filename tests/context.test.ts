@@ -5,7 +5,7 @@ import { at } from "../tools/setup.mjs";
 
 /** A binding that changes, or a container that starts empty and is filled. */
 const STATE =
-  /^(?:export )?(?:let |const \w+(?:: [^=\n]+)? = (?:\/\* @__PURE__ \*\/ )?(?:new (?:Map|WeakMap|Set|WeakSet|PlanCache)(?:<.*>)?\(\)|\[\]|\{\});?$)/m;
+  /^(?:export )?(?:let |const \w+(?:: [^=\n]+)? = (?:\/\* @__PURE__ \*\/ )?(?:new (?:Map|WeakMap|Set|WeakSet|PlanCache|Interrupts)(?:<.*>)?\(\)|\[\]|\{\});?$)/m;
 
 it("docs/context.md lists all module-level state", () => {
   const sources = readdirSync(at("src"), { recursive: true, encoding: "utf8" })

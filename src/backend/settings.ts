@@ -34,19 +34,24 @@ const BACKENDS: readonly BackendName[] = ["auto", "wasm", "reference"];
 const LEVELS: readonly SimdLevel[] = ["wide", "relaxed", "strict"];
 const NAMES = ["backend", "simd", "threads", "bytesPerThread", "onWarning"];
 
-let current: Settings | undefined;
-let simdWasChosen = false;
+/** The settings, and whether the SIMD level was chosen by the caller or the environment, not by default. */
+interface Current {
+  readonly settings: Settings;
+  readonly isSimdChosen: boolean;
+}
+
+let current: Current | undefined;
 
 /** The current settings. */
 export function settings(): Readonly<Settings> {
   current ??= initial();
-  return current;
+  return current.settings;
 }
 
 /** True where the SIMD level was chosen by the caller or the environment, not by default. */
 export function isSimdChosen(): boolean {
-  settings();
-  return simdWasChosen;
+  current ??= initial();
+  return current.isSimdChosen;
 }
 
 /**
@@ -93,9 +98,8 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       );
     next.onWarning = change.onWarning;
   }
-  if (change.simd !== undefined) simdWasChosen = true;
-  current = next;
-  return current;
+  current = { settings: next, isSimdChosen: change.simd !== undefined || isSimdChosen() };
+  return next;
 }
 
 const warned = new Set<string>();
@@ -116,14 +120,13 @@ function environment(name: string): string | undefined {
   }
 }
 
-function initial(): Settings {
+function initial(): Current {
   const env = {
     HEED_BACKEND: environment("HEED_BACKEND"),
     HEED_SIMD: environment("HEED_SIMD"),
     HEED_THREADS: environment("HEED_THREADS"),
   };
   const simd = env.HEED_SIMD ? checkLevel("HEED_SIMD", env.HEED_SIMD) : "relaxed";
-  if (env.HEED_SIMD) simdWasChosen = true;
   const backend = env.HEED_BACKEND ? checkBackend("HEED_BACKEND", env.HEED_BACKEND) : "auto";
   const cores =
     (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator?.hardwareConcurrency ??
@@ -131,13 +134,14 @@ function initial(): Settings {
   const threads = env.HEED_THREADS
     ? checkThreads("HEED_THREADS", Number(env.HEED_THREADS))
     : Math.min(16, Math.max(1, cores));
-  return {
+  const settings: Settings = {
     backend,
     simd,
     threads,
     bytesPerThread: 12 * 2 ** 20,
     onWarning: (message) => console.warn(message),
   };
+  return { settings, isSimdChosen: Boolean(env.HEED_SIMD) };
 }
 
 function nodeCores(): number {

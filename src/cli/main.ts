@@ -7,14 +7,7 @@
 import { fstatSync } from "node:fs";
 import { EXIT, type Io } from "./support/line/command.ts";
 import { dispatch } from "./support/line/dispatch.ts";
-import {
-  type EndSignal,
-  isAnswering,
-  isEndedByCtrlC,
-  isSaving,
-  SIGNALS,
-  whileBlocking,
-} from "./support/output/interrupt.ts";
+import { exitCodeAfter, listenToSignals } from "./support/output/interrupt.ts";
 import { colorDepth } from "./support/output/terminal.ts";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
@@ -34,18 +27,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // There is no other stream on which to report an error.
 process.stderr.on("error", () => {});
 
-/**
- * The first signal asks the command to stop; a second signal, or one second without an answer, ends the process. A file that is
- * being saved is finished or removed first, and training saves a checkpoint.
- */
-let interrupted: number = EXIT.interrupted;
-const interrupt = (signal: EndSignal) => {
-  if (stop.signal.aborted && !isSaving()) process.exit(SIGNALS[signal]);
-  interrupted = SIGNALS[signal];
-  stop.abort();
-  setTimeout(() => isSaving() || isAnswering() || process.exit(interrupted), 1000).unref();
-};
-whileBlocking.listen(interrupt);
+listenToSignals(stop);
 
 /** A socket does not count as a pipe: programs that start others leave one open without writing to it. */
 function isPiped(): boolean {
@@ -88,5 +70,5 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exitCode = EXIT.failed;
 } else {
   const code = await dispatch(args, io);
-  process.exitCode = stop.signal.aborted && !isEndedByCtrlC() ? interrupted : code;
+  process.exitCode = exitCodeAfter(code, stop.signal.aborted);
 }

@@ -11,7 +11,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { explain } from "../../explain.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { integer, integers, shape as shapeOf } from "../support/line/values.ts";
-import { whileBlocking } from "../support/output/interrupt.ts";
+import { runBlocking } from "../support/output/interrupt.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { columnsOf, jsonText, secondsText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";
@@ -86,14 +86,14 @@ async function measure(
   const once = guessSeconds(flopsOf(problem), explain(...three, options));
   const engage = ({ simd, threads }: Variant) => configure({ ...settingsOf(simd), threads });
   const seconds = (calls: number) =>
-    whileBlocking.run(calls * once, () => {
+    runBlocking(calls * once, () => {
       const start = performance.now();
       for (let n = 0; n < calls; n++) call();
       return (performance.now() - start) / 1e3 / calls;
     });
   for (const variant of variants) {
     engage(variant);
-    const { output } = whileBlocking.run(once, call);
+    const { output } = runBlocking(once, call);
     variant.error = checkRows(problem, output, 24).bounds;
     if (!(variant.error <= 1))
       throw new Error(

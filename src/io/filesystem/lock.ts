@@ -3,15 +3,13 @@
  * holder. The lock of a dead process is taken over. Node only.
  */
 import { OptionError } from "../../core/errors.ts";
-import { builtin, fileError, fileSystem } from "./node.ts";
+import { builtin, fileError, fileSystem, uniqueName } from "./node.ts";
 
 /** Name of the file. */
 export const LOCK = ".heed-lock";
 
 /** How often a lock that is being written or removed is looked at again, 10 ms apart. */
 const ATTEMPTS = 20;
-
-let locks = 0;
 
 /**
  * Locks an existing folder, and returns a function that unlocks it. Throws an OptionError of code `locked` while another process,
@@ -25,7 +23,7 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   const { hostname } = builtin<typeof import("node:os")>("node:os")!;
   const path = join(folder, LOCK);
-  const own = JSON.stringify({ pid: process.pid, host: hostname(), doing, id: `${Date.now()}-${locks++}` });
+  const own = JSON.stringify({ pid: process.pid, host: hostname(), doing, id: uniqueName() });
   const read = (file: string) => fs.readFile(file, "utf8").catch(() => "");
   const isDead = (holder: Holder | undefined) =>
     holder !== undefined && holder.host === hostname() && !isAlive(holder.pid);

@@ -16,6 +16,11 @@ export function fileSystem(what: string): typeof import("node:fs/promises") {
   throw new OptionError("path", `${what}: paths need Node; pass a Blob or bytes here`);
 }
 
+let names = 0;
+
+/** A part of a file's name that this thread uses once: the time and a counter. */
+export const uniqueName = (): string => `${Date.now().toString(36)}-${names++}`;
+
 /** The message of a system error, without its code, the call and the path: "no such file or directory". */
 export const systemText = (error: Error): string =>
   error.message.replace(/^E[A-Z]+: ([^,]*), \w+(?: '.*')?$/s, "$1");

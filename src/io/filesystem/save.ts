@@ -7,13 +7,12 @@ import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { asBytes } from "../refuse.ts";
-import { builtin, fileError, fileSystem } from "./node.ts";
+import { builtin, fileError, fileSystem, uniqueName } from "./node.ts";
 
 /** The contents of a file: bytes, or an iterable of bytes. */
 export type Contents = Uint8Array | ArrayBuffer | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 const WHAT = "saveFile";
-let saves = 0;
 
 /**
  * Writes `contents` to `path` atomically. A link is followed; the mode of a file that is replaced is kept.
@@ -43,7 +42,7 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
   // The base name is truncated: many file systems allow 255 bytes, and the suffix takes up to 80.
   const stem = basename(target).slice(0, 40);
   const begin = async (): Promise<readonly [string, FileHandle]> => {
-    const name = `.${stem}.${host()}.${process.pid}.${Date.now().toString(36)}-${saves++}.heed-tmp`;
+    const name = `.${stem}.${host()}.${process.pid}.${uniqueName()}.heed-tmp`;
     const temporary = join(folder, name);
     try {
       return [temporary, await fs.open(temporary, "wx", old === undefined ? 0o666 : old.mode & 0o777)];

@@ -13,7 +13,7 @@ import { outputShape, rowShape } from "../../../core/shape.ts";
 import { Tensor } from "../../../core/tensor.ts";
 import { explain } from "../../../explain.ts";
 import { breathe } from "../line/command.ts";
-import { whileBlocking } from "../output/interrupt.ts";
+import { runBlocking } from "../output/interrupt.ts";
 import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";
 
 /** A problem to compute. */
@@ -79,7 +79,7 @@ export async function compute(
   const timed = <T>(work: () => T): T => {
     const start = performance.now();
     try {
-      return whileBlocking.run(guessSeconds(flopsOf(problem) / calls, plan), work);
+      return runBlocking(guessSeconds(flopsOf(problem) / calls, plan), work);
     } finally {
       seconds += (performance.now() - start) / 1e3;
     }
