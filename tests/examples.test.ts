@@ -46,7 +46,6 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     "combineRows",
     "distinctLabels",
     "edgesOf",
-    "engineKernel",
     "explainLink",
     "figureOptions",
     "formatNumber",

@@ -60,7 +60,7 @@ function allocateLikeQuery(problem: Problem, name: string, size: number): TypedD
 }
 
 /** What `make` returns, or a typed error where this process cannot allocate it. */
-export function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: () => T): T {
+function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: () => T): T {
   try {
     return make();
   } catch (cause) {

@@ -9,7 +9,6 @@ import { disposeTensor, resultArray, trackTensor } from "./arena.ts";
 import { placementOn, type TensorStorage } from "./device/device.ts";
 import {
   arrayLike,
-  BYTES,
   checkArray,
   type DataOf,
   type DType,
@@ -433,11 +432,6 @@ export function sizeOf(shape: readonly number[]): number {
   let size = 1;
   for (const n of shape) size *= n;
   return size;
-}
-
-/** Bytes of the elements of a tensor. */
-export function bytesOf(t: { shape: readonly number[]; dtype: DType }): number {
-  return sizeOf(t.shape) * BYTES[t.dtype];
 }
 
 /** Calls `visit(start, count, step)` for each innermost row of a strided tensor, in row-major order. */

@@ -17,7 +17,7 @@ import { type Cell, compile, compileIndex } from "../masks/expression/js.ts";
 import { rowsOf, rowWeights, vectorsOf } from "./rows.ts";
 
 /** Fills the gradients of Σ output·dOutput. */
-export function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
+function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv, query, key, value } = problem.shape;
   const rows = rowsOf(problem);
   const change = changeOf(problem, gradients);

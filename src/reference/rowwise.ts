@@ -116,7 +116,7 @@ const MAPS: Readonly<Record<MapName, ElementMap>> = {
 const numbers = (storage: TensorStorage): Numbers => storage as Numbers;
 
 /** Runs a row-wise operation. */
-export function rowwise(operation: RowwiseOperation): void {
+function rowwise(operation: RowwiseOperation): void {
   switch (operation.name) {
     case "map": {
       const { map, x, y } = operation;

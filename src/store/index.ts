@@ -1,6 +1,5 @@
 /** The store of heads: opening, asking, explaining, writing; see `types.ts` for its words. */
 
-export { type Engine, engineKernel } from "./compute/engine.ts";
 export type { Port } from "./compute/messages.ts";
 export { type Kernel, plainKernel } from "./compute/row-source.ts";
 export { serveStore } from "./compute/serve.ts";

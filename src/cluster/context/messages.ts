@@ -83,7 +83,7 @@ export function unpack(message: Uint8Array, forms: readonly Form[], rows: number
 }
 
 /** Writes rows of a shard [lead…, n, width] to their ranges of a whole tensor [lead…, N, width]. */
-export function placeRows(whole: Tensor, shard: Tensor, ranges: readonly PositionRange[]): void {
+function placeRows(whole: Tensor, shard: Tensor, ranges: readonly PositionRange[]): void {
   const width = whole.shape[whole.shape.length - 1];
   const [N, n] = [whole, shard].map((t) => t.shape[t.shape.length - 2]);
   const lead = sizeOf(whole.shape.slice(0, -2));

@@ -91,7 +91,7 @@ const NAMES: Readonly<Record<MpiFamily, readonly string[]>> = {
 };
 
 /** The command that installs an MPI library and koffi. */
-export const INSTALL = "apt-get install openmpi-bin libopenmpi3 && npm install koffi";
+const INSTALL = "apt-get install openmpi-bin libopenmpi3 && npm install koffi";
 
 /**
  * Loads an MPI library, called through koffi or node:ffi.
@@ -270,7 +270,7 @@ function versionOf(library: ForeignLibrary, name: string): string {
 }
 
 /** The text that a C function writes. */
-export function readText(fill: (buffer: Uint8Array, length: [number]) => number): string {
+function readText(fill: (buffer: Uint8Array, length: [number]) => number): string {
   const buffer = new Uint8Array(TEXT);
   const length: [number] = [0];
   fill(buffer, length);

@@ -13,7 +13,7 @@ const users = /* @__PURE__ */ new WeakMap<DeviceData, number>();
 const NO_DATA = /* @__PURE__ */ new Float32Array(0);
 
 /** A tensor on another device: reading its `data` throws. */
-export class DeviceTensor<D extends DType = DType> extends Tensor<D> {
+class DeviceTensor<D extends DType = DType> extends Tensor<D> {
   readonly #storage: DeviceData;
 
   constructor(

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { engineKernel } from "../../../tests/support/backends/engine-rows.ts";
 import { randomInput } from "../../../tests/support/cases/store.ts";
-import * as heed from "../../index.ts";
 import { storeFrom } from "../layout/from.ts";
-import { engineKernel } from "./engine.ts";
 
 /** Every number in measures, by its path. */
 function numbersIn(value: unknown, path = ""): Record<string, number> {
@@ -16,7 +15,7 @@ describe("engineKernel", () => {
     for (let seed = 0; seed < 24; seed++) {
       const input = randomInput(seed, { wide: seed % 5 === 0 });
       const plain = storeFrom(input);
-      const engine = storeFrom(input, { kernel: engineKernel(heed) });
+      const engine = storeFrom(input, { kernel: engineKernel });
       for (let head = 0; head < plain.blocks[0].heads; head++) {
         const ref = { block: 0, layer: 0, head };
         const [a, b] = [await plain.lse(ref), await engine.lse(ref)];
@@ -44,7 +43,7 @@ describe("engineKernel", () => {
 
   it("tiles after such a pass are still exact: their rows' sums are computed in float64", async () => {
     const input = randomInput(12, { Nq: 64, Nk: 64, heads: 1, keyHeads: 1, recipe: { mask: "causal" } });
-    const [plain, engine] = [storeFrom(input), storeFrom(input, { kernel: engineKernel(heed) })];
+    const [plain, engine] = [storeFrom(input), storeFrom(input, { kernel: engineKernel })];
     const ref = { block: 0, layer: 0, head: 0 };
     await engine.overview(ref, 16);
     const address = { stage: "weights", transfer: "sqrt", level: 0, i: 0, j: 0 } as const;

@@ -1,9 +1,8 @@
 import { afterEach, expect, it } from "vitest";
+import { engineKernel } from "../../../tests/support/backends/engine-rows.ts";
 import { randomInput } from "../../../tests/support/cases/store.ts";
-import * as heed from "../../index.ts";
 import { storeFrom } from "../layout/from.ts";
 import { edgesOf } from "../measures/aggregate.ts";
-import { engineKernel } from "./engine.ts";
 import { plainKernel } from "./row-source.ts";
 
 const N = 2048;
@@ -55,7 +54,7 @@ it("the wrapped constructors record an array of N² numbers", () => {
 
 for (const [name, kernel] of [
   ["plain", plainKernel],
-  ["engine", engineKernel(heed)],
+  ["engine", engineKernel],
 ] as const)
   it(`with the ${name} kernel, no request allocates half of N² numbers at N = ${N}`, async () => {
     const input = randomInput(9, {

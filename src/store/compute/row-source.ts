@@ -1,6 +1,6 @@
 /**
- * Kernels, which compute the rows of a pass. The plain kernel is the formula in float64, one row at a time; `engine.ts` uses
- * heed's compiled kernels for many rows in one call, in float32. Both visit each row and store none.
+ * Kernels, which compute the rows of a pass: the formula in float64, one row at a time, or the weights of the file. They visit each
+ * row and store none.
  */
 import type { Floats, Head } from "./head.ts";
 

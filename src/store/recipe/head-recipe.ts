@@ -55,8 +55,3 @@ export function namedMods(recipe: HeadRecipe): NamedMod[] {
   }
   return mods;
 }
-
-/** The recipe's score mods, as the option `scoreMod` takes them. */
-export function modsOf(recipe: HeadRecipe): ScoreMod[] {
-  return namedMods(recipe).map(({ mod }) => mod);
-}

@@ -90,16 +90,6 @@ export function recipeOfLayer({ layerOverrides, ...rest }: ScoreRecipe, layer: n
   return { ...rest, ...layerOverrides?.[String(layer)] };
 }
 
-/** Names of the tensors that a recipe reads. */
-export function tensorsOf({ mask, bias, sinks }: LayerRecipe): string[] {
-  const names: string[] = [];
-  if (typeof mask === "object" && "tensor" in mask) names.push(mask.tensor);
-  if (bias && "relative" in bias) names.push(bias.relative);
-  if (bias && "dense" in bias) names.push(bias.dense);
-  if (sinks !== undefined) names.push(sinks);
-  return names;
-}
-
 /** The recipe in words: "scale 0.125, causal, soft cap 30". */
 export function describeRecipe(recipe: ScoreRecipe, d: number | string): string {
   const { mask = "none", bias, keyLengths, queryOffset, softcap, sinks, layerOverrides } = recipe;

@@ -200,7 +200,7 @@ export function packedProduct({
 }
 
 /** Operations that take as long as a product, for choosing the number of threads: with few rows, reading W takes longer. */
-export const packedWork = ({ M, weight: { shape } }: PackedProduct): number =>
+const packedWork = ({ M, weight: { shape } }: PackedProduct): number =>
   2 * Math.max(M, READ_ROWS) * shape[0] * shape[1];
 /** Rows whose multiplications take as long as reading W from memory. */
 const READ_ROWS = 8;

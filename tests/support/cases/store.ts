@@ -2,7 +2,7 @@
 import type { AttentionOptions } from "../../../src/index.ts";
 import type { HeadData } from "../../../src/store/compute/head.ts";
 import type { BlockInput, StoreInput } from "../../../src/store/layout/input.ts";
-import { maskOf, modsOf } from "../../../src/store/recipe/head-recipe.ts";
+import { maskOf, namedMods } from "../../../src/store/recipe/head-recipe.ts";
 import type { RecipeMask, ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
 import { type Random, random } from "./random.ts";
 
@@ -128,7 +128,7 @@ export function optionsOf({ recipe, keep, bias, Nq, Nk }: HeadData): AttentionOp
     scale: recipe.scale,
     queryOffset: recipe.queryOffset,
     attnMask: masks as never,
-    scoreMod: modsOf(recipe),
+    scoreMod: namedMods(recipe).map(({ mod }) => mod),
     ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
   };
 }

@@ -1,35 +1,25 @@
 /**
- * Passes with heed's compiled kernels: the recipe of a head becomes masks and score mods of `heed`, and its rows are computed by
- * `scaledDotProductAttention` (for the sums) and `attentionWeights`. One call computes many rows, in float32; a head in float64 is
- * computed in float64.
+ * The rows of a head by heed's compiled kernels, for tests that compare them with those of the store: the recipe of a head becomes
+ * masks and score mods of `heed`, and its rows are computed by `scaledDotProductAttention` (for the sums) and `attentionWeights`, in
+ * float32; those of a head in float64 in float64.
  */
-import type { attentionWeights, scaledDotProductAttention } from "../../index.ts";
-import { maskOf, modsOf } from "../recipe/head-recipe.ts";
-import type { Floats, Head } from "./head.ts";
-import type { Kernel, RowVisit } from "./row-source.ts";
-
-/** The functions of heed that the kernel calls: pass `heed` of `import * as heed from "heed"`. */
-export interface Engine {
-  /** The function of `heed`. */
-  readonly scaledDotProductAttention: typeof scaledDotProductAttention;
-  /** The function of `heed`. */
-  readonly attentionWeights: typeof attentionWeights;
-}
+import * as heed from "../../../src/index.ts";
+import type { Floats, Head } from "../../../src/store/compute/head.ts";
+import type { Kernel, RowVisit } from "../../../src/store/compute/row-source.ts";
+import { maskOf, namedMods } from "../../../src/store/recipe/head-recipe.ts";
 
 /** Weights of one step: 1 MiB in float32. */
 const CELLS = 2 ** 18;
 
-/** A kernel that runs on heed's engine. The caller passes the engine, because a page that shows small heads does not load it. */
-export function engineKernel(heed: Engine): Kernel {
-  return {
-    source: "attentionWeights",
-    exact: false,
-    rowsPerStep: ({ data }) => Math.max(8, Math.floor(CELLS / Math.max(1, data.Nk) / 8) * 8),
-    run: (head, from, to, visit) => runRows(heed, head, from, to, visit),
-  };
-}
+/** A kernel of a store that runs on heed's engine. */
+export const engineKernel: Kernel = {
+  source: "attentionWeights",
+  exact: false,
+  rowsPerStep: ({ data }) => Math.max(8, Math.floor(CELLS / Math.max(1, data.Nk) / 8) * 8),
+  run: runRows,
+};
 
-function runRows(heed: Engine, head: Head, from: number, to: number, visit: RowVisit): void {
+function runRows(head: Head, from: number, to: number, visit: RowVisit): void {
   const { Nk, d, query, key, recipe, keep, bias } = head.data;
   const rows = to - from;
   const wide = query instanceof Float64Array || key instanceof Float64Array || bias instanceof Float64Array;
@@ -50,7 +40,7 @@ function runRows(heed: Engine, head: Head, from: number, to: number, visit: RowV
     // Masks and score mods depend on positions only, so any range of rows can be computed separately.
     queryOffset: recipe.queryOffset + from,
     attnMask: masks as never,
-    scoreMod: modsOf(recipe),
+    scoreMod: namedMods(recipe).map(({ mod }) => mod),
     ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
   };
   // Values have no columns: only lse is used.
