@@ -1,9 +1,9 @@
 /**
- * Small bundles whose every head is known, for samples, lessons and tests: queries and keys are planted so that each
- * head does one thing. All of it is seeded; the same kind gives the same numbers everywhere.
+ * Small bundles with known heads, for samples, lessons and tests: queries and keys are constructed so that each head does one
+ * thing. Everything is seeded; the same kind gives the same numbers everywhere.
  *
  * Positions are distinguished by waves, as in sinusoidal encodings: p(n) = (cos ωₖn, sin ωₖn) over many frequencies, so that
- * p(n)·p(m) is largest at n = m and falls off around it; turning p by one step makes "the token before". Each token
+ * p(n)·p(m) is largest at n = m and falls off around it; rotating p by one step gives "the previous token". Each token
  * has a seeded random direction of its own. A bias direction lets a head fall back on the first token.
  */
 import { mix } from "../core/random/random.ts";
@@ -41,13 +41,13 @@ const HEADS: Readonly<Record<"causal" | "bidirectional", readonly (readonly Plan
 /** Frequencies of the position waves; twice as many numbers. */
 const WAVES = 16;
 const WIDTH = 2 * WAVES;
-/** Numbers of a token's direction and of what is said of a position beside it. */
+/** Sizes of a token's direction, and of the markers of its position. */
 const TOKEN = 24;
 const SIDE = 8;
 /** Size of a query and key vector. */
 const D = WIDTH + TOKEN + SIDE;
 
-/** How to make a sample. */
+/** Options of a sample. */
 export interface SampleOptions {
   /** Tokens instead of the sample's own text. */
   readonly tokens?: readonly string[];
@@ -55,7 +55,7 @@ export interface SampleOptions {
 }
 
 /**
- * A sample of two layers of four heads, `plantsOf` says which. What it holds goes into `storeFrom` or `writeBundle`.
+ * A sample of two layers of four heads (`plantsOf` names them), as the input of `storeFrom` or `writeBundle`.
  *
  * @example
  * const store = storeFrom(sampleBundle("causal"));

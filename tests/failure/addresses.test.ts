@@ -38,7 +38,7 @@ function taken({ run }: Call): number {
   return memory.peak - start;
 }
 
-describe(`${level}: each region of a call in turn lies across 2^31:`, () => {
+describe(`${level}: each region of a call in turn crosses 2^31:`, () => {
   const calls = [
     call("full", { Nq: 50, Nk: 40, dk: 8 }),
     call("causal", { Nq: 30, Nk: 30, dk: 12 }, { isCausal: true }),

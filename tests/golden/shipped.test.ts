@@ -106,7 +106,7 @@ describe("the decoder", () => {
     expect(Math.max(...scores)).toBeGreaterThan(3);
   });
 
-  it("has heads of induction: on random tokens repeated once they look at what came next the first time", () => {
+  it("has induction heads: in a repeated sequence of random tokens they attend to the token that followed the first time", () => {
     const scores = inductionScores(model).map(({ induction }) => induction ?? 0);
     expect(scores.filter((score) => score > 0.4).length).toBeGreaterThanOrEqual(4);
     expect(inductionScores(model)[0].even.induction).toBeLessThan(0.04);

@@ -9,7 +9,7 @@ import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "ablate",
-  summary: "take heads out of a model and see the prediction change",
+  summary: "switch off heads of a model and compare its prediction",
   usage: "heed ablate MODEL TEXT [OPTIONS]",
   options: {
     layer: { type: "string" },

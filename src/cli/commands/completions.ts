@@ -5,7 +5,7 @@ import { jsonText } from "../support/output/terminal.ts";
 
 export const command: Command = {
   name: "completions",
-  summary: "print what makes a shell complete heed's commands",
+  summary: "print the completion script of a shell for heed's commands",
   usage: `heed completions ${SHELLS.join("|")}
     heed completions --json`,
   options: { json: { type: "boolean" } },

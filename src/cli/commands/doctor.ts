@@ -188,11 +188,11 @@ function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "ver
 
 export const command: Command = {
   name: "doctor",
-  summary: "say what this machine can do, and how to get more",
+  summary: "report what this machine supports, and how to enable more",
   usage: "heed doctor [OPTIONS]",
   options: { ...ENGINE_OPTIONS, json: { type: "boolean" } },
   help: { ...ENGINE_HELP, json: "the findings as a JSON object" },
-  notes: "Exit code 1 where no level gives right results.",
+  notes: "Exit code 1 if no SIMD level gives correct results.",
   examples: ["heed doctor", "heed doctor --json", "HEED_SIMD=strict heed doctor"],
   async run(values, positionals, io) {
     if (positionals.length > 0)

@@ -44,7 +44,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "ablate",
-    summary: "take heads out of a model and see the prediction change",
+    summary: "switch off heads of a model and compare its prediction",
     load: () => from(import("./ablate.ts")),
   },
   {
@@ -104,12 +104,12 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "doctor",
-    summary: "say what this machine can do, and how to get more",
+    summary: "report what this machine supports, and how to enable more",
     load: () => from(import("./doctor.ts")),
   },
   {
     name: "completions",
-    summary: "print what makes a shell complete heed's commands",
+    summary: "print the completion script of a shell for heed's commands",
     load: () => from(import("./completions.ts")),
   },
 ];

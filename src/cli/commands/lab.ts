@@ -10,7 +10,7 @@ import { jsonText } from "../support/output/terminal.ts";
 export const command: Command = {
   name: "lab",
   summary: "learn attention by doing, in the browser",
-  usage: "heed lab [PAGE] [options]",
+  usage: "heed lab [PAGE] [OPTIONS]",
   options: { ...SERVE_OPTIONS, json: { type: "boolean" } },
   help: { ...SERVE_HELP, json: "print the address and the names of the pages as JSON" },
   notes:

@@ -34,7 +34,7 @@ import { answers, save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { type Progress, startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
-import { fromLead, piecesOf, together, withRanks } from "../support/ranks/together.ts";
+import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/together.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 import {
   type Kept,
@@ -102,7 +102,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
       : integer("evaluate-every", values["evaluate-every"], 1);
   readSettings(values); // a wrong option is an error before anything starts
   return withRanks(io, async (own, comm) => {
-    const asked = readSettings(comm ? inPieces(values, comm.size) : values);
+    const asked = readSettings(comm ? inMicroBatches(values, comm.size) : values);
     const lock = { release: async () => {} };
     try {
       const line = { values, positionals, io: own, comm, dtype, every, evaluate, asked };
@@ -116,13 +116,13 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 }
 
 /** The options, with a default of --accumulate for this many ranks. */
-function inPieces(values: Values, ranks: number): Values {
+function inMicroBatches(values: Values, ranks: number): Values {
   if (values.accumulate !== undefined) return values;
   const { batch } = readSettings(values);
-  const pieces = piecesOf(batch, ranks);
-  if (pieces === undefined)
+  const count = microBatchesOf(batch, ranks);
+  if (count === undefined)
     throw new UsageError(`--batch ${batch} gives ${ranks} ranks less than a sequence each`);
-  return { ...values, accumulate: String(pieces) };
+  return { ...values, accumulate: String(count) };
 }
 
 /** A parsed command line. */

@@ -67,7 +67,7 @@ describe("the language of tokens", () => {
     expect(langs(storeFrom(input))).toEqual([["ar", "ar"]]);
   });
 
-  it("of JSON stands beside the tokens, for each side where they differ", async () => {
+  it("of JSON is given beside the tokens, for each side where they differ", async () => {
     const tokens = ["القمر", "هو"];
     const one = json({ attention: [weights(2, 2)], tokens, lang: "ar" });
     expect(langs(await openStore(one))).toEqual([["ar", "ar"]]);

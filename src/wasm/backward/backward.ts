@@ -1,7 +1,7 @@
 /**
  * The backward pass on the engine. A problem is divided into stages (the parts that are in memory together), a stage into waves of
- * tasks (partition.ts). If complete heads fit, a stage has some heads. Otherwise a head is divided into pieces, keys outer and rows
- * inner, and each piece loads the dQ accumulated so far, so that memory does not grow with N.
+ * tasks (partition.ts). If complete heads fit, a stage has some heads. Otherwise a head is divided into several stages, keys outer and rows
+ * inner, and each stage loads the dQ accumulated so far, so that memory does not grow with N.
  */
 
 import type { AttentionOperation, BackendPart, BackwardInputs, Gradients } from "../../backend/contract.ts";
@@ -121,23 +121,23 @@ function run(
     return regions;
   };
   try {
-    if (staging.rows < Nq || staging.keys < Nk) for (const head of heads) inPieces(head);
+    if (staging.rows < Nq || staging.keys < Nk) for (const head of heads) inSeveralStages(head);
     else inStages();
   } finally {
     for (const regions of opened) regions.free();
   }
   if (deltas) addSinks(problem, upstream, deltas, gradients.sinks as Float64Array);
 
-  /** One head in pieces: for each range of keys, all ranges of rows. */
-  function inPieces(head: Stage["heads"][number]): void {
+  /** One head in several stages: for each range of keys, all ranges of rows. */
+  function inSeveralStages(head: Stage["heads"][number]): void {
     for (let key = 0; key < Nk; key += staging.keys) {
-      const piece: Stage = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + staging.keys)] };
+      const stage: Stage = { heads: [head], rows: [0, Nq], keys: [key, Math.min(Nk, key + staging.keys)] };
       const scope = open();
-      const keys = stageKeys(pass, scope, piece);
+      const keys = stageKeys(pass, scope, stage);
       pack(keys);
       for (let row = 0; row < Nq; row += staging.rows) {
         const rowScope = open();
-        const part = { ...piece, rows: [row, Math.min(Nq, row + staging.rows)] as const };
+        const part = { ...stage, rows: [row, Math.min(Nq, row + staging.rows)] as const };
         const rows = stageRows(pass, rowScope, part, keys.placed);
         for (const tasks of rows.waves) runTasks(kernel, tasks);
         rows.collect();
@@ -151,10 +151,10 @@ function run(
   /** Some heads at a time. While the threads compute, the calling thread copies the last results out and the next inputs in. */
   function inStages(): void {
     const copyIn = (n: number) => {
-      const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows: [0, Nq], keys: [0, Nk] };
+      const stage: Stage = { heads: heads.slice(n, n + staging.heads), rows: [0, Nq], keys: [0, Nk] };
       const regions = open();
-      const keys = stageKeys(pass, regions, piece);
-      return { regions, keys, rows: stageRows(pass, regions, piece, keys.placed) };
+      const keys = stageKeys(pass, regions, stage);
+      return { regions, keys, rows: stageRows(pass, regions, stage, keys.placed) };
     };
     const collect = ({ regions, keys, rows }: ReturnType<typeof copyIn>) => {
       rows.collect();

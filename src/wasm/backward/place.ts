@@ -107,38 +107,38 @@ function perHead(regions: AllocationScope, heads: readonly Head[], bytes: number
   return (b: number, h: number) => base + number(b, h) * bytes;
 }
 
-const keyHeads = (piece: Stage): Head[] => piece.heads.map(({ b, hk }) => ({ b, h: hk }));
-const queryHeads = (piece: Stage, G: number): Head[] =>
-  piece.heads.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g })));
+const keyHeads = (stage: Stage): Head[] => stage.heads.map(({ b, hk }) => ({ b, h: hk }));
+const queryHeads = (stage: Stage, G: number): Head[] =>
+  stage.heads.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g })));
 
-/** The batch entries of a piece that has complete entries only. */
-function entriesOf(problem: Problem, piece: Stage): { first: number; count: number } | undefined {
+/** The batch entries of a stage that has complete entries only. */
+function entriesOf(problem: Problem, stage: Stage): { first: number; count: number } | undefined {
   const { Hkv } = problem.shape;
-  const first = piece.heads[0];
-  if (piece.heads.length % Hkv !== 0 || first.hk !== 0) return undefined;
-  return { first: first.b, count: piece.heads.length / Hkv };
+  const first = stage.heads[0];
+  if (stage.heads.length % Hkv !== 0 || first.hk !== 0) return undefined;
+  return { first: first.b, count: stage.heads.length / Hkv };
 }
 
-/** Copies the keys and values of a piece into the engine's memory. */
+/** Copies the keys and values of a stage into the engine's memory. */
 export function placeKeys(
   memory: EngineMemory,
   regions: AllocationScope,
   problem: Problem,
   plan: BackwardPlan,
-  piece: Stage,
+  stage: Stage,
 ): PlacedKeys {
   const { key, value, Hkv, Nk, dk, dv } = problem.shape;
-  const heads = keyHeads(piece);
+  const heads = keyHeads(stage);
   const number = numbered(heads, Hkv);
-  const [k0, k1] = piece.keys;
-  const complete = k1 - k0 === Nk ? entriesOf(problem, piece) : undefined;
+  const [k0, k1] = stage.keys;
+  const complete = k1 - k0 === Nk ? entriesOf(problem, stage) : undefined;
   const entries = complete && { ...complete, heads: Hkv };
   const keys = plan.strip * Math.ceil((k1 - k0) / plan.strip);
-  const staged = placeOperand(memory, regions, key, heads, piece.keys, dk, entries, number);
+  const staged = placeOperand(memory, regions, key, heads, stage.keys, dk, entries, number);
   const rows = plan.copyKeys ? perHead(regions, heads, 4 * keys * plan.keyColumns, number) : undefined;
   return {
     key: staged,
-    value: placeOperand(memory, regions, value, heads, piece.keys, dv, entries, number),
+    value: placeOperand(memory, regions, value, heads, stage.keys, dv, entries, number),
     packedKey: perHead(regions, heads, 4 * keys * dk, number),
     packedValue: perHead(regions, heads, 4 * keys * dv, number),
     keyRows: rows ?? ((b, hk) => staged.at(b, hk, k0)),
@@ -148,23 +148,23 @@ export function placeKeys(
   };
 }
 
-/** Copies the rows of a piece into the engine's memory: queries, the output and its gradient, lse. */
+/** Copies the rows of a stage into the engine's memory: queries, the output and its gradient, lse. */
 export function placeRows(
   memory: EngineMemory,
   regions: AllocationScope,
   problem: Problem,
   plan: BackwardPlan,
   upstream: BackwardInputs,
-  piece: Stage,
+  stage: Stage,
 ): PlacedRows {
   const { query, Hq, G, Nq, dk, dv } = problem.shape;
-  const heads = queryHeads(piece, G);
+  const heads = queryHeads(stage, G);
   const number = numbered(heads, Hq);
-  const [r0, r1] = piece.rows;
-  const complete = r1 - r0 === Nq ? entriesOf(problem, piece) : undefined;
+  const [r0, r1] = stage.rows;
+  const complete = r1 - r0 === Nq ? entriesOf(problem, stage) : undefined;
   const entries = complete && { ...complete, heads: Hq };
   const place = (x: Operand, columns: number) =>
-    placeOperand(memory, regions, x, heads, piece.rows, columns, entries, number);
+    placeOperand(memory, regions, x, heads, stage.rows, columns, entries, number);
   const lseHead = 4 * (r1 - r0);
   const lse = perHead(regions, heads, lseHead, number);
   const delta = perHead(regions, heads, lseHead, number);
@@ -193,10 +193,10 @@ export function placeMasks(
   memory: EngineMemory,
   regions: AllocationScope,
   problem: Problem,
-  piece: Stage,
+  stage: Stage,
 ): PlacedMask[] {
-  const heads = queryHeads(piece, problem.shape.G);
-  const [[r0, r1], [k0, k1]] = [piece.rows, piece.keys];
+  const heads = queryHeads(stage, problem.shape.G);
+  const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   return problem.tensors.map((t: MaskTensor) => {
     const rowBytes = maskRowBytes(t, k1 - k0);
     const head = (t.row === 0 ? 1 : r1 - r0) * rowBytes;

@@ -42,21 +42,21 @@ const NO_STRIDES: Strides = {
   queryRow: 0, keyRow: 0, valueRow: 0, outRow: 0, queryHead: 0, outHead: 0, lseHead: 0, headRows: 0, tensorRows: [],
 }; // biome-ignore format: one list
 
-/** Copies the keys and values of a piece into the engine's memory. */
+/** Copies the keys and values of a stage into the engine's memory. */
 export function stageKeys(
   { memory, problem, plan, gradients }: Pass,
   regions: AllocationScope,
-  piece: Stage,
+  stage: Stage,
 ): KeyStage {
   const { Hkv, Nk, dk, dv } = problem.shape;
-  const placed = placeKeys(memory, regions, problem, plan, piece);
-  const [k0, k1] = piece.keys;
+  const placed = placeKeys(memory, regions, problem, plan, stage);
+  const [k0, k1] = stage.keys;
   const [keys, values] = [dk, dv].map((columns) => ({ rows: k1 - k0, columns }));
   return {
     placed,
-    packs: buildPackTasks(memory, regions, problem, plan, piece, placed),
+    packs: buildPackTasks(memory, regions, problem, plan, stage, placed),
     collect() {
-      for (const { b, hk } of piece.heads) {
+      for (const { b, hk } of stage.heads) {
         const first = (b * Hkv + hk) * Nk + k0;
         copyRowsOut(memory, placed.dKey(b, hk), plan.keyColumns, gradients.dKey, first * dk, keys);
         copyRowsOut(memory, placed.dValue(b, hk), plan.valueColumns, gradients.dValue, first * dv, values);
@@ -65,38 +65,38 @@ export function stageKeys(
   };
 }
 
-/** Copies the rows of a piece into the engine's memory and writes its tasks. */
+/** Copies the rows of a stage into the engine's memory and writes its tasks. */
 export function stageRows(
   pass: Pass,
   regions: AllocationScope,
-  piece: Stage,
+  stage: Stage,
   placedKeys: PlacedKeys,
 ): RowStage {
   const { memory, problem, plan, upstream, gradients, deltas } = pass;
   const { Hq, G, Nq, dk } = problem.shape;
   const { rangeKeys } = plan;
-  const [r0, r1] = piece.rows;
-  const [k0, k1] = piece.keys;
-  const placedRows = placeRows(memory, regions, problem, plan, upstream, piece);
-  const masks = placeMasks(memory, regions, problem, piece);
+  const [r0, r1] = stage.rows;
+  const [k0, k1] = stage.keys;
+  const placedRows = placeRows(memory, regions, problem, plan, upstream, stage);
+  const masks = placeMasks(memory, regions, problem, stage);
   const strides = { ...NO_STRIDES, tensorRows: masks.map((x) => x.row) };
   const call = writeCall(memory, regions, problem, strides, plan.pool);
   const ranges = Math.ceil((k1 - k0) / rangeKeys);
   const sums =
-    plan.sums && placeBiasGradients(memory, regions, problem, plan.sums, piece, ranges, plan.strip);
+    plan.sums && placeBiasGradients(memory, regions, problem, plan.sums, stage, ranges, plan.strip);
   const [newRows, newKeys] = [k0 === 0, r0 === 0];
   const size = { rows: r1 - r0, columns: dk };
   const eachHead = (visit: (b: number, h: number, row: number) => void) => {
-    for (const { b, hk } of piece.heads)
+    for (const { b, hk } of stage.heads)
       for (let h = hk * G; h < (hk + 1) * G; h++) visit(b, h, (b * Hq + h) * Nq + r0);
   };
   if (!newRows)
     eachHead((b, h, row) =>
       copyRowsIn(memory, gradients.dQuery, row * dk, placedRows.dQuery(b, h), plan.keyColumns, size),
     );
-  const stage = { ...piece, placedKeys, placedRows, masks, sums, call, newRows, newKeys };
+  const staged = { ...stage, placedKeys, placedRows, masks, sums, call, newRows, newKeys };
   return {
-    waves: buildBackwardTasks(memory, regions, problem, plan, stage),
+    waves: buildBackwardTasks(memory, regions, problem, plan, staged),
     collect() {
       sums?.collect(gradients);
       eachHead((b, h, row) => {

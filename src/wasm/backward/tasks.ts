@@ -29,13 +29,13 @@ export function buildPackTasks(
   regions: AllocationScope,
   problem: Problem,
   plan: BackwardPlan,
-  piece: Stage,
+  stage: Stage,
   placed: PlacedKeys,
 ): { keys: Tasks; values: Tasks } {
   const { dk, dv } = problem.shape;
-  const [k0, k1] = piece.keys;
+  const [k0, k1] = stage.keys;
   const lists: [number[], number[]] = [[], []];
-  for (const { b, hk } of piece.heads)
+  for (const { b, hk } of stage.heads)
     for (let key = k0; key < k1; key += plan.rangeKeys) {
       const count = Math.min(plan.rangeKeys, k1 - key);
       const rows = plan.copyKeys ? placed.keyRows(b, hk) + (key - k0) * placed.keyRow : 0;

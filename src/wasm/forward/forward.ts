@@ -1,7 +1,7 @@
 /**
  * The forward pass on the engine. A problem is divided into stages (the parts that are in the engine's memory together), a stage
  * into tasks (tiles of query rows with their runs of keys); threads run them, and the results are copied out. A problem that fits
- * is one stage; a long one is staged in pieces, so that memory does not grow with N.
+ * is one stage; a long one has several stages, so that memory does not grow with N.
  */
 
 import type { BackendPart, Result } from "../../backend/contract.ts";
@@ -135,14 +135,14 @@ function runStages(
         for (let key = 0; key === 0 || key < Nk; key += staging.keys) {
           const keys = [key, Math.min(Nk, key + staging.keys)] as const;
           const range = { first: key === 0, last: keys[1] === Nk };
-          const piece: Stage = { heads: heads.slice(n, n + staging.heads), rows, keys };
-          // A range of keys that is masked for all rows of the piece is not copied.
+          const stage: Stage = { heads: heads.slice(n, n + staging.heads), rows, keys };
+          // A range of keys that is masked for all rows of the stage is not copied.
           const needed =
             range.first ||
             range.last ||
-            piece.heads.some(({ b, hk }) => anyVisible(problem, plan.runs.map, b, hk, rows, keys));
+            stage.heads.some(({ b, hk }) => anyVisible(problem, plan.runs.map, b, hk, rows, keys));
           if (!needed) continue;
-          const { placed, fresh } = buffers.fill(piece);
+          const { placed, fresh } = buffers.fill(stage);
           attend(placed, call, range, fresh);
           if (range.last) copyResultsOut(engine.memory, problem, plan, placed, out);
         }

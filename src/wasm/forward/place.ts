@@ -1,6 +1,6 @@
 /**
  * The addresses of a stage's operands and results in the engine's memory. A problem that fits is placed completely, with
- * its own strides; otherwise pieces of it are gathered into dense rows, in regions that all pieces reuse.
+ * its own strides; otherwise parts of it are gathered into dense rows, in regions that all stages reuse.
  */
 
 import type { Result } from "../../backend/contract.ts";
@@ -29,12 +29,12 @@ export interface Stage {
   readonly keys: readonly [number, number];
 }
 
-/** A piece in the engine's memory: byte addresses by absolute batch entry, head, row and key. */
+/** A stage in the engine's memory: byte addresses by absolute batch entry, head, row and key. */
 export interface Placed extends Stage {
   readonly query: (b: number, h: number, row: number) => number;
   readonly key: (b: number, hk: number, key: number) => number;
   readonly value: (b: number, hk: number, key: number) => number;
-  /** Packed keys of a head, at the first key of the piece; 0 for the decode kernel. */
+  /** Packed keys of a head, at the first key of the stage; 0 for the decode kernel. */
   readonly packedKey: (b: number, hk: number) => number;
   /** Packed values, where they are packed. */
   readonly packedValue: (b: number, hk: number) => number;
@@ -178,13 +178,13 @@ export function placeProblem(
   };
 }
 
-/** Regions for the largest piece, reused for each piece. `fresh` is true where new keys were copied. */
+/** Regions for the largest stage, reused for each stage. `fresh` is true where new keys were copied. */
 export interface StagingBuffers {
   readonly strides: Strides;
-  fill(piece: Stage): { placed: Placed; fresh: boolean };
+  fill(stage: Stage): { placed: Placed; fresh: boolean };
 }
 
-/** Allocates regions for pieces of the size in the plan. */
+/** Allocates regions for stages of the size in the plan. */
 export function placeStages(
   memory: EngineMemory,
   regions: AllocationScope,
@@ -243,16 +243,16 @@ export function placeStages(
 
   return {
     strides,
-    fill(piece) {
-      const [r0, r1] = piece.rows;
-      const [k0, k1] = piece.keys;
-      const unit = new Map(piece.heads.map(({ b, hk }, n) => [b * shape.Hkv + hk, n]));
+    fill(stage) {
+      const [r0, r1] = stage.rows;
+      const [k0, k1] = stage.keys;
+      const unit = new Map(stage.heads.map(({ b, hk }, n) => [b * shape.Hkv + hk, n]));
       const at = (b: number, hk: number) => unit.get(b * shape.Hkv + hk) as number;
       const headAt = (b: number, h: number) => at(b, Math.floor(h / G)) * G + (h % G);
-      const heads = piece.heads.map(({ b, hk }) => `${b}.${hk}`).join();
+      const heads = stage.heads.map(({ b, hk }) => `${b}.${hk}`).join();
       const [queriesName, keysName] = [`${heads} ${r0}`, `${heads} ${k0}`];
       const fresh = stagedKeys !== keysName;
-      for (const { b, hk } of piece.heads) {
+      for (const { b, hk } of stage.heads) {
         if (stagedQueries !== queriesName && !query.resident)
           for (let h = hk * G; h < (hk + 1) * G; h++)
             stageRows(memory, shape.query, b, h, r0, r1, dk, query.at + headAt(b, h) * query.head);
@@ -279,7 +279,7 @@ export function placeStages(
         x.resident?.at ??
         ((b: number, h: number, n: number) => x.at + index(b, h) * x.head + (n - base) * x.row);
       const placed: Placed = {
-        ...piece,
+        ...stage,
         query: from(query, r0, headAt),
         key: from(key, k0, at),
         value: from(value, k0, at),

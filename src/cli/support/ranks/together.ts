@@ -67,14 +67,14 @@ export async function fromLead(
 }
 
 /**
- * Number of pieces of a step of `batch` sequences on this many ranks: 8 if that divides the batch, so that 1, 2, 4 and 8 ranks
+ * Number of micro-batches of a step of `batch` sequences on this many ranks: 8 if that divides the batch, so that 1, 2, 4 and 8 ranks
  * give the same bits, and at least one per rank. Undefined if there is no such number.
  */
-export function piecesOf(batch: number, ranks: number): number | undefined {
+export function microBatchesOf(batch: number, ranks: number): number | undefined {
   let most = 8;
   while (most < ranks) most *= 2;
-  for (let pieces = most; pieces >= ranks; pieces /= 2) if (batch % pieces === 0) return pieces;
-  for (let pieces = ranks; pieces <= batch; pieces++) if (batch % pieces === 0) return pieces;
+  for (let count = most; count >= ranks; count /= 2) if (batch % count === 0) return count;
+  for (let count = ranks; count <= batch; count++) if (batch % count === 0) return count;
   return undefined;
 }
 

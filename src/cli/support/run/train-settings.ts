@@ -108,7 +108,7 @@ const ROWS: { readonly [K in keyof Settings]: Row } = {
   },
   accumulate: {
     option: "accumulate",
-    help: "N  gradient accumulation: pieces of a step, which divide the batch, to save memory (default 1)",
+    help: "N  gradient accumulation: micro-batches per step, a divisor of the batch, to save memory (default 1)",
     read: whole(1),
     otherwise: () => 1,
   },
