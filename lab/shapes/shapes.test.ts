@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compute, type Shapes } from "./compute.ts";
-import { initial, page } from "./page.ts";
+import { page } from "./page.ts";
+import { initial } from "./sizes.ts";
 
 const numbers = (change: Partial<Shapes>) => compute(page.check({ ...initial, ...change }));
 

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { compute, type VariantsNumbers } from "./compute.ts";
 import { Draws } from "./data.ts";
-import { initial, page } from "./page.ts";
+import { page } from "./page.ts";
+import { initial } from "./state.ts";
 
 const errorsOf = async (change: object) => {
   const { ways } = await compute({ ...initial, seen: [], ...change });

@@ -117,6 +117,30 @@ test("scripts that cannot be loaded are said, and the page stays readable", asyn
   await expect(page.locator(".problem")).toBeHidden();
   await context.close();
 });
+test("a part of a page that cannot be loaded is said, and the next change loads it", async ({
+  browser,
+  origin,
+}) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const parts = ["**/parts/learned-compute.js", "**/parts/others*.js"];
+  for (const part of parts) await page.route(part, (route) => route.abort());
+  await page.goto(`${origin}/learned.html`);
+  const problem = page.locator(".problem");
+  await expect(problem).toContainText("could not be loaded. Check the connection");
+  await page.unroute(parts[0]);
+  await page.locator('.control [data-act="at"]').fill("4");
+  await expect(page.locator(".stage figcaption")).toContainText("Step 300:");
+  await expect(problem).toBeHidden();
+  // The captures of the other runs are loaded when one is chosen.
+  await page.click('.others [data-act="run:fast"]');
+  await expect(problem).toContainText("could not be loaded. Check the connection");
+  await page.unroute(parts[1]);
+  await page.locator('.control [data-act="at"]').fill("3");
+  await expect(page.locator(".stage figcaption")).toContainText("to “it”");
+  await expect(problem).toBeHidden();
+  await context.close();
+});
 test("a computation that ends is said, and the next change starts it again", async ({ browser, origin }) => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();

@@ -13,6 +13,8 @@ export interface ComputeReply {
   readonly id: number;
   readonly numbers?: unknown;
   readonly error?: string;
+  /** True if a script could not be loaded: this worker will not load it again, another may. */
+  readonly unloaded?: boolean;
   /** Progress of long work, 0 to 1; another reply follows. */
   readonly progress?: number;
 }

@@ -42,6 +42,8 @@ const NARROW_BELOW = 900;
 const FRAME = 12;
 /** Milliseconds without a change after which parts that are not in view are drawn too. */
 const SETTLED = 120;
+const UNLOADED =
+  "The script that computes this page could not be loaded. Check the connection, then change something to try again.";
 /** Parts below the picture that a change seldom shows. */
 const BELOW = ["code", "table"] as const;
 
@@ -102,20 +104,27 @@ export function mount<S extends State, N>(
         // Drawn with the answer, not a frame later, unless pictures come faster than frames.
         if (performance.now() - drawnAt > FRAME) draw();
         else schedule();
+      } else if (data.unloaded) {
+        stop();
+        fail(UNLOADED);
       } else fail(`This picture could not be computed: ${data.error.replace(/[.]?$/, ".")}`);
       if (pending) request();
     });
     made.addEventListener("error", (event) => {
-      answered = sent;
-      worker?.terminate();
-      worker = undefined;
+      stop();
       fail(
         shown === undefined && !event.message
-          ? "The script that computes this page could not be loaded. Check the connection, then change something to try again."
+          ? UNLOADED
           : `The computation ended unexpectedly${event.message ? `: ${event.message}` : ""}. Change something to start it again.`,
       );
     });
     return made;
+  };
+  /** Ends the worker; the next request starts another. */
+  const stop = () => {
+    answered = sent;
+    worker?.terminate();
+    worker = undefined;
   };
   const fail = (text: string) => {
     problem.textContent = text;

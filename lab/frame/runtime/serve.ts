@@ -10,6 +10,9 @@ export interface Port {
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
 }
 
+/** What browsers say of a script that import() could not load. */
+const UNLOADED = /imported module|Importing a module/;
+
 /** Answers every request on `port`. */
 export function serveComputations(port: Port): void {
   // One thread: more threads need a looser content policy, and these problems are small.
@@ -21,7 +24,8 @@ export function serveComputations(port: Port): void {
       const { compute } = await COMPUTATIONS[page]();
       reply({ numbers: await compute(state, (numbers, progress) => reply({ numbers, progress })) });
     } catch (error) {
-      reply({ error: messageOf(error) });
+      const message = messageOf(error);
+      reply({ error: message, unloaded: UNLOADED.test(message) });
     }
   });
 }

@@ -1,0 +1,77 @@
+/** Sizes that can be pulled, their ranges, and where the boxes of the two pictures are. */
+import { clamp } from "../frame/controls.ts";
+import type { View } from "../frame/page.ts";
+import type { Shapes, ShapesNumbers } from "./compute.ts";
+
+/** What the drawing functions get. */
+export type PageView = View<Shapes, ShapesNumbers>;
+/** Sizes that can be pulled. */
+export type Size = "b" | "h" | "n" | "m" | "dk" | "dv" | "kd" | "d";
+
+/** Smallest and largest of each size. */
+export const RANGE: Readonly<Record<Size, readonly [number, number]>> = {
+  b: [1, 32],
+  h: [1, 16],
+  n: [1, 40],
+  m: [1, 40],
+  dk: [1, 128],
+  dv: [1, 128],
+  kd: [1, 128],
+  d: [8, 96],
+};
+/** The first state. */
+export const initial: Shapes = {
+  view: "call",
+  b: 32,
+  h: 1,
+  n: 10,
+  m: 10,
+  dk: 64,
+  dv: 64,
+  self: true,
+  wrong: "",
+  kd: 48,
+  d: 64,
+  guess1: -1,
+  guess5: -1,
+};
+
+/** A size in its range. */
+export const inRange = (size: Size, value: number) => clamp(Math.round(value), ...RANGE[size]);
+
+/** A shape as the languages print it. */
+export const tuple = (shape: readonly number[]) => `(${shape.join(", ")})`;
+/** How many numbers a shape holds. */
+export const cells = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
+
+/** Where things are: one unit is `u` wide in both directions. Rows begin at `row`, what is above them ends at `above`. */
+export const callAt = (wide: boolean) =>
+  wide
+    ? { u: 2.2, qRight: 326, sLeft: 362, oLeft: 520, row: 336, above: 302 }
+    : { u: 1, qRight: 148, sLeft: 166, oLeft: 232, row: 178, above: 160 };
+/** The same of a layer. */
+export const layerAt = (wide: boolean) =>
+  wide
+    ? { u: 1.3, xRight: 158, left: 172, gap: 6, oLeft: 580, yLeft: 722, row: 236, above: 212, heads: 330 }
+    : { u: 0.52, xRight: 58, left: 72, gap: 3, oLeft: 240, yLeft: 306, row: 92, above: 80, heads: 138 };
+
+/** The words of the sentences in the prediction. */
+export const LONG = 40;
+/** The largest guess: how many times as many numbers. */
+export const LARGEST_GUESS = 40;
+/** Side of a square with `times` as many numbers as S has at first. */
+export const guessSide = (times: number, u: number) => initial.n * Math.sqrt(times) * u;
+/** Whether a guess is in the picture: it has the place of the label of S. */
+export const isGuessed = ({ guess1, n, m, wrong }: Shapes) =>
+  guess1 >= 0 && n === LONG && m === LONG && wrong === "";
+
+/** A rectangle of the picture. */
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A count with its unit: 1 head, 2 heads. */
+export const numberOf = (value: number, unit: string) => `${value} ${value === 1 ? unit : `${unit}s`}`;

@@ -1,0 +1,85 @@
+/** How wrong each way is on each kind of data. */
+import { label, line, mark, pressable } from "../frame/svg.ts";
+import { COLORS, KIND_NAMES, KIND_NOTES, kindOf, type PageView, WAYS } from "./state.ts";
+
+/** Where the errors are: left edge, ends of the axis, the first row and the height of a row. */
+export const errorsAt = (wide: boolean) =>
+  wide ? { left: 16, x0: 300, x1: 830, top: 306, row: 38 } : { left: 8, x0: 96, x1: 352, top: 160, row: 24 };
+
+/** An error on the axis. 10⁻⁷ and less is rounding; the axis is cut between rounding and 1 %. */
+export function errorX(error: number, wide: boolean): number {
+  const { x0, x1 } = errorsAt(wide);
+  const at = error < 1e-3 ? 0 : 0.12 + (0.88 * (Math.log10(Math.min(10, error)) + 2)) / 3;
+  return x0 + Math.max(0, at) * (x1 - x0);
+}
+
+/** Errors of what was looked at, on an axis that never changes. */
+export function errors(view: PageView): string {
+  const { numbers: n, wide } = view;
+  const { left, x0, x1, top, row } = errorsAt(wide);
+  const x = (error: number) => errorX(error, wide);
+  const bottom = top + 5 * row - row / 2 - (wide ? 4 : 1);
+  const parts = [
+    label(
+      left,
+      top - (wide ? 36 : 22),
+      wide
+        ? "press a row to change the data · how wrong is the output, relative to its size?"
+        : "how wrong is the output?",
+      { class: wide ? "bold" : "bold s12" },
+    ),
+    line(x(1), top - 16, x(1), bottom, "lb dash"),
+    ...[0.01, 0.1, 1, 10].map((value) => line(x(value), bottom, x(value), bottom + 4, "lthird")),
+    line(x0, bottom, x1, bottom, "lthird"),
+    label(x0, bottom + 16, wide ? "rounding" : "≈ 0", { class: "mid third s11" }),
+    ...[0.01, 0.1, 1, 10].map((value) =>
+      label(x(value), bottom + 16, `${100 * value} %`, { class: "mid third s11" }),
+    ),
+    label(x(1), bottom + (wide ? 31 : 29), "as wrong as answering 0", { class: "mid tb s11" }),
+  ];
+  for (const [kind, name] of KIND_NAMES.entries()) {
+    const y = top + kind * row;
+    const chosen = kind === kindOf(view);
+    const found = n.rows.find((one) => one.kind === kind);
+    const around = { x: left - 8, y: y - row / 2 + 2, width: x1 + 30 - left, height: row - 4, rx: 4 };
+    parts.push(
+      chosen ? mark("rect", { ...around, class: "fhover" }) : "",
+      wide ? label(left + 74, y + 4, KIND_NOTES[kind], { class: "second s12" }) : "",
+      found === undefined ? label((x0 + x1) / 2, y + 4, "press to see", { class: "mid third s12" }) : "",
+    );
+    // Last, so that it is above the marks of its row.
+    const press = pressable(
+      `data:${kind}`,
+      `${name}: ${KIND_NOTES[kind]}`,
+      chosen,
+      mark("rect", { ...around, class: "hit" }) + label(left, y + 4, name, { class: chosen ? "bold" : "" }),
+    );
+    if (found === undefined) {
+      parts.push(press);
+      continue;
+    }
+    parts.push(
+      line(x(found.errors[1]), y, x(found.errors[2]), y, "lline"),
+      ...found.errors.map((error, w) =>
+        mark("circle", {
+          cx: x(error),
+          cy: y,
+          r: chosen ? 7 : 5,
+          class: `f${COLORS[w + 1]}`,
+        }),
+      ),
+    );
+    if (chosen && wide)
+      for (const w of [1, 2]) {
+        const other = found.errors[w === 1 ? 2 : 1];
+        const right = found.errors[w] > other;
+        parts.push(
+          label(x(found.errors[w]) + (right ? 11 : -11), y + 4, WAYS[w + 1], {
+            class: `t${COLORS[w + 1]} bold s12 halo ${right ? "" : "end"}`,
+          }),
+        );
+      }
+    parts.push(press);
+  }
+  return parts.join("");
+}

@@ -1,0 +1,96 @@
+/** Flash, tile by tile. */
+import { label, line, mark, named } from "../frame/svg.ts";
+import { number } from "../frame/words.ts";
+import { type PageView, TILES } from "./state.ts";
+
+/** Flash on the row under the crosshair: its scores by tiles, and all that is kept. */
+export function tiles(view: PageView): string {
+  const { numbers: n, state, wide } = view;
+  const [x0, x1, y0, y1] = wide ? [40, 830, 300, 400] : [24, 360, 150, 210];
+  const all = n.tiles.flatMap(({ scores }) => scores);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const y = (score: number) => y1 - ((score - low) / (high - low || 1)) * (y1 - y0);
+  const width = (x1 - x0) / TILES;
+  const each = n.n / TILES;
+  const now = state.tile === 0 ? undefined : n.tiles[state.tile - 1];
+  const parts: string[] = [
+    label(x0 - (wide ? 24 : 16), y0 - 24, `Flash, query ${n.query}: its ${n.n} scores in tiles of ${each}`, {
+      class: wide ? "bold" : "bold s12",
+    }),
+  ];
+  for (const [t, { scores }] of n.tiles.entries()) {
+    const x = x0 + t * width;
+    const done = t < state.tile;
+    const step = width / each;
+    parts.push(
+      mark("rect", {
+        x: x + 1,
+        y: y0 - 6,
+        width: width - 2,
+        height: y1 - y0 + 12,
+        class: t === state.tile - 1 ? "fhover" : "none lline",
+      }),
+      mark("path", {
+        // Relative moves and whole heights: the picture of the markup stays small.
+        d: scores.reduce(
+          (path, score) => {
+            const height = Math.round(y1 - y(score));
+            return `${path}v-${height}m${Number(step.toFixed(3))} ${height}`;
+          },
+          `M${(x + step / 2).toFixed(1)} ${y1}`,
+        ),
+        class: done ? "lw thin" : "lline",
+      }),
+    );
+  }
+  if (now !== undefined) {
+    const edge = x0 + state.tile * width;
+    parts.push(
+      named("maximum", line(x0, y(now.maximum), edge, y(now.maximum), "lq")),
+      label(Math.min(edge, x1 - 80), y(now.maximum) - 6, `maximum so far ${number(now.maximum)}`, {
+        class: "tq s12 halo end",
+      }),
+    );
+  }
+  const base = y1 + (wide ? 36 : 26);
+  const facts: [string, string][] =
+    now === undefined
+      ? [["nothing read yet", "press “next tile”"]]
+      : [
+          ["earlier sums multiplied by", number(now.rescale)],
+          ["sum of e^(score − maximum)", number(now.sum)],
+          ["log of the whole sum", number(n.merged[state.tile - 1][0], 4)],
+          ["output so far, first number", number(n.merged[state.tile - 1][1])],
+        ];
+  for (const [f, [name, value]] of facts.entries())
+    parts.push(
+      label(wide ? x0 : 8, base + f * (wide ? 22 : 17), name, { class: "second s12" }),
+      label(wide ? x0 + 190 : 190, base + f * (wide ? 22 : 17), value, { class: "mono s12 bold" }),
+    );
+  // Memory: a tile, against what the whole row would need by now.
+  const [mx, mw] = wide ? [480, 350] : [250, 112];
+  const bar = (y: number, share: number, name: string, title: string) =>
+    label(mx, y - 4, title, { class: "s12 second" }) +
+    mark("rect", { x: mx, y, width: mw, height: 12, class: "fhover" }) +
+    mark("rect", { x: mx, y, width: mw * share, height: 12, class: name });
+  parts.push(
+    named(
+      "memory",
+      bar(
+        base + 4,
+        state.tile === 0 ? 0 : 1 / TILES,
+        "fw",
+        wide
+          ? `scores in memory with Flash: ${state.tile === 0 ? 0 : each}, now and always`
+          : `Flash: ${state.tile === 0 ? 0 : each}`,
+      ) +
+        bar(
+          base + 44,
+          state.tile / TILES,
+          "fthird",
+          wide ? `by the whole matrix: ${state.tile * each} so far` : `matrix: ${state.tile * each}`,
+        ),
+    ),
+  );
+  return parts.join("");
+}

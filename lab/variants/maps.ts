@@ -1,0 +1,108 @@
+/** The maps of weights of the four ways. */
+import { label, mark, named, weightClass } from "../frame/svg.ts";
+import { percent } from "../frame/words.ts";
+import { BANDS, COLORS, type PageView, SHORT, WAYS, wrong } from "./state.ts";
+
+/** Where the maps are: corner, side, distance from one to the next. */
+export const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
+
+/** Every second color of the scale: neighbors in a map are then often alike. */
+const mapClass = (weight: number) => `w${2 * Math.round(Number(weightClass(weight).slice(1)) / 2)}`;
+
+/** The four maps of weights, with the crosshair. */
+export function maps(view: PageView): string {
+  const { numbers: n, state, wide } = view;
+  const [x0, y0, side, step] = mapsAt(wide);
+  const unit = side / BANDS;
+  const parts: string[] = [];
+  for (const [w, way] of n.ways.entries()) {
+    const x = x0 + w * step;
+    // One path for each color: lines as wide as a cell, each from the end of the one before, which packs well. The most frequent
+    // color is below all others.
+    const colors = way.map.flat().map(mapClass);
+    const counts = new Map<string, number>();
+    for (const color of colors) counts.set(color, (counts.get(color) ?? 0) + 1);
+    const [ground] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most));
+    const paths = new Map<string, { d: string; i: number; j: number }>();
+    for (let at = 0; at < colors.length; ) {
+      const color = colors[at];
+      const [i, j] = [Math.floor(at / BANDS), at % BANDS];
+      let end = j + 1;
+      while (end < BANDS && colors[i * BANDS + end] === color) end++;
+      if (color !== ground) {
+        const path = paths.get(color);
+        const start = path ? `${path.d}m${j - path.j} ${i - path.i}` : `M${j} ${i}.5`;
+        paths.set(color, { d: `${start}h${end - j}`, i, j: end });
+      }
+      at += end - j;
+    }
+    const cells =
+      mark("rect", { width: BANDS, height: BANDS, class: ground }) +
+      [...paths].map(([color, { d }]) => mark("path", { d, class: color })).join("");
+    parts.push(
+      label(x, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
+        class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "s15" : "s12"}`,
+      }),
+      named(
+        WAYS[w].split(" ")[0],
+        mark(
+          "g",
+          {
+            transform: `translate(${x} ${y0}) scale(${unit})`,
+            "shape-rendering": "crispEdges",
+            class: "runs",
+          },
+          cells,
+        ),
+      ),
+      mark("rect", { x, y: y0, width: side, height: side, class: "none lline" }),
+    );
+    if (wide)
+      parts.push(
+        label(
+          x,
+          40,
+          [
+            `all ${n.n} × ${n.n} weights`,
+            "in tiles, none is kept",
+            `${n.window} to each side, and word 0`,
+            `${n.features} random features`,
+          ][w],
+          { class: "second s12" },
+        ),
+        label(x, y0 + side + 20, `wrong by ${wrong(way.error)}`, { class: `${w > 1 ? "bold" : "second"}` }),
+      );
+  }
+  const [cx, cy] = [state.column * unit, y0 + state.band * unit];
+  const here = n.ways.map((way) => percent(way.map[state.band][state.column]));
+  const words = n.n / BANDS;
+  const from = (band: number) => `${band * words}–${(band + 1) * words - 1}`;
+  const position = `words ${from(state.band)} look at words ${from(state.column)}`;
+  parts.push(
+    mark(
+      "g",
+      {
+        "data-drag": "cross:",
+        "data-key": "cross:",
+        tabindex: "0",
+        role: "application",
+        class: "drag free",
+        "aria-label": `Crosshair, moved by arrow keys. ${position}: ${WAYS.map((way, w) => `${way} ${here[w]}`).join(", ")}`,
+      },
+      [0, 1, 2, 3]
+        .map(
+          (w) =>
+            mark("rect", { x: x0 + w * step, y: cy, width: side, height: unit, class: "none lline" }) +
+            mark("rect", { x: x0 + w * step + cx, y: cy, width: unit, height: unit, class: "none lq" }),
+        )
+        .join("") + mark("rect", { x: x0, y: y0, width: 3 * step + side, height: side, class: "hit" }),
+    ),
+  );
+  if (wide)
+    for (const [w, share] of here.entries())
+      parts.push(
+        label(x0 + w * step, y0 + side + 38, w === 0 ? `${position}: ${share}` : "", { class: "tq s12" }),
+        w === 0 ? "" : label(x0 + w * step + side, y0 + side + 20, share, { class: "tq s12 end" }),
+      );
+  return parts.join("");
+}
