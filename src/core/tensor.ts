@@ -175,7 +175,7 @@ export class Tensor<D extends DType = DType> {
     return new Tensor(out, this.shape, this.dtype);
   }
 
-  /** The elements in row-major order as numbers. */
+  /** The elements in row-major order as numbers. Tensors of another device: `read`. */
   toFloat64(): Float64Array {
     const out = new Float64Array(this.size);
     const read = readerOf(this.dtype, this.data);

@@ -2,6 +2,7 @@
  * Initial values of parameters, drawn from a seed by PyTorch's rules. Every value is a float32 number, in float64 tensors too,
  * so a float64 model with the same seed is the oracle of the float32 model.
  */
+import { checkOnCpu } from "../core/device/device.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
@@ -37,18 +38,19 @@ export const parameter = (shape: readonly number[], dtype: Precision = "float32"
   );
 
 /**
- * Fills a row-major tensor with one number. Returns it.
+ * Fills a row-major tensor of the CPU with one number. Returns it.
  *
  * @example
  * fill(zeros([2]), 3); // → [3, 3]
  */
 export function fill<T extends Tensor>(t: T, value: number): T {
+  checkOnCpu("fill", "t", t);
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
   return t;
 }
 
 /**
- * Fills a row-major tensor with numbers uniform in (low, high). Returns it.
+ * Fills a row-major tensor of the CPU with numbers uniform in (low, high). Returns it.
  *
  * @example
  * fillUniform(zeros([2]), 1, -0.1, 0.1).shape; // → [2]
@@ -59,19 +61,18 @@ export function fillUniform<T extends Tensor>(
   low: number,
   high: number,
 ): T {
-  const random = generatorOf(seed);
-  return draw(t, () => low + (high - low) * ((random.bits() + 0.5) / 2 ** 32));
+  return drawUniform("fillUniform", t, seed, low, high);
 }
 
 /**
- * Fills a row-major tensor with normal numbers of mean 0 and standard deviation `std`. Returns it.
+ * Fills a row-major tensor of the CPU with normal numbers of mean 0 and standard deviation `std`. Returns it.
  *
  * @example
  * fillNormal(zeros([2, 3]), 1).shape; // → [2, 3]
  */
 export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], std = 1): T {
   const random = generatorOf(seed);
-  return draw(t, () => std * random.normal());
+  return draw("fillNormal", t, () => std * random.normal());
 }
 
 /**
@@ -82,7 +83,7 @@ export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], s
  */
 export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["seed"]): T {
   const bound = Math.sqrt(6 / Math.max(1, t.shape[0] + t.shape[1]));
-  return fillUniform(t, seed, -bound, bound);
+  return drawUniform("fillXavierUniform", t, seed, -bound, bound);
 }
 
 /**
@@ -93,10 +94,22 @@ export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["se
  */
 export function fillLinear<T extends Tensor>(t: T, seed: LayerOptions["seed"], fanIn: number): T {
   const bound = 1 / Math.sqrt(Math.max(1, fanIn));
-  return fillUniform(t, seed, -bound, bound);
+  return drawUniform("fillLinear", t, seed, -bound, bound);
 }
 
-function draw<T extends Tensor>(t: T, next: () => number): T {
+function drawUniform<T extends Tensor>(
+  what: string,
+  t: T,
+  seed: LayerOptions["seed"],
+  low: number,
+  high: number,
+): T {
+  const random = generatorOf(seed);
+  return draw(what, t, () => low + (high - low) * ((random.bits() + 0.5) / 2 ** 32));
+}
+
+function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
+  checkOnCpu(what, "t", t);
   const data = t.data as Float32Array;
   for (let n = 0; n < t.size; n++) data[t.offset + n] = Math.fround(next());
   return t;

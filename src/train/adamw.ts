@@ -199,7 +199,6 @@ function named(
   return entries as [string, Tensor][];
 }
 
-/** Zeros on the parameter's device. On the CPU they are not in an arena: moments outlive a step. */
 /** Throws unless the gradients are by tensor: parameters by name would be no gradients, silently. */
 function checkGradients(what: string, gradients: Gradients): void {
   if (gradients instanceof Map && typeof gradients.keys().next().value !== "string") return;
@@ -210,6 +209,7 @@ function checkGradients(what: string, gradients: Gradients): void {
   );
 }
 
+/** Zeros on the parameter's device. On the CPU they are not in an arena: moments outlive a step. */
 function zerosLike({ storage, shape, dtype, size }: Tensor): Tensor {
   const zeros = isDeviceData(storage) ? storage.device.allocate(dtype, size) : arrayFor(dtype, size);
   return tensorOver(zeros, shape, dtype);

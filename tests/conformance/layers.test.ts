@@ -1,18 +1,20 @@
 /**
- * Every operation and layer of heed/nn on a device whose data JavaScript cannot reach (support/backends/opaque-backend.ts), forward and
- * backward: the same bits as on the CPU, without reading any number on the host; the device's tensors throw there.
+ * Every operation and layer of heed/nn and heed/nn/history on a device whose data JavaScript cannot reach
+ * (support/backends/opaque-backend.ts), forward and backward: the same bits as on the CPU, without reading any number on the host; the device's tensors throw there.
  */
-import { alibi, prepare, relativeBias, type Tensor, tensor } from "heed";
+import { alibi, cast, prepare, relativeBias, type Tensor, tensor } from "heed";
 import * as nn from "heed/nn";
+import * as history from "heed/nn/history";
 import { Tape } from "heed/train";
 import { expect, it } from "vitest";
 import { use } from "../support/backends/levels.ts";
 import { onDevice } from "../support/backends/opaque-backend.ts";
 import { normal } from "../support/cases/call.ts";
+import { CALLS } from "../support/cases/device-calls.ts";
 
 await prepare({ device: "opaque" });
 
-/** Results of an export of heed/nn, from tensors that `t` places and modules that `on` moves. */
+/** Results of an export, from tensors that `t` places and modules that `on` moves. */
 type Use = (
   t: (...shape: number[]) => Tensor,
   on: <M extends nn.Module>(module: M) => M,
@@ -21,7 +23,7 @@ type Use = (
 const ids = tensor([[1, 4, 0], [2, 2, 5]] as number[][], "int32"); // biome-ignore format: a matrix
 const seed = { seed: 3 };
 
-/** A use of each export of heed/nn that computes. */
+/** A use of each export that computes. */
 const USES: Readonly<Record<string, Use>> = {
   add: (t) => [nn.add(t(2, 3), t(3)), nn.add(t(2, 3), t(2, 3)), nn.add(t(2, 1, 4), t(3, 1)), nn.add(1, t(3))],
   sub: (t) => [nn.sub(t(2, 3), t(3)), nn.sub(t(2, 3), 2)],
@@ -103,16 +105,25 @@ const USES: Readonly<Record<string, Use>> = {
     const block = on(new nn.DecoderBlock(8, 2, { ...seed, crossAttention: true, normFirst: true }));
     return block.forward(t(2, 3, 8), t(2, 4, 8)).output;
   },
+  GRUCell: (t, on) => on(new history.GRUCell(4, 3, seed)).forward(t(2, 4), t(2, 3)),
+  GRU: (t, on) => {
+    const gru = on(new history.GRU(4, 3, { ...seed, bidirectional: true }));
+    return [gru.forward(t(2, 3, 4)).output, gru.forward(t(2, 3, 4), { keyMask: cast(nn.relu(t(2, 3)), "bool") }).output];
+  },
+  LuongAttention: (t, on) => {
+    const keyMask = [[true, false, true, true]] as never;
+    return on(new history.LuongAttention(4, 6, seed)).forward(t(1, 3, 4), t(1, 4, 6), undefined, { keyMask }).output;
+  },
+  RecurrentEncoderDecoder: (_, on) => {
+    const sizes = { sourceWords: 6, targetWords: 6, embedDim: 4, hidden: 3, score: "general" } as const;
+    return on(new history.RecurrentEncoderDecoder({ ...sizes, ...seed })).forward(ids, ids).logits;
+  },
 }; // biome-ignore format: a row an export
 
-/** Exports of heed/nn that do not compute from tensors of the caller. */
-const OTHERS = [
-  "Generator", "withSeed", "Module", "parameter", "fill", "fillUniform", "fillNormal", "fillXavierUniform", "fillLinear",
-  "sinusoidalPositions", "dropoutSeed", "withDropout", "isRecording", "record", "withRecorder",
-]; // biome-ignore format: one list
-
-it("the table has every export of heed/nn", () => {
-  expect([...Object.keys(USES), ...OTHERS].sort()).toEqual(Object.keys(nn).sort());
+it("this table and that of device-calls.ts have every export of heed/nn and heed/nn/history", () => {
+  const others = [CALLS["heed/nn"], CALLS["heed/nn/history"]].flatMap((rows) => Object.keys(rows));
+  const exported = [...Object.keys(nn), ...Object.keys(history)];
+  expect([...Object.keys(USES), ...others].sort()).toEqual(exported.sort());
 });
 
 /** Results on a device, and the gradients of the sum of their squares by all tensors and parameters. */

@@ -38,7 +38,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { matmul } from "../../src/matmul.ts";
 import { use } from "../support/backends/levels.ts";
-import { enqueued, onDevice, opaque, starts, stored } from "../support/backends/opaque-backend.ts";
+import { device, enqueued, onDevice, opaque, starts, stored } from "../support/backends/opaque-backend.ts";
 import { normal } from "../support/cases/call.ts";
 import { deviceConformance } from "./device.ts";
 
@@ -46,7 +46,7 @@ await prepare({ device: "opaque" });
 
 deviceConformance("opaque", {
   backend: opaque,
-  place: onDevice,
+  device,
   skip: { "weights: dropout": "it has no dropout for weights" },
 });
 
@@ -312,7 +312,9 @@ describe("train() of a model that was moved", () => {
     expect(there.weights).toEqual(here.weights);
     // Parameters, and their two moments.
     expect(await stored()).toBe(before + 3 * there.model.parameters().size);
-    expect(() => meanLoss(there.trainable, [batchOf(0, 1)])).toThrow(/meanLoss: the loss must be on the CPU/);
+    expect(() => meanLoss(there.trainable, [batchOf(0, 1)])).toThrow(
+      /meanLoss: the model is on the device "opaque"/,
+    );
   });
 
   it("clips gradients, and reports the norm of the CPU", async () => {

@@ -19,6 +19,7 @@ import {
   type Problem,
   resolve,
 } from "../../backend/problem.ts";
+import { checkOnCpu } from "../../core/device/device.ts";
 import { arrayFor, type FloatDType, isFloat, readerOf, writerOf } from "../../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
@@ -299,6 +300,7 @@ function describe(
           got: t.shape,
         },
       );
+    checkOnCpu(what, name, t);
     return layout === "bshd" ? transposed(t, -3, -2).dense() : t.dense();
   };
   const [query, key, value] = [

@@ -4,6 +4,7 @@
  * encoder's states, or a decoder's last state.
  */
 
+import { checkOnCpu } from "../../core/device/device.ts";
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -278,6 +279,7 @@ function checkPooling(pooling: Pooling): void {
 export function cosineSimilarity(vectors: Tensor): number[][] {
   if (!(vectors instanceof Tensor) || vectors.shape.length !== 2)
     throw new OptionError("vectors", "cosineSimilarity: vectors must be a tensor [n, C]");
+  checkOnCpu("cosineSimilarity", "vectors", vectors);
   const [n, C] = vectors.shape;
   const x = vectors.toFloat64();
   const row = (i: number) => x.subarray(i * C, (i + 1) * C);

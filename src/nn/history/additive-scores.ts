@@ -4,8 +4,9 @@
  *   s(i, j) = w · tanh(pᵢ + rⱼ)       p = Wq·q, r = Wk·k, both of A numbers
  *
  * A dot product replaces it today. It costs one tanh per pair and hidden unit. The backward pass recomputes them, so memory
- * holds the N×M scores, not N×M×A values.
+ * holds the N×M scores, not N×M×A values. The loops run on the CPU.
  */
+import { checkOnCpu } from "../../core/device/device.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/record.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
@@ -28,6 +29,7 @@ import {
 export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): FloatTensor {
   const what = "additiveScores";
   const query = operand(what, "p", p);
+  checkOnCpu(what, "p", query);
   const key = operand(what, "r", r, query);
   const weight = operand(what, "w", w, query);
   const [lead, [N, A]] = [query.shape.slice(0, -2), query.shape.slice(-2)];

@@ -5,8 +5,9 @@
  */
 import type { WeightsWanted } from "../../attention.ts";
 import { addedScores, maskList } from "../../backend/problem.ts";
+import { checkOnCpu } from "../../core/device/device.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import type { TensorLike } from "../../core/tensor.ts";
+import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
   checkSizes,
@@ -84,6 +85,7 @@ export class AdditiveAttention extends Module {
   ): Attended {
     const what = "AdditiveAttention";
     checkOptionNames(what, options, SCORED_OPTIONS);
+    checkOnCpu(what, "query", asTensor(`${what}: query`, query));
     const { keyMask, attnMask, ...rest } = options;
     const [q, k] = [linear(query, this.wq), linear(key, this.wk)];
     const scores = additiveScores(q, k, this.w);

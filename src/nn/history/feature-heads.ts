@@ -3,6 +3,7 @@
  * projections of multi-head attention; the attention itself is in linear-attention.ts and performer.ts.
  */
 
+import { checkOnCpu } from "../../core/device/device.ts";
 import { formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
@@ -92,6 +93,7 @@ abstract class FeatureHeads extends Module {
   ): LinearAttentionResult {
     checkOptionNames(this.#what, options, LINEAR_OPTIONS);
     const x = operand(this.#what, "query", query);
+    checkOnCpu(this.#what, "query", x);
     if (x.shape.length < 2)
       throw new ShapeError(
         "rank",

@@ -5,7 +5,7 @@
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
 import { DTypeError, formatTensor, ShapeError } from "../../core/errors.ts";
-import { asTensor, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { asTensor, sameDevice, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
   checkSizes,
@@ -19,15 +19,16 @@ import { sigmoid, tanh } from "../ops/activations.ts";
 import { add, multiply, sub } from "../ops/arithmetic.ts";
 import {
   checkShapeIs,
+  constantLike,
   type FloatTensor,
   type FloatTensorOf,
-  numbers,
   operand,
   type Precision,
   type PrecisionOf,
-  tensorFrom,
+  zerosLike,
 } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
+import { where } from "../ops/select.ts";
 import { concat, reshape, slice, split } from "../ops/shapes.ts";
 
 /** One step: the gates' inputs Wᵢx + bᵢ [B, 3H] and Wₕh + bₕ [B, 3H], and h [B, H], to h′ [B, H]. */
@@ -167,7 +168,7 @@ export class GRU extends Module {
 
   #run(
     x: FloatTensor,
-    real: RealSteps | undefined,
+    real: FloatTensor | undefined,
     backwards: boolean,
     weightIn: FloatTensor,
     weightState: FloatTensor,
@@ -177,37 +178,29 @@ export class GRU extends Module {
     const [B, N] = x.shape;
     const fromInput = split(linear(x, weightIn, biasIn), new Array(N).fill(1), 1);
     const steps: FloatTensor[] = new Array(N);
-    let h = tensorFrom(numbers(x.dtype, B * this.hidden), [B, this.hidden]);
+    let h = zerosLike(x, [B, this.hidden]);
     for (let n = 0; n < N; n++) {
       const at = backwards ? N - 1 - n : n;
       const next = gates(reshape(fromInput[at], [B, 3 * this.hidden]), linear(h, weightState, biasState), h);
       // A padding step keeps the state bit for bit.
-      h = real
-        ? add(multiply(slice(real.yes, 1, at, at + 1), next), multiply(slice(real.no, 1, at, at + 1), h))
-        : next;
+      h = real ? where(slice(real, 1, at, at + 1), next, h) : next;
       steps[at] = reshape(h, [B, 1, this.hidden]);
     }
     return { output: concat(steps, 1), last: h };
   }
 }
 
-/** Real and padding steps as numbers [B, N]: `yes` is 1 at real steps, `no` at padding. */
-interface RealSteps {
-  readonly yes: FloatTensor;
-  readonly no: FloatTensor;
-}
-
-function realSteps(x: FloatTensor, keyMask: TensorLike): RealSteps {
+/** 1 at real steps, 0 at padding, [B, N], with the dtype and on the device of x. */
+function realSteps(x: FloatTensor, keyMask: TensorLike): FloatTensor {
   const mask = asTensor("GRU: keyMask", keyMask);
   if (mask.dtype !== "bool")
     throw new DTypeError("key-mask", `GRU: keyMask must be bool, got ${formatTensor("keyMask", mask)}`, {
       dtype: mask.dtype,
     });
   checkShapeIs("GRU", "keyMask", mask, x.shape.slice(0, 2));
-  const as = (f: (real: boolean) => number) => {
-    const data = numbers(x.dtype, mask.size);
-    data.set(mask.toFloat64().map((n) => f(n !== 0)));
-    return tensorFrom(data, mask.shape);
-  };
-  return { yes: as(Number), no: as((real) => Number(!real)) };
+  sameDevice("GRU", [
+    ["x", x.device],
+    ["keyMask", mask.device],
+  ]);
+  return where(mask, constantLike(x, 1), constantLike(x, 0));
 }

@@ -140,6 +140,15 @@ describe("recurrent networks", () => {
     expect(list(nn.slice(padded.output, 1, 0, 3))).toEqual(list(alone.output));
   });
 
+  it("NaN in the padding of a sequence does not reach the state", () => {
+    const gru = new history.GRU(3, 4, { bidirectional: true, dtype });
+    const long = make(1, 5, 3);
+    const keyMask = bool([1, 5], 1, 1, 1, 0, 0);
+    const before = gru.forward(long, { keyMask });
+    long.data.fill(Number.NaN, 9);
+    expect(gru.forward(long, { keyMask }).last.map(list)).toEqual(before.last.map(list));
+  });
+
   it("gradients of the encoder and decoder, with both scores", () => {
     for (const score of ["additive", "general"] as const) {
       const model = new history.RecurrentEncoderDecoder({

@@ -5,13 +5,14 @@
  *
  * so the sums over keys are computed first: S = Σⱼ φ(kⱼ)·[vⱼ, 1]ᵀ, and each row is φ(qᵢ)·S. Time and memory grow with N,
  * not with N². With a causal mask S is a running sum over chunks of keys. **It is not softmax attention**: its result differs
- * from that of `attention`, as φ(q)·φ(k) differs from e^(q·k).
+ * from that of `attention`, as φ(q)·φ(k) differs from e^(q·k). It runs on the CPU.
  *
  * The backward pass is the same sum with its three operands exchanged: with out = Σⱼ (aᵢ·bⱼ)·cⱼ,
  *
  *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
  */
 
+import { checkOnCpu } from "../../core/device/device.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
@@ -85,6 +86,7 @@ export function linearAttention(
   const what = "linearAttention";
   checkOptionNames(what, options, LINEAR_OPTIONS);
   const q = operand(what, "query", query);
+  checkOnCpu(what, "query", q);
   const k = operand(what, "key", key, q);
   const kept = realRows(what, k, options.keyMask);
   return featureAttention(what, elu1(q), elu1(keptRows(k, kept)), value, kept, options);
@@ -98,6 +100,7 @@ export function realRows(
 ): Uint8Array | undefined {
   if (keyMask === undefined) return undefined;
   const mask = asTensor(`${what}: keyMask`, keyMask);
+  checkOnCpu(what, "keyMask", mask);
   const { shape } = operand(what, "key", key);
   const want = shape.slice(0, -1);
   const rank = mask.shape.length;

@@ -4,12 +4,13 @@
  *   φ(x)ᵣ = exp(fᵣ·x/d^¼ − |x|²/(2√d))/√m       E[φ(q)·φ(k)] = exp(q·k/√d)
  *
  * so `featureAttention` **approximates** softmax attention at a cost that grows with N. The error falls as 1/√m with the number
- * of features and grows with |q|² and |k|²; orthogonal features make it smaller.
+ * of features and grows with |q|² and |k|²; orthogonal features make it smaller. It runs on the CPU.
  *
  * A factor common to all features of a query row, or of all keys, cancels in the fraction. So exponents are taken relative to
  * the largest, which avoids overflow, and no gradient flows through that maximum.
  */
 
+import { checkOnCpu } from "../../core/device/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/record.ts";
@@ -69,6 +70,7 @@ export function performerAttention(
   const what = "performerAttention";
   checkOptionNames(what, options, [...LINEAR_OPTIONS, "features"]);
   const q = operand(what, "query", query);
+  checkOnCpu(what, "query", q);
   const k = operand(what, "key", key, q);
   const d = q.shape[q.shape.length - 1];
   const features = operand(

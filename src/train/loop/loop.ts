@@ -8,7 +8,7 @@
 import { agree, agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatValue, HeedError, OptionError } from "../../core/errors.ts";
+import { formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { COPY, sameDevice, type Tensor } from "../../core/tensor.ts";
 import { saveFile } from "../../io/index.ts";
@@ -271,7 +271,12 @@ export function meanLoss<B>(
 const lossOf = <B>(model: Trainable<B>, batch: B): number =>
   tidy(() => {
     const loss = withRecorder(undefined, () => model.loss(batch));
-    checkOnCpu("meanLoss", "the loss", loss);
+    if (loss.device !== "cpu")
+      throw new UnsupportedError(
+        "device",
+        `meanLoss: the model is on the device "${loss.device}", and a number cannot be returned before the device has computed it; measure with train({ heldOut }), or move the model: await model.to("cpu")`,
+        { device: loss.device },
+      );
     return loss.toFloat64()[0];
   });
 

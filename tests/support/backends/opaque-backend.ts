@@ -20,6 +20,7 @@ import {
   registerBackend,
   rowMajor,
   rowShape,
+  selectionShape,
   sizeOf,
   storageOf,
   type Table,
@@ -27,9 +28,9 @@ import {
   type TypedData,
   tablesOf,
   tensorOver,
-  viewOf,
 } from "heed/backend";
 import { reference } from "../../../src/reference/backend.ts";
+import { placeOn } from "./place.ts";
 
 /** A handle, which gives no access to the numbers. */
 class Handle implements DeviceData {
@@ -63,7 +64,8 @@ function enqueue(work: () => void): void {
 const dataOf = (storage: TensorStorage): TypedData =>
   isDeviceData(storage) ? (memory.get(storage) as TypedData) : storage;
 
-const device: Device = {
+/** The device. */
+export const device: Device = {
   name: "opaque",
   async prepare() {
     if (starts === 0) await Promise.resolve();
@@ -96,14 +98,7 @@ const device: Device = {
 };
 
 /** A tensor on the device with the strides and the offset of `t`, over a copy of its full array. */
-export function onDevice<D extends DType>(t: Tensor<D>): Tensor<D> {
-  const handle = device.allocate(t.dtype, t.data.length) as Handle;
-  device.write(handle, t.data);
-  const whole = tensorOver(handle, [t.data.length], t.dtype);
-  const view = viewOf(whole, t.shape, t.strides, t.offset);
-  whole.dispose();
-  return view;
-}
+export const onDevice = placeOn(device);
 
 /**
  * A CPU tensor over the numbers of a device tensor, for queued work. It keeps the handle, because the tensor may be disposed
@@ -197,11 +192,7 @@ export const opaque: Backend = {
     return { output: output.tensor, lse: lse.tensor };
   },
   weights(problem, lse, selection) {
-    const { shape, dtype } = problem;
-    const full = rowShape(shape, shape.Nk);
-    full[full.length - 2] = selection.rows.length;
-    if (shape.heads) full[full.length - 3] = selection.heads.length;
-    const weights = promised(full, dtype);
+    const weights = promised(selectionShape(problem.shape, selection), problem.dtype);
     const [onQueue, own] = [problemOnCpu(problem), onCpu(lse)];
     enqueue(() => weights.fill(reference.weights(onQueue().problem, own(), selection)));
     return weights.tensor;
