@@ -41,10 +41,10 @@ export interface Selection {
 
 /** Inputs of the backward pass besides its problem. */
 export interface BackwardTensors {
-  /** In the shape of the output. */
+  /** In the shape of the output, with any strides, as the output. */
   readonly dOutput: Tensor;
   readonly output: Tensor;
-  /** [..., Hq, Nq], row-major. */
+  /** [..., Hq, Nq], row-major, with an offset. It may be that of a state merged with other keys: Σ p·dp is then Σ output·dOutput. */
   readonly lse: Tensor;
 }
 
@@ -77,7 +77,7 @@ export interface Backend {
   plan(operation: Operation): Plan;
   /** Attention: the output and the log-sum-exp of its rows. */
   forward(problem: Problem): State;
-  /** The weights of some heads and rows, rebuilt from lse [..., Hq, Nq]: [..., heads, rows, Nk]. */
+  /** The weights of some heads and rows, rebuilt from lse [..., Hq, Nq], row-major with an offset: [..., heads, rows, Nk]. */
   weights(problem: Problem, lse: Tensor, selection: Selection): Tensor;
   /** Gradients of Σ output·dOutput. */
   backward(problem: Problem, tensors: BackwardTensors, wanted: readonly Extra[]): BackwardResult;

@@ -12,7 +12,17 @@ export {
 export { tensorOver } from "../core/device/tensor.ts";
 export { arrayFor, type DataOf, type DType, type FloatDType, type TypedData } from "../core/dtype.ts";
 export { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
-export { type Layout, type Operand, outputShape, rowShape, type Shape } from "../core/shape.ts";
+export {
+  type CellStrides,
+  cellStrides,
+  type Layout,
+  type Operand,
+  operandOf,
+  outputShape,
+  rowShape,
+  type Shape,
+  selectionShape,
+} from "../core/shape.ts";
 export { rowMajor, sizeOf, viewOf } from "../core/tensor.ts";
 export {
   type BinaryOp,
@@ -28,6 +38,8 @@ export {
   type ArrayOperation,
   type AssignOperation,
   type BinaryOperation,
+  type CastOperation,
+  type DivideBackwardOperation,
   type DropoutOperation,
   type ElementFunction,
   type ElementwiseBackwardOperation,

@@ -2,7 +2,7 @@
 import { zeroArray } from "../core/arena.ts";
 import { arrayLike, BYTES, readerOf, type TypedData } from "../core/dtype.ts";
 import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
-import { outputShape, rowShape, type Shape } from "../core/shape.ts";
+import { outputShape, rowShape, type Shape, selectionShape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LseReader, Result, Selection } from "./contract.ts";
@@ -40,15 +40,7 @@ export function computeWeights(
   const { shape } = problem;
   const data = allocateLikeQuery(problem, "weights", shape.B * heads.length * rows.length * shape.Nk);
   pass(lseReader(shape, lse), data);
-  return new Tensor(data, selectionShape(shape, heads.length, rows.length), problem.dtype);
-}
-
-/** Shape of the weights of some heads and rows. */
-function selectionShape(shape: Shape, heads: number, rows: number): number[] {
-  const full = rowShape(shape, shape.Nk);
-  full[full.length - 2] = rows;
-  if (shape.heads) full[full.length - 3] = heads;
-  return full;
+  return new Tensor(data, selectionShape(shape, { heads, rows }), problem.dtype);
 }
 
 /** A new zero-filled array of the query's dtype: a native Float16Array where the query is one. */

@@ -150,7 +150,10 @@ function operand(t: Tensor, axes: Axes, batch: readonly number[]): Operand {
   };
 }
 
-/** Where the rows of a tensor in the shape of the output are stored: the output itself or its gradient. */
+/**
+ * Where the rows of a tensor are stored: the output, its gradient, or the gradient of an input, in the shape of that input. A
+ * batch axis along which the tensor is broadcast has no stride, so gradients are added over it.
+ */
 export function operandOf(s: Shape, t: Tensor): Operand {
   return operand(t, axesOf(t, s.layout, s.heads), s.batch);
 }
@@ -211,6 +214,14 @@ export function outputShape(s: Shape): number[] {
 /** Shape of lse [..., Hq, Nq], or with `last` of the weights [..., Hq, Nq, Nk]; the same in both layouts. */
 export function rowShape(s: Shape, ...last: number[]): number[] {
   return s.heads ? [...s.batch, s.Hq, s.Nq, ...last] : [...s.batch, s.Nq, ...last];
+}
+
+/** Shape of the weights of some heads and rows: [..., heads, rows, Nk]. */
+export function selectionShape(
+  s: Shape,
+  { heads, rows }: { readonly heads: readonly number[]; readonly rows: readonly number[] },
+): number[] {
+  return s.heads ? [...s.batch, heads.length, rows.length, s.Nk] : [...s.batch, rows.length, s.Nk];
 }
 
 /** True where the second-to-last axis looks like heads: equal in all three shapes, while the axis before it differs. */

@@ -27,7 +27,7 @@ export interface Device {
   prepare?(): Promise<void>;
   /** Zero-filled storage of `length` elements. */
   allocate(dtype: DType, length: number): TensorStorage;
-  /** Copies numbers to the device. `values` may be changed afterwards. */
+  /** Copies numbers to the device, one for each element of `target`. `values` may be changed afterwards. */
   write(target: TensorStorage, values: TypedData): void;
   /** A copy of the numbers, once all work enqueued before has run. */
   read(source: TensorStorage): Promise<TypedData>;
