@@ -11,9 +11,19 @@ import { startProgress } from "../support/output/progress.ts";
 import { jsonText, shapeText } from "../support/output/terminal.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
 
+/** The modes of a pooling in words. */
+const POOLED: Readonly<Record<Pooling["modes"][number], string>> = {
+  cls: "the first token's state",
+  mean: "mean of the tokens' states",
+  max: "maximum of the tokens' states",
+  mean_sqrt_len_tokens: "sum of the tokens' states, divided by √tokens",
+  weightedmean: "mean of the tokens' states, weighted by position",
+  lasttoken: "the last token's state",
+};
+
 /** A pooling in words. */
 export const poolingText = ({ modes, normalize }: Pooling): string =>
-  `${modes.join(" + ")} of the tokens' states${normalize ? ", normalized" : ""}`;
+  `${modes.map((mode) => POOLED[mode]).join(" + ")}${normalize ? ", normalized" : ""}`;
 
 export const command: Command = {
   name: "embed",

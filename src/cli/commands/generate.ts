@@ -120,7 +120,7 @@ second is printed on stderr.`,
       );
     else
       io.stderr.write(
-        `${ids.length} tokens, the first after ${first.toFixed(0)} ms${rate ? `, then ${rate.toPrecision(3)} tokens/s` : ""}\n`,
+        `${ids.length} ${ids.length === 1 ? "token" : "tokens"}, the first after ${first.toFixed(0)} ms${rate ? `, then ${rate.toPrecision(3)} tokens/s` : ""}\n`,
       );
     return EXIT.ok;
   },

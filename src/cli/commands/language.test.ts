@@ -137,6 +137,12 @@ describe("heed generate", () => {
     expect(err).toMatch(/^12 tokens, the first after \d+ ms, then [\d.e+]+ tokens\/s\n$/);
   });
 
+  test("one token is not called tokens", async () => {
+    expect((await heed("generate", "decoder", "The whale", "--tokens", "1")).err).toMatch(
+      /^1 token, the first/,
+    );
+  });
+
   test("--json, --stop and seeds", async () => {
     const json = async (...more: string[]) =>
       JSON.parse((await heed("generate", "decoder", "The whale", "--json", ...more)).out);
@@ -186,11 +192,17 @@ describe("heed embed and similar", () => {
     writeFileSync(file, "the river bank\r\n\nthe savings bank\n");
     const { code, out } = await heed("embed", "encoder", file, "-o", output);
     expect(code).toBe(0);
-    expect(out).toContain("mean of the tokens' states");
+    expect(out).toContain("float32, mean of the tokens' states\n");
     const { shape, data } = readNpy(readFileSync(output));
     const want = embedTexts(encoder, ["the river bank", "the savings bank"]);
     expect(shape).toEqual(want.shape);
     expect(Array.from(data as Float32Array)).toEqual(Array.from(want.data));
+  });
+
+  test("the pooling of a decoder is the last token's state", async () => {
+    expect((await heed("similar", "decoder", "a river", "money")).out).toMatch(
+      /\ndecoder: the last token's state\n$/,
+    );
   });
 
   test("similar prints the cosines of all pairs", async () => {

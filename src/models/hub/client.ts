@@ -230,7 +230,7 @@ export class Client {
         if (failures >= attempts)
           throw new HeedError(
             "network",
-            `${WHAT}: cannot get ${what}: ${error.message}${now > 0 ? `; ${now} bytes are kept, the next pull goes on there` : ""}`,
+            `${WHAT}: cannot get ${what}: ${error.message}${now > 0 ? `; ${now} bytes are kept, and the next pull resumes after them` : ""}`,
             { attempts },
           );
         onRetry?.(`${what}: ${error.message}; trying again`);
