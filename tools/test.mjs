@@ -4,213 +4,104 @@
  * 26 and in Chromium, and reads the packed tarball. Runs on Node 20.19 with nothing installed. If a Node or a Chromium is not
  * available, the checks that need it are reported and counted as skipped.
  *
+ * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: Vitest, and everything
+ * else. Their output is shown part by part (parts.mjs).
+ *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
  * The last line is `N passed, N failed, N skipped`, over all parts; the exit status is 1 where anything failed.
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { at, install, NODES, pinned, root, run, say, toolchain } from "./setup.mjs";
-import { Tally } from "./tally.mjs";
+import { Parts } from "./parts.mjs";
+import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
 
-const PARTS = ["types", "lint", "docs", "source", "faults", "built", "platforms", "browser", "package"];
+/** @typedef {import("./parts.mjs").Part} Part */
+
+const NAMES = ["types", "lint", "docs", "source", "faults", "built", "platforms", "browser", "package"];
 const args = process.argv.slice(2);
 const only = args.indexOf("--only");
-const parts = only < 0 ? PARTS : (args.splice(only, 2)[1] ?? "").split(",");
-for (const part of parts)
-  if (!PARTS.includes(part)) {
-    say(`npm test: --only takes ${PARTS.join(", ")}; got "${part}"`);
+const names = only < 0 ? NAMES : (args.splice(only, 2)[1] ?? "").split(",");
+for (const name of names)
+  if (!NAMES.includes(name)) {
+    say(`npm test: --only takes ${NAMES.join(", ")}; got "${name}"`);
     process.exit(2);
   }
+const has = (/** @type {string} */ name) => names.includes(name);
 
 process.chdir(root);
-const tally = new Tally(say);
-const began = Date.now();
-
-/** @param {string} title */
-const heading = (title) => say(`\n── ${title} (${((Date.now() - began) / 1000).toFixed(0)} s)`);
-
-/**
- * Runs a program and resolves to its exit status and its output. The output is shown immediately, or in one piece when the program
- * ends if several run side by side.
- * @param {string} command
- * @param {string[]} argv
- * @param {{ timeout?: number, title?: string }} [options] timeout in seconds; title: shows the output in one piece under this title
- * @returns {Promise<{ status: number | null, text: string, late: boolean }>}
- */
-function output(command, argv, { timeout = 600, title } = {}) {
-  return new Promise((resolve) => {
-    const started = Date.now();
-    const child = spawn(command, argv, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-    let [text, shown] = ["", ""];
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      child.kill("SIGKILL");
-    }, timeout * 1000);
-    const show = (/** @type {string} */ chunk) => {
-      if (title === undefined) process.stderr.write(chunk);
-      else shown += chunk;
-    };
-    child.stdout.setEncoding("utf8").on("data", (chunk) => {
-      text += chunk;
-      show(chunk);
-    });
-    child.stderr.setEncoding("utf8").on("data", show);
-    child.on("error", (error) => {
-      text += error.message;
-      show(error.message);
-    });
-    child.on("close", (status) => {
-      clearTimeout(timer);
-      if (title !== undefined)
-        process.stderr.write(`· ${title} (${((Date.now() - started) / 1000).toFixed(0)} s)\n${shown}`);
-      resolve({ status, text, late });
-    });
-  });
-}
-
-/**
- * Runs a plain script, whose last line has its counts, and adds them.
- * @param {string} name
- * @param {string} node
- * @param {string[]} argv
- * @param {number} timeout in seconds, after which the script counts as hanging
- * @param {string} [title] see `output`
- */
-async function script(name, node, argv, timeout, title) {
-  const { status, text, late } = await output(node, argv, { timeout, title });
-  const before = tally.failed;
-  const closed = tally.add(text);
-  if (late) tally.check(name, `had not ended by itself after ${timeout} s`);
-  else if (!closed) tally.check(name, `ended with status ${status} and no closing line`);
-  else if (status !== 0 && tally.failed === before) tally.check(name, `ended with status ${status}`);
-}
-
-/**
- * A check that passes if a program exits with 0.
- * @param {string} name
- * @param {string[]} argv of the pinned Node
- */
-async function check(name, argv) {
-  const { status } = await output(node, argv, { title: name });
-  tally.check(name, status === 0 ? "" : `it ended with status ${status} (see above)`);
-}
-
-/**
- * Runs Vitest and adds what its JSON report counts.
- * @param {string} name
- * @param {Record<string, string>} env
- */
-function vitest(name, env) {
-  const folder = mkdtempSync(join(tmpdir(), "heed-test-"));
-  const report = join(folder, "report.json");
-  const argv = [
-    at("node_modules/vitest/vitest.mjs"),
-    "run",
-    "--passWithNoTests",
-    "--reporter=default",
-    "--reporter=json",
-  ];
-  const status = run(pinned(), [...argv, `--outputFile.json=${report}`, ...args], { env });
-  if (existsSync(report)) {
-    const counts = JSON.parse(readFileSync(report, "utf8"));
-    tally.passed += counts.numPassedTests;
-    tally.failed += counts.numFailedTests;
-    tally.skipped += counts.numPendingTests + (counts.numTodoTests ?? 0);
-    // A file that does not load, or an error outside of any test, is not in the counts.
-    if (status !== 0 && counts.numFailedTests === 0)
-      tally.check(name, `Vitest ended with status ${status} (see above)`);
-  } else tally.check(name, `Vitest ended with status ${status} and wrote no report`);
-  rmSync(folder, { recursive: true, force: true });
-}
-
-/** `--seed N` with a number of the commit, so that each run on it draws the same faults; nothing outside a git repository. */
-function seedOfCommit() {
-  const { status, stdout } = spawnSync("git", ["rev-parse", "--short=7", "HEAD^{tree}"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  return status === 0 ? ["--seed", `${Number.parseInt(stdout.slice(0, 7), 16)}`] : [];
-}
-
-/** Runs Playwright on the browser tests and adds what its JSON report counts. */
-async function playwright() {
-  const { chromiumPath, NO_CHROMIUM } = await import("../tests/platforms/chromium.mjs");
-  if (chromiumPath() === undefined) {
-    tally.skip("the browser tests", NO_CHROMIUM);
-    return;
-  }
-  const folder = mkdtempSync(join(tmpdir(), "heed-test-"));
-  const report = join(folder, "report.json");
-  const argv = [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json"];
-  const status = run(pinned(), [...argv, "--pass-with-no-tests", ...args], {
-    env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
-  });
-  if (existsSync(report)) {
-    const { stats } = JSON.parse(readFileSync(report, "utf8"));
-    tally.passed += stats.expected;
-    tally.failed += stats.unexpected + stats.flaky;
-    tally.skipped += stats.skipped;
-    // A file that does not load is not in the counts.
-    if (status !== 0 && stats.unexpected === 0)
-      tally.check("the browser tests", `Playwright ended with status ${status} (see above)`);
-  } else tally.check("the browser tests", `Playwright ended with status ${status} and wrote no report`);
-  rmSync(folder, { recursive: true, force: true });
-}
-
-heading("install and build");
+const parts = new Parts(root, (text) => process.stderr.write(text));
 install();
 const node = pinned();
-const builtStatus = run(node, [at("tools/build.mjs")]);
-tally.check("build", builtStatus === 0 ? "" : "tsc found errors (see above)");
-const built = builtStatus === 0;
+say(`installed (${parts.seconds()} s)`);
 
-/** Static checks, each a separate program: they run side by side. */
-const CHECKS = new Map([
-  ["types", ["node_modules/typescript/bin/tsc", "--noEmit", "-p", at("tsconfig.json")]],
-  ["lint", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", "."]],
-  ["docs", ["tools/site.mjs", "--check"]],
-]);
-const checks = [...CHECKS].filter(([name]) => parts.includes(name));
-if (checks.length > 0) {
-  heading(
-    `${checks.map(([name]) => name).join(", ")}: tsc --noEmit; biome ci; every export has a doc comment`,
+/**
+ * Runs Vitest or Playwright with a JSON report and adds its counts.
+ * @param {Part} part
+ * @param {string[]} argv
+ * @param {(report: string) => { argv?: string[], env?: Record<string, string> }} options from the path of the report
+ * @param {(report: any) => { passed: number, failed: number, skipped: number }} countsOf
+ */
+async function runner(part, argv, options, countsOf) {
+  const folder = mkdtempSync(join(tmpdir(), "heed-test-"));
+  const report = join(folder, "report.json");
+  const { argv: more = [], env } = options(report);
+  const { status } = await part.run(node, [...argv, ...more, ...args], { env });
+  if (existsSync(report)) {
+    const counts = countsOf(JSON.parse(readFileSync(report, "utf8")));
+    part.tally.add(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+    // A file that does not load, or an error outside of any test, is not in the counts.
+    if (status !== 0 && counts.failed === 0)
+      part.tally.check(part.title, `ended with status ${status} (see above)`);
+  } else part.tally.check(part.title, `ended with status ${status} and wrote no report`);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** @param {Part} part @param {Record<string, string>} env */
+const vitest = (part, env) =>
+  runner(
+    part,
+    [at("node_modules/vitest/vitest.mjs"), "run", "--passWithNoTests"],
+    (report) => ({
+      argv: ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
+      env,
+    }),
+    ({ numPassedTests, numFailedTests, numPendingTests, numTodoTests = 0 }) => ({
+      passed: numPassedTests,
+      failed: numFailedTests,
+      skipped: numPendingTests + numTodoTests,
+    }),
   );
-  await Promise.all(checks.map(([name, [program, ...argv]]) => check(name, [at(program), ...argv])));
+
+/** @param {Part} part */
+async function playwright(part) {
+  const { chromiumPath, NO_CHROMIUM } = await import("../tests/platforms/chromium.mjs");
+  if (chromiumPath() === undefined) part.tally.skip("the browser tests", NO_CHROMIUM);
+  else
+    await runner(
+      part,
+      [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json", "--pass-with-no-tests"],
+      (report) => ({ env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report } }),
+      ({ stats }) => ({
+        passed: stats.expected,
+        failed: stats.unexpected + stats.flaky,
+        skipped: stats.skipped,
+      }),
+    );
 }
 
-if (parts.includes("source")) {
-  const rest = parts.includes("built");
-  heading(`the suite on the source${rest ? ", except the tests that run on the built package" : ""}`);
-  vitest("suite on the source", rest ? { TEST_INTERNAL: "1" } : {});
-}
-
-if (parts.includes("faults")) {
-  heading("planted faults: a sample of tools/faults.mjs");
-  await script("planted faults", node, [at("tools/faults.mjs"), "--sample", "3", ...seedOfCommit()], 1200);
-}
-
-if (parts.includes("built")) {
-  heading("the suite on the built package");
-  if (built) vitest("suite on the built package", { TEST_BUILT: "1" });
-  else tally.skip("the suite on the built package", "the build failed");
-}
-
-/** The built package on one Node. @param {number} major */
-async function platform(major) {
-  const binary = built ? toolchain(major) : undefined;
+/** The built package on one Node. @param {Part} part @param {number} major */
+async function platform(part, major) {
+  const binary = toolchain(major);
   if (binary === undefined) {
-    const why = built
-      ? `no Node ${major} for ${process.platform} ${process.arch} on npm`
-      : "the build failed";
-    tally.skip(`the built package on Node ${major}`, why);
+    const why = `no Node ${major} for ${process.platform} ${process.arch} on npm`;
+    part.tally.skip(`the built package on Node ${major}`, why);
     return;
   }
   const smoke = at("tests/platforms/smoke.mjs");
-  const run = (/** @type {string} */ name, /** @type {string[]} */ ...argv) =>
-    script(name, binary, argv, 900, name);
+  const run = (/** @type {string} */ title, /** @type {string[]} */ ...argv) =>
+    part.script(title, binary, argv, { timeout: 900, title });
   await run(`Node ${major}`, smoke);
   if (major === 20) await run("Node 20, relaxed SIMD", "--experimental-wasm-relaxed-simd", smoke);
   await run(`Node ${major}, command line`, at("tests/platforms/command.mjs"));
@@ -225,28 +116,111 @@ async function platform(major) {
     );
 }
 
-if (parts.includes("platforms")) {
-  heading(`the built package on Node ${[...NODES.keys()].join(", ")}`);
-  const waiting = [...NODES.keys()];
-  const lane = async () => {
-    for (let major = waiting.shift(); major !== undefined; major = waiting.shift()) await platform(major);
-  };
-  await Promise.all([lane(), lane()]);
+/** `--seed N` with a number of the commit, so that each run on it draws the same faults; nothing outside a git repository. */
+function seedOfCommit() {
+  const { status, stdout } = spawnSync("git", ["rev-parse", "--short=7", "HEAD^{tree}"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return status === 0 ? ["--seed", `${Number.parseInt(stdout.slice(0, 7), 16)}`] : [];
 }
 
-if (parts.includes("browser")) {
-  heading("the browser tests in Chromium");
-  if (built) await playwright();
-  else tally.skip("the browser tests", "the build failed");
-  if (built) await script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], 600);
-}
+/**
+ * A part of that name, where it is asked for.
+ * @param {string} name
+ * @param {string} title
+ * @param {(part: Part) => Promise<void>} work
+ */
+const add = (name, title, work) => (has(name) ? parts.add(title, work) : async () => {});
 
-if (parts.includes("package")) {
-  heading("the packed tarball");
-  if (built) await script("the packed tarball", node, [at("tools/pack.mjs")], 900);
-  else tally.skip("the packed tarball", "the build failed");
-}
+/**
+ * A part that needs the build, and counts as skipped without it.
+ * @param {string} name
+ * @param {string} title
+ * @param {(part: Part) => Promise<void>} work
+ */
+const addOnBuild = (name, title, work) =>
+  add(name, title, async (part) => {
+    if (await isBuilt) await work(part);
+    else part.tally.skip(title, "the build failed");
+  });
 
+/** Static checks, each a separate program: they run side by side. */
+const CHECKS = new Map([
+  ["types", ["node_modules/typescript/bin/tsc", "--noEmit", "-p", at("tsconfig.json")]],
+  ["lint", ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", "."]],
+  ["docs", ["tools/site.mjs", "--check"]],
+]);
+
+// The parts in the order in which they are shown.
+
+/** @type {(isDone: boolean) => void} */
+let builtOrNot;
+/** @type {Promise<boolean>} */
+const isBuilt = new Promise((resolve) => {
+  builtOrNot = resolve;
+});
+const build = parts.add("build", async (part) => {
+  builtOrNot(await part.check("build", node, [at("tools/build.mjs")]));
+});
+
+const checks = [...CHECKS].filter(([name]) => has(name));
+const check = add(
+  checks[0]?.[0] ?? "types",
+  `${checks.map(([name]) => name).join(", ")}: tsc --noEmit; biome ci; every export has a doc comment`,
+  async (part) => {
+    await Promise.all(
+      checks.map(([title, [program, ...argv]]) => part.check(title, node, [at(program), ...argv], { title })),
+    );
+  },
+);
+
+const source = add(
+  "source",
+  `the suite on the source${has("built") ? ", except the tests that run on the built package" : ""}`,
+  (part) => vitest(part, has("built") ? { TEST_INTERNAL: "1" } : {}),
+);
+
+const built = addOnBuild("built", "the suite on the built package", (part) =>
+  vitest(part, { TEST_BUILT: "1" }),
+);
+
+const faults = add("faults", "planted faults: a sample of tools/faults.mjs", (part) =>
+  part.script("planted faults", node, [at("tools/faults.mjs"), "--sample", "3", ...seedOfCommit()], {
+    timeout: 1200,
+  }),
+);
+
+const platforms = addOnBuild(
+  "platforms",
+  `the built package on Node ${[...NODES.keys()].join(", ")}`,
+  async (part) => {
+    const waiting = [...NODES.keys()];
+    const lane = async () => {
+      for (let major = waiting.shift(); major !== undefined; major = waiting.shift())
+        await platform(part, major);
+    };
+    await Promise.all([lane(), lane()]);
+  },
+);
+
+const packed = addOnBuild("package", "the packed tarball", (part) =>
+  part.script("the packed tarball", node, [at("tools/pack.mjs")], { timeout: 900 }),
+);
+
+const browser = addOnBuild("browser", "the browser tests in Chromium", async (part) => {
+  await playwright(part);
+  await part.script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], { timeout: 600 });
+});
+
+// Two rows of parts. The tests on the source start the built program too.
+await Promise.all([
+  build().then(source).then(built),
+  // The faults are planted in a copy of the folders, into which the doc comments' check installs.
+  check().then(platforms).then(packed).then(faults).then(browser),
+]);
+
+const tally = parts.tally();
 say("");
 process.exitCode = tally.failed > 0 ? 1 : 0;
 process.stdout.write(`${tally}\n`);

@@ -61,7 +61,7 @@ function install(): string {
 export function measureStart(turns: number): void {
   const folder = install();
   try {
-    for (const { name, launcher, args, env } of implementations()) {
+    for (const { name, launcher, args, env } of implementations().filter(({ installed }) => installed)) {
       const library = name === "MPICH" ? "libmpich.so.12" : "libmpi.so.40";
       const commands: Readonly<Record<string, readonly string[]>> = {
         "heed/cluster": [pinned(), "heed.mjs"],

@@ -5,16 +5,18 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, implementations, runRanks } from "../support/processes/mpi.ts";
 
 const RANKS = 3;
 const PROGRAM = "tests/cluster/victim.ts";
-/** Maximum seconds of a job after a failure, and of a process after its job. */
-const [END, LEAVE] = [10, 15];
+/** Seconds that a process may take to end after its job, on a machine of any load. */
+const LEAVE = 120;
 const TIMEOUT = 300_000;
-const found = implementations();
+const all = implementations();
+/** The first implementation of this machine. */
+const first = all.find(({ installed }) => installed);
 const root = mkdtempSync(join(tmpdir(), "heed-cluster-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -38,11 +40,16 @@ async function expectNoneRunning(folder: string): Promise<void> {
   }
 }
 
-/** The job ended with an error, in time, with no process left. */
+/**
+ * The job ended by itself with an error, and no process is left. Prints how soon after the failure; jobs of which a rank was
+ * killed have no time limit, so that they end only if the loss was noticed.
+ */
 async function expectEnded(ended: Ended, folder: string): Promise<void> {
-  expect(ended.status === 0, `${ended.stdout}${ended.stderr}`).toBe(false);
+  expect(ended.status, `${ended.signal}: ${ended.stdout}${ended.stderr}`).not.toBeNull();
+  expect(ended.status, `${ended.stdout}${ended.stderr}`).not.toBe(0);
   const failedAt = Number(readFileSync(`${folder}-failed-at`, "utf8"));
-  expect((ended.at - failedAt) / 1000, "seconds from the failure to the end of the job").toBeLessThan(END);
+  const seconds = ((ended.at - failedAt) / 1000).toFixed(1);
+  process.stderr.write(`the job in ${basename(dirname(folder))} ended ${seconds} s after the failure\n`);
   await expectNoneRunning(folder);
 }
 
@@ -52,10 +59,6 @@ const newFolder = (name: string): string => {
   return folder;
 };
 
-it.skipIf(found.length > 0)("is left out where neither Open MPI nor MPICH is installed", () => {
-  expect(found).toEqual([]);
-});
-
 const PHASES = [
   ["start", "before it joins"],
   ["computing", "while it computes and the others wait for it"],
@@ -63,8 +66,8 @@ const PHASES = [
   ["checkpoint", "while a checkpoint is written"],
 ] as const;
 
-for (const [at, mpi] of found.entries())
-  describe(`a job of ${mpi.name}`, () => {
+for (const mpi of all)
+  describe.skipIf(!mpi.installed)(`a job of ${mpi.name}`, () => {
     const run = (folder: string, phase: string, victim: number, env: Record<string, string> = {}) =>
       runRanks(mpi, RANKS, PROGRAM, [folder, phase, String(victim)], env);
     let undisturbed = "";
@@ -82,11 +85,11 @@ for (const [at, mpi] of found.entries())
       "SIGKILL of a rank (%s: %s) ends the job on all ranks, and the resumed run has the bits of an uninterrupted one",
       async (phase) => {
         const n = PHASES.findIndex(([name]) => name === phase);
-        const victims = at === 0 ? [0, 1, 2] : [n % RANKS];
+        const victims = mpi.name === first?.name ? [0, 1, 2] : [n % RANKS];
         const folders = await Promise.all(
           victims.map(async (victim) => {
             const folder = newFolder(`${phase}-${victim}`);
-            await expectEnded(await run(folder, phase, victim), folder);
+            await expectEnded(await run(folder, phase, victim, { HEED_MPI_TIMEOUT: "0" }), folder);
             return folder;
           }),
         );
@@ -102,7 +105,7 @@ for (const [at, mpi] of found.entries())
       "a rank that never starts: the others say so and end the job",
       async () => {
         await Promise.all(
-          (at === 0 ? [0, 2] : [1]).map(async (victim) => {
+          (mpi.name === first?.name ? [0, 2] : [1]).map(async (victim) => {
             const folder = newFolder(`never-${victim}`);
             const ended = await run(folder, "never", victim, { HEED_MPI_TIMEOUT: "2" });
             expect(ended.stderr).toContain(

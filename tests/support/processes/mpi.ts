@@ -1,6 +1,6 @@
 /**
  * MPI for the tests that run real processes: Debian's Open MPI and MPICH. They are installed if they are missing and this process
- * is allowed to. If they are not available, the tests print what they skip.
+ * is allowed to. If one is not available, its tests are counted as skipped.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -39,8 +39,8 @@ const IMPLEMENTATIONS: readonly Implementation[] = [
   },
 ];
 
-/** The implementations of this machine. Prints which are skipped. */
-export function implementations(): readonly Implementation[] {
+/** The implementations, and whether this machine has them. Prints what installs one that is missing. */
+export function implementations(): readonly (Implementation & { readonly installed: boolean })[] {
   installPackages(
     IMPLEMENTATIONS.flatMap(({ packages }) => packages),
     IMPLEMENTATIONS.map(({ launcher }) => launcher),
@@ -48,9 +48,9 @@ export function implementations(): readonly Implementation[] {
   for (const { name, launcher, packages } of IMPLEMENTATIONS)
     if (!existsSync(launcher))
       process.stderr.write(
-        `left out: tests of heed/cluster with ${name}, because ${launcher} is missing (apt-get install ${packages.join(" ")})\n`,
+        `skipped: tests of heed/cluster with ${name}, because ${launcher} is missing (apt-get install ${packages.join(" ")})\n`,
       );
-  return IMPLEMENTATIONS.filter(({ launcher }) => existsSync(launcher));
+  return IMPLEMENTATIONS.map((one) => ({ ...one, installed: existsSync(one.launcher) }));
 }
 
 /** How a job ended. */

@@ -1,0 +1,127 @@
+/** The parts of `npm test` run side by side; their output is read one part after the other, and no failure is lost. */
+import { describe, expect, it } from "vitest";
+import { type Part, Parts } from "../../tools/parts.mjs";
+
+const node = process.execPath;
+
+/** Parts whose output is collected. */
+function collect() {
+  const shown: string[] = [];
+  const parts = new Parts(process.cwd(), (text) => shown.push(text));
+  return { parts, text: () => shown.join("") };
+}
+
+/** A part that ends when the test says so. */
+function releasedPart(parts: Parts, title: string, first: string) {
+  let release!: () => void;
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const begin = parts.add(title, async (part) => {
+    part.write(first);
+    await until;
+    part.write(`${title} ends\n`);
+  });
+  return { begin, release };
+}
+
+describe("output", () => {
+  it("of the first part that has not ended is shown as it is written, of later ones when their turn comes", async () => {
+    const { parts, text } = collect();
+    const [one, two, three] = ["one", "two", "three"].map((title) =>
+      releasedPart(parts, title, `${title} begins\n`),
+    );
+    const all = [three, two, one].map(({ begin }) => begin());
+    expect(text()).toMatch(/^\n── one \(from \d+ s\)\none begins\n$/);
+    two.release();
+    await all[1];
+    expect(text()).not.toContain("two");
+    one.release();
+    await all[2];
+    expect(text()).toMatch(
+      /one ends\n── 0 passed.*\n\n── two .*\ntwo begins\ntwo ends\n.*\n\n── three .*\nthree begins\n$/,
+    );
+    three.release();
+    await all[0];
+    expect(text()).toMatch(/three begins\nthree ends\n── 0 passed, 0 failed, 0 skipped in \d+ s\n$/);
+  });
+
+  it("of a program has both of its streams", async () => {
+    const { parts, text } = collect();
+    await parts.add("one", async (part) => {
+      await part.run(node, ["-e", "console.log('to stdout'); console.error('to stderr')"]);
+    })();
+    expect(text()).toContain("to stdout\n");
+    expect(text()).toContain("to stderr\n");
+  });
+
+  it("of a program with a title is one piece", async () => {
+    const { parts, text } = collect();
+    await parts.add("one", async (part) => {
+      const counting = (word: string) => `for (let n = 0; n < 3; n++) console.log('${word}', n)`;
+      await Promise.all(
+        ["a", "b"].map((title) => part.run(node, ["-e", counting(title)], { title: `program ${title}` })),
+      );
+    })();
+    for (const word of ["a", "b"])
+      expect(text()).toMatch(new RegExp(`· program ${word} \\(\\d+ s\\)\n${word} 0\n${word} 1\n${word} 2\n`));
+  });
+});
+
+describe("a failure is counted", () => {
+  const counts = async (work: (part: Part) => Promise<unknown>) => {
+    const { parts, text } = collect();
+    await parts.add("one", async (part) => void (await work(part)))();
+    return { counts: `${parts.tally()}`, text: text() };
+  };
+  const script = (code: string, timeout = 60) =>
+    counts((part) => part.script("it", node, ["-e", code], { timeout }));
+
+  it.each([
+    ["a check whose program ends with 1", "process.exit(1)", /it ended with status 1/],
+    ["a check whose program is killed", "process.kill(process.pid)", /it ended with status null/],
+  ])("%s", async (_, code, problem) => {
+    const found = await counts((part) => part.check("it", node, ["-e", code]));
+    expect(found.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(found.text).toMatch(problem);
+  });
+
+  it("a program that cannot be started", async () => {
+    const found = await counts((part) => part.check("it", "/nowhere/program", []));
+    expect(found.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(found.text).toContain("ENOENT");
+  });
+
+  it("a script with failures in its closing line, once", async () => {
+    const found = await script("console.log('4 passed, 2 failed, 1 skipped'); process.exitCode = 1");
+    expect(found.counts).toBe("4 passed, 2 failed, 1 skipped");
+  });
+
+  it("a script that ends with 1 although its closing line has no failure", async () => {
+    const found = await script("console.log('4 passed, 0 failed, 0 skipped'); process.exitCode = 1");
+    expect(found.counts).toBe("4 passed, 1 failed, 0 skipped");
+  });
+
+  it("a script without a closing line, and one that hangs", async () => {
+    expect((await script("")).text).toContain("ended with status 0 and no closing line");
+    const late = await script("setInterval(() => {}, 1000)", 0.1);
+    expect(late.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(late.text).toContain("had not ended by itself after 0.1 s");
+  });
+
+  it("a part whose work throws", async () => {
+    const found = await counts(() => Promise.reject(new Error("a mistake")));
+    expect(found.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(found.text).toContain("a mistake");
+  });
+
+  it("of one part does not end the others, whose counts are added", async () => {
+    const { parts } = collect();
+    const begin = [
+      parts.add("one", async (part) => void (await part.check("it", node, ["-e", "process.exit(3)"]))),
+      parts.add("two", async (part) => void (await part.check("it", node, ["-e", ""]))),
+    ];
+    await Promise.all(begin.map((one) => one()));
+    expect(`${parts.tally()}`).toBe("1 passed, 1 failed, 0 skipped");
+  });
+});
