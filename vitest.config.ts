@@ -3,7 +3,8 @@
  * built package: every entry point is its file in dist/ (tools/build/entry-points.mjs). With TEST_INTERNAL=1 only the others run;
  * `npm test` does both.
  */
-import { relative, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { behaviorTests, entryPoints } from "./tools/build/entry-points.mjs";
@@ -65,6 +66,9 @@ export default defineConfig({
     // Each file has a separate process, engine and threads.
     pool: "forks",
     maxWorkers: "100%",
+    // Programs that tests start share their compiled code: `vitest run tests/platforms/cli-input` takes 13 s of processor time
+    // instead of 30 s.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), `heed-compile-cache-${process.getuid?.() ?? 0}`) },
     sequence: { sequencer: SlowFirst },
   },
 });

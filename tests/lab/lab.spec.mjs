@@ -293,7 +293,6 @@ test("words: beads are poured and the head answers; the reader's own sentence is
       /You gave “cat” 30 beads/.test(document.querySelectorAll(".step")[1].textContent ?? ""),
     );
     await page.evaluate(() => scrollTo(0, 0));
-    await page.waitForTimeout(200);
     await quiet(page);
     await page.fill("#sentence", "a king and a queen");
     await page.keyboard.press("Enter");

@@ -38,7 +38,6 @@ for (const name of names)
               const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
               scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
             }, width);
-          await page.waitForTimeout(150);
           await quiet(page);
           await look(`stop ${i + 1}`);
           const show = page.locator(`[data-act="predict:${i}"]`);
@@ -46,7 +45,6 @@ for (const name of names)
           const largest = Number(await page.locator(`[data-guess="${i}"]`).getAttribute("max"));
           // A button that the controls cover is scrolled to and clicked before the event of that scroll.
           await show.click();
-          await page.waitForTimeout(150);
           await quiet(page);
           await look(`stop ${i + 1}, answered`);
           await expect(page.locator('.picture svg:visible [data-name="guess"]')).toContainText("your guess");
@@ -61,7 +59,7 @@ for (const name of names)
         expect(found).toEqual([]);
         // The end of the text is between picture and control, not above an empty screen.
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
-        await page.waitForTimeout(100);
+        await quiet(page);
         const end = await page.evaluate(() => {
           const last = [...document.querySelectorAll(".text section:last-of-type > *")].at(-1);
           const stage = document.querySelector(".stage")?.getBoundingClientRect().bottom ?? 0;
@@ -203,7 +201,6 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
             const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
             scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
           }, width);
-          await page.waitForTimeout(150);
           await quiet(page);
           const look = async (/** @type {string} */ when) => {
             for (const what of await page.evaluate(misplaced)) found.push(`stop ${i + 1}${when}: ${what}`);
@@ -218,7 +215,6 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
           const show = page.locator(`[data-act="predict:${i}"]`);
           if ((await show.count()) === 0) continue;
           await show.click();
-          await page.waitForTimeout(150);
           await quiet(page);
           await look(", answered");
         }

@@ -14,7 +14,6 @@ async function press(page, selector, ...keys) {
     // A picture that is drawn again keeps the focus, a control that appears has none.
     await page.locator(selector).first().focus();
     await page.keyboard.press(key);
-    await page.waitForTimeout(60);
     await quiet(page);
   }
 }

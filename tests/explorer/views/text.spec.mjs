@@ -3,9 +3,9 @@
  * The running text of a head: each token's background is the color of its weight, with readable letters; pointer and keyboard
  * reach every number; only the visible part of a long text has elements.
  */
+import { expect } from "@playwright/test";
 import { codeOf, colorTable } from "heed/view";
 import { same, test } from "../support/fixtures.ts";
-import { gaps } from "../support/frames.mjs";
 import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -282,22 +282,39 @@ const CASES = {
       await tinted(page);
       const count = async () => (await units(page)).length;
       if ((await count()) > 900) throw new Error(`${await count()} elements`);
-      const found = await gaps(page, async () => {
-        const box = await page.evaluate(() => {
-          const { x, y, width, height } = /** @type {any} */ (globalThis).view.shadowRoot
-            .querySelector(".text .scroller")
-            .getBoundingClientRect();
-          return { x, y, width, height };
+      // Elements that hovering would make, or give to another token.
+      await page.evaluate(() => {
+        const now = /** @type {any} */ (globalThis);
+        now.made = 0;
+        new MutationObserver((changes) => {
+          for (const { type, addedNodes } of changes)
+            if (type === "attributes") now.made++;
+            else
+              for (const one of addedNodes)
+                if (one instanceof Element && (one.matches(".unit") || one.querySelector(".unit")))
+                  now.made++;
+        }).observe(now.view.shadowRoot.querySelector(".text"), {
+          childList: true,
+          subtree: true,
+          attributes: true,
+          attributeFilter: ["data-unit"],
         });
-        return Array.from({ length: 100 }, (_, n) => [
+      });
+      const made = () => page.evaluate(() => /** @type {any} */ (globalThis).made);
+      const box = await page.evaluate(() => {
+        const { x, y, width, height } = /** @type {any} */ (globalThis).view.shadowRoot
+          .querySelector(".text .scroller")
+          .getBoundingClientRect();
+        return { x, y, width, height };
+      });
+      for (let n = 0; n < 100; n++)
+        await page.mouse.move(
           box.x + 20 + ((n * 37) % (box.width - 60)),
           box.y + 10 + ((box.height - 30) * n) / 99,
-        ]);
-      });
-      process.stdout.write(
-        `  hover over a text of 4096 tokens: frame gaps p95 ${found.p95.toFixed(1)} ms, longest ${found.most.toFixed(1)} ms\n`,
-      );
-      if (found.p95 > 600) throw new Error(`p95 of the frame gaps is ${found.p95} ms`);
+        );
+      await page.locator(`attention-view ${unit(45)}`).hover();
+      await expect.poll(async () => (await read(page)).text).toMatch(/‹w45›/);
+      same(await made(), 0, "elements made while the pointer moved");
       await page.evaluate(() => {
         const scroller = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".text .scroller");
         scroller.scrollTop = scroller.scrollHeight;
@@ -307,6 +324,7 @@ const CASES = {
           /** @type {any} */ (globalThis).view.shadowRoot.querySelector('.text [data-unit="4095"]') !== null,
       );
       if ((await count()) > 900) throw new Error(`${await count()} elements after scrolling`);
+      if (!((await made()) > 0)) throw new Error("scrolling made elements, but none was counted");
     },
   },
 };

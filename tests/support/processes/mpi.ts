@@ -4,8 +4,6 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { at, pinned } from "../../../tools/setup.mjs";
 import { installPackages } from "./debian.mjs";
 
@@ -70,9 +68,6 @@ export interface Job {
   text(): string;
 }
 
-/** Compiled code of the programs that ranks run: each rank starts in about half the processor time. */
-const CODE_CACHE = join(tmpdir(), `heed-compile-cache-${process.getuid?.() ?? 0}`);
-
 /** Starts a TypeScript program of the repository on `ranks` ranks, one thread each. */
 export function startRanks(
   implementation: Implementation,
@@ -92,7 +87,6 @@ export function startRanks(
         HEED_THREADS: "1",
         HEED_MPI_QUIET: "1",
         NODE_NO_WARNINGS: "1",
-        NODE_COMPILE_CACHE: CODE_CACHE,
         ...implementation.env,
         ...env,
       },
