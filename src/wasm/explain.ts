@@ -9,6 +9,7 @@ import { settings } from "../backend/settings.ts";
 import { backwardLevel } from "./backward/backward.ts";
 import { planTableGradients } from "./backward/bias-gradients.ts";
 import { makeBackwardPlan } from "./backward/partition.ts";
+import { backwardTaskSizes } from "./backward/tasks.ts";
 import { backwardSpaceOf, workspaceOf } from "./codegen/layout.ts";
 import { keyOf, panelOf } from "./codegen/spec.ts";
 import { type Engine, isRelaxed } from "./engine/engine.ts";
@@ -99,7 +100,7 @@ function backwardPlan(engine: Engine, problem: Problem, level: SimdLevel, thread
     bytes: Math.round(plan.stageBytes + backwardSpaceOf(spec).size * settings().threads),
     operations: visibleOperations(problem, 5, tiles),
     weightsBytes: weightsBytes(problem),
-    threadShares: threadShares(new Array(tasks).fill(1), threads),
+    threadShares: threadShares(tiles ? backwardTaskSizes(problem, plan) : new Array(tasks).fill(1), threads),
     ...(tiles && { tiles: { skipped: tiles.skipped, full: tiles.full, partial: tiles.partial } }),
   };
 }

@@ -44,10 +44,15 @@ it("with a mask, its tiles and their shares; with a reason, the reason", () => {
   expect(printPlan({ ...plan, tiles: { skipped: 0, full: 0, partial: 0 } })).toContain("0 (0.0 %) skipped");
 });
 
-it("a matrix product has rows, columns and steps, and no keys", () => {
+it("the rectangle of a backward task is no tile, and one row is not rows", () => {
+  expect(printPlan({ ...plan, operation: "backward" })).toContain("tasks   24 of 45 query rows × 128 keys\n");
+  expect(printPlan({ ...plan, rowTile: 1, keyTile: 16 })).toContain("of 1 query row × 16 keys a tile\n");
+});
+
+it("a matrix product has rows, columns and stages, and no keys", () => {
   const text = printPlan({ ...plan, operation: "matmul", kernel: "matmul fma 6x2 f32", stages: 6 });
   expect(text).toContain("tasks   24 of 45 rows × 128 columns");
-  expect(text).toContain("steps   6\n");
+  expect(text).toContain("stages  6, one part of the product after another\n");
   expect(text).not.toContain("keys");
 });
 

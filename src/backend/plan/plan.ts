@@ -16,12 +16,12 @@ export interface Plan {
   readonly threads: number;
   /** Units of work that threads take one by one. */
   readonly tasks: number;
-  /** Query rows of one task and keys of one tile; for a matrix product, rows and columns of C. */
+  /** Query rows of one task and keys of one tile; for the backward pass, of one task; for a product, rows and columns of C. */
   readonly rowTile: number;
   readonly keyTile: number;
   /** Number of parts that the keys are split into; their results are merged as in `mergeStates`. */
   readonly splits: number;
-  /** How often inputs are copied into the engine's memory, one stage after another. */
+  /** How often inputs are copied into the engine's memory, one stage after another; each copies a part of them. */
   readonly stages: number;
   /** Engine memory the call uses beyond inputs and output. */
   readonly bytes: number;
@@ -67,16 +67,19 @@ export function countText(n: number): string {
 /** A plan as lines of text. */
 export function printPlan(plan: Plan): string {
   const matrix = plan.operation === "matmul";
-  const tile = matrix ? "columns" : "keys a tile";
+  const counted = (n: number, noun: string) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+  const columns = counted(plan.keyTile, matrix ? "column" : "key");
+  // A task of the backward pass is a rectangle; other tasks read all keys, tile by tile.
+  const tile = matrix || plan.operation === "backward" ? columns : `${columns} a tile`;
   const lines: [string, string][] = [
     ["backend", plan.fallbackReason ? `${plan.backend} (${plan.fallbackReason})` : plan.backend],
     ...(plan.simd ? [["simd", plan.simd] as [string, string]] : []),
     ["kernel", plan.kernel],
     ["threads", String(plan.threads)],
-    ["tasks", `${plan.tasks} of ${plan.rowTile} ${matrix ? "rows" : "query rows"} × ${plan.keyTile} ${tile}`],
+    ["tasks", `${plan.tasks} of ${counted(plan.rowTile, matrix ? "row" : "query row")} × ${tile}`],
     matrix
-      ? ["steps", String(plan.stages)]
-      : ["splits", `${plan.splits} over the keys, ${plan.stages} ${plan.stages === 1 ? "stage" : "stages"}`],
+      ? ["stages", `${plan.stages}${plan.stages === 1 ? "" : ", one part of the product after another"}`]
+      : ["splits", `${plan.splits} over the keys, ${counted(plan.stages, "stage")}`],
     ["memory", `${(plan.bytes / 2 ** 20).toFixed(2)} MiB beyond inputs and output`],
     ["work", `${countText(plan.operations)} operations (${plan.operation})`],
   ];

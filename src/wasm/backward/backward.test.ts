@@ -8,6 +8,7 @@ import { configure } from "../../backend/settings.ts";
 import { type AttentionGradients, attentionBackward, type BackwardOptions } from "../../backward.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { prepare } from "../../dispatch/engine.ts";
+import { explain } from "../../explain.ts";
 import { and, causal, documents, maskMod, slidingWindow, softcap } from "../../masks/index.ts";
 import { getEngine } from "../engine/engine.ts";
 
@@ -186,3 +187,13 @@ for (const level of ["wide", "relaxed", "strict"] as const)
       }
     });
   });
+
+it("the plan of the backward pass shares the visible cells of a mask, not the tasks, among threads", () => {
+  use("strict", 2);
+  const q = normal([1, 1, 600, 64]);
+  const [full, masked] = [false, true].map((isCausal) => explain(q, q, q, { pass: "backward", isCausal }));
+  expect([masked.threads, masked.tasks]).toEqual([2, full.tasks]);
+  // Equal tasks would give the same shares with and without the mask.
+  expect(masked.threadShares).not.toEqual(full.threadShares);
+  expect(masked.threadShares?.reduce((sum, x) => sum + x, 0)).toBeCloseTo(1, 12);
+});
