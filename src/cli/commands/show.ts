@@ -2,7 +2,7 @@
  * `heed show TEXT [TEXT2 …]`: the attention of a trained model on texts. models/ runs the model, store/ computes the numbers from
  * its queries and keys, and view/ renders them. `heed similar` compares texts.
  */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
@@ -192,10 +192,19 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   }
 }
 
+/** False also where it cannot be known: Node's permission model throws for a path that it does not allow. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false;
+  }
+}
+
 /** Notes texts that are names of files. */
 function noteFiles(texts: readonly string[], io: ShowIo): void {
   for (const text of texts)
-    if (text !== STDIN && existsSync(text) && statSync(text).isFile())
+    if (text !== STDIN && isFile(text))
       io.stderr.write(
         `note: ${text} is a file, but its name was read as a text; heed view ${text} opens a file of attention, heed show - < ${text} reads each of its lines as a text\n`,
       );
