@@ -1,5 +1,6 @@
 /** `heed ablate MODEL TEXT`: how the prediction changes without each head. */
 import { ablate } from "../../models/inference/ablate.ts";
+import { spellMasks } from "../../models/inference/prediction.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
@@ -48,7 +49,7 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
     const options = { layer, head, replace, position: count("position", 0) };
     const model = await pickTextModel(name, io);
-    const read = model.tokenize(text);
+    const read = model.tokenize(spellMasks(model.tokenizer, text));
     warnOfCuts(model, read, io);
     const { predicted, effects, position } = ablate(model, text, options);
     if (values.json) {

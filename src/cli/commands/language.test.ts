@@ -57,6 +57,18 @@ describe("texts that are too long or empty", () => {
     ]);
   });
 
+  test("ablate reads both spellings of a mask, and says where a mask is too far", async () => {
+    const [own, other] = await Promise.all(
+      ["the [MASK] ship", "the <mask> ship"].map((text) => heed("ablate", "encoder", text, "--layer", "0")),
+    );
+    expect(own.code).toBe(0);
+    expect(own.out).toMatch(/^predicted in place of "\[MASK\]" \(token 2, from 0\)/);
+    expect(other).toEqual(own);
+    const { code, err } = await heed("ablate", "encoder", `${long} [MASK]`);
+    expect(code).toBe(1);
+    expect(err).toContain("tokens, and each mask of the text is after them");
+  });
+
   test("fill prints the text around the mask, and says where a mask is too far", async () => {
     const { out } = await heed("fill", "encoder", `the [MASK] ship and ${long}`, "--top", "1");
     expect(out.length).toBeLessThan(120);

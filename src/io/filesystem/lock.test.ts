@@ -67,7 +67,7 @@ test("an empty or invalid lock is refused with its path", async () => {
   const file = join(folder, LOCK);
   writeFileSync(file, "");
   await expect(lockFolder(folder, "test")).rejects.toThrow(
-    `${folder} is in use by another process; wait for it, or remove ${file} where no process works there`,
+    `${folder} is in use by another process; wait for it, or remove ${file} if no process is using the folder`,
   );
   writeFileSync(file, JSON.stringify({ pid: "x", host: 1, doing: [] }));
   await expect(lockFolder(folder, "test")).rejects.toThrow("is in use by another process");

@@ -72,7 +72,7 @@ export async function lockFolder(folder: string, doing: string): Promise<() => P
     const who = holder ? `process ${holder.pid} on ${holder.host} (${holder.doing})` : "another process";
     throw new OptionError(
       "locked",
-      `${folder} is in use by ${who}; wait for it, or remove ${path} where no process works there`,
+      `${folder} is in use by ${who}; wait for it, or remove ${path} if no process is using the folder`,
       { path, holder },
     );
   }

@@ -16,9 +16,11 @@ import {
   finiteLogits,
   largest,
   maskToken,
+  missingMask,
   mostLikely,
   type Predicted,
   predictedToken,
+  spellMasks,
 } from "./prediction.ts";
 
 /** What replaces the output of an ablated head: zeros, or its mean over the text. */
@@ -201,13 +203,14 @@ export function ablateHeads(
     throw new OptionError("top", `${what}: top must be an integer ≥ 1, got ${formatValue(top)}`, {
       got: top,
     });
-  const tokens = model.tokenize(text, pair);
+  const [first, second] = [text, pair].map((one) => one && spellMasks(model.tokenizer, one));
+  const tokens = model.tokenize(first as string, second);
   const N = tokens.ids.length;
   const position = positionOf(what, model, tokens, options.position);
   for (const ablated of heads)
     if (ablated.position != null) checkIndex(what, "heads.position", ablated.position, N);
   const onAttention = hookOf(what, model, heads);
-  const task = model.model.hasHead && position >= 0 ? taskOf(what, model, tokens, position) : undefined;
+  const task = model.model.hasHead && position >= 0 ? taskOf(what, model, tokens, text, position) : undefined;
   const run = (change?: ForwardOptions["onAttention"]) =>
     tidy(() => {
       const states = model.model.hidden(task?.ids ?? tokens.ids, runOptions(model, tokens, change));
@@ -295,8 +298,8 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
       "head",
       `${what}: ${model.name} has no language-modeling head, so it predicts no tokens`,
     );
-  const tokens = model.tokenize(text);
-  const task = taskOf(what, model, tokens, positionOf(what, model, tokens, options.position));
+  const tokens = model.tokenize(spellMasks(model.tokenizer, text));
+  const task = taskOf(what, model, tokens, text, positionOf(what, model, tokens, options.position));
   const run = (onAttention?: ForwardOptions["onAttention"]) =>
     tidy(() => {
       const states = model.model.hidden(task.ids, runOptions(model, tokens, onAttention));
@@ -350,11 +353,21 @@ function positionOf(
   return mask === undefined ? -1 : ids.indexOf(tokenizer.id(mask) as number);
 }
 
-function taskOf(what: string, model: TextModel, { ids }: TextTokens, position: number): PredictionTask {
+function taskOf(
+  what: string,
+  model: TextModel,
+  tokens: TextTokens,
+  text: string,
+  position: number,
+): PredictionTask {
+  const { ids } = tokens;
   if (position < 0)
-    throw new OptionError(
-      "text",
-      `${what}: ${model.name} predicts masked tokens; write [MASK] where one is to be predicted, or give the position of the token to mask`,
+    throw missingMask(
+      what,
+      model,
+      tokens,
+      text,
+      `${model.name} predicts masked tokens; write ${maskToken(model.tokenizer) ?? "[MASK]"} where one is to be predicted, or give the position of the token to mask`,
     );
   if (model.architecture === "decoder") return { ids, position, masked: false };
   const mask = maskToken(model.tokenizer);

@@ -9,7 +9,7 @@ import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.t
 import { tidy } from "../../tidy.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
-import { finiteLogits, MASKS, maskToken, mostLikely } from "./prediction.ts";
+import { finiteLogits, maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
 
 /** A token for a mask. */
 export interface Candidate {
@@ -65,18 +65,16 @@ export function fillMask(
       `fillMask: ${model.name} has no language-modeling head, so it predicts no tokens`,
       { model: model.name },
     );
-  const read = model.tokenize(MASKS.reduce((all, token) => all.replaceAll(token, own), text));
+  const read = model.tokenize(spellMasks(tokenizer, text));
   const mask = tokenizer.id(own);
   const positions = [...read.ids.keys()].filter((i) => read.ids[i] === mask);
   if (positions.length === 0)
-    throw new OptionError(
-      "text",
-      read.leftOut > 0 && MASKS.some((token) => text.includes(token))
-        ? `fillMask: ${model.name} reads at most ${model.maxTokens} tokens, and each mask of the text is after them; shorten the text before it`
-        : `fillMask: the text has no mask; write ${own} where a token is to be filled in`,
-      {
-        text,
-      },
+    throw missingMask(
+      "fillMask",
+      model,
+      read,
+      text,
+      `the text has no mask; write ${own} where a token is to be filled in`,
     );
   const { model: network } = model as unknown as { model: MaskedModel };
   const rows = tidy(() => {

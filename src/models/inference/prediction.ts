@@ -1,5 +1,6 @@
 /** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
-import { UnsupportedError } from "../../core/errors.ts";
+import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import type { TextModel, TextTokens } from "../text-model.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 
 /** A token and its probability, from 0 to 1. */
@@ -15,6 +16,30 @@ export const MASKS = ["[MASK]", "<mask>"] as const;
 /** The tokenizer's own mask token; undefined where it has none. */
 export function maskToken(tokenizer: Tokenizer): (typeof MASKS)[number] | undefined {
   return MASKS.find((token) => tokenizer.id(token) !== undefined);
+}
+
+/** A text whose masks, `[MASK]` or `<mask>`, are spelled as the tokenizer's own. */
+export function spellMasks(tokenizer: Tokenizer, text: string): string {
+  const own = maskToken(tokenizer);
+  return own === undefined ? text : MASKS.reduce((all, token) => all.replaceAll(token, own), text);
+}
+
+/** The error about a text without a mask that the model reads. `advice` says what to write. */
+export function missingMask(
+  what: string,
+  model: TextModel,
+  { leftOut }: TextTokens,
+  text: string,
+  advice: string,
+): OptionError {
+  const isCut = leftOut > 0 && MASKS.some((token) => text.includes(token));
+  return new OptionError(
+    "text",
+    isCut
+      ? `${what}: ${model.name} reads at most ${model.maxTokens} tokens, and each mask of the text is after them; shorten the text before it`
+      : `${what}: ${advice}`,
+    { text },
+  );
 }
 
 /**
