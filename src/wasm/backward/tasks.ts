@@ -60,26 +60,25 @@ function onStrip(run: KeyRun, strip: number): KeyRun {
   return { ...run, from, masked: [from, run.masked?.[1] ?? run.to] };
 }
 
-/** The visible cells of each task of a call in one stage, in the order in which threads take them. */
-export function backwardTaskSizes(problem: Problem, plan: BackwardPlan): number[] {
-  const { B, Hkv, G, Nq, Nk } = problem.shape;
+/**
+ * The visible cells of each task of a call in one stage, in the order in which threads take them; for `explain`, whose plan does
+ * not run: the plan caches the runs of these ranges, not those of its stages.
+ */
+export function backwardTaskSizes({ shape }: Problem, plan: BackwardPlan): number[] {
+  const { B, Hq, G, Nq, Nk } = shape;
   const { spec, rangeRows, rangeKeys, runs } = plan;
-  const sizeOf = (b: number, hk: number, s: number, r: number): number => {
-    let size = 0;
-    const [row1, key0] = [Math.min(Nq, (r + 1) * rangeRows), s * rangeKeys];
-    for (let row = r * rangeRows; row < row1; row += spec.rowTile)
-      for (let h = hk * G; h < (hk + 1) * G; h++) {
-        const key1 = Math.min(Nk, key0 + rangeKeys);
-        for (const run of runs.map.runs(b, h, row, Math.min(row1, row + spec.rowTile), key0, key1))
-          size += run.to - run.from;
-      }
-    return size;
-  };
-  const heads = Array.from({ length: B * Hkv }, (_, n) => [Math.floor(n / Hkv), n % Hkv]);
-  return waves(Math.ceil(Nk / rangeKeys), Math.ceil(Nq / rangeRows)).flatMap((cells) =>
-    heads.flatMap(([b, hk]) => cells.map(([s, r]) => sizeOf(b, hk, s, r))).sort((x, y) => y - x),
-  );
-}
+  return waves(Math.ceil(Nk / rangeKeys), Math.ceil(Nq / rangeRows)).flatMap((cells) => {
+    const sizes = new Array<number>((B * Hq * cells.length) / G).fill(0);
+    for (let n = 0; n < B * Hq; n++)
+      cells.forEach(([s, r], cell) => {
+        const [end, from] = [Math.min(Nq, (r + 1) * rangeRows), s * rangeKeys];
+        for (let row = r * rangeRows; row < end; row += spec.rowTile)
+          for (const run of runs.of(Math.floor(n / Hq), n % Hq, row, Math.min(end, row + spec.rowTile), from, Math.min(Nk, from + rangeKeys)).list)
+            sizes[Math.floor(n / G) * cells.length + cell] += run.to - run.from;
+      });
+    return sizes.sort((x, y) => y - x);
+  });
+} // biome-ignore format: one loop
 
 /** The cells (s, r) of each wave of a grid of `columns` key ranges × `rows` row ranges. */
 function waves(columns: number, rows: number): [number, number][][] {
