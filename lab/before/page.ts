@@ -30,7 +30,7 @@ function alignment(view: PageView): string {
   const parts: string[] = [
     label(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
     label(wide ? x - 84 : 8, y - 10, wide ? "it writes ↓" : "writes", { class: "tq bold s12" }),
-    label(wide ? x : 284, wide ? y + N * cell + 20 : 244, wide ? "bold: the right letter" : "bold: right", {
+    label(wide ? x : x + 64, wide ? y + N * cell + 20 : y - 34, "bold: the right letter", {
       class: `tq ${wide ? "s12" : "s11"}`,
     }),
   ];
@@ -99,7 +99,7 @@ function loss(view: PageView, x0: number, x1: number, y0: number, y1: number): s
     ),
     line(x0, y1, x1, y1, "lthird"),
     line(x0, y(chance), x1, y(chance), "lline dash"),
-    label(x1, y(chance) - 5, "guessing", { class: "end third s11" }),
+    label(x1 - 5, y(chance) - 5, "guessing", { class: "end third s11" }),
     ...[0, 1, 2].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
     ...(wide ? [0, 60, 120] : [0, 120]).map((step) =>
       label(x(step), y1 + 15, String(step), { class: "mid third s11" }),
@@ -237,7 +237,7 @@ export const page: Page<Before, BeforeNumbers> = {
   ],
   picture: (view) =>
     alignment(view) +
-    (view.wide ? loss(view, 500, 840, 60, 220) : loss(view, 312, 366, 142, 214)) +
+    (view.wide ? loss(view, 500, 840, 60, 220) : loss(view, 306, 360, 142, 214)) +
     states(view),
   label: (view) =>
     `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,

@@ -48,7 +48,7 @@ h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 .step{min-block-size:46vh}
 h2{font:600 20px/28px var(--serif);margin-block-end:8px}
 .text p{margin-block-end:14px}
-.text button{font:13px/20px var(--sans)}.text p>button{margin:0 8px 8px 0}
+.text button{font:13px/20px var(--sans)}.text p:not(.row)>button{margin:0 8px 8px 0}
 .text em{font-style:italic}
 sub,sup{line-height:0;font-size:.72em}
 .small{font:13px/20px var(--sans);color:var(--second)}

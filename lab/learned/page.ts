@@ -324,7 +324,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     const row = n.weights[rowOf(view)];
     const most = indexOfLargest(row);
     const word = n.words[rowOf(view)];
-    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. Then the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; right is “${n.reasons[n.right]}”`}.`;
+    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. Then the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” is right`}.`;
   },
   control: ({ state }) => {
     const list = STEPS[state.run];
