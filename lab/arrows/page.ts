@@ -68,7 +68,15 @@ function picture(view: PageView): string {
       state.mode === "free" ? `${n.words[j]}, key ${kx}, ${ky}` : `Take the query of ${n.words[j]}`;
     const away = wide ? 16 : 11;
     const size = Math.hypot(kx, ky);
-    const inside = `${arrow(X(0), Y(0), X(kx), Y(ky), "lk", wide ? 9 : 6)}${mark("circle", { cx: X(kx), cy: Y(ky), r: wide ? 16 : 12, class: "hit grip" })}${label(X(kx + (kx / size) * (away / unit)), Y(ky + (ky / size) * (away / unit)) + 4, n.words[j], { class: `${kx > 0 ? "" : "end"} tk ${j === state.word && state.mode !== "free" ? "bold" : ""}` })}`;
+    // Beside the key where the query is on top of it.
+    const along = (kx * qx + ky * qy) / (size * (length || 1));
+    const aside = along > 0.97 ? (wide ? 15 : 11) / unit : 0;
+    const turn = (Math.sign(kx * ky) || 1) / size;
+    const [tx, ty] = [
+      kx + (kx / size) * (away / unit) + aside * ky * turn,
+      ky + (ky / size) * (away / unit) - aside * kx * turn,
+    ];
+    const inside = `${arrow(X(0), Y(0), X(kx), Y(ky), "lk", wide ? 9 : 6)}${mark("circle", { cx: X(kx), cy: Y(ky), r: wide ? 16 : 12, class: "hit grip" })}${label(X(tx), Y(ty) + 4, n.words[j], { class: `${kx > 0 ? "" : "end"} tk ${j === state.word && state.mode !== "free" ? "bold" : ""}` })}`;
     keys.push(
       state.mode === "free"
         ? inside
@@ -93,7 +101,7 @@ function picture(view: PageView): string {
       named(
         "output",
         arrow(X(0), Y(0), X(n.output[0]), Y(n.output[1]), "lv", wide ? 11 : 7) +
-          label(X(n.output[0]) + 8, Y(n.output[1]) - 8, "output", { class: "tv bold halo" }),
+          label(X(n.output[0]) + 8, Y(n.output[1]) + 14, "output", { class: "tv bold halo" }),
       ),
     );
   const stored = mark(
@@ -167,9 +175,15 @@ function bars({ numbers: n, wide }: PageView): string {
         height: wide ? 22 : 18,
         class: weightClass(Math.max(0.3, n.shares[j])),
       }),
-      label(left + 6, y2 + (wide ? 16 : 13), percent(n.shares[j]), {
-        class: `s12 mono ${n.shares[j] > 0.25 ? textClass(Math.max(0.3, n.shares[j])) : "halo"}`,
-      }),
+      // In the bar where it has space, else after it.
+      label(
+        left + 6 + (n.shares[j] > 0.5 ? 0 : n.shares[j] * width),
+        y2 + (wide ? 16 : 13),
+        percent(n.shares[j]),
+        {
+          class: `s12 mono ${n.shares[j] > 0.5 ? textClass(n.shares[j]) : ""}`,
+        },
+      ),
     );
   }
   if (wide) parts.push(line(zero, top - 8, zero, top + 4 * row + 14, "lline"));
@@ -199,7 +213,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>A query and a key are <em>vectors</em>: lists of numbers. In real heads they have 32, 64 or 128 numbers. Here they have two, so that each can be drawn as an arrow.</p>
-<p>The <b class="q">query</b> belongs to the word that asks. The <b class="k">keys</b> belong to five words that can be found. From the tip of each key, a dashed line drops onto the line of the query. How far along it lands, times the length of the query, is the <em>dot product</em>. Divided by √2, that is the score (a later page says why).</p>
+<p>The <b class="q">query</b> belongs to the word that asks. The <b class="k">keys</b> belong to five words that can be found. From the tip of each key, a dashed line drops onto the line of the query. How far along it lands, times the length of the query, is the <em>dot product</em>. The dot there is larger for a larger share. Divided by √2, that is the score (a later page says why).</p>
 <p class="formula"><math><mi>q</mi><mo>·</mo><mi>k</mi><mo>=</mo><msub><mi>q</mi><mn>1</mn></msub><msub><mi>k</mi><mn>1</mn></msub><mo>+</mo><msub><mi>q</mi><mn>2</mn></msub><msub><mi>k</mi><mn>2</mn></msub></math></p>
 <p>“${n.words[ordered(n)[0]]}” reaches farthest and has ${percent(n.shares[ordered(n)[0]])}. A key that points away has a score below 0, and still a small share. <b>Drag the query around.</b></p>`,
     },
@@ -214,7 +228,7 @@ export const page: Page<Arrows, ArrowsNumbers> = {
         max: 100,
         step: 1,
         start: 60,
-        unit: " %",
+        unit: " %",
         show: { mode: "free", x: 2.4, y: 3.2 },
         mark: (guess, { wide }) => {
           const [left, top, , width] = barsAt(wide);
@@ -222,8 +236,8 @@ export const page: Page<Arrows, ArrowsNumbers> = {
           const [x, end] = [left + (guess / 100) * width, top + (wide ? 43 : 27)];
           return guessLine(x, end - 7, x, end, clamp(x, left + 30, left + width - 30), end + 11);
         },
-        result: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short, and every key gets nearly the same share.`,
+        result: ({ numbers: n }) =>
+          html`It is <b>${percent(n.shares[0])}</b>. All scores doubled, so all differences doubled, and softmax turns differences into ratios. Make the query very short, and every key gets nearly the same share.`,
       },
     },
     {
@@ -361,7 +375,7 @@ for row in weights, output:
   }),
   tasks: [
     {
-      text: "Find a query for which two words have the same share (within 2 %), each more than 35 %.",
+      text: "Find a query for which two words have nearly the same share (less than 2 points apart), each more than 35 %.",
       done: ({ numbers: n }) => {
         const [a, b] = ordered(n);
         return n.shares[b] > 0.35 && n.shares[a] - n.shares[b] < 0.02;
@@ -385,7 +399,7 @@ for row in weights, output:
     ],
   ],
   limits:
-    "Two dimensions are not 64: there, two random vectors are almost always nearly at right angles, and a head can tell far more directions apart than this picture suggests.",
+    "Do not expect 64 dimensions to look like two: in 64, two random vectors are almost always nearly at right angles, and a head can tell far more directions apart.",
   trained: {
     text: "See a head that has turned its questions: “it” finds “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",

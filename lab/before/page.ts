@@ -194,7 +194,7 @@ export const page: Page<Before, BeforeNumbers> = {
         max: 100,
         step: 1,
         start: 20,
-        unit: " %",
+        unit: " %",
         show: { steps: STEPS, at: STEPS, row: 0 },
         mark: (guess, { wide }) => {
           const [x, y, cell] = gridAt(wide);
@@ -205,11 +205,11 @@ export const page: Page<Before, BeforeNumbers> = {
             label(right, middle + 11, `${guess} %`, { class: name })
           );
         },
-        result: (guess, view) => {
+        result: (view) => {
           const weight = frameOf(view).weights[0]?.[N - 1] ?? 0;
           return view.numbers.losses.length < STEPS
-            ? html`You said ${guess} %. It is training now: step ${view.numbers.losses.length} of ${STEPS}.`
-            : html`You said ${guess} %. It is <b>${percent(weight)}</b>. It writes “${frameOf(view).wrote}”. Nobody told it that backwards means from right to left: looking there lowered its loss.`;
+            ? html`It is training now: step ${view.numbers.losses.length} of ${STEPS}.`
+            : html`It is <b>${percent(weight)}</b>. It writes “${frameOf(view).wrote}”. Nobody told it that backwards means from right to left: looking there lowered its loss.`;
         },
       },
     },

@@ -281,6 +281,7 @@ export const page: Page<Cost, CostNumbers> = {
         step: 100,
         start: 15_000,
         unit: " words",
+        said: wordsOf,
         show: { power: Math.log2(6689), show: "memory" },
         mark: (guess, { numbers: n, wide }) => {
           const at = memoryAt(wide);
@@ -304,8 +305,8 @@ export const page: Page<Cost, CostNumbers> = {
                 ))
           );
         },
-        result: (guess, { numbers: n }) =>
-          html`You said ${wordsOf(guess)}. It is full at <b>${wordsOf(n.full)}</b>, a chapter of a book. Twice as many words, ${wordsOf(2 * n.full)}, would fill four frames.`,
+        result: ({ numbers: n }) =>
+          html`It is full at <b>${wordsOf(n.full)}</b>, a chapter of a book. Twice as many words, ${wordsOf(2 * n.full)}, would fill four frames.`,
       },
     },
     {

@@ -145,7 +145,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
         max: 50,
         step: 1,
         start: 20,
-        unit: " %",
+        unit: " %",
         show: { out: 0, how: "silent", data: "tired" },
         mark: (guess, { numbers: n, wide }) => {
           const g = layout(wide, n.words.length);
@@ -166,9 +166,9 @@ export const page: Page<Explanation, ExplanationNumbers> = {
               : label(367, 30, `dashed: your guess, ${guess} %`, { class: "end tk bold s11 halo" }))
           );
         },
-        result: (guess, { numbers: n }) => {
+        result: ({ numbers: n }) => {
           const [top] = descending(n.weights);
-          return html`You said ${guess} %. It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 && html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}`}.${n.lengths[0] < n.lengths[top] / 4 && " The head looks there and gets almost nothing. That is how a head rests."} Weight times length puts the words in the order of their effect: a rank correlation of ${number(n.correlationWeighted)}.`;
+          return html`It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 && html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}`}.${n.lengths[0] < n.lengths[top] / 4 && " The head looks there and gets almost nothing. That is how a head rests."} Weight times length puts the words in the order of their effect: a rank correlation of ${number(n.correlationWeighted)}.`;
         },
       },
     },

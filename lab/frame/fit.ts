@@ -5,9 +5,14 @@ import type { Attributes } from "../../src/view/figure/sheet.ts";
 const NARROW = /[fijlrtI.,:;'|!·[\]()]/;
 const WIDE = /[mwMW@%…—\u{2e80}-\u{1ffff}]/u;
 
+/** About how wide a label of a font size is. */
+export function widthOf(text: string, size: number): number {
+  let width = 0;
+  for (const letter of text) width += size * (NARROW.test(letter) ? 0.36 : WIDE.test(letter) ? 1.02 : 0.64);
+  return width;
+}
+
 /** Attributes of a label of a font size that has `width` pixels: nothing if it fits, otherwise that width. */
 export function squeezed(text: string, size: number, width: number): Attributes {
-  let wanted = 0;
-  for (const letter of text) wanted += size * (NARROW.test(letter) ? 0.36 : WIDE.test(letter) ? 1.02 : 0.64);
-  return wanted > width ? { textLength: width, lengthAdjust: "spacingAndGlyphs" } : {};
+  return widthOf(text, size) > width ? { textLength: width, lengthAdjust: "spacingAndGlyphs" } : {};
 }

@@ -38,6 +38,13 @@ export interface Drag<S extends State, N> {
   key?(view: View<S, N>, name: string, dx: number, dy: number): Partial<S> | undefined;
 }
 
+/** A change of state: values, or values that depend on the state before it. */
+export type Change<S> = Partial<S> | ((state: S) => Partial<S>);
+
+/** The values of a change to a state. */
+export const changeOf = <S>(change: Change<S> | undefined, state: S): Partial<S> =>
+  typeof change === "function" ? change(state) : (change ?? {});
+
 /** A question before the answer is shown. */
 export interface Prediction<S extends State, N> {
   readonly question: string | ((view: View<S, N>) => string);
@@ -46,10 +53,12 @@ export interface Prediction<S extends State, N> {
   readonly step: number;
   readonly start: number;
   readonly unit: string;
+  /** A guess as the page says it; by default the number and its unit. */
+  said?(guess: number): string;
   /** The change of state that shows the result. */
-  readonly show: Partial<S>;
-  /** The guess and the result in one or two sentences. */
-  result(guess: number, view: View<S, N>): Markup;
+  readonly show: Change<S>;
+  /** The result in one or two sentences; what the reader said comes before it. */
+  result(view: View<S, N>): Markup;
   /** The guess as marks in the picture, beside the result. */
   mark(guess: number, view: View<S, N>): string;
   /** True if every state of the picture has the axis of the mark; otherwise the mark is drawn with the result only. */
@@ -59,13 +68,15 @@ export interface Prediction<S extends State, N> {
 /** One stop of the text, and the state that the picture has there. */
 export interface Step<S extends State, N> {
   readonly title: string | ((view: View<S, N>) => string);
-  readonly state: Partial<S>;
+  readonly state: Change<S>;
   /** True where the text's numbers are those of this state, whatever the reader changes. */
   readonly fixed?: boolean;
   /** Whether the text is about a state; in a state that it is not about, it stays as it was. By default it is about every state. */
   about?(state: S): boolean;
   text(view: View<S, N>): Markup;
   readonly predict?: Prediction<S, N>;
+  /** What the picture without scripts shows instead; by default the answer to the prediction. */
+  readonly still?: Change<S>;
 }
 
 /** A task that ticks itself. */

@@ -1,7 +1,16 @@
 /** The frame of every page as markup: text on the left, the picture on the right, and what is below each. */
 import { coordinate } from "../../src/view/figure/sheet.ts";
 import { type Content, html, type Markup, raw } from "./markup.ts";
-import { NARROW, type Page, type Prediction, type State, type Step, type View, WIDE } from "./page.ts";
+import {
+  changeOf,
+  NARROW,
+  type Page,
+  type Prediction,
+  type State,
+  type Step,
+  type View,
+  WIDE,
+} from "./page.ts";
 import { encodeState } from "./runtime/address.ts";
 import { named } from "./svg.ts";
 
@@ -28,7 +37,7 @@ export const guessOf = (state: State, at: number): number => Number(state[`guess
 
 /** Whether a state is one that answers a prediction's question. */
 const isAnswer = <S extends State, N>(page: Page<S, N>, state: S, { show }: Prediction<S, N>): boolean =>
-  encodeState(page.check({ ...state, ...show }), state) === "";
+  encodeState(page.check({ ...state, ...changeOf(show, state) }), state) === "";
 
 /** Whether the text of a stop is about a state: its own condition holds, and the answer to a prediction is that of its question. */
 export function isAbout<S extends State, N>(page: Page<S, N>, state: S, at: number): boolean {
@@ -57,6 +66,10 @@ export function renderStep<S extends State, N>(step: Step<S, N>, view: View<S, N
   return html`<h2>${title}</h2>${step.text(view)}${step.predict && renderPrediction(step, view, at)}`;
 }
 
+/** A guess as the page says it. */
+export const saidOf = <S extends State, N>({ said, unit }: Prediction<S, N>, guess: number): string =>
+  said?.(guess) ?? `${guess}${unit}`;
+
 /** The question, or, once it is answered, the guess and the result. */
 function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>, at: number): Content {
   const { predict } = step;
@@ -64,11 +77,11 @@ function renderPrediction<S extends State, N>(step: Step<S, N>, view: View<S, N>
   const question = typeof predict.question === "function" ? predict.question(view) : predict.question;
   const guess = guessOf(view.state, at);
   if (guess >= 0)
-    return html`<div class="predict answered"><p>${question}</p><p class="said">${predict.result(guess, view)}</p>
+    return html`<div class="predict answered"><p>${question}</p><p class="said">You said ${saidOf(predict, guess)}. ${predict.result(view)}</p>
 <p><button type="button" class="quiet" data-act="forget:${at}">Guess again</button></p></div>`;
-  const { min, max, step: by, start, unit } = predict;
+  const { min, max, step: by, start } = predict;
   return html`<div class="predict"><p><b>Predict.</b> ${question}</p>
-<p class="row"><input type="range" min="${min}" max="${max}" step="${by}" value="${start}" data-guess="${at}" aria-label="Your guess" aria-valuetext="${start}${unit}"><output>${start}${unit}</output>
+<p class="row"><input type="range" min="${min}" max="${max}" step="${by}" value="${start}" data-guess="${at}" aria-label="Your guess" aria-valuetext="${saidOf(predict, start)}"><output>${saidOf(predict, start)}</output>
 <button type="button" data-act="predict:${at}">Show</button></p></div>`;
 }
 
@@ -151,6 +164,8 @@ export function renderTasks<S extends State, N>(page: Page<S, N>, done: readonly
 export function renderText<S extends State, N>(
   page: Page<S, N>,
   views: readonly View<S, N>[],
+  /** For pages without scripts, the pictures of the stops, each with the answer to its prediction. */
+  stills: readonly View<S, N>[],
   first: View<S, N>,
   around: { readonly next?: Entry; readonly explorer: string },
 ): Markup {
@@ -160,7 +175,7 @@ ${page.steps.map(
     step,
     i,
   ) => html`<section class="step" data-step="${i}"><div data-part="step-${i}">${renderStep(step, views[i], i)}</div>
-<figure class="still">${renderPicture(page, { ...views[i], wide: false })}<figcaption>${page.caption(views[i])}</figcaption></figure></section>`,
+${stills.length > 0 && html`<div class="still">${step.predict && html`<p>${step.predict.result(stills[i])}</p>`}<figure>${renderPicture(page, { ...stills[i], wide: false })}<figcaption>${page.caption(stills[i])}</figcaption></figure></div>`}</section>`,
 )}
 <section><h2>The same in code</h2>
 <div class="languages"><input type="radio" name="language" id="ts" checked><label for="ts">TypeScript, heed</label>

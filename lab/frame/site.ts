@@ -2,7 +2,7 @@
 import { COMPUTATIONS } from "../computations.ts";
 import { PAGES } from "../pages.ts";
 import { html, type Markup, raw } from "./markup.ts";
-import type { Page, View } from "./page.ts";
+import { type Change, changeOf, type Page, type State, type View } from "./page.ts";
 import { type Entry, renderStage, renderText } from "./render.ts";
 import { style } from "./style.ts";
 
@@ -20,14 +20,19 @@ export async function renderPage(
   around: { readonly next?: Entry; readonly explorer: string },
 ): Promise<Markup> {
   const { compute } = await COMPUTATIONS[page.name]();
-  const view = async (change: Page["steps"][number]["state"]): Promise<View> => {
-    const checked = page.check({ ...page.initial, ...change } as Page["initial"]);
+  const view = async (change: Change<State>, before = page.initial): Promise<View> => {
+    const checked = page.check({ ...before, ...changeOf(change, before) } as State);
     return { state: checked, numbers: await compute(checked), wide: true, used: false };
   };
   const first = await view(page.steps[0].state);
   const views: View[] = [];
-  for (const step of page.steps) views.push(await view(step.state));
-  return html`<div class="columns">${renderText(page, views, first, around)}${renderStage(page, first)}</div>`;
+  const stills: View[] = [];
+  for (const { state, predict, still = predict?.show } of page.steps) {
+    const first = await view(state);
+    views.push(first);
+    stills.push(still === undefined ? first : await view(still, first.state));
+  }
+  return html`<div class="columns">${renderText(page, views, stills, first, around)}${renderStage(page, first)}</div>`;
 }
 
 /** Every file of the Lab by its name, scripts left out. */

@@ -60,7 +60,7 @@ export function byteCount(bytes: number): string {
 
 /**
  * Words of the reader's own sentence in the place of `common`, as many: the first that are not repeated and longer than two
- * letters, cut to eight letters; `common` itself where the sentence has no word.
+ * letters, cut to eight letters; then words of `common` where the sentence has too few.
  */
 export function namesFrom(own: string, common: readonly string[]): string[] {
   if (own === "") return [...common];
@@ -69,6 +69,7 @@ export function namesFrom(own: string, common: readonly string[]): string[] {
   if (distinct.length === 0) return [...common];
   const long = distinct.filter((word) => word.length > 2 && word !== "the" && word !== "and");
   const chosen = (long.length >= common.length ? long : distinct).slice(0, common.length);
-  while (chosen.length < common.length) chosen.push("…");
+  // A sentence of fewer words is filled up with words of the common one.
+  for (const word of common) if (chosen.length < common.length && !chosen.includes(word)) chosen.push(word);
   return chosen.map((word) => (word.length > 8 ? `${word.slice(0, 7)}…` : word));
 }

@@ -52,9 +52,9 @@ function layout(wide: boolean, heads: number) {
 function picture({ numbers: n, state, wide }: PageView): string {
   const g = layout(wide, n.weights.length);
   const parts: string[] = [];
-  const most = wide ? 6 : state.own === "" ? 5 : 4;
+  const most = wide ? 7 : state.own === "" ? 5 : 4;
   for (const [j, word] of n.words.entries()) {
-    const text = word.length > most ? `${word.slice(0, wide ? 5 : 3)}…` : word;
+    const text = word.length > most ? `${word.slice(0, wide ? 6 : 3)}…` : word;
     parts.push(
       label(g.x + (j + 0.5) * g.w, g.y - (wide ? 8 : 6), text, {
         class: `mid ${wide ? "s12" : "s10"} ${j === n.query ? "tq bold" : ""}`,
@@ -67,8 +67,8 @@ function picture({ numbers: n, state, wide }: PageView): string {
       wide ? g.x - 8 : 8,
       wide ? g.y - 34 : 10,
       wide
-        ? `“${n.words[n.query]}” looks: each row is a head, press it to mute it`
-        : `“${n.words[n.query]}” looks; rows are heads`,
+        ? `“${n.words[n.query]}” looks, in percent: each row is a head, press it to mute it`
+        : `“${n.words[n.query]}” looks; each row is a head`,
       { class: "second s12" },
     ),
   );
@@ -218,7 +218,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         max: 100,
         step: 1,
         start: 40,
-        unit: " %",
+        unit: " %",
         show: { hide: false, on: ALL, groups: HEADS },
         mark: (guess, { numbers: n, wide }) => {
           const g = layout(wide, n.weights.length);
@@ -226,8 +226,8 @@ export const page: Page<Heads, HeadsNumbers> = {
           const bottom = g.y + (n.weights.length + 1) * g.h + (wide ? 12 : 6);
           return guessText(clamp(x, 60, wide ? 800 : 315), bottom + 12, `${guess} %`, "mid");
         },
-        result: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.average[n.target])}</b>; the start mark has ${percent(n.average[0])}. Of ${COUNTS[n.weights.length]} heads, only ${finders(n) === 1 ? "one looks" : `${COUNTS[finders(n)]} look`} at “${n.words[n.target]}” most, and the average hides it.`,
+        result: ({ numbers: n }) =>
+          html`It is <b>${percent(n.average[n.target])}</b>${n.target !== 0 && html`; the start mark has ${percent(n.average[0])}`}. Of ${COUNTS[n.weights.length]} heads, only ${finders(n) === 1 ? "one looks" : `${COUNTS[finders(n)]} look`} at “${n.words[n.target]}” most${indexOfLargest(n.average) !== n.target && ", and the average hides it"}.`,
       },
     },
     {
@@ -272,7 +272,12 @@ export const page: Page<Heads, HeadsNumbers> = {
             html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to “${n.words[indexOfLargest(n.weights[h])]}”`,
         )}. What is their average?`;
     if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
-    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(Math.max(...n.average))} to “${n.words[indexOfLargest(n.average)]}”, ${percent(n.average[n.target])} to “${n.words[n.target]}”. Average of outputs and output of averages are <b>${percent(n.apart)}</b> apart.`;
+    const best = indexOfLargest(n.average);
+    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(n.average[best])} to “${n.words[best]}”${best !== n.target && html`, ${percent(n.average[n.target])} to “${n.words[n.target]}”`}. ${
+      list.length === 1
+        ? html`Averages of one head are that head’s own.`
+        : html`The average of the outputs and average weights × average values are <b>${percent(n.apart)}</b> apart.`
+    }`;
   },
   control: ({ numbers: n }) =>
     html`<button type="button" data-act="solo">Head ${n.finder} alone</button><button type="button" data-act="all">All</button>`,
@@ -369,7 +374,11 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
         ...n.average.map((weight) => Number(weight.toPrecision(3))),
         Number(n.averageOfOutputs.toPrecision(3)),
       ],
-      ["output of the averages", ...n.words.map(() => ""), Number(n.outputOfAverages.toPrecision(3))],
+      [
+        "average weights × average values",
+        ...n.words.map(() => ""),
+        Number(n.outputOfAverages.toPrecision(3)),
+      ],
     ],
   }),
   tasks: [
@@ -382,7 +391,7 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
         n.average[n.target] > n.average[0],
     },
     {
-      text: "Find a pair of heads whose average of outputs and output of averages are more than 60 % apart.",
+      text: "Find a pair of heads for which the average of the outputs and average weights × average values are more than 60 % apart.",
       done: ({ numbers: n, state }) => state.groups === HEADS && headsOn(n.on).length === 2 && n.apart > 0.6,
     },
   ],

@@ -289,7 +289,7 @@ export const page: Page<Learned, LearnedNumbers> = {
         max: 100,
         step: 1,
         start: 50,
-        unit: " %",
+        unit: " %",
         show: { run: "tossed", step: LAST, sentence: "cat" },
         mark: (guess, { wide }) => {
           const { y0, y1 } = curveAt(wide);
@@ -301,8 +301,8 @@ export const page: Page<Learned, LearnedNumbers> = {
             label(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
           );
         },
-        result: (guess, view) =>
-          html`You said ${guess} %. It is <b>${percent(share(view))}</b>; it was ${percent(first(view))} at the start. The surprise stays at ${number(view.numbers.surprises[view.numbers.steps.length - 1])} nats, where guessing is ${number(EVEN)}. The animal says nothing about the last word, so training never pushed its score.`,
+        result: (view) =>
+          html`It is <b>${percent(share(view))}</b>; it was ${percent(first(view))} at the start. The surprise stays at ${number(view.numbers.surprises[view.numbers.steps.length - 1])} nats, where guessing is ${number(EVEN)}. The animal says nothing about the last word, so training never pushed its score.`,
       },
     },
     {

@@ -1,6 +1,6 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
 import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
-import { squeezed } from "../frame/fit.ts";
+import { squeezed, widthOf } from "../frame/fit.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
@@ -10,9 +10,10 @@ import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
 
 type PageView = View<Masks, MasksNumbers>;
 
-/** The query that the page begins with: “on”. */
-const ON = 4;
-const SAT = 3;
+/** The words that the page speaks of, “on” and “sat”; of a short sentence, the last word. */
+const onOf = (own: string) => Math.min(4, realOf(own) - 2);
+const satOf = (own: string) => Math.min(3, realOf(own) - 2);
+const ON = onOf("");
 
 /** Masks at hand, each as two that are joined. */
 const CHOICES: Readonly<Record<string, readonly [string, string, string]>> = {
@@ -70,7 +71,7 @@ function grid(view: PageView): string {
     label(
       x,
       y - (wide ? 46 : 22),
-      wide ? "row: the word that looks · column: the word it looks at" : "rows look at columns",
+      wide ? "row: the word that looks · column: the word it looks at · in percent" : "rows look at columns",
       { class: "second s12" },
     ),
   ];
@@ -85,7 +86,7 @@ function grid(view: PageView): string {
           y: cy + 0.5,
           width: cell - 1,
           height: cell - 1,
-          class: sees(view, i, j) ? weightClass(weight) : "fhover",
+          class: sees(view, i, j) && !(state.hide && i === state.row) ? weightClass(weight) : "fhover",
         }),
       );
       if (!sees(view, i, j))
@@ -198,13 +199,7 @@ function answers(view: PageView): string {
     parts.push(
       label(left - 8, y + 14, short(token, wide ? 9 : 7), { class: `end ${off ? "third" : ""}` }),
       off
-        ? line(
-            left - 8 - Math.max(16, Math.min(wide ? 9 : 7, token.length) * 6.2),
-            y + 10,
-            left - 8,
-            y + 10,
-            "lthird",
-          )
+        ? line(left - 8 - 0.9 * widthOf(short(token, wide ? 9 : 7), 13), y + 10, left - 8, y + 10, "lthird")
         : "",
     );
   }
@@ -308,14 +303,7 @@ function polarity(view: PageView): string {
   for (const [r, [title, who, keeps, chosen]] of readings.entries()) {
     const y = wide ? top + 16 + r * 30 : top + 60 + r * 84;
     parts.push(label(left, y, title, { class: `${chosen ? "bold" : "second"}` }));
-    parts.push(
-      label(
-        wide ? left + 500 : left,
-        wide ? y : y + 18,
-        wide ? who : who.replace("scaled_dot_product_attention", "sdpa"),
-        { class: "second s12" },
-      ),
-    );
+    parts.push(label(wide ? left + 500 : left, wide ? y : y + 18, who, { class: "second s12" }));
     const x0 = wide ? left + 130 : left;
     const wy = wide ? y : y + 42;
     for (const [j, token] of n.tokens.entries()) {
@@ -341,46 +329,59 @@ export const page: Page<Masks, MasksNumbers> = {
   point:
     "A mask says which words a word may look at. Hidden words get a share of exactly 0. If a row may look at nothing, programs give different answers.",
   initial,
-  check: (state) => ({
-    ...state,
-    mask: state.mask.length === SIZE * SIZE ? state.mask.map((bit) => (bit === 1 ? 1 : 0)) : PRESETS.causal,
-    row: clampInteger(state.row, 0, SIZE - 1),
-    column: clampInteger(state.column, 0, SIZE - 1),
-    show: ["grid", "row", "polarity"].includes(state.show) ? state.show : "grid",
-    first: Object.hasOwn(RECIPES, state.first) ? state.first : "causal",
-    join: (JOINS as readonly string[]).includes(state.join) ? state.join : "and",
-    second: Object.hasOwn(RECIPES, state.second) ? state.second : "none",
-    own: state.own.trim().slice(0, 120),
-  }),
+  check: (state) => {
+    const checked = {
+      ...state,
+      mask: state.mask.length === SIZE * SIZE ? state.mask.map((bit) => (bit === 1 ? 1 : 0)) : PRESETS.causal,
+      row: clampInteger(state.row, 0, SIZE - 1),
+      column: clampInteger(state.column, 0, SIZE - 1),
+      show: ["grid", "row", "polarity"].includes(state.show) ? state.show : "grid",
+      first: Object.hasOwn(RECIPES, state.first) ? state.first : "causal",
+      join: (JOINS as readonly string[]).includes(state.join) ? state.join : "and",
+      second: Object.hasOwn(RECIPES, state.second) ? state.second : "none",
+      own: state.own.trim().slice(0, 120),
+    };
+    // A mask that is one of the presets has the preset's name in the menus.
+    const preset = CHOICES[presetOf(checked)];
+    if (preset === undefined || isRecipe(checked)) return checked;
+    const [first, join, second] = preset;
+    return { ...checked, first, join, second };
+  },
   steps: [
     {
       title: "No looking ahead",
-      state: {},
+      state: ({ own }) => ({ row: onOf(own) }),
       text: ({ numbers: n, state }) => html`${
         state.own === ""
-          ? html`<p>This head of a trained model looks ahead to the next noun: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat” (the dashed outline in its row).</p>
+          ? html`<p>This head of a trained model looks ahead to the next noun: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat”<span class="wide-only"> (the dashed outline under “heed”)</span>.</p>
 <p>But a model that writes text has not written “mat” yet when it is at “on”.`
-          : html`<p>Your sentence, read by the small encoder that comes with heed: at most its first ${SIZE - 4} pieces (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[ON]}” gives <b>${percent(sum(n.plain[ON].slice(ON + 1)))}</b> of its attention to what comes after it (the dashed outlines in its row).</p>
-<p>But a model that writes text has not written that yet when it is at “${n.tokens[ON]}”.`
+          : html`<p>Your sentence, read by the small encoder that comes with heed: as many pieces as it has words, at most ${SIZE - 4} (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[onOf(state.own)]}” gives <b>${percent(sum(n.plain[onOf(state.own)].slice(onOf(state.own) + 1)))}</b> of its attention to what comes after it<span class="wide-only"> (the dashed outlines under “heed”)</span>.</p>
+<p>But a model that writes text has not written that yet when it is at “${n.tokens[onOf(state.own)]}”.`
       } So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
-<p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[ON]}” and the words before it.</p>
+<p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[onOf(state.own)]}” and the words before it.</p>
 <p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
     },
     {
       title: "Padding",
-      state: { mask: PRESETS.none, row: SAT, hide: true },
+      state: ({ own }) => ({ mask: PRESETS.none, row: satOf(own), hide: true }),
       text: ({ state }) =>
         html`<p>All sentences of a batch must have the same length. Short ones are filled up with <em>pad</em>, a token without meaning. Here there are ${padsOf(state.own)} of them at the end, and no mask.</p>
-<p>Masks can be combined. For a model that writes text and reads padded batches, use <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: it allows what both masks allow. <code>or</code> allows what either allows. After you paint, two menus appear under the picture: choose two masks and see what they make together.</p>`,
+<p>Masks can be combined. For a model that writes text and reads padded batches, use <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: it allows what both masks allow. <code>or</code> allows what either allows. Once you have changed something, two menus are under the picture: choose two masks and see what they make together.</p>`,
       predict: {
         question: ({ state, numbers: n }) =>
-          `“${n.tokens[SAT]}” should ignore the ${padsOf(state.own)} pads. How much of its attention do they get together?`,
+          `“${n.tokens[satOf(state.own)]}” should ignore the ${padsOf(state.own)} pads. How much of its attention do they get together?`,
         min: 0,
         max: 100,
         step: 1,
         start: 0,
-        unit: " %",
-        show: { mask: PRESETS.none, row: SAT, show: "row", hide: false, inverted: false },
+        unit: " %",
+        show: ({ own }) => ({
+          mask: PRESETS.none,
+          row: satOf(own),
+          show: "row",
+          hide: false,
+          inverted: false,
+        }),
         mark: (guess, { state, wide }) => {
           // A bracket beside the rows of the pads.
           const { top, row } = answersAt(wide);
@@ -391,13 +392,13 @@ export const page: Page<Masks, MasksNumbers> = {
             guessText(wide ? 850 : 367, wide ? footOf(wide) + 22 : 28, `${guess} % together`, "end")
           );
         },
-        result: (guess, { state, numbers: n }) =>
-          html`You said ${guess} %. Without a mask they get <b>${percent(sum(n.plain[SAT].slice(realOf(state.own))))}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
+        result: ({ state, numbers: n }) =>
+          html`Without a mask they get <b>${percent(sum(n.plain[satOf(state.own)].slice(realOf(state.own))))}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
       },
     },
     {
       title: "−∞, or just a very small number?",
-      state: { row: ON, low: false, show: "row" },
+      state: ({ own }) => ({ row: onOf(own), low: false, show: "row" }),
       text: (
         view,
       ) => html`<p>To hide a key, set its score to −∞ before softmax: <i>e</i><sup>−∞</sup> is exactly 0. Many programs write −1e9 instead, minus a billion, because <i>e</i> to the power of that is 0 as well.</p>
@@ -406,36 +407,41 @@ export const page: Page<Masks, MasksNumbers> = {
     },
     {
       title: "A row that may look at nothing",
-      state: { mask: wiped(PRESETS.causal, ON), row: ON, show: "row", hide: true },
-      text: ({ numbers: n }) =>
-        html`<p>Hide every word from “${n.tokens[ON]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
+      state: ({ own }) => ({
+        mask: wiped(PRESETS.causal, onOf(own)),
+        row: onOf(own),
+        show: "row",
+        hide: true,
+      }),
+      text: ({ numbers: n, state }) =>
+        html`<p>Hide every word from “${n.tokens[onOf(state.own)]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
       predict: {
         question: "With −1e9 for all ten words: what share does each hidden word get?",
         min: 0,
         max: 100,
         step: 1,
         start: 0,
-        unit: " %",
-        show: {
-          mask: wiped(PRESETS.causal, ON),
-          row: ON,
+        unit: " %",
+        show: ({ own }) => ({
+          mask: wiped(PRESETS.causal, onOf(own)),
+          row: onOf(own),
           show: "row",
           hide: false,
           inverted: false,
           low: false,
-        },
+        }),
         mark: (guess, { wide }) => {
           const { left, top, width, step, row } = answersAt(wide);
           const x = left + step + (guess / 100) * width;
           return guessLine(x, top, x, top + SIZE * row - 5, x, wide ? footOf(wide) + 22 : 28);
         },
-        result: (guess, view) =>
-          html`You said ${guess} %. Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and gives <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed gives <b>0</b>: the output of a word that sees nothing is zeros.`,
+        result: (view) =>
+          html`Each gets <b>${shown(view.numbers.finite[0])}</b>. Ten equal scores, so ten equal shares: the output is <em>the mean of the words it must not see</em>, and it looks like any other number. The bare formula divides 0 by 0 and gives <b>${shown(view.numbers.formula[0])}</b>, which then spreads to everything computed from it. heed gives <b>0</b>: the output of a word that sees nothing is zeros.`,
       },
     },
     {
       title: "True means keep. Or drop.",
-      state: { show: "polarity" },
+      state: ({ own }) => ({ row: onOf(own), show: "polarity" }),
       about: ({ mask }) => mask.join() === PRESETS.causal.join(),
       text: ({
         numbers: n,
@@ -446,10 +452,11 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
     },
     {
       title: "After softmax is too late",
-      state: { row: ON, show: "row" },
-      text: ({ numbers: n }) => {
-        const rest = n.plain[ON].slice(0, ON + 1).reduce((a, b) => a + b, 0);
-        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “${n.tokens[ON]}” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the denominator of softmax. So the mask comes before softmax: score, scale, <b>mask</b>, softmax.</p>
+      state: ({ own }) => ({ row: onOf(own), show: "row" }),
+      text: ({ numbers: n, state }) => {
+        const on = onOf(state.own);
+        const rest = n.plain[on].slice(0, on + 1).reduce((a, b) => a + b, 0);
+        return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “${n.tokens[on]}” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the denominator of softmax. So the mask comes before softmax: score, scale, <b>mask</b>, softmax.</p>
 <p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>+</mo><mi>M</mi><mo>)</mo><mi>V</mi><mo>,</mo><mspace width="1em"></mspace><msub><mi>M</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>=</mo><mn>0</mn><mtext> or </mtext><mo>−</mo><mi>∞</mi></math></p>`;
       },
     },
@@ -475,7 +482,7 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
     const off = hidden(view, state.row);
     const leaks = n.finite.reduce((sum, weight, j) => sum + (off.includes(j) ? weight : 0), 0);
     const moved = n.changed.filter(Boolean).length;
-    return html`“${word}” gives the most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
+    return html`“${word}” gives the most, ${percent(n.heed[best])}, to “${n.tokens[best]}”. Hidden from it: ${off.length === 0 ? "nothing" : `${off.length} of ${SIZE}`}${leaks > 0.001 ? html`; with −1e9 the hidden ones get <b>${percent(leaks)}</b>` : ""}. The mask changes the output of ${moved === 0 ? "no row" : moved === SIZE ? "every row" : moved === 1 ? "one row" : `${moved} rows`}.`;
   },
   control: ({ state }) => html`<button type="button" data-act="wipe">Hide the whole row</button>
 ${choice(
@@ -499,7 +506,7 @@ ${choice(
     state.join,
     "Joined by",
   )} ${menu("second", recipeNames, state.second, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.own)) || "no mask" : "painted by hand"}</code></span>`,
-  sentence: (own) => ({ ...initial, own }),
+  sentence: (own) => ({ ...initial, row: onOf(own), own }),
   carry: ({ own }) => ({ own }),
   actions: {
     row: (_, i) => ({ row: Number(i), hide: false }),
@@ -513,7 +520,7 @@ ${choice(
     first: ({ state }, _, value) => recipe(state.own, value, state.join, state.second),
     join: ({ state }, _, value) => recipe(state.own, state.first, value, state.second),
     second: ({ state }, _, value) => recipe(state.own, state.first, state.join, value),
-    low: ({ state }) => ({ low: !state.low, row: ON }),
+    low: ({ state }) => ({ low: !state.low, row: onOf(state.own) }),
     invert: ({ state }) => ({ inverted: !state.inverted }),
     show: (_, show) => ({ show }),
     paint: ({ state }) => ({

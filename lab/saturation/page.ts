@@ -179,7 +179,7 @@ const small = (value: number) =>
 const DEEPEST = -40;
 
 function rows({ state, numbers: { rows: n }, wide }: PageView): string {
-  const [x0, x1, y0, y1] = wide ? [PANEL + 70, 850, 56, 500] : [52, 360, 40, 268];
+  const [x0, x1, y0, y1] = wide ? [PANEL + 70, 752, 72, 500] : [52, 262, 46, 268];
   const y = (log: number) => y0 + (Math.max(DEEPEST, log) / DEEPEST) * (y1 - y0);
   // A narrow picture has no space for more than every second row. Each dot begins where the last one was: the same step to the
   // right every time, which is short and packs well.
@@ -189,7 +189,10 @@ function rows({ state, numbers: { rows: n }, wide }: PageView): string {
     .slice(1)
     .map((y, i) => `m${step} ${y - dots[i]}h0`)
     .join("")}`;
-  const median = Math.log10(n.quartiles[1]);
+  // Two lines across the dots, with their labels on the right: of the upper one above it, of the lower one below it.
+  const [zeros, middle] = [y(Math.log10(2 ** -25)), y(Math.log10(n.quartiles[1]))];
+  const beside = (at: number, below: boolean, texts: readonly string[], name: string) =>
+    texts.map((text, i) => label(x1 + 10, at + (below ? 12 : -17) + 13 * i, text, { class: `s11 ${name}` }));
   const parts = [
     label(
       x0 - 46,
@@ -211,16 +214,17 @@ function rows({ state, numbers: { rows: n }, wide }: PageView): string {
         ),
     ),
     named("rows", mark("path", { d: path, class: "dots" })),
-    line(x0, y(Math.log10(2 ** -25)), x1, y(Math.log10(2 ** -25)), state.half ? "lb" : "lthird dash"),
-    label(x1, y(Math.log10(2 ** -25)) + (wide ? 14 : 12), "below: 0 in float16", {
-      class: `s11 end halo ${state.half ? "tb" : "second"}`,
-    }),
-    line(x0, y(median), x1, y(median), "link"),
-    label(
-      x1,
-      y(median) - 5,
-      `half of the rows are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1], 2) : small(n.quartiles[1])}`,
-      { class: "s12 end bold halo" },
+    line(x0, zeros, x1 + 6, zeros, state.half ? "lb" : "lthird dash"),
+    line(x0, middle, x1 + 6, middle, "link"),
+    ...beside(zeros, middle < zeros, ["below the line:", "0 in float16"], state.half ? "tb" : "second"),
+    ...beside(
+      middle,
+      middle >= zeros,
+      [
+        "half of the rows",
+        `are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1], 2) : small(n.quartiles[1])}`,
+      ],
+      "bold",
     ),
   ];
   return parts.join("");
@@ -266,7 +270,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
         max: 100,
         step: 1,
         start: 25,
-        unit: " %",
+        unit: " %",
         show: { numbers: NUMBERS.map((z, i) => (i === 7 ? ANSWERED : z)), times: 100, show: "bars" },
         mark: (guess, { wide }) => {
           const at = layout(wide);
@@ -276,8 +280,8 @@ export const page: Page<Saturation, SaturationNumbers> = {
           const [tx, ty] = wide ? [x + at.bar + 34, y + 4] : [x + 16, guess > 85 ? y + 12 : y - 5];
           return guessLine(x - 4, y, x + at.bar + 4, y, tx, ty);
         },
-        result: (guess, { numbers: n, state }) =>
-          html`You said ${guess} %. At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7. Only there does everything flip.`,
+        result: ({ numbers: n, state }) =>
+          html`At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7. Only there does everything flip.`,
       },
     },
     {
@@ -286,7 +290,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>Training asks one question of every number: if you were a little larger, what would change? The answer is the <em>gradient</em>, the bars at the bottom.</p>
+      }) => html`<p>Training asks one question of every number: if you were a little larger, what would change? The answer is the <em>gradient</em>, at the bottom: a bar for each number, or a dot where it is almost 0.</p>
 <p>At × 1 there is an answer for each number. At × ${number(state.times)} the largest answer is ${small(Math.max(...n.gradient.map(Math.abs)))}${Math.max(...n.gradient.map(Math.abs)) < 1e-4 ? ". No gradient means no learning: nothing tells the model how to change these scores" : ""}.</p>
 <p class="formula"><math><mfrac><mrow><mo>∂</mo><msub><mi>p</mi><mi>i</mi></msub></mrow><mrow><mo>∂</mo><msub><mi>s</mi><mi>j</mi></msub></mrow></mfrac><mo>=</mo><msub><mi>p</mi><mi>i</mi></msub><mo>(</mo><msub><mi>δ</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>−</mo><msub><mi>p</mi><mi>j</mi></msub><mo>)</mo></math></p>
 <p>With one share at 1 and the others at 0, every product of this form is 0.</p>`,
@@ -297,7 +301,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
       text: ({
         numbers: { rows: n },
         state,
-      }) => html`<p>One example can be bad luck. So take 2,000 rows: random queries and ${state.keys} random keys each, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row, and its height shows how much the row can still learn. The axis never moves.</p>
+      }) => html`<p>One example can be bad luck. So take 2,000 rows: random queries and ${state.keys} random keys each, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row. Its height shows how much the row can still learn; left and right mean nothing. The axis never moves.</p>
 <p>Drag the slider from 1 to 100 and watch the dots fall. At × ${number(state.times)}, half of all rows are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1]) : small(n.quartiles[1])}.</p>
 <p>But the largest is ${number(n.maximum)}: in a few rows two keys are almost level. On its way back to the query, that gradient is multiplied by ${number(state.times)} again. At × 100, <b>most rows stop learning and a few explode.</b> An average would hide both.</p>`,
     },
@@ -305,7 +309,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
       title: "In float16",
       state: { times: 20, show: "rows", half: true },
       text: ({ numbers: { rows: n }, state }) =>
-        html`<p>Models are often trained in float16, whose smallest positive number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. They are not small but exactly 0, and the values that they multiply are lost.</p>`,
+        html`<p>Models are often trained in float16, whose smallest positive number is 6·10⁻⁸. At × ${number(state.times)}, <b>${percent(n.zeros)}</b> of all weights round to 0. They are not small but exactly 0, and the values that they multiply are lost. Dots below the line are gradients that become 0, too.</p>`,
     },
     {
       title: "Where × 8 comes from",
@@ -325,7 +329,7 @@ export const page: Page<Saturation, SaturationNumbers> = {
     const order = descending(n.shares);
     const [first, second] = order;
     const gap = (state.numbers[first] - state.numbers[second]) * state.times;
-    return html`× ${number(state.times)}: ${nth(first)} takes ${percent(n.shares[first])}, ${nth(second)} is ${number(gap)} behind and has ${n.shares[second] >= 0.001 ? percent(n.shares[second]) : small(n.shares[second])}. The largest gradient is ${small(Math.max(...n.gradient.map(Math.abs)))}${state.half ? html`; ${percent(n.rows.zeros)} of 2,000 rows’ weights are 0 in float16` : ""}.`;
+    return html`× ${number(state.times)}: ${nth(first)} takes ${percent(n.shares[first])}, ${nth(second)} is ${number(gap)} behind and has ${n.shares[second] >= 0.001 ? percent(n.shares[second]) : small(n.shares[second])}. The largest gradient is ${small(Math.max(...n.gradient.map(Math.abs)))}${state.half ? html`; in float16, ${percent(n.rows.zeros)} of all weights are 0` : ""}.`;
   },
   control: ({
     state,

@@ -17,6 +17,8 @@ export type Scale = {
   readonly seen: readonly number[];
   /** "random", or "trained": a head's own queries and keys. */
   readonly data: string;
+  /** What a narrow picture shows: "products", or "plot" for their variance against d_k. */
+  readonly show: string;
   readonly guess1: number;
 };
 

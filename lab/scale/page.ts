@@ -2,7 +2,7 @@
 import { choice, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
-import { guessLine, label, line, mark, named } from "../frame/svg.ts";
+import { label, line, mark, named } from "../frame/svg.ts";
 import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
 import { divisorOf, MODEL } from "./divisor.ts";
@@ -12,7 +12,14 @@ type PageView = View<Scale, ScaleNumbers>;
 const DIVISORS = ["1", "√dk", "dk", "√dmodel"] as const;
 const NAMES: Readonly<Record<string, string>> = { "1": "nothing", "√dk": "√dₖ", dk: "dₖ", "√dmodel": "√512" };
 
-export const initial: Scale = { power: 6, divisor: "1", seen: [0, 2, 4], data: "random", guess1: -1 };
+export const initial: Scale = {
+  power: 6,
+  divisor: "1",
+  seen: [0, 2, 4],
+  data: "random",
+  show: "products",
+  guess1: -1,
+};
 
 const dkOf = ({ state }: PageView) => (state.data === "trained" ? 32 : 2 ** state.power);
 
@@ -50,6 +57,14 @@ function histogram(view: PageView, x0: number, x1: number, y0: number, y1: numbe
     ...[-100, -50, 0, 50, 100].map((value) =>
       label(x(value), y1 + 16, String(value).replace("-", "−"), { class: "mid third s11" }),
     ),
+    // Over the bars, so it has an edge of paper.
+    mark("rect", {
+      x: x(-Math.min(98, spread)) - 2,
+      y: y1 - 9,
+      width: x(Math.min(98, spread)) - x(-Math.min(98, spread)) + 4,
+      height: 6,
+      class: "fpaper",
+    }),
     line(x(-Math.min(98, spread)), y1 - 6, x(Math.min(98, spread)), y1 - 6, "lb"),
     // Beside the bars, or over them where they are everywhere.
     label(x(Math.min(60, 2.6 * spread)) + 6, y1 - 10, `spread ± ${number(spread)}`, {
@@ -93,31 +108,29 @@ function ten(view: PageView, x0: number, x1: number, y0: number, y1: number): st
 }
 
 /** The axes of the plot: d_k from 1 to 1024, variances from 1/1024 to 4096, both logarithmic. */
-const [PLOT_X, PLOT_Y] = [
-  [600, 850],
-  [90, 470],
-] as const;
-const plotX = (dk: number) => PLOT_X[0] + (Math.log2(dk) / 10) * (PLOT_X[1] - PLOT_X[0]);
-const plotY = (variance: number) =>
-  PLOT_Y[1] - ((Math.log2(Math.max(variance, 2 ** -10)) + 10) / 22) * (PLOT_Y[1] - PLOT_Y[0]);
+const plotAt = (wide: boolean) => {
+  const [x0, x1, y0, y1] = wide ? [600, 850, 90, 470] : [52, 352, 30, 256];
+  return {
+    ...{ x0, x1, y0, y1 },
+    x: (dk: number) => x0 + (Math.log2(dk) / 10) * (x1 - x0),
+    y: (variance: number) => y1 - ((Math.log2(Math.max(variance, 2 ** -10)) + 10) / 22) * (y1 - y0),
+  };
+};
 
-/** The guess at the variance for d_k = 256: on the plot, or, where there is only a histogram, as a spread. */
+/** The guess at the variance for d_k = 256, on the plot. A narrow picture has the plot or the products. */
 function guessed(guess: number, { state, wide }: PageView): string {
-  if (wide)
-    return (
-      mark("circle", { cx: plotX(256), cy: plotY(guess), r: 6, class: "none lk" }) +
-      label(plotX(256) - 10, plotY(guess) + 4, "your guess", { class: "end tk s11 halo" })
-    );
-  if (state.power !== 8 || state.divisor !== "1" || state.data === "trained") return "";
-  const half = (Math.sqrt(guess) / 200) * (361 - 14);
-  const [middle, y] = [(14 + 361) / 2, 100];
-  return guessLine(middle - half, y, middle + half, y, middle, y - 6);
+  if (!wide && state.show !== "plot") return "";
+  const { x, y } = plotAt(wide);
+  return (
+    mark("circle", { cx: x(256), cy: y(guess), r: 6, class: "none lk" }) +
+    label(x(256) - 10, y(guess) + 4, "your guess", { class: "end tk s11 halo" })
+  );
 }
 
 /** Variance against d_k, both logarithmic, a dot for each d_k that was visited. */
 function plot(view: PageView): string {
-  const { numbers: n, state } = view;
-  const [[x0, x1], [y0, y1], x, y] = [PLOT_X, PLOT_Y, plotX, plotY];
+  const { numbers: n, state, wide } = view;
+  const { x0, x1, y0, y1, x, y } = plotAt(wide);
   const parts: string[] = [
     label(x0 - 30, y0 - 14, "variance of the products", { class: "second s12" }),
     line(x0, y0, x0, y1, "lthird"),
@@ -164,6 +177,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     power: clampInteger(state.power, 0, 10),
     divisor: (DIVISORS as readonly string[]).includes(state.divisor) ? state.divisor : "1",
     data: state.data === "trained" ? "trained" : "random",
+    show: state.show === "plot" ? "plot" : "products",
     seen: [
       ...new Set(
         state.seen.filter((one) => Number.isInteger(one) && one >= 0 && one <= 10).map((one) => one + 0),
@@ -193,11 +207,11 @@ export const page: Page<Scale, ScaleNumbers> = {
         step: 8,
         start: 64,
         unit: "",
-        show: { power: 8, seen: [0, 2, 4, 6] },
+        show: { power: 8, seen: [0, 2, 4, 6], show: "plot" },
         always: true,
         mark: guessed,
-        result: (guess, { numbers: n }) =>
-          html`You said ${guess}. Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is the square root of the variance: 16.`,
+        result: ({ numbers: n }) =>
+          html`Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is the square root of the variance: 16.`,
       },
     },
     {
@@ -208,7 +222,7 @@ export const page: Page<Scale, ScaleNumbers> = {
         state,
       }) => html`<p>Dividing by a number divides the variance by its square. So divide by √d<sub>k</sub>, and the variance is 1 for every d<sub>k</sub>. In the picture it is now ${number(n.divided)}. <button type="button" data-act="root">${state.divisor === "√dk" ? "Leave the division out" : "Divide by √dₖ"}</button></p>
 <p class="formula"><math><mtext>Var</mtext><mo>(</mo><mfrac><mrow><mi>q</mi><mo>·</mo><mi>k</mi></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>)</mo><mo>=</mo><mfrac><msub><mi>d</mi><mi>k</mi></msub><msub><mi>d</mi><mi>k</mi></msub></mfrac><mo>=</mo><mn>1</mn></math></p>
-<p>The mean entropy of ten shares is now ${number(n.entropy)} nats. Equal shares would have 2.30.</p>`,
+<p>Entropy says how evenly shares are spread: ten equal shares have 2.30 nats, and a share of 100 % has 0. The mean over all groups of ten is now ${number(n.entropy)}.</p>`,
     },
     {
       title: "Why not dₖ itself?",
@@ -217,7 +231,7 @@ export const page: Page<Scale, ScaleNumbers> = {
       text: ({
         numbers: n,
       }) => html`<p>This is a common question. Divided by d<sub>k</sub>, the variance is 1/d<sub>k</sub>: here ${number(n.divided)}. All scores are almost 0, and softmax gives every key nearly the same ten percent. Dividing by too much is a mistake too: the head can hardly tell keys apart, and its gradients are divided as well.</p>
-<p>And √d<sub>model</sub>, the root of the size of the whole layer? It is right for one head. With several heads, each head has only some of the numbers, d<sub>k</sub> = d<sub>model</sub> / heads, so this divisor is too large.</p>`,
+<p>And √d<sub>model</sub>, the root of the size of the whole layer (√512 below the picture)? It is right for one head. With several heads, each head has only some of the numbers, d<sub>k</sub> = d<sub>model</sub> / heads, so this divisor is too large.</p>`,
     },
     {
       title: "A trained head",
@@ -232,15 +246,26 @@ export const page: Page<Scale, ScaleNumbers> = {
   picture: (view) =>
     view.wide
       ? histogram(view, 20, 520, 50, 250) + ten(view, 20, 520, 330, 490) + plot(view)
-      : histogram(view, 14, 361, 34, 130) + ten(view, 14, 361, 186, 268),
+      : view.state.show === "plot"
+        ? plot(view)
+        : histogram(view, 14, 361, 34, 130) + ten(view, 14, 361, 186, 268),
   label: (view) =>
     `Histogram of products of vectors of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
-    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(divisorOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. The largest of ten shares is ${percent(n.largest)} on average.`;
+    return html`${state.data === "trained" ? "A trained head, " : ""}dₖ = ${dkOf(view)}, divided by ${NAMES[state.divisor]}${state.divisor === "1" ? "" : html` (${number(divisorOf(state.divisor, dkOf(view)))})`}: variance <b>${number(n.divided)}</b>, spread ± ${number(Math.sqrt(n.divided))}. Over all groups of ten, the largest share is ${percent(n.largest)} on average.`;
   },
   control: ({ state }) =>
-    html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>`,
+    html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>
+${choice(
+  "show",
+  [
+    ["products", "products"],
+    ["plot", "variance"],
+  ],
+  state.show,
+  "narrow-only",
+)}`,
   more: ({
     state,
   }) => html`<button type="button" data-act="root" aria-pressed="${String(state.divisor === "√dk")}">÷ √dₖ</button>
@@ -255,6 +280,7 @@ ${choice(
       data: "random",
       seen: [...state.seen, ...(state.data === "random" ? [state.power] : [])],
     }),
+    show: (_, show) => ({ show }),
     root: ({ state }) => ({ divisor: state.divisor === "√dk" ? "1" : "√dk" }),
     divisor: (_, divisor) => ({ divisor }),
   },

@@ -177,7 +177,7 @@ export const page: Page<Scorers, ScorersNumbers> = {
         max: 100,
         step: 1,
         start: 24,
-        unit: " %",
+        unit: " %",
         show: { power: 10 },
         always: true,
         mark: (guess, { wide }) => {
@@ -187,8 +187,8 @@ export const page: Page<Scorers, ScorersNumbers> = {
             label(x - 10, y - 8, "your guess", { class: "end tk s11 halo" })
           );
         },
-        result: (guess, { numbers: n }) =>
-          html`You said ${guess} %. It is <b>${percent(n.all[0].entropies[3] / MOST)}</b>, ${number(n.all[0].entropies[3])} nats: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, about as much as at d = 16.`,
+        result: ({ numbers: n }) =>
+          html`It is <b>${percent(n.all[0].entropies[3] / MOST)}</b>, ${number(n.all[0].entropies[3])} nats: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, about as much as at d = 16.`,
       },
     },
     {

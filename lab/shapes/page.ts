@@ -70,6 +70,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
         step: 1,
         start: 4,
         unit: " times",
+        said: (guess) => numberOf(guess, "time"),
         show: { n: LONG, m: LONG, view: "call", wrong: "" },
         mark: (guess, { wide }) => {
           const { u, sLeft: x, row: y } = callAt(wide);
@@ -82,8 +83,8 @@ export const page: Page<Shapes, ShapesNumbers> = {
             })
           );
         },
-        result: (guess, { numbers: n, state }) =>
-          html`You said ${numberOf(guess, "time")}. With 10 words it was ${state.b * state.h} · 10 · 10 = ${(state.b * state.h * 100).toLocaleString("en-US")}. Now it is ${state.b * state.h} · ${state.n} · ${state.m} = <b>${cells(n.weights).toLocaleString("en-US")}</b>, ${Number((cells(n.weights) / (state.b * state.h * 100)).toFixed(1))} times as many. Q, K, V and the output only grew ${state.n / 10} times. This square is the reason for the next page.`,
+        result: ({ numbers: n, state }) =>
+          html`With 10 words it was ${state.b * state.h} · 10 · 10 = ${(state.b * state.h * 100).toLocaleString("en-US")}. Now it is ${state.b * state.h} · ${state.n} · ${state.m} = <b>${cells(n.weights).toLocaleString("en-US")}</b>, ${Number((cells(n.weights) / (state.b * state.h * 100)).toFixed(1))} times as many. Q, K, V and the output only grew ${state.n / 10} times. This square is the reason for the next page.`,
       },
     },
     {
@@ -132,12 +133,12 @@ export const page: Page<Shapes, ShapesNumbers> = {
         max: 200,
         step: 5,
         start: 100,
-        unit: " %",
+        unit: " %",
         show: { view: "layer", h: 16 },
         mark: (guess, { wide }) =>
           guessText(wide ? 24 : 8, wide ? 508 : 272, `${guess} % more than with 8 heads`),
-        result: (guess, { numbers: { layer: n }, state }) =>
-          html`You said ${guess} %. The layer has ${n.error === "" ? html`<b>${n.parameters.toLocaleString("en-US")}</b> parameters, 4 · ${state.d} · ${state.d}, with any number of heads` : "no size at all now: it is refused"}. More heads are thinner heads. Pull the first cut: what happens when the pieces are not equal?`,
+        result: ({ numbers: { layer: n }, state }) =>
+          html`The layer has ${n.error === "" ? html`<b>${n.parameters.toLocaleString("en-US")}</b> parameters, 4 · ${state.d} · ${state.d}, with any number of heads` : "no size at all now: it is refused"}. More heads are thinner heads. Pull the first cut: what happens when the pieces are not equal?`,
       },
     },
   ],

@@ -402,10 +402,11 @@ export const page: Page<Steps, StepsNumbers> = {
     },
     {
       title: "From scores to shares",
-      state: { stage: 4 },
+      // The scores that the question names; later steps would answer it.
+      state: { stage: 0 },
       text: ({
         state,
-      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %. Move the slider under the picture from step to step.</p>
+      }) => html`<p>Scores can be anything. Shares must be positive and add up to 100 %. The exponential makes everything positive, and dividing by the sum of the row makes the row add up to 100 %. Move the slider under the picture from step to step.</p>
 <p>Subtracting the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
       predict: {
         question: ({ state }) =>
@@ -414,7 +415,7 @@ export const page: Page<Steps, StepsNumbers> = {
         max: 100,
         step: 1,
         start: 50,
-        unit: " %",
+        unit: " %",
         show: {
           stage: 6,
           q: initial.q,
@@ -431,8 +432,8 @@ export const page: Page<Steps, StepsNumbers> = {
             ? guessText(834, 480, `${guess} %`, "end")
             : guessText(sx, sy + N * h + 34, `${guess} %`);
         },
-        result: (guess, { numbers: n }) =>
-          html`You said ${guess} %. Its share is <b>${percent(n.shares[3][0])}</b>. 10 is 53 % of the sum 19, but softmax depends on differences, not on proportions.`,
+        result: ({ numbers: n }) =>
+          html`Its share is <b>${percent(n.shares[3][0])}</b>. 10 is 53 % of the sum 19, but softmax depends on differences, not on proportions.`,
       },
     },
     {
@@ -456,7 +457,7 @@ export const page: Page<Steps, StepsNumbers> = {
         state,
       }) => html`<p>Add 1,000 to every score. That changes no difference, so it should change no share. But <i>e</i><sup>1000</sup> is too large for a floating-point number: it becomes ∞, and ∞ ÷ ∞ is NaN. Move the slider to “share”${state.unsafe ? ": the whole row is NaN" : " with and without the subtraction"}.</p>
 <p><button type="button" data-act="unsafe">${state.unsafe ? "Subtract the maximum" : "Leave the subtraction out"}</button></p>
-<p>${state.unsafe ? "With the subtraction the largest exponent is 0, whatever the scores." : "Now the largest exponent is 0, and the shares are what they were without the 1,000."} Every serious implementation does this, heed in every tile it computes.</p>`,
+<p>${state.unsafe ? "With the subtraction the largest exponent is 0, whatever the scores." : "Now the largest exponent is 0, and the shares are what they were without the 1,000."} Every serious implementation does this, and so does heed.</p>`,
     },
   ],
   picture,

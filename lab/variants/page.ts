@@ -121,7 +121,7 @@ export const page: Page<Variants, VariantsNumbers> = {
         max: 200,
         step: 1,
         start: 10,
-        unit: " %",
+        unit: " %",
         show: { data: "average", seen: [0, 1, 2, 3, 4], show: "errors" },
         always: true,
         mark: (guess, { state, wide }) => {
@@ -131,11 +131,11 @@ export const page: Page<Variants, VariantsNumbers> = {
           const [x, y] = [errorX(guess / 100, wide), top + 4 * row - 9];
           return guessLine(x, y, x, y - 8, x + (guess > 30 ? -34 : 34), y);
         },
-        result: (guess, view) => {
+        result: (view) => {
           const row = view.numbers.rows.find(({ kind }) => kind === 4);
           return row === undefined
-            ? html`You said ${guess} %. Press the row “trained B” to see it.`
-            : html`You said ${guess} %. Longformer is wrong by <b>${wrong(row.errors[1])}</b>, and Performer by <b>${wrong(row.errors[2])}</b>.${row.errors[2] < row.errors[1] ? " The ranking has flipped, within one layer of one model." : ""}`;
+            ? html`Press the row “trained B” to see it.`
+            : html`Longformer is wrong by <b>${wrong(row.errors[1])}</b>, and Performer by <b>${wrong(row.errors[2])}</b>.${row.errors[2] < row.errors[1] ? " The ranking has flipped, within one layer of one model." : ""}`;
         },
       },
     },

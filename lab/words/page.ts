@@ -1,5 +1,5 @@
 /** Words: a word looks at other words, and how much at each is a share. */
-import { choice, clampInteger } from "../frame/controls.ts";
+import { choice, clamp, clampInteger } from "../frame/controls.ts";
 import { html } from "../frame/markup.ts";
 import type { Page, View } from "../frame/page.ts";
 import { label, mark, named, textClass, weightClass } from "../frame/svg.ts";
@@ -61,12 +61,12 @@ function sentence(
   const gap = !piles ? size * 2.5 : wide ? 190 : rows < 3 ? 104 : 84;
   const top = (box: Box) => y + box.row * gap;
   // Arcs first, under the words.
-  if (!state.hide)
+  // Between two rows an arc would cross the words of the upper one. Arcs of one row only would leave out the largest shares.
+  if (!state.hide && rows === 1)
     for (const [j, box] of boxes.entries()) {
       const share = line.shares[j];
       const [a, b] = [boxes[q], box];
-      // Between two rows an arc would cross the words of the upper one; their color says the same.
-      if (j === q || share < 0.02 || a.row !== b.row) continue;
+      if (j === q || share < 0.02) continue;
       const [x1, x2] = [a.x + a.width / 2, b.x + b.width / 2];
       const [y1, y2] = [top(a) - size * 1.05, top(b) - size * 1.05];
       const rise = Math.min(wide ? 120 : 34, 14 + Math.abs(x2 - x1) * 0.28);
@@ -157,7 +157,8 @@ function sentence(
         pile(
           box,
           top(box) + size * 0.8 + (wide ? 18 : 12),
-          wide ? [5, 8] : [7, 3.8],
+          pileAt(box, Math.max(Math.round(share * BEADS), state.beads[j] ?? 0), wide, rows),
+          wide ? 860 : 375,
           state.hide ? 0 : Math.round(line.shares[j] * BEADS),
           state.beads[j] ?? 0,
         ),
@@ -170,15 +171,25 @@ function sentence(
   return parts.join("");
 }
 
+/** Beads side by side, and the distance of two: small piles are as wide as their word, so that neighbors are apart. */
+function pileAt(box: Box, beads: number, wide: boolean, rows: number): readonly [number, number] {
+  const [across, step] = wide ? [5, 8] : rows < 3 ? [7, 3.8] : [10, 3];
+  const fit = Math.max(2, Math.floor((box.width + 2 * box.pad) / step));
+  return [beads > 40 ? across : Math.min(across, fit), step];
+}
+
 /** Beads under a word: filled ones are the head's, outlines the reader's guess. */
 function pile(
   box: Box,
   y: number,
   [across, step]: readonly [number, number],
+  right: number,
   filled: number,
   outlined: number,
 ): string {
-  const x0 = box.x + box.width / 2 - ((across - 1) * step) / 2;
+  const half = step * 0.45;
+  const width = (across - 1) * step;
+  const x0 = clamp(box.x + box.width / 2 - width / 2, half, right - width - half);
   return Array.from({ length: Math.max(filled, outlined) }, (_, n) => {
     const [x, dy] = [x0 + (n % across) * step, Math.floor(n / across) * step];
     return (
@@ -278,22 +289,25 @@ export const page: Page<Words, WordsNumbers> = {
         numbers: { lines },
       }) => html`<p>Read the sentence once. You know who was tired: when you reached “it”, you looked back to “cat”.</p>
 <p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “it” is the word that looks. The stronger the color of a word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
-<p>The shares of one word always add up to 100 %. That is attention: each word takes a weighted average of all words. A few count a lot, and most count almost nothing. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
+<p>The shares of one word always add up to 100 %: each dot below a word is one of 100. That is attention: each word takes a weighted average of all words. “start” and “end” are marks that the model puts around every sentence. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
 <p><b>Point at another word</b>, or press it, and it becomes the one that looks.</p>`,
     },
     {
       title: "Now it was warm",
       state: { line: "warm", hide: true, query: IT },
+      still: { hide: false },
       about: ({ line }) => line === "warm",
       text: ({ state, numbers: { lines } }) => {
         const [line] = lines;
         const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;
+        const answer = html`The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.`;
+        const rest = html`<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, which has no meaning of its own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>`;
         return html`<p>Change one word: the cat sat on the mat because it was <b>warm</b>. Now “it” could be the cat or the mat.</p>
 ${
   state.hide
-    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “it” look?</p><p><button type="button" data-act="show">Show</button></p></div>`
-    : html`<div class="predict answered"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
-<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, a token that is put before every sentence and has no meaning of its own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>`
+    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “it” look?</p><p><button type="button" data-act="show">Show</button></p></div><div class="still"><p>${answer}</p>${rest}</div>`
+    : html`<div class="predict answered"><p>${poured(state.beads) > 0 && html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). `}${answer}</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
+${rest}`
 }`;
       },
     },
@@ -314,7 +328,7 @@ ${
       text: ({
         numbers: { lines },
       }) => html`<p>This sentence has “bank” twice. The second one gives “river” <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first one: it gives “river” ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
-<p>Nobody programmed this. The model was trained to fill in missing words, and looking at “river” helped.</p>`,
+<p>Nobody programmed this. The model was only trained to fill in missing words. Links such as this one came out of that training.</p>`,
     },
     {
       title: "Question, label, content",
@@ -345,11 +359,11 @@ ${state.line === "own" && html`<p>This model is small. It splits rare words into
       ? html`${lines.map((line, i) => {
           const q = at(line, state);
           const [most] = ranked(line);
-          return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]}, ${name(line, q)} gives the most, ${percent(line.shares[most])}, to ${most === q ? "itself" : name(line, most)}.`;
+          return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]} sentence, ${name(line, q)} gives the most, ${percent(line.shares[most])}, to ${most === q ? "itself" : name(line, most)}.`;
         })}`
       : state.hide
         ? html`Where will “it” look? Press words to place your beads, then press Show.`
-        : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}`,
+        : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}${lines[0].tokens.some((token) => token.length > 1 && token.startsWith("·")) && " A dot marks a piece that continues a word."}`,
   control: ({ state, numbers: { lines } }) =>
     state.hide
       ? html`<button type="button" data-act="show">Show</button><button type="button" class="quiet" data-act="again">Take the beads back</button>`

@@ -56,7 +56,7 @@ test("at each stop a line is marked in both languages, and one that computes", a
   for (const entry of PAGES) {
     const page = await entry.load();
     for (const [i, step] of page.steps.entries()) {
-      const markup = renderCode(page, await viewOf(page, { ...step.state, ...step.predict?.show })).text;
+      const markup = renderCode(page, await viewOf(page, step.state, step.predict?.show)).text;
       const [typescript, python] = markup.split('class="code py"');
       for (const [language, text] of Object.entries({ typescript, python })) {
         const marked = [...text.matchAll(/<mark>(.*?)<\/mark>/gs)].map(([, line]) => line);

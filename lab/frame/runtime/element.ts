@@ -5,7 +5,7 @@
  */
 import { PAGES } from "../../pages.ts";
 import { html } from "../markup.ts";
-import type { Page, State, View } from "../page.ts";
+import { changeOf, type Page, type State, type View } from "../page.ts";
 import { renderStage, renderText } from "../render.ts";
 import { style } from "../style.ts";
 import type { ComputeReply } from "./messages.ts";
@@ -62,9 +62,10 @@ export class AttentionLab extends HTMLElement {
     let page: Page;
     try {
       page = await entry.load();
-      const first = await this.#numbers(page, { ...page.steps[0].state });
+      const first = await this.#numbers(page, changeOf(page.steps[0].state, page.initial));
       // Stops whose text keeps its own numbers need them now; the others are written when they are reached.
-      for (const step of page.steps) views.push(step.fixed ? await this.#numbers(page, step.state) : first);
+      for (const step of page.steps)
+        views.push(step.fixed ? await this.#numbers(page, changeOf(step.state, page.initial)) : first);
     } catch (error) {
       if (turn !== this.#turn) return;
       root.innerHTML =
@@ -74,7 +75,7 @@ export class AttentionLab extends HTMLElement {
     if (turn !== this.#turn) return;
     const explorer = this.getAttribute("explorer") ?? new URL("../explorer/", import.meta.url).href;
     root.innerHTML =
-      html`<div class="lab"><div class="columns">${renderText(page, views, views[0], { explorer })}${renderStage(page, views[0])}</div></div>`.text;
+      html`<div class="lab"><div class="columns">${renderText(page, views, [], views[0], { explorer })}${renderStage(page, views[0])}</div></div>`.text;
     this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, {
       worker,
       address: false,

@@ -4,7 +4,16 @@
  */
 import morphdomModule from "morphdom";
 import type { Markup } from "../markup.ts";
-import { type Gesture, NARROW, type Page, type Point, type State, type View, WIDE } from "../page.ts";
+import {
+  changeOf,
+  type Gesture,
+  NARROW,
+  type Page,
+  type Point,
+  type State,
+  type View,
+  WIDE,
+} from "../page.ts";
 import {
   guessOf,
   isAbout,
@@ -14,6 +23,7 @@ import {
   renderStep,
   renderTable,
   renderTasks,
+  saidOf,
 } from "../render.ts";
 import { decodeState, encodeState } from "./address.ts";
 import type { ComputeReply } from "./messages.ts";
@@ -228,7 +238,7 @@ export function mount<S extends State, N>(
     if (name === "reset") {
       const step = page.steps[Math.max(0, active)];
       problem.hidden = true;
-      state = page.check({ ...initial, ...step?.state });
+      state = page.check({ ...initial, ...changeOf(step?.state, initial) });
       return request();
     }
     if (name === "link") return void copyLink();
@@ -246,11 +256,14 @@ export function mount<S extends State, N>(
     if (name === "predict") {
       const range = root.querySelector<HTMLInputElement>(`[data-guess="${argument}"]`)!;
       const { predict } = page.steps[Number(argument)];
-      return update({ ...predict?.show, [`guess${argument}`]: range.valueAsNumber } as unknown as Partial<S>);
+      return update({
+        ...changeOf(predict?.show, state),
+        [`guess${argument}`]: range.valueAsNumber,
+      } as unknown as Partial<S>);
     }
     if (name === "forget") {
       const step = page.steps[Number(argument)];
-      return update({ ...step.state, [`guess${argument}`]: -1 } as unknown as Partial<S>);
+      return update({ ...changeOf(step.state, state), [`guess${argument}`]: -1 } as unknown as Partial<S>);
     }
     update(page.actions[name]?.(live(), argument, value));
   };
@@ -287,9 +300,10 @@ export function mount<S extends State, N>(
   const onInput = (event: Event) => {
     const input = event.target as HTMLInputElement;
     if (input.hasAttribute("data-guess")) {
-      const unit = input.getAttribute("aria-valuetext")!.replace(/^[\d.]+/, "");
-      input.nextElementSibling!.textContent = `${input.value}${unit}`;
-      input.setAttribute("aria-valuetext", `${input.value}${unit}`);
+      const { predict } = page.steps[Number(input.getAttribute("data-guess"))];
+      const text = saidOf(predict!, input.valueAsNumber);
+      input.nextElementSibling!.textContent = text;
+      input.setAttribute("aria-valuetext", text);
       return;
     }
     const found = named(event, "data-act");
@@ -393,9 +407,9 @@ export function mount<S extends State, N>(
       {
         ...initial,
         ...page.carry?.(state),
-        ...page.steps[at].state,
+        ...changeOf(page.steps[at].state, state),
         ...kept,
-        ...(guess && page.steps[at].predict?.show),
+        ...(guess && changeOf(page.steps[at].predict?.show, state)),
       } as Partial<S>,
       false,
     );

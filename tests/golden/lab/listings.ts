@@ -1,6 +1,6 @@
 /** The states in which the listings of the Lab's pages are run: the first state of each page and that of every stop. */
 import { COMPUTATIONS } from "../../../lab/computations.ts";
-import type { Page, State, View } from "../../../lab/frame/page.ts";
+import { type Change, changeOf, type Page, type State, type View } from "../../../lab/frame/page.ts";
 import { PAGES } from "../../../lab/pages.ts";
 
 /** A listing of a page in a state. */
@@ -12,9 +12,10 @@ export interface Listing {
   readonly printed: string;
 }
 
-/** What is shown of a page in a state. */
-export async function viewOf(page: Page, change: Partial<State> = {}): Promise<View> {
-  const state = page.check({ ...page.initial, ...change } as State);
+/** What is shown of a page after changes of its first state. */
+export async function viewOf(page: Page, ...changes: readonly (Change<State> | undefined)[]): Promise<View> {
+  let state = page.check(page.initial);
+  for (const change of changes) state = page.check({ ...state, ...changeOf(change, state) } as State);
   const { compute } = await COMPUTATIONS[page.name]();
   return { state, numbers: await compute(state), wide: true, used: false };
 }
@@ -25,7 +26,7 @@ export async function listings(): Promise<Listing[]> {
   for (const entry of PAGES) {
     const page = await entry.load();
     for (const [i, step] of page.steps.entries()) {
-      const view = await viewOf(page, { ...step.state, ...step.predict?.show });
+      const view = await viewOf(page, step.state, step.predict?.show);
       const python = page.code.python(view);
       if (!found.has(python))
         found.set(python, {
