@@ -1,14 +1,22 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
 import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
-import { squeezed, widthOf } from "../frame/fit.ts";
 import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { guessLine, guessText, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import type { Page } from "../frame/page.ts";
+import { guessLine, guessText, line } from "../frame/svg.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
+import {
+  answersAt,
+  footOf,
+  gridAt,
+  hidden,
+  isEmpty,
+  type PageView,
+  picture,
+  sees,
+  shown,
+} from "./picture.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
-
-type PageView = View<Masks, MasksNumbers>;
 
 /** The words that the page speaks of, “on” and “sat”; of a short sentence, the last word. */
 const onOf = (own: string) => Math.min(4, realOf(own) - 2);
@@ -50,270 +58,6 @@ const sum = (shares: readonly number[]) => shares.reduce((a, b) => a + b, 0);
 /** How many tokens are padding, as a word. */
 const padsOf = (own: string) => COUNTS[SIZE - realOf(own)];
 const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"] as const;
-
-/** A token in a narrow column. */
-const short = (token: string, most: number) => (token.length > most ? `${token.slice(0, most - 1)}…` : token);
-
-const sees = ({ state }: PageView, i: number, j: number) =>
-  (state.mask[i * SIZE + j] === 1) !== state.inverted;
-const isEmpty = (view: PageView, i: number) =>
-  !Array.from({ length: SIZE }, (_, j) => sees(view, i, j)).some(Boolean);
-const hidden = (view: PageView, i: number) =>
-  Array.from({ length: SIZE }, (_, j) => j).filter((j) => !sees(view, i, j));
-
-/** Where the grid is. */
-const gridAt = (wide: boolean) => (wide ? { x: 72, y: 72, cell: 36 } : { x: 52, y: 34, cell: 26 });
-
-function grid(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const { x, y, cell } = gridAt(wide);
-  const parts: string[] = [
-    label(
-      x,
-      y - (wide ? 46 : 22),
-      wide ? "row: the word that looks · column: the word it looks at · in percent" : "rows look at columns",
-      { class: "second s12" },
-    ),
-  ];
-  const cells: string[] = [];
-  for (let i = 0; i < SIZE; i++)
-    for (let j = 0; j < SIZE; j++) {
-      const [cx, cy] = [x + j * cell, y + i * cell];
-      const weight = n.weights[i][j];
-      cells.push(
-        mark("rect", {
-          x: cx + 0.5,
-          y: cy + 0.5,
-          width: cell - 1,
-          height: cell - 1,
-          class: sees(view, i, j) && !(state.hide && i === state.row) ? weightClass(weight) : "fhover",
-        }),
-      );
-      if (!sees(view, i, j))
-        cells.push(mark("path", { d: hatch(cx + 1, cy + 1, cell - 2), class: "hatched" }));
-      else if (wide && weight >= 0.095 && !(state.hide && i === state.row))
-        cells.push(
-          label(cx + cell / 2, cy + cell / 2 + 4, (100 * weight).toFixed(0), {
-            class: `mid s12 mono ${textClass(weight)}`,
-          }),
-        );
-    }
-  parts.push(
-    mark(
-      "g",
-      {
-        "data-drag": "paint:",
-        "data-key": "paint:",
-        "data-enter": "",
-        tabindex: "0",
-        role: "application",
-        class: "drag free",
-        "aria-label": `Mask of ${SIZE} by ${SIZE}. Arrow keys move, Enter changes. ${n.tokens[state.row]} looks at ${n.tokens[state.column]}: ${sees(view, state.row, state.column) ? percent(n.weights[state.row][state.column]) : "hidden"}`,
-      },
-      named("mask", named("weights", cells.join(""))) +
-        mark("rect", {
-          x: x + state.column * cell,
-          y: y + state.row * cell,
-          width: cell,
-          height: cell,
-          class: "none cursor",
-        }) +
-        mark("rect", { x, y, width: SIZE * cell, height: SIZE * cell, class: "hit" }),
-    ),
-    mark("rect", {
-      x: x - 1,
-      y: y + state.row * cell - 1,
-      width: SIZE * cell + 2,
-      height: cell + 2,
-      class: "none lq",
-    }),
-  );
-  for (const [i, token] of n.tokens.entries()) {
-    const quiet = i === 0 || i >= realOf(state.own) - 1;
-    parts.push(
-      mark(
-        "g",
-        {
-          "data-act": `row:${i}`,
-          "data-key": `row:${i}`,
-          tabindex: "0",
-          role: "button",
-          class: "press",
-          "aria-label": `Show the row of ${token}`,
-          "aria-pressed": String(i === state.row),
-        },
-        mark("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
-          label(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
-            class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
-            ...squeezed(short(token, wide ? 8 : 6), 13, x - 10),
-          }),
-      ),
-      label(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
-        class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
-        ...squeezed(short(token, wide ? 5 : 4), wide ? 12 : 11, cell - 2),
-      }),
-    );
-  }
-  return parts.join("");
-}
-
-/** Slanted lines over a square. All but the corner is the same for every square of a size, which packs well. */
-const hatch = (x: number, y: number, size: number) => {
-  const path = [`M${x} ${y}`];
-  let [x0, y0] = [0, 0];
-  for (let d = 6; d < 2 * size; d += 6) {
-    const [x1, y1] = d <= size ? [0, d] : [d - size, size];
-    path.push(`m${x1 - x0} ${y1 - y0}l${y1 - x1} ${x1 - y1}`);
-    [x0, y0] = [y1, x1];
-  }
-  return path.join("");
-};
-
-/** A number of a row: NaN is a word, 0 is 0. */
-const shown = (weight: number) => (Number.isNaN(weight) ? "NaN" : percent(weight));
-
-/** Where the three columns are. */
-const answersAt = (wide: boolean) =>
-  wide
-    ? { left: 478, top: 72, width: 66, step: 126, row: 26 }
-    : { left: 58, top: 52, width: 40, step: 104, row: 21 };
-/** Baseline of the line below the columns. */
-const footOf = (wide: boolean) => answersAt(wide).top + SIZE * answersAt(wide).row + 20;
-
-function answers(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const columns = [
-    ["the formula, −∞", n.formula, "formula"],
-    ["−1e9 instead", n.finite, "finite"],
-    ["heed", n.heed, "heed"],
-  ] as const;
-  const { left, top, width, step, row } = answersAt(wide);
-  const parts: string[] = [
-    label(wide ? left : 8, wide ? 26 : 14, `“${n.tokens[state.row]}” looks: three ways to hide`, {
-      class: wide ? "s15 bold" : "bold",
-    }),
-  ];
-  for (const [j, token] of n.tokens.entries()) {
-    const y = top + j * row;
-    const off = !sees(view, state.row, j);
-    parts.push(
-      label(left - 8, y + 14, short(token, wide ? 9 : 7), { class: `end ${off ? "third" : ""}` }),
-      off
-        ? line(left - 8 - 0.9 * widthOf(short(token, wide ? 9 : 7), 13), y + 10, left - 8, y + 10, "lthird")
-        : "",
-    );
-  }
-  for (const [c, [title, weights, name]] of columns.entries()) {
-    const x = left + c * step;
-    parts.push(
-      label(x, top - 10, wide ? title : title.replace("the ", ""), { class: `${wide ? "s12" : "s11"} bold` }),
-    );
-    const bars: string[] = [];
-    for (const [j, weight] of weights.entries()) {
-      const y = top + j * row;
-      const off = !sees(view, state.row, j);
-      const leak = off && weight > 0;
-      const bad = Number.isNaN(weight);
-      if (state.hide) {
-        bars.push(
-          mark("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
-          label(x + width + 4, y + 14, "?", { class: "s12 second" }),
-        );
-        continue;
-      }
-      bars.push(
-        mark("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
-        c === 2
-          ? mark("rect", {
-              x: x + 0.5,
-              y: y + 3.5,
-              width: Math.max(0, n.plain[state.row][j] * width - 1),
-              height: row - 9,
-              class: "none lthird dash",
-            })
-          : "",
-        bad
-          ? ""
-          : mark("rect", {
-              x,
-              y: y + 3,
-              width: Math.max(weight > 0 ? 1 : 0, weight * width),
-              height: row - 8,
-              class: leak ? "fb" : "fw",
-            }),
-        label(x + width + 4, y + 14, shown(weight), {
-          class: `${wide ? "s12" : "s11"} mono ${leak || bad ? "tb bold" : weight > 0 ? "" : "third"}`,
-        }),
-      );
-    }
-    parts.push(named(name, bars.join("")));
-  }
-  const foot = footOf(wide);
-  if (state.hide) return parts.join("");
-  const outputs = [n.outputs.formula, n.outputs.finite, n.outputs.heed];
-  parts.push(
-    label(left - 8, foot, wide ? "output" : "out", { class: "end second s12" }),
-    ...outputs.map((size, c) =>
-      label(
-        left + c * step,
-        foot,
-        Number.isNaN(size) ? "NaN" : size === 0 ? "all zeros" : `length ${number(size)}`,
-        { class: `s12 ${Number.isNaN(size) ? "tb bold" : ""}` },
-      ),
-    ),
-  );
-  return parts.join("");
-}
-
-/** The chosen row of the bitmap, read by both kinds of interface. */
-function polarity(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const [left, top] = wide ? [72, 462] : [8, 60];
-  const cell = 36;
-  const bits = state.mask.slice(state.row * SIZE, (state.row + 1) * SIZE);
-  const parts: string[] = [
-    label(left, top - 12, `the bits of “${n.tokens[state.row]}”:`, { class: "second s12" }),
-  ];
-  const [bx, by] = wide ? [left + 130, top - 26] : [left, top];
-  for (const [j, bit] of bits.entries())
-    parts.push(
-      mark("rect", {
-        x: bx + j * cell,
-        y: by,
-        width: cell - 2,
-        height: 20,
-        class: bit ? "fq soft" : "fhover",
-      }),
-      label(bx + j * cell + cell / 2 - 1, by + 14, bit ? "True" : "False", { class: "mid s11" }),
-    );
-  const readings = [
-    [
-      "True = may look",
-      "PyTorch’s scaled_dot_product_attention, Keras, heed",
-      (bit: number) => bit === 1,
-      !state.inverted,
-    ],
-    [
-      "True = is hidden",
-      "PyTorch’s nn.MultiheadAttention, key_padding_mask",
-      (bit: number) => bit === 0,
-      state.inverted,
-    ],
-  ] as const;
-  for (const [r, [title, who, keeps, chosen]] of readings.entries()) {
-    const y = wide ? top + 16 + r * 30 : top + 60 + r * 84;
-    parts.push(label(left, y, title, { class: `${chosen ? "bold" : "second"}` }));
-    parts.push(label(wide ? left + 500 : left, wide ? y : y + 18, who, { class: "second s12" }));
-    const x0 = wide ? left + 130 : left;
-    const wy = wide ? y : y + 42;
-    for (const [j, token] of n.tokens.entries()) {
-      const x = x0 + j * cell + cell / 2 - 1;
-      parts.push(label(x, wy, short(token, 5), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
-      if (!keeps(bits[j])) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
-    }
-  }
-  return named("polarity", parts.join(""));
-}
 
 const list = (words: readonly string[]) =>
   words.length === 0
@@ -461,14 +205,7 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
       },
     },
   ],
-  picture: (view) =>
-    view.wide
-      ? grid(view) + answers(view) + polarity(view)
-      : view.state.show === "grid"
-        ? grid(view)
-        : view.state.show === "row"
-          ? answers(view)
-          : polarity(view),
+  picture,
   label: (view) =>
     `A mask of ${SIZE} by ${SIZE} cells, and the row of ${view.numbers.tokens[view.state.row]} computed in three ways. Hidden from it: ${list(hidden(view, view.state.row).map((j) => view.numbers.tokens[j]))}.`,
   caption: (view) => {

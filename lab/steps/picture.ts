@@ -1,0 +1,286 @@
+/** The matrices of one step of the formula, and the arithmetic of the chosen cell written out. */
+import { squeezed } from "../frame/fit.ts";
+import type { View } from "../frame/page.ts";
+import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { namesFrom, percent } from "../frame/words.ts";
+import type { Steps, StepsNumbers } from "./compute.ts";
+
+export type PageView = View<Steps, StepsNumbers>;
+
+/** Words, and numbers of a query or key. */
+export const N = 4;
+export const D = 2;
+
+/** Names of the stops, and what each is called in a sentence. */
+export const STAGES = ["score", "÷ √d", "mask", "− max", "exp", "sum", "share", "× V"] as const;
+
+/** Four words of the sentence. */
+export const fourWords = (own: string): string[] => namesFrom(own, ["cat", "sat", "mat", "it"]);
+
+/** Where the matrices are. */
+export const geometry = (wide: boolean) =>
+  wide
+    ? { w: 52, h: 38, qx: 78, sx: 222, sy: 216, vx: 560, top: 30 }
+    : { w: 33, h: 24, qx: 44, sx: 124, sy: 142, vx: 298, top: 22 };
+
+/** A whole number with its sign. */
+export const whole = (value: number) => String(value).replace("-", "−");
+/** A number in a cell: at most four characters. */
+export function short(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (value === Number.POSITIVE_INFINITY) return "∞";
+  if (value === Number.NEGATIVE_INFINITY) return "−∞";
+  const text =
+    Math.abs(value) >= 100 ? value.toFixed(0) : Number.isInteger(value) ? String(value) : value.toFixed(2);
+  return text.replace("-", "−");
+}
+
+/** What the cells of the middle matrix hold at a stage. */
+export function cellsAt(n: StepsNumbers, stage: number): readonly (readonly number[])[] {
+  return [n.dots, n.scaled, n.masked, n.shifted, n.exps, n.exps, n.shares, n.shares][stage];
+}
+
+/** A share in a cell: a narrow cell has no space for the sign. */
+const shareText = (share: number, wide: boolean) =>
+  wide ? percent(share) : percent(share).replace(/\s*%$/u, "");
+
+function matrix(
+  name: "q" | "k" | "v",
+  view: PageView,
+  transposed: boolean,
+  x: number,
+  y: number,
+  color: string,
+): string {
+  const { state, wide } = view;
+  const { w, h } = geometry(wide);
+  const words = fourWords(state.own);
+  const used = (i: number) => (name === "q" ? i === state.row : name === "k" ? i === state.column : true);
+  const parts: string[] = [];
+  for (let i = 0; i < N; i++)
+    for (let d = 0; d < D; d++) {
+      const value = state[name][i * D + d];
+      const [cx, cy] = transposed ? [x + i * w, y + d * h] : [x + d * w, y + i * h];
+      parts.push(
+        mark(
+          "g",
+          {
+            "data-drag": `${name}:${i * D + d}`,
+            "data-key": `${name}:${i * D + d}`,
+            tabindex: "0",
+            role: "slider",
+            class: "drag",
+            "aria-label": `${name.toUpperCase()} of ${words[i]}, number ${d + 1}`,
+            "aria-valuemin": "-9",
+            "aria-valuemax": "9",
+            "aria-valuenow": String(value),
+          },
+          mark("rect", {
+            x: cx + 1,
+            y: cy + 1,
+            width: w - 2,
+            height: h - 2,
+            rx: 3,
+            class: used(i) ? `f${color} soft grip` : "fhover grip",
+          }) +
+            label(cx + w / 2, cy + h / 2 + 5, whole(value), {
+              class: `mid mono t${color} ${used(i) ? "bold" : ""}`,
+            }),
+        ),
+      );
+    }
+  return named(name, parts.join(""));
+}
+
+/** The matrices, and on a wide picture the arithmetic of the chosen cell. */
+export function picture(view: PageView): string {
+  const { numbers: n, state, wide } = view;
+  const { w, h, qx, sx, sy, vx, top } = geometry(wide);
+  const words = fourWords(state.own);
+  const stage = state.stage;
+  const cells = cellsAt(n, stage);
+  const quiet = wide ? "s12" : "s11";
+  const ky = sy - D * h - (wide ? 26 : 22);
+  const parts: string[] = [
+    label(qx + w, sy - 10, "Q", { class: "mid tq bold" }),
+    label(sx - 12, ky + h + 5, "Kᵀ", { class: "end tk bold" }),
+    matrix("q", view, false, qx, sy, "q"),
+    matrix("k", view, true, sx, ky, "k"),
+  ];
+  // A word of wide letters fits its column, too.
+  const most = wide ? 8 : 5;
+  for (const [i, word] of words.entries()) {
+    const text = word.length > most ? `${word.slice(0, most - 1)}…` : word;
+    const fit = squeezed(text, wide ? 12 : 11, w - 2);
+    parts.push(
+      label(qx - 8, sy + i * h + h / 2 + 4, text, {
+        class: `end ${quiet} ${i === state.row ? "tq bold" : ""}`,
+        ...fit,
+      }),
+      label(sx + i * w + w / 2, ky - 8, text, {
+        class: `mid ${quiet} ${i === state.column ? "tk bold" : ""}`,
+        ...fit,
+      }),
+    );
+  }
+  const scores: string[] = [];
+  for (let i = 0; i < N; i++)
+    for (let j = 0; j < N; j++) {
+      const value = cells[i][j];
+      const [x, y] = [sx + j * w, sy + i * h];
+      const isShare = stage >= 6;
+      const off = value === Number.NEGATIVE_INFINITY;
+      const chosen = i === state.row && j === state.column;
+      scores.push(
+        mark(
+          "g",
+          {
+            "data-act": `cell:${i},${j}`,
+            "data-key": `cell:${i},${j}`,
+            tabindex: "0",
+            role: "button",
+            class: "press",
+            "aria-label": `${words[i]} and ${words[j]}: ${short(value)}`,
+            "aria-pressed": String(chosen),
+          },
+          mark("rect", {
+            x: x + 1,
+            y: y + 1,
+            width: w - 2,
+            height: h - 2,
+            class:
+              isShare && value > 0
+                ? weightClass(value)
+                : Number.isNaN(value) || value === Number.POSITIVE_INFINITY
+                  ? "fb soft"
+                  : "fhover",
+          }) +
+            (off
+              ? mark("path", { d: `M${x + 4} ${y + h - 4}L${x + w - 4} ${y + 4}`, class: "hatched" })
+              : "") +
+            label(
+              x + w / 2,
+              y + h / 2 + 4,
+              isShare && !Number.isNaN(value) ? shareText(value, wide) : short(value),
+              {
+                class: `mid mono ${quiet} ${isShare && value > 0 ? textClass(value) : ""} ${chosen ? "bold" : ""}`,
+              },
+            ) +
+            (chosen
+              ? mark("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, class: "none link" })
+              : ""),
+        ),
+      );
+    }
+  parts.push(named("scores", named("shares", scores.join(""))));
+  parts.push(
+    label(
+      sx + 2 * w,
+      sy + N * h + 18,
+      [
+        "Q·Kᵀ",
+        "Q·Kᵀ ÷ √2",
+        "masked",
+        state.unsafe ? "not shifted" : "minus the row’s maximum",
+        "e to the power of that",
+        "row sums on the right",
+        wide ? "shares: each row adds up to 100 %" : "shares in %",
+        wide ? "shares" : "shares in %",
+      ][stage],
+      { class: "mid second s12" },
+    ),
+  );
+  // What belongs to a row: its maximum, then its sum.
+  const side = sx + N * w + 10;
+  if (stage === 3 || stage === 5)
+    parts.push(
+      named(
+        "sums",
+        [stage === 3 ? n.maxima : n.sums]
+          .flat()
+          .map((value, i) =>
+            label(side, sy + i * h + h / 2 + 4, `${stage === 3 ? "max" : "Σ"} ${short(value)}`, {
+              class: `${quiet} mono ${i === state.row ? "bold" : "second"}`,
+            }),
+          )
+          .join(""),
+      ),
+    );
+  if (wide || stage === 7) {
+    const vy = sy - N * h - (wide ? 26 : 20);
+    parts.push(
+      label(vx - 12, Math.max(top, vy) + 2 * h, "V", { class: "end tv bold" }),
+      matrix("v", view, false, vx, vy, "v"),
+    );
+    if (wide)
+      for (let i = 0; i < N; i++)
+        parts.push(
+          label(vx + D * w + 8, vy + i * h + h / 2 + 4, words[i], {
+            class: `${quiet} ${stage === 7 && i === state.column ? "bold" : ""}`,
+          }),
+        );
+    const out: string[] = [];
+    for (let i = 0; i < N; i++)
+      for (let d = 0; d < D; d++)
+        out.push(
+          mark("rect", {
+            x: vx + d * w + 1,
+            y: sy + i * h + 1,
+            width: w - 2,
+            height: h - 2,
+            class: stage === 7 ? "fv soft" : "fhover",
+          }),
+          stage === 7
+            ? label(vx + d * w + w / 2, sy + i * h + h / 2 + 4, short(n.output[i][d]), {
+                class: `mid mono ${quiet} ${i === state.row ? "bold" : ""}`,
+              })
+            : "",
+        );
+    parts.push(
+      named("output", out.join("")),
+      label(vx + w, sy + N * h + 18, "output", { class: "mid second s12" }),
+    );
+  }
+  if (wide) parts.push(written(view));
+  return parts.join("");
+}
+
+/** The arithmetic of the chosen cell, a line a stage. */
+function written({ numbers: n, state }: PageView): string {
+  const { row: i, column: j, stage } = state;
+  const [q, k] = [state.q.slice(i * D, i * D + D), state.k.slice(j * D, j * D + D)];
+  const paren = (value: number) => (value < 0 ? `(${whole(value)})` : whole(value));
+  const sum = `${n.exps[i].map(short).join(" + ")}`;
+  const all = [
+    `${paren(q[0])} × ${paren(k[0])} + ${paren(q[1])} × ${paren(k[1])} = ${short(n.dots[i][j])}`,
+    `${short(n.dots[i][j])} ÷ √2${state.big ? " + 1000" : ""} = ${short(n.scaled[i][j])}`,
+    state.causal && j > i ? "later word: −∞" : `may be seen: ${short(n.masked[i][j])}`,
+    state.unsafe
+      ? `left as it is: ${short(n.shifted[i][j])}`
+      : `${short(n.masked[i][j])} − ${short(n.maxima[i])} = ${short(n.shifted[i][j])}`,
+    `e^(${short(n.shifted[i][j])}) = ${short(n.exps[i][j])}`,
+    `${sum} = ${short(n.sums[i])}`,
+    `${short(n.exps[i][j])} ÷ ${short(n.sums[i])} = ${Number.isNaN(n.shares[i][j]) ? "NaN" : percent(n.shares[i][j])}`,
+    `sum of shares × values = (${n.output[i].map(short).join(", ")})`,
+  ];
+  const [x, y, step] = [30, 420, 30];
+  return (
+    named(
+      "written",
+      all
+        .map((text, s) => {
+          const [cx, cy] = [x + (s >= 4 ? 420 : 0), y + (s % 4) * step];
+          return (
+            (s === stage
+              ? mark("rect", { x: cx - 8, y: cy - 17, width: 400, height: 25, rx: 4, class: "fhover" })
+              : "") +
+            label(cx, cy, STAGES[s], { class: `s12 ${s === stage ? "bold" : "third"}` }) +
+            label(cx + 66, cy, s <= stage ? text : "…", {
+              class: `mono s12 ${s === stage ? "bold" : s < stage ? "second" : "third"}`,
+            })
+          );
+        })
+        .join(""),
+    ) + line(30, 394, 830, 394, "lline")
+  );
+}
