@@ -143,10 +143,17 @@ export const page: Page<Masks, MasksNumbers> = {
     {
       title: "−∞, or just a very small number?",
       state: ({ own }) => ({ row: onOf(own), low: false, show: "row" }),
+      still: { low: true },
       text: (
         view,
       ) => html`<p>To hide a key, set its score to −∞ before softmax: <i>e</i><sup>−∞</sup> is exactly 0. Many programs write −1e9 instead, minus a billion, because <i>e</i> to the power of that is 0 as well.</p>
-<p>Compare the first two columns: they are equal. Now <button type="button" data-act="low">${view.state.low ? "put the scores back" : "set the visible scores to −1e30"}</button>. ${view.state.low ? html`All visible scores are still finite, and equal. But −1e9 is now the <em>largest</em> number in the row: the hidden words get everything.` : ""}</p>
+<p>Compare the first two columns: they are equal.</p>
+<p><button type="button" data-act="low">${view.state.low ? "Put the scores back" : "Set the visible scores to −1e30"}</button></p>
+${
+  view.state.low
+    ? html`<p>All visible scores are still finite, and equal. But −1e9 is now the <em>largest</em> number in the row: the hidden words get everything.</p>`
+    : html`<p class="still">Visible scores of −1e30 are still finite, and equal. But then −1e9 is the <em>largest</em> number in the row: the hidden words get everything.</p>`
+}
 <p>In float16 there is no −1e9 at all. The lowest number is −65,504, and −1e9 becomes ${view.numbers.half === Number.NEGATIVE_INFINITY ? "−∞" : number(view.numbers.half)} by itself.</p>`,
     },
     {

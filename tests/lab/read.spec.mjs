@@ -92,6 +92,12 @@ test("pages without scripts answer their predictions, and show the answer", ({ v
       await expect(stop.locator("figcaption")).not.toContainText("press Show");
       await expect(stop.locator("button").first()).toBeHidden();
     });
+    await visit("masks.html", { script: false }, async (masks) => {
+      const stop = masks.locator(".step").nth(2);
+      await expect(stop).toContainText("Visible scores of −1e30 are still finite");
+      await expect(stop.locator("figcaption")).toContainText("with −1e9 the hidden ones get 100");
+      await expect(stop.locator("button").first()).toBeHidden();
+    });
   }));
 
 for (const width of SIZES)
