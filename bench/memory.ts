@@ -82,7 +82,7 @@ export async function measureHere(c: Case, level: SimdLevel, threads: number): P
 }
 
 /** Measures in a separate process. */
-export function measureMemory(
+function measureMemory(
   c: Case,
   level: SimdLevel,
   threads: number,

@@ -5,7 +5,7 @@
  */
 
 /** The last line of a run. */
-export const CLOSING = /^(\d+) passed, (\d+) failed, (\d+) skipped$/;
+const CLOSING = /^(\d+) passed, (\d+) failed, (\d+) skipped$/;
 
 /** Counts of checks. */
 export class Tally {

@@ -8,7 +8,7 @@ import { type Axis, indexAt, placeOf } from "./axis.ts";
 /** The minimum distance of two labels in pixels. */
 const PITCH = 15;
 /** Width of one column of the 12-px monospaced font. */
-export const EM = 7.25;
+const EM = 7.25;
 
 /** Sets an element's language, or removes it if undefined. */
 export function setLang(element: HTMLElement, lang: string | undefined): void {
@@ -17,7 +17,7 @@ export function setLang(element: HTMLElement, lang: string | undefined): void {
 }
 
 /** The n of "every n-th label is shown": 1, 2, 5, 10, 20 … */
-export function thinning(pixels: number): number {
+function thinning(pixels: number): number {
   for (let ten = 1; ; ten *= 10)
     for (const n of [1, 2, 5]) if (n * ten * pixels >= PITCH || n * ten > 1e7) return n * ten;
 }

@@ -25,7 +25,7 @@ class Css extends Directive {
 export const css = directive(Css);
 
 /** Sets the properties that differ from `last`; removes those that are missing or undefined. */
-export function applyStyles({ style }: HTMLElement, styles: Styles, last: Styles = {}): void {
+function applyStyles({ style }: HTMLElement, styles: Styles, last: Styles = {}): void {
   for (const name in last) if (styles[name] === undefined) style.removeProperty(name);
   for (const name in styles) {
     const value = styles[name];

@@ -29,9 +29,6 @@ export function html(parts: TemplateStringsArray, ...contents: Content[]): Marku
 /** Markup from text that the SVG helpers wrote and escaped. */
 export const raw = (text: string): Markup => new Markup(text);
 
-/** Nothing. */
-export const EMPTY: Markup = new Markup("");
-
 function written(content: Content): string {
   if (content instanceof Markup) return content.text;
   if (Array.isArray(content)) return content.map(written).join("");

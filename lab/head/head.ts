@@ -1,7 +1,7 @@
 /** The head of a real model that several pages look at: its vectors, and its weights computed by heed. */
-import { scaledDotProductAttention, type Tensor, tensor } from "../../src/index.ts";
+import { type Tensor, tensor } from "../../src/index.ts";
 import { CAPTURES, type Capture, HEAD_SIZE } from "./captures.ts";
-import { decodeFloat16, rowsOf } from "./packed.ts";
+import { decodeFloat16 } from "./packed.ts";
 
 /** Sentences by name. */
 export type CaptureName = keyof typeof CAPTURES;
@@ -28,10 +28,4 @@ export function headOf(name: CaptureName): Head {
     key: vectors(key),
     value: vectors(value),
   };
-}
-
-/** The head's weights of a sentence, [tokens][tokens]. */
-export function weightsOf({ query, key, value }: Head): number[][] {
-  const { weights } = scaledDotProductAttention(query, key, value, { returnWeights: true });
-  return rowsOf(weights!);
 }

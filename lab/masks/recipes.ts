@@ -4,7 +4,7 @@ import { wordsOf } from "../frame/words.ts";
 /** Queries and keys of the page. */
 export const SIZE = 10;
 /** Tokens of the common sentence; those after them are padding. */
-export const REAL = 8;
+const REAL = 8;
 
 /** Tokens of a reader's own sentence without padding: its words with a mark before and after, at most as many as the common one has. */
 export const realOf = (own: string): number => (own === "" ? REAL : Math.min(REAL, wordsOf(own).length + 2));
@@ -39,7 +39,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
 export const JOINS = ["and", "or"] as const;
 
 /** A bitmap [SIZE · SIZE] of a predicate. */
-export const bitmap = (sees: (i: number, j: number) => boolean): number[] =>
+const bitmap = (sees: (i: number, j: number) => boolean): number[] =>
   Array.from({ length: SIZE * SIZE }, (_, at) => (sees(Math.floor(at / SIZE), at % SIZE) ? 1 : 0));
 
 /** Two masks joined, as a bitmap, where the first `real` tokens are not padding. */

@@ -17,9 +17,9 @@ export const KINDS = ["random", "local", "sink", "previous", "average"] as const
 export type Kind = (typeof KINDS)[number];
 
 /** Rows and head size of the data that is made. */
-export const MADE = { n: 512, d: 64 } as const;
+const MADE = { n: 512, d: 64 } as const;
 /** Rows and head size of the trained heads. */
-export const TRAINED = { n: 128, d: 32 } as const;
+const TRAINED = { n: 128, d: 32 } as const;
 
 /** Normal numbers: xorshift32, two draws a number (Box and Muller). The listings have the same lines. */
 export class Draws {

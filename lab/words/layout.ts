@@ -21,7 +21,7 @@ const WIDTHS: readonly (readonly [letters: RegExp, width: number])[] = [
 ];
 
 /** Width of a text at size 1. */
-export function textWidth(text: string): number {
+function textWidth(text: string): number {
   let width = 0;
   for (const letter of text) width += WIDTHS.find(([letters]) => letters.test(letter))?.[1] ?? 0.56;
   return width;

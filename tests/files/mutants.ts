@@ -282,7 +282,7 @@ const STRUCTURE: Record<Format, (bytes: Uint8Array, dice: Dice) => Uint8Array> =
 };
 
 /** Small valid files to start from. */
-export async function seedsOf(format: Format): Promise<Uint8Array[]> {
+async function seedsOf(format: Format): Promise<Uint8Array[]> {
   const f32 = { data: new Float32Array([0, 1, -2, 3.5, Number.NaN, 5]), shape: [2, 3] };
   const i64 = { data: new BigInt64Array([1n, -2n]), shape: [2] };
   const bool = { data: new Uint8Array([1, 0, 1]), shape: [3, 1], dtype: "bool" };
@@ -331,7 +331,7 @@ const SHARDS: ReadonlyMap<string, Uint8Array> = new Map(
 );
 
 /** Reads a file of a format, writes what was read, reads that, and throws where the two readings differ. */
-export async function readAndReturn(format: Format, file: Uint8Array): Promise<void> {
+async function readAndReturn(format: Format, file: Uint8Array): Promise<void> {
   if (format === "npy") {
     const t = readNpy(file);
     compare("", t, readNpy(writeNpy(t)));

@@ -50,7 +50,7 @@ const SUBSTITUTES =
  * @param {string} input
  * @returns {Promise<string>}
  */
-export async function bundleElement(input) {
+async function bundleElement(input) {
   const bundle = await rolldown({
     input: at(input),
     ...OPTIONS,
@@ -70,7 +70,7 @@ export async function bundleElement(input) {
  * The element in parts: what a page loads first (element.js), what its workers run (worker.js), and the rest (parts/).
  * @returns {Promise<{ name: string, code: string }[]>}
  */
-export async function bundleParts() {
+async function bundleParts() {
   rmSync(at("dist/attention-view/parts"), { recursive: true, force: true });
   const bundle = await rolldown({
     input: { element: at("explorer/entries/index.ts"), worker: at("explorer/entries/worker.ts") },

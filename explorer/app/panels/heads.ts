@@ -53,7 +53,7 @@ export function sorting({ session }: Ui): TemplateResult {
 }
 
 /** The minimum and maximum of a metric over the measured heads. */
-export function span(session: Ui["session"], metric: string): readonly [number, number] | undefined {
+function span(session: Ui["session"], metric: string): readonly [number, number] | undefined {
   const { block } = session;
   if (block === undefined) return undefined;
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

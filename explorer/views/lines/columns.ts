@@ -12,7 +12,7 @@ import { heightOf, type Layout, outside } from "./layout.ts";
 import { TokenList } from "./list.ts";
 
 export type Side = "query" | "key";
-export const SIDES = ["query", "key"] as const;
+const SIDES = ["query", "key"] as const;
 
 /** Creates an element with a class. */
 export const make = <K extends keyof HTMLElementTagNameMap>(

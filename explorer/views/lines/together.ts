@@ -20,7 +20,7 @@ import { type Brush, drawLink, inside } from "./paint.ts";
 import { LinksReader } from "./reader.ts";
 
 /** The colors of pins A to F on light and dark pages, distinguished by lightness as well as by hue. */
-export const HEAD_COLORS: Readonly<Record<"light" | "dark", readonly string[]>> = {
+const HEAD_COLORS: Readonly<Record<"light" | "dark", readonly string[]>> = {
   light: ["#0b5fa5", "#b34700", "#0a7a5a", "#a0327d", "#6f6400", "#4a4f57"],
   dark: ["#6cb8f2", "#f59a54", "#3fc79a", "#eb8fce", "#e3cf54", "#c9ced6"],
 };

@@ -31,7 +31,7 @@ export interface Backdrop {
 const FROM_MAP = 3;
 
 /** The finest level at which each cell has at least one device pixel. */
-export function levelFor(cellWidth: number, cellHeight: number): number {
+function levelFor(cellWidth: number, cellHeight: number): number {
   const narrow = Math.min(cellWidth, cellHeight);
   return narrow >= 1 ? 0 : Math.ceil(Math.log2(1 / narrow) - 1e-9);
 }

@@ -71,7 +71,7 @@ export interface Line {
 }
 
 /** The padding of a token, and the gap before a token that starts a word, in pixels. */
-export const PADDING = 3;
+const PADDING = 3;
 export const GAP = 4;
 
 /** The total horizontal padding of a unit: none at an edge that touches another piece of its word. */

@@ -72,11 +72,11 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   const [size, rows] = [B * Hq * Nq * dv, B * Hq * Nq];
   const Class = (q.dtype === "float32" ? Float32Array : Uint16Array) as typeof Float32Array;
   const buffer = new Class(size + 64);
-  const lseRoom = new Float32Array(rows + 64);
-  const bytes = [buffer, lseRoom].map((x) => new Uint8Array(x.buffer));
+  const lseBuffer = new Float32Array(rows + 64);
+  const bytes = [buffer, lseBuffer].map((x) => new Uint8Array(x.buffer));
   for (const x of bytes) x.fill(CANARY);
   const output = buffer.subarray(32, 32 + size).fill(0);
-  const lse = lseRoom.subarray(32, 32 + rows);
+  const lse = lseBuffer.subarray(32, 32 + rows);
   // Cached plans do not depend on this budget: evict them.
   forwardPlans.clear();
   runForward(problem, {
@@ -94,7 +94,7 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   }
   return [
     new Uint8Array(buffer.buffer, output.byteOffset, output.byteLength),
-    new Uint8Array(lseRoom.buffer, lse.byteOffset, lse.byteLength),
+    new Uint8Array(lseBuffer.buffer, lse.byteOffset, lse.byteLength),
   ];
 }
 

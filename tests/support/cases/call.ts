@@ -37,7 +37,7 @@ export function expectBits(got: Tensor, want: Tensor, what = ""): void {
     if (!Object.is(a[i], b[i])) expect.fail(`${what} element ${i}: ${a[i]}, expected exactly ${b[i]}`);
 }
 
-/** Fails unless two tensors have the same shape and differ by at most `room`, relative to the larger of 1 and the value. */
+/** Fails unless two tensors have the same shape and differ by at most `tolerance`, relative to the larger of 1 and the value. */
 export function expectNear(got: Tensor, want: Tensor, tolerance: number, what = ""): void {
   expect([what, got.shape]).toEqual([what, want.shape]);
   const b = want.toFloat64();

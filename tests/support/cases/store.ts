@@ -27,7 +27,7 @@ export function normals(r: Random, count: number, size = 1, wide = false): Float
 }
 
 /** A block of random heads, with the tensors that its recipe names. */
-export function randomBlock(seed: number, asked: Asked = {}): BlockInput {
+function randomBlock(seed: number, asked: Asked = {}): BlockInput {
   const r = random(seed);
   const { wide = false, layers = 1 } = asked;
   const Nk = asked.Nk ?? r.int(1, 24);
@@ -59,7 +59,7 @@ export const randomInput = (seed: number, asked: Asked = {}): StoreInput => ({
 });
 
 /** Any recipe, including masks that mask full rows. */
-export function randomRecipe(r: Random, Nq: number, Nk: number, heads: number): ScoreRecipe {
+function randomRecipe(r: Random, Nq: number, Nk: number, heads: number): ScoreRecipe {
   const masks: RecipeMask[] = [
     "none",
     "causal",

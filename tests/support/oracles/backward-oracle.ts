@@ -24,7 +24,7 @@ import { flattened, textbookScores32, truth } from "./oracle.ts";
 import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
 
 /** Gradients in the order [B, H, N, d], with the bound of each number. */
-export interface Room {
+export interface Tolerances {
   readonly dQuery: Float64Array;
   readonly dKey: Float64Array;
   readonly dValue: Float64Array;
@@ -46,17 +46,17 @@ export function upstream(c: Case, shape: readonly number[]): { tensor: Tensor; e
 }
 
 /** Bounds of the gradients, or undefined if a first-order bound does not apply. */
-export function roomOf(c: Case, dO: Float64Array): Room | undefined {
+function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
   const want = truth(c);
-  if (want.hull.some((x) => x === 1) || want.lseRoom.some((x) => 2 * x > FIRST_ORDER)) return undefined;
+  if (want.hull.some((x) => x === 1) || want.lseTolerance.some((x) => 2 * x > FIRST_ORDER)) return undefined;
   const u = unit(c.dtype === "float64" ? "float64" : "float32");
   const G = Hq / Hkv;
   const cE = constants(dv, 1, c.structured).cD / 2;
   const cM = constants(1, Nk, c.structured).cM;
   const cR = constants(1, Nq * G, c.structured).cM;
   const scale = Math.abs(c.scale);
-  const tolerance: Room = {
+  const tolerance: Tolerances = {
     dQuery: new Float64Array(B * Hq * Nq * dk),
     dKey: new Float64Array(B * Hkv * Nk * dk),
     dValue: new Float64Array(B * Hkv * Nk * dv),
@@ -69,12 +69,12 @@ export function roomOf(c: Case, dO: Float64Array): Room | undefined {
     const b = Math.floor(row / (Nq * Hq));
     const kv = (b * Hkv + Math.floor(h / G)) * Nk;
     if (want.lse[row] === -Infinity) continue;
-    const epsilon = 2 * want.lseRoom[row];
+    const epsilon = 2 * want.lseTolerance[row];
     let deltaError = 0;
     let delta = 0;
     for (let e = 0; e < dv; e++) {
       const at = row * dv + e;
-      deltaError += Math.abs(dO[at]) * (want.room[at] + cE * u * Math.abs(want.output[at]));
+      deltaError += Math.abs(dO[at]) * (want.tolerance[at] + cE * u * Math.abs(want.output[at]));
       delta += dO[at] * want.output[at];
     }
     for (let j = 0; j < Nk; j++) {
@@ -193,7 +193,7 @@ export function checkBackward(c: Case): BackwardMeasure {
   const state = scaledDotProductAttention(c.query, c.key, c.value, c.options);
   const { tensor: dOutput, exact: dO } = upstream(c, state.output.shape);
   const got = attentionBackward(dOutput, c.query, c.key, c.value, state, c.options);
-  const tolerance = roomOf(c, dO);
+  const tolerance = tolerancesOf(c, dO);
   if (!tolerance) return { use: 0, bounded: false, ratios: [] };
   const want = inFloat64(c, dOutput);
   let use = 0;

@@ -9,8 +9,8 @@ export interface Truth {
   readonly output: Float64Array;
   readonly lse: Float64Array;
   readonly weights: Float64Array;
-  readonly room: Float64Array;
-  readonly lseRoom: Float64Array;
+  readonly tolerance: Float64Array;
+  readonly lseTolerance: Float64Array;
   /** Rows whose scores are so large that only the hull of the values bounds their output. */
   readonly hull: Uint8Array;
 }
@@ -29,8 +29,8 @@ export function truth(c: Case): Truth {
     output: new Float64Array(rows * dv),
     lse: new Float64Array(rows),
     weights: new Float64Array(rows * Nk),
-    room: new Float64Array(rows * dv),
-    lseRoom: new Float64Array(rows),
+    tolerance: new Float64Array(rows * dv),
+    lseTolerance: new Float64Array(rows),
     hull: new Uint8Array(rows),
   };
   for (let b = 0; b < B; b++)
@@ -88,7 +88,7 @@ export function truth(c: Case): Truth {
         const share = sink === -Infinity || lse === -Infinity ? 1 : Math.exp(one.lse[i] - lse);
         const d = u * (cD * dots[i] + BOTH_SIDES * (extra[i] + biases[i]));
         out.lse[row] = sink === -Infinity ? one.lse[i] : lse;
-        out.lseRoom[row] = lse === -Infinity ? 0 : lseBound(d, cM, u, lse);
+        out.lseTolerance[row] = lse === -Infinity ? 0 : lseBound(d, cM, u, lse);
         out.hull[row] = d > FIRST_ORDER ? 1 : 0;
         for (let j = 0; j < Nk; j++) out.weights[row * Nk + j] = share * one.weights[i * Nk + j];
         const seen = Array.from({ length: Nk }, (_, j) => j).filter((j) => allowed(i, j));
@@ -108,7 +108,7 @@ export function truth(c: Case): Truth {
           if (narrow && seen.length) tolerance += narrow.u * (Math.abs(R) + tolerance) + narrow.least;
           // Only the hull of the values bounds the output.
           if (out.hull[row]) tolerance += Math.abs(R) + largest * (1 + cM * u);
-          out.room[row * dv + e] = tolerance;
+          out.tolerance[row * dv + e] = tolerance;
         }
       }
     }
@@ -140,8 +140,8 @@ export function checkResult(c: Case, result: AttentionResult, options: { ratio?:
   const want = truth(c);
   const got = flattened(c, result);
   const wrong =
-    difference(got.output, want.output, (i) => want.room[i]) ??
-    difference(got.lse, want.lse, (i) => want.lseRoom[i])?.replace(/^/, "lse ");
+    difference(got.output, want.output, (i) => want.tolerance[i]) ??
+    difference(got.lse, want.lse, (i) => want.lseTolerance[i])?.replace(/^/, "lse ");
   if (wrong) throw new Error(`${wrong}\n${describeCase(c)}`);
   let use = 0;
   let error = 0;
@@ -149,7 +149,7 @@ export function checkResult(c: Case, result: AttentionResult, options: { ratio?:
     const hull = want.hull[Math.floor(i / c.lengths.dv)];
     const off = Math.abs(got.output[i] - want.output[i]);
     if (hull || !(off > 0) || OUTPUT_ROUNDING[c.dtype]) continue;
-    use = Math.max(use, off / want.room[i]);
+    use = Math.max(use, off / want.tolerance[i]);
     error = Math.max(error, off);
   }
   if (!options.ratio || c.dtype !== "float32" || want.hull.some((x) => x === 1)) return { use };
@@ -161,7 +161,7 @@ export function checkResult(c: Case, result: AttentionResult, options: { ratio?:
 }
 
 /** The textbook in float32: all scores in memory, two passes of softmax, sums one by one. */
-export function textbook32(c: Case): Float32Array {
+function textbook32(c: Case): Float32Array {
   const { B, Hq, Hkv, Nq, Nk, dv } = c.lengths;
   const f = Math.fround;
   const scores = textbookScores32(c);
