@@ -1,5 +1,5 @@
 /** 16-bit formats against their definitions, every pattern of them; names and arrays. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
   arrayFor,
   BYTES,
@@ -95,4 +95,14 @@ it("each dtype has its array, its bytes, and a reader and writer that agree", ()
   expect(() => checkArray("query", new Float32Array(2), "bfloat16")).toThrow(
     /query: dtype bfloat16 is stored in a Uint16Array of bits, got Float32Array of 2/,
   );
+});
+
+it("float16 reads the same where the engine has no Float16Array", () => {
+  const bits = Uint16Array.from({ length: 65536 }, (_, at) => at);
+  const native = readerOf("float16", bits);
+  vi.stubGlobal("Float16Array", undefined);
+  const table = readerOf("float16", bits);
+  vi.unstubAllGlobals();
+  for (const at of bits)
+    if (!Object.is(native(at), table(at))) expect.fail(`${at}: ${native(at)}, ${table(at)}`);
 });
