@@ -96,7 +96,7 @@ export class Head {
   /** The query of a row in float64, edits applied. */
   query(i: number, edits: Edits = {}): Float64Array {
     const { query, d } = this.data;
-    return Float64Array.from(edits.query ?? query!.subarray(i * d, (i + 1) * d));
+    return new Float64Array(edits.query ?? query!.subarray(i * d, (i + 1) * d));
   }
 
   /** q·k of a query and a key, masked or not. */

@@ -37,7 +37,9 @@ export class Claims {
   private readonly columns: Columns;
   /** Sums over cells with a habit, by key, for each set of habits (its bits). */
   private readonly cells = new Map<number, Columns>();
-  private readonly scratch: Uint8Array;
+  /** Habits of each key in the row that is being added, as bits, and the keys that have any. */
+  private readonly habits: Uint8Array;
+  private readonly noted: number[] = [];
   private readonly near: Shares = { weight: 0, even: 0 };
   private readonly forward: Shares = { weight: 0, even: 0 };
   private readonly backward: Shares = { weight: 0, even: 0 };
@@ -47,7 +49,7 @@ export class Claims {
   constructor(Nk: number) {
     this.Nk = Nk;
     this.columns = { weight: new Float64Array(Nk), even: new Float64Array(Nk + 1) };
-    this.scratch = new Uint8Array(Nk);
+    this.habits = new Uint8Array(Nk);
   }
 
   /** Mean number of unmasked keys per row. */
@@ -55,29 +57,36 @@ export class Claims {
     return this.rows === 0 ? Number.NaN : this.visible / this.rows;
   }
 
-  /** Adds a row. `noted` has visible keys with their habits, in any order; a key with two habits is in it twice. */
-  add(weights: Floats, runs: readonly number[], visible: number, noted: readonly Noted[]): void {
+  /** Notes a habit of a visible key in the row that `add` adds next. */
+  note(key: number, habit: keyof typeof BITS): void {
+    if (this.habits[key] === 0) this.noted.push(key);
+    this.habits[key] |= BITS[habit];
+  }
+
+  /** Adds a row with the habits noted for it. */
+  add(weights: Floats, runs: readonly number[], visible: number): void {
     this.rows++;
     this.visible += visible;
     const { weight, even } = this.columns;
+    const share = 1 / visible;
     for (let n = 0; n < runs.length; n += 2) {
-      for (let j = runs[n]; j < runs[n + 1]; j++) weight[j] += weights[j];
-      even[runs[n]] += 1 / visible;
-      even[runs[n + 1]] -= 1 / visible;
+      const end = runs[n + 1];
+      for (let j = runs[n]; j < end; j++) weight[j] += weights[j];
+      even[runs[n]] += share;
+      even[end] -= share;
     }
-    for (const { key, habit } of noted) this.scratch[key] |= BITS[habit];
-    for (const { key } of noted) {
-      const bits = this.scratch[key];
-      if (bits === 0) continue;
-      this.scratch[key] = 0;
+    for (const key of this.noted) {
+      const bits = this.habits[key];
+      this.habits[key] = 0;
       let columns = this.cells.get(bits);
       if (!columns) {
         columns = { weight: new Float64Array(this.Nk), even: new Float64Array(this.Nk) };
         this.cells.set(bits, columns);
       }
       columns.weight[key] += weights[key];
-      columns.even[key] += 1 / visible;
+      columns.even[key] += share;
     }
+    this.noted.length = 0;
   }
 
   /** Adds a row's weight on near keys. */
@@ -110,26 +119,31 @@ export class Claims {
         rest.even[j] -= cells.even[j];
       }
     const groups: [bits: number, columns: Columns][] = [[0, rest], ...this.cells];
-    const shareOf = (test: Test): Shares => {
-      const sum = { weight: 0, even: 0 };
-      for (const [bits, { weight, even }] of groups)
-        for (let j = 0; j < this.Nk; j++)
-          if (test(bits, j)) {
-            sum.weight += weight[j];
-            sum.even += even[j];
-          }
-      return { weight: sum.weight / this.rows, even: sum.even / this.rows };
+    const all = Array.from(rest.weight.keys());
+    const claimOf = ({ habit, key, bits, keys = all }: Candidate, except?: Candidate): Claim => {
+      let share = 0;
+      let evenShare = 0;
+      for (const [group, { weight, even }] of groups) {
+        if ((bits !== undefined && (group & bits) === 0) || (except?.bits ?? 0) & group) continue;
+        for (const j of keys) {
+          if (except?.keys?.includes(j)) continue;
+          share += weight[j];
+          evenShare += even[j];
+        }
+      }
+      return {
+        habit,
+        share: share / this.rows,
+        even: evenShare / this.rows,
+        ...(key === undefined ? {} : { key }),
+      };
     };
-    const candidates = [...this.byRow(), ...byKey(columns.weight, special)];
-    const claimOf = ({ habit, key, test }: Candidate, except?: Test): Claim => {
-      const { weight, even } = shareOf(except ? (bits, j) => test(bits, j) && !except(bits, j) : test);
-      return { habit, share: weight, even, ...(key === undefined ? {} : { key }) };
-    };
+    const candidates = [...byRow(), ...byKey(columns.weight, special)];
     const best = (except?: Candidate): { claim: Claim; candidate: Candidate } | undefined => {
       let found: { claim: Claim; candidate: Candidate } | undefined;
       for (const candidate of candidates) {
         if (candidate === except) continue;
-        const claim = claimOf(candidate, except?.test);
+        const claim = claimOf(candidate, except);
         const holds = claim.share >= SMALLEST && claim.share >= LIFT * claim.even;
         if (holds && claim.share > (found?.claim.share ?? 0)) found = { claim, candidate };
       }
@@ -146,14 +160,6 @@ export class Claims {
     return second ? [first.claim, second.claim] : [first.claim];
   }
 
-  /** The habits whose cells depend on the row. */
-  private byRow(): Candidate[] {
-    return (Object.keys(BITS) as (keyof typeof BITS)[]).map((habit) => ({
-      habit,
-      test: (bits) => (bits & BITS[habit]) !== 0,
-    }));
-  }
-
   /** The claim of at least half of the attention near the query's position, or at its relative position in the other text. */
   private wide(): Claim | undefined {
     const all: [Habit, Shares][] = [
@@ -168,36 +174,36 @@ export class Claims {
   }
 }
 
-/** A key of a row and one of its habits. */
-export interface Noted {
-  readonly key: number;
-  readonly habit: keyof typeof BITS;
-}
-
-type Test = (bits: number, key: number) => boolean;
-
+/** Cells that a claim could be about: those with a habit, or those of some keys. */
 interface Candidate {
   readonly habit: Habit;
+  /** The only key, if the claim names it. */
   readonly key?: number;
-  readonly test: Test;
+  /** The habit's bit; undefined: cells with any habits or none. */
+  readonly bits?: number;
+  /** The keys; undefined: all. */
+  readonly keys?: readonly number[];
+}
+
+/** The habits whose cells depend on the row. */
+function byRow(): Candidate[] {
+  return (Object.keys(BITS) as (keyof typeof BITS)[]).map((habit) => ({ habit, bits: BITS[habit] }));
 }
 
 /** Keys that get attention from all rows: the special tokens (or the one with nearly all of their attention), and the other key with the most attention. */
 function byKey(weight: Float64Array, special: Uint8Array): Candidate[] {
-  let [topSpecial, topOther, specials] = [-1, -1, 0];
+  const specials: number[] = [];
+  let [topSpecial, topOther, sum] = [-1, -1, 0];
   for (let j = 0; j < weight.length; j++)
     if (special[j]) {
-      specials += weight[j];
+      specials.push(j);
+      sum += weight[j];
       if (topSpecial < 0 || weight[j] > weight[topSpecial]) topSpecial = j;
     } else if (topOther < 0 || weight[j] > weight[topOther]) topOther = j;
-  const one = (key: number): Candidate => ({ habit: "key", key, test: (_, j) => j === key });
+  const one = (key: number): Candidate => ({ habit: "key", key, keys: [key] });
   const found: Candidate[] = [];
   if (topSpecial >= 0)
-    found.push(
-      weight[topSpecial] >= ALONE * specials
-        ? one(topSpecial)
-        : { habit: "special", test: (_, j) => special[j] !== 0 },
-    );
+    found.push(weight[topSpecial] >= ALONE * sum ? one(topSpecial) : { habit: "special", keys: specials });
   if (topOther >= 0) found.push(one(topOther));
   return found;
 }

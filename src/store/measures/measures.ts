@@ -6,7 +6,7 @@
  */
 import type { Floats } from "../compute/head.ts";
 import type { EvenMeasure, HeadMeasures } from "../types.ts";
-import { Claims, type Noted } from "./claims.ts";
+import { Claims } from "./claims.ts";
 
 /** Positions of the tokens, which tokens are equal and which are special. Plain data. */
 export interface Places {
@@ -103,25 +103,30 @@ export class Measurer {
     const p = i + places.queryOffset;
     const leak = row.given ? outside(w, runs) : 0;
     if (leak > this.leak || leak !== leak) this.leak = leak;
-    let [total, distance, max, visible] = [0, 0, 0, 0];
+    let total = 0;
+    let distance = 0;
+    let max = 0;
+    let min = 0;
+    let visible = 0;
     for (let n = 0; n < runs.length; n += 2) {
-      visible += runs[n + 1] - runs[n];
-      for (let j = runs[n]; j < runs[n + 1]; j++) {
+      const end = runs[n + 1];
+      visible += end - runs[n];
+      for (let j = runs[n]; j < end; j++) {
         const x = w[j];
         total += x;
         distance += x * Math.abs(j - p);
         if (x > max) max = x;
+        if (x < min) min = x;
       }
     }
-    // Softmax weights are never negative.
-    const negative = row.given ? countNegative(w, runs) : 0;
     // The sum is NaN or infinite if and only if a weight is.
     if (total + leak - (total + leak) !== 0) {
       this.notNumbers += countNotFinite(w, runs);
       return;
     }
-    if (negative > 0) {
-      this.negative += negative;
+    // Only a file can have negative weights.
+    if (min < 0) {
+      this.negative += countNegative(w, runs);
       return;
     }
     if (!(total > 0)) return;
@@ -131,19 +136,16 @@ export class Measurer {
     this.rowSum = Math.max(this.rowSum, Math.abs(sum - 1));
     this.largestSum = Math.max(this.largestSum, sum);
     this.entropy.add(row.entropy ?? entropyOf(w, runs));
-    const sees = (j: number) => isIn(runs, j);
     const even = 1 / visible;
-    const evenAt = (j: number) => (sees(j) ? even : 0);
+    const evenAt = (j: number) => (isIn(runs, j) ? even : 0);
     this.first.add(w[0], evenAt(0));
-    this.special.add(...this.massOn(this.specials, w, runs, even));
-    const noted: Noted[] = [];
-    const note = (key: number, habit: Noted["habit"]) => {
-      if (key >= 0 && key < Nk && sees(key)) noted.push({ key, habit });
-    };
+    this.addSpecial(w, runs, even);
     if (places.self) {
       this.distance.add(distance);
-      let [within, evenWithin] = [0, 0];
-      for (let j = Math.max(0, p - NEAR); j <= Math.min(Nk - 1, p + NEAR); j++) {
+      let within = 0;
+      let evenWithin = 0;
+      const last = Math.min(Nk - 1, p + NEAR);
+      for (let j = Math.max(0, p - NEAR); j <= last; j++) {
         within += w[j];
         evenWithin += evenAt(j);
       }
@@ -152,12 +154,12 @@ export class Measurer {
       if (p >= 0 && p < Nk) this.diagonal.add(w[p], evenAt(p));
       if (p >= 1 && p <= Nk) this.previous.add(w[p - 1], evenAt(p - 1));
       if (p >= -1 && p + 1 < Nk) this.next.add(w[p + 1], evenAt(p + 1));
-      note(p, "diagonal");
-      note(p - 1, "previous");
-      note(p + 1, "next");
-      if (!places.querySpecial[i]) this.addCopies(i, p, w, runs, even, noted);
+      if (isIn(runs, p)) this.claims.note(p, "diagonal");
+      if (isIn(runs, p - 1)) this.claims.note(p - 1, "previous");
+      if (isIn(runs, p + 1)) this.claims.note(p + 1, "next");
+      if (!places.querySpecial[i]) this.addCopies(i, p, w, runs, even);
     } else this.addAligned(i, w, evenAt);
-    this.claims.add(w, runs, visible, noted);
+    this.claims.add(w, runs, visible);
   }
 
   /** Adds a row's weight on the keys at the query's relative position, from the start and from the end (cross-attention). */
@@ -176,32 +178,20 @@ export class Measurer {
     this.claims.addAligned(around(center), around(Nk - 1 - center));
   }
 
-  /** Weight and even weight on the visible ones of `keys`, which are ascending. */
-  private massOn(
-    keys: readonly number[],
-    w: Floats,
-    runs: readonly number[],
-    even: number,
-  ): [weight: number, even: number] {
-    const seen = walker(runs);
+  /** Adds a row's weight and even weight on the visible special tokens. */
+  private addSpecial(w: Floats, runs: readonly number[], even: number): void {
     let [mass, count] = [0, 0];
-    for (const j of keys)
+    const seen = walker(runs);
+    for (const j of this.specials)
       if (seen(j)) {
         mass += w[j];
         count++;
       }
-    return [mass, count * even];
+    this.special.add(mass, count * even);
   }
 
   /** Adds a row's weight on visible copies of its token, and on the tokens after earlier copies. */
-  private addCopies(
-    i: number,
-    p: number,
-    w: Floats,
-    runs: readonly number[],
-    even: number,
-    noted: Noted[],
-  ): void {
+  private addCopies(i: number, p: number, w: Floats, runs: readonly number[], even: number): void {
     const copies = this.copies.get(this.places.queryIds[i]);
     if (!copies) return;
     let [same, after, others, earlier] = [0, 0, 0, 0];
@@ -210,12 +200,12 @@ export class Measurer {
       if (j !== p && seen(j)) {
         others++;
         same += w[j];
-        noted.push({ key: j, habit: "sameToken" });
+        this.claims.note(j, "sameToken");
       }
       if (j < p && j + 1 < w.length && seen(j + 1)) {
         earlier++;
         after += w[j + 1];
-        noted.push({ key: j + 1, habit: "induction" });
+        this.claims.note(j + 1, "induction");
       }
     }
     if (others > 0) this.sameToken.add(same, others * even);

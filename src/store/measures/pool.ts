@@ -57,27 +57,36 @@ export class Pool {
   /** Adds row i: its values [Nk], of which those in `runs` (from, to, from, to …) count. */
   add(i: number, values: Floats, runs: readonly number[]): void {
     this.done++;
+    const { ends, seen, sum, peak, odd, signed } = this;
     const base = this.rowOf(i) * this.columns;
     let c = 0;
     for (let n = 0; n < runs.length; n += 2) {
       let j = runs[n];
       const to = runs[n + 1];
       while (j < to) {
-        while (this.ends[c] <= j) c++;
-        const end = Math.min(to, this.ends[c]);
+        while (ends[c] <= j) c++;
+        const end = ends[c] < to ? ends[c] : to;
         const at = base + c;
-        this.seen[at] += end - j;
-        const sum = addRange(values, j, end);
-        // The sum is NaN or infinite if and only if a value is.
-        if (sum - sum === 0) this.sum[at] += sum;
-        else {
-          this.odd[at] = 1;
-          for (let n = j; n < end; n++) if (values[n] - values[n] === 0) this.sum[at] += values[n];
+        seen[at] += end - j;
+        // One loop over the cells: the sum, and the values farthest from 0 on either side.
+        const before = peak[at];
+        let total = 0;
+        let high = before > 0 ? before : 0;
+        let low = before < 0 ? before : 0;
+        for (let n = j; n < end; n++) {
+          const x = values[n];
+          total += x;
+          if (x > high) high = x;
+          else if (x < low) low = x;
         }
-        if (this.given && hasNegative(values, j, end)) this.odd[at] = 1;
-        this.peak[at] = this.signed
-          ? farthest(values, j, end, this.peak[at])
-          : largest(values, j, end, this.peak[at]);
+        // The sum is NaN or infinite if and only if a value is.
+        if (total - total !== 0) {
+          odd[at] = 1;
+          [total, high, low] = finiteOnly(values, j, end, before);
+        }
+        if (low < 0 && this.given) odd[at] = 1;
+        sum[at] += total;
+        peak[at] = signed && -low > high ? low : high;
         j = end;
       }
     }
@@ -91,11 +100,11 @@ export class Pool {
   /** The weights collected so far, as codes. */
   overview(): Overview {
     const cells = this.peak.length;
+    const { peak, sum, seen } = this;
     const [max, mean, marks] = [new Uint8Array(cells), new Uint8Array(cells), new Uint8Array(cells)];
-    const code = (w: number) => Math.round(255 * Math.sqrt(Math.min(1, w)));
     for (let at = 0; at < cells; at++) {
-      max[at] = code(this.peak[at]);
-      if (this.seen[at] > 0) mean[at] = code(Math.max(0, this.sum[at] / this.seen[at]));
+      max[at] = rootCode(peak[at]);
+      if (seen[at] > 0) mean[at] = rootCode(sum[at] / seen[at]);
       marks[at] = this.mark(at);
     }
     return {
@@ -109,34 +118,20 @@ export class Pool {
   }
 }
 
-function addRange(values: Floats, from: number, to: number): number {
-  let sum = 0;
-  for (let j = from; j < to; j++) sum += values[j];
-  return sum;
-}
+/** The code of a weight: 255·√w, rounded; 0 below 0, 255 above 1. */
+const rootCode = (w: number): number => (w > 0 ? (255 * Math.sqrt(w < 1 ? w : 1) + 0.5) | 0 : 0);
 
-function hasNegative(values: Floats, from: number, to: number): boolean {
-  for (let j = from; j < to; j++) if (values[j] < 0) return true;
-  return false;
-}
-
-/** The largest finite value; at least `least`. */
-function largest(values: Floats, from: number, to: number, least: number): number {
-  let peak = least;
-  for (let j = from; j < to; j++) if (values[j] > peak && values[j] < Infinity) peak = values[j];
-  return peak;
-}
-
-/** The finite value farthest from 0. */
-function farthest(values: Floats, from: number, to: number, least: number): number {
-  let peak = least;
-  let size = Math.abs(least);
-  for (let j = from; j < to; j++) {
-    const x = Math.abs(values[j]);
-    if (x > size && x < Infinity) {
-      size = x;
-      peak = values[j];
-    }
-  }
-  return peak;
+/** Sum, largest value above 0 and smallest below 0 of the finite values of a range, and of `before`. */
+function finiteOnly(
+  values: Floats,
+  from: number,
+  to: number,
+  before: number,
+): [sum: number, high: number, low: number] {
+  const finite = Array.from(values.subarray(from, to)).filter(Number.isFinite);
+  return [
+    finite.reduce((sum, x) => sum + x, 0),
+    finite.reduce((high, x) => Math.max(high, x), Math.max(0, before)),
+    finite.reduce((low, x) => Math.min(low, x), Math.min(0, before)),
+  ];
 }
