@@ -145,6 +145,7 @@ export class Panes {
       if (pane.root.isConnected) pane.schedule();
     }
     this.#shown = all.filter(({ root }) => root.isConnected);
+    this.preview.update();
   }
 
   restyle(): void {

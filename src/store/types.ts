@@ -249,13 +249,14 @@ export interface LoadReport {
   readonly sentences: readonly string[];
   readonly problems: readonly LoadProblem[];
   /**
-   * Number of rows compared with the model's own log-sum-exp, and the worst difference. `passed` is false if it is above the
-   * tolerance of 0.01, or if a log-sum-exp is NaN both in the file and computed.
+   * Number of rows compared with the model's own log-sum-exp, and the worst difference. `differs` is true if it is above the
+   * tolerance of 0.01; `passed` is false then, and if a log-sum-exp is NaN both in the file and computed.
    */
   readonly verified?: {
     readonly maxDelta: number;
     readonly rows: number;
     readonly passed: boolean;
+    readonly differs: boolean;
     /** Rows whose log-sum-exp is NaN both in the file and computed. */
     readonly notNumbers: number;
   };

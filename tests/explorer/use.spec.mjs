@@ -262,7 +262,20 @@ const CASES = {
           view.shadowRoot.querySelector(".notices")?.textContent
         );
       };
-      return [await open(0), await open(0.5)];
+      /** The model's numbers are NaN in row 0, of which three rows are checked. */
+      const nan = async () => {
+        const input = made({ Nq: 6, layers: 1, heads: 1 });
+        const [layer] = input.blocks[0].layers;
+        layer.lse = { data: new Float32Array(6), shape: [1, 6] };
+        layer.query.data.fill(Number.NaN, 0, 8);
+        await view.open(input);
+        const lse = await view.store.lse({ block: 0, layer: 0, head: 0 });
+        layer.lse = { data: Float32Array.from(lse), shape: [1, 6] };
+        await view.open(input);
+        await view.updateComplete;
+        return view.shadowRoot.querySelector(".about").textContent;
+      };
+      return [await open(0), await open(0.5), await nan()];
     });
     if (!/· matches the model within 0\.1\s%/.test(said[0])) throw new Error(`where it matches: ${said[0]}`);
     if (
@@ -271,6 +284,16 @@ const CASES = {
       /matches the model/.test(said[1])
     )
       throw new Error(`where it does not: ${said[1]}`);
+    if (!/· the model has NaN in 1 of 3 rows checked$/.test(said[2]))
+      throw new Error(`where only NaN is at fault: ${said[2]}`);
+  },
+
+  async "the preview of a head that was not measured before gets its sentence"(page) {
+    const atlas = await page.locator("attention-view .atlas").first().boundingBox();
+    if (atlas === null) throw new Error("there are no thumbnails");
+    // Not the head of the cursor, which the caption has measured.
+    await page.mouse.move(atlas.x + 26 + 60, atlas.y + 40);
+    await page.locator("attention-view .preview p", { hasText: "No single pattern" }).waitFor();
   },
 
   async "all heads are asked which of them link two words"(page) {

@@ -114,7 +114,8 @@ export function pins({ session }: Ui): TemplateResult {
   const { state, block } = session;
   const name = state.sort === "" ? "entropy" : state.sort;
   const metric = metricOf(name);
-  const found = span(session, name);
+  // Measures of all heads are requested only where they are shown.
+  const found = state.pins.length > 0 ? span(session, name) : undefined;
   return html`<h2>Pinned</h2>
     ${
       state.pins.length === 0 || block === undefined || metric === undefined

@@ -119,10 +119,18 @@ function top({ session, act }: Ui): TemplateResult {
  * Whether the log-sum-exps computed here match those of the model. A weight is exp(score − log-sum-exp), so a difference of
  * 0.0006 in the log-sum-exp changes the weights by 0.06 %.
  */
-function verified({ maxDelta, rows, passed }: NonNullable<LoadReport["verified"]>): TemplateResult {
-  const off = figure(maxDelta, "report.verified", { digits: 1 });
+function verified({
+  maxDelta,
+  rows,
+  passed,
+  differs,
+  notNumbers,
+}: NonNullable<LoadReport["verified"]>): TemplateResult {
+  const checked = `Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k`;
+  if (differs)
+    return html`<span class="badge" title=${`${checked}. It is not the one that the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${figure(maxDelta, "report.verified", { digits: 1 })}</span>`;
   if (!passed)
-    return html`<span class="badge" title=${`Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k. It is not the one that the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${off}</span>`;
+    return html`<span class="badge" title=${`${checked}. In ${notNumbers} of them it is NaN, and so is the one that the model saved: the model's own numbers are NaN or infinite. The other rows match the model's.`}>the model has NaN in ${figure(notNumbers, "report.verified")} of ${figure(rows, "report.verified")} rows checked</span>`;
   // An upper bound, rounded up to a tenth of a percent.
   const bound = Math.max(0.001, Math.ceil(1000 * Math.expm1(maxDelta)) / 1000);
   const share = num(bound, "report.verified", { style: "percent" });

@@ -4,6 +4,7 @@
  */
 import { html, render } from "lit";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
+import type { HeadMeasures, HeadStore } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
 import { figure, quoted } from "../../app/ui.ts";
 import { largest } from "../../state/facts.ts";
@@ -21,6 +22,9 @@ export class Preview {
   readonly #overviews: Overviews;
   readonly #canvas = document.createElement("canvas");
   #head: HeadName | undefined;
+  /** The store and the measures that were drawn. */
+  #store: HeadStore | undefined;
+  #measures: HeadMeasures | undefined;
 
   constructor(session: Session, overviews: Overviews) {
     this.#session = session;
@@ -48,6 +52,13 @@ export class Preview {
     this.root.style.setProperty("top", `${Math.max(4, Math.min(innerHeight - height - 4, y - 40))}px`);
   }
 
+  /** Draws again once the measures of the head have arrived; another store hides the preview. */
+  update(): void {
+    if (this.#head === undefined) return;
+    if (this.#session.store !== this.#store) this.show(undefined);
+    else if (this.#measures !== this.#session.measures(this.#head)) this.#draw(this.#head);
+  }
+
   #draw(head: HeadName): void {
     const session = this.#session;
     const { block } = session;
@@ -64,6 +75,8 @@ export class Preview {
     context.imageSmoothingEnabled = false;
     context.drawImage(picture, 0, 0, this.#canvas.width, this.#canvas.height);
     const measures = session.measures(head);
+    this.#store = session.store;
+    this.#measures = measures;
     const sort = metricOf(session.state.sort);
     const value = sort && metricValue(measures, sort.name);
     const best = this.#strongest(head);

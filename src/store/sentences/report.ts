@@ -56,7 +56,7 @@ export function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
 
 /** The results of the checks. */
 export interface Checks {
-  verified?: { maxDelta: number; rows: number; passed: boolean; notNumbers: number };
+  verified?: { maxDelta: number; rows: number; passed: boolean; differs: boolean; notNumbers: number };
   rowSum?: { worst: number; rows: number; sum: number; notNumbers: number; negative: number };
   /** Of given weights: the smallest, whether any is above 0, the worst error of row sums after exp, and the worst error of column sums if all rows of a head were checked. */
   given?: { least: number; positive: boolean; expSum: number; columns?: number };
@@ -74,14 +74,16 @@ export function examine(data: HeadData, all: boolean, into: Checks): void {
   if (data.weights) examineWeights(head, rows, into);
   else if (data.lse)
     for (const i of rows) {
-      const known = into.verified ?? { maxDelta: 0, rows: 0, passed: true, notNumbers: 0 };
+      const known = into.verified ?? { maxDelta: 0, rows: 0, passed: true, differs: false, notNumbers: 0 };
       const [own, model] = [head.rowSum(i).lse, data.lse[i]];
       const neither = Number.isNaN(own) && Number.isNaN(model);
       const maxDelta = neither ? known.maxDelta : Math.max(known.maxDelta, deltaOf(own, model));
+      const differs = maxDelta > LSE_TOLERANCE;
       into.verified = {
         maxDelta,
         rows: known.rows + 1,
-        passed: known.passed && !neither && maxDelta <= LSE_TOLERANCE,
+        passed: known.passed && !neither && !differs,
+        differs,
         notNumbers: known.notNumbers + Number(neither),
       };
     }
@@ -94,8 +96,11 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
   const given = into.given ?? { least: Infinity, positive: false, expSum: 0 };
   const whole = rows.length === Nq && Nq === Nk;
   const columns = new Float64Array(Nk);
+  let { least, positive } = given;
   for (const i of rows) {
-    let [sum, expSum, notNumbers] = [0, 0, 0];
+    let sum = 0;
+    let expSum = 0;
+    let notNumbers = 0;
     const row = head.weights(i);
     for (let j = 0; j < Nk; j++) {
       const x = row[j];
@@ -103,11 +108,11 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
       else {
         sum += x;
         // Sums of exp detect log-weights, which are never above 0.
-        if (!given.positive) expSum += Math.exp(x);
+        if (!positive) expSum += Math.exp(x);
         columns[j] += x;
         if (x < 0) known.negative++;
-        if (x > 0) given.positive = true;
-        if (x < given.least) given.least = x;
+        else if (x > 0) positive = true;
+        if (x < least) least = x;
       }
     }
     known.notNumbers += notNumbers;
@@ -120,7 +125,7 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
     if (error > known.worst) [known.worst, known.sum] = [error, sum];
   }
   if (whole) for (const sum of columns) given.columns = Math.max(given.columns ?? 0, Math.abs(sum - 1));
-  [into.rowSum, into.given] = [known, given];
+  [into.rowSum, into.given] = [known, { ...given, least, positive }];
 }
 
 /** Writes the report. */
@@ -164,7 +169,7 @@ export function reportOf(
         "lse",
         `the log-sum-exp of ${count(verified.notNumbers, "row")} is not a number, both in the file and computed from q and k: the model's own numbers are NaN or infinite`,
       );
-    if (verified.maxDelta > LSE_TOLERANCE)
+    if (verified.differs)
       problems.add(
         "warning",
         "lse",
