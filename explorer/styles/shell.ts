@@ -309,7 +309,14 @@ thead th.num { font-family: inherit; font-size: 11px; }
 .tablewrap :is(td, th).figures { text-align: end; }
 .tablewrap .pair { display: flex; justify-content: space-between; gap: 12px; }
 .tablewrap .pair .token { overflow: hidden; text-overflow: ellipsis; }
-.tablewrap tbody tr.current { box-shadow: inset 3px 0 var(--query); background: var(--hover); }
+.tablewrap tbody tr.current { background: var(--hover); }
+.tablewrap .stays { position: sticky; inset-inline-start: -10px; background: var(--paper); }
+.tablewrap thead .stays { z-index: 2; }
+/* Up to the edge, over the padding of 10px; an index has a fixed width, so that the token or the head can stay beside it. */
+.tablewrap .stays:has(+ .stays) { inline-size: 68px; min-inline-size: 68px; box-sizing: border-box; }
+.tablewrap .stays + .stays { inset-inline-start: 58px; }
+.tablewrap tbody tr.current .stays { background: linear-gradient(var(--hover), var(--hover)), var(--paper); }
+.tablewrap tbody tr.current > :first-child { box-shadow: inset 3px 0 var(--query); }
 .rowview { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 24px 40px; padding-block-end: 24px; align-items: start; }
 .rowview section:focus-visible { outline-offset: 7px; border-radius: 2px; }
 .rowview section + section { margin-block-start: 24px; }

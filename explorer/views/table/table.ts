@@ -194,7 +194,7 @@ export class TablePane {
       <table aria-rowcount=${table.count + 1}>
       <thead><tr aria-rowindex="1">${table.columns.map(
         ({ name }, i) =>
-          html`<th scope="col" class=${isFigure(like[i]) ? "figures" : ""} aria-sort=${sorted(i)}><button type="button" class="link" tabindex="-1" @click=${() => this.#by(i)}>${name}<span aria-hidden="true">${
+          html`<th scope="col" class=${classOf(table, like[i], i)} aria-sort=${sorted(i)}><button type="button" class="link" tabindex="-1" @click=${() => this.#by(i)}>${name}<span aria-hidden="true">${
             { ascending: " ↑", descending: " ↓", none: "" }[sorted(i)]
           }</span></button></th>`,
       )}</tr></thead>
@@ -209,8 +209,8 @@ export class TablePane {
     return html`<tr aria-rowindex=${shown + 2} class=${current ? "current" : ""} aria-current=${current ? "true" : "false"}
       @click=${() => this.#session.set(table.go(at))}>${cells.map((cell, i) =>
         i === 0
-          ? html`<th scope="row" class=${isFigure(cell) ? "figures" : ""}>${content(cell, table.columns[i])}</th>`
-          : html`<td class=${isFigure(cell) ? "figures" : ""}>${content(cell, table.columns[i])}</td>`,
+          ? html`<th scope="row" class=${classOf(table, cell, i)}>${content(cell, table.columns[i])}</th>`
+          : html`<td class=${classOf(table, cell, i)}>${content(cell, table.columns[i])}</td>`,
       )}</tr>`;
   }
 
@@ -241,8 +241,12 @@ function content(
   return text === undefined ? number : html`<span class="pair">${token(text, lang)} ${number}</span>`;
 }
 
-/** Whether a cell has only a number, which is right-aligned. */
-const isFigure = (cell: TableCell | undefined) => cell?.value !== undefined && cell.token === undefined;
+/** Cells with only a number are right-aligned. The first columns, which name the row, stay in place while the others scroll. */
+function classOf({ columns }: Table, cell: TableCell | undefined, at: number): string {
+  const figures = cell?.value !== undefined && cell.token === undefined;
+  const names = columns.slice(0, at + 1).every(({ source }) => source === "" || source === "index");
+  return `${figures ? "figures" : ""}${names ? " stays" : ""}`;
+}
 
 /** The digits after the decimal point that a column has space for. */
 const DECIMALS = 4;

@@ -205,3 +205,36 @@ for (const { name, hash, rows, csv } of VIEWS)
       expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.view)).toBe(before.view);
     });
   });
+
+for (const hash of ["#v1/head?m=matrix&t=1", "#v1/model?t=1"])
+  test(`the columns that name a row of ${hash} stay in place while the others scroll`, async ({ visit }) => {
+    await visit({ heads: HEADS, hash, width: 420 }, async (page) => {
+      await page.locator("attention-view .tablewrap tr.current").waitFor();
+      const places = (/** @type {number} */ left) =>
+        page.evaluate((scroll) => {
+          const { shadowRoot } = /** @type {any} */ (globalThis).view;
+          const wrap = shadowRoot.querySelector(".tablewrap");
+          wrap.scrollLeft = scroll;
+          const edge = wrap.getBoundingClientRect().left;
+          return ["thead tr", "tr.current"].flatMap((row) =>
+            [...wrap.querySelectorAll(`${row} > *`)].slice(0, 3).map((cell) => {
+              const { left, right } = cell.getBoundingClientRect();
+              const on = shadowRoot.elementFromPoint(
+                left + 1,
+                (cell.getBoundingClientRect().top + cell.getBoundingClientRect().bottom) / 2,
+              );
+              return { left: left - edge, right: right - edge, onTop: on !== null && cell.contains(on) };
+            }),
+          );
+        }, left);
+      const still = await places(0);
+      const scrolled = await places(120);
+      for (const row of [0, 3]) {
+        // At most the pane's padding, and the second column follows the first.
+        expect(scrolled[row].left).toBe(0);
+        expect(scrolled[row + 1].left).toBeCloseTo(scrolled[row].right, 0);
+        expect(scrolled[row].onTop && scrolled[row + 1].onTop).toBe(true);
+        expect(still[row + 2].left - scrolled[row + 2].left).toBe(120);
+      }
+    });
+  });
