@@ -12,7 +12,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Parts } from "./parts.mjs";
 import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
@@ -82,7 +82,11 @@ async function playwright(part) {
     await runner(
       part,
       [at("node_modules/@playwright/test/cli.js"), "test", "--reporter=list,json", "--pass-with-no-tests"],
-      (report) => ({ env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report } }),
+      (report) => ({
+        // Beside Vitest, pages that wait leave no core idle.
+        argv: has("source") || has("built") ? [`--workers=${availableParallelism()}`] : [],
+        env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
+      }),
       ({ stats }) => ({
         passed: stats.expected,
         failed: stats.unexpected + stats.flaky,

@@ -24,9 +24,9 @@ const engine = () => getEngine() as NonNullable<ReturnType<typeof getEngine>>;
 const workers = () =>
   (engine().pool as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
 
-/** Blocks this thread until `done()`, at most 20 s: the threads of a busy machine start late. */
+/** Blocks this thread until `done()`, at most 120 s: the threads of a busy machine start late. */
 function waitFor(done: () => boolean): void {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 120_000;
   while (!done() && performance.now() < end);
 }
 

@@ -69,7 +69,7 @@ async function visit(page, address) {
   const errors = [];
   /** @type {any} */
   const found = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no result after 90 s; ${errors.join("; ")}`)), 90_000);
+    const timer = setTimeout(() => reject(new Error(`no result after 170 s; ${errors.join("; ")}`)), 170_000);
     page.on("pageerror", (error) => errors.push(`${error}`));
     page.on("requestfailed", (request) => errors.push(`${request.url()} failed`));
     page.on("console", (message) => {

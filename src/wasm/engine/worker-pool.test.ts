@@ -73,7 +73,7 @@ describe("the words that threads share", () => {
 describe("a job", () => {
   it("runs each task once, for any number of threads, each with its own workspace", async () => {
     const { memory, threads } = poolOf();
-    expect(await threads.whenReady(4, 20_000)).toBe(4);
+    expect(await threads.whenReady(4, 120_000)).toBe(4);
     const one = kernel(memory, { spin: 2000 });
     threads.reserve(64, 4);
     for (const count of [2, 3, 64, 500])
@@ -86,7 +86,7 @@ describe("a job", () => {
 
   it("runs its own tasks only: 3,000 consecutive jobs of two kernels on 1 to 4 threads", async () => {
     const { memory, threads } = poolOf();
-    await threads.whenReady(4, 20_000);
+    await threads.whenReady(4, 120_000);
     const two = [kernel(memory), kernel(memory, { spin: 50 })];
     const lists = [2, 3, 5, 17].map((count) => ({ count, ...tasksOf(memory, count) }));
     const want = lists.map(() => 0);
@@ -110,7 +110,7 @@ describe("a job", () => {
 
   it("throws the error of the calling thread unchanged, and the pool continues", async () => {
     const { memory, threads } = poolOf();
-    await threads.whenReady(3, 20_000);
+    await threads.whenReady(3, 120_000);
     threads.reserve(64, 3);
     const one = kernel(memory, { spin: 20_000 });
     const { at } = tasksOf(memory, 200);
@@ -136,13 +136,13 @@ describe("a job", () => {
 describe("a thread is lost:", () => {
   it("one that fails in its task", async () => {
     const { memory, threads, words } = poolOf();
-    await threads.whenReady(3, 20_000);
+    await threads.whenReady(3, 120_000);
     threads.reserve(64, 3);
     const { at } = tasksOf(memory, 20);
     const failing = kernel(memory, { trap: true });
     const run: Runnable["run"] = (task, workspace) => {
       // Tasks remain until a thread has taken one: on a busy machine threads start late.
-      const end = performance.now() + 20_000;
+      const end = performance.now() + 120_000;
       while (Atomics.load(words, CONTROL.failed) === 0 && performance.now() < end);
       failing.run(task, workspace);
     };
@@ -151,7 +151,7 @@ describe("a thread is lost:", () => {
 
   it("one that never finishes a task: the pool then rejects further jobs", async () => {
     const { memory, threads, words } = poolOf();
-    await threads.whenReady(2, 20_000);
+    await threads.whenReady(2, 120_000);
     threads.reserve(64, 2);
     const { at } = tasksOf(memory, 20);
     Atomics.add(words, CONTROL.active, 1);
@@ -163,7 +163,7 @@ describe("a thread is lost:", () => {
 
   it("one that is terminated while idle: the others run the job, and a new one replaces it", async () => {
     const { memory, threads, words } = poolOf();
-    await threads.whenReady(3, 20_000);
+    await threads.whenReady(3, 120_000);
     threads.reserve(64, 3);
     const workers = (threads as unknown as { workers: { terminate(): void; dead: boolean }[] }).workers;
     workers[0].terminate();
@@ -171,7 +171,7 @@ describe("a thread is lost:", () => {
     threads.run(kernel(memory), at, 8, 100, 3);
     expect(done()).toEqual(new Array(100).fill(1));
     while (!workers[0].dead) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(await threads.whenReady(3, 20_000)).toBe(3);
+    expect(await threads.whenReady(3, 120_000)).toBe(3);
     expect(Atomics.load(words, CONTROL.active)).toBe(0);
     const next = tasksOf(memory, 100);
     threads.run(kernel(memory), next.at, 8, 100, 3);
