@@ -1,7 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { at } from "../../../tools/setup.mjs";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { locateShipped } from "../../models/files/locate.ts";
 import { openStore } from "../../store/formats/open.ts";
@@ -210,4 +212,18 @@ test("of a text of more than 128 tokens the first 128 are shown, with a warning"
 
 test("every option has its help", () => {
   expect(Object.keys(command.help).sort()).toEqual(Object.keys(command.options).sort());
+});
+
+test("COLUMNS is the width where the output goes to a pipe", () => {
+  const longest = (columns: string) => {
+    const main = [at("src/cli/main.ts"), "show", "the cat sat on the mat", "--model", "decoder"];
+    const { stdout, status } = spawnSync(process.execPath, main, {
+      encoding: "utf8",
+      env: { ...process.env, COLUMNS: columns },
+    });
+    expect(status).toBe(0);
+    return Math.max(...stdout.split("\n").map((line) => line.length));
+  };
+  expect(longest("60")).toBeLessThanOrEqual(60);
+  expect(longest("x")).toBeGreaterThan(60);
 });

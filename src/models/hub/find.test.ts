@@ -136,4 +136,7 @@ test("the known models are those of the package and of the cache", () => {
   expect(known.slice(0, 2)).toEqual(["encoder", "decoder"]);
   expect(known).toContain("org/listed");
   expect(knownModels({ HF_HUB_CACHE: join(root, "none") })).toEqual(["encoder", "decoder"]);
+  // A cache that cannot be listed: a file in its place.
+  writeFileSync(join(root, "file"), "");
+  expect(knownModels({ HF_HUB_CACHE: join(root, "file") })).toEqual(["encoder", "decoder"]);
 });

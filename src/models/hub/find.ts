@@ -79,11 +79,15 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
   return { directory: found, name: hub.id, within: folder };
 }
 
-/** The names of the models in this package and in Hugging Face's cache. */
+/** The names of the models in this package and in Hugging Face's cache, if there is one that can be read. */
 export function knownModels(env: Environment = process.env): string[] {
-  const { existsSync, readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
-  const cache = hubCache(env);
-  const folders = existsSync(cache) ? readdirSync(cache) : [];
+  const { readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  let folders: string[] = [];
+  try {
+    folders = readdirSync(hubCache(env));
+  } catch {
+    // There is no cache, or it may not be read.
+  }
   const cached = folders.filter((name) => name.startsWith(MODELS));
   return [...SHIPPED, ...cached.map((name) => name.slice(MODELS.length).replace("--", "/"))];
 }
