@@ -112,7 +112,7 @@ function wrapped(text: string, most: number): string[] {
 
 /** What heed says, on a card. */
 export function message(error: string, wide: boolean): string {
-  const lines = wrapped(error, wide ? 106 : 64);
+  const lines = wrapped(error, wide ? 106 : 58);
   const [x, step] = wide ? [24, 19] : [6, 13];
   const height = lines.length * step + (wide ? 34 : 18);
   const y = (wide ? 538 : 299) - height;

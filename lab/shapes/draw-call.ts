@@ -136,7 +136,8 @@ export function call(view: PageView): string {
         ),
     ),
     // Sizes at their edges.
-    label(q.x - 8, row + h / 2 + 4, sized(rowSize), { class: `end tq ${small}` }),
+    // A wide Q reaches to the edge of a narrow picture.
+    label(Math.max(44, q.x - 8), row + h / 2 + 4, sized(rowSize), { class: `end tq halo ${small}` }),
     label(q.x + dk / 2, row - (wide ? 22 : 16), sized("dk"), { class: `mid ${small}` }),
     label(k.x - 9, k.y + kd / 2 + 4, sized(keySize), { class: `end ${small}` }),
     label(k.x + w / 2, above + (wide ? 14 : 10), wide ? sized(columnSize) : "", {

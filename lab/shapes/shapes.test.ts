@@ -52,3 +52,13 @@ test("a layer has the same parameters with any number of heads, and refuses a nu
   }
   expect((await numbers({ view: "layer", h: 7 })).layer.error).toMatch(/numHeads must divide embedDim/);
 });
+
+test("the label of n is inside the picture of a phone however wide Q is", async () => {
+  for (const dk of [1, 64, 128]) {
+    const state = page.check({ ...initial, n: 40, dk });
+    const picture = page.picture({ state, numbers: await compute(state), wide: false, used: true });
+    const [, x] = /<text x="([\d.-]+)"[^>]*>n = 40</.exec(picture) ?? [];
+    // About 40 units of letters end there.
+    expect(Number(x)).toBeGreaterThanOrEqual(44);
+  }
+});
