@@ -3,9 +3,27 @@
  * @module
  */
 
-// The formats
+// Safetensors in memory
 
-export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";
+export {
+  readSafetensors,
+  type Safetensors,
+  type WriteSafetensorsOptions,
+  writeSafetensors,
+} from "./safetensors/safetensors.ts";
+
+// Safetensors read in part
+
+export type { TensorInfo } from "./safetensors/header.ts";
+export {
+  type OpenOptions,
+  openSafetensors,
+  type ReadOptions,
+  type SafetensorsFile,
+} from "./safetensors/open.ts";
+
+// NumPy's files
+
 export { readNpy, writeNpy } from "./numpy/npy.ts";
 export {
   type NpzEntry,
@@ -16,22 +34,10 @@ export {
   type WriteNpzOptions,
   writeNpz,
 } from "./numpy/npz.ts";
-export type { TensorInfo } from "./safetensors/header.ts";
-export {
-  type OpenOptions,
-  openSafetensors,
-  type ReadOptions,
-  type SafetensorsFile,
-} from "./safetensors/open.ts";
-export {
-  readSafetensors,
-  type Safetensors,
-  type WriteSafetensorsOptions,
-  writeSafetensors,
-} from "./safetensors/safetensors.ts";
 
-// Where bytes come from and go to, and pictures
+// Elements of files, where bytes come from and go to, and pictures
 
+export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts";
 export { type Contents, saveFile } from "./filesystem/save.ts";
 export type { SizeLimit } from "./limit.ts";
 export { type PngOptions, type PngWriter, writePng } from "./png.ts";
