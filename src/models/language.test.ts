@@ -97,6 +97,13 @@ describe.each(MODELS)("%s", (_, make) => {
     }
   });
 
+  test("an async onAttention is refused: its change would come too late", () => {
+    const onAttention = (async () => ({})) as never;
+    expect(() => make("float32").forward([1, 2, 3], { onAttention })).toThrow(
+      /returned a promise.*may not be async/,
+    );
+  });
+
   test("dropout applies inside withDropout only, and depends on its seed", () => {
     const share = {
       hidden_dropout_prob: 0.3,

@@ -187,6 +187,11 @@ function checkedChange(
   expected: Record<(typeof PARTS)[number], { readonly shape: readonly number[]; readonly dtype: string }>,
 ): AttentionChange {
   const checked: Record<string, Tensor> = {};
+  if (typeof (change as { readonly then?: unknown }).then === "function")
+    throw new OptionError(
+      "attention-change",
+      "onAttention: returned a promise; the forward pass is synchronous, so the function may not be async",
+    );
   for (const [name, returned] of Object.entries(change)) {
     if (!PARTS.includes(name as (typeof PARTS)[number]))
       throw new OptionError(
