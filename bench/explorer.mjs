@@ -120,7 +120,7 @@ await import("./attention-view/element.js");
 const view = document.querySelector("attention-view");
 await view.updateComplete;
 Object.assign(globalThis, { drawer, made, view });
-Object.assign(globalThis, await import("./support/explorer-page.mjs"));
+Object.assign(globalThis, await import("./explorer-page.mjs"));
 globalThis.opened = true;`;
 
 /** What only some situations need: made once, when the first asks. @param {string[]} names */
