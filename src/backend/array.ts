@@ -4,6 +4,7 @@
  * and start at the first element of their storage, except that of `assign`, which is a view. All tensors of an operation have
  * the same dtype, float32 or float64, unless its comment says otherwise. reference/array.ts defines each operation.
  */
+import { checkArgument } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 
 /** y = a ∘ b; `a` and `b` broadcast to the shape of y, aligned at their last axes. */
@@ -206,6 +207,7 @@ export type ArrayOperation =
 
 /** The tensors of an operation by the names of its fields, those of states as `states[0].output`. */
 export function tensorsOf(operation: ArrayOperation): Record<string, Tensor> {
+  checkArgument(typeof operation?.name === "string", "tensorsOf", "an operation", operation);
   const found = Object.entries(operation).filter(
     (field): field is [string, Tensor] => field[1] instanceof Tensor,
   );

@@ -4,7 +4,9 @@
  *
  * Arrays are row-major, and their sizes are trusted. An output is one of the inputs, or does not overlap any.
  */
+
 import type { TensorStorage } from "../core/device/device.ts";
+import { checkArgument } from "../core/errors.ts";
 
 /** Functions of one number: `gelu` is exact, `elu1` is elu(x) + 1. */
 export type MapName = "relu" | "gelu" | "gelu-tanh" | "silu" | "sigmoid" | "tanh" | "elu1";
@@ -142,6 +144,7 @@ const FIELDS = [
 
 /** The storage that an operation reads or writes, by field name. */
 export function storageOf(operation: RowwiseOperation): Record<string, TensorStorage> {
+  checkArgument(typeof operation === "object" && operation !== null, "storageOf", "an operation", operation);
   const fields = operation as Partial<Record<(typeof FIELDS)[number], TensorStorage>>;
   const found: Record<string, TensorStorage> = {};
   for (const name of FIELDS) {

@@ -2,7 +2,7 @@
  * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
 import { checkThreads, configure } from "../backend/settings.ts";
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkArgument, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Communicator } from "./communicator/communicator.ts";
 import { singleRank } from "./communicator/local.ts";
@@ -64,6 +64,12 @@ const LAUNCHERS: readonly {
 
 /** The launcher of a process, from its environment; undefined where there is none. */
 export function launchOf(env: Environment): Launch | undefined {
+  checkArgument(
+    typeof env === "object" && env !== null,
+    "launchOf",
+    "environment variables, such as process.env",
+    env,
+  );
   for (const { launcher, rank, size, localSize, family } of LAUNCHERS) {
     const [r, n] = [Number(env[rank] ?? Number.NaN), Number(env[size] ?? Number.NaN)];
     if (!(Number.isInteger(r) && Number.isInteger(n) && n >= 1 && r >= 0 && r < n)) continue;

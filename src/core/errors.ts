@@ -55,6 +55,26 @@ export function formatValue(value: unknown): string {
   return ArrayBuffer.isView(value) ? `${name} of ${(value as Float32Array).length}` : (name ?? "an object");
 }
 
+/** Throws an OptionError unless `passes`: the first argument of the function `what` is not what it takes. */
+export function checkArgument(passes: boolean, what: string, expected: string, got: unknown): void {
+  if (!passes) throw argumentError(what, expected, got);
+}
+
+/** The error of an argument that is not what the function `what` takes: for functions that check before a call costs anything. */
+export function argumentError(what: string, expected: string, got: unknown): OptionError {
+  return new OptionError("argument", `${what}: expected ${expected}, got ${formatValue(got)}`, { got });
+}
+
+/** True for an array or a typed array. */
+export function isList(value: unknown): boolean {
+  return Array.isArray(value) || ArrayBuffer.isView(value);
+}
+
+/** True for a Map, also one of another realm. */
+export function isMap(value: unknown): boolean {
+  return typeof (value as Partial<Map<unknown, unknown>> | undefined | null)?.get === "function";
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@
  * The shapes of a call, checked once. The result has B batch entries, Hq query heads in groups of G over Hkv key heads,
  * Nq queries and Nk keys, and says where each row of each operand is stored; backends trust it.
  */
-import { formatTensor, formatValue, OptionError, ShapeError } from "./errors.ts";
+import { argumentError, formatTensor, formatValue, OptionError, ShapeError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 import { rowMajor, sizeOf } from "./tensor.ts";
 
@@ -207,12 +207,14 @@ export function cellStrides(
 
 /** Shape of the output: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
 export function outputShape(s: Shape): number[] {
+  checkShape("outputShape", s);
   if (!s.heads) return [...s.batch, s.Nq, s.dv];
   return s.layout === "bshd" ? [...s.batch, s.Nq, s.Hq, s.dv] : [...s.batch, s.Hq, s.Nq, s.dv];
 }
 
 /** Shape of lse [..., Hq, Nq], or with `last` of the weights [..., Hq, Nq, Nk]; the same in both layouts. */
 export function rowShape(s: Shape, ...last: number[]): number[] {
+  checkShape("rowShape", s);
   return s.heads ? [...s.batch, s.Hq, s.Nq, ...last] : [...s.batch, s.Nq, ...last];
 }
 
@@ -222,6 +224,11 @@ export function selectionShape(
   { heads, rows }: { readonly heads: readonly number[]; readonly rows: readonly number[] },
 ): number[] {
   return s.heads ? [...s.batch, heads.length, rows.length, s.Nk] : [...s.batch, rows.length, s.Nk];
+}
+
+function checkShape(what: string, s: Shape): void {
+  if (!Array.isArray((s as Partial<Shape> | undefined)?.batch))
+    throw argumentError(what, "the field shape of a Problem", s);
 }
 
 /** True where the second-to-last axis looks like heads: equal in all three shapes, while the axis before it differs. */

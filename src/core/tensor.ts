@@ -18,7 +18,15 @@ import {
   readerOf,
   type TypedData,
 } from "./dtype.ts";
-import { DTypeError, formatValue, OptionError, ShapeError, UnsupportedError } from "./errors.ts";
+import {
+  argumentError,
+  DTypeError,
+  formatValue,
+  isList,
+  OptionError,
+  ShapeError,
+  UnsupportedError,
+} from "./errors.ts";
 import {
   type FormatOptions,
   type NestedValues,
@@ -70,6 +78,8 @@ export class Tensor<D extends DType = DType> {
   readonly offset: number;
 
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
+    if (!isList(shape))
+      throw argumentError("Tensor", "data, a list of lengths and a dtype; tensor(…) takes numbers", shape);
     this.data = data as DataOf<D>;
     this.shape = shape;
     this.dtype = dtype;
@@ -384,6 +394,7 @@ export function viewOf<T extends Tensor>(
   strides?: readonly number[],
   offset?: number,
 ): T {
+  if (!(x instanceof Tensor)) throw argumentError("viewOf", "a Tensor", x);
   return x[VIEW](shape, strides, offset) as T;
 }
 
@@ -418,6 +429,7 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
 
 /** Strides of a row-major tensor. */
 export function rowMajor(shape: readonly number[]): number[] {
+  if (!isList(shape)) throw argumentError("rowMajor", "a list of lengths", shape);
   const strides = new Array<number>(shape.length);
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -429,6 +441,7 @@ export function rowMajor(shape: readonly number[]): number[] {
 
 /** Number of elements of a shape. */
 export function sizeOf(shape: readonly number[]): number {
+  if (!isList(shape)) throw argumentError("sizeOf", "a list of lengths", shape);
   let size = 1;
   for (const n of shape) size *= n;
   return size;

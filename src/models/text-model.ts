@@ -2,7 +2,7 @@
  * A model with its tokenizer, as a viewer uses it: tokenizes a text, and returns the inputs of each layer's attention. Q, K, V
  * and one log-sum-exp per row are enough to compute any weight, so no weights are stored.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
@@ -86,7 +86,7 @@ export function checkTextModel(what: string, model: TextModel): void {
  * isDecoder(decoder.model); // → true
  */
 export function isDecoder(model: TransformerModel): model is DecoderModel {
-  return model.architecture === "decoder";
+  return (model as Partial<TransformerModel> | undefined)?.architecture === "decoder";
 }
 
 /**
@@ -205,6 +205,12 @@ export function withWeights(seen: TextAttention): {
   readonly pieces: readonly string[];
   readonly layers: readonly WeighedLayer[];
 } {
+  checkArgument(
+    Array.isArray((seen as Partial<TextAttention> | undefined)?.layers),
+    "withWeights",
+    "what model.attention(text) returns",
+    seen,
+  );
   return {
     text: seen.texts.join("\n"),
     pieces: seen.tokens,

@@ -3,7 +3,7 @@
  * so a float64 model with the same seed is the oracle of the float32 model.
  */
 import { checkOnCpu } from "../core/device/device.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, formatValue, isList, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -28,14 +28,16 @@ export interface LayerOptions {
  * @example
  * fillNormal(parameter([8, 8]), 1, 0.02);
  */
-export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor =>
-  tensorFrom(
+export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor => {
+  checkArgument(Array.isArray(shape), "parameter", "a list of lengths", shape);
+  return tensorFrom(
     numbers(
       dtype,
       shape.reduce((a, b) => a * b, 1),
     ),
     shape,
   );
+};
 
 /**
  * Fills a row-major tensor of the CPU with one number. Returns it.
@@ -44,7 +46,7 @@ export const parameter = (shape: readonly number[], dtype: Precision = "float32"
  * fill(zeros([2]), 3); // → [3, 3]
  */
 export function fill<T extends Tensor>(t: T, value: number): T {
-  checkOnCpu("fill", "t", t);
+  checkFillable("fill", t);
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
   return t;
 }
@@ -82,6 +84,7 @@ export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], s
  * fillXavierUniform(zeros([8, 8]), 1).shape; // → [8, 8]
  */
 export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["seed"]): T {
+  checkFillable("fillXavierUniform", t);
   const bound = Math.sqrt(6 / Math.max(1, t.shape[0] + t.shape[1]));
   return drawUniform("fillXavierUniform", t, seed, -bound, bound);
 }
@@ -108,8 +111,18 @@ function drawUniform<T extends Tensor>(
   return draw(what, t, () => low + (high - low) * ((random.bits() + 0.5) / 2 ** 32));
 }
 
-function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
+function checkFillable(what: string, t: Tensor): void {
+  checkArgument(
+    isList((t as Partial<Tensor> | undefined)?.shape),
+    what,
+    "a tensor, as zeros([2, 3]) returns",
+    t,
+  );
   checkOnCpu(what, "t", t);
+}
+
+function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
+  checkFillable(what, t);
   const data = t.data as Float32Array;
   for (let n = 0; n < t.size; n++) data[t.offset + n] = Math.fround(next());
   return t;

@@ -1,4 +1,5 @@
 /** Starting and pausing a recording (core/record.ts), with the derivatives of the calls outside heed/nn. */
+import { checkArgument } from "../core/errors.ts";
 import { type Recorder, recordWith } from "../core/record.ts";
 import { attentionDerivative } from "./ops/attend-derivative.ts";
 
@@ -16,5 +17,11 @@ const DERIVATIVES = { attention: attentionDerivative };
  * const y = withRecorder((operation) => operations.push(operation), () => relu(x));
  */
 export function withRecorder<T>(recorder: Recorder | undefined, work: () => T): T {
+  checkArgument(
+    typeof work === "function" && (recorder === undefined || typeof recorder === "function"),
+    "withRecorder",
+    "a recorder or undefined, and a function",
+    typeof work === "function" ? recorder : work,
+  );
   return recordWith(recorder, DERIVATIVES, work);
 }

@@ -8,6 +8,7 @@
  */
 
 /** Properties of a row; its sink is included. For a fully masked row m and lse are −∞, l and entropy 0. */
+import { argumentError, isList } from "../core/errors.ts";
 export interface RowSum {
   /** The largest score. */
   readonly m: number;
@@ -27,6 +28,7 @@ export interface RowSum {
  * exponentiateRow(s, 1).l; // 2; s is [1, 1, 0]
  */
 export function exponentiateRow(s: Float64Array, highest: number, sink = -Infinity): RowSum {
+  if (!isList(s)) throw argumentError("exponentiateRow", "a row of scores, a Float64Array", s);
   const m = Math.max(highest, sink);
   const sunk = weightOf(sink, m);
   let l = sunk;

@@ -4,7 +4,7 @@
  *
  * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/config.ts";
@@ -182,6 +182,12 @@ function initializePositions(positions: FloatTensor): void {
  * specialIds("decoder", decoder.tokenizer); // for config.json
  */
 export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<string, number> {
+  checkArgument(
+    typeof (tokenizer as Partial<Tokenizer> | undefined)?.id === "function",
+    "specialIds",
+    "a kind and a tokenizer, as readTokenizer returns it",
+    tokenizer,
+  );
   const names: readonly (readonly [field: string, token: string])[] =
     kind === "encoder"
       ? [["pad_token_id", "[PAD]"]]

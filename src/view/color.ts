@@ -13,6 +13,7 @@
  */
 
 /** Red, green and blue, integers 0 to 255. */
+import { checkArgument, isList } from "../core/errors.ts";
 export type Rgb = readonly [red: number, green: number, blue: number];
 /** A color scale. */
 export type Ramp =
@@ -51,6 +52,12 @@ const tables = new Map<Ramp, readonly Rgb[]>();
 export function colorTable(ramp: Ramp): readonly Rgb[] {
   let table = tables.get(ramp);
   if (table === undefined) {
+    checkArgument(
+      Object.hasOwn(POINTS, ramp),
+      "colorTable",
+      `one of ${Object.keys(POINTS).join(", ")}`,
+      ramp,
+    );
     const points = POINTS[ramp].split(" ").map((hex) => parseHex(hex));
     const signed = ramp.startsWith("signed");
     const place = (i: number) => (signed ? (i < 128 ? i / 256 : 0.5 + (i - 128) / 254) : i / 255);
@@ -84,12 +91,18 @@ export function placeOf(weight: number, transfer: Transfer = "sqrt"): number {
 
 /** Lightness in OKLab, 0 (black) to 1 (white). */
 export function lightness(color: Rgb): number {
+  checkColor("lightness", color);
   return toOklab(color)[0];
 }
 
+function checkColor(what: string, color: Rgb): void {
+  checkArgument(isList(color) && color.length === 3, what, "[red, green, blue], each 0 to 255", color);
+}
+
 /** `#rrggbb`. */
-export function hex([red, green, blue]: Rgb): string {
-  return `#${[red, green, blue].map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+export function hex(color: Rgb): string {
+  checkColor("hex", color);
+  return `#${color.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /**
@@ -97,6 +110,7 @@ export function hex([red, green, blue]: Rgb): string {
  * 6 × 6 × 6 cube and the 24 greys are used; the first 16 colors differ between terminals.
  */
 export function xterm256(color: Rgb): number {
+  checkColor("xterm256", color);
   const key = (color[0] << 16) | (color[1] << 8) | color[2];
   const known = nearest.get(key);
   if (known !== undefined) return known;

@@ -22,6 +22,7 @@ export const command: Command = {
     json: { type: "boolean" },
     ...ENGINE_OPTIONS,
   },
+  blank: ["stop"],
   help: {
     tokens: "N  maximum tokens to generate (default 100)",
     temperature:

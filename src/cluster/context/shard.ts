@@ -11,7 +11,7 @@
 
 import { TileMap } from "../../backend/plan/tiles.ts";
 import { type AttentionOptions, maskMembers, resolve } from "../../backend/problem.ts";
-import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
@@ -62,6 +62,12 @@ export class ShardPlan {
     ranges: readonly (readonly PositionRange[])[],
     costs: readonly number[],
   ) {
+    checkArgument(
+      Array.isArray(ranges),
+      "ShardPlan",
+      "a length, a kind, and ranges by rank; shardSequence makes a plan",
+      ranges,
+    );
     this.length = length;
     this.ranks = ranges.length;
     this.kind = kind;

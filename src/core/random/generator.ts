@@ -2,7 +2,7 @@
  * Sequences of seeded random numbers. Counter-based (the mixer of random.ts over seed, stream and position), so the state of
  * a generator is its position, and a sequence can start at any position.
  */
-import { formatValue, OptionError } from "../errors.ts";
+import { checkArgument, formatValue, OptionError } from "../errors.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
 /**
@@ -81,6 +81,12 @@ export function generatorOf(seed: Seed | undefined): Generator {
  * withSeed(7, () => randn([2])).shape; // → [2]
  */
 export function withSeed<T>(seed: number, work: () => T): T {
+  checkArgument(
+    typeof work === "function",
+    "withSeed",
+    "a seed and a function, as in withSeed(7, () => randn([2]))",
+    work,
+  );
   const outer = shared;
   shared = new Generator(seed, SHARED_STREAM);
   try {

@@ -11,7 +11,7 @@
  */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { type FloatDType, isFloat } from "../../core/dtype.ts";
-import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { argumentError, DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 
@@ -478,6 +478,8 @@ export function substitute<E extends Expression>(
 
 /** All tables that an expression reads, each once, in order of appearance. */
 export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
+  if (!Array.isArray((expr as Partial<Expression> | undefined)?.args))
+    throw argumentError("tablesOf", "an expression such as causal()", expr);
   if (expr.op === "table" && !into.includes(expr.value as Table)) into.push(expr.value as Table);
   for (const x of expr.args) tablesOf(x, into);
   return into;

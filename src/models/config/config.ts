@@ -3,7 +3,7 @@
  * decoder-config.ts reads decoders of the Llama kind. Every size is checked before anything is planned with it. A field that asks
  * for a computation heed does not have is an error that names it; fields that do not affect the computation are ignored.
  */
-import { FormatError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, FormatError, UnsupportedError } from "../../core/errors.ts";
 import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize } from "../../io/limit.ts";
 import { asBytes, quote, refuser } from "../../io/refuse.ts";
@@ -275,6 +275,12 @@ export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
 
 /** Throws a FormatError unless all required fields are present, in their ranges, and consistent. */
 export function checkConfig({ type, config }: ModelConfig): void {
+  checkArgument(
+    typeof config === "object" && config !== null,
+    `${type} model`,
+    "a config, as config.json has it",
+    config,
+  );
   if (type === "decoder") {
     checkDecoderConfig(config);
     return;

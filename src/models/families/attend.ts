@@ -2,7 +2,7 @@
  * Attention inside a model: a record of how a layer's scores are computed (its recipe), the attention call built from it, and the
  * hook that observes each call and may change it.
  */
-import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   type AttentionOptions,
@@ -151,7 +151,14 @@ export function attend(
  * const seen = decoder.attention("the old ship");
  * const weights = layerWeights(seen.layers[0]); // [heads, N, N]
  */
-export function layerWeights({ query, key, lse, options, recipe }: LayerAttention): Tensor {
+export function layerWeights(layer: LayerAttention): Tensor {
+  checkArgument(
+    typeof layer === "object" && layer !== null,
+    "layerWeights",
+    "the attention of a layer, as model.attention(text).layers has it",
+    layer,
+  );
+  const { query, key, lse, options, recipe } = layer;
   if (recipe === undefined || !needsBatch(query, key, recipe))
     return attentionWeights(query, key, lse, options);
   const weights = attentionWeights(batched(query), batched(key), batched(lse), options);

@@ -3,7 +3,7 @@
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
 
-import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, FormatError, formatValue, isMap, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../../io/index.ts";
@@ -157,6 +157,7 @@ export async function modelFromFiles(
   options: Omit<ReadModelOptions, "within"> = {},
 ): Promise<TextModel> {
   const what = "modelFromFiles";
+  checkArgument(isMap(files), what, "a Map of bytes by file name", files);
   checkOptionNames(what, options, READ_OPTIONS);
   const take = (name: string): Uint8Array => {
     const bytes = files.get(name);

@@ -3,14 +3,20 @@
  * compared. Ablating a head replaces its output with zeros, or with its mean over the text, at every token or at one.
  */
 
-import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  argumentError,
+  checkArgument,
+  formatValue,
+  OptionError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tidy } from "../../tidy.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../families/attend.ts";
 import type { EncoderOptions } from "../families/encoder.ts";
-import type { TextModel, TextTokens } from "../text-model.ts";
+import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
 import {
   finiteLogits,
@@ -121,6 +127,12 @@ export function withoutHead(
   replace: Replacement = "zero",
   position: number | null = null,
 ): AttentionChange {
+  checkArgument(
+    (seen as Partial<LayerAttention> | undefined)?.output !== undefined,
+    "withoutHead",
+    "the attention of a layer, as onAttention receives it",
+    seen,
+  );
   checkIndex("withoutHead", "head", head, seen.output.shape.at(-3) as number);
   checkReplacement("withoutHead", replace);
   return withoutHeads("withoutHead", seen, [{ head, replace, position }]);
@@ -167,6 +179,9 @@ function hookOf(
   model: TextModel,
   heads: readonly AblatedHead[],
 ): NonNullable<ForwardOptions["onAttention"]> {
+  checkTextModel(what, model);
+  if (!Array.isArray(heads))
+    throw argumentError(what, "a list of heads, such as [{ layer: 0, head: 1 }]", heads);
   const byLayer = new Map<number, AblatedHead[]>();
   for (const ablated of heads) {
     checkIndex(what, "layer", ablated.layer, model.layers);
@@ -198,6 +213,7 @@ export function ablateHeads(
 ): AblatedRun {
   const what = "ablateHeads";
   checkOptionNames(what, options, ["position", "pair", "top"]);
+  checkTextModel(what, model);
   const { pair, top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0))
     throw new OptionError("top", `${what}: top must be an integer ≥ 1, got ${formatValue(top)}`, {
@@ -289,6 +305,7 @@ function distances(
 export function ablate(model: TextModel, text: string, options: AblateOptions = {}): Ablation {
   const what = "ablate";
   checkOptionNames(what, options, ["replace", "layer", "head", "position", "onProgress"]);
+  checkTextModel(what, model);
   const { replace = "zero", onProgress } = options;
   checkReplacement(what, replace);
   if (options.layer !== undefined) checkIndex(what, "layer", options.layer, model.layers);

@@ -5,7 +5,7 @@
  */
 
 import { checkOnCpu } from "../../core/device/device.ts";
-import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
@@ -69,6 +69,7 @@ const MAX_TEXT = 2 ** 20;
  */
 export async function readPooling(directory: string): Promise<Pooling | undefined> {
   const what = "readPooling";
+  checkArgument(typeof directory === "string", what, "the path of a model directory", directory);
   const fs = fileSystem(what);
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   const read = async (name: string): Promise<unknown> => {

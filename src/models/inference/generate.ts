@@ -4,13 +4,13 @@
  * `generate` yields ids, `generateText` yields text.
  */
 
-import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, formatValue, isList, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tidy } from "../../tidy.ts";
 import type { DecoderModel } from "../families/model.ts";
-import type { TextModel } from "../text-model.ts";
+import { checkTextModel, type TextModel } from "../text-model.ts";
 import { finiteLogits, largest } from "./prediction.ts";
 
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */
@@ -145,8 +145,9 @@ export function tokenShares(
     topK,
     topP = 1,
     minP = 0,
-  }: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP">,
+  }: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
 ): Float64Array {
+  checkArgument(isList(logits), "tokenShares", "the logits [V], a Float64Array", logits);
   const top = logits[largest(logits)];
   const shares = logits.map((x) => Math.exp((x - top) / temperature));
   const drop = (least: number) => {
@@ -195,6 +196,7 @@ export function* generateText(
   prompt: string,
   options: GenerateTextOptions = {},
 ): Generator<string, void, undefined> {
+  checkTextModel("generateText", model);
   const { stopTexts = [], onToken } = options;
   if (!Array.isArray(stopTexts) || stopTexts.some((text) => typeof text !== "string" || text === ""))
     throw new OptionError(

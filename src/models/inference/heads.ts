@@ -4,9 +4,10 @@
  * opening one. Each is a mean over rows of weights rebuilt from Q, K and lse, reported with the value that uniform attention over
  * the same rows would have.
  */
+import { checkArgument } from "../../core/errors.ts";
 import { generatorOf } from "../../core/random/generator.ts";
 import { type LayerAttention, layerWeights } from "../families/attend.ts";
-import type { AttentionModel, TextModel, TextTokens } from "../text-model.ts";
+import { type AttentionModel, checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 
 /** Measures of one head, each in [0, 1]; NaN if no row of the texts applies. */
 export interface HeadScores {
@@ -42,6 +43,12 @@ type Question = readonly [measure: Measure, row: number, keys: readonly number[]
  * const [first] = headScores(decoder, ["the old red house by the river"]);
  */
 export function headScores(model: AttentionModel, texts: readonly string[]): HeadScores[] {
+  checkArgument(
+    typeof (model as Partial<AttentionModel> | undefined)?.attention === "function" && Array.isArray(texts),
+    "headScores",
+    "a model, as readModel returns, and a list of texts",
+    Array.isArray(texts) ? model : texts,
+  );
   const sums = new Sums(model);
   for (const text of texts) {
     const seen = model.attention(text);
@@ -61,6 +68,7 @@ export function inductionScores(
   model: TextModel,
   { length = 24, sequences = 8, seed = 0 }: { length?: number; sequences?: number; seed?: number } = {},
 ): HeadScores[] {
+  checkTextModel("inductionScores", model);
   const { tokenizer } = model;
   const plain = Array.from({ length: tokenizer.size }, (_, id) => id).filter(
     (id) => tokenizer.token(id) !== undefined && !tokenizer.isSpecial(id),

@@ -4,7 +4,7 @@
  * learns a tokenizer, file.ts reads one.
  */
 
-import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type AddedToken, type Part, splitter } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
@@ -98,6 +98,12 @@ export class Tokenizer {
 
   /** Throws a FormatError for inconsistent parts: a merge or a special token without an id, an id used twice. */
   constructor(spec: TokenizerSpec) {
+    checkArgument(
+      Array.isArray((spec as Partial<TokenizerSpec> | undefined)?.added),
+      "Tokenizer",
+      "a specification with the added tokens; readTokenizer reads tokenizer.json",
+      spec,
+    );
     this.spec = spec;
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
     // Files of other libraries may have an empty token, or two tokens with one id; neither makes encoding or decoding ambiguous.

@@ -7,7 +7,7 @@
  * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
 import { dropout as drop } from "../../array.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -62,6 +62,12 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
         got: seed,
       },
     );
+  checkArgument(
+    typeof work === "function",
+    "withDropout",
+    "a seed and a function, as in withDropout(7, () => layer.forward(x))",
+    work,
+  );
   const outer = current;
   current = seed === undefined ? undefined : { seed, next: 0 };
   try {

@@ -2,7 +2,7 @@
  * The worker's end of `remote.ts`: it receives heads and answers requests, the most urgent first, in time slices so that it
  * receives cancellations and changed urgencies in between. A worker's script only calls `serveStore(self)`.
  */
-import { HeedError } from "../../core/errors.ts";
+import { argumentError, HeedError } from "../../core/errors.ts";
 import { paced } from "./compute.ts";
 import { buffersOf, type FromWorker, failureOf, type Port, type ToWorker } from "./messages.ts";
 import { type Kernel, plainKernel } from "./row-source.ts";
@@ -14,6 +14,8 @@ const SLICE = 16;
 
 /** Answers the requests that arrive through `port`. `kernel` defaults to the plain kernel. */
 export function serveStore(port: Port, { kernel = plainKernel }: { readonly kernel?: Kernel } = {}): void {
+  if (typeof (port as Partial<Port> | undefined)?.addEventListener !== "function")
+    throw argumentError("serveStore", "a port, such as self in a worker", port);
   const runner = new Runner(SLICE);
   const subjects = new Map<string, Subject>();
   const urgencies = new Map<number, number>();

@@ -2,13 +2,16 @@
  * Operations on rows of weights: combine several queries, hide keys, join the pieces of words, choose the largest keys. Pure
  * functions of numbers; NaN stays NaN, and the mass that is left out is always returned.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+
+import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { checkObject, checkRow } from "../check.ts";
 
 /** Combines one or more rows of equal length: their mean, sum or maximum at each key. */
 export function combineRows(
   rows: readonly ArrayLike<number>[],
   how: "mean" | "sum" | "max" = "mean",
 ): Float64Array {
+  checkRow("combineRows", rows as never);
   const [first, ...others] = rows;
   if (first === undefined || others.some((row) => row.length !== first.length))
     throw new OptionError(
@@ -41,6 +44,7 @@ export function hideKeys(
   hidden: (j: number) => boolean,
   how: "gap" | "renormalize" = "gap",
 ): HiddenRow {
+  checkRow("hideKeys", row);
   const out = Float64Array.from(row);
   let [missing, left] = [0, 0];
   for (let j = 0; j < out.length; j++)
@@ -55,6 +59,7 @@ export function hideKeys(
 
 /** Keys of a row with a positive weight, the largest first; of equal weights, the earlier key first. */
 export function rankKeys(row: ArrayLike<number>): number[] {
+  checkRow("rankKeys", row);
   const keys: number[] = [];
   for (let j = 0; j < row.length; j++) if (row[j] > 0) keys.push(j);
   return keys.sort((a, b) => row[b] - row[a] || a - b);
@@ -65,6 +70,7 @@ export type KeepEdges = { readonly top: number } | { readonly mass: number };
 
 /** The keys of a row that are kept, the largest first. */
 export function keptKeys(row: ArrayLike<number>, keep: KeepEdges): number[] {
+  checkObject("keptKeys", "{ top } or { mass }", keep);
   if ("top" in keep) return largestKeys(row, keep.top);
   const ranked = rankKeys(row);
   let total = 0;
@@ -77,6 +83,7 @@ export function keptKeys(row: ArrayLike<number>, keep: KeepEdges): number[] {
 
 /** The `count` largest keys, in one pass: no need to sort a row of 16,384 keys for its largest 8. */
 export function largestKeys(row: ArrayLike<number>, count: number): number[] {
+  checkRow("largestKeys", row);
   const best: number[] = [];
   for (let j = 0; j < row.length; j++) {
     const x = row[j];
@@ -90,6 +97,10 @@ export function largestKeys(row: ArrayLike<number>, count: number): number[] {
     best[at] = j;
   }
   return best;
+}
+
+function checkRows(what: string, rowOf: (i: number) => ArrayLike<number>): void {
+  checkArgument(typeof rowOf === "function", what, "a function that returns a row", rowOf);
 }
 
 /** One link of a query to a key. */
@@ -115,6 +126,8 @@ export function edgesOf(
   queries: Iterable<number>,
   keep: KeepEdges,
 ): Edges {
+  checkRows("edgesOf", rowOf);
+  checkObject("edgesOf", "positions of queries", queries as object);
   const edges: Edge[] = [];
   let [shown, mass, of] = [0, 0, 0];
   for (const query of queries) {
@@ -140,6 +153,8 @@ export interface Span {
 
 /** A row over words: the sum of each word's pieces. */
 export function overWords(row: ArrayLike<number>, words: readonly Span[]): Float64Array {
+  checkRow("overWords", row);
+  checkObject("overWords", "a list of words { start, end }", words);
   return Float64Array.from(words, ({ start, end }) => {
     let sum = 0;
     for (let j = start; j < end; j++) sum += row[j];
@@ -153,6 +168,8 @@ export function wordRow(
   word: Span,
   words: readonly Span[],
 ): Float64Array {
+  checkRows("wordRow", rowOf);
+  checkObject("wordRow", "a word { start, end }", word);
   const pieces = Array.from({ length: word.end - word.start }, (_, n) =>
     overWords(rowOf(word.start + n), words),
   );
@@ -165,6 +182,9 @@ export function massOf(
   queries: Span,
   keys: Span,
 ): { readonly sum: number; readonly mean: number } {
+  checkRows("massOf", rowOf);
+  checkObject("massOf", "{ start, end } of queries", queries);
+  checkObject("massOf", "{ start, end } of keys", keys);
   let sum = 0;
   for (let i = queries.start; i < queries.end; i++) {
     const row = rowOf(i);

@@ -6,7 +6,9 @@
  *
  * Computes one row of weights per head (for a key alone, one row per query). No matrix is stored.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+
+import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { checkObject, checkStore } from "../check.ts";
 import type { Asking, HeadRef, HeadStore } from "../types.ts";
 import type { Span } from "./aggregate.ts";
 
@@ -53,6 +55,8 @@ export async function askHeads(
   question: HeadQuestion,
   asking: Asking = {},
 ): Promise<HeadAnswer[]> {
+  checkStore("askHeads", store);
+  checkObject("askHeads", "a question, { query, key }", question);
   const { block: index = 0, query, key, special = false } = question;
   const block = store.blocks[index];
   if (!block)
@@ -84,6 +88,7 @@ export async function askHeads(
 
 /** The answers sorted by weight or lift, the largest first; NaN comes last. Returns a new array. */
 export function sortAnswers(answers: readonly HeadAnswer[], order: HeadOrder): HeadAnswer[] {
+  checkArgument(Array.isArray(answers), "sortAnswers", "a list, as askHeads returns it", answers);
   const value = (answer: HeadAnswer) => (Number.isNaN(answer[order]) ? -Infinity : answer[order]);
   return [...answers].sort((a, b) => value(b) - value(a));
 }

@@ -9,6 +9,7 @@
  * the shares are divided by them, as in the paper's code.
  */
 
+import { checkArgument } from "../../core/errors.ts";
 import type { Asking, HeadStore } from "../types.ts";
 import { type LayerMatrices, layerMatrices, type RolloutOptions, TimeSlices } from "./rollout.ts";
 
@@ -86,6 +87,7 @@ export async function attentionFlow(
  * const { value, links } = pairFlow(steps, rowSums.length, 1, 0); // links[l]: the flow on the edges of layer l
  */
 export function pairFlow(steps: readonly Float64Array[], N: number, target: number, input: number): PairFlow {
+  checkArgument(Array.isArray(steps), "pairFlow", "the steps of attentionFlow", steps);
   const network = new Network(steps, N);
   return { value: network.maximize(target, input), links: network.flow };
 }

@@ -5,6 +5,7 @@
  * operations in the same order.
  */
 
+import { checkObject, checkRow } from "../check.ts";
 import type { Head } from "../compute/head.ts";
 import { keysIn } from "../compute/visibility.ts";
 import { num } from "../text/number.ts";
@@ -154,12 +155,11 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
  */
 export function rescaledLedger(
   ledger: Ledger,
-  {
-    left,
-    total = 1,
-    hidden = false,
-  }: { readonly left: number; readonly total?: number; readonly hidden?: boolean },
+  rescaling: { readonly left: number; readonly total?: number; readonly hidden?: boolean },
 ): Ledger {
+  checkObject("rescaledLedger", "what store.ledger returns", ledger);
+  checkObject("rescaledLedger", "{ left } as the second argument", rescaling);
+  const { left, total = 1, hidden = false } = rescaling;
   const at = ledger.lines.findIndex(({ step }) => step === "weight" || step === "given");
   const share = hidden || left === 0 ? 0 : (ledger.weight.value * total) / left;
   const weight = num(share, "hideKeys", DIGITS);
@@ -284,6 +284,7 @@ function sumOf(products: Float64Array, sum: number, show: Show): Part[] {
 
 /** The share of the `top` largest |product| terms of q·k in the sum of all |product| terms. */
 export function topShare(products: ArrayLike<number>, top = 3): number {
+  checkRow("topShare", products);
   const sizes = Array.from(products, Math.abs).sort((a, b) => b - a);
   const all = sizes.reduce((sum, x) => sum + x, 0);
   return all === 0 ? 0 : sizes.slice(0, top).reduce((sum, x) => sum + x, 0) / all;

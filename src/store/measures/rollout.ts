@@ -7,7 +7,9 @@
  * All rows of Ã and of R sum to 1; the sums are computed and returned. A fully masked row becomes the identity row, because
  * only its residual connection is left.
  */
+
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkStore } from "../check.ts";
 import type { Asking, HeadRef, HeadStore } from "../types.ts";
 
 /** The limits of rollout. Show this text with every rollout. */
@@ -93,6 +95,7 @@ export async function layerMatrices(
   options: RolloutOptions,
   asking: Asking,
 ): Promise<LayerMatrices> {
+  checkStore(name, store);
   const { block: index = 0, alpha = 0.5, fuse = "mean", discard = 0 } = options;
   const fail = (option: string, expected: string, got: unknown): never => {
     throw new OptionError(option, `${name}: ${option} ${expected}, got ${formatValue(got)}`, {

@@ -3,6 +3,7 @@
  * keys." It is the head's caption and its accessible description. Every number is a measure; the shares are disjoint, and each
  * is at least twice the share under even attention (`claims.ts`).
  */
+import { checkObject } from "../check.ts";
 import { distinctLabels, oneLine, truncate } from "../text/label.ts";
 import { num } from "../text/number.ts";
 import type { Block, Claim, HeadMeasures, Num } from "../types.ts";
@@ -29,6 +30,7 @@ export function describeHead(block: Block, measures: HeadMeasures): string {
 
 /** The sentence as a list of texts and numbers. */
 export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
+  checkObject("sentenceOf", "a block and its measures, as store.measures returns them", measures);
   const { rows, claims, notNumbers, negative, largestSum, effectiveKeys, visibleKeys } = measures;
   if (negative > 0 || largestSum > SHARES) return [...notShares(measures), "."];
   if (rows === 0)

@@ -3,6 +3,7 @@
  * the first token, with a weight from 0.3 to 0.8 (a weight of 1 explains nothing), and with the largest ratio to even
  * attention. If a text has no such link, the conditions are relaxed one by one.
  */
+import { checkStore } from "../check.ts";
 import { piecesOf, wordsOf } from "../text/tokens.ts";
 import type { Asking, Block, HeadRef, HeadStore } from "../types.ts";
 
@@ -41,6 +42,7 @@ export async function tellingLink(
   options: TellingOptions = {},
   asking: Asking = {},
 ): Promise<TellingLink | undefined> {
+  checkStore("tellingLink", store);
   const refs = refsOf(store, options);
   const cells = refs.reduce((sum, { block }) => sum + store.blocks[block].Nq * store.blocks[block].Nk, 0);
   const step = Math.max(1, Math.ceil(cells / CELLS));

@@ -10,6 +10,7 @@
  * A label without control, direction and unpaired surrogate characters, each shown as �. The joiners inside emoji and
  * Indic clusters (U+200C, U+200D) stay.
  */
+import { checkArgument } from "../../core/errors.ts";
 export function clean(text: string): string {
   return text.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\uFFFE\uFFFF]/gu, "�");
 }
@@ -21,12 +22,18 @@ export function oneLine(text: string): string {
 
 /** What a piece is called: without the ▁ of its beginning, unless nothing else is in it. */
 export function pieceLabel(piece: string): string {
+  checkText("pieceLabel", piece);
   const word = piece.replace(/^▁+(?=[^▁])/u, "");
   return clean(word === "" ? "▁" : word);
 }
 
+function checkText(what: string, text: string): void {
+  checkArgument(typeof text === "string", what, "a text", text);
+}
+
 /** Labels made different: one that comes again gets its count, `the` and then `the₂` (`the#2` in ASCII). */
 export function distinctLabels(labels: readonly string[], ascii = false): string[] {
+  checkArgument(Array.isArray(labels), "distinctLabels", "a list of labels", labels);
   const seen = new Map<string, number>();
   return labels.map((label) => {
     const count = (seen.get(label) ?? 0) + 1;
@@ -49,6 +56,7 @@ export function graphemes(text: string): string[] {
 
 /** Terminal columns of a text. */
 export function widthOf(text: string): number {
+  checkText("widthOf", text);
   let columns = 0;
   for (const grapheme of graphemes(text)) columns += graphemeWidth(grapheme);
   return columns;

@@ -9,7 +9,7 @@
  * An optional share of sequences is a span repeated several times. Predicting the second copy needs a head that finds
  * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but takes longer.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, formatValue, isList, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { IGNORE_INDEX } from "../loss.ts";
 import { Generator, permutation } from "./random.ts";
@@ -53,6 +53,12 @@ export interface SplitOptions {
  * const { train, heldOut } = splitBlocks(10_000, { window: 16 });
  */
 export function splitBlocks(length: number, options: SplitOptions): Split {
+  checkArgument(
+    Number.isSafeInteger(length) && typeof options === "object",
+    "splitBlocks",
+    "a number of tokens and { window }",
+    Number.isSafeInteger(length) ? options : length,
+  );
   const { window, share = 0.1 } = options;
   if (!(share >= 0 && share <= 0.5))
     throw new OptionError("share", `splitBlocks: share must be from 0 to 0.5, got ${formatValue(share)}`);
@@ -92,6 +98,21 @@ export interface WindowOptions {
   readonly repeats?: number;
 }
 
+/** Throws an OptionError unless `ids` are token ids and `spans` a list of spans of them. */
+export function checkSpans(what: string, ids: Int32Array, spans: readonly Span[]): void {
+  checkArgument(isList(ids), what, "token ids, an Int32Array", ids);
+  checkArgument(Array.isArray(spans), what, "a list of spans { start, end }", spans);
+}
+
+function checkSequences(what: string, sequences: readonly Int32Array[]): void {
+  checkArgument(
+    Array.isArray(sequences) && sequences.length > 0,
+    what,
+    "one or more sequences of token ids, a list of Int32Array",
+    sequences,
+  );
+}
+
 const STREAM = { order: 1, shift: 2, repeat: 3 } as const;
 
 /**
@@ -112,6 +133,8 @@ export class Windows {
   #starts: Uint32Array = new Uint32Array(0);
 
   constructor(ids: Int32Array, spans: readonly Span[], options: WindowOptions) {
+    checkSpans("Windows", ids, spans);
+    checkArgument(typeof options === "object", "Windows", "{ window, seed } as the third argument", options);
     const { window, overlap = 0, repeats = 0 } = options;
     if (!(Number.isSafeInteger(window) && window > overlap))
       throw new OptionError(
@@ -190,6 +213,7 @@ export function windowsInOrder(
   window: number,
   overlap = 0,
 ): Int32Array[] {
+  checkSpans("windowsInOrder", ids, spans);
   const list: Int32Array[] = [];
   for (const { start, end } of spans)
     for (let at = start; at + window <= end; at += window - overlap) list.push(ids.subarray(at, at + window));
@@ -204,6 +228,7 @@ export function windowsInOrder(
  * targets; // → [[2, 3]]
  */
 export function nextTokenBatch(sequences: readonly Int32Array[]): Batch {
+  checkSequences("nextTokenBatch", sequences);
   const length = sequences[0].length - 1;
   const inputs = new Int32Array(sequences.length * length);
   const targets = new Int32Array(sequences.length * length);
@@ -237,6 +262,13 @@ export interface MaskingOptions {
  * batch.inputs.shape; // → [1, 3]
  */
 export function maskedBatch(sequences: readonly Int32Array[], first: number, options: MaskingOptions): Batch {
+  checkSequences("maskedBatch", sequences);
+  checkArgument(
+    typeof options?.special?.has === "function",
+    "maskedBatch",
+    "{ mask, vocabulary, special, seed }, special a Set of ids, as the third argument",
+    options,
+  );
   const { mask, vocabulary, special, seed, share = 0.15 } = options;
   const length = sequences[0].length;
   const inputs = new Int32Array(sequences.length * length);

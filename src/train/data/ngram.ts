@@ -12,6 +12,7 @@
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { mix } from "../../core/random/random.ts";
 import type { Span } from "./data.ts";
+import { checkSpans } from "./data.ts";
 
 /**
  * An n-gram model over token ids.
@@ -40,6 +41,7 @@ export class Ngram {
         "order",
         `Ngram: order must be an integer from 1 to 8, got ${formatValue(order)}`,
       );
+    checkSpans("Ngram", ids, spans);
     this.order = order;
     this.vocabulary = vocabulary;
     const trie = new Trie(vocabulary);

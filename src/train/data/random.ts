@@ -1,4 +1,5 @@
 /** Random order. The generator itself is core/random/generator.ts. */
+import { checkArgument } from "../../core/errors.ts";
 import type { Generator } from "../../core/random/generator.ts";
 
 export { Generator } from "../../core/random/generator.ts";
@@ -10,6 +11,14 @@ export { Generator } from "../../core/random/generator.ts";
  * permutation(5, new Generator(1)).length; // → 5
  */
 export function permutation(n: number, generator: Generator): Uint32Array {
+  checkArgument(
+    Number.isInteger(n) &&
+      n >= 0 &&
+      typeof (generator as Partial<Generator> | undefined)?.below === "function",
+    "permutation",
+    "a count ≥ 0 and a Generator, as in permutation(5, new Generator(1))",
+    Number.isInteger(n) ? generator : n,
+  );
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; i--) {
     const j = generator.below(i + 1);

@@ -5,7 +5,7 @@
  * and masks are functions of the seed and the step, so no generator state is stored.
  */
 import { isDeviceData } from "../../core/device/device.ts";
-import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, FormatError, formatValue, isMap, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
 import type { AdamW } from "../adamw.ts";
@@ -46,6 +46,12 @@ export async function writeCheckpoint(
   progress: Progress,
   config: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  checkArgument(
+    isMap(parameters) && typeof optimizer === "object" && typeof progress === "object",
+    "writeCheckpoint",
+    "a Map of parameters by name, their optimizer, and the progress",
+    isMap(parameters) ? optimizer : parameters,
+  );
   const { steps } = optimizer;
   const state = [...stateOf(parameters, optimizer)];
   const tensors = new Map(

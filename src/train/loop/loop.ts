@@ -8,7 +8,7 @@
 import { agree, agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { COPY, sameDevice, type Tensor } from "../../core/tensor.ts";
 import { saveFile } from "../../io/index.ts";
@@ -262,6 +262,12 @@ export function meanLoss<B>(
   batches: readonly B[],
   countOf: (batch: B) => number = ownCount,
 ): number {
+  checkArgument(
+    typeof (model as Partial<Trainable<B>> | undefined)?.loss === "function" && Array.isArray(batches),
+    "meanLoss",
+    "a model with loss(batch), as languageModel returns, and a list of batches",
+    Array.isArray(batches) ? model : batches,
+  );
   return weightedMean(
     batches.map(countOf),
     batches.map((batch) => lossOf(model, batch)),

@@ -3,6 +3,7 @@
  * tensor is checked: the parameters, then the outputs of each operation, then the gradients, last layer first. The first
  * tensor that is not finite is the origin.
  */
+import { checkArgument, isMap } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { type Operation, withRecorder } from "../../nn/record.ts";
 import { addTo, filled } from "../tape.ts";
@@ -52,6 +53,12 @@ export async function findNonFinite(
   parameters: ReadonlyMap<string, Tensor>,
   work: () => Tensor,
 ): Promise<NonFinite | undefined> {
+  checkArgument(
+    isMap(parameters) && typeof work === "function",
+    "findNonFinite",
+    "a Map of parameters by name, and a function that returns the loss",
+    isMap(parameters) ? work : parameters,
+  );
   for (const [name, parameter] of parameters)
     if (!(await allFinite(parameter))) return { kind: "parameter", layer: name, text: `parameter ${name}` };
 

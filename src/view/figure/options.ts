@@ -5,6 +5,7 @@
 
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
+import { checkObject, checkStore } from "../../store/check.ts";
 import type { Block, Edits, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
 import type { State } from "../state.ts";
 
@@ -127,6 +128,7 @@ export const FIGURE_WORDS = {
 
 /** Checks options against a store. Throws OptionError, or UnsupportedError for a stage that the file has no tensors for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
+  checkStore("renderFigure", store);
   checkNames("renderFigure", options, [...Object.keys(DEFAULTS), "block", "layer", "head", "query", "key"]);
   const defined = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const given = { ...DEFAULTS, ...defined } as unknown as Figure & FigureOptions;
@@ -190,6 +192,7 @@ export interface ExplorerState
 
 /** The figure options of an explorer state; `more` has the options that are not in the state: width, theme, caption. */
 export function figureOptions(state: ExplorerState, more: FigureOptions = {}): FigureOptions {
+  checkObject("figureOptions", "a state, as the explorer writes into its address", state);
   const { view, mode, block, pinned, query, key, ...rest } = state;
   const picked = Object.entries(rest).filter(
     ([name]) => name in DEFAULTS || name === "layer" || name === "head",

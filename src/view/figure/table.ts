@@ -2,6 +2,7 @@
  * The numbers of a figure as a table, in full precision. Rows are computed one at a time, so no N × N array is in memory. CSV as
  * in RFC 4180; JSON as one object.
  */
+import { argumentError, isList } from "../../core/errors.ts";
 import type { HeadStore } from "../../store/types.ts";
 import { changesOf } from "./caption.ts";
 import { keptEdges } from "./lines.ts";
@@ -153,13 +154,19 @@ function harmless(said: string): string {
   return /^[=+\-@\t\r]/.test(clean) ? `'${clean}` : clean;
 }
 
+function checkTable(what: string, table: FigureTable): void {
+  if (!isList(table?.columns)) throw argumentError(what, "a table, as figureTable returns", table);
+}
+
 /**
  * The table as CSV, line by line, the names of the columns first.
  *
  * @example
  * for (const line of csvLines(await figureTable(store, { layer: 5, head: 11 }))) process.stdout.write(line);
  */
-export function* csvLines({ columns, rows }: FigureTable): Generator<string> {
+export function* csvLines(table: FigureTable): Generator<string> {
+  checkTable("csvLines", table);
+  const { columns, rows } = table;
   const field = (value: TableValue) => {
     const said = value === null ? "" : typeof value === "string" ? harmless(value) : String(value);
     return /[",\r\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said;
@@ -174,7 +181,9 @@ export function* csvLines({ columns, rows }: FigureTable): Generator<string> {
  * @example
  * const json = [...jsonLines(await figureTable(store, { layer: 5, head: 11 }))].join("");
  */
-export function* jsonLines({ columns, rows }: FigureTable): Generator<string> {
+export function* jsonLines(table: FigureTable): Generator<string> {
+  checkTable("jsonLines", table);
+  const { columns, rows } = table;
   yield `{"columns":${JSON.stringify(columns)},"rows":[`;
   let between = "\n";
   for (const row of rows) {

@@ -2,6 +2,7 @@
 
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
+import { checkObject } from "../../store/check.ts";
 import { colorClass, escaped, label, type Plot, plotOf, svgDocument } from "./plot.ts";
 
 /** How bars are drawn. */
@@ -42,6 +43,7 @@ export function bars(
   options: BarOptions = {},
 ): Plot {
   checkNames("bars", options, ["title", "max", "width", "format"]);
+  checkObject("bars", "{ name: value }, [name, value] pairs or an array of numbers", entries);
   const isNumbers = ArrayBuffer.isView(entries) || (Array.isArray(entries) && typeof entries[0] === "number");
   const list: readonly (readonly [string, number])[] = isNumbers
     ? Array.from(entries as ArrayLike<number>, (value, n) => [String(n), value] as const)

@@ -1,4 +1,5 @@
 /** The similarity of several texts, as lines for a terminal. */
+import { checkArgument } from "../../core/errors.ts";
 import { oneLine, pad, truncate, widthOf } from "../../store/text/label.ts";
 import { dim, type Paint, plain } from "./paint.ts";
 import { heading, renderBar } from "./terminal.ts";
@@ -23,6 +24,12 @@ export function renderSimilarity(
   cosines: readonly (readonly number[])[],
   options: SimilarityOptions = {},
 ): string[] {
+  checkArgument(
+    Array.isArray(texts) && Array.isArray(cosines),
+    "renderSimilarity",
+    "a list of texts and a list of rows of cosines",
+    Array.isArray(texts) ? cosines : texts,
+  );
   const paint = options.paint ?? "mono";
   const columns = options.columns ?? 80;
   const say = (text: string) => plain(text, paint);

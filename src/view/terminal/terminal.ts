@@ -9,6 +9,7 @@
  * All functions return lines of text; none writes to a terminal.
  */
 
+import { checkArgument } from "../../core/errors.ts";
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { colorAt, lightness, placeOf, type Rgb } from "../color.ts";
 import { bold, colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
@@ -49,6 +50,7 @@ const MAX_LABELED = 32;
  * console.log(renderHeatMaps([map], { queryLabels: ["a", "b"], keyLabels: ["a", "b"] }).join("\n"));
  */
 export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
+  checkArgument(Array.isArray(maps), "renderHeatMaps", "a list of maps", maps);
   if (maps.length === 0) return [];
   const { keys } = maps[0];
   const page = pageOf(options);

@@ -2,6 +2,7 @@
  * The attention of a text as lines for a terminal: its tokens, one head, the strongest links, the heads that stand out, and the
  * computation of one weight; with `all`, every head. All numbers are computed by the store.
  */
+import { checkObject, checkStore } from "../../store/check.ts";
 import { overWords, type Span } from "../../store/measures/aggregate.ts";
 import { askHeads } from "../../store/measures/ask-heads.ts";
 import { describeHead } from "../../store/sentences/sentence.ts";
@@ -87,6 +88,7 @@ export async function renderText(
   title: string,
   options: TextOptions = {},
 ): Promise<string[]> {
+  checkStore("renderText", store);
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
   const { query, key } = options;
   const block = store.blocks[index];
@@ -145,6 +147,8 @@ export async function renderText(
 
 /** Explains one weight in one sentence, with the numbers of its ledger. */
 export function explainLink(store: HeadStore, link: HeadRef & { query: number; key: number }): string {
+  checkStore("explainLink", store);
+  checkObject("explainLink", "{ block, layer, head, query, key }", link);
   const { layer, head, query, key, block: index } = link;
   const block = store.blocks[index];
   const { lines, weight } = store.ledger(link, query, key);

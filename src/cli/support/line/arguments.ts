@@ -56,6 +56,11 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
         );
       got = value;
     }
+    // White space is a value only where a text is matched literally, such as the line break of --stop.
+    if (got === "" || (got !== true && got.trim() === "" && !command.blank?.includes(name)))
+      throw new UsageError(
+        `${rawName} is empty; write ${rawName}${rawName.startsWith("--") ? "=" : " "}${wordOf(command, name)}`,
+      );
     if (multiple) values[name] = [...(given.has(name) ? (values[name] as string[]) : []), got];
     else if (given.has(name)) throw new UsageError(`--${name} was given twice`);
     else values[name] = got;

@@ -48,6 +48,8 @@ export interface Command {
   readonly help: Readonly<Record<string, string>>;
   /** Options with an optional value: `--causal` or `--causal=lower-right`. Their parseArgs type is `boolean`. */
   readonly optional?: readonly string[];
+  /** Options whose value may be white space: texts that are matched literally. */
+  readonly blank?: readonly string[];
   /** Notes below the options. */
   readonly notes?: string;
   readonly examples: readonly string[];

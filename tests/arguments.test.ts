@@ -1,0 +1,55 @@
+/**
+ * Every function and class that the package exports, called with a wrong first argument: with nothing, undefined, null, a text, a
+ * number, and an empty object. Each call returns, or throws a HeedError; a TypeError from inside is a defect.
+ */
+import { readFileSync } from "node:fs";
+import { configure, HeedError } from "heed";
+import { afterAll, expect, it } from "vitest";
+
+const ARGUMENTS: readonly (readonly unknown[])[] = [[], [undefined], [null], ["x"], [5], [{}]];
+const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+/** All modules but the web component and the pages, which need a browser. */
+const MODULES = Object.keys(manifest.exports)
+  .filter((name) => !/^\.\/(attention-|worker|package)/.test(name))
+  .map((name) => `heed${name.slice(1)}`);
+
+afterAll(() => configure({ backend: "auto", simd: undefined, threads: undefined }));
+
+/** A valid name for a function that asks a server for it. */
+const ASKS_A_SERVER = "pullModel";
+
+/** What is thrown, also later: by a promise, or by the first step of a generator. */
+async function thrown(call: () => unknown): Promise<unknown> {
+  try {
+    const value = (await call()) as Partial<Iterator<unknown>> | undefined | null;
+    if (typeof value?.next === "function") await value.next();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+it.each(MODULES)(
+  "%s: a wrong first argument gives a result or a HeedError, never another error",
+  async (name) => {
+    const exported = Object.entries(await import(name)).filter(([, value]) => typeof value === "function");
+    expect(exported.length).toBeGreaterThan(0);
+    const untyped: string[] = [];
+    for (const [id, value] of exported)
+      for (const list of ARGUMENTS) {
+        if (id === ASKS_A_SERVER && list[0] === "x") continue;
+        const isClass = /^class\b/.test(Function.prototype.toString.call(value));
+        const call = value as ((...list: readonly unknown[]) => unknown) &
+          (new (
+            ...list: readonly unknown[]
+          ) => unknown);
+        const error = await thrown(() => (isClass ? new call(...list) : call(...list)));
+        if (error !== undefined && !(error instanceof HeedError))
+          untyped.push(
+            `${isClass ? "new " : ""}${id}(${list.map((x) => JSON.stringify(x)).join()}): ${error}`,
+          );
+      }
+    expect(untyped).toEqual([]);
+  },
+  120_000,
+);
