@@ -22,7 +22,6 @@ import {
   argumentError,
   DTypeError,
   formatValue,
-  isList,
   OptionError,
   ShapeError,
   UnsupportedError,
@@ -78,8 +77,6 @@ export class Tensor<D extends DType = DType> {
   readonly offset: number;
 
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
-    if (!isList(shape))
-      throw argumentError("Tensor", "data, a list of lengths and a dtype; tensor(…) takes numbers", shape);
     this.data = data as DataOf<D>;
     this.shape = shape;
     this.dtype = dtype;
@@ -427,9 +424,13 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
   return viewOf(dense, full, undefined, dense.offset) as T;
 }
 
+function checkLengths(shape: Partial<readonly number[]> | undefined): void {
+  if (!(Number(shape?.length) >= 0)) throw argumentError("shape", "a list of lengths", shape);
+}
+
 /** Strides of a row-major tensor. */
 export function rowMajor(shape: readonly number[]): number[] {
-  if (!isList(shape)) throw argumentError("rowMajor", "a list of lengths", shape);
+  checkLengths(shape);
   const strides = new Array<number>(shape.length);
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -441,7 +442,7 @@ export function rowMajor(shape: readonly number[]): number[] {
 
 /** Number of elements of a shape. */
 export function sizeOf(shape: readonly number[]): number {
-  if (!isList(shape)) throw argumentError("sizeOf", "a list of lengths", shape);
+  checkLengths(shape);
   let size = 1;
   for (const n of shape) size *= n;
   return size;

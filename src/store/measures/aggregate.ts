@@ -127,7 +127,6 @@ export function edgesOf(
   keep: KeepEdges,
 ): Edges {
   checkRows("edgesOf", rowOf);
-  checkObject("edgesOf", "positions of queries", queries as object);
   const edges: Edge[] = [];
   let [shown, mass, of] = [0, 0, 0];
   for (const query of queries) {
@@ -154,7 +153,6 @@ export interface Span {
 /** A row over words: the sum of each word's pieces. */
 export function overWords(row: ArrayLike<number>, words: readonly Span[]): Float64Array {
   checkRow("overWords", row);
-  checkObject("overWords", "a list of words { start, end }", words);
   return Float64Array.from(words, ({ start, end }) => {
     let sum = 0;
     for (let j = start; j < end; j++) sum += row[j];
@@ -169,7 +167,6 @@ export function wordRow(
   words: readonly Span[],
 ): Float64Array {
   checkRows("wordRow", rowOf);
-  checkObject("wordRow", "a word { start, end }", word);
   const pieces = Array.from({ length: word.end - word.start }, (_, n) =>
     overWords(rowOf(word.start + n), words),
   );
@@ -183,8 +180,6 @@ export function massOf(
   keys: Span,
 ): { readonly sum: number; readonly mean: number } {
   checkRows("massOf", rowOf);
-  checkObject("massOf", "{ start, end } of queries", queries);
-  checkObject("massOf", "{ start, end } of keys", keys);
   let sum = 0;
   for (let i = queries.start; i < queries.end; i++) {
     const row = rowOf(i);
