@@ -9,13 +9,11 @@ import {
   randn,
   ShapeError,
   scaledDotProductAttention,
-  UnsupportedError,
   zeros,
 } from "heed";
 import { registerBackend } from "heed/backend";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { bytesText, countText } from "../src/backend/plan/plan.ts";
-import { allocateOrThrow } from "../src/backend/results.ts";
 import { backendFor, deviceBackend } from "../src/dispatch/rule.ts";
 import { matmul } from "../src/matmul.ts";
 
@@ -141,17 +139,6 @@ it("gradients of [B, N, H, d] and of broadcast inputs have the shapes of the inp
   const state = scaledDotProductAttention(x, one, one, options);
   const { dQuery, dKey } = attentionBackward(x, x, one, one, state, options);
   expect([dQuery.shape, dKey.shape]).toEqual([x.shape, one.shape]);
-});
-
-it("what cannot be allocated is an UnsupportedError; another error is passed on", () => {
-  const problem = { caller: "scaledDotProductAttention", dtype: "float32" } as never;
-  const make = (error: Error) => () => {
-    throw error;
-  };
-  expect(() => allocateOrThrow(problem, "the output", 5, make(new RangeError("no")))).toThrow(
-    UnsupportedError,
-  );
-  expect(() => allocateOrThrow(problem, "the output", 5, make(new TypeError("other")))).toThrow("other");
 });
 
 describe("settings from the environment", () => {
