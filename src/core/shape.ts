@@ -221,8 +221,10 @@ export function rowShape(s: Shape, ...last: number[]): number[] {
 /** Shape of the weights of some heads and rows: [..., heads, rows, Nk]. */
 export function selectionShape(
   s: Shape,
-  { heads, rows }: { readonly heads: readonly number[]; readonly rows: readonly number[] },
+  selection: { readonly heads: readonly number[]; readonly rows: readonly number[] },
 ): number[] {
+  checkShape("selectionShape", s);
+  const { heads, rows } = selection;
   return s.heads ? [...s.batch, heads.length, rows.length, s.Nk] : [...s.batch, rows.length, s.Nk];
 }
 
