@@ -155,6 +155,7 @@ function operand(t: Tensor, axes: Axes, batch: readonly number[]): Operand {
  * batch axis along which the tensor is broadcast has no stride, so gradients are added over it.
  */
 export function operandOf(s: Shape, t: Tensor): Operand {
+  checkShape("operandOf", s);
   return operand(t, axesOf(t, s.layout, s.heads), s.batch);
 }
 
@@ -193,6 +194,7 @@ export function cellStrides(
   strides: readonly number[],
   offset = 0,
 ): CellStrides {
+  checkShape("cellStrides", s);
   const rank = own.length;
   const stride = (fromEnd: number) =>
     rank >= fromEnd && own[rank - fromEnd] !== 1 ? strides[rank - fromEnd] : 0;
