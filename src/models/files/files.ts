@@ -3,7 +3,14 @@
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
 
-import { checkArgument, FormatError, formatValue, isMap, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  FormatError,
+  formatValue,
+  isMap,
+  OptionError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { openSafetensors, type SafetensorsFile, saveFile } from "../../io/index.ts";
