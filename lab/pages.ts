@@ -98,7 +98,7 @@ export const PAGES: readonly PageEntry[] = [
     name: "variants",
     title: "Variants",
     point:
-      "There are ways around the n² of attention. One is exact and saves memory. Two are approximations, and which of the two is better depends on the data.",
+      "There are ways around the n² of attention. One is exact and saves memory. Two are approximations; which is better depends on the data.",
     minutes: 9,
     needs: ["masks", "saturation"],
     load: () => of(import("./variants/page.ts")),

@@ -41,6 +41,10 @@ const TESTS = [
   "tests/conformance/reference.test.ts",
   "tests/explorer/served/server-fuzz.test.ts",
   "tests/option-names.test.ts",
+  "tests/planner.test.ts",
+  "tests/properties/positions.test.ts",
+  "tests/arguments.test.ts",
+  "tests/conformance/devices.test.ts",
 ];
 
 install();

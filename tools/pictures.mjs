@@ -65,7 +65,7 @@ export async function screenshot() {
     await page.waitForSelector("attention-view");
     await page.waitForTimeout(1500);
     const session = await page.context().newCDPSession(page);
-    const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 90 });
+    const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 84 });
     return Buffer.from(data, "base64");
   } finally {
     await browser.close();

@@ -42,9 +42,13 @@ function headA({ numbers }: PageView): string {
     : `an error of ${wrong(row.errors[1])}, where Performer has ${wrong(row.errors[2])}`;
 }
 
+const short = (x: number) => Number(x.toPrecision(3));
+
+const withKind = (seen: readonly number[], kind: number) => [...new Set([...seen, kind])].sort();
+
 const seeing = (state: Variants, kind: number): Partial<Variants> => ({
   data: KINDS[kind],
-  seen: [...new Set([...state.seen, kind])].sort(),
+  seen: withKind(state.seen, kind),
   show: "errors",
 });
 
@@ -52,7 +56,7 @@ export const page: Page<Variants, VariantsNumbers> = {
   name: "variants",
   title: "Variants",
   point:
-    "There are ways around the n² of attention. One is exact and saves memory. Two are approximations, and which of the two is better depends on the data.",
+    "There are ways around the n² of attention. One is exact and saves memory. Two are approximations; which is better depends on the data.",
   initial,
   check: (state) => {
     const data = KINDS.includes(state.data) ? state.data : initial.data;
@@ -60,7 +64,7 @@ export const page: Page<Variants, VariantsNumbers> = {
     return {
       ...state,
       data,
-      seen: [...new Set([...seen, KINDS.indexOf(data)])].sort(),
+      seen: withKind(seen, KINDS.indexOf(data)),
       spread: SPREADS.includes(state.spread) ? state.spread : 1,
       budget: clampInteger(state.budget, 0, 2),
       band: clampInteger(state.band, 0, BANDS - 1),
@@ -77,7 +81,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       state: {},
       text: (
         view,
-      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute the same head. Each square shows who looks at whom, a stronger color for more.</p>
+      ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom, a stronger color for more.</p>
 <p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes only those of nearby words and of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
 <p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
     },
@@ -96,8 +100,8 @@ export const page: Page<Variants, VariantsNumbers> = {
       about: ({ data }) => data === "local",
       text: (
         view,
-      ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. Everything else is masked, so it is never computed.</p>
-<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}. On random data the same window holds as much of the attention as it holds of the words.</p>`,
+      ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. All else is masked and never computed.</p>
+<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}.</p>`,
     },
     {
       title: "Performer: random features",
@@ -144,10 +148,10 @@ export const page: Page<Variants, VariantsNumbers> = {
       state: { show: "cost" },
       text: (
         view,
-      ) => html`<p>Press <b>Race</b>: each way once, on your machine, at n = ${view.state.n.toLocaleString("en-US")}.</p>
-${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
+      ) => html`<p>Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
+${view.numbers.costs[0]?.ms > 0 && html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
 <p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : byteCount(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
-<p>So try the exact way first. The others are for texts so long that even Flash is too slow, and for heads whose pattern is known.</p>`,
+<p>So try the exact way first. The others are for texts so long that even Flash is too slow, or for heads whose pattern is known.</p>`,
     },
   ],
   picture: (view) =>
@@ -162,7 +166,7 @@ ${Number.isNaN(view.numbers.costs[0]?.ms ?? Number.NaN) ? "" : html`<p>The whole
         ? html`Query ${n.query}: no tile is read yet.`
         : html`Query ${n.query} after ${state.tile} of ${TILES} tiles: the maximum so far is ${number(n.tiles[state.tile - 1].maximum)}, earlier sums were multiplied by <b>${number(n.tiles[state.tile - 1].rescale)}</b>, and Flash holds ${n.n / TILES} scores.`;
     if (state.show === "cost")
-      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${byteCount(n.costs[0].bytes)}, Flash ${byteCount(n.costs[1].bytes)}.${Number.isNaN(n.costs[0].ms) ? "" : html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
+      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${byteCount(n.costs[0].bytes)}, Flash ${byteCount(n.costs[1].bytes)}.${n.costs[0].ms > 0 && html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
     const [first, second] = ranking(view);
     return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
   },
@@ -228,24 +232,17 @@ ${choice(
     caption: `${KIND_NAMES[KINDS.indexOf(state.data)]} data, ${n.n} rows of ${n.d} numbers${state.show === "cost" ? `; costs at n = ${state.n}` : ""}`,
     columns: ["", ...WAYS],
     rows: [
-      ["error over output", ...n.ways.map(({ error }) => Number(error.toPrecision(3)))],
-      ["error over values", ...n.ways.map(({ errorOverValues }) => Number(errorOverValues.toPrecision(3)))],
-      ["attention kept", ...n.ways.map(({ kept }) => Number(kept.toPrecision(3)))],
+      ["error over output", ...n.ways.map((way) => short(way.error))],
+      ["error over values", ...n.ways.map((way) => short(way.errorOverValues))],
+      ["attention kept", ...n.ways.map((way) => short(way.kept))],
       ...(state.show === "cost"
         ? [
             ["multiply, add", ...n.costs.map(({ operations }) => operations)],
             ["bytes in between", ...n.costs.map((cost) => cost.bytes)],
-            [
-              "milliseconds",
-              ...n.costs.map(({ ms }) => (Number.isNaN(ms) ? "not raced" : Number(ms.toPrecision(3)))),
-            ],
+            ["milliseconds", ...n.costs.map(({ ms }) => (ms > 0 ? short(ms) : "not raced"))],
           ]
         : []),
-      ...n.rows.map(({ kind, errors: found }) => [
-        `error, ${KIND_NAMES[kind]}`,
-        "",
-        ...found.map((error) => Number(error.toPrecision(3))),
-      ]),
+      ...n.rows.map(({ kind, errors: found }) => [`error, ${KIND_NAMES[kind]}`, "", ...found.map(short)]),
     ],
   }),
   tasks: [
@@ -262,15 +259,15 @@ ${choice(
   recall: [
     [
       "Flash does as many multiplications as the whole matrix. What does it save?",
-      "Memory, and the time to write and read it: no n × n array is ever stored, only one tile, a maximum and a sum for each row.",
+      "Memory, and the time to write and read it: only one tile, a maximum and a sum for each row are stored.",
     ],
     [
       "When is a window a good idea, and when are random features?",
-      "A window when the head looks at nearby words. Random features when queries and keys are small and the head takes an average. On data with no structure, neither.",
+      "A window when the head looks at nearby words. Random features when queries and keys are small and the head takes an average. Without structure, neither.",
     ],
   ],
   limits:
-    "These heads were made or trained with full attention, so the errors say little about a model that is trained with a window or with random features from the start.",
+    "These heads were made or trained with full attention: the errors say little about a model that is trained with a window or random features.",
   trained: {
     text: "See heads of a large model: some look nearby, some all over the sentence",
     address: "tired-cat.html#v1/model",

@@ -7,8 +7,9 @@
  * m is the maximum of the row; masked scores are −∞. A sink is one more logit in m and l that has no key.
  */
 
-/** Properties of a row; its sink is included. For a fully masked row m and lse are −∞, l and entropy 0. */
 import { argumentError, isList } from "../core/errors.ts";
+
+/** Properties of a row; its sink is included. For a fully masked row m and lse are −∞, l and entropy 0. */
 export interface RowSum {
   /** The largest score. */
   readonly m: number;

@@ -12,9 +12,11 @@
  * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
  */
 
-/** Red, green and blue, integers 0 to 255. */
 import { checkArgument, isList } from "../core/errors.ts";
+
+/** Red, green and blue, integers 0 to 255. */
 export type Rgb = readonly [red: number, green: number, blue: number];
+
 /** A color scale. */
 export type Ramp =
   | "plum"

@@ -6,11 +6,12 @@
  * file: a token must not be able to move the cursor or to reorder the text beside it.
  */
 
+import { checkArgument } from "../../core/errors.ts";
+
 /**
  * A label without control, direction and unpaired surrogate characters, each shown as �. The joiners inside emoji and
  * Indic clusters (U+200C, U+200D) stay.
  */
-import { checkArgument } from "../../core/errors.ts";
 export function clean(text: string): string {
   return text.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\uFFFE\uFFFF]/gu, "�");
 }
