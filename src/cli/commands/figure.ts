@@ -3,6 +3,7 @@
  * CSV or JSON, by the extension of the output. view/figure renders it; this file reads the options.
  */
 import { basename, extname } from "node:path";
+import { storeOfWords } from "../../store/layout/words.ts";
 import { tellingLink } from "../../store/sentences/telling.ts";
 import type { HeadStore } from "../../store/types.ts";
 import {
@@ -27,6 +28,8 @@ const ENDINGS = [".pdf", ".svg", ".png", ".csv", ".json"] as const;
 type Ending = (typeof ENDINGS)[number];
 /** Characters of a table to write at a time. */
 const PIECE = 2 ** 16;
+/** In the caption of a figure over words. */
+const WORDS_NOTE = "tokens merged to words: summed over those of a key, averaged over those of a query";
 
 export const command: Command = {
   name: "figure",
@@ -54,6 +57,7 @@ export const command: Command = {
     rows: { type: "string" },
     direction: { type: "string" },
     aggregate: { type: "string" },
+    words: { type: "boolean" },
     values: { type: "boolean" },
     "every-cell": { type: "boolean" },
     width: { type: "string" },
@@ -85,6 +89,8 @@ export const command: Command = {
     rows: "N,N  text: several tokens instead of --query",
     direction: "DIRECTION  text: from (the attention they give, default) or to (the attention they get)",
     aggregate: "FUNCTION  text: several tokens combined by mean (default), sum or max",
+    words:
+      "merge the tokens of a word into one row and column; --query, --key, --rows and --hide count words",
     values: "print the numbers in cells that are large enough",
     "every-cell":
       "one pixel per cell for long heads (default: cells are merged to 150 pixels per inch by their largest value)",
@@ -105,6 +111,7 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
     "heed figure run.npz --layer 0 --view row --query 9 --key 2 -o why.svg",
     "heed figure run.json --view lines --mass 0.9 --hide special -o lines.svg",
     'heed figure --text "The cat sat on the mat because it was tired" --view lines -o cat.svg',
+    'heed figure --text "The river bank was eroding." --words -o bank.svg',
     "heed figure run.safetensors --layer 4 --head 7 -o weights.csv",
   ],
   async run(values, positionals, io) {
@@ -115,8 +122,10 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
       throw new UsageError(`--output must end in ${ENDINGS.join(", ")}, got ${JSON.stringify(output)}`);
     const options = figureOptionsOf(values);
     const scale = values.scale === undefined ? 1 : (integer("scale", values.scale, 1, 4) as 1 | 2 | 3 | 4);
+    checkWords(values, options);
     await checkPlace(output);
-    const { store } = await openInput(values, positionals, io);
+    const { store: tokens } = await openInput(values, positionals, io);
+    const store = values.words === true ? storeOfWords(tokens) : tokens;
     try {
       return await draw(
         store,
@@ -129,6 +138,14 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
     }
   },
 };
+
+/** Throws for options that have no meaning for words. */
+function checkWords({ words }: Values, { stage = "weights", view }: FigureOptions): void {
+  if (words !== true) return;
+  if (stage !== "weights")
+    throw new UsageError(`--words merges weights; --stage ${stage} shows numbers of two tokens`);
+  if (view === "row") throw new UsageError("--words merges weights; --view row explains one of two tokens");
+}
 
 /** The options; without a head or a cell, those of the most telling link are added. */
 async function withHead(store: HeadStore, options: FigureOptions): Promise<FigureOptions> {
@@ -256,5 +273,6 @@ function figureOptionsOf(values: Values): FigureOptions {
     theme: word("theme"),
     background: values.transparent !== true,
     caption: values["no-caption"] !== true,
+    notes: values.words === true ? [WORDS_NOTE] : undefined,
   };
 }

@@ -83,3 +83,16 @@ export function wordsOf(tokens: readonly string[], pieces: Pieces): { start: num
   });
   return words;
 }
+
+/** The text of a word, without the marks of its tokens. */
+export function wordText(
+  tokens: readonly string[],
+  { start, end }: { readonly start: number; readonly end: number },
+  pieces: Pieces,
+): string {
+  return tokens
+    .slice(start, end)
+    .map((token) => plainText(token, pieces))
+    .join("")
+    .trim();
+}

@@ -39,7 +39,7 @@ export function factsOf(
   notNumbers: number | undefined = 0,
 ): string[] {
   const { view, stage, block } = figure;
-  const facts = [placeName(figure)];
+  const facts = [placeName(figure), ...figure.notes];
   if (view === "atlas" || shown === undefined) {
     const by = figure.pool === "max" ? "largest weight" : "mean weight";
     facts.push(`attention weights, each pixel the ${by} of its cells`, scaleName(figure), "full color = 1");

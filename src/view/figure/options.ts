@@ -69,6 +69,8 @@ export interface FigureOptions {
   readonly background?: boolean;
   /** False leaves out the caption below the figure. */
   readonly caption?: boolean;
+  /** Facts to add to the caption, such as how the weights were made. */
+  readonly notes?: readonly string[];
 }
 
 /** Options with all defaults, resolved against a store. */
@@ -108,6 +110,7 @@ const DEFAULTS = {
   theme: "light",
   background: true,
   caption: true,
+  notes: [],
 } as const;
 
 /** The allowed values of the options that are strings. */

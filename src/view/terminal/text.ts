@@ -9,7 +9,7 @@ import { describeHead } from "../../store/sentences/sentence.ts";
 import { tellingLink } from "../../store/sentences/telling.ts";
 import { distinctLabels, oneLine, pad, pieceLabel, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
-import { type Pieces, piecesOf, plainText, visible, wordsOf } from "../../store/text/tokens.ts";
+import { type Pieces, piecesOf, plainText, visible, wordsOf, wordText } from "../../store/text/tokens.ts";
 import type { Block, HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { bold, dim, isColor, type Paint, plain } from "./paint.ts";
 import {
@@ -192,15 +192,8 @@ function labelsOf({ queryTokens, keyTokens }: Block, words?: Page["words"]): Lab
   return { query: of(queryTokens, words?.query), key: of(keyTokens, words?.key) };
 }
 
-const wordLabel = (tokens: readonly string[], { start, end }: Span, pieces: Pieces) =>
-  labelOf(joined(tokens.slice(start, end), pieces), "plain");
-
-function joined(tokens: readonly string[], pieces: Pieces): string {
-  return tokens
-    .map((token) => plainText(token, pieces))
-    .join("")
-    .trim();
-}
+const wordLabel = (tokens: readonly string[], span: Span, pieces: Pieces) =>
+  labelOf(wordText(tokens, span, pieces), "plain");
 
 function labelOf(token: string, pieces: Pieces): string {
   const text = pieces === "byte-level" || pieces === "spaced" ? plainText(token, pieces).trim() : token;
@@ -475,9 +468,7 @@ function measureLines(page: Page, bits: boolean): string[] {
 export function spansOf(tokens: readonly string[], word: string): Span[] {
   const pieces = piecesOf(tokens);
   const wanted = word.trim().toLowerCase();
-  return wordsOf(tokens, pieces).filter(
-    ({ start, end }) => joined(tokens.slice(start, end), pieces).toLowerCase() === wanted,
-  );
+  return wordsOf(tokens, pieces).filter((span) => wordText(tokens, span, pieces).toLowerCase() === wanted);
 }
 
 /** The different words of a text, in order. */
