@@ -3,7 +3,7 @@
  * and runs the platform checks and the programs of tests/programs on the unpacked copy, outside of the repository.
  * Needs dist/ (npm run build). The last line has the counts (tally.mjs).
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -105,6 +105,8 @@ async function check() {
       ? ""
       : `${found.stdout}${found.stderr}`,
   );
+  await served(["view", "--json"], "the captured sentences are found in heed-models");
+  await served(["lab", "--json"], "the Lab links to the captured sentences", "/explorer/tired-cat.html");
   for (const [name, packageFolder] of [
     ["heed", unpacked],
     ["heed-models", beside],
@@ -172,6 +174,33 @@ async function check() {
   );
   programs();
   await bundled();
+}
+
+/**
+ * Starts a server of the unpacked copy, and requests one of its pages.
+ * @param {string[]} args @param {string} name the name of the check @param {string} [path] the page; default: the printed address
+ */
+async function served(args, name, path) {
+  const main = join(folder, "node_modules", "heed", "dist", "cli", "main.js");
+  const child = spawn(process.execPath, [main, ...args, "--no-open"], { cwd: folder });
+  let [out, err] = ["", ""];
+  child.stderr.on("data", (piece) => (err += piece));
+  await new Promise((resolve) => {
+    child.stdout.on("data", (piece) => {
+      out += piece;
+      if (out.includes("\n}") || /^\{.*\}\n/.test(out)) resolve(undefined);
+    });
+    child.on("exit", resolve);
+  });
+  try {
+    const { url } = JSON.parse(out);
+    const { status } = await fetch(path === undefined ? url : new URL(path, url));
+    tally.check(name, status === 200 ? "" : `${path} answers ${status}`);
+  } catch (error) {
+    tally.check(name, `${error}: ${out}${err}`);
+  } finally {
+    child.kill();
+  }
 }
 
 /** The programs of tests/programs in a fresh project: compiled with the strictest types, then run. */

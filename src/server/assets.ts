@@ -69,9 +69,8 @@ const FIRST_CAPTURE = "tired-cat";
 export function labPages(): Map<string, Page> {
   const pages = explorerPages();
   pages.delete("/page.js");
-  for (const name of captures()) {
+  for (const [name, body] of captures()) {
     pages.set(`/explorer/${name}.html`, { type: HTML, body: new TextEncoder().encode(capturePage(name)) });
-    const body = readFileSync(new URL(`../../models/captures/${name}.safetensors`, import.meta.url));
     pages.set(`/explorer/${name}.safetensors`, { type: "application/octet-stream", body });
   }
   const opened = pages.get(`/explorer/${FIRST_CAPTURE}.html`);
@@ -100,17 +99,18 @@ export function labPages(): Map<string, Page> {
   return pages;
 }
 
-/** Names of the captured sentences that this copy of the package has. */
-function captures(): string[] {
-  const folder = fileURLToPath(new URL("../../models/captures/", import.meta.url));
-  let names: string[];
+/** The captured sentences by name, as files. */
+function captures(): [name: string, body: Uint8Array][] {
+  let folder: string;
   try {
-    names = readdirSync(folder);
+    folder = shippedFolder("captures");
   } catch {
     // The Lab works without captures; only its links to the explorer need them.
     return [];
   }
-  return names.filter((name) => /^[a-z-]+\.safetensors$/.test(name)).map((name) => name.slice(0, -12));
+  return readdirSync(folder)
+    .filter((name) => /^[a-z-]+\.safetensors$/.test(name))
+    .map((name) => [name.slice(0, -12), readFileSync(join(folder, name))]);
 }
 
 /** The explorer on one captured sentence, with a link back to the Lab. */

@@ -24,7 +24,7 @@ export function shippedFolder(which: Shipped): string {
   if (folder !== undefined) return folder;
   throw new UnsupportedError(
     "model-missing",
-    `the shipped ${which} is not installed; it is in the package heed-models: npm install heed-models, or, of a clone, the file that "npm pack ./models" writes (looked in ${tried.join(", ")})`,
+    `the shipped ${which === "captures" ? "captures are" : `${which} is`} not installed; the package heed-models has ${which === "captures" ? "them" : "it"}: npm install heed-models, or, of a clone, the file that "npm pack ./models" writes (looked in ${tried.join(", ")})`,
     { which, tried },
   );
 }

@@ -1,7 +1,7 @@
-/** The captured sentences in this package: a real model's attention, the default of `heed view`. */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+/** The captured sentences that heed ships: a real model's attention, the default of `heed view`. */
+import { join } from "node:path";
 import { UnsupportedError } from "../../../core/errors.ts";
+import { shippedFolder } from "../../../io/filesystem/shipped.ts";
 
 /** File and name of each sentence, in the order of tabs. */
 const SENTENCES = [
@@ -14,16 +14,11 @@ const SENTENCES = [
 
 /** The captures as files: a display name and a path. */
 export function shippedCaptures(): { readonly name: string; readonly path: string }[] {
-  // Beside src/ in a clone, beside dist/ in the package.
-  const folder = fileURLToPath(new URL("../../../../models/captures/", import.meta.url));
-  const found = SENTENCES.map(([file, name]) => ({ name, path: `${folder}${file}.safetensors` })).filter(
-    ({ path }) => existsSync(path),
-  );
-  if (found.length === 0)
-    throw new UnsupportedError(
-      "captures-missing",
-      `heed view: this copy of heed has no captured sentences: ${folder} holds none; give a file, or --text TEXT`,
-      { folder },
-    );
-  return found;
+  try {
+    const folder = shippedFolder("captures");
+    return SENTENCES.map(([file, name]) => ({ name, path: join(folder, `${file}.safetensors`) }));
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+    throw new UnsupportedError(error.code, `${error.message}; or name a file`, error.fields);
+  }
 }
