@@ -1,6 +1,6 @@
 /** Input and output of commands: standard input, values, --causal for arrays, sizes, messages, completions. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { causal, scaledDotProductAttention, tensor } from "../../src/index.ts";
@@ -61,6 +61,32 @@ describe("standard input", () => {
       code: 1,
       err: "heed show: standard input is not UTF-8 text\n",
     });
+  });
+
+  it("is what - means where a folder is called -", async () => {
+    mkdirSync(join(work, "-"));
+    expect((await heedFrom(await writeNpz({ q: small }), ["inspect", "-"])).out).toMatch(
+      /^standard input: npz/,
+    );
+  });
+
+  it("is a text for train, the second text of a pair, and a list of tokens", async () => {
+    const text = "the old ship and the whale were in the sea\n".repeat(40);
+    const size = ["--steps", "1", "--layers", "1", "--width", "16", "--heads", "2", "--context", "16"];
+    const train = ["train", "-", "-o", "m", ...size, "--vocab", "300", "--batch", "2"];
+    expect(await heedFrom(text, train)).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(join(work, "m/training.json"), "utf8")).texts).toEqual(["standard input"]);
+    expect(await heedFrom(" ", ["train", "-", "-o", "n"])).toMatchObject({
+      code: 1,
+      err: "heed train: standard input is empty\n",
+    });
+    const show = ["show", "a ship", "--pair", "-", "--json", "--layer", "0"];
+    const [pair] = JSON.parse((await heedFrom("a whale\n", show)).out).texts;
+    expect(pair.text).toBe("a ship\na whale");
+    writeFileSync(join(work, "a.npz"), await writeNpz({ q: tensor([[[1], [2]]]), k: tensor([[[1], [2]]]) }));
+    const figure = ["figure", "a.npz", "--tokens", "-", "-o", "t.csv"];
+    expect(await heedFrom('["old", "ship"]', figure)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(work, "t.csv"), "utf8")).toMatch(/^query,old,ship/);
   });
 
   it("without a writer does not block a command", async () => {
@@ -201,7 +227,61 @@ describe("--max-bytes", () => {
   });
 });
 
+describe("an output that is the input", () => {
+  it("is rejected, and the input is unchanged", async () => {
+    const attention = JSON.stringify([[[[1, 0], [0.5, 0.5]]]]); // biome-ignore format: a matrix
+    writeFileSync(join(work, "attn.json"), attention);
+    const before = readFileSync(join(work, "qkv.npz"));
+    for (const args of [
+      ["run", "qkv.npz", "-o", "./qkv.npz"],
+      ["run", "qkv.npz#q", "k.npy", "v.npy", "-o", "qkv.npz"],
+      ["convert", "qkv.npz#q", join(work, "qkv.npz")],
+      ["figure", "attn.json", "-o", "attn.json"],
+    ]) {
+      const { code, err } = await heed(args);
+      expect([args, code]).toEqual([args, 1]);
+      expect(err).toMatch(/cannot write .*: it is the input, and would be replaced; name another file\n$/);
+    }
+    expect(readFileSync(join(work, "qkv.npz"))).toEqual(before);
+    expect(readFileSync(join(work, "attn.json"), "utf8")).toBe(attention);
+  });
+});
+
 describe("messages", () => {
+  it("name the file as it was given, whatever its first bytes are", async () => {
+    const npz = await writeNpz({ q: small });
+    const safetensors = writeSafetensors({ q: small });
+    mkdirSync(join(work, "f"));
+    writeFileSync(join(work, "f/cut.npz"), npz.subarray(0, npz.length - 9));
+    writeFileSync(join(work, "f/cut.safetensors"), safetensors.subarray(0, safetensors.length - 9));
+    writeFileSync(join(work, "f/empty"), "");
+    writeFileSync(join(work, "f/list.json"), "[1, 2]");
+    writeFileSync(join(work, "f/docs.jsonl"), '{"text": "a ship"}\n');
+    for (const [args, line] of [
+      [["figure", "f/cut.npz", "-o", "x.svg"], /^f\/cut\.npz: not a zip file/],
+      [["html", "f/cut.safetensors", "-o", "x.html"], /^f\/cut\.safetensors: tensor "q": ends at byte/],
+      [["view", "f/empty"], /^f\/empty is empty$/],
+      [["figure", "f/list.json", "-o", "x.svg"], /^f\/list\.json: `attn` is \[2\]/],
+      [["train", "f", "-o", "m"], /^cannot read f: it is a folder$/],
+      [
+        ["capture", "encoder", "f/docs.jsonl", "-o", "f/empty"],
+        /^cannot write the folder f\/empty: it is a file$/,
+      ],
+      [
+        ["figure", "qkv.npz", "--tokens", "f/list.json", "-o", "x.svg"],
+        /^--tokens: f\/list\.json must be a JSON list of texts, got \[1, 2\]$/,
+      ],
+      [
+        ["figure", "qkv.npz", "--tokens", "f/empty", "-o", "x.svg"],
+        /^--tokens: f\/empty must be a JSON list of texts, got ""$/,
+      ],
+    ] as const) {
+      const { code, err } = await heed([...args]);
+      expect([args, code]).toEqual([args, 1]);
+      expect(err.replace(`heed ${args[0]}: `, "").trimEnd()).toMatch(line);
+    }
+  });
+
   it("name the command and no function of the library", async () => {
     writeFileSync(join(work, "s.npz"), await writeNpz({ q: small, k: small, v: small }));
     for (const [args, line] of [

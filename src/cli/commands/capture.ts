@@ -4,11 +4,12 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { HeedError } from "../../core/errors.ts";
+import { HeedError, OptionError } from "../../core/errors.ts";
+import { systemText } from "../../io/filesystem/node.ts";
 import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
 import { bundleOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
-import { expandTexts } from "../support/input/stdin.ts";
+import { expandPair, expandTexts, noteFiles } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
@@ -60,7 +61,6 @@ each process takes its own share; see docs/09-cluster.md.`,
   ],
   async run(values, positionals, io) {
     const output = values.output as string | undefined;
-    const pair = values.pair as string | undefined;
     const [name, ...given] = positionals;
     const texts = await expandTexts(given, io);
     if (values.python === true) {
@@ -79,10 +79,12 @@ each process takes its own share; see docs/09-cluster.md.`,
       throw new UsageError("--shard belongs to a file of documents, such as docs.jsonl");
     if (!/\.safetensors$/i.test(output))
       throw new UsageError(`--output must end in .safetensors, got ${JSON.stringify(output)}`);
+    const pair = await expandPair(values, io);
     if (pair !== undefined && texts.length !== 1)
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
     const options = bundleOptions(values);
     await checkPlace(output);
+    noteFiles(given, io, (text) => `heed capture ${name} - < ${text}`);
     const model = await pickTextModel(name, io);
     const seen = texts.map((text) => model.attention(text, pair));
     for (const one of seen) warnOfCuts(model, one, io);
@@ -125,7 +127,10 @@ async function captureCorpus(
   const share = shareOf(values.shard as string | undefined, io.env);
   const options = bundleOptions(values);
   await checkPlace(folder.replace(/[/\\]+$/, ""));
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true }).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === "EEXIST" ? "it is a file" : systemText(error);
+    throw new OptionError("file", `cannot write the folder ${folder}: ${reason}`, { path: folder });
+  });
   const finished = await finishedIn(folder);
   const model = await pickTextModel(name, io);
   const failures: string[] = [];

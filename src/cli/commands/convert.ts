@@ -54,7 +54,7 @@ export const command: Command = {
     const suffix = suffixOf(to);
     const dtype = values.dtype === undefined ? undefined : oneOf("dtype", values.dtype, DTYPES);
     if (values.compress && suffix !== ".npz") throw new UsageError("--compress is for npz files");
-    await checkPlace(to);
+    await checkPlace(to, [from]);
     const { path, name: one } = splitAddress(from);
     const file = await openContainer(path, io, memoryLimit(values));
     try {

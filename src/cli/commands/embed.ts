@@ -48,8 +48,9 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
     const output = values.output as string | undefined;
     if (name === undefined || file === undefined || more.length > 0)
       throw new UsageError("name a model and one file: heed embed encoder sentences.txt -o vectors.npy");
-    if (output === undefined || !/\.npy$/i.test(output))
-      throw new UsageError("name the file to write: -o vectors.npy");
+    if (output === undefined) throw new UsageError("name the file to write: -o vectors.npy");
+    if (!/\.npy$/i.test(output))
+      throw new UsageError(`--output must end in .npy, got ${JSON.stringify(output)}`);
     await checkPlace(output);
     const lines =
       file === STDIN ? await stdinLines(io) : textLines(file, decodeText(file, await readBytes(file)));

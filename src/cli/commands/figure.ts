@@ -123,7 +123,7 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
     const options = figureOptionsOf(values);
     const scale = values.scale === undefined ? 1 : (integer("scale", values.scale, 1, 4) as 1 | 2 | 3 | 4);
     checkWords(values, options);
-    await checkPlace(output);
+    await checkPlace(output, positionals);
     const { store: tokens } = await openInput(values, positionals, io);
     const store = values.words === true ? storeOfWords(tokens) : tokens;
     try {

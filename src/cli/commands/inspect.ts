@@ -12,7 +12,15 @@ import {
 } from "../support/input/tensors.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { startProgress } from "../support/output/progress.ts";
-import { bytesText, columnsOf, jsonText, numberText, shapeText, styler } from "../support/output/terminal.ts";
+import {
+  bytesText,
+  columnsOf,
+  jsonText,
+  numberText,
+  printable,
+  shapeText,
+  styler,
+} from "../support/output/terminal.ts";
 import {
   countOf,
   FEW,
@@ -158,9 +166,4 @@ function linesOf(
   const right = [...head.keys()].filter((i) => !["name", "dtype", "shape", "offsets"].includes(head[i]));
   const [first, ...rest] = columnsOf([head, ...rows], right);
   return [...lines, "", bold(first), ...rest];
-}
-
-/** Text with control characters escaped, which the terminal would interpret. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

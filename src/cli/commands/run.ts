@@ -93,7 +93,7 @@ Masks intersect. A soft cap comes before ALiBi. GFLOP/s count all scores, masked
     const path = values.output as string | undefined;
     const suffix = path === undefined ? undefined : suffixOf(path);
     const weights = weightsAsked(values, suffix);
-    if (path !== undefined) await checkPlace(path);
+    if (path !== undefined) await checkPlace(path, positionals);
     const { query, key, value, file } = await readInputs(values, positionals, io);
     const call = await readCall(values, io, file);
     await file?.close();

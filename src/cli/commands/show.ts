@@ -2,7 +2,6 @@
  * `heed show TEXT [TEXT2 …]`: the attention of a trained model on texts. models/ runs the model, store/ computes the numbers from
  * its queries and keys, and view/ renders them. `heed similar` compares texts.
  */
-import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
@@ -16,7 +15,7 @@ import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickModel, warnOfCuts } from "../support/input/pick-model.ts";
-import { expandTexts, STDIN, stdinText } from "../support/input/stdin.ts";
+import { expandPair, expandTexts, noteFiles, stdinText } from "../support/input/stdin.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
@@ -114,12 +113,12 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   const ending = output === undefined ? "" : extname(output).toLowerCase();
   if (output !== undefined && ending !== ".svg" && ending !== ".safetensors")
     throw new UsageError(`--output must end in .svg or .safetensors, got ${JSON.stringify(output)}`);
-  const { token, pair } = values as { token?: string; pair?: string };
-  if (pair !== undefined && positionals.length === 0)
+  const token = values.token as string | undefined;
+  if (values.pair !== undefined && positionals.length === 0)
     throw new UsageError('--pair is the second text: heed show "first text" --pair "second text"');
+  const pair = await expandPair(values, io);
   if (pair !== undefined && texts.length !== 1)
     throw new UsageError(`--pair takes one first text, got ${texts.length}`);
-  if (pair?.trim() === "") throw new UsageError("--pair is empty; write one or more words");
   if (token !== undefined && values.json)
     throw new UsageError("--token prints the answers of the heads, --json every weight; give one of them");
   if (values.view && values.json)
@@ -135,7 +134,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
       throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
   const attended = texts.map((text) => model.attention(text, pair));
   for (const text of attended) warnOfCuts(model, text, io);
-  noteFiles(positionals, io);
+  noteFiles(positionals, io, (text) => `heed show - < ${text}`);
   if (positionals.length > 1 && !positionals.some((text) => /\s|^-$/.test(text)))
     io.stderr.write(
       `note: ${positionals.length} texts of one word each; with quotes they are one text: heed show "${positionals.join(" ")}"\n`,
@@ -190,24 +189,6 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   } finally {
     store.dispose();
   }
-}
-
-/** False also where it cannot be known: Node's permission model throws for a path that it does not allow. */
-function isFile(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  } catch {
-    return false;
-  }
-}
-
-/** Notes texts that are names of files. */
-function noteFiles(texts: readonly string[], io: ShowIo): void {
-  for (const text of texts)
-    if (text !== STDIN && isFile(text))
-      io.stderr.write(
-        `note: ${text} is a file, but its name was read as a text; heed view ${text} opens a file of attention, heed show - < ${text} reads each of its lines as a text\n`,
-      );
 }
 
 /** Maximum words that an error lists. */

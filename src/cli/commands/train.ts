@@ -26,6 +26,7 @@ import {
   specialIds,
   train,
 } from "../../train/index.ts";
+import { STDIN, STDIN_NAME, stdinText } from "../support/input/stdin.ts";
 import { naming } from "../support/input/tensors.ts";
 import { decodeText, readBytes } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
@@ -77,7 +78,7 @@ export const command: Command = {
     json: "the result as a JSON object",
     ...ENGINE_HELP,
   },
-  notes: `DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
+  notes: `TEXT is a UTF-8 file, or - for standard input. DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
 training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines
 are n-gram models (Kneser–Ney) of the same training tokens, evaluated on the same held-out ones. Ctrl-C, SIGTERM and SIGHUP save
 a checkpoint. Only one process at a time can train in a folder.`,
@@ -146,7 +147,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   const found = bytes.length > 0 ? readCheckpoint(bytes) : undefined;
   const kept = found && readKept(join(folder, CHECKPOINT), found.config);
   const settings = kept ? resumedSettings(values, kept.settings) : asked;
-  const texts = (await together(comm, "heed train", () => Promise.all(positionals.map(readText)))) ?? [];
+  const texts = (await together(comm, "heed train", () => readTexts(positionals, io, comm))) ?? [];
   const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
 
   const start = performance.now();
@@ -233,7 +234,7 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
   const files = modelToFiles(model.model, tokenizer, { dtype });
   const facts = {
     settings,
-    texts: positionals.map((path) => basename(path)),
+    texts: positionals.map((path) => (path === STDIN ? STDIN_NAME : basename(path))),
     tokens: corpus.ids.length,
     heldOutTargets: corpus.heldOut.reduce((sum, { count }) => sum + count, 0),
     vocabulary: tokenizer.size,
@@ -321,11 +322,23 @@ async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuf
   return undefined;
 }
 
-/** The text of a file. Throws typed errors for a file that is missing, empty or not UTF-8. */
-async function readText(path: string): Promise<string> {
-  const text = decodeText(path, await readBytes(path));
-  if (text.trim() === "") throw new OptionError("text", `${path} is empty`, { path });
+/** The text of a file, or of standard input. Throws typed errors for a file that is missing, empty or not UTF-8. */
+async function readText(path: string, io: Pick<Io, "stdin">): Promise<string> {
+  const name = path === STDIN ? STDIN_NAME : path;
+  const text = path === STDIN ? await stdinText(io) : decodeText(path, await readBytes(path));
+  if (text.trim() === "") throw new OptionError("text", `${name} is empty`, { path });
   return text;
+}
+
+/** The texts of files, on every rank. */
+function readTexts(
+  paths: readonly string[],
+  io: Io,
+  comm: Communicator | undefined,
+): Promise<readonly string[]> {
+  if (comm !== undefined && paths.includes(STDIN))
+    throw new UsageError("- is standard input, which only one process can read; name a file");
+  return Promise.all(paths.map((path) => readText(path, io)));
 }
 
 async function tokenizerOf(
@@ -341,7 +354,7 @@ async function tokenizerOf(
     const bytes = await readBytes(path);
     return naming(path, () => readTokenizer(bytes));
   }
-  const words = values.words === undefined ? [] : (await readText(values.words as string)).split(/\s+/);
+  const words = values.words === undefined ? [] : (await readText(values.words as string, io)).split(/\s+/);
   const bar = startProgress(io, "tokenizer");
   try {
     return trainTokenizer(texts, {

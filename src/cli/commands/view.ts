@@ -13,7 +13,7 @@ import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/ser
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/input/attention-file.ts";
 import { shippedCaptures } from "../support/input/captures.ts";
 import { MODEL_HELP } from "../support/input/pick-model.ts";
-import { expandTexts } from "../support/input/stdin.ts";
+import { expandPair, expandTexts } from "../support/input/stdin.ts";
 import { type Command, type Io, UsageError, type Values } from "../support/line/command.ts";
 
 export const command: Command = {
@@ -165,7 +165,7 @@ async function textFiles(
   load: () => Promise<TextModel>,
   io: Io,
 ): Promise<ServedFile[]> {
-  const pair = values.pair as string | undefined;
+  const pair = await expandPair(values, io);
   if (pair !== undefined && texts.length !== 1)
     throw new UsageError("--pair is the second text to one --text");
   const [model, { warnOfCuts }, { fileOfRun }] = await Promise.all([

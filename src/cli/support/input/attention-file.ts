@@ -1,15 +1,16 @@
 /** Opens the file of attention, or the text for a model, of `view`, `html` and `figure`. Problems of a file go to stderr. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { HeedError } from "../../../core/errors.ts";
-import { fileError } from "../../../io/filesystem/node.ts";
+import { FormatError, formatValue, HeedError, OptionError } from "../../../core/errors.ts";
 import { openStore } from "../../../store/formats/open.ts";
 import { storeFrom } from "../../../store/layout/from.ts";
 import type { HeadStore } from "../../../store/types.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { bytesText } from "../output/terminal.ts";
 import { MODEL_HELP } from "./pick-model.ts";
-import { expandText, readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
+import { expandPair, expandText, readStdin, STDIN, STDIN_NAME, stdinText } from "./stdin.ts";
+import { withoutReader } from "./tensors.ts";
+import { decodeText, readBytes } from "./text-file.ts";
 
 /** Options of commands that open a file of attention. */
 export const FILE_OPTIONS = { tokens: { type: "string" }, causal: { type: "boolean" } } as const;
@@ -63,19 +64,35 @@ export async function openInput(
     import("./model-bundle.ts"),
   ]);
   const model = await pickModel(values.model as string | undefined, io);
-  const seen = model.attention(text, values.pair as string | undefined);
+  const seen = model.attention(text, await expandPair(values, io));
   warnOfCuts(model, seen, io);
   return { store: storeFrom({ ...inputOfTexts(model, [seen]), name: text }), name: text };
 }
 
-/** The text of the file of `--tokens`. */
-function tokensText(path: unknown): string | undefined {
+/** The tokens in the file of `--tokens`. */
+async function readTokens(path: string | undefined, io: Pick<Io, "stdin">): Promise<string[] | undefined> {
   if (path === undefined) return undefined;
+  const name = path === STDIN ? STDIN_NAME : path;
+  const refuse = (got: string): never => {
+    throw new OptionError("tokens", `--tokens: ${name} must be a JSON list of texts, got ${got}`, { path });
+  };
+  const text = path === STDIN ? await stdinText(io) : decodeText(path, await readBytes(path));
+  let tokens: unknown;
   try {
-    return readFileSync(path as string, "utf8");
-  } catch (error) {
-    throw fileError("--tokens", "read", path as string, error);
+    tokens = JSON.parse(text);
+  } catch {
+    return refuse(formatValue(text));
   }
+  if (Array.isArray(tokens) && tokens.every((token) => typeof token === "string")) return tokens;
+  return refuse(formatValue(tokens));
+}
+
+/** An error about a file, which begins with its path as it was given. */
+function named(path: string, name: string, error: FormatError): FormatError {
+  const text = withoutReader(error.message);
+  const rest =
+    text.startsWith(`${name}:`) || text.startsWith(`${name} `) ? text.slice(name.length) : `: ${text}`;
+  return new FormatError(error.code, `${path}${rest}`, { ...error.fields, path });
 }
 
 /** Throws if a folder is a model's; `file` is the file in it that was given. */
@@ -110,10 +127,11 @@ export async function openFile(
   const source = path === STDIN ? await readStdin(io) : path;
   const name = path === STDIN ? STDIN_NAME : basename(path);
   const recipe = causal === true ? ({ mask: "causal" } as const) : undefined;
-  const store = await openStore(source, { name, tokens: tokensText(tokens), recipe }).catch((error) => {
+  const list = await readTokens(tokens as string | undefined, io);
+  const store = await openStore(source, { name, tokens: list, recipe }).catch((error) => {
     if (path !== STDIN && error instanceof HeedError && error.code === "nothing-to-show")
       refuseModel(dirname(path), basename(path));
-    throw error;
+    throw error instanceof FormatError ? named(path === STDIN ? name : path, name, error) : error;
   });
   for (const { severity, text } of store.report.problems)
     if (severity !== "note") io.stderr.write(`${severity}: ${text}\n`);

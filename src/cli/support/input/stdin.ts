@@ -1,5 +1,6 @@
 /** `-` on a command line: standard input as bytes of a file, as one text, or as one text per line. It can be read once. */
-import { type Io, type StandardInput, UsageError } from "../line/command.ts";
+import { statSync } from "node:fs";
+import { type Io, type StandardInput, UsageError, type Values } from "../line/command.ts";
 import { decodeText, textLines } from "./text-file.ts";
 
 /** The argument that means standard input. A file of that name is `./-`. */
@@ -41,6 +42,15 @@ export async function expandText(text: string, io: Pick<Io, "stdin">): Promise<s
   return notBlank(await expandPrompt(text, io));
 }
 
+/** The text of `--pair`, or all of standard input where it is `-`; undefined without the option. */
+export async function expandPair(values: Values, io: Pick<Io, "stdin">): Promise<string | undefined> {
+  const pair = values.pair as string | undefined;
+  if (pair === undefined) return undefined;
+  const text = pair === STDIN ? await stdinText(io) : pair;
+  if (text.trim() === "") throw new UsageError("--pair is empty; write one or more words");
+  return text;
+}
+
 /** As `expandText`; a prompt may consist of spaces or line breaks. */
 export async function expandPrompt(text: string, io: Pick<Io, "stdin">): Promise<string> {
   const prompt = text === STDIN ? await stdinText(io) : text;
@@ -56,4 +66,26 @@ function notBlank(text: string): string {
 
 function refuseBlank(): never {
   throw new UsageError("a text is empty; write one or more words");
+}
+
+/** False also where it cannot be known: Node's permission model throws for a path that it does not allow. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false;
+  }
+}
+
+/** Notes texts that are names of files; `reads` is the command that reads the lines of one. */
+export function noteFiles(
+  texts: readonly string[],
+  io: Pick<Io, "stderr">,
+  reads: (file: string) => string,
+): void {
+  for (const text of texts)
+    if (text !== STDIN && isFile(text))
+      io.stderr.write(
+        `note: ${text} is a file, but its name was read as a text; heed view ${text} opens a file of attention, ${reads(text)} reads each of its lines as a text\n`,
+      );
 }

@@ -70,7 +70,7 @@ export async function openContainer(
   io: Pick<Io, "stdin">,
   maxBytes = MAX_BYTES,
 ): Promise<Container> {
-  const folder = existsSync(address) && statSync(address).isDirectory();
+  const folder = address !== STDIN && existsSync(address) && statSync(address).isDirectory();
   if (folder || address.endsWith(".json")) return openLazily(address, address, maxBytes);
   const path = address === STDIN ? STDIN_NAME : address;
   const from = address === STDIN ? await readStdin(io) : address;
@@ -158,16 +158,21 @@ function factsOf(dtype: FileDType, shape: readonly number[]): TensorFacts {
   return { dtype, shape, bytes: shape.reduce((n, x) => n * x, ELEMENTS[dtype].bytes) };
 }
 
+/** A message without the name of the reader at its start. */
+export function withoutReader(message: string): string {
+  return message.replace(
+    /^(open|openStore|readNpy|readNpz|readSafetensors|openSafetensors|readTokenizer): /,
+    "",
+  );
+}
+
 /** Runs a reader; its errors then start with the path of the file instead of the name of the reader. */
 export async function naming<T>(path: string, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof HeedError)) throw error;
-    const text = error.message.replace(
-      /^(open|readNpy|readNpz|readSafetensors|openSafetensors|readTokenizer): /,
-      "",
-    );
+    const text = withoutReader(error.message);
     if (error instanceof FormatError)
       throw new FormatError(error.code, `${path}: ${text}`, { ...error.fields, path });
     if (error.code === "file") throw new OptionError("file", text, error.fields);

@@ -5,7 +5,8 @@ import { systemText } from "../../../io/filesystem/node.ts";
 
 /** The error of a file that cannot be read. */
 export function readError(path: string, error: NodeJS.ErrnoException): OptionError {
-  return new OptionError("file", `cannot read ${path}: ${systemText(error)}`, { path, errno: error.code });
+  const reason = error.code === "EISDIR" ? "it is a folder" : systemText(error);
+  return new OptionError("file", `cannot read ${path}: ${reason}`, { path, errno: error.code });
 }
 
 /** The bytes of a file. Throws an OptionError where it cannot be read. */

@@ -117,6 +117,12 @@ describe("tell", () => {
     expect(reported("text")).toEqual({ code: 1, err: "heed run: text\n" });
   });
 
+  it("has no control characters, which the terminal would interpret", () => {
+    expect(reported(new OptionError("file", "cannot open \u001b[2Ja\rb")).err).toBe(
+      "heed run: cannot open \\u001b[2Ja\\u000db\n",
+    );
+  });
+
   it("is an object with kind, code and fields with --json", () => {
     const { code, err } = reported(new FormatError("npy-magic", "bad", { offset: 3, tensor: "q" }), true);
     expect(code).toBe(1);

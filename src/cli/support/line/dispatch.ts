@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { HeedError, messageOf } from "../../../core/errors.ts";
 import { COMMANDS } from "../../commands/index.ts";
-import { jsonText } from "../output/terminal.ts";
+import { jsonText, printable } from "../output/terminal.ts";
 import { engineDefaults } from "../run/engine.ts";
 import { parseCommandLine } from "./arguments.ts";
 import { type Command, EXIT, Interrupted, type Io, UsageError } from "./command.ts";
@@ -91,7 +91,10 @@ export function tell(
     io.stderr.write(jsonText({ error: { kind, code: codeOf(error) ?? null, message, fields, exit: code } }));
   } else {
     // The error about a pickle includes lines of Python; of others only the first line is printed.
-    const line = codeOf(error) === "pickle" ? message : message.split("\n")[0];
+    const line =
+      codeOf(error) === "pickle"
+        ? message.split("\n").map(printable).join("\n")
+        : printable(message.split("\n")[0]);
     const text = line.startsWith(`${who}: `) ? line : `${who}: ${line}`;
     io.stderr.write(`${text}${usage ? ` (see ${who} --help)` : ""}\n`);
   }

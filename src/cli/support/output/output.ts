@@ -3,6 +3,8 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { OptionError } from "../../../core/errors.ts";
+import { STDIN } from "../input/stdin.ts";
+import { splitAddress } from "../input/tensors.ts";
 import { UsageError } from "../line/command.ts";
 
 const SUFFIXES = [".npy", ".npz", ".safetensors"] as const;
@@ -14,8 +16,13 @@ export function suffixOf(path: string): (typeof SUFFIXES)[number] {
   throw new UsageError(`an output file ends in .npy, .npz or .safetensors, got ${JSON.stringify(path)}`);
 }
 
-/** Throws, before any work, for a file in a folder that does not exist or is not writable. */
-export async function checkPlace(path: string): Promise<void> {
+/**
+ * Throws, before any work, for a file in a folder that does not exist or is not writable, and for one of the command's `inputs`
+ * (files, or `FILE#NAME`), which it would replace.
+ */
+export async function checkPlace(path: string, inputs: readonly string[] = []): Promise<void> {
+  if (path === STDIN)
+    throw new UsageError("- is standard input, and the output is a file; a file of this name is ./-");
   const folder = dirname(path);
   const refuse = (reason: string, errno?: string): never => {
     throw new OptionError("file", `cannot write ${path}: ${reason}`, { path, errno });
@@ -28,5 +35,11 @@ export async function checkPlace(path: string): Promise<void> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     refuse(`the folder ${folder} is not writable (${code})`, code);
+  }
+  const old = await stat(path).catch(() => undefined);
+  for (const input of old === undefined ? [] : inputs) {
+    const file = await stat(splitAddress(input).path).catch(() => undefined);
+    if (file?.dev === old?.dev && file?.ino === old?.ino)
+      refuse("it is the input, and would be replaced; name another file");
   }
 }

@@ -96,3 +96,8 @@ export function jsonText(value: unknown): string {
     typeof x === "number" && !Number.isFinite(x) ? String(x) : typeof x === "bigint" ? Number(x) : x,
   )}\n`;
 }
+
+/** Text with control characters escaped, which the terminal would interpret. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
