@@ -308,26 +308,30 @@ describe("what is not a number", () => {
     expect([...marks]).toEqual([2, 0, 0, 0, 2, 0, 0, 0, 0]);
   });
 
-  it("in a masked key changes nothing; in a visible one the row is NaN, as the formula says", async () => {
-    const key = Float32Array.of(1, 2, Number.NaN);
-    const made = storeFrom({
-      blocks: [
-        {
-          recipe: { mask: "causal" },
-          layers: [
-            {
-              query: { data: Float32Array.of(1, 1, 1), shape: [1, 3, 1] },
-              key: { data: key, shape: [1, 3, 1] },
-            },
-          ],
-        },
-      ],
-    });
+  it("in a masked key changes nothing; in a visible one the whole row is NaN, as the formula says", async () => {
+    const causal = (...keys: number[]) =>
+      storeFrom({
+        blocks: [
+          {
+            recipe: { mask: "causal" },
+            layers: [
+              {
+                query: { data: Float32Array.of(1, 1, 1), shape: [1, 3, 1] },
+                key: { data: Float32Array.from(keys), shape: [1, 3, 1] },
+              },
+            ],
+          },
+        ],
+      });
+    const made = causal(1, 2, Number.NaN);
     expect(made.row(ref, 1, "weights").reduce((a, b) => a + b)).toBeCloseTo(1, 12);
     expect([...made.row(ref, 2, "weights")]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
     expect(made.cell(ref, 0, 2, "scores")).toBeNaN();
     expect((await made.measures(ref)).notNumbers).toBe(3);
     made.dispose();
+    const first = causal(Number.NaN, 2, 1);
+    expect([...first.row(ref, 0, "weights")]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
+    first.dispose();
   });
 });
 

@@ -103,7 +103,10 @@ export function compileTileClassifier(mask: BoolExpression): (box: Box) => TileC
 
 function run(step: Step, at: number, box: Box, low: Float64Array, high: Float64Array): void {
   const { a, b, c, float } = step;
-  const [la, ha, lb, hb] = [low[a], high[a], low[b], high[b]];
+  const la = low[a];
+  const ha = high[a];
+  const lb = low[b];
+  const hb = high[b];
   let l = 0;
   let h = 0;
   switch (step.op) {

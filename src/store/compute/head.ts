@@ -46,11 +46,17 @@ export class Head {
   private readonly visibility: Visibility;
   private readonly mods: readonly { step: NamedMod["step"]; apply: (cell: Cell) => number }[];
   private readonly at: Cell = { b: 0, h: 0, i: 0, q: 0, k: 0, score: 0 };
+  /** The query of the row whose scores are computed. */
+  private readonly q: Float64Array;
   private readonly visible: number[] = [];
+  /** The runs of `runsRow`, which is −1 before the first call. */
+  private lastRuns: readonly number[] = this.visible;
+  private runsRow = -1;
   private readonly read: ((at: number) => number) | undefined;
 
   constructor(data: HeadData) {
     this.data = data;
+    this.q = new Float64Array(data.d);
     this.visibility = new Visibility(maskOf(data.recipe), data.recipe.queryOffset);
     this.mods = namedMods(data.recipe).map(({ step, mod }) => ({ step, apply: compile(mod.expr) }));
     if (data.weights) {
@@ -66,8 +72,14 @@ export class Head {
     return this.data.query !== undefined;
   }
 
-  /** Keys that query i may attend to, as from, to, from, to … The next call reuses the array. */
+  /** Keys that query i may attend to, as from, to, from, to … A call for another row reuses the array. */
   runs(i: number): readonly number[] {
+    if (i !== this.runsRow) this.lastRuns = this.findRuns(i);
+    this.runsRow = i;
+    return this.lastRuns;
+  }
+
+  private findRuns(i: number): readonly number[] {
     const { Nk, keep, bias } = this.data;
     this.visibility.runs(i, Nk, this.visible);
     if (!keep && !bias) return this.visible;
@@ -94,9 +106,10 @@ export class Head {
   }
 
   /** The query of a row in float64, edits applied. */
-  query(i: number, edits: Edits = {}): Float64Array {
+  query(i: number, edits: Edits = {}, out: Float64Array = new Float64Array(this.data.d)): Float64Array {
     const { query, d } = this.data;
-    return new Float64Array(edits.query ?? query!.subarray(i * d, (i + 1) * d));
+    out.set(edits.query ?? query!.subarray(i * d, (i + 1) * d));
+    return out;
   }
 
   /** q·k of a query and a key, masked or not. */
@@ -154,7 +167,7 @@ export class Head {
   scores(i: number, out: Float64Array, from = 0, to = this.data.Nk, edits: Edits = {}): number {
     const { recipe, bias } = this.data;
     const plain = this.mods.length === 0 && !bias;
-    const q = this.query(i, edits);
+    const q = this.query(i, edits, this.q);
     const scale = edits.scale ?? recipe.scale;
     const runs = this.runs(i);
     out.fill(-Infinity, 0, to - from);
@@ -170,9 +183,18 @@ export class Head {
     return m;
   }
 
-  /** Turns the scores of a whole row, with their maximum, into weights in place. */
-  softmax(s: Float64Array, highest: number): RowSum {
-    return softmaxRow(s, highest, this.data.recipe.sink);
+  /** Fills out [Nk] with the weights of row i, computed from q and k; returns the row's sums. */
+  softmax(i: number, out: Float64Array, edits: Edits = {}): RowSum {
+    // Softmax is computed from the first visible key to the last: a causal row is half as long on average.
+    const runs = this.runs(i);
+    const from = runs[0] ?? 0;
+    const to = runs[runs.length - 1] ?? 0;
+    const s = out.subarray(from, to);
+    const sum = softmaxRow(s, this.scores(i, s, from, to, edits), this.data.recipe.sink);
+    // As in the reference, a row with a NaN score is NaN on all keys.
+    const masked = sum.l === sum.l ? 0 : Number.NaN;
+    out.fill(masked, 0, from).fill(masked, to);
+    return sum;
   }
 
   /** Maximum and sum of one row. */
@@ -189,7 +211,7 @@ export class Head {
   /** Weights of a row: computed, or read from the file's weights. */
   weights(i: number, edits: Edits = {}, out: Float64Array = new Float64Array(this.data.Nk)): Float64Array {
     if (this.read) for (let j = 0, at = i * out.length; j < out.length; j++, at++) out[j] = this.read(at);
-    else this.softmax(out, this.scores(i, out, 0, out.length, edits));
+    else this.softmax(i, out, edits);
     return out;
   }
 

@@ -40,7 +40,7 @@ export const plainKernel: Kernel = {
   rowsPerStep: ({ data }) => rowsInStep(data.Nk, data.d),
   run(head, from, to, visit) {
     const row = new Float64Array(head.data.Nk);
-    for (let i = from; i < to; i++) visit(i, row, head.softmax(row, head.scores(i, row)));
+    for (let i = from; i < to; i++) visit(i, row, head.softmax(i, row));
   },
 };
 

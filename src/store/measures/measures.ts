@@ -106,7 +106,6 @@ export class Measurer {
     let total = 0;
     let distance = 0;
     let max = 0;
-    let min = 0;
     let visible = 0;
     for (let n = 0; n < runs.length; n += 2) {
       const end = runs[n + 1];
@@ -116,7 +115,6 @@ export class Measurer {
         total += x;
         distance += x * Math.abs(j - p);
         if (x > max) max = x;
-        if (x < min) min = x;
       }
     }
     // The sum is NaN or infinite if and only if a weight is.
@@ -125,10 +123,9 @@ export class Measurer {
       return;
     }
     // Only a file can have negative weights.
-    if (min < 0) {
-      this.negative += countNegative(w, runs);
-      return;
-    }
+    const negative = row.given ? countNegative(w, runs) : 0;
+    this.negative += negative;
+    if (negative > 0) return;
     if (!(total > 0)) return;
     this.rows++;
     if (max > this.maxWeight) this.maxWeight = max;

@@ -57,7 +57,7 @@ export class Pool {
   /** Adds row i: its values [Nk], of which those in `runs` (from, to, from, to …) count. */
   add(i: number, values: Floats, runs: readonly number[]): void {
     this.done++;
-    const { ends, seen, sum, peak, odd, signed } = this;
+    const { ends, seen, sum, peak, odd, signed, given } = this;
     const base = this.rowOf(i) * this.columns;
     let c = 0;
     for (let n = 0; n < runs.length; n += 2) {
@@ -68,7 +68,7 @@ export class Pool {
         const end = ends[c] < to ? ends[c] : to;
         const at = base + c;
         seen[at] += end - j;
-        // One loop over the cells: the sum, and the values farthest from 0 on either side.
+        // The sum, and the values farthest from 0 on either side. Computed weights are not negative.
         const before = peak[at];
         let total = 0;
         let high = before > 0 ? before : 0;
@@ -77,14 +77,14 @@ export class Pool {
           const x = values[n];
           total += x;
           if (x > high) high = x;
-          else if (x < low) low = x;
         }
+        if (signed || given) for (let n = j; n < end; n++) if (values[n] < low) low = values[n];
         // The sum is NaN or infinite if and only if a value is.
         if (total - total !== 0) {
           odd[at] = 1;
           [total, high, low] = finiteOnly(values, j, end, before);
         }
-        if (low < 0 && this.given) odd[at] = 1;
+        if (low < 0 && given) odd[at] = 1;
         sum[at] += total;
         peak[at] = signed && -low > high ? low : high;
         j = end;
