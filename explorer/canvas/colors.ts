@@ -31,39 +31,19 @@ export function wordOf([red, green, blue]: Rgb): number {
 }
 
 /** The colors of the page's style that pictures need. */
-export interface Paints {
-  readonly paper: string;
-  readonly ink: string;
-  readonly second: string;
-  readonly line: string;
-  readonly hatch: string;
-  readonly badge: string;
-  readonly query: string;
-  readonly key: string;
-  readonly weight: string;
-  /** The font of numbers and tokens. */
-  readonly mono: string;
-}
+const PAINTS = ["paper", "ink", "second", "line", "hatch", "badge", "query", "key", "weight"] as const;
+
+/** Those colors, and the font of numbers and tokens. */
+export type Paints = Readonly<Record<(typeof PAINTS)[number] | "mono", string>>;
 
 /** Reads the custom properties with a probe element, so that values set by the page apply. */
 export function paintsOf(host: Element, probe: HTMLElement): Paints {
-  const style = getComputedStyle(host);
-  const resolved = (name: string) => {
+  const mono = getComputedStyle(host).getPropertyValue("--mono") || "monospace";
+  const resolved = PAINTS.map((name) => {
     probe.style.setProperty("color", `var(--${name})`);
-    return getComputedStyle(probe).color;
-  };
-  return {
-    paper: resolved("paper"),
-    ink: resolved("ink"),
-    second: resolved("second"),
-    line: resolved("line"),
-    hatch: resolved("hatch"),
-    badge: resolved("badge"),
-    query: resolved("query"),
-    key: resolved("key"),
-    weight: resolved("weight"),
-    mono: style.getPropertyValue("--mono") || "monospace",
-  };
+    return [name, getComputedStyle(probe).color];
+  });
+  return { ...Object.fromEntries(resolved), mono };
 }
 
 /** The color of values that are not weights; no color scale contains it. */

@@ -59,7 +59,7 @@ h2, h3 {
   color: var(--second);
 }
 h2 .quoted, h3 .quoted, h2 .math, h3 .math { text-transform: none; letter-spacing: 0; }
-.mono, .token, .num { font-family: var(--mono); font-size: 12px; line-height: 18px; }
+.token, .num { font-family: var(--mono); font-size: 12px; line-height: 18px; }
 .num { font-variant-numeric: tabular-nums; white-space: nowrap; }
 /* The space before a unit and superscript digits are narrower than a column of the monospaced font. */
 .num .thin { letter-spacing: -.38em; }

@@ -73,6 +73,61 @@ for (const [view, state, read] of VIEWS)
     });
   });
 
+for (const still of [true, false])
+  test(`while the cells of another text are computed, no cell of the previous one is under its words, ${still ? "still" : "animated"}`, async ({
+    visit,
+  }) => {
+    await visit({ heads: { Nq: 8, seed: 40 }, still }, async (page) => {
+      await page.evaluate(async () => {
+        const { view, made } = /** @type {any} */ (globalThis);
+        await view.add({ name: "second", data: made({ Nq: 6, seed: 41 }) });
+        // From here on, its pictures wait.
+        const { store } = view;
+        const released = new Promise((resolve) => Object.assign(globalThis, { release: resolve }));
+        for (const name of ["tile", "overview"]) {
+          const computed = store[name].bind(store);
+          store[name] = async (/** @type {any[]} */ ...args) => {
+            await released;
+            return computed(...args);
+          };
+        }
+        view.state = { text: 0 };
+      });
+      await settled(page);
+      expect(await page.evaluate(marked), "the first text is drawn").toBe(true);
+      await set(page, { text: 1 });
+      await page.waitForFunction(() => /** @type {any} */ (globalThis).view.state.text === 1);
+      await expect(page.locator("attention-view .matrix .labels.rows .token:not([hidden])")).toHaveCount(6);
+      expect(await page.evaluate(marked), "nothing is drawn under the second text's words").toBe(false);
+      // Another head before the first one is drawn.
+      await set(page, { head: 1 });
+      await page.evaluate(() => /** @type {any} */ (globalThis).release());
+      expect(await soon(page, matrix)).toBe("");
+    });
+  });
+
+/** Whether a canvas of the matrix has a pixel that is not transparent. Runs in the page. */
+function marked() {
+  const inside = /** @type {any} */ (globalThis).view.shadowRoot;
+  return [...inside.querySelectorAll(".matrix canvas.cells")].some((canvas) => {
+    if (canvas.width * canvas.height === 0 || getComputedStyle(canvas).opacity === "0") return false;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((/** @type {number} */ value) => value > 0);
+  });
+}
+
+test("the ends of the legend are those of the colors, for scores as for weights", async ({ visit }) => {
+  await visit({ heads: { Nq: 8, seed: 42 } }, async (page) => {
+    for (const stage of ["scores", "scaled", "masked", "contribution", "weights"]) {
+      await set(page, { stage });
+      const { range } = await numbers(page);
+      const most = stage === "weights" ? 1 : Number(range.toPrecision(2));
+      const end = page.locator("attention-view .legend .tick").last();
+      await expect.poll(async () => Number(await end.textContent()), stage).toBe(most);
+    }
+  });
+});
+
 /** @param {Page} page @param {object} wanted */
 async function open(page, wanted) {
   await page.evaluate(async (heads) => {

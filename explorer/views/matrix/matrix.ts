@@ -71,6 +71,8 @@ export class Matrix {
   #paints: Paints | undefined;
   #painted = "";
   #look = "";
+  /** The tokens of the picture's rows and columns. */
+  #tokens = "";
   #missing = 0;
   #due = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -203,6 +205,14 @@ export class Matrix {
     this.#plan = this.#planOf();
     const facts = this.#host.bare ? undefined : this.#factsOf(this.#plan);
     const ratio = devicePixelRatio;
+    // A difference is a new store for each pair of heads: its tokens are known by their names.
+    const tokens = JSON.stringify([this.#host.bare ? names : [session.opened, state.block], rows, columns]);
+    // The previous picture stays until the next one is complete, unless its rows and columns are other tokens.
+    if (tokens !== this.#tokens) {
+      this.#look = "";
+      for (const canvas of [this.#canvas, this.#ghost]) resize(canvas, [0, 0]);
+    }
+    this.#tokens = tokens;
     const look = this.#lookOf(this.#plan);
     const { x, y, cellWidth, cellHeight } = this.#frame;
     const key = [
@@ -241,6 +251,8 @@ export class Matrix {
       this.#missing = done.missing;
       if (done.shown) {
         this.#look = look;
+        // The legend shows it.
+        if (!Object.is(this.domain, done.domain)) session.changed();
         this.domain = done.domain;
       }
       this.#painted = key;
@@ -309,11 +321,9 @@ export class Matrix {
   }
 
   #lookOf({ ref, stage, transfer, domain, colors, hidden, renormalize, rowMax }: Plan): string {
-    const { rows, columns } = this.#axes;
-    const runs = [...rows.runs, ...columns.runs].map(({ start, end }) => `${start}-${end}`);
     return [
       this.#host.session.opened,
-      ref.block,
+      this.#tokens,
       ref.layer,
       ref.head,
       stage,
@@ -324,7 +334,6 @@ export class Matrix {
       hidden,
       renormalize,
       rowMax,
-      runs,
     ].join(" ");
   }
 
