@@ -299,7 +299,41 @@ describe.skipIf(!runsSource)("a process that made a threaded call", () => {
       console.log(started < 10 ? "few" : started);
     `);
     expect(stdout).toBe("few\n");
-    expect(stderr.match(/running single-threaded: workers did not start/g)).toHaveLength(1);
+    expect(stderr.match(/running single-threaded: workers did not start \(no\)/g)).toHaveLength(1);
+  });
+
+  it("has one warning with the runtime's reason if workers are refused", async () => {
+    const { stderr } = await node(`
+      process.getBuiltinModule("node:worker_threads").Worker = class { constructor() { throw new Error("use --allow-worker"); } };
+      sum(); sum();
+    `);
+    expect(stderr).toBe(
+      "heed: running single-threaded: no worker may be started (use --allow-worker); results are the same, and threads: 1 hides this warning\n",
+    );
+  });
+
+  it("names lost threads, not their start, after four calls in a row that lost one", async () => {
+    const { stderr } = await node(`
+      import { getEngine } from ${JSON.stringify(new URL("../../src/wasm/engine/engine.ts", import.meta.url).href)};
+      import { CONTROL } from ${JSON.stringify(new URL("../../src/wasm/engine/worker.js", import.meta.url).href)};
+      const first = sum();
+      for (let lost = 0; lost < 4; ) {
+        await prepare();
+        const { pool } = getEngine();
+        const { finish } = pool;
+        // As a thread does whose task failed.
+        pool.finish = (ms) => {
+          lost++;
+          Atomics.store(pool.words, CONTROL.failed, 1);
+          finish.call(pool, ms);
+        };
+        if (sum() !== first) throw new Error("other bits");
+      }
+      sum();
+    `);
+    expect(stderr).toBe(
+      "heed: running single-threaded: calls lost a thread (killed or out of memory); results are the same, and threads: 1 hides this warning\n",
+    );
   });
 });
 

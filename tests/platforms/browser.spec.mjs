@@ -2,7 +2,7 @@
 /**
  * The built package in headless Chromium: a cross-origin isolated page (threads), a page that is not (one thread, one
  * clear warning, the same bits), a page whose content security policy forbids WebAssembly (the reference level, one
- * clear warning), and a worker of a page. Files are served from memory on loopback, each kind of page under its own
+ * clear warning) or workers, a page that imports heed from another origin, and a worker of a page. Files are served from memory on loopback, each kind of page under its own
  * first path part, so that headers follow from the address.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -27,6 +27,25 @@ files.set(
     '<!doctype html><meta charset="utf-8"><title>heed</title><script type="module" src="page.mjs"></script>',
   ),
 );
+files.set(
+  "/warning.html",
+  Buffer.from(
+    `<!doctype html><meta charset="utf-8"><title>heed</title><script type="module" src="warning.mjs"></script>`,
+  ),
+);
+// Calls until heed warns.
+files.set(
+  "/warning.mjs",
+  Buffer.from(`import { configure, prepare, zeros, scaledDotProductAttention } from "./dist/index.js";
+const warnings = [];
+configure({ threads: 2, onWarning: (text) => warnings.push(text) });
+const q = zeros([8, 256, 64]);
+while (warnings.length === 0) {
+  await prepare();
+  scaledDotProductAttention(q, q, q);
+}
+console.log("RESULT " + JSON.stringify({ warnings }));`),
+);
 
 const isolation = {
   "Cross-Origin-Opener-Policy": "same-origin",
@@ -40,18 +59,34 @@ const KINDS = {
   isolated: { ...isolation, "Content-Security-Policy": policy("'self' 'wasm-unsafe-eval'") },
   plain: {},
   strict: { ...isolation, "Content-Security-Policy": policy("'self'") },
+  workerless: {
+    ...isolation,
+    "Content-Security-Policy": policy("'self' 'wasm-unsafe-eval'").replace(
+      "worker-src 'self'",
+      "worker-src 'none'",
+    ),
+  },
+  // As a content delivery network answers.
+  shared: { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" },
+  importing: isolation,
 };
 
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
-  const [, kind, path] = /^\/(isolated|plain|strict)(\/.*)$/.exec(pathname) ?? ["", "", ""];
-  const body = files.get(path);
+  const [, kind, path] = /^\/([a-z]+)(\/.*)$/.exec(pathname) ?? ["", "", ""];
+  const body =
+    kind === "importing"
+      ? Buffer.from(`<!doctype html><script type="module" src="${other}/shared/page.mjs"></script>`)
+      : files.get(path);
   if (body === undefined) {
     // Chromium asks for an icon by itself.
     response.writeHead(pathname === "/favicon.ico" ? 204 : 404).end();
     return;
   }
-  const type = path.endsWith(".html") ? "text/html; charset=utf-8" : "text/javascript; charset=utf-8";
+  const type =
+    kind === "importing" || path.endsWith(".html")
+      ? "text/html; charset=utf-8"
+      : "text/javascript; charset=utf-8";
   response
     .writeHead(200, { ...KINDS[kind], "Content-Type": type, "X-Content-Type-Options": "nosniff" })
     .end(body);
@@ -138,10 +173,13 @@ function warned(name, { warnings, errors }, about, quiet) {
 test.describe.configure({ mode: "default" });
 
 let base = "";
+/** The same server under another origin. */
+let other = "";
 test.beforeAll(async () => {
   await /** @type {Promise<void>} */ (new Promise((resolve) => server.listen(0, "127.0.0.1", resolve)));
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   base = `http://127.0.0.1:${port}`;
+  other = `http://localhost:${port}`;
 });
 test.afterAll(() => {
   server.close();
@@ -177,4 +215,17 @@ test("a page whose policy forbids WebAssembly computes with the reference and gi
   judge("page without 'wasm-unsafe-eval'", reported.found, { level: "reference" });
   // Chromium itself reports each refused compilation.
   warned("page without 'wasm-unsafe-eval'", reported, /wasm-unsafe-eval/, /Content Security Policy/i);
+});
+
+test("a page that imports heed from another origin has threads, whose code is a Blob", async ({ page }) => {
+  const reported = await visit(page, `${base}/importing/index.html?simd=relaxed&threads=2`);
+  judge("page with heed from another origin", reported.found);
+  warned("page with heed from another origin", reported, null);
+});
+
+test("a page whose policy forbids workers gives one warning that names the policy", async ({ page }) => {
+  const { found } = await visit(page, `${base}/workerless/warning.html`);
+  expect(found.warnings).toEqual([
+    expect.stringMatching(/^heed: running single-threaded: .*content security policy .*worker-src blob:/),
+  ]);
 });

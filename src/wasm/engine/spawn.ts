@@ -11,9 +11,9 @@ export interface Handle {
 }
 
 interface NodeWorker {
-  on(event: string, listener: () => void): void;
+  on(event: string, listener: (error: Error) => void): void;
   unref(): void;
-  terminate(): Promise<number>;
+  terminate(): unknown;
 }
 interface NodeModule {
   readonly Worker: new (program: URL | string, options: object) => NodeWorker;
@@ -21,6 +21,10 @@ interface NodeModule {
 
 /** True after worker.js failed to load: further workers are made from its code. */
 let needsCode = false;
+
+/** Neither worker.js nor a Blob with its code became a worker: the error event of a page does not say why. */
+const NO_PAGE_WORKER =
+  'a bundle needs worker.js beside it (import.meta.resolve("heed/worker.js")), or a content security policy with worker-src blob:';
 
 /** The code of a thread as a program; `message` is an expression for the message that starts it. */
 function program(message: string): string {
@@ -37,83 +41,75 @@ function blobWorker(): Worker {
   return worker;
 }
 
-/** A thread of Node, from worker.js or from its code. */
-function nodeWorker(node: NodeModule, data: object): NodeWorker {
+/** A thread of Node, or a worker of a page: from worker.js, or from its code where worker.js has no address (a bundle of CommonJS) or did not load. */
+function makeWorker(node: NodeModule | undefined, data: object): NodeWorker | Worker {
   // execArgv is not inherited: a loader of the host would only slow the start.
   const options = { workerData: data, execArgv: [] };
-  const code = () =>
-    new node.Worker(program("require('node:worker_threads').workerData"), { ...options, eval: true });
-  if (needsCode) return code();
   // The name is a variable so that bundlers for pages leave the file out: Parcel's page would not load with it.
   const file = "./worker.js";
-  return new node.Worker(new URL(file, import.meta.url), options);
+  if (!needsCode)
+    try {
+      return node
+        ? new node.Worker(new URL(file, import.meta.url), options)
+        : // Vite 5 parses these options as text: they are constants.
+          new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "heed" });
+    } catch {
+      needsCode = true;
+    }
+  return node
+    ? new node.Worker(program("require('node:worker_threads').workerData"), { ...options, eval: true })
+    : blobWorker();
 }
 
-/** A worker in Node, or in a page or another worker; undefined where the runtime refuses one. */
+/**
+ * A worker in Node, or in a page or another worker. Throws the runtime's error where it refuses one. `failed` gets the reason if
+ * the worker ends before it is ready.
+ */
 export function spawnWorker(
   memory: WebAssembly.Memory,
   index: number,
   isReady: () => boolean,
-  failed: () => void,
-): Handle | undefined {
+  failed: (reason: string) => void,
+): Handle {
   const data = { heed: THREAD, memory, index };
   const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
   const node = process?.getBuiltinModule?.("node:worker_threads") as NodeModule | undefined;
-  const handle: Handle = { dead: false, terminate: () => undefined };
-  const died = () => {
-    if (!handle.dead && !isReady()) failed();
+  let worker = makeWorker(node, data);
+  let isStopped = false;
+  const terminate = () => {
+    isStopped = true;
+    void worker.terminate();
+  };
+  const handle: Handle = { dead: false, terminate };
+  const died = (reason: string) => {
+    if (!handle.dead && !isReady()) failed(reason);
     handle.dead = true;
   };
-  try {
-    if (node) {
-      let worker = nodeWorker(node, data);
-      let isStopped = false;
-      handle.terminate = () => {
-        isStopped = true;
-        void worker.terminate();
-      };
-      const watch = (fromCode: boolean) => {
-        // A worker that was replaced ends too: its exit is ignored.
-        const watched = worker;
-        worker.on("error", () => {
-          if (fromCode || isStopped || handle.dead || isReady()) return died();
-          needsCode = true;
-          try {
-            worker = nodeWorker(node, data);
-          } catch {
-            return died();
-          }
-          watch(true);
-        });
-        worker.on("exit", () => {
-          if (worker === watched) died();
-        });
-        worker.unref();
-      };
-      watch(needsCode);
-      return handle;
-    }
-    // Vite 5 parses these options as text: they are constants.
-    let worker = needsCode
-      ? blobWorker()
-      : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "heed" });
-    handle.terminate = () => worker.terminate();
-    const watch = (fromBlob: boolean) =>
-      worker.addEventListener("error", () => {
-        if (fromBlob || handle.dead || isReady()) return died();
-        needsCode = true;
-        try {
-          worker = blobWorker();
-        } catch {
-          return died();
-        }
-        watch(true);
-        worker.postMessage(data);
+  const watch = (fromCode: boolean) => {
+    // A worker that was replaced ends too: its exit is ignored.
+    const watched = worker;
+    const onError = ({ message }: { message?: string }) => {
+      const reason = node ? `${message}` : NO_PAGE_WORKER;
+      if (fromCode || isStopped || handle.dead || isReady()) return died(reason);
+      needsCode = true;
+      try {
+        worker = makeWorker(node, data);
+      } catch {
+        return died(reason);
+      }
+      watch(true);
+    };
+    if ("on" in worker) {
+      worker.on("error", onError);
+      worker.on("exit", () => {
+        if (worker === watched) died("ended");
       });
-    watch(needsCode);
-    worker.postMessage(data);
-    return handle;
-  } catch {
-    return undefined;
-  }
+      worker.unref();
+    } else {
+      worker.addEventListener("error", onError);
+      worker.postMessage(data);
+    }
+  };
+  watch(needsCode);
+  return handle;
 }

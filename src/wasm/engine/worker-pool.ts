@@ -46,6 +46,9 @@ const MIN_OPS_PER_MS = 5e5;
 /** Consecutive failures, of workers as they start or of jobs, after which this process continues on one thread. */
 const MAX_FAILURES = 4;
 let failures = 0;
+/** The reason of the latest failure. */
+let failure = "";
+const LOST = "calls lost a thread (killed or out of memory)";
 /** Maximum bytes of one kernel's code: 6 to 15 KB in all measured cases; a larger one runs on the calling thread only. */
 const CODE_BYTES = 256 * 1024;
 
@@ -58,8 +61,6 @@ export class WorkerPool {
   private workspaceBytes = 0;
   private mainWorkspace = 0;
   private broken = false;
-  /** True after the host refused to make a worker. */
-  private refused = false;
   /** True from the first ticket of a job until all its threads are done. */
   private running = false;
   /** Address of the code of the job's kernel for workers: low in the memory, inside every thread's view of it. */
@@ -97,9 +98,13 @@ export class WorkerPool {
       if (!this.workers[i] || this.workers[i]?.dead) {
         Atomics.store(this.words, CONTROL.ready + i, 0);
         const isReady = () => Atomics.load(this.words, CONTROL.ready + i) === 1;
-        this.workers[i] = spawnWorker(this.memory.memory, i, isReady, () => failures++);
-        if (!this.workers[i]) {
-          this.refused = true;
+        try {
+          this.workers[i] = spawnWorker(this.memory.memory, i, isReady, (reason) => {
+            failures++;
+            failure = `workers did not start (${reason})`;
+          });
+        } catch (error) {
+          failure = `no worker may be started (${(error as Error).message})`;
           this.broken = true;
           return;
         }
@@ -113,17 +118,14 @@ export class WorkerPool {
 
   /** Why workers cannot be started here, and the remedy. */
   get unavailableReason(): string {
-    const same = "results are the same";
-    if (!this.memory.shared) {
-      const page = typeof (globalThis as { document?: unknown }).document !== "undefined";
-      return typeof (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated === "boolean" ||
-        page
-        ? `running single-threaded: SharedArrayBuffer is unavailable because the page is not cross-origin isolated; serve it with the headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp; ${same}`
-        : `running single-threaded: this runtime has no shared WebAssembly memory; ${same}`;
-    }
-    return this.refused
-      ? `running single-threaded: this runtime refused to start a worker (a permission or a content security policy); allow workers, or set threads: 1; ${same}`
-      : `running single-threaded: workers did not start; a bundle needs heed's worker.js beside it (import.meta.resolve("heed/worker.js")), or a content security policy that allows blob: workers; ${same}`;
+    const page = globalThis as { document?: unknown; crossOriginIsolated?: boolean };
+    const isPage = !(page.crossOriginIsolated ?? page.document === undefined);
+    const reason = this.memory.shared
+      ? failure
+      : isPage
+        ? "SharedArrayBuffer is unavailable because the page is not cross-origin isolated; serve it with the headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp"
+        : "this runtime has no shared WebAssembly memory";
+    return `running single-threaded: ${reason}; results are the same, and threads: 1 hides this warning`;
   }
 
   /** Waits, without blocking, until `count` threads are ready or the timeout; returns the number of ready threads. */
@@ -229,6 +231,7 @@ export class WorkerPool {
       if (active === 0) break;
       if (performance.now() - start > timeoutMs) {
         failures++;
+        failure = LOST;
         throw new WorkerLostError("a thread did not finish its task");
       }
       // The main thread of a page must not block: it polls. At most one task per thread remains.
@@ -236,6 +239,7 @@ export class WorkerPool {
     }
     if (Atomics.load(words, CONTROL.failed) !== 0) {
       failures++;
+      failure = LOST;
       throw new WorkerLostError("a thread failed in its task");
     }
     this.running = false;
