@@ -18,6 +18,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { PLOTS } from "../tools/pictures/plots.mjs";
 import { FIGURES, PLANS } from "../tools/pictures.mjs";
 import { heed as command } from "./platforms/cli.ts";
+import { FIXTURES } from "./runtimes/fixtures.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -179,6 +180,15 @@ describe("the pictures", () => {
     const text = pages.map(read).join("\n");
     for (const name of readdirSync(join(root, "docs/images"))) expect(text).toContain(`images/${name})`);
   });
+});
+
+it("docs/runtimes.md has a row for each project of tests/runtimes, as its --write wrote it", () => {
+  const [, table] = read("docs/runtimes.md").split("<!-- table -->");
+  const rows = table.split("<!-- /table -->")[0].match(/^\| (?!runtime or).*$/gm) ?? [];
+  const cells = rows.map((row) => row.split(/ \| ?/).map((cell) => cell.replace(/^\| |\|$/g, "").trim()));
+  expect(cells.map(([name, right, , setup]) => ({ name, right, setup }))).toEqual(
+    FIXTURES.map(({ name, setup = "" }) => ({ name, right: "yes", setup })),
+  );
 });
 
 describe("the examples", () => {

@@ -7,7 +7,7 @@
 /**
  * @typedef {object} Fixture
  * @property {string} name as in the table of docs/runtimes.md
- * @property {Record<string, string>} packages npm packages beside heed
+ * @property {Record<string, string>} packages npm packages beside heed; the version "MODELS" is the packed heed-models
  * @property {Record<string, string>} files
  * @property {object} [manifest] further fields of package.json
  * @property {string[]} [build] a command, run before
@@ -50,6 +50,11 @@ main().then((result) => { document.body.dataset.result = JSON.stringify(result);
 const IN_PROCESS = `
 import { main } from "./program.js";
 console.log(JSON.stringify(await main()));
+`;
+/** CommonJS has no await at the top. */
+const IN_PROMISE = `
+import { main } from "./program.js";
+main().then((result) => console.log(JSON.stringify(result)));
 `;
 /** @param {string} script */
 const html = (script) =>
@@ -96,6 +101,32 @@ export const FIXTURES = [
   ...vite("6.4.6", true),
   ...vite("7.3.8", true),
   ...vite("8.3.8", false),
+  {
+    name: "Vite 8, build, files by `?url`",
+    packages: { vite: "8.3.8", "heed-models": "MODELS" },
+    files: {
+      ...page,
+      "page.js": `
+import element from "heed/attention-view.js?url";
+import weights from "heed-models/encoder/model.safetensors?url";
+import worker from "heed/worker.js?url";
+import { main } from "./program.js";
+async function all() {
+  const result = await main();
+  for (const url of [element, weights, worker]) if (!(await fetch(url)).ok) throw new Error(url);
+  await import(/* @vite-ignore */ new URL(element, location.href).href);
+  if (!customElements.get("attention-view")) throw new Error("no element");
+  return result;
+}
+all().then((result) => { document.body.dataset.result = JSON.stringify(result); },
+  (error) => { document.body.dataset.result = JSON.stringify({ right: false, error: String(error && error.stack) }); });
+`,
+      "index.html": html("/page.js"),
+    },
+    build: ["vite", "build"],
+    run: { serve: "dist" },
+    threads: 2,
+  },
   {
     name: "webpack 5",
     packages: { webpack: "5.112.2", "webpack-cli": "7.3.1" },
@@ -144,10 +175,10 @@ export const FIXTURES = [
   },
   {
     name: "Next 16, server and client",
-    packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" },
+    packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1", "heed-models": "MODELS" },
     files: {
       "program.js": PROGRAM,
-      "next.config.mjs": `export default { output: "export", serverExternalPackages: [] };`,
+      "next.config.mjs": `export default { output: "export" };`,
       "app/layout.js": `export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }`,
       "app/client.js": `"use client";
 import { useEffect } from "react";
@@ -158,10 +189,12 @@ export default function Client() {
   return <AttentionView />;
 }`,
       "app/page.js": `import Client from "./client.js";
+import { locateShipped, readModel } from "heed/models";
 import { main } from "../program.js";
 export default async function Page() {
   const result = await main();
-  if (!result.right) throw new Error("the server computes something else");
+  if (!result.right || result.threads !== 2) throw new Error("server: " + JSON.stringify(result));
+  if ((await readModel(locateShipped("encoder"))).attention("hi").tokens.length < 3) throw new Error("server: tokens");
   return <main><p>server: {JSON.stringify(result)}</p><Client /></main>;
 }`,
     },
@@ -256,6 +289,14 @@ test("computes attention", async () => {
     files: process_,
     build: ["esbuild", "main.js", "--bundle", "--platform=node", "--format=esm", "--outfile=out/main.mjs"],
     run: { command: ["node", "out/main.mjs"] },
+    threads: 2,
+  },
+  {
+    name: "Node, bundled by esbuild as CommonJS",
+    packages: { esbuild: "0.28.2" },
+    files: { "program.js": PROGRAM, "main.js": IN_PROMISE },
+    build: ["esbuild", "main.js", "--bundle", "--platform=node", "--outfile=out/main.cjs"],
+    run: { command: ["node", "out/main.cjs"] },
     threads: 2,
   },
   {

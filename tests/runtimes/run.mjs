@@ -122,14 +122,32 @@ async function inPage(url) {
   }
 }
 
-/** @param {import("./fixtures.mjs").Fixture} fixture @param {string} tarball @param {number} n */
-async function attempt(fixture, tarball, n) {
+/** Packs the package in `folder` of the repository. @param {string} folder @returns {string} the tarball's path */
+function pack(folder) {
+  const argv = ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", work];
+  const { status, stdout, stderr } = spawnSync("npm", argv, {
+    cwd: join(root, folder),
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) throw new Error(`npm pack: ${stderr}`);
+  return join(work, stdout.trim().split("\n").at(-1) ?? "");
+}
+
+/** @param {import("./fixtures.mjs").Fixture} fixture @param {{ heed: string, models: string }} tarballs @param {number} n */
+async function attempt(fixture, { heed, models }, n) {
   const folder = join(work, `project-${n}`);
   const manifest = {
     name: "project",
     private: true,
     type: "module",
-    dependencies: { heed: `file:${tarball}`, ...fixture.packages },
+    dependencies: Object.fromEntries([
+      ["heed", `file:${heed}`],
+      ...Object.entries(fixture.packages).map(([name, version]) => [
+        name,
+        version === "MODELS" ? `file:${models}` : version,
+      ]),
+    ]),
     ...fixture.manifest,
   };
   mkdirSync(folder);
@@ -158,24 +176,14 @@ async function attempt(fixture, tarball, n) {
 
 const rows = [];
 try {
-  const packed = spawnSync(
-    "npm",
-    ["pack", "--ignore-scripts", "--loglevel=error", "--pack-destination", work],
-    {
-      cwd: root,
-      encoding: "utf8",
-      shell: process.platform === "win32",
-    },
-  );
-  if (packed.status !== 0) throw new Error(`npm pack: ${packed.stderr}`);
-  const tarball = join(work, packed.stdout.trim().split("\n").at(-1) ?? "");
+  const tarballs = { heed: pack("."), models: pack("models") };
   for (const [n, fixture] of FIXTURES.entries()) {
     if (words.length > 0 && !words.some((word) => fixture.name.toLowerCase().includes(word.toLowerCase())))
       continue;
     /** @type {Result} */
     let result;
     try {
-      result = await attempt(fixture, tarball, n);
+      result = await attempt(fixture, tarballs, n);
     } catch (error) {
       result = { right: false, error: error instanceof Error ? error.message : String(error) };
     }

@@ -14,12 +14,16 @@ export function shippedFolder(which: Shipped): string {
   const { createRequire } = process.getBuiltinModule("node:module");
   const { dirname, join } = process.getBuiltinModule("node:path");
   const marker = which === "captures" ? "README.md" : "config.json";
-  // Beside src/ or dist/ in a clone.
-  const tried = [fileURLToPath(new URL(`../../../models/${which}`, import.meta.url))];
-  for (const from of [join(process.cwd(), "package.json"), import.meta.url])
+  const tried: string[] = [];
+  const look = (folder: () => string) => {
     try {
-      tried.push(join(dirname(createRequire(from).resolve("heed-models/package.json")), which));
-    } catch {}
+      tried.push(join(folder(), which));
+    } catch {} // heed-models is not installed, or a bundle has no import.meta.url.
+  };
+  // Beside src/ or dist/ in a clone. No new URL(…, import.meta.url): bundlers would look for the folder.
+  look(() => join(dirname(fileURLToPath(import.meta.url)), "../../../models"));
+  for (const from of [join(process.cwd(), "package.json"), import.meta.url])
+    look(() => dirname(createRequire(from).resolve("heed-models/package.json")));
   const folder = tried.find((path) => existsSync(join(path, marker)));
   if (folder !== undefined) return folder;
   throw new UnsupportedError(
