@@ -10,8 +10,12 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
 
-/** morphdom is the only package in the bundle; its license must be included. */
-const NOTICE = "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n";
+/** The packages in two of the bundles; their licenses are in THIRD-PARTY.md. @type {Record<string, string>} */
+const NOTICES = {
+  lab: "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n",
+  "attention-lab":
+    "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem) and lit (BSD-3-Clause, © Google LLC): texts in THIRD-PARTY.md */\n",
+};
 
 /** Modules that most pages load together are one chunk: one file compresses better than several small ones. */
 const GROUPS = [
@@ -56,10 +60,7 @@ async function scripts() {
   await bundle.close();
   return output.map((chunk) => ({
     name: chunk.fileName,
-    code:
-      chunk.type === "chunk"
-        ? `${chunk.name === "lab" || chunk.name === "attention-lab" ? NOTICE : ""}${chunk.code}`
-        : "",
+    code: chunk.type === "chunk" ? `${NOTICES[chunk.name] ?? ""}${chunk.code}` : "",
   }));
 }
 
