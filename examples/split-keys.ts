@@ -6,7 +6,7 @@
  * Prints:
  *   3 parts of 700, 1, 299 keys
  *   largest difference from one call below 1e-5: true
- *   a part nobody may see changes nothing: true
+ *   a part that is fully masked changes nothing: true
  */
 import { keyLengths, mergeStates, scaledDotProductAttention, tensor } from "heed";
 
@@ -42,5 +42,5 @@ const nothing = scaledDotProductAttention(q, part(keyData, 0, 1), part(valueData
 });
 const same = mergeStates([...states, nothing]).output.toFloat64();
 console.log(
-  `a part nobody may see changes nothing: ${merged.output.toFloat64().every((x, i) => x === same[i])}`,
+  `a part that is fully masked changes nothing: ${merged.output.toFloat64().every((x, i) => x === same[i])}`,
 );

@@ -20,7 +20,7 @@ import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
-import { at, root, say, stop } from "./setup.mjs";
+import { at, pinned, root, say, stop } from "./setup.mjs";
 import { Tally } from "./tally.mjs";
 
 const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
@@ -107,6 +107,28 @@ async function check() {
   );
   await served(["view", "--json"], "the captured sentences are found in heed-models");
   await served(["lab", "--json"], "the Lab links to the captured sentences", "/explorer/tired-cat.html");
+  const files = [
+    "heed/worker.js",
+    "heed/attention-view.js",
+    "heed/package.json",
+    "heed-models/encoder/model.safetensors",
+    "heed-models/captures/time-flies.safetensors",
+  ];
+  const resolved = spawnSync(
+    process.execPath,
+    ["--input-type=module", "-e", `console.log(${files.map((name) => `import.meta.resolve("${name}")`)})`],
+    { cwd: folder, encoding: "utf8" },
+  );
+  tally.check(
+    "exports reach the worker, the element and the models",
+    resolved.status === 0
+      ? resolved.stdout
+          .trim()
+          .split(" ")
+          .filter((url) => !existsSync(new URL(url)))
+          .join(", ")
+      : resolved.stderr,
+  );
   for (const [name, packageFolder] of [
     ["heed", unpacked],
     ["heed-models", beside],
@@ -115,6 +137,8 @@ async function check() {
       `the links of the pages in ${name} lead to packed files`,
       deadLinks(packageFolder).join(", "),
     );
+  for (const name of ["README.md", "LICENSE", "THIRD-PARTY.md", "captures/README.md"])
+    tally.check(`heed-models has ${name}`, existsSync(join(beside, name)) ? "" : "it is missing");
   tally.check("heed takes at most 2 MB", tarball.size <= 2e6 ? "" : `${tarball.size} bytes`);
 
   const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
@@ -173,6 +197,7 @@ async function check() {
     smoke.status === 0 ? "" : `${smoke.stdout}${smoke.stderr}`.slice(-2000),
   );
   programs();
+  await copiedExamples(unpacked);
   await bundled();
 }
 
@@ -200,6 +225,48 @@ async function served(args, name, path) {
     tally.check(name, `${error}: ${out}${err}`);
   } finally {
     child.kill();
+  }
+}
+
+/** Examples that do not run alone. @param {string} name */
+function needsMore(name) {
+  return (
+    name.startsWith("cluster") || // several processes (tests/cluster)
+    name.startsWith("universal-sentence-encoder") || // modules of sentences.ts
+    name === "sentences.ts" // the weights of another package (tests/examples)
+  );
+}
+
+/**
+ * A new project (`npm init`, "type": "module") with the examples that docs/README.md says to copy out of node_modules, each run by the
+ * development's Node, which erases types.
+ * @param {string} unpacked
+ */
+async function copiedExamples(unpacked) {
+  const project = join(folder, "copied");
+  mkdirSync(project);
+  symlinkSync(join(folder, "node_modules"), join(project, "node_modules"));
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  for (const argv of [
+    ["init", "-y"],
+    ["pkg", "set", "type=module"],
+  ])
+    spawnSync(npm, argv, { cwd: project, shell: process.platform === "win32" });
+  cpSync(join(unpacked, "examples"), join(project, "examples"), { recursive: true });
+  const names = readdirSync(join(project, "examples"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !needsMore(name))
+    .sort();
+  tally.check("there are examples to copy", names.length > 15 ? "" : names.join(", "));
+  for (const name of names) {
+    const { status, stdout, stderr } = spawnSync(pinned(), [join("examples", name)], {
+      cwd: project,
+      encoding: "utf8",
+      timeout: 300_000,
+    });
+    tally.check(
+      `the example ${name} runs in a new project`,
+      status === 0 && stdout !== "" ? "" : `${stdout}${stderr}`.slice(-2000),
+    );
   }
 }
 
@@ -239,16 +306,21 @@ async function bundled() {
   const entry = join(folder, "threads.mjs");
   writeFileSync(
     entry,
-    'import { configure, prepare } from "heed"; configure({ threads: 2 }); console.log(await prepare());',
+    'import { configure, prepare } from "heed"; configure({ threads: 2 }); prepare().then(console.log);',
   );
-  const bundle = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
-  await bundle.write({ file: join(folder, "bundle", "threads.mjs"), codeSplitting: false });
-  const done = spawnSync(process.execPath, [join(folder, "bundle", "threads.mjs")], {
-    encoding: "utf8",
-    timeout: 300_000,
-  });
-  tally.check(
-    "a bundle for Node has threads",
-    done.stdout.trim() === "2" ? "" : `${done.stdout}${done.stderr}`,
-  );
+  for (const [format, name] of /** @type {const} */ ([
+    ["esm", "threads.mjs"],
+    ["cjs", "threads.cjs"],
+  ])) {
+    const bundle = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
+    await bundle.write({ file: join(folder, "bundle", name), format, codeSplitting: false });
+    const done = spawnSync(process.execPath, [join(folder, "bundle", name)], {
+      encoding: "utf8",
+      timeout: 300_000,
+    });
+    tally.check(
+      `a bundle for Node has threads: ${format}`,
+      done.stdout.trim() === "2" ? "" : `${done.stdout}${done.stderr}`,
+    );
+  }
 }

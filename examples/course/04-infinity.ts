@@ -14,7 +14,7 @@
  *    [0.0000, 0.0000, 0.0000]]
  *   row 0: the same, for ordinary scores
  *   row 1: -1e9 gives the masked key 1 of the weight, -Infinity 0
- *   row 2, which may see nothing: -1e9 gives thirds of what is masked, heed gives zeros
+ *   row 2, fully masked: -1e9 gives each masked key a third, heed gives zeros
  */
 import { tensor } from "heed";
 import { softmax, where } from "heed/nn";
@@ -41,4 +41,4 @@ console.log("row 0: the same, for ordinary scores");
 console.log(
   `row 1: -1e9 gives the masked key ${finite.at(1, 2)} of the weight, -Infinity ${infinite.at(1, 2)}`,
 );
-console.log("row 2, which may see nothing: -1e9 gives thirds of what is masked, heed gives zeros");
+console.log("row 2, fully masked: -1e9 gives each masked key a third, heed gives zeros");
