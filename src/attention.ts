@@ -57,13 +57,14 @@ export interface AttentionResultWithWeights<D extends FloatDType = FloatDType> e
 }
 
 /**
- * softmax(Q·Kᵀ·scale + mask)·V, exactly, in memory linear in Nq and Nk.
+ * softmax(Q·Kᵀ·scale + mask)·V, exactly, in memory linear in Nq and Nk. Inside a recording (the tape of heed/train) the call records
+ * its derivative.
  *
  * @param query [..., Nq, dk]; with two or more leading axes the last of them is heads: [..., Hq, Nq, dk]
  * @param key   [..., Nk, dk], with Hkv heads that divide Hq: query head h reads key head ⌊h·Hkv/Hq⌋
  * @param value [..., Nk, dv]
- * Inside a recording (the tape of heed/train) the call records its derivative.
- *
+ * @param options masks, score mods, and more; by default no mask and a scale of 1/√dk
+ * @returns `output` [..., Hq, Nq, dv], `lse` [..., Hq, Nq], and with `returnWeights` the weights [..., Hq, Nq, Nk]
  * @throws ShapeError, DTypeError, OptionError, UnsupportedError before any work
  *
  * @example

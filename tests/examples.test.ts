@@ -16,6 +16,7 @@ import * as reference from "heed/reference";
 import * as train from "heed/train";
 import * as view from "heed/view";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { preludeOf } from "../tools/site/prelude.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const ENTRY_POINTS = { heed, nn, history, io, models, train, view, reference, cluster };
@@ -155,28 +156,25 @@ const folder = mkdtempSync(join(tmpdir(), "heed-examples-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const cat = join(root, "models/captures/tired-cat.safetensors");
 const { randn } = heed;
-const [q, k, v] = [1, 2, 3].map((seed) => randn([1, 2, 4, 8], { seed }));
+const [q, k] = [1, 2].map((seed) => randn([1, 2, 4, 8], { seed }));
 writeFileSync(join(folder, "q.npy"), io.writeNpy(q));
 writeFileSync(join(folder, "qkv.npz"), await io.writeNpz({ q, k }));
 writeFileSync(join(folder, "qkv.safetensors"), io.writeSafetensors({ q, k }));
 cpSync(cat, join(folder, "run.safetensors"));
 
-/** Exports of the entry points, where the first of a name counts, and the values that the examples assume. */
+/** Stores of the running example. */
+const opened: view.HeadStore[] = [];
+
+/** Exports of the entry points, where the first of a name counts, and functions of Node. */
 const names: Record<string, unknown> = {};
 for (const entryPoint of Object.values(ENTRY_POINTS))
   for (const [name, value] of Object.entries(entryPoint)) names[name] ??= value;
 Object.assign(names, {
-  q,
-  k,
-  v,
-  query: q,
-  key: k,
-  value: v,
-  x: randn([2, 3, 8], { seed: 4 }),
-  text: "the old ship sailed over the old sea to the river. ".repeat(40),
-  decoder: await models.readModel(models.locateShipped("decoder")),
-  encoder: await models.readModel(models.locateShipped("encoder")),
-  store: await view.openStore(cat),
+  openStore: async (...input: Parameters<typeof view.openStore>) => {
+    const store = await view.openStore(...input);
+    opened.push(store);
+    return store;
+  },
   readFileSync: (path: string) => readFileSync(path.startsWith("/") ? path : join(folder, path)),
   writeFileSync: (path: string, bytes: Uint8Array) => writeFileSync(join(folder, path), bytes),
 });
@@ -197,7 +195,8 @@ const packed = (text: string) => text.replace(/\s/g, "");
 };
 
 /** An example as a module: it gets the names it uses, and each line with `// →` becomes a check. */
-function moduleOf(code: string): string {
+function moduleOf(example: string): string {
+  const code = preludeOf(example) + example;
   const own = new Set([...code.matchAll(/\b(?:const|let|class|function) (\w+)/g)].map(([, name]) => name));
   for (const [, list] of code.matchAll(/\bconst [[{]([^=]*?)[\]}] =/g))
     for (const [name] of list.matchAll(/\w+(?=\s*(?:,|$))/g)) own.add(name);
@@ -225,6 +224,7 @@ describe("an example", () => {
     try {
       await import(/* @vite-ignore */ pathToFileURL(file).href);
     } finally {
+      for (const store of opened.splice(0)) store.dispose();
       process.chdir(here);
       heed.configure(settings);
       vi.restoreAllMocks();

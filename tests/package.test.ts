@@ -104,6 +104,21 @@ describe("package.json", () => {
   });
 });
 
+describe("the API reference", () => {
+  it("has a page for each module", () => {
+    const { entryPoints: pages } = JSON.parse(read("tools/site/typedoc.json"));
+    const wanted = entryPoints.flatMap(({ name, source }) =>
+      // The wrappers export one component each; the element's types are in src/.
+      name === undefined || name.startsWith("heed/attention-view/")
+        ? []
+        : name === "heed/attention-view"
+          ? "src/view/element.ts"
+          : relative(root, source),
+    );
+    expect(pages.map((page: string) => page.replace("../../", "")).sort()).toEqual(wanted.sort());
+  });
+});
+
 /** The part of a Biome override that the tests read. */
 interface Rules {
   style?: { noRestrictedImports?: { options: { patterns: { group: string[]; message: string }[] } } };

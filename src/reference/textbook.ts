@@ -11,8 +11,9 @@ import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } fr
  * such scores puts nearly all weight on one key, and the gradient through it, p·(1 − p), vanishes. At dk = 1 nothing changes. Vaswani et al. 2017, section 3.2.1, footnote 4.
  *
  * @example
- * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
- * unscaled(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes); // without 1/√dk
+ * const sizes = { Nq: 1, Nk: 2, dk: 2, dv: 1 };
+ * const [q, k, v] = [Float64Array.of(1, 1), Float64Array.of(1, 1, 2, 2), Float64Array.of(3, 5)];
+ * unscaled(q, k, v, sizes).weights[1] > forward(q, k, v, sizes).weights[1]; // → true
  */
 export function unscaled(
   q: Float64Array,
@@ -39,7 +40,9 @@ export function unscaled(
  *
  * @example
  * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
- * finiteMask(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes); // weights of masked keys are small, not zero, where all others are smaller
+ * const [q, k, v] = [Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5)];
+ * finiteMask(q, k, v, sizes, { allowed: () => false }).output; // → [4]
+ * forward(q, k, v, sizes, { allowed: () => false }).output; // → [0]
  */
 export function finiteMask(
   q: Float64Array,
@@ -65,7 +68,8 @@ export function finiteMask(
  *
  * @example
  * const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
- * withoutMaximum(Float64Array.of(1), Float64Array.of(1, 2), Float64Array.of(3, 5), sizes); // NaN where exp overflows
+ * const { output } = withoutMaximum(Float64Array.of(1), Float64Array.of(1000, 2), Float64Array.of(3, 5), sizes);
+ * Number.isNaN(output[0]); // → true
  */
 export function withoutMaximum(
   q: Float64Array,

@@ -98,8 +98,9 @@ export interface AttentionViewElement extends HTMLElement {
   sources: readonly AttentionSource[];
   /** Data to open, immediately when it is set. The event `load` follows when it is shown. */
   set data(given: Openable | undefined);
-  /** The state. Setting it changes the given fields only. */
+  /** The state. */
   get state(): State;
+  /** Changes the given fields of the state. */
   set state(patch: Partial<State>);
   /** Moves the cursor. */
   setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void;

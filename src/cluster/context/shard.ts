@@ -145,6 +145,7 @@ export class ShardPlan {
     return new ShardPlan(length, this.kind, ranges, this.costs);
   }
 
+  /** One line per rank: its positions, up to six ranges of them. */
   toString(): string {
     const lines = this.#ranges.map((ranges, rank) => {
       const shown = ranges.slice(0, 6).map(([from, to]) => `${from}–${to - 1}`);

@@ -150,8 +150,10 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
  * hidden key (`hidden` true) has weight 0.
  *
  * @example
- * const ledger = store.ledger({ block: 0, layer: 5, head: 11 }, 8, 2);
- * rescaledLedger(ledger, { scale: 1 }); // the same row without 1/√dk
+ * const head = { block: 0, layer: 5, head: 11 };
+ * await store.load(head);
+ * const ledger = store.ledger(head, 8, 2);
+ * rescaledLedger(ledger, { left: 0.5 }); // without keys that have half of the row's weight: the other weights are doubled
  */
 export function rescaledLedger(
   ledger: Ledger,
