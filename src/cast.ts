@@ -13,8 +13,8 @@ import { asTensor, type Tensor, type TensorLike } from "./core/tensor.ts";
  *
  * @example
  * cast(tensor([[1, 0], [1, 1]]), "bool");   // a 0/1 mask as attnMask takes it
- * cast(weights, "bfloat16").data;           // the bits, in a Uint16Array
- * cast(half, "float32");                    // back to numbers
+ * const half = cast(tensor([0.5, 1]), "bfloat16"); // half.data has the bits, in a Uint16Array
+ * cast(half, "float32"); // → [0.5, 1]
  *
  * @throws DTypeError for an unknown dtype, and for a number that an integer dtype cannot hold; UnsupportedError for numbers of
  *   another device to an integer dtype, since only the CPU can check them

@@ -15,10 +15,9 @@ export interface ExplainOptions extends AttentionOptions {
  * How a call would run, as a printable plan: kernel, tiles skipped, full and partial, tasks, share of each thread, operations,
  * memory, and the bytes of the weights that are not stored. Nothing is computed.
  *
- *   console.log(String(explain(q, k, v, { isCausal: true, pass: "backward" })));
- *
  * @example
  * console.log(String(explain(q, k, v, { isCausal: true }))); // kernel, tiles, threads, memory
+ * console.log(String(explain(q, k, v, { isCausal: true, pass: "backward" })));
  */
 export function explain(
   query: TensorLike,

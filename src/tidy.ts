@@ -22,11 +22,13 @@ import { stepArena } from "./dispatch/engine.ts";
  * the last.
  *
  * @example
+ * const layer = new Linear(8, 1, { seed: 1 });
+ * const optimizer = new AdamW(layer.parameters());
  * const loss = tidy(() => {
  *   const tape = new Tape();
- *   const mean = tape.run(() => model.loss(batch));
- *   optimizer.step(tape.gradients(mean, parameters.values()));
- *   return mean;
+ *   const error = tape.run(() => mean(square(layer.forward(x))));
+ *   optimizer.step(tape.gradients(error, layer.parameters().values()));
+ *   return error;
  * });
  *
  * @throws OptionError where `work` is not a function, or returns a promise
@@ -45,7 +47,9 @@ export function tidy<T>(work: () => T): T {
  * Lets a tensor that is made inside `tidy` outlive the scope. Returns it.
  *
  * @example
+ * let best = x;
  * tidy(() => { best = keep(scale(x, 2)); });
+ * best.shape; // → [2, 3, 8]
  */
 export function keep<T extends Tensor>(tensor: T): T {
   if (!(tensor instanceof Tensor))

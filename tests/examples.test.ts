@@ -93,12 +93,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   modelFromFiles: "a page's server",
   pullModel: "the network",
   record: "it must be called inside a recording",
-  cast: "it converts tensors that it does not create",
-  tensor: "it takes arrays that it does not create",
-  pick: "its x has another shape than the x of other examples",
-  where: "it takes scores that it does not create",
-  keep: "it assigns a variable that it does not declare",
-  tidy: "it is a step of a loop",
   contextAttention: "it runs on several ranks (tests/cluster)",
   contextAttentionBackward: "it runs on several ranks (tests/cluster)",
 };

@@ -7,16 +7,17 @@ import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.
 /**
  * A tensor from nested arrays, or over a typed array without a copy.
  *
+ * `shape` is the list of axis lengths, outermost first; omit it for nested arrays; −1 is not allowed here. `dtype` is
+ * required for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise it defaults to the dtype of the array.
+ *
  * @example
  * tensor([[1, 2], [3, 4]]);                      // [2, 2] float32
  * tensor([[true, false], [true, true]]);         // [2, 2] bool
  * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
  * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
- * tensor(bits, [2, 2], "bfloat16");              // 16-bit bits in a Uint16Array
- * tensor(JSON.parse(text));                      // the output of JSON.stringify(t), or any { data, shape }
- *
- * `shape` is the list of axis lengths, outermost first; omit it for nested arrays; −1 is not allowed here. `dtype` is
- * required for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise it defaults to the dtype of the array.
+ * tensor(new Uint16Array(4), [2, 2], "bfloat16"); // 16-bit bits
+ * const text = JSON.stringify(tensor([1, 2]));
+ * tensor(JSON.parse(text)); // → [1, 2]
  *
  * @param data nested arrays of numbers (float32), booleans (bool) or bigints (int64), or a typed array
  * @throws ShapeError, DTypeError

@@ -29,7 +29,8 @@ import { concat, reshape } from "./shapes.ts";
  *
  * @example
  * where(tensor([[true, false]]), 0, -Infinity);        // [[0, -Infinity]]: an additive mask
- * where(tril(ones([4, 4])), scores, -1e9);             // the masked scores of a textbook
+ * const scores = randn([4, 4], { seed: 1 });
+ * where(tril(ones([4, 4])), scores, -Infinity);        // causal scores
  *
  * @param condition bool, or numbers of which 0 is false; nested arrays too
  */
@@ -204,9 +205,9 @@ export type Index = number | readonly [start: number, end: number, step?: number
  * A view of some positions of each axis; axes without an entry keep all positions. Negative positions count from the end.
  *
  * @example
- * pick(x, 0);                    // NumPy's x[0]
- * pick(x, null, [1, 3]);         // x[:, 1:3]
- * pick(x, -1, [0, 8, 2]);        // x[-1, 0:8:2]
+ * pick(x, 0).shape;                   // NumPy's x[0]: [3, 8]
+ * pick(x, null, [1, 3]).shape;        // x[:, 1:3]: [2, 2, 8]
+ * pick(x, -1, null, [0, 8, 2]).shape; // → [3, 4], x[-1, :, 0:8:2]
  */
 export function pick<T extends TensorLike>(x: T, ...indices: Index[]): FloatTensorOf<T> {
   const from = operand("pick", "x", x);
