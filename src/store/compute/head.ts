@@ -6,10 +6,10 @@
  */
 import { readerOf, type TypedData } from "../../core/dtype.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
-import { exponentiateRow, type RowSum, softmaxRow } from "../../reference/row.ts";
+import { type RowSum, softmaxRow } from "../../reference/row.ts";
 import { type HeadRecipe, maskOf, type NamedMod, namedMods } from "../recipe/head-recipe.ts";
 import type { Edits, Stage } from "../types.ts";
-import { Visibility } from "./visibility.ts";
+import { addRun, Visibility } from "./visibility.ts";
 
 /** An array of floats in memory. */
 export type Floats = Float32Array | Float64Array;
@@ -49,9 +49,9 @@ export class Head {
   /** The query of the row whose scores are computed. */
   private readonly q: Float64Array;
   private readonly visible: number[] = [];
-  /** The runs of `runsRow`, which is −1 before the first call. */
-  private lastRuns: readonly number[] = this.visible;
+  /** The last row of `runs`, and its runs. */
   private runsRow = -1;
+  private rowRuns: readonly number[] = this.visible;
   private readonly read: ((at: number) => number) | undefined;
 
   constructor(data: HeadData) {
@@ -74,23 +74,19 @@ export class Head {
 
   /** Keys that query i may attend to, as from, to, from, to … A call for another row reuses the array. */
   runs(i: number): readonly number[] {
-    if (i !== this.runsRow) this.lastRuns = this.findRuns(i);
-    this.runsRow = i;
-    return this.lastRuns;
-  }
-
-  private findRuns(i: number): readonly number[] {
     const { Nk, keep, bias } = this.data;
-    this.visibility.runs(i, Nk, this.visible);
-    if (!keep && !bias) return this.visible;
+    const { visible } = this;
+    if (i === this.runsRow) return this.rowRuns;
+    this.runsRow = i;
+    this.visibility.runs(i, Nk, visible);
+    if (!keep && !bias) return (this.rowRuns = visible);
     const runs: number[] = [];
-    for (let n = 0; n < this.visible.length; n += 2)
-      for (let j = this.visible[n]; j < this.visible[n + 1]; j++)
+    for (let n = 0; n < visible.length; n += 2)
+      for (let j = visible[n]; j < visible[n + 1]; j++)
         if (this.open(i, j)) {
-          if (runs.length > 0 && runs[runs.length - 1] === j) runs[runs.length - 1] = j + 1;
-          else runs.push(j, j + 1);
+          addRun(runs, j, j + 1);
         }
-    return runs;
+    return (this.rowRuns = runs);
   }
 
   /** True if query i may attend to key j. */
@@ -191,16 +187,15 @@ export class Head {
     const to = runs[runs.length - 1] ?? 0;
     const s = out.subarray(from, to);
     const sum = softmaxRow(s, this.scores(i, s, from, to, edits), this.data.recipe.sink);
-    // As in the reference, a row with a NaN score is NaN on all keys.
-    const masked = sum.l === sum.l ? 0 : Number.NaN;
+    // 0, but as in the reference, a row with a NaN score is NaN on all keys.
+    const masked = 0 * sum.l;
     out.fill(masked, 0, from).fill(masked, to);
     return sum;
   }
 
   /** Maximum and sum of one row. */
   rowSum(i: number, edits: Edits = {}): RowSum {
-    const s = new Float64Array(this.data.Nk);
-    return exponentiateRow(s, this.scores(i, s, 0, s.length, edits), this.data.recipe.sink);
+    return this.softmax(i, new Float64Array(this.data.Nk), edits);
   }
 
   /** The given weight of a cell. */

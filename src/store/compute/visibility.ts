@@ -1,14 +1,10 @@
 /**
  * The keys that a query may attend to, from a mask of `src/masks`. The mask's bounds classify a range of keys as all visible, all
- * masked or mixed; the mask is evaluated cell by cell in small mixed ranges only. A causal row takes a few evaluations, not one
- * per key.
+ * masked or mixed; a mixed range is halved. A causal row takes a few evaluations, not one per key.
  */
 import { compileTileClassifier } from "../../masks/expression/bounds.ts";
 import type { BoolExpression } from "../../masks/expression/expr.ts";
 import { type Cell, compile } from "../../masks/expression/js.ts";
-
-/** In mixed ranges of at most this many keys, the mask is evaluated for each cell. */
-const SMALL = 8;
 
 /** A compiled mask of one head. */
 export class Visibility {
@@ -51,9 +47,9 @@ export class Visibility {
     box.k1 = to - 1;
     const found = this.classify!(box);
     if (found === "skip") return;
-    if (found === "full") add(runs, from, to);
-    else if (to - from <= SMALL) {
-      for (let j = from; j < to; j++) if (this.sees(i, j)) add(runs, j, j + 1);
+    if (found === "full") addRun(runs, from, to);
+    else if (to === from + 1) {
+      if (this.sees(i, from)) addRun(runs, from, to);
     } else {
       const middle = (from + to) >> 1;
       this.visit(i, from, middle, runs);
@@ -70,7 +66,7 @@ export function keysIn(runs: readonly number[]): number {
 }
 
 /** Appends a run, or extends the last one. */
-function add(runs: number[], from: number, to: number): void {
+export function addRun(runs: number[], from: number, to: number): void {
   if (runs.length > 0 && runs[runs.length - 1] === from) runs[runs.length - 1] = to;
   else runs.push(from, to);
 }

@@ -125,6 +125,14 @@ export function deltaOf(a: number, b: number): number {
   return delta === delta ? delta : Infinity;
 }
 
+/** Visits the rows 0 to `count`, and yields after every `step` of them. */
+function* eachRow(count: number, step: number, visit: (n: number) => void): Work<void> {
+  for (let n = 0; n < count; n++) {
+    visit(n);
+    if (n % step === step - 1) yield { done: n / count };
+  }
+}
+
 /** One column of any stage. */
 function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> {
   const { head } = subject;
@@ -132,11 +140,7 @@ function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> 
   const out = new Float64Array(Nq);
   const step = rowsPerStep(subject, stage, 1, d);
   const cells = cellsOf(subject, stage);
-  for (let i0 = 0; i0 < Nq; i0 += step) {
-    const end = Math.min(Nq, i0 + step);
-    for (let i = i0; i < end; i++) cells(i, j, j + 1, (values) => (out[i] = values[0]));
-    yield { done: end / Nq };
-  }
+  yield* eachRow(Nq, step, (i) => cells(i, j, j + 1, (values) => (out[i] = values[0])));
   return out;
 }
 
@@ -153,18 +157,17 @@ function* link(subject: Subject, queries: readonly number[], keys: readonly numb
   const sums = new Float64Array(keys.length);
   const evens = new Float64Array(keys.length);
   let rows = 0;
-  for (const [n, i] of queries.entries()) {
+  yield* eachRow(queries.length, step, (n) => {
+    const i = queries[n];
     const visible = given ? Nk : keysIn(head.runs(i));
-    if (visible > 0) {
-      head.weights(i, {}, w);
-      rows++;
-      keys.forEach((j, at) => {
-        sums[at] += w[j];
-        if (given || head.sees(i, j)) evens[at] += 1 / visible;
-      });
-    }
-    if (n % step === step - 1) yield { done: n / queries.length };
-  }
+    if (visible === 0) return;
+    head.weights(i, {}, w);
+    rows++;
+    keys.forEach((j, at) => {
+      sums[at] += w[j];
+      if (given || head.sees(i, j)) evens[at] += 1 / visible;
+    });
+  });
   const mean = (sum: number) => (rows === 0 ? 0 : sum / rows);
   const total = (all: Float64Array) => mean(all.reduce((sum, x) => sum + x, 0));
   let best = -1;
@@ -177,11 +180,7 @@ function* link(subject: Subject, queries: readonly number[], keys: readonly numb
 function* allWeights({ head }: Subject): Work<Float64Array> {
   const { Nq, Nk, d } = head.data;
   const out = new Float64Array(Nq * Nk);
-  const step = rowsInStep(Nk, d);
-  for (let i = 0; i < Nq; i++) {
-    head.weights(i, {}, out.subarray(i * Nk, (i + 1) * Nk));
-    if (i % step === step - 1) yield { done: i / Nq };
-  }
+  yield* eachRow(Nq, rowsInStep(Nk, d), (i) => head.weights(i, {}, out.subarray(i * Nk, (i + 1) * Nk)));
   return out;
 }
 
@@ -199,18 +198,15 @@ function* range(subject: Subject, stage: Stage): Work<readonly [number, number]>
   } else {
     const cells = cellsOf(subject, stage);
     const step = rowsPerStep(subject, stage, Nk, d);
-    for (let i0 = 0; i0 < Nq; i0 += step) {
-      const end = Math.min(Nq, i0 + step);
-      for (let i = i0; i < end; i++)
-        cells(i, 0, Nk, (values) => {
-          for (const x of values)
-            if (x - x === 0) {
-              if (x < low) low = x;
-              if (x > high) high = x;
-            }
-        });
-      yield { done: end / Nq };
-    }
+    yield* eachRow(Nq, step, (i) =>
+      cells(i, 0, Nk, (values) => {
+        for (const x of values)
+          if (x - x === 0) {
+            if (x < low) low = x;
+            if (x > high) high = x;
+          }
+      }),
+    );
   }
   const found = low > high ? ([0, 0] as const) : ([low, high] as const);
   subject.ranges.set(stage, found);
@@ -241,11 +237,10 @@ function* tile(subject: Subject, address: TileAddress, kernel: Kernel): Work<Til
   const cells = cellsOf(subject, stage);
   const step = rowsPerStep(subject, stage, j1 - j0, d);
   const values = new Float64Array(Math.max(0, j1 - j0));
-  for (let i = i0; i < i1; i++) {
-    cells(i, j0, j1, (found) => values.set(found));
-    pool.add(i - i0, values, shownRuns(subject.head, stage, i, j0, values));
-    if ((i - i0) % step === step - 1) yield { done: (i - i0) / (i1 - i0) };
-  }
+  yield* eachRow(i1 - i0, step, (n) => {
+    cells(i0 + n, j0, j1, (found) => values.set(found));
+    pool.add(n, values, shownRuns(subject.head, stage, i0 + n, j0, values));
+  });
   return cut(pool, 0, { ...address, i: 0, j: 0 }, code, domain, signed);
 }
 
@@ -274,10 +269,9 @@ function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<Pool> {
   if (isSigned(stage)) {
     const cells = cellsOf(subject, stage);
     const step = rowsPerStep(subject, stage, Nk, d);
-    for (let i = 0; i < Nq; i++) {
-      cells(i, 0, Nk, (values) => map.add(i, values, shownRuns(head, stage, i, 0, values)));
-      if (i % step === step - 1) yield { done: i / Nq };
-    }
+    yield* eachRow(Nq, step, (i) =>
+      cells(i, 0, Nk, (values) => map.add(i, values, shownRuns(head, stage, i, 0, values))),
+    );
   } else {
     const kernel = kernelFor(head, chosen);
     const step = kernel.rowsPerStep(head);

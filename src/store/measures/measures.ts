@@ -106,6 +106,7 @@ export class Measurer {
     let total = 0;
     let distance = 0;
     let max = 0;
+    let min = 0;
     let visible = 0;
     for (let n = 0; n < runs.length; n += 2) {
       const end = runs[n + 1];
@@ -115,6 +116,7 @@ export class Measurer {
         total += x;
         distance += x * Math.abs(j - p);
         if (x > max) max = x;
+        if (x < min) min = x;
       }
     }
     // The sum is NaN or infinite if and only if a weight is.
@@ -123,9 +125,10 @@ export class Measurer {
       return;
     }
     // Only a file can have negative weights.
-    const negative = row.given ? countNegative(w, runs) : 0;
-    this.negative += negative;
-    if (negative > 0) return;
+    if (min < 0) {
+      this.negative += countNegative(w, runs);
+      return;
+    }
     if (!(total > 0)) return;
     this.rows++;
     if (max > this.maxWeight) this.maxWeight = max;
