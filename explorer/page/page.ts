@@ -4,6 +4,7 @@
  */
 
 import { tellingLink } from "../../src/store/sentences/telling.ts";
+import { piecesOf, plainText, wordsOf } from "../../src/store/text/tokens.ts";
 import type { HeadStore } from "../../src/store/types.ts";
 import type {
   AblationResult,
@@ -21,6 +22,8 @@ interface Session {
   readonly welcome?: boolean;
   /** The name of the model that reads texts typed here; undefined: none. */
   readonly model?: string;
+  /** Commands that get another model and let it read texts. */
+  readonly larger?: readonly [pull: string, view: string];
   /** The address of the Lab. */
   readonly lab?: string;
 }
@@ -37,7 +40,8 @@ const view = document.querySelector("attention-view") as AttentionViewElement;
 const notice = found("notice");
 const ways = found("ways");
 const status = found("status");
-const token = new URLSearchParams(location.search).get("token") ?? "";
+const parameters = new URLSearchParams(location.search);
+const token = parameters.get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
 
 /** Shows an error and what to do about it. */
@@ -46,10 +50,23 @@ function showNotice(text: string): void {
   notice.hidden = text === "";
 }
 
+/** The maximum length of an address; the server takes 16 KiB of headers. */
+const MAX_ADDRESS = 8000;
+
+let session: Session = { files: [] };
+/** The names of the texts that were typed here, and the models that read them. */
+const typed = new Map<string, string | undefined>();
+
 /** Shows the line above the explorer: a sentence about the picture, a text field, a file button, a link to the Lab. */
-function greet({ welcome = false, model, lab }: Session): void {
+function greet({ welcome = false, model, lab, larger }: Session): void {
   ways.hidden = false;
-  found("seen").hidden = !welcome;
+  if (larger)
+    found("larger").append(
+      ...[larger[0], " downloads the model of the examples; ", larger[1], " lets it read your words."].map(
+        (text, n) =>
+          n % 2 > 0 ? text : Object.assign(document.createElement("code"), { textContent: text }),
+      ),
+    );
   found("pick").hidden = !welcome;
   found("own").hidden = model === undefined;
   const learn = found<HTMLAnchorElement>("learn");
@@ -59,8 +76,7 @@ function greet({ welcome = false, model, lab }: Session): void {
   found("close").addEventListener("click", () => {
     ways.hidden = true;
   });
-  if (welcome)
-    for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
+  for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
   const words = found<HTMLInputElement>("words");
   words.title = `Read by ${model ?? ""}`;
   const button = found("own").querySelector("button") as HTMLButtonElement;
@@ -70,25 +86,52 @@ function greet({ welcome = false, model, lab }: Session): void {
     if (text === "" || button.disabled) return;
     button.disabled = true;
     status.textContent = `${model} is reading it …`;
-    void read(text).then((problem) => {
-      button.disabled = false;
-      status.textContent = problem;
-    });
+    void read(text)
+      .then(async (made) => {
+        keep(text);
+        await view.add(sourceOf(made));
+      })
+      .then(
+        () => "",
+        (error: Error) => error.message,
+      )
+      .then((problem) => {
+        button.disabled = false;
+        status.textContent = problem;
+      });
   });
 }
 
-/** Lets the model read a text, and shows the result; returns an error message, or "". */
-async function read(text: string): Promise<string> {
+/** Lets the model read a text. */
+async function read(text: string): Promise<Made> {
+  const answer = await fetch(
+    `/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`,
+  ).catch((error: Error) => {
+    throw new Error(`It could not be read: ${error.message}`);
+  });
+  if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
+  const made: Made | { path?: undefined; error: string } = await answer.json();
+  if (made.path === undefined) throw new Error(`The model could not read it: ${made.error}`);
+  typed.set(made.name, made.model?.name);
+  return made;
+}
+
+/** Adds a text to the page's address, so that a link, a bookmark and a reload have it. */
+function keep(text: string): void {
+  const address = new URL(location.href);
+  address.searchParams.append("text", text);
+  if (address.href.length <= MAX_ADDRESS) history.replaceState(history.state, "", address);
+}
+
+/** The texts of the page's address, each read by the model, up to the first that cannot be read. */
+async function kept(): Promise<readonly Made[]> {
+  const all: Made[] = [];
   try {
-    const answer = await fetch(`/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`);
-    if (!answer.ok) return `The server answered ${answer.status} ${answer.statusText}.`;
-    const made: Made | { path?: undefined; error: string } = await answer.json();
-    if (made.path === undefined) return `The model could not read it: ${made.error}`;
-    await view.add(sourceOf(made));
-    return "";
+    for (const text of parameters.getAll("text")) all.push(await read(text));
   } catch (error) {
-    return `It could not be read: ${(error as Error).message}`;
+    status.textContent = (error as Error).message;
   }
+  return all;
 }
 
 /** A file as a source of the element. The server runs its model again when the element requests it. */
@@ -146,10 +189,29 @@ async function linkOf(store: HeadStore): ReturnType<typeof tellingLink> {
   return known;
 }
 
+/** Only all of the attention is 100%. */
 const percentOf = (share: number) =>
-  new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: share < 0.095 ? 1 : 0 }).format(
-    share,
-  );
+  new Intl.NumberFormat("en", {
+    style: "percent",
+    maximumFractionDigits: share < 0.095 || (share >= 0.995 && share < 1) ? 1 : 0,
+    roundingMode: share >= 0.995 ? "trunc" : "halfExpand",
+  } as Intl.NumberFormatOptions).format(share);
+
+/** A sentence with the first word that the model reads in pieces; nothing if it reads whole words only. */
+function piecesIn(tokens: readonly string[]): readonly (string | Node)[] {
+  const kind = piecesOf(tokens);
+  const split = wordsOf(tokens, kind).find(({ start, end }) => end > start + 1);
+  if (split === undefined) return [];
+  const pieces = tokens.slice(split.start, split.end);
+  const word = pieces.map((piece) => plainText(piece, kind)).join("");
+  return [
+    " It reads words that it does not know in pieces: ",
+    tokenNamed(word.trim(), "b"),
+    " is",
+    ...pieces.flatMap((piece) => [" ", tokenNamed(piece, "bdi")]),
+    ".",
+  ];
+}
 
 /** A token's name: its text is isolated, since its direction may differ from the page's. */
 const tokenNamed = (text: string, name: string) =>
@@ -168,12 +230,19 @@ function describe(): void {
     return;
   }
   const share = store.cell(ref, query, key, "weights");
+  const { name, model } = store.report;
+  const isOwn = model !== undefined && typed.get(name) === model;
+  found("seen").hidden = !session.welcome && !isOwn;
+  found("larger").hidden = session.larger === undefined || !isOwn;
   found("seen").replaceChildren(
-    "A real model reads a sentence. Each row is a word that looks, each column a word it looks at; the stronger the color, the more. Here ",
+    isOwn
+      ? `Your words, read by ${session.model}: `
+      : `A real model${model === undefined ? "" : ` (${model})`} reads a sentence. Each row is a word that looks, each column a word it looks at; the stronger the color, the more. Here `,
     tokenNamed(block.queryTokens[query], "b"),
     ` gives ${percentOf(share)} of its attention to `,
     tokenNamed(block.keyTokens[key], "b"),
     ".",
+    ...(isOwn ? piecesIn(block.queryTokens) : []),
   );
   if (share >= WEAK) return;
   const described = found("seen").firstChild;
@@ -222,10 +291,16 @@ async function start(): Promise<void> {
       "This address lacks its token: open the one that heed printed, or choose a file of your own here.",
     );
   if (!response.ok) return showNotice(`The server answered ${response.status} ${response.statusText}.`);
-  const session: Session = await response.json();
+  session = await response.json();
   await customElements.whenDefined("attention-view");
   if (session.welcome || session.model !== undefined) greet(session);
-  if (session.files.length > 0) view.sources = session.files.map(sourceOf);
+  const files = [...session.files, ...(session.model === undefined ? [] : await kept())];
+  // The state of the address is that of its own text.
+  if (view.state.text > 0 && view.state.text >= files.length) {
+    showNotice(`This address names text ${view.state.text + 1}, but there are ${files.length}.`);
+    view.state = { text: 0, query: 0, key: 0 };
+  }
+  if (files.length > 0) view.sources = files.map(sourceOf);
 }
 
 view.addEventListener("load", (event) => {

@@ -242,6 +242,8 @@ export interface LoadProblem {
 /** The result of the checks when a file is opened. */
 export interface LoadReport {
   readonly name: string;
+  /** The name of the model, if the file has it. */
+  readonly model?: string;
   readonly format: "bundle" | "npz" | "npy" | "json" | "memory";
   /** Size of the file, or of the arrays. */
   readonly bytes: number;

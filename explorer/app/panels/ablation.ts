@@ -33,16 +33,9 @@ export function ablationPanel(ui: Ui): TemplateResult | typeof nothing {
       headSetting(state),
       (setting) => setHead(session, setting as HeadSetting),
     )}</p>
-    ${state.ablated.length === 0 ? html`<p class="quiet">The model runs again without ${shortName(session)} and shows how ${changes(model)}.</p>` : outcome(ui, model)}
+    ${state.ablated.length === 0 ? html`<p class="quiet">The model runs again without ${shortName(session)}, and both runs are compared.</p>` : outcome(ui, model)}
   </div>`;
 }
-
-const changes = ({ predicts }: SourceModel): string =>
-  predicts === "none"
-    ? "its final hidden states change"
-    : predicts === "next"
-      ? "its next token changes"
-      : "its final hidden states, or a masked word, change";
 
 const shortened = (text: string): string =>
   [...text].length > 10 ? `${[...text].slice(0, 9).join("")}…` : text;

@@ -124,8 +124,7 @@ function keySheet(): TemplateResult {
       ({ keys, label }) =>
         html`<div><dt>${keys!.map((key) => html`<kbd>${keyName(key)}</kbd> `)}</dt><dd>${label}</dd></div>`,
     )}</dl>
-    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; in a zoomed picture it moves the picture, and dragging with Shift selects. The wheel zooms.</p>
-    <p class="quiet">Single-letter shortcuts work only while the explorer has the focus.</p>`;
+    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; in a zoomed picture it moves the picture, and dragging with Shift selects. The wheel zooms.</p>`;
 }
 
 const FOUND = 50;

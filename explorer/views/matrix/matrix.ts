@@ -440,7 +440,7 @@ export class Matrix {
       selected: state.pinned !== null,
       lang: names.lang,
       key: `${session.opened} ${state.block} ${rows.runs[0]?.start} ${columns.runs[0]?.start}`,
-      version: `${this.#look} ${session.opened}`,
+      version: this.#look,
       corner: "query",
       rowName: (place) => names.query[indexAt(rows, place) ?? 0],
       columnName: (place) => names.key[indexAt(columns, place) ?? 0],

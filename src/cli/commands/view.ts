@@ -133,10 +133,14 @@ async function renderedText(
 const headsOf = ({ blocks }: HeadStore) =>
   blocks.reduce((sum, { layers, heads }) => sum + layers.length * heads, 0);
 
+/** The model of the captured sentences on the Hugging Face hub. */
+const CAPTURED = "sentence-transformers/all-MiniLM-L6-v2";
+
 /** The model for texts that are typed into the page; `load` is called with the first of them. */
 export function pageModel(name: string | undefined, load: () => Promise<TextModel>): ServeOptions["model"] {
   return {
     name: name ?? "the small model that comes with heed",
+    ...(name === undefined && { larger: [`heed pull ${CAPTURED}`, `heed view --model ${CAPTURED}`] }),
     run: async (text) => {
       const [model, { fileOfRun }] = await Promise.all([load(), import("../support/input/model-bundle.ts")]);
       return fileOfRun(model, model.attention(text));

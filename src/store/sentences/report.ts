@@ -151,7 +151,8 @@ export function reportOf(
       ? `${oneLine(what.name)}: ${size} in memory.`
       : `${oneLine(what.name)} is ${FORMATS[what.format]} of ${size}.`,
   ];
-  if (about.model) sentences.push(`Model: ${oneLine(about.model).slice(0, 200)}.`);
+  const model = about.model && oneLine(about.model).slice(0, 200);
+  if (model) sentences.push(`Model: ${model}.`);
   if (about.createdBy) sentences.push(`Made by: ${oneLine(about.createdBy).slice(0, 200)}.`);
   for (const laid of blocks) sentences.push(blockSentence(laid, bag));
   if (rowSum) {
@@ -183,6 +184,7 @@ export function reportOf(
   return {
     ...what,
     name: oneLine(what.name),
+    ...(model && { model }),
     sentences,
     problems: problems.list,
     ...(verified ? { verified } : {}),

@@ -39,6 +39,19 @@ describe("tellingLink", () => {
     expect(await tellingLink(none)).toBeUndefined();
   });
 
+  it("prefers whole words to the parts of a contraction", async () => {
+    const tokens = ["[CLS]", "dogs", "didn", "'", "t", "chase", "cats", "[SEP]"];
+    const data = new Float32Array(64).fill(1 / 8);
+    const give = (query: number, key: number, weight: number) => {
+      data.fill((1 - weight) / 7, 8 * query, 8 * query + 8);
+      data[8 * query + key] = weight;
+    };
+    give(4, 2, 0.75);
+    give(6, 1, 0.4);
+    const store = storeFrom({ blocks: [{ tokens, layers: [{ weights: { data, shape: [1, 8, 8] } }] }] });
+    expect(await tellingLink(store)).toMatchObject({ query: 6, key: 1 });
+  });
+
   it("considers only the given heads", async () => {
     const store = storeFrom(sampleBundle("causal"));
     expect(await tellingLink(store, { layer: 1, head: 2 })).toMatchObject({ layer: 1, head: 2 });

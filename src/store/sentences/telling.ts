@@ -91,7 +91,7 @@ function refsOf(store: HeadStore, { block, layer, head }: TellingOptions): HeadR
   );
 }
 
-/** Which tokens are whole words: words of a single piece with a letter or digit. */
+/** Which tokens are whole words: words of a single piece with a letter or digit, and no parts of "didn ' t". */
 interface Word {
   readonly query: readonly boolean[];
   readonly key: readonly boolean[];
@@ -101,7 +101,11 @@ function wordIn({ queryTokens, keyTokens, special }: Block): Word {
   const whole = (tokens: readonly string[], marked: readonly boolean[]) => {
     const out = tokens.map(() => false);
     for (const { start, end } of wordsOf(tokens, piecesOf(tokens)))
-      out[start] = end === start + 1 && !marked[start] && /[\p{L}\p{N}]/u.test(tokens[start]);
+      out[start] =
+        end === start + 1 &&
+        !marked[start] &&
+        /[\p{L}\p{N}]/u.test(tokens[start]) &&
+        !/['’]/.test(`${tokens[start - 1]}${tokens[end]}`);
     return out;
   };
   return { query: whole(queryTokens, special.query), key: whole(keyTokens, special.key) };
@@ -115,7 +119,7 @@ function plainness({ kind, queryOffset }: Block, query: number, key: number, wei
 
 /** English function words: a link to one is less informative. There are no lists of other languages. */
 const FUNCTION_WORDS = new Set(
-  "the a an of to in on at by for with from and or but as is was were be are been has had have do did this that these those there they them he him his she her we our you your who which what when then than because like not no so if by into over under along across about after before between down up off out near through it its i".split(
+  "the a an of to in on at by for with from and or but as is was were be are been has had have do did this that these those there they them he him his she her we our you your who which what when then than because like not no so if into over under along across about after before between down up off out near through it its i".split(
     " ",
   ),
 );

@@ -222,6 +222,82 @@ test("own words open at a link between two whole words, whatever head and token 
   await end();
 });
 
+/** The text that is shown, and its cell. @param {Page} page */
+const cellOf = (page) =>
+  page.evaluate(() => {
+    const { store, state } = /** @type {any} */ (document.querySelector("attention-view"));
+    const { text, layer, head, query, key } = state;
+    return { name: store?.report.name, text, layer, head, query, key };
+  });
+
+test("own words name the model that read them; a reload and a link in another window show them again", async ({
+  browser,
+}) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  const [seen, larger] = [page.locator("#seen"), page.locator("#larger")];
+  await expect(seen).toContainText("A real model (all-MiniLM-L6-v2) reads a sentence.", { timeout: 60_000 });
+  await expect(larger).toBeHidden();
+  const texts = ["a dog saw the river near the old house", "The dog chased the ball because it was bored"];
+  for (const text of texts) {
+    await page.locator("#words").fill(text);
+    await page.locator("#own button").click();
+    await expect.poll(async () => (await cellOf(page)).name, { timeout: 60_000 }).toBe(text);
+    await expect(seen).toContainText("Your words, read by the small model that comes with heed: ");
+  }
+  await expect(seen).toContainText(
+    "It reads words that it does not know in pieces: ‹chased› is ‹chase› ‹##d›.",
+  );
+  await larger.locator("summary").click();
+  await expect(larger).toContainText(
+    "heed pull sentence-transformers/all-MiniLM-L6-v2 downloads the model of the examples; heed view --model sentence-transformers/all-MiniLM-L6-v2 lets it read your words.",
+  );
+  const shown = await cellOf(page);
+  await expect.poll(() => page.url()).toMatch(new RegExp(`[?&]n=6&.*&i=${shown.query}(&|$)`));
+  const link = page.url();
+  await page.reload();
+  await expect.poll(() => cellOf(page), { timeout: 60_000 }).toEqual(shown);
+  await expect(seen).toContainText("Your words, read by the small model");
+  const other = await pageAt(browser, link);
+  await expect.poll(() => cellOf(other.page), { timeout: 60_000 }).toEqual(shown);
+  await expect(other.page.locator("attention-view .sources button")).toHaveCount(7);
+  await other.close();
+  await page.locator("attention-view .sources").getByText("time flies like an arrow").click();
+  await expect(seen).toContainText("A real model (all-MiniLM-L6-v2) reads");
+  await expect(larger).toBeHidden();
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
+
+test("a link to a text that the page does not have is reported, and the first text is shown", async ({
+  browser,
+}) => {
+  const { url, end } = await view();
+  const { page, close } = await pageAt(browser, url.replace(/#.*/, "#v1/head?n=6&l=1&i=8&j=3"));
+  await expect(page.locator("#notice")).toHaveText("This address names text 7, but there are 5.");
+  await expect
+    .poll(async () => (await cellOf(page)).name, { timeout: 60_000 })
+    .toBe("The cat sat on the mat because it was tired");
+  await close();
+  await end();
+});
+
+test("the page says how many tokens of a long text the model does not read", async ({ browser }) => {
+  const { url, end } = await view();
+  const { page, close } = await pageAt(browser, url);
+  await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
+  await page.locator("#words").fill("the ship and the sea ".repeat(30));
+  await page.locator("#own button").click();
+  // 150 words and two special tokens.
+  await expect(page.locator("attention-view .notices")).toContainText(
+    "encoder reads at most 128 tokens; 24 are left out.",
+    { timeout: 60_000 },
+  );
+  await close();
+  await end();
+});
+
 test("after a weak link the sentence offers a stronger one of another head", async ({ browser }) => {
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);

@@ -31,8 +31,13 @@ export interface ServeOptions {
   readonly open?: boolean;
   /** The initial state of the page, the part of its address after #. */
   readonly hash?: string;
-  /** The model for texts that are typed into the page: its name, and a function that runs it. */
-  readonly model?: { readonly name: string; readonly run: (text: string) => Promise<ServedFile> };
+  /** The model for texts that are typed into the page. */
+  readonly model?: {
+    readonly name: string;
+    readonly run: (text: string) => Promise<ServedFile>;
+    /** Commands that download the model of the captured sentences and run it on typed texts. */
+    readonly larger?: readonly [pull: string, view: string];
+  };
   /** The page explains what it shows: for users who gave no file. */
   readonly welcome?: boolean;
 }
@@ -63,7 +68,9 @@ async function startExplorer(
   });
   data.set(
     "session",
-    new TextEncoder().encode(JSON.stringify({ files: listed, welcome, model: model?.name, lab })),
+    new TextEncoder().encode(
+      JSON.stringify({ files: listed, welcome, model: model?.name, larger: model?.larger, lab }),
+    ),
   );
   const server = await startServer({ pages, data, models, text: model?.run }, { port, host });
   return { ...server, url: server.url + hash };

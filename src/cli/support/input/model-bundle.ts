@@ -7,6 +7,7 @@ import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
 import type { BundleOptions, Segment } from "../../../store/types.ts";
 import type { ServedFile } from "../explorer/explore.ts";
+import { cutsOf } from "./pick-model.ts";
 
 /** Maximum characters of a file's name. */
 const NAMED = 60;
@@ -60,9 +61,12 @@ export function inputOfTexts(model: AttentionModel, seen: readonly TextAttention
   return {
     model: model.name,
     text: seen.flatMap(({ texts }) => texts).join("\n"),
-    warnings: (model.notes ?? []).flatMap(({ severity, text }) =>
-      severity === "warning" ? [`${model.name}: ${text}`] : [],
-    ),
+    warnings: [
+      ...(model.notes ?? []).flatMap(({ severity, text }) =>
+        severity === "warning" ? [`${model.name}: ${text}`] : [],
+      ),
+      ...seen.flatMap((one) => cutsOf(model, one) ?? []),
+    ],
     blocks: seen.map((one, n) => blockOf(name(n), model, one)),
   };
 }

@@ -59,15 +59,23 @@ export function sentenceCuts(
   return { maxTokens: most, leftOut: leftOut + Math.max(0, ids.length - most) };
 }
 
-/** Warns where a text has more tokens than its model reads; `where` is the text's place in a file. */
-export function warnOfCuts(
+/** A sentence about the tokens of a text that its model does not read; undefined if there are none. */
+export function cutsOf(
   { name, maxTokens }: Pick<AttentionModel, "name" | "maxTokens">,
   { leftOut }: Pick<TextTokens, "leftOut">,
+): string | undefined {
+  return leftOut > 0 ? `${name} reads at most ${maxTokens} tokens; ${leftOut} are left out` : undefined;
+}
+
+/** Warns where a text has more tokens than its model reads; `where` is the text's place in a file. */
+export function warnOfCuts(
+  model: Pick<AttentionModel, "name" | "maxTokens">,
+  text: Pick<TextTokens, "leftOut">,
   io: Pick<Io, "stderr">,
   where = "",
 ): void {
-  if (leftOut > 0)
-    io.stderr.write(`warning: ${where}${name} reads at most ${maxTokens} tokens; ${leftOut} are left out\n`);
+  const cuts = cutsOf(model, text);
+  if (cuts !== undefined) io.stderr.write(`warning: ${where}${cuts}\n`);
 }
 
 function shipped(): string {
