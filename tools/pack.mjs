@@ -87,6 +87,17 @@ async function check() {
   const tar = spawnSync("tar", ["-xzf", file, "-C", unpacked, "--strip-components=1"], { encoding: "utf8" });
   if (tar.status !== 0) stop(`tar could not unpack ${tarball.filename}: ${tar.stderr}`);
 
+  const without = spawnSync(process.execPath, [join(unpacked, "dist", "cli", "main.js"), "show", "hi"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  tally.check(
+    "without heed-models the command line names the package, and suggests no other name",
+    /npm install heed-models/.test(without.stderr) && !/did you mean/.test(without.stderr)
+      ? ""
+      : `${without.stdout}${without.stderr}`,
+  );
+
   // The models are a separate package, which heed finds in the same node_modules.
   const models = spawnSync(npm, [...argv, at("models")], { cwd: root, encoding: "utf8" });
   if (models.status !== 0) stop(`npm pack models failed: ${models.stderr}`);

@@ -22,7 +22,9 @@ function find(name: string): FoundModel {
     return findModel(name);
   } catch (error) {
     if (!(error instanceof UnsupportedError && error.code === "model-missing")) throw error;
-    const guess = didYouMean(name, knownModels());
+    // The name of a shipped model is right; heed-models is missing.
+    const known = knownModels();
+    const guess = known.includes(name) ? "" : didYouMean(name, known);
     throw guess === "" ? error : new UnsupportedError(error.code, error.message + guess, error.fields);
   }
 }
