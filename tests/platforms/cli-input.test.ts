@@ -1,11 +1,10 @@
-/** Input and output of commands: standard input, values, --causal for arrays, sizes, messages, completions. */
-import { execFileSync } from "node:child_process";
+/** Input and output of commands: standard input, values, --causal for arrays, sizes, messages. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { causal, scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { readNpy, writeNpz, writeSafetensors } from "../../src/io/index.ts";
-import { heed, heedFrom, unix, work } from "./cli.ts";
+import { heed, heedFrom, work } from "./cli.ts";
 
 const small = tensor([
   [1, 2],
@@ -326,49 +325,4 @@ it("an empty text, and a shape of another rank, are rejected by name", async () 
     ],
   ] as const)
     expect(await heed(args)).toMatchObject({ code: 2, out: "", err: `${line}\n` });
-});
-
-describe("completions", () => {
-  it.runIf(unix)("bash completes commands, options, their values and files", async () => {
-    const script = await heed(["completions", "bash"]);
-    expect(script.code).toBe(0);
-    writeFileSync(join(work, "heed.bash"), script.out);
-    const complete = (...words: string[]) =>
-      execFileSync(
-        "bash",
-        [
-          "-c",
-          `source heed.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _heed; printf "%s\\n" "\${COMPREPLY[@]}"`,
-          "bash",
-          ...words,
-        ],
-        { cwd: work, encoding: "utf8" },
-      )
-        .trim()
-        .split("\n");
-    expect(complete("heed", "r")).toEqual(["run"]);
-    expect(complete("heed", "run", "--lay")).toEqual(["--layout"]);
-    expect(complete("heed", "run", "--layout", "")).toEqual(["bhsd", "bshd"]);
-    expect(complete("heed", "run", "qkv.n")).toEqual(["qkv.npz"]);
-    expect(complete("heed", "show", "--simd", "re")).toEqual(["relaxed", "reference"]);
-    expect(complete("heed", "figure", "--ramp", "")).toEqual(["plum", "cividis", "grey"]);
-    expect(complete("heed", "completions", "f")).toEqual(["fish"]);
-    expect(complete("heed", "show", "--model", "enc")).toEqual(["encoder"]);
-  });
-
-  it("every shell's script has every command and option of the table", async () => {
-    const table = JSON.parse((await heed(["completions", "--json"])).out);
-    for (const shell of ["bash", "zsh", "fish"]) {
-      const { out } = await heed(["completions", shell]);
-      for (const { name, options } of table) {
-        expect(out).toContain(name);
-        for (const option of options)
-          expect(out).toContain(shell === "fish" ? `-l ${option.name} ` : `--${option.name}`);
-      }
-    }
-    expect(await heed(["completions", "tcsh"])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('there are completions for bash, zsh, fish, got "tcsh"'),
-    });
-  });
 });

@@ -68,7 +68,9 @@ export function completedCommand(command: Command): CompletedCommand {
     const word = type === "string" || isOptional ? wordOf(command, name) : undefined;
     const says = word === undefined ? text : text.slice(text.indexOf("  ") + 2);
     const value: Expected = word === undefined ? { kind: "other" } : expectedOf(word, says);
-    return { name, short, says: firstPart(says), word, isOptional, value };
+    // Help that is a list of values is shown in full.
+    const isList = value.kind === "words" && !value.orFile;
+    return { name, short, says: isList ? value.words.join(", ") : firstPart(says), word, isOptional, value };
   });
   const help: CompletedOption = {
     name: "help",
