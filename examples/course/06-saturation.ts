@@ -1,6 +1,7 @@
 /**
  * Saturation: softmax of large numbers gives all weight to the largest, and the gradient almost vanishes.
- * Run: `node examples/course/06-saturation.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
+ * Run: `node examples/course/06-saturation.ts [--svg=FILE]` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
+ * a project with heed.
  *
  * Prints:
  *   softmax(1 · x)
@@ -64,4 +65,9 @@ const plot = curves([{ name: "gradient", points }], {
 }); // biome-ignore format: one call
 console.log(String(plot));
 const path = process.argv.find((argument) => argument.startsWith("--svg="))?.slice(6);
-if (path) writeFileSync(path, plot.toSvg());
+if (path) {
+  writeFileSync(path, plot.toSvg());
+  // The bars beside it: NAME-1.svg and NAME-100.svg.
+  for (const factor of [1, 100])
+    writeFileSync(`${path.replace(/\.svg$/, "")}-${factor}.svg`, shown(factor).toSvg());
+}

@@ -1,6 +1,7 @@
 /**
  * Three ways to score a query against a key: the dot product, the scaled dot product, and Bahdanau's additive network.
- * Run: `node examples/course/07-scorers.ts` (Node ≥ 22.18, in a clone after `npm run build`).
+ * Run: `node examples/course/07-scorers.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
+ * a project with heed.
  *
  * Prints:
  *   parameters, d = 64

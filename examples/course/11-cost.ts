@@ -1,6 +1,7 @@
 /**
  * What attention costs: operations grow with N², the weights would take N² numbers, and one row of tiles takes N.
- * Run: `node examples/course/11-cost.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
+ * Run: `node examples/course/11-cost.ts [--svg=FILE]` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
+ * a project with heed.
  *
  * Prints:
  *   Operations of one head of 64
