@@ -59,7 +59,25 @@ export function listMembers(bytes: Uint8Array, refuse: Refuse): Member[] {
 }
 
 /** Start, end and number of entries of the central directory. */
-function findDirectory(view: DataView, refuse: Refuse): { start: number; end: number; count: number } {
+export interface Directory {
+  readonly start: number;
+  readonly end: number;
+  readonly count: number;
+}
+
+/** The entries of the central directory, before their local headers are read. */
+export function listEntries(view: DataView, { start, end, count }: Directory, refuse: Refuse): Entry[] {
+  const entries: Entry[] = [];
+  for (let at = start, i = 0; i < count; i++) {
+    const entry = readCentral(view, at, end, refuse);
+    entries.push(entry);
+    at = entry.next;
+  }
+  return entries;
+}
+
+/** Finds the central directory from the end of the archive. */
+export function findDirectory(view: DataView, refuse: Refuse): Directory {
   const size = view.byteLength;
   let at = size - 22;
   // The last record ends with a comment of at most 65,535 bytes whose length must reach the end of the file.
@@ -105,7 +123,8 @@ function findDirectory(view: DataView, refuse: Refuse): { start: number; end: nu
   return { start, end, count };
 }
 
-interface Entry {
+/** An entry of the central directory. */
+export interface Entry {
   name: string;
   flags: number;
   method: number;

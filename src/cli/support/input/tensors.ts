@@ -8,9 +8,10 @@ import { basename } from "node:path";
 import { FormatError, HeedError, OptionError, UnsupportedError } from "../../../core/errors.ts";
 import { asTensor, type Tensor } from "../../../core/tensor.ts";
 import { ELEMENTS } from "../../../io/element.ts";
-import { type FileDType, type FileTensor, openNpz, openSafetensors, readNpy } from "../../../io/index.ts";
+import { type FileDType, type FileTensor, openSafetensors, readNpy } from "../../../io/index.ts";
 import { checkSize, MAX_BYTES } from "../../../io/limit.ts";
-import { openSource } from "../../../io/source.ts";
+import { openNpzParts } from "../../../io/numpy/npz-parts.ts";
+import { openSource, type Source } from "../../../io/source.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { didYouMean } from "../line/suggest.ts";
 import { readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
@@ -75,7 +76,7 @@ export async function openContainer(
   const path = address === STDIN ? STDIN_NAME : address;
   const from = address === STDIN ? await readStdin(io) : address;
   const source = await naming(path, () => openSource("open", from));
-  let bytes: Uint8Array;
+  let isKept = false;
   try {
     const start = await source.read(0, Math.min(6, source.size));
     const magic = String.fromCharCode(...start);
@@ -91,16 +92,17 @@ export async function openContainer(
         });
       return await openLazily(path, from, maxBytes);
     }
-    bytes = await naming(path, async () => {
-      checkSize("open", "the file", source.size, maxBytes);
-      return source.read(0, source.size);
-    });
-    if (zip || (!npy && /z$/i.test(path)))
-      return await naming(path, () => npzContainer(path, bytes, maxBytes));
+    await naming(path, () => checkSize("open", "the file", source.size, maxBytes));
+    if (zip || (!npy && /z$/i.test(path))) {
+      const container = await naming(path, () => npzContainer(path, source, maxBytes));
+      isKept = true;
+      return container;
+    }
+    const bytes = await naming(path, () => source.read(0, source.size));
     const array = await naming(path, async () => readNpy(bytes, { maxBytes }));
     return containerOf(path, "npy", new Map([[basename(path).replace(/\.npy$/i, ""), array]]));
   } finally {
-    await source.close();
+    if (!isKept) await source.close();
   }
 }
 
@@ -115,9 +117,9 @@ function containerOf(path: string, kind: FileKind, tensors: Map<string, FileTens
   };
 }
 
-/** An npz file: the header of each array is read now, its numbers on request. */
-async function npzContainer(path: string, bytes: Uint8Array, maxBytes: number): Promise<Container> {
-  const file = openNpz(bytes, { maxBytes });
+/** An npz file: the header of each array is read now, its numbers on request. Closing it closes its source. */
+async function npzContainer(path: string, source: Source, maxBytes: number): Promise<Container> {
+  const file = await openNpzParts(source, { maxBytes });
   const tensors = new Map<string, TensorFacts>();
   for (const name of file.members.keys()) {
     const { dtype, shape } = await file.header(name);
@@ -132,7 +134,7 @@ async function npzContainer(path: string, bytes: Uint8Array, maxBytes: number): 
       found(path, name, tensors);
       return naming(path, () => file.read(name));
     },
-    close: async () => {},
+    close: () => source.close(),
   };
 }
 

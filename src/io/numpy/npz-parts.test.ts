@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { randn, zeros } from "../../index.ts";
+import { openSource } from "../source.ts";
+import { openNpz, writeNpz } from "./npz.ts";
+import { openNpzParts } from "./npz-parts.ts";
+
+/** The file of bytes as a source that counts what is read of it. */
+async function counted(bytes: Uint8Array) {
+  const count = { read: 0 };
+  const source = await openSource("test", {
+    size: bytes.length,
+    read(offset: number, length: number) {
+      count.read += length;
+      return bytes.slice(offset, offset + length);
+    },
+  });
+  return { source, count };
+}
+
+describe.each([false, true])("an npz file in parts, deflated: %s", (compress) => {
+  it("reads the directory and the headers, and then the requested array only", async () => {
+    const tensors = {
+      a: randn([300, 1000], { seed: 1 }),
+      b: randn([7], { seed: 2 }),
+      c: randn([500, 1000], { seed: 3 }),
+    };
+    const bytes = await writeNpz(tensors, { compress });
+    const { source, count } = await counted(bytes);
+    const file = await openNpzParts(source);
+    expect([...file.members.keys()]).toEqual(["a", "b", "c"]);
+    expect((await file.header("c")).shape).toEqual([500, 1000]);
+    expect(count.read).toBeLessThan(200_000);
+    const whole = openNpz(bytes);
+    expect(await file.read("a")).toEqual(await whole.read("a"));
+    expect(count.read).toBeLessThan(1_500_000);
+    expect(await file.read("b")).toEqual(await whole.read("b"));
+    expect(await file.read("c")).toEqual(await whole.read("c"));
+    await expect(file.read("d")).rejects.toThrow(/no array "d"/);
+  });
+
+  it("reads files that are smaller than its parts, and a directory that is larger", async () => {
+    const small = await writeNpz({ a: zeros([2]) }, { compress });
+    const one = await openNpzParts((await counted(small)).source);
+    expect((await one.read("a")).shape).toEqual([2]);
+    const names = Array.from({ length: 2500 }, (_, n) => `a-rather-long-name-of-an-array-${n}`);
+    const many = await writeNpz(Object.fromEntries(names.map((name) => [name, zeros([1])])), { compress });
+    const file = await openNpzParts((await counted(many)).source);
+    expect(file.members.size).toBe(2500);
+    expect((await file.header(names[0])).shape).toEqual([1]);
+    expect((await file.read(names[2499])).data).toEqual(Float32Array.of(0));
+  });
+
+  it("rejects a broken file as openNpz does", async () => {
+    const bytes = await writeNpz({ a: randn([2000], { seed: 1 }) }, { compress });
+    for (const broken of [bytes.subarray(0, bytes.length - 1), new Uint8Array(0), bytes.subarray(1)]) {
+      const { source } = await counted(broken);
+      expect(() => openNpz(broken)).toThrow();
+      await expect(openNpzParts(source)).rejects.toThrow(/^readNpz: /);
+    }
+    const flipped = bytes.slice();
+    flipped[bytes.length >> 1] ^= 0xff;
+    const file = await openNpzParts((await counted(flipped)).source);
+    await expect(file.read("a")).rejects.toThrow(/^readNpz: /);
+  });
+});
