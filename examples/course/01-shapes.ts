@@ -1,7 +1,6 @@
 /**
  * Shapes: the inputs and outputs of attention, and the axes of batch, heads and positions.
- * Run: `node examples/course/01-shapes.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/01-shapes.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   query [32,10,64], transposed key [32,64,10]

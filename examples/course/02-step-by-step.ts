@@ -1,7 +1,6 @@
 /**
  * Step by step: scores, scaled scores, weights and output of three words, each printed, and the same in one call.
- * Run: `node examples/course/02-step-by-step.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/02-step-by-step.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   scores: tensor [3, 3] float32

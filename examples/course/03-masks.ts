@@ -1,7 +1,6 @@
 /**
  * Masks: a causal mask, a padding mask, and the 0/1 matrix of textbooks.
- * Run: `node examples/course/03-masks.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/03-masks.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   causal: tensor [4, 4] float32

@@ -1,8 +1,7 @@
 /**
  * −1e9 and −∞: with the finite number of textbooks, masked keys get weight if every visible score is lower, or if a row is fully
  * masked.
- * Run: `node examples/course/04-infinity.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/04-infinity.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   with -1e9: tensor [3, 3] float64

@@ -1,7 +1,6 @@
 /**
  * Why √dk: the dot product of two random vectors of variance 1 has variance dk; divided by √dk it has variance 1 again.
- * Run: `node examples/course/05-variance.ts [--svg=FILE]` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/05-variance.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   dk 4: variance of q·k 3.8, of q·k / √dk 0.96

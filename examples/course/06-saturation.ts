@@ -1,7 +1,6 @@
 /**
  * Saturation: softmax of large numbers gives all weight to the largest, and the gradient almost vanishes.
- * Run: `node examples/course/06-saturation.ts [--svg=FILE]` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/06-saturation.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   softmax(1 · x)

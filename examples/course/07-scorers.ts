@@ -1,7 +1,6 @@
 /**
  * Three ways to score a query against a key: the dot product, the scaled dot product, and Bahdanau's additive network.
- * Run: `node examples/course/07-scorers.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/07-scorers.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   parameters, d = 64

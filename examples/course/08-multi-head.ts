@@ -1,8 +1,7 @@
 /**
  * Multi-head attention: the same input in several subspaces at once. Heads are views of one projection, and the mean of
  * their weights is not the pattern of any head.
- * Run: `node examples/course/08-multi-head.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/08-multi-head.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   x [1,5,16] as 4 heads: [1,4,5,4]

@@ -1,8 +1,7 @@
 /**
  * Cross-attention: queries from the decoder, keys and values from the encoder. A key mask masks the padding of the source.
  * (Bahdanau's recurrent encoder and decoder, trained until it writes backwards: `examples/reverse.ts`.)
- * Run: `node examples/course/09-encoder-decoder.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/09-encoder-decoder.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   target [2,3,16] over source [2,6,24]: output [2,3,16]

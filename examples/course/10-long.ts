@@ -1,7 +1,6 @@
 /**
  * Long texts, three ways: FlashAttention (exact, no N×N matrix), Longformer (fewer cells), Performer (an approximation).
- * Run: `node examples/course/10-long.ts` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/10-long.ts` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   Flash: tiles against the whole matrix, the outputs differ by less than 1e-6

@@ -1,7 +1,6 @@
 /**
  * What attention costs: operations grow with N², the weights would take N² numbers, and one row of tiles takes N.
- * Run: `node examples/course/11-cost.ts [--svg=FILE]` (Node ≥ 22.18): in a clone after `npm run build`; elsewhere copy this file into
- * a project with heed.
+ * Run: `node examples/course/11-cost.ts [--svg=FILE]` (Node ≥ 22.18, in a clone after `npm run build`).
  *
  * Prints:
  *   Operations of one head of 64
