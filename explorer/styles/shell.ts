@@ -10,7 +10,7 @@ export const shell = css`
 .sources button[aria-current] { flex: none; border-color: var(--ink); font-weight: 600; }
 .notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
 .notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; }
-.top { block-size: 48px; box-sizing: border-box; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
+.top { block-size: 48px; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
 .top .name { font-weight: 700; font-size: 16px; letter-spacing: -.01em; }
 .top nav { display: flex; gap: 4px; }
 .top nav button[aria-current="page"] { box-shadow: inset 0 -2px 0 var(--ink); border-radius: 6px 6px 0 0; font-weight: 600; }
@@ -79,7 +79,7 @@ export const shell = css`
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
 
 @container (width < 1200px) {
-  .root { grid-template: auto minmax(0, 1fr) clamp(148px, 28%, 248px) 32px / 264px minmax(0, 1fr);
+  .root { grid-template: auto minmax(0, 1fr) clamp(148px, 28%, 248px) 32px / 288px minmax(0, 1fr);
     grid-template-areas: "top top" "atlas main" "atlas side" "status status"; }
   .side { border-inline-start: 0; border-block-start: 1px solid var(--line); columns: 2 300px; column-gap: 32px; }
   .side > * { break-inside: avoid; }
@@ -130,7 +130,7 @@ export const shell = css`
 .comparison { position: absolute; inset: 0; display: grid; grid-template: auto minmax(0, 1fr) auto / repeat(3, minmax(0, 1fr)); gap: 8px 20px; }
 /* The three pictures start at one height, whatever is above them. */
 .comparison section { display: grid; grid-template-rows: subgrid; grid-row: 1 / span 2; min-inline-size: 0; min-block-size: 0; }
-.compare-stage { position: relative; flex: 1 1 0; min-block-size: 0; }
+.compare-stage, .flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
 .comparison section > div:first-child { min-block-size: 62px; }
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
 .chooser .wide select { max-inline-size: 22ch; }
@@ -150,7 +150,6 @@ export const shell = css`
 .rollout section { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
 .flow-heading, .flow-under { min-block-size: 60px; }
 .flow-under .legend { display: flex; margin-block-start: 4px; }
-.flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
 .flow-stage { cursor: pointer; }
 .flow-stage canvas { position: absolute; inset: 0; }
 .flow-stage .labels + .labels span { left: 0; right: auto; }
@@ -212,7 +211,7 @@ export const pictures = css`
 .labels { position: absolute; overflow: clip; overflow-clip-margin: 9px; cursor: pointer; color: var(--second); }
 .labels.rows { left: 0; }
 .labels.columns { inset-block-start: 0; }
-.labels span { position: absolute; white-space: nowrap; line-height: 15px; }
+.labels span { position: absolute; white-space: nowrap; font-size: inherit; line-height: 1.25; }
 .labels.rows span { right: 0; text-align: right; max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; }
 .labels.columns span { inset-block-end: -7px; left: 0; transform-origin: 0 50%; max-inline-size: var(--lean, 128px); overflow: hidden; text-overflow: ellipsis; }
 .labels .strong { color: var(--ink); font-weight: 700; background: var(--paper); z-index: 1; }
@@ -268,12 +267,11 @@ export const panels = css`
 .scrub li.at button { color: var(--ink); font-weight: 700; }
 .rowbars { position: relative; display: flex; block-size: 132px; border-block-end: 1px solid var(--line); }
 .rowbars.signed { background: linear-gradient(var(--line), var(--line)) 0 50% / 100% 1px no-repeat; }
-.rowbars span { position: relative; flex: 1 1 0; min-inline-size: 0; }
+.rowbars span, .rowlabels span { position: relative; flex: 1 1 0; min-inline-size: 0; }
 .rowbars i { position: absolute; inset-inline: 10%; min-block-size: 1px; }
 .rowbars .above { background: var(--query); } .rowbars .below { background: var(--key); } .rowbars .share { background: var(--weight); }
 .rowbars .current { background: var(--hover); box-shadow: inset 0 -2px var(--query); }
 .rowlabels { display: flex; block-size: 72px; }
-.rowlabels span { flex: 1 1 0; min-inline-size: 0; }
 .rowlabels .token { display: block; writing-mode: vertical-rl; max-block-size: 72px; overflow: hidden; text-overflow: ellipsis; margin-inline: auto; padding-block-start: 4px; white-space: nowrap; font-size: 11px; }
 .rowlabels .current .token { font-weight: 700; }
 .strip { display: block; inline-size: 100%; margin-block: 4px; }
@@ -294,16 +292,14 @@ td.wide { inline-size: 34%; }
 th.num, td.num { text-align: end; font-variant-numeric: tabular-nums; }
 thead th.num { font-family: inherit; font-size: 11px; }
 .keys .link { max-inline-size: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.tablewrap { position: absolute; inset: 0; overflow: auto; }
 .tablewrap .tools button { flex: none; }
 .tablewrap .tools { display: flex; gap: 12px; align-items: center; min-block-size: 36px; position: sticky; inset-inline-start: 0; }
 .tablewrap table { inline-size: auto; min-inline-size: 100%; }
-.tablewrap thead th { position: sticky; inset-block-start: 0; background: var(--paper); z-index: 1; padding-block: 2px; white-space: nowrap; }
+.tablewrap thead th { position: sticky; inset-block-start: 0; background: var(--paper); z-index: 1; padding-block: 2px; }
 .tablewrap tr { cursor: pointer; }
 .tablewrap tbody tr:not(.space) { block-size: 28px; }
-.tablewrap { padding-inline: 10px; }
 /* A shade at the right edge while columns are hidden there; at the end of the scroll it is covered. */
-.tablewrap { background: linear-gradient(to left, var(--paper) 50%, transparent) 100% 0 / 48px 100% no-repeat local, linear-gradient(to left, var(--line), transparent) 100% 0 / 24px 100% no-repeat scroll; }
+.tablewrap { position: absolute; inset: 0; overflow: auto; padding-inline: 10px; background: linear-gradient(to left, var(--paper) 50%, transparent) 100% 0 / 48px 100% no-repeat local, linear-gradient(to left, var(--line), transparent) 100% 0 / 24px 100% no-repeat scroll; }
 .tablewrap td, .tablewrap th { padding-inline-end: 16px; white-space: nowrap; max-inline-size: 220px; overflow: hidden; text-overflow: ellipsis; }
 .tablewrap :is(td, th):first-child { padding-inline-start: 10px; }
 .tablewrap :is(td, th).figures { text-align: end; }
@@ -313,7 +309,7 @@ thead th.num { font-family: inherit; font-size: 11px; }
 .tablewrap .stays { position: sticky; inset-inline-start: -10px; background: var(--paper); }
 .tablewrap thead .stays { z-index: 2; }
 /* Up to the edge, over the padding of 10px; an index has a fixed width, so that the token or the head can stay beside it. */
-.tablewrap .stays:has(+ .stays) { inline-size: 68px; min-inline-size: 68px; box-sizing: border-box; }
+.tablewrap .stays:has(+ .stays) { inline-size: 68px; min-inline-size: 68px; }
 .tablewrap .stays + .stays { inset-inline-start: 58px; }
 .tablewrap tbody tr.current .stays { background: linear-gradient(var(--hover), var(--hover)), var(--paper); }
 .tablewrap tbody tr.current > :first-child { box-shadow: inset 3px 0 var(--query); }

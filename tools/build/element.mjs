@@ -10,15 +10,29 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
 
-/** Removes indentation, which templates and style sheets do not need. No string in explorer/ depends on it. */
+/**
+ * Removes indentation, which templates and style sheets do not need (no string in explorer/ depends on it), and from style
+ * sheets also comments and the spaces around their punctuation.
+ */
 const outdent = {
   name: "heed-outdent",
   /**
    * @param {string} code
    * @param {string} id
    */
-  transform: (code, id) => (id.startsWith(at("explorer")) ? code.replace(/\n[ \t]+/g, "\n") : undefined),
+  transform: (code, id) =>
+    id.startsWith(at("explorer"))
+      ? code.replace(/\n[ \t]+/g, "\n").replace(/(?<=\bcss`)[^`]*/g, withoutSpaces)
+      : undefined,
 };
+
+/** @param {string} sheet */
+const withoutSpaces = (sheet) =>
+  sheet
+    .replace(/\/\*.*?\*\//gs, "")
+    .replace(/\s*([{;,])\s*/g, "$1")
+    .replace(/\s+}/g, "}")
+    .replace(/(?<=[{;][\w-]+:) /g, "");
 
 /** Options of both bundles. */
 const OPTIONS = {
