@@ -8,7 +8,7 @@ import { interestingCell } from "./interesting.ts";
 import { WITHOUT_TOKENS } from "./select.ts";
 import type { State } from "./state.ts";
 
-/** The maximum number of cells of all heads for a search of all heads. */
+/** The maximum number of cells of a block for a search of all its heads. */
 const SEARCHED = 2 ** 23;
 /** The maximum number of cells of a head for a search of its most telling link; in larger heads, only some rows are read. */
 const LARGE = 2 ** 20;
@@ -18,7 +18,7 @@ const LARGE = 2 ** 20;
  *
  * @param state the previous state
  * @param from the previous block; undefined: none
- * @param isNew the text is shown for the first time: all heads are searched for a link, unless its tokens are the same
+ * @param isNew the text is shown for the first time: all heads of a block are searched for a link, unless its tokens are the same
  */
 export async function carried(
   state: State,
@@ -35,8 +35,8 @@ export async function carried(
   const sameText = from !== undefined && isSame(from.queryTokens, block.queryTokens);
   const kept: Partial<State> = from === undefined ? {} : released(state, sameText);
   if (isNew && !(sameText && isSame(from.keyTokens, block.keyTokens))) {
-    const cells = to.blocks.reduce((sum, one) => sum + one.layers.length * one.heads * one.Nq * one.Nk, 0);
-    if (cells <= SEARCHED) return { ...kept, ...(await linkOf(to, {})) };
+    const cells = block.layers.length * block.heads * block.Nq * block.Nk;
+    if (cells <= SEARCHED) return { ...kept, ...(await linkOf(to, { block: index })) };
   }
   if (from === undefined) return {};
   const query = sameToken(from.queryTokens, block.queryTokens, state.query);

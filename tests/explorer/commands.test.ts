@@ -27,6 +27,7 @@ async function run(...args: string[]) {
 }
 
 const tokens = ["[CLS]", "the", "cat", "sat", "</script>", "[SEP]"];
+const built = existsSync(at("dist/attention-view.js")) && existsSync(at("dist/page/page.js"));
 
 /** A bundle in the working folder. */
 async function bundle(name = "run.safetensors") {
@@ -166,7 +167,65 @@ describe("heed figure", () => {
   });
 });
 
-const built = existsSync(at("dist/attention-view.js")) && existsSync(at("dist/page/page.js"));
+describe("files as people have them", () => {
+  const weights = [
+    [
+      [0.75, 0.25],
+      [0.5, 0.5],
+    ],
+  ];
+
+  it("JSON gets its tokens from a file beside it", async () => {
+    writeFileSync(join(work, "attn.json"), JSON.stringify([weights]));
+    writeFileSync(join(work, "two.json"), JSON.stringify(["old", "ship"]));
+    const { code } = await run("figure", "<attn.json>", "--tokens", "<two.json>", "-o", "<attn.csv>");
+    expect(code).toBe(0);
+    expect(readFileSync(join(work, "attn.csv"), "utf8")).toBe(
+      "query,old,ship\r\nold,0.75,0.25\r\nship,0.5,0.5\r\n",
+    );
+  });
+
+  it("tokens that are formulas are texts in CSV, and have no control characters", async () => {
+    const [{ layers }] = madeInput({ Nq: 3, layers: 1 }).blocks;
+    const formulas = ["=cmd|calc!A0", "+1", "a\u0007\u001b"];
+    writeFileSync(
+      join(work, "formulas.safetensors"),
+      await writeBundle({ blocks: [{ tokens: formulas, layers }] }),
+    );
+    expect((await run("figure", "<formulas.safetensors>", "-o", "<formulas.csv>")).code).toBe(0);
+    const [first, ...rows] = readFileSync(join(work, "formulas.csv"), "utf8").split("\r\n");
+    for (const text of [first.slice("query,".length), ...rows]) expect(text).toMatch(/^(?:$|'=cmd|'\+1|a)/);
+    expect([first, ...rows].join("")).not.toMatch(/\p{Cc}/u);
+  });
+
+  it("a file that is cut off, a model that is not there: the message says so", async () => {
+    writeFileSync(join(work, "cut.json"), JSON.stringify([weights]).slice(0, 12));
+    expect((await run("figure", "<cut.json>", "-o", "<x.svg>")).err).toMatch(
+      /cut\.json: the file ends in the middle of a value: it is cut off \(byte 12\)\n$/,
+    );
+    const { code, err } = await run("show", "--model", "nosuch", "the old ship");
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/there is no folder nosuch.*encoder and decoder\n$/),
+    ]);
+  });
+
+  it("a warning about a file is printed once", async () => {
+    writeFileSync(
+      join(work, "seven.json"),
+      JSON.stringify([[weights[0].map((row) => row.map((x) => 7 * x))]]),
+    );
+    for (const args of [
+      ["figure", "<seven.json>", "-o", "<x.svg>"],
+      ["figure", "<seven.json>", "-o", "<x.csv>", "--json"],
+      ...(built ? [["html", "<seven.json>", "-o", "<x.html>"]] : []),
+    ]) {
+      const { code, out, err } = await run(...args);
+      expect([args, code, err.split("should sum to 1").length]).toEqual([args, 0, 2]);
+      expect(out).not.toContain("should sum to 1");
+    }
+  });
+});
 
 describe.skipIf(!built)("heed html", () => {
   it("writes one file with the module and the data in it, and prints its size", async () => {
@@ -249,6 +308,21 @@ describe.skipIf(!built || !unix)("heed view", () => {
       expect(store.blocks[0].keyTokens).toEqual(["a", "b", "c", "d"]);
     });
     expect(code).toBe(0);
+  });
+
+  it("opens an encoder and decoder at the encoder, and prints each warning once", async () => {
+    const [{ layers }] = madeInput({ Nq: 6, layers: 1 }).blocks;
+    const blocks = ["cross", "dec", "enc"].map((name) => ({ name, tokens, layers }));
+    writeFileSync(join(work, "parts.safetensors"), await writeBundle({ blocks }));
+    const given = { data: Float32Array.of(7, 0, 3, 4), shape: [1, 2, 2] };
+    writeFileSync(
+      join(work, "seven.safetensors"),
+      await writeBundle({ blocks: [{ tokens: ["a", "b"], layers: [{ weights: given }] }] }),
+    );
+    const { code, err } = await view(["parts.safetensors", "seven.safetensors"], async (url) => {
+      expect(decode(url.hash)).toMatchObject({ view: "head", block: "enc" });
+    });
+    expect([code, err.split("should sum to 1").length]).toEqual([0, 2]);
   });
 
   it("runs a model on texts: a file for each, opened at a strong link", async () => {

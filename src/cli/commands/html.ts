@@ -61,7 +61,7 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     const { store, name: called } = await openInput(values, positionals, io);
     try {
       checkParts(store, options);
-      const spot = await tellingLink(store);
+      const spot = await tellingLink(store, { block: 0 });
       const kept = spot && isKept(spot, options);
       const hash = spot && kept ? addressOf(store.blocks[spot.block].name, spot) : undefined;
       const name = `${basename(called, extname(called))}.safetensors`;

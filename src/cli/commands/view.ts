@@ -89,7 +89,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       const isPlain = values.tokens === undefined && values.causal === undefined;
       files.push({ name, source: isPlain ? source : await store.bundle() });
     }
-    const spot = nothing ? FIRST : await tellingLink(stores[0]);
+    const spot = nothing ? FIRST : await tellingLink(stores[0], { block: 0 });
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
     if (!json && !nothing)
       for (const { report } of stores) io.stderr.write(`${report.sentences.join("\n")}\n`);
