@@ -55,12 +55,15 @@ function sourceOf(one: AttentionSource): Source {
 /** The cursor in an opened source: as the state names it, on the same tokens, or on the most telling link. */
 type OpensAt = "as named" | "carried" | "new";
 
+/** A text with a full stop, unless it ends like a sentence. */
+const sentence = (text: string) => text.replace(/(?<![.!?])$/, ".");
+
 /** The warnings of the report: they say why the picture may be wrong. */
 function noticesOf({ report }: HeadStore): readonly Notice[] {
   return report.problems
     .filter(({ severity }) => severity !== "note")
     .slice(0, 2)
-    .map(({ text }) => ({ kind: "problem", text: `${text}.` }));
+    .map(({ text }) => ({ kind: "problem", text: sentence(text) }));
 }
 
 export class AttentionView extends LitElement implements AttentionViewElement {
@@ -224,7 +227,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Opens arrays, a file or bytes. Resolves when they are shown; rejects when they cannot be read. */
   open(given: Openable, name?: string): Promise<void> {
-    return this.#only(name ?? "the file", async () => {
+    return this.#only(name ?? (given as { name?: string }).name ?? "the file", async () => {
       const { openAny } = await import("./open.ts");
       return openAny(given, name);
     });
@@ -396,7 +399,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       if (src !== this.src) return;
       await this.#only(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
     } catch (error) {
-      if (this.#session.status.kind !== "error") this.#failed("The address could not be opened", error);
+      if (this.#session.status.kind !== "error") this.#failed("Could not open the address", error);
     }
   }
 
@@ -469,7 +472,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       this.#opened(store);
     } catch (error) {
       if (control.signal.aborted) return;
-      this.#failed(`${what} could not be opened`, error);
+      this.#failed(`Could not open ${what}`, error);
       throw error;
     }
   }
@@ -515,7 +518,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     const text = messageOf(error);
     const session = this.#session;
     // The name of the function that threw the error is not shown.
-    const said = text.replace(/^[\w-]+: /, "").replace(/(?<![.!?])$/, ".");
+    const said = sentence(text.replace(/^[\w-]+: /, ""));
     if (session.store === undefined) session.status = { kind: "error", title, text: said };
     else {
       session.status = { kind: "ready" };

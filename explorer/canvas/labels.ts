@@ -5,8 +5,8 @@
 import { widthOf } from "../../src/store/text/label.ts";
 import { type Axis, indexAt, placeOf } from "./axis.ts";
 
-/** The minimum distance of two labels in pixels. */
-const PITCH = 15;
+/** The minimum distance of two labels in pixels. The font gets smaller where they are near. */
+const PITCH = 11;
 /** Width of one column of the 12-px monospaced font. */
 const EM = 7.25;
 
@@ -75,25 +75,22 @@ export class Labels {
   ): void {
     setLang(this.root, lang);
     const step = thinning(pixels);
+    // Names of columns are slanted by 60 degrees, so they are nearer to each other than their columns.
+    const apart = step * pixels * (this.#side === "rows" ? 1 : 0.87);
+    this.root.style.fontSize = `clamp(10px,${apart - 1}px,12px)`;
     const places = new Map<number, boolean>();
     const first = Math.max(0, Math.ceil(Math.floor(from) / step) * step);
     for (let place = first; place < Math.min(axis.count, from + length / pixels); place += step)
       places.set(place, false);
     // The cursor and the pointer are always labeled; labels that overlap them are hidden.
-    for (const index of [marks.cursor, marks.pointed]) {
+    for (const [order, index] of [marks.cursor, marks.pointed, ...(marks.named ?? [])].entries()) {
       const place = index === undefined ? undefined : placeOf(axis, index);
       if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;
-      for (const other of places.keys())
-        if (other !== place && !places.get(other) && Math.abs(other - place) * pixels < PITCH)
-          places.delete(other);
-      places.set(place, true);
-    }
-    for (const index of marks.named ?? []) {
-      const place = placeOf(axis, index);
-      if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;
-      const near = [...places].filter(([other]) => Math.abs(other - place) * pixels < PITCH);
-      if (near.some(([other, strong]) => strong && other !== place)) continue;
-      for (const [other] of near) if (other !== place) places.delete(other);
+      const near = [...places].filter(
+        ([other]) => other !== place && Math.abs(other - place) * pixels < PITCH,
+      );
+      if (order > 1 && near.some(([, strong]) => strong)) continue;
+      for (const [other, strong] of near) if (!strong) places.delete(other);
       places.set(place, true);
     }
     let used = 0;

@@ -47,13 +47,16 @@ export class HeadFacts {
   readonly store: HeadStore;
   readonly #ref: HeadRef;
   readonly #hidden: readonly number[];
+  readonly #renormalize: boolean;
   #next = 0;
 
-  constructor(store: HeadStore, ref: HeadRef, hidden: readonly number[]) {
+  /** @param renormalize entropies and totals are of the rows without the hidden keys, rescaled to sum to 1 */
+  constructor(store: HeadStore, ref: HeadRef, hidden: readonly number[], renormalize = false) {
     const { Nq, Nk } = store.blocks[ref.block];
     this.store = store;
     this.#ref = ref;
     this.#hidden = hidden;
+    this.#renormalize = renormalize;
     this.entropy = new Float64Array(Nq).fill(Number.NaN);
     this.hidden = new Float64Array(Nq);
     this.totals = new Float64Array(Nk);
@@ -67,8 +70,14 @@ export class HeadFacts {
   step(): boolean {
     if (this.#next >= this.entropy.length) return false;
     const i = this.#next++;
-    const row = this.store.row(this.#ref, i, "weights");
-    const facts = factsOf(row, this.#hidden);
+    let row = this.store.row(this.#ref, i, "weights");
+    let facts = factsOf(row, this.#hidden);
+    if (this.#renormalize) {
+      const left = Math.max(Number.MIN_VALUE, facts.sum - facts.hidden);
+      row = row.map((weight) => weight / left);
+      for (const key of this.#hidden) row[key] = 0;
+      facts = factsOf(row);
+    }
     this.entropy[i] = facts.nonFinite > 0 ? Number.NaN : facts.entropy;
     this.hidden[i] = facts.hidden;
     this.nonFinite += facts.nonFinite;

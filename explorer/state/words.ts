@@ -69,6 +69,10 @@ export function shownWeights(session: Session, query: number, edits?: Edits): Fl
   return by === 1 ? row : row.map((weight) => weight / by);
 }
 
+/** Whether a row of weights holds shares of attention: numbers of at least 0 with a sum of at most 1. */
+export const areShares = (row: Float64Array): boolean =>
+  row.every((weight) => weight >= 0) && row.reduce((sum, weight) => sum + weight, 0) < 1.05;
+
 /** Whether the mask lets the query attend to the key. */
 export function isVisible(session: Session, query: number, key: number): boolean {
   return session.store!.visible(session.ref, query)[key] === 1;

@@ -141,7 +141,7 @@ test("axe finds nothing with no file open, nor with one that cannot be opened", 
     expect(await violations(page, ELEMENT)).toEqual([]);
     await FAULTS[0].make(page);
     await page.waitForFunction(() =>
-      /could not be opened/.test(/** @type {any} */ (globalThis).view.shadowRoot.textContent),
+      /Could not open/.test(/** @type {any} */ (globalThis).view.shadowRoot.textContent),
     );
     expect(await violations(page, ELEMENT)).toEqual([]);
   }));

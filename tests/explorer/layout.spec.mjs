@@ -216,6 +216,49 @@ test("twelve heads per layer are all on screen, on a phone and in a figure of 36
   );
 });
 
+test("the last of twelve heads is on screen in a window of 1024 pixels", ({ visit }) =>
+  visit(
+    { heads: { heads: 12, layers: 6, Nq: 8 }, hash: "#v1/head?l=5&h=11", width: 1024, height: 768 },
+    async (page) => {
+      const [head] = await boxes(page, ".atlas [role=gridcell][tabindex='0']");
+      const [atlas] = await boxes(page, ".atlas");
+      expect(head.right).toBeLessThanOrEqual(atlas.right);
+    },
+  ));
+
+for (const [width, height, Nq, every] of /** @type {const} */ ([
+  [1280, 480, 13, 1],
+  [1024, 768, 12, 1],
+  [1280, 800, 60, 2],
+  [1600, 1000, 60, 2],
+]))
+  test(`a matrix of ${Nq} tokens in ${width} × ${height} pixels names ${every === 1 ? "each" : "every second"}`, ({
+    visit,
+  }) =>
+    visit(
+      { heads: { tokens: WORDS.concat(WORDS).slice(0, Nq) }, hash: "#v1/head?i=2&j=4", width, height },
+      async (page) => {
+        const names = await page.evaluate(() => {
+          const { shadowRoot } = /** @type {any} */ (globalThis).view;
+          return ["rows", "columns"].map((side) =>
+            [...shadowRoot.querySelectorAll(`.matrix .labels.${side} span:not([hidden])`)].map((span) => ({
+              size: Number.parseFloat(getComputedStyle(span).fontSize),
+              y: span.getBoundingClientRect().top + span.offsetHeight / 2,
+            })),
+          );
+        });
+        for (const side of names) {
+          expect(side.length).toBeGreaterThanOrEqual(Math.ceil(Nq / every));
+          for (const { size } of side) expect(size).toBeGreaterThanOrEqual(10);
+        }
+        // Capitals and descenders are about as high as the font is large: the names of rows do not touch.
+        const [rows] = names;
+        rows.sort((a, b) => a.y - b.y);
+        for (const [n, { y, size }] of rows.entries())
+          if (n > 0) expect(y - rows[n - 1].y).toBeGreaterThanOrEqual(0.95 * size);
+      },
+    ));
+
 test("without controls a matrix is as high as it is drawn", async ({ visit }) => {
   await visit({ heads: { Nq: 5, Nk: 12 }, hash: "#v1/head?i=3&j=2" }, async (page) => {
     for (const [Nq, Nk] of [
@@ -309,27 +352,39 @@ test("the toolbar's last button is never alone on a line", async ({ visit }) => 
   });
 });
 
-test("no other name overlaps the cursor's slanted name", async ({ visit }) => {
-  await visit(
-    {
-      heads: { layers: 1, heads: 1, Nq: 300, recipe: { mask: "causal" } },
-      hash: "#v1/head?i=100&j=99&z=14,90,90",
-    },
-    async (page) => {
-      const names = await page.evaluate(() =>
-        [
-          .../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(
-            ".matrix .labels.columns span:not([hidden])",
-          ),
-        ].map((one) => one.textContent),
-      );
-      expect(names).toContain("w99");
-      expect(names).not.toContain("w98");
-      expect(names).not.toContain("w100");
-      expect(names).toContain("w96");
-    },
-  );
-});
+for (const cell of [14, 11, 10])
+  test(`no name overlaps another, nor the cursor's, at ${cell} pixels per cell`, ({ visit }) =>
+    visit(
+      {
+        heads: { layers: 1, heads: 1, Nq: 300, recipe: { mask: "causal" } },
+        hash: `#v1/head?i=100&j=99&z=${cell},90,90`,
+      },
+      async (page) => {
+        const shown = await page.evaluate(() => {
+          const { shadowRoot } = /** @type {any} */ (globalThis).view;
+          return ["rows", "columns"].map((side) => {
+            const spans = [...shadowRoot.querySelectorAll(`.matrix .labels.${side} span:not([hidden])`)];
+            return spans
+              .map((span) => ({
+                name: span.textContent,
+                size: Number.parseFloat(getComputedStyle(span).fontSize),
+                at: Number(/translate[XY]\(([\d.]+)px/.exec(span.style.transform)?.[1]),
+              }))
+              .sort((a, b) => a.at - b.at);
+          });
+        });
+        for (const [side, names] of shown.entries()) {
+          expect(names.map(({ name }) => name)).toContain(["w100", "w99"][side]);
+          expect(names.length).toBeGreaterThan(cell > 10 ? 30 : 20);
+          // Letters and descenders are about as high as the font is large; columns are slanted by 60 degrees.
+          for (const [n, { at, size }] of names.entries())
+            if (n > 0)
+              expect((at - names[n - 1].at) * [1, Math.sin(Math.PI / 3)][side]).toBeGreaterThanOrEqual(
+                0.95 * size,
+              );
+        }
+      },
+    ));
 
 test("the reason why there is no rollout is in the middle of the pane", async ({ visit }) => {
   await visit({ heads: { Nq: 5, Nk: 9 }, hash: "#v1/flow" }, async (page) => {
@@ -374,7 +429,7 @@ test("the error of an unreadable file names the file, and no function of the lib
       view.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     });
     const alert = page.locator("attention-view").getByRole("alert");
-    await expect(alert).toContainText("garbage.bin could not be opened");
+    await expect(alert).toContainText("Could not open garbage.bin");
     expect(await alert.textContent()).not.toMatch(/openStore/);
   });
 });

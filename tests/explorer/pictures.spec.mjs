@@ -16,6 +16,9 @@ import { settled } from "./support/site.mjs";
 const CHANGES = [
   ["as opened", async () => {}],
   ["another file of the same size", (page) => open(page, { seed: 21 })],
+  ["another text of the list", another],
+  ["a file that is dropped", dropped],
+  ["other arrays as the property data", given],
   ["another file of another size", (page) => open(page, { seed: 22, Nq: 9 })],
   ["a causal file in its place", (page) => open(page, { seed: 23, Nq: 9, recipe: { mask: "causal" } })],
   ["a rectangular file", (page) => open(page, { seed: 24, Nq: 5, Nk: 11 })],
@@ -50,6 +53,7 @@ const CHANGES = [
 /** The views, and how each is read. @type {readonly (readonly [string, object, (page: Page) => Promise<Cell[]>])[]} */
 const VIEWS = [
   ["matrix", { view: "head", mode: "matrix", table: false }, matrix],
+  ["margins", { view: "head", mode: "matrix", table: false }, margins],
   ["lines", { view: "head", mode: "lines", table: false, keep: "top", top: 3 }, lines],
   ["text", { view: "head", mode: "text", table: false }, text],
   ["table", { view: "head", mode: "matrix", table: true }, table],
@@ -135,6 +139,53 @@ async function open(page, wanted) {
     await view.open(made(heads));
     await view.updateComplete;
   }, wanted);
+}
+
+/** Opens the second of two texts. @param {Page} page */
+async function another(page) {
+  await page.evaluate(async () => {
+    const { view, made } = /** @type {any} */ (globalThis);
+    const loaded = () => new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+    const first = loaded();
+    view.sources = [31, 32].map((seed) => ({ name: `text ${seed}`, data: made({ Nq: 8, seed }) }));
+    await first;
+    const second = loaded();
+    view.state = { text: 1 };
+    await second;
+    await view.updateComplete;
+  });
+}
+
+/** Drops a file on the element, and closes the dialog that says what was loaded. @param {Page} page */
+async function dropped(page) {
+  await page.evaluate(async () => {
+    const { view, made } = /** @type {any} */ (globalThis);
+    const other = /** @type {any} */ (document.createElement("attention-view"));
+    document.body.append(other);
+    await other.open(made({ Nq: 8, seed: 33 }));
+    const data = new DataTransfer();
+    data.items.add(new File([await other.store.bundle()], "dropped.safetensors"));
+    other.remove();
+    const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+    view.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+    await loaded;
+    await view.updateComplete;
+  });
+  const dialog = page.locator("attention-view dialog[open]");
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+}
+
+/** Sets the property that pages and React set. @param {Page} page */
+async function given(page) {
+  await page.evaluate(async () => {
+    const { view, made } = /** @type {any} */ (globalThis);
+    const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
+    view.data = made({ Nq: 8, seed: 34 });
+    await loaded;
+    await view.updateComplete;
+  });
 }
 
 /** @param {Page} page @param {object} patch */
@@ -265,8 +316,79 @@ const cellColors = (page, Nq, Nk, which = 0, at = 0.5) =>
     [Nq, Nk, which, at],
   );
 
+/**
+ * The bars beside a matrix: the entropy of each row, or the share of hidden keys where they leave a gap, and the total of each
+ * column. @param {Page} page @returns {Promise<Cell[]>}
+ */
+async function margins(page) {
+  const { state, Nq, Nk, weights } = await numbers(page);
+  const hides = state.hide === "first" && !["scores", "scaled"].includes(state.stage);
+  const rescales = hides && state.renormalize;
+  const rows = weights.map((row) =>
+    rescales && row[0] < 1 ? row.map((weight, j) => (j === 0 ? 0 : weight / (1 - row[0]))) : row,
+  );
+  const drawn = await page.evaluate(
+    ([rows, columns]) => {
+      const { view } = /** @type {any} */ (globalThis);
+      const matrix = view.shadowRoot.querySelector(".pane .matrix");
+      const canvas = matrix.querySelector("canvas.cells");
+      const [a, b] = [matrix.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const filled = (/** @type {number} */ x, /** @type {number} */ y) =>
+        data[4 * (y * canvas.width + x) + 3] > 0;
+      const [left, top] = [Math.round(a.left - b.left), Math.round(a.top - b.top)];
+      const length = (
+        /** @type {number} */ x,
+        /** @type {number} */ y,
+        /** @type {number} */ right,
+        /** @type {number} */ down,
+      ) => {
+        let n = 0;
+        while (filled(x + n * right, y + n * down)) n++;
+        return n;
+      };
+      return {
+        small: matrix.clientWidth < 520,
+        entropies: Array.from({ length: rows }, (_, i) =>
+          length(left + Math.round(a.width) + 6, top + Math.floor(((i + 0.5) * a.height) / rows), 1, 0),
+        ),
+        totals: Array.from({ length: columns }, (_, j) =>
+          length(left + Math.floor(((j + 0.5) * a.width) / columns), top + Math.round(a.height) + 6, 0, 1),
+        ),
+      };
+    },
+    [Nq, Nk],
+  );
+  const [wide, high] = drawn.small ? [14, 10] : [30, 22];
+  const entropy = (/** @type {number[]} */ row) =>
+    row.reduce((sum, weight) => sum - (weight > 0 ? weight * Math.log(weight) : 0), 0);
+  const totals = Array.from({ length: Nk }, (_, j) => rows.reduce((sum, row) => sum + row[j], 0));
+  const pixels = (/** @type {number} */ share, /** @type {number} */ most) =>
+    share > 0 ? Math.max(1, Math.round(most * share)) : 0;
+  return [
+    ...rows.map((row, i) => ({
+      name: `the bar of row ${i}`,
+      shown: String(drawn.entropies[i]),
+      want: String(pixels(hides && !rescales ? row[0] : entropy(row) / Math.log(Math.max(2, Nk)), wide)),
+    })),
+    ...totals.map((total, j) => ({
+      name: `the bar of column ${j}`,
+      shown: String(drawn.totals[j]),
+      want: String(pixels(total / Math.max(...totals), high)),
+    })),
+  ];
+}
+
 /** Both heads, and each cell of their difference. @param {Page} page @returns {Promise<Cell[]>} */
 async function compare(page) {
+  // The next head of the same text, also where there are other texts.
+  await page.evaluate(async () => {
+    const { view } = /** @type {any} */ (globalThis);
+    const { text, layer, head } = view.state;
+    view.state = { other: { text, layer, head: (head + 1) % view.store.blocks[0].heads } };
+    await view.updateComplete;
+  });
+  await settled(page);
   const [a, b] = [await numbers(page), await numbers(page, 1)];
   const { state, Nq, Nk, dark } = a;
   /** @type {number[][][][]} */
@@ -614,9 +736,17 @@ async function row(page) {
         .filter((one) => one > 0)
         .sort((a, b) => b - a)
         .slice(0, 8),
+      bars: [...inside.querySelectorAll(".rowbars i")].map((bar) => Number.parseFloat(bar.style.height)),
+      shares: [...weights],
     };
   });
   return [
+    ...found.bars.map((height, j) => ({
+      name: `the bar of key ${j}`,
+      // Browsers round the percentages of style sheets.
+      shown: Math.abs(height - 100 * found.shares[j]) <= 1e-4 ? "its share" : `${height} %`,
+      want: found.shares[j] >= 0 ? "its share" : `a share of ${found.shares[j]}`,
+    })),
     { name: "the ledger's weight", shown: String(found.weight), want: String(found.want) },
     { name: "the row's strongest", shown: found.listed.join(), want: found.best.join() },
   ];

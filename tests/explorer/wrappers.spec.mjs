@@ -136,9 +136,7 @@ async function react(page, suffix) {
     }
     check("comes and goes twenty times", (await run("app.element")) === null);
     // The element reports a file that it cannot open to the author of the page, on the console.
-    const advice = errors.filter((error) =>
-      error.startsWith("<attention-view>: the file could not be opened."),
-    );
+    const advice = errors.filter((error) => error.startsWith("<attention-view>: Could not open the file."));
     check("the error is on the console once", advice.length === 1, `${advice.length} times`);
     const others = errors.filter((error) => !advice.includes(error));
     check("nothing else is on the console", others.length === 0, others.slice(0, 3).join("; "));

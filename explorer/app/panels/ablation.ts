@@ -46,7 +46,7 @@ async function openRun({ session, open }: Ui, { attention }: SourceModel): Promi
     const source = await attention?.(session.state.ablated);
     if (source) await open(source);
   } catch (error) {
-    session.notify({ kind: "error", text: `The run could not be opened. ${(error as Error).message}` });
+    session.notify({ kind: "error", text: `Could not open the run. ${(error as Error).message}` });
   }
 }
 

@@ -3,7 +3,7 @@ import { html, type TemplateResult } from "lit";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
 import type { Block, HeadMeasures } from "../../../src/store/types.ts";
 import { badges } from "../../state/words.ts";
-import type { Session } from "../session.ts";
+import { hiddenKeys, type Session } from "../session.ts";
 
 const sentences = new WeakMap<HeadMeasures, string>();
 
@@ -19,12 +19,12 @@ function sentence(block: Block, measures: HeadMeasures): string {
 
 /** @param first the sentence of the view */
 export function caption(session: Session, first: unknown): TemplateResult {
-  const { block } = session;
+  const { block, state } = session;
   const measures = session.measures();
   if (block === undefined) return html``;
   return html`<p part="caption">
     ${first}
-    ${measures ? sentence(block, measures) : "Measuring this head …"}
+    ${hiddenKeys(block, state).length > 0 ? "With all tokens: " : ""}${measures ? sentence(block, measures) : "Measuring this head …"}
     ${badges(session).map((text) => html` <span class="badge">${text}</span>`)}
   </p>`;
 }

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Edits } from "../../../src/store/types.ts";
 import { factsOf, largest } from "../../state/facts.ts";
 import { ledgerOf } from "../../state/whatif.ts";
-import { selection, shownWeights } from "../../state/words.ts";
+import { areShares, selection, shownWeights } from "../../state/words.ts";
 import { byMagnitude, carried, lines, readout, strip, stripLabel } from "../../views/row/ledger.ts";
 import { bar, figure, quoted, token, type Ui } from "../ui.ts";
 
@@ -40,9 +40,11 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
   const { query, key } = session.shown;
   const names = session.labels(block!);
   const row = shownWeights(session, query, edits);
-  const { entropy, nonFinite } = factsOf(
-    edits ? session.store!.row(session.ref, query, "weights", edits) : session.row(query, "weights"),
-  );
+  const given = edits
+    ? session.store!.row(session.ref, query, "weights", edits)
+    : session.row(query, "weights");
+  const { entropy, nonFinite } = factsOf(given);
+  const isShare = areShares(given);
   // Weights from a file may be negative; those are listed too.
   const signed = row.some((weight) => weight < 0);
   const best = signed
@@ -50,10 +52,14 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
     : largest(row, count).filter((j) => row[j] > 0);
   let together = 0;
   return html`<h2>This row: ${quoted(names.query[query], names.lang.query)}</h2>
-    <p class="quiet">spread as if over ${figure(Math.exp(entropy), "e^entropy of row")} of ${figure(row.length, "keys")} tokens${
-      nonFinite > 0 ? html`, ${figure(nonFinite, "not numbers")} not a number` : nothing
+    <p class="quiet">${
+      isShare
+        ? html`spread as if over ${figure(Math.exp(entropy), "e^entropy of row")} of ${figure(row.length, "keys")} tokens`
+        : nonFinite > 0
+          ? html`${figure(nonFinite, "not numbers")} not a number`
+          : "not shares of attention"
     }</p>
-    <table class="keys"><thead><tr><th scope="col">key</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th><th scope="col" class="num">together</th></tr></thead>
+    <table class="keys"><thead><tr><th scope="col">key</th><th scope="col" class="num">${isShare ? "share" : "weight"}</th><th scope="col"><span class="hid">bar</span></th><th scope="col" class="num">together</th></tr></thead>
     <tbody>${best.map((j) => {
       together += row[j];
       return html`<tr class=${j === key ? "current" : ""}>

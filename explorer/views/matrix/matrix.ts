@@ -338,15 +338,15 @@ export class Matrix {
   }
 
   /** The facts of the rows, collected in idle slices. */
-  #factsOf({ store, ref, hidden }: Plan): HeadFacts {
-    const key = `${ref.block} ${ref.layer} ${ref.head} ${hidden.join()}`;
+  #factsOf({ store, ref, hidden, renormalize }: Plan): HeadFacts {
+    const key = `${ref.block} ${ref.layer} ${ref.head} ${renormalize} ${hidden.join()}`;
     if (
       this.#facts === undefined ||
       key !== this.#factsKey ||
       this.#host.session.store !== this.#facts.store
     ) {
       this.#factsKey = key;
-      const facts = new HeadFacts(store, ref, hidden);
+      const facts = new HeadFacts(store, ref, hidden, renormalize);
       this.#facts = facts;
       let reportedAt = 0;
       this.#host.slices.add(() => {

@@ -9,7 +9,7 @@ import type { Ledger, Stage } from "../../../src/store/types.ts";
 import { hiddenKeys } from "../../app/session.ts";
 import { bar, figure, quoted, shown, type Ui } from "../../app/ui.ts";
 import { editsOf, isChanged } from "../../state/whatif.ts";
-import { cellValue, isVisible, leftOut, STAGE_MEANINGS, shownWeights } from "../../state/words.ts";
+import { areShares, cellValue, isVisible, leftOut, STAGE_MEANINGS, shownWeights } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { formula } from "./math.ts";
 
@@ -31,9 +31,9 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
     <p>${
       masked
         ? html`The mask hides ${to} from ${from}.`
-        : state.stage === "weights"
+        : state.stage === "weights" && areShares(session.row(query, "weights"))
           ? html`${from} gives ${figure(value, "row weights", { style: "percent" })} of its attention to ${to}`
-          : html`${STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
+          : html`${state.stage === "weights" ? "not a share of attention" : STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
     }</p>
     <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
       ${state.pinned === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}

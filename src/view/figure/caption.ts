@@ -143,8 +143,11 @@ export function altText(
   facts: readonly string[],
   measures: HeadMeasures | undefined,
   strongest: string,
+  hides: boolean,
 ): string {
-  const about = measures === undefined ? "" : ` ${describeHead(figure.block, measures)}`;
+  // The measures are those of all keys.
+  const all = hides ? " With all tokens:" : "";
+  const about = measures === undefined ? "" : `${all} ${describeHead(figure.block, measures)}`;
   return `${facts.join("; ")}.${about}${strongest === "" ? "" : ` ${strongest}`}`;
 }
 

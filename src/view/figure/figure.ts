@@ -79,7 +79,8 @@ export async function renderFigure(store: HeadStore, options: FigureOptions = {}
   }
   const height = y - GAP + EDGE;
   const title = `${placeName(figure)}: ${figure.view}`;
-  const alt = altText(figure, facts, measures, shown === undefined ? "" : cellSentence(figure, shown));
+  const hides = (shown?.hiddenKeys.size ?? 0) > 0;
+  const alt = altText(figure, facts, measures, shown === undefined ? "" : cellSentence(figure, shown), hides);
   const sheet = { width: figure.width, height, theme, background: figure.background };
   const svg = svgFile(sheet, title, alt, placed);
   return {
