@@ -53,7 +53,7 @@ export class Session {
   store: HeadStore | undefined;
   status: Status = { kind: "empty" };
   /** The files or texts that can be shown. */
-  sources: readonly { readonly name: string }[] = [];
+  sources: readonly { readonly name: string; readonly model?: SourceModel }[] = [];
   /** Errors and warnings that the user has not closed. */
   notices: readonly Notice[] = [];
   /** Parts of the state that cannot change. */

@@ -96,9 +96,9 @@ function top({ session, act }: Ui): TemplateResult {
             }) => html`<button type="button" aria-current=${state.view === name ? "page" : nothing}
             title=${key === undefined ? hint : `${hint} (${key.toUpperCase()})`} @click=${() => session.set({ view: name as State["view"] })}>${label}</button>`,
           )}</nav>
-    <span class="about">${store?.report.name ?? ""} · ${figure(block.layers.length, "layers")} × ${figure(block.heads, "heads")} · ${
+    <span class="about">${about(session)} · ${counted(block.layers.length, "layer")} × ${counted(block.heads, "head")} · ${
       block.Nq === block.Nk
-        ? html`${figure(block.Nk, "tokens")} ${block.Nk === 1 ? "token" : "tokens"}`
+        ? counted(block.Nk, "token")
         : html`${figure(block.Nq, "queries")} queries × ${figure(block.Nk, "keys")} keys`
     }${store?.report.verified ? html` · ${verified(store.report.verified)}` : nothing}</span>`
     }
@@ -114,6 +114,15 @@ function top({ session, act }: Ui): TemplateResult {
     </span>
   </div>`;
 }
+
+/** The model of the attention, and the name of the file unless its tab has it. */
+function about({ store, sources }: Session): string {
+  const { name, model } = store!.report;
+  return model === undefined ? name : sources.length > 1 ? model : `${name} · ${model}`;
+}
+
+const counted = (count: number, what: string) =>
+  html`${figure(count, `${what}s`)} ${what}${count === 1 ? "" : "s"}`;
 
 /**
  * Whether the log-sum-exps computed here match those of the model. A weight is exp(score − log-sum-exp), so a difference of

@@ -166,13 +166,13 @@ export class ComparePane implements Pane {
     if (table) for (const { root } of this.#matrices) root.remove();
   }
 
-  /** The second head: the one in the state, else the same head of the most similar text, else the next head of the same text. */
+  /** The second head: the one in the state, else the same head of the model's most similar text, else the next head of this text. */
   get #other(): SecondHead {
-    const { state, sources, block } = this.#context.session;
+    const { state, sources, block, model: own } = this.#context.session;
     if (state.other !== null)
       return { ...state.other, text: Math.min(state.other.text, Math.max(0, sources.length - 1)) };
     const text = mostSimilar(
-      sources.map(({ name }) => name),
+      sources.map(({ name, model }) => (model?.name === own?.name ? name : "")),
       state.text,
     );
     if (text !== state.text) return { text, layer: state.layer, head: state.head };
@@ -314,7 +314,7 @@ export class ComparePane implements Pane {
     );
     render(this.#chooser(second, other, "B", set), this.#heads[1]);
     render(
-      html`<h2>A − B</h2><p class="quiet">blue: more in A · ${session.dark ? "orange" : "brown"}: more in B${this.#scale()}</p>`,
+      html`<h2>A − B</h2><p class="quiet">blue: more in A · ${session.dark ? "orange" : "brown"}: more in B${this.#scale()}${this.#models()}</p>`,
       this.#heads[2],
     );
     render(this.#sentence(), this.#said);
@@ -325,6 +325,12 @@ export class ComparePane implements Pane {
     return domain === undefined
       ? ""
       : html` · full color at ±${figure(domain, "largest difference", { digits: 2 })}`;
+  }
+
+  /** The two models, if they differ: heads with the same number have nothing in common. */
+  #models(): string {
+    const [a, b] = [this.#context.session, this.#second].map(({ store }) => store?.report.model);
+    return a && b && a !== b ? ` · two models: ${a} and ${b}` : "";
   }
 
   #chooser(

@@ -20,6 +20,11 @@ describe("the text that is compared first", () => {
     expect(mostSimilar(["the cat sat", "a dog ran"], 1)).toBe(1);
   });
 
+  it("is none of those that are no candidates", () => {
+    expect(mostSimilar([undefined, "a dog sat on the mat", "the cat sat"], 2)).toBe(1);
+    expect(mostSimilar(["the cat sat on the mat", undefined], 0)).toBe(0);
+  });
+
   it("is the next file if no name has a word in common", () => {
     expect(mostSimilar(["minilm.safetensors", "bert.safetensors", "gpt2.npz"], 1)).toBe(2);
     expect(mostSimilar(["a", "b"], 1)).toBe(0);

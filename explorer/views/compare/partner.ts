@@ -26,17 +26,19 @@ const MIN_SIMILARITY = 0.25;
 const isSentence = (name: string) => /\S\s+\S/.test(name);
 
 /**
- * The index of the name that is most similar to the one at `index`; of equals, the next one in order. Returns `index` if there is
- * no other name, or if all names are sentences with too few words in common.
+ * The index of the name that is most similar to the one at `index`; of equals, the next one in order; undefined is no candidate. Returns
+ * `index` if there is no other name, or if all names are sentences with too few words in common.
  */
-export function mostSimilar(names: readonly string[], index: number): number {
+export function mostSimilar(names: readonly (string | undefined)[], index: number): number {
   const name = names[index] ?? "";
   let best = index;
   let highest = -1;
   for (let by = 1; by < names.length; by++) {
     const at = (index + by) % names.length;
-    const found = similarity(name, names[at]);
-    if (found < MIN_SIMILARITY && isSentence(name) && isSentence(names[at])) continue;
+    const other = names[at];
+    if (other === undefined) continue;
+    const found = similarity(name, other);
+    if (found < MIN_SIMILARITY && isSentence(name) && isSentence(other)) continue;
     if (found > highest) [best, highest] = [at, found];
   }
   return best;

@@ -270,6 +270,31 @@ test("own words name the model that read them; a reload and a link in another wi
   await end();
 });
 
+test("the bar names the model; a text is compared with one of its own model, and two models are named", async ({
+  browser,
+}) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  const about = page.locator("attention-view .about");
+  await expect(about).toContainText("all-MiniLM-L6-v2 · 6 layers × 12 heads · 12 tokens", {
+    timeout: 60_000,
+  });
+  await page.locator("#words").fill("the dog sat on the mat because it was old");
+  await page.locator("#own button").click();
+  await expect(about).toContainText("encoder · 4 layers × 4 heads · 12 tokens", { timeout: 60_000 });
+  await page.locator("attention-view").getByRole("button", { name: "Compare", exact: true }).click();
+  const second = page.locator("attention-view .comparison").getByLabel("text B");
+  const difference = page.locator("attention-view .comparison section").last();
+  await expect(second).toHaveValue("5");
+  await expect(difference).toContainText("full color at ±");
+  await expect(difference).not.toContainText("two models");
+  await second.selectOption({ label: "The cat sat on the mat because it was tired" });
+  await expect(difference).toContainText("two models: encoder and all-MiniLM-L6-v2");
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
+
 test("a link to a text that the page does not have is reported, and the first text is shown", async ({
   browser,
 }) => {
