@@ -148,8 +148,11 @@ export function attentionWeights<Q extends TensorLike>(
   checkWeights(problem, selection);
   const weights = weightsOf(problem, rowLse, selection);
   // On another device the sums could only be read asynchronously.
-  if (checkSums && problem.dropoutP === 0 && weights.device === "cpu")
-    checkRowSums(problem, lseReader(shape, rowLse), selection, weights);
+  if (checkSums && weights.device === "cpu") {
+    // Dropped weights sum to anything: the sums are those before dropout.
+    const whole = problem.dropoutP > 0 ? weightsOf({ ...problem, dropoutP: 0 }, rowLse, selection) : weights;
+    checkRowSums(problem, lseReader(shape, rowLse), selection, whole);
+  }
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, given],

@@ -13,6 +13,7 @@ import { checkLayout, type Layout } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
 import {
   asTensor,
+  denseOf,
   reshaped,
   sizeOf,
   type Tensor,
@@ -90,7 +91,7 @@ export function mergeStates(
   const byRow = viewOf(lse, rows);
   const merged = {
     output: viewOf(output, shape),
-    lse: layout === "bshd" ? transposed(byRow).dense() : byRow,
+    lse: layout === "bshd" ? denseOf(transposed(byRow)) : byRow,
   };
   recordWithoutDerivative(
     "mergeStates",

@@ -3,7 +3,7 @@ import type { PackedDType, PackedMatrix } from "./backend/packed.ts";
 import { STRIP_ROWS } from "./backend/product.ts";
 import { resultArray } from "./core/arena.ts";
 import { UnsupportedError } from "./core/errors.ts";
-import { Tensor } from "./core/tensor.ts";
+import { denseOf, Tensor } from "./core/tensor.ts";
 import { allocatePacked, fillPacked } from "./dispatch/packed.ts";
 import { matmul } from "./matmul.ts";
 
@@ -32,7 +32,7 @@ export function matmulPacked(x: Tensor, weight: PackedMatrix, bias?: Tensor): Te
   if (M > 0 && N > 0 && K > 0) {
     const out = resultArray(M * N, STRIP_ROWS * N);
     const { data, offset, strides } = x as Tensor<"float32">;
-    const start = bias?.dense() as Tensor<"float32"> | undefined;
+    const start = bias && (denseOf(bias) as Tensor<"float32">);
     const filled = fillPacked({
       x: data,
       start: offset,

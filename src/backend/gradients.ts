@@ -3,7 +3,7 @@ import { zeroArray } from "../core/arena.ts";
 import { arrayFor, type FloatDType, isFloat, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { batchBases, cellStrides, type Operand, operandOf, outputShape, type Shape } from "../core/shape.ts";
-import { asTensor, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
+import { asTensor, denseOf, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { type Table, tablesOf } from "../masks/expression/expr.ts";
 import type {
   BackwardInputs,
@@ -118,7 +118,7 @@ export function reduceToInput(
   if (sum !== full)
     for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
   const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
-  const turned = shape.layout === "bshd" ? transposed(source, 1, 2).dense() : source;
+  const turned = shape.layout === "bshd" ? denseOf(transposed(source, 1, 2)) : source;
   return castTo(turned.data as Float64Array, own, dtype);
 }
 

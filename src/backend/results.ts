@@ -4,7 +4,7 @@ import { arrayLike, BYTES, readerOf, type TypedData } from "../core/dtype.ts";
 import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { outputShape, rowShape, type Shape, selectionShape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
-import { asTensor, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, denseOf, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LseReader, Result, Selection } from "./contract.ts";
 import type { Problem } from "./problem.ts";
 
@@ -77,7 +77,7 @@ export function checkLse(what: string, like: TensorLike, problem: Problem): Tens
       `${what}: lse must be [${want.join(", ")}] ${dtype}, got ${formatTensor("lse", t)}`,
       { got: t.shape, dtype: t.dtype },
     );
-  return t.dense();
+  return denseOf(t);
 }
 
 /** lse [..., Hq, Nq], row-major, by batch entry, head and row. */

@@ -33,6 +33,22 @@ describe("constants and ranges", () => {
       /randn: dtype must be a float dtype.*randint/,
     );
     expect(() => randint(3, 3, [1])).toThrow(/low < high/);
+    // An integer dtype does not truncate or wrap.
+    for (const [make, words] of [
+      [() => full([1], 1.5, "int32"), "full: int32 holds integers, got 1.5"],
+      [() => full([1], Number.NaN, "int64"), "full: int64 holds integers, got NaN"],
+      [() => full([1], 1e20, "int32"), "full: 100000000000000000000 does not fit int32"],
+      [() => arange(0, 2, { step: 0.5, dtype: "int64" }), "arange: int64 holds integers, got 0.5"],
+      [() => linspace(0, 1, 3, "int32"), "linspace: int32 holds integers, got 0.5"],
+      [() => randint(0, 2 ** 32, [1]), "randint: 4294967295 does not fit int32"],
+    ] as const)
+      expect(make).toThrow(words);
+    expect(randint(0, 2 ** 32, [1], { dtype: "int64", seed: 1 }).at(0)).toBeLessThan(2 ** 32);
+  });
+  it("of bool are true where the number is not 0", () => {
+    for (const x of [0.5, 256, 1e20, Infinity, Number.NaN])
+      expect(full([1], x, "bool").toArray()).toEqual([true]);
+    expect(linspace(0, 1, 3, "bool").toArray()).toEqual([false, true, true]);
   });
 });
 
@@ -103,6 +119,20 @@ describe("a tensor as text", () => {
     );
     expect(String(tensor([-0.00001, 0.5], "float64"))).toBe("tensor [2] float64\n[0.0000, 0.5000]");
     expect(String(tensor([2n ** 60n, 1n]))).toContain("1152921504606846976");
+    expect(String(tensor([123456789, -1], "int32"))).toBe("tensor [2] int32\n[123456789,        -1]");
+    expect(tensor([0.5]).toString({ precision: 30 })).toBe("tensor [1] float32\n[0.5]");
+  });
+  it("breaks rows at 80 characters", () => {
+    const lines = String(arange(60).reshape([2, 1, 30])).split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(lines.slice(1, 4)).toEqual([
+      "[[[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16, 17, 18,",
+      "   19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]],",
+      "",
+    ]);
+    const deep = tensor([-Infinity, 1]).reshape([...Array(40).fill(1), 2]);
+    expect(String(deep)).toContain("[-Infinity,\n");
+    expect(arange(1200).toString({ threshold: Infinity })).toContain(" 600, ");
   });
   it("is shortened to its edges where it is long", () => {
     const text = String(arange(10000).reshape([100, 100]));

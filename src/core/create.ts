@@ -3,6 +3,7 @@
 import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue, OptionError } from "./errors.ts";
+import { checkIntegers } from "./nested.ts";
 import { checkOptionNames } from "./option-names.ts";
 import { type Generator, generatorOf, type Seed } from "./random/generator.ts";
 import type { Tensor } from "./tensor.ts";
@@ -171,6 +172,7 @@ export function randint<D extends DType = "int32">(
   checkOptionNames("randint", options, RANDOM_OPTIONS);
   const generator = generatorOf(options.seed);
   const dtype = options.dtype ?? ("int32" as D);
+  checkIntegers("randint", [low, high - 1], dtype);
   return filled("randint", shape, dtype, () => low + generator.below(high - low));
 }
 
@@ -194,7 +196,7 @@ function random<D extends DType>(
   return filled(what, shape, dtype, () => Math.fround(draw(generator)));
 }
 
-/** A row-major tensor whose element i is `value(i)`, rounded once. */
+/** A row-major tensor whose element i is `value(i)`, rounded once; a fraction is an error for integer dtypes. */
 function filled<D extends DType>(
   what: string,
   shape: readonly number[],
@@ -203,6 +205,10 @@ function filled<D extends DType>(
 ): Tensor<D> {
   const t = zeros(shape, dtype, what);
   const write = writerOf(dtype, t.data);
-  for (let i = 0; i < t.size; i++) write(i, value(i));
+  for (let i = 0; i < t.size; i++) {
+    const x = value(i);
+    checkIntegers(what, [x], dtype);
+    write(i, x);
+  }
   return t;
 }

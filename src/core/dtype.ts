@@ -264,6 +264,8 @@ export function writerOf(dtype: DType, data: TypedData): (i: number, value: numb
       return (i, x) => void ((data as Uint16Array)[i] = toBfloat16(x));
     case "int64":
       return (i, x) => void ((data as BigInt64Array)[i] = BigInt(x));
+    case "bool":
+      return (i, x) => void ((data as Uint8Array)[i] = Number(x !== 0));
     default:
       return (i, x) => void ((data as Float32Array)[i] = x);
   }

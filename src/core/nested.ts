@@ -77,12 +77,12 @@ export function fromNested(
   const own =
     dtypeNamed(what, dtype) ?? (kind === "boolean" ? "bool" : kind === "bigint" ? "int64" : "float32");
   const data = arrayFor(own, values.length);
-  if (own === "int32" || own === "int64") checkIntegers(what, values, own);
+  checkIntegers(what, values, own);
   const write = writerOf(own, data);
   // A bigint is stored directly: as a number it would lose digits above 2^53.
   for (const [n, x] of values.entries())
     if (own === "int64" && typeof x === "bigint") (data as BigInt64Array)[n] = x;
-    else write(n, own === "bool" ? (Number(x) === 0 ? 0 : 1) : Number(x));
+    else write(n, Number(x));
   return { data, shape, dtype: own };
 }
 
@@ -106,7 +106,13 @@ function fromText(x: unknown, dtype: string | undefined): unknown {
   return dtype === "int64" && /^-?\d+$/.test(String(x)) ? BigInt(String(x)) : x;
 }
 
-function checkIntegers(what: string, values: readonly (number | boolean | bigint)[], dtype: string): void {
+/** Throws where an integer dtype cannot hold a value; other dtypes hold all of them, rounded. */
+export function checkIntegers(
+  what: string,
+  values: readonly (number | boolean | bigint)[],
+  dtype: string,
+): void {
+  if (!dtype.startsWith("int")) return;
   const limit = dtype === "int32" ? 2 ** 31 : 2 ** 63;
   for (const x of values) {
     const n = Number(x);

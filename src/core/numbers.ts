@@ -1,6 +1,6 @@
 /** Arrays of float32 and float64 numbers on the CPU, for layers and their operations. */
 import { resultArray, zeroArray } from "./arena.ts";
-import type { Tensor } from "./tensor.ts";
+import { denseOf, type Tensor } from "./tensor.ts";
 
 /** Dtypes that layers compute in. */
 export type Precision = "float32" | "float64";
@@ -9,7 +9,7 @@ export type Numbers = Float32Array | Float64Array;
 
 /** Elements of a CPU tensor in row-major order, for reading only: a view of its array where that is row-major, else a copy. */
 export function numbersOf(t: Tensor): Numbers {
-  const dense = t.dense();
+  const dense = denseOf(t);
   const { data, offset, size } = dense as Tensor<Precision>;
   return offset === 0 && data.length === size ? data : data.subarray(offset, offset + size);
 }

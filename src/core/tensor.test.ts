@@ -44,6 +44,12 @@ describe("a tensor", () => {
     expect(zeros([0, 4]).reshape([2, 0]).shape).toEqual([2, 0]);
     expect(() => six.reshape([4])).toThrow(/\[2, 3\] has 6 elements, \[4\] does not/);
     expect(() => six.reshape([4, -1])).toThrow(ShapeError);
+    for (const shape of [
+      [-2, -3],
+      [-1, -6],
+      [-1, -1],
+    ])
+      for (const x of [six, zeros([0, 3])]) expect(() => x.reshape(shape), `${shape}`).toThrow(ShapeError);
   });
   it("copies any view in row-major order, of any dtype", () => {
     const view = tensor(
@@ -115,6 +121,23 @@ describe("tensors of other libraries", () => {
     expect(like([4, 0.5], 0)).toThrow(ShapeError);
     expect(like([4, 1], -1)).toThrow(/offset must be an integer ≥ 0, got -1/);
     expect(() => asTensor("x", { data, shape: [0, 99], strides: [50, 1] })).not.toThrow();
+  });
+  it("a tensor whose array was transferred throws where its elements are read", async () => {
+    const data = new Float32Array(6);
+    const t = tensor(data, [2, 3]);
+    structuredClone(data, { transfer: [data.buffer] });
+    for (const read of [
+      () => t.at(0, 0),
+      () => t.toFloat64(),
+      () => t.toArray(),
+      () => t.toJSON(),
+      () => String(t),
+      () => t.transpose().contiguous(),
+    ])
+      expect(read, String(read)).toThrow(
+        /^Tensor: the array of \[\d, \d\] was transferred to another thread; send a copy/,
+      );
+    await expect(t.read()).rejects.toThrow(ShapeError);
   });
   it("invalid shapes are rejected", () => {
     const data = new Float32Array(4);

@@ -15,6 +15,7 @@ import {
   dtypeNamed,
   dtypeOfArray,
   type FloatDType,
+  isFloat,
   readerOf,
   type TypedData,
 } from "./dtype.ts";
@@ -35,7 +36,7 @@ import {
   tensorText,
 } from "./format.ts";
 import { fromFlat, isNested } from "./nested.ts";
-import { recordMove } from "./record.ts";
+import { activeRecording, recordMove } from "./record.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -121,7 +122,7 @@ export class Tensor<D extends DType = DType> {
         throw new ShapeError("index", `Tensor.at: index ${index[axis]} on axis ${axis} of length ${n}`);
       position += i * this.strides[axis];
     }
-    return readerOf(this.dtype, this.data)(position);
+    return readerOf(this.dtype, attached(this).data)(position);
   }
 
   /** A view with two axes exchanged (the last two by default); nothing is copied. Recorded. */
@@ -157,9 +158,9 @@ export class Tensor<D extends DType = DType> {
     return y;
   }
 
-  /** The tensor itself where its elements are stored in row-major order without gaps, else a row-major copy. Not recorded. */
+  /** The tensor itself where its elements are stored in row-major order without gaps, else a row-major copy. Recorded. */
   dense(): Tensor<D> {
-    return this.isContiguous() ? this : this[COPY]();
+    return this.isContiguous() ? this : this.contiguous();
   }
 
   /** @internal See `viewOf`. */
@@ -171,7 +172,7 @@ export class Tensor<D extends DType = DType> {
   [COPY](): Tensor<D> {
     const out =
       this.dtype === "float32" ? resultArray(this.size) : arrayLike(this.data, this.dtype, this.size);
-    const from = this.data as Float32Array;
+    const from = attached(this).data as Float32Array;
     const to = out as Float32Array;
     let next = 0;
     eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
@@ -185,7 +186,7 @@ export class Tensor<D extends DType = DType> {
   /** The elements in row-major order as numbers. Tensors of another device: `read`. */
   toFloat64(): Float64Array {
     const out = new Float64Array(this.size);
-    const read = readerOf(this.dtype, this.data);
+    const read = readerOf(this.dtype, attached(this).data);
     let next = 0;
     eachRow(this.shape, this.strides, this.offset, (start, count, step) => {
       for (let i = 0; i < count; i++) out[next++] = read(start + i * step);
@@ -200,23 +201,23 @@ export class Tensor<D extends DType = DType> {
    * tensor([[1, 2], [3, 4]]).transpose().toArray(); // [[1, 3], [2, 4]]
    */
   toArray(): NestedValues {
-    return nestedArray(this);
+    return nestedArray(attached(this));
   }
 
   /** What `JSON.stringify` writes: dtype, shape and a flat list. `tensor(JSON.parse(text))` reads it again. */
   toJSON(): TensorJson {
-    return tensorJson(this);
+    return tensorJson(attached(this));
   }
 
   /** Shape, dtype and the elements in rows that line up; long tensors by their edges. */
   toString(options: FormatOptions = {}): string {
-    return tensorText(this, options);
+    return tensorText(attached(this), options);
   }
 
   /** What `console.log` shows in Node, Bun and Deno. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     try {
-      return tensorText(this);
+      return this.toString();
     } catch (error) {
       return `tensor [${this.shape.join(", ")}] ${this.dtype} (${(error as Error).message})`;
     }
@@ -227,7 +228,7 @@ export class Tensor<D extends DType = DType> {
    * that was enqueued before has run.
    */
   async read(): Promise<DataOf<D>> {
-    const { data, offset, size } = this.dense();
+    const { data, offset, size } = denseOf(attached(this));
     return data.slice(offset, offset + size) as DataOf<D>;
   }
 
@@ -261,10 +262,7 @@ export class Tensor<D extends DType = DType> {
 
 /** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element is inside the array. */
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
-  if (value instanceof Tensor) {
-    if (value.storage.length === 0 && value.size > 0) throw detached(what, value);
-    return value;
-  }
+  if (value instanceof Tensor) return attached(value, what);
   if (isNested(value))
     throw new ShapeError(
       "tensor",
@@ -290,6 +288,12 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   const lengths = Array.from(shape as readonly number[]);
   checkShape(what, lengths);
   const given = value.dtype ?? value.type;
+  // A tape does not record the operations of another copy of heed: the gradient would be lost silently.
+  if (activeRecording && "isContiguous" in value && isFloat(given as DType))
+    throw new UnsupportedError(
+      "derivative",
+      `${what}: no gradient is defined through a tensor of another copy of heed; a constant is tensor(x.data, x.shape)`,
+    );
   let data = value.data as TypedData;
   if (Array.isArray(data)) data = fromFlat(what, data, given);
   const dtype = dtypeNamed(what, given) ?? dtypeOfArray(data);
@@ -310,13 +314,14 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   return own;
 }
 
-/** The error for a tensor whose array was transferred to another thread. */
-function detached(what: string, t: Tensor): ShapeError {
-  return new ShapeError(
-    "detached",
-    `${what}: the array of the tensor [${t.shape.join(", ")}] is empty; it was transferred to another thread (postMessage), which detaches it here. Send a copy instead`,
-    { shape: t.shape },
-  );
+/** The tensor. Throws where its array was transferred to another thread. */
+function attached<T extends Tensor>(t: T, what = "Tensor"): T {
+  if (t.storage.length === 0 && t.size > 0)
+    throw new ShapeError(
+      "detached",
+      `${what}: the array of [${t.shape.join(", ")}] was transferred to another thread; send a copy`,
+    );
+  return t;
 }
 
 /** Throws unless every axis is an integer ≥ 0 and the product is an exact integer. */
@@ -326,10 +331,8 @@ export function checkShape(what: string, shape: readonly number[]): void {
     if (!(Number.isSafeInteger(n) && n >= 0))
       throw new ShapeError(
         "shape",
-        `${what}: every axis must be an integer ≥ 0, got [${shape.map((n) => formatValue(n)).join(", ")}]`,
-        {
-          shape,
-        },
+        `${what}: every axis must be an integer ≥ 0, got ${formatValue([...shape])}`,
+        { shape },
       );
     size *= n;
   }
@@ -395,6 +398,11 @@ export function viewOf<T extends Tensor>(
   return x[VIEW](shape, strides, offset) as T;
 }
 
+/** `Tensor.dense`, not recorded: for use inside an operation. */
+export function denseOf<T extends Tensor>(x: T): T {
+  return x.isContiguous() ? x : (x[COPY]() as T);
+}
+
 /** `Tensor.transpose`, not recorded: for use inside an operation. */
 export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   const order = x.shape.map((_, i) => i);
@@ -415,13 +423,13 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
   const open = shape.indexOf(-1);
   const known = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
   const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / known : length));
-  if (sizeOf(full) !== x.size || full.some((length) => !Number.isInteger(length)))
+  if (sizeOf(full) !== x.size || !full.every((length) => Number.isInteger(length) && length >= 0))
     throw new ShapeError(
       "reshape",
       `Tensor.reshape: [${x.shape.join(", ")}] has ${x.size} elements, [${shape.join(", ")}] does not`,
     );
-  const dense = x.dense();
-  return viewOf(dense, full, undefined, dense.offset) as T;
+  const dense = denseOf(x);
+  return viewOf(dense, full, undefined, dense.offset);
 }
 
 function checkLengths(shape: Partial<readonly number[]> | undefined): void {

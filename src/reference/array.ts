@@ -28,7 +28,7 @@ import { narrow, readerOf, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/numbers.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
-import { eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
+import { denseOf, eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
 
 /** The elements of a result, which is row-major and starts at the first element of its array. */
 const resultOf = (y: Tensor): Numbers => y.data as Numbers;
@@ -104,8 +104,7 @@ export function cast({ x, y }: CastOperation): void {
   eachRow(x.shape, x.strides, x.offset, (start, count, step) => {
     for (let n = 0; n < count; n++, next++) {
       const value = read(start + n * step);
-      if (dtype === "bool") write(next, value === 0 ? 0 : 1);
-      else write(next, isInteger ? integerOf(value, dtype) : value);
+      write(next, isInteger ? integerOf(value, dtype) : value);
     }
   });
 }
@@ -308,7 +307,7 @@ export function dropout({ x, p, seed, y }: DropoutOperation): void {
 export function mergeStates({ states, output, lse }: MergeStatesOperation): void {
   const [count, dv] = output.shape;
   const lses = states.map((state) => state.lse.toFloat64());
-  const outputs = states.map((state) => state.output.dense());
+  const outputs = states.map((state) => denseOf(state.output));
   const readers = outputs.map(({ dtype, data }) => readerOf(dtype, data));
   const { data } = output;
   const write = writerOf(output.dtype, data);

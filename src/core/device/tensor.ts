@@ -3,7 +3,7 @@
 import { RELEASE } from "../arena.ts";
 import type { DataOf, DType } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
-import { COPY, Tensor, VIEW } from "../tensor.ts";
+import { COPY, denseOf, Tensor, VIEW } from "../tensor.ts";
 import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
 
 /** Number of undisposed tensors over each storage; views share a storage. */
@@ -54,7 +54,7 @@ class DeviceTensor<D extends DType = DType> extends Tensor<D> {
   }
 
   override async read(): Promise<DataOf<D>> {
-    const { storage, offset, size } = this.dense();
+    const { storage, offset, size } = denseOf(this);
     const data = await this.#storage.device.read(storage);
     return data.slice(offset, offset + size) as DataOf<D>;
   }

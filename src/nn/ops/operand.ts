@@ -8,7 +8,7 @@ import { tensorOver } from "../../core/device/tensor.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
 import { record } from "../../core/record.ts";
-import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { asTensor, denseOf, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
 
@@ -60,7 +60,7 @@ export function operand<T extends TensorLike>(
 
 /** Row-major storage of the elements, for reading only: the tensor's own storage where it is row-major, else a copy. */
 export function storageOf(t: Tensor): TensorStorage {
-  const dense = t.dense();
+  const dense = denseOf(t);
   const { storage } = dense;
   if (!isDeviceData(storage)) return numbersOf(dense);
   return dense.offset === 0 && storage.length === dense.size

@@ -2,7 +2,7 @@
 import * as heed from "heed";
 import { add, attention, fillNormal, multiply, sum } from "heed/nn";
 import { Tape } from "heed/train";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 const { scaledDotProductAttention, tensor, zeros } = heed;
 type T = heed.Tensor<"float64">;
@@ -53,7 +53,7 @@ describe("methods of Tensor inside a tape", () => {
     reshape: (x) => x.reshape([4, 3]).reshape([3, 4]),
     transpose: (x) => x.transpose().contiguous().transpose(),
     contiguous: (x) => x.contiguous(),
-    dense: (x) => x.dense(),
+    dense: (x) => x.transpose().dense().transpose(),
   };
   for (const [name, method] of Object.entries(METHODS))
     test(`${name} propagates its gradient`, () => compare(q, () => sum(multiply(g, add(q, method(q))))));
@@ -79,6 +79,17 @@ describe("methods of Tensor inside a tape", () => {
       expect(result instanceof heed.Tensor, name).toBe(false);
     }
   });
+});
+
+test("a tensor that another copy of heed computed is refused inside a tape: its gradient would be lost", async () => {
+  vi.resetModules();
+  const other = await import("heed");
+  expect(other.Tensor).not.toBe(heed.Tensor);
+  const compute = () => add(q, other.scaledDotProductAttention(q, k, v).output);
+  expect(compute().shape).toEqual([3, 4]);
+  expect(() => new Tape().run(compute)).toThrow(
+    "add: y: no gradient is defined through a tensor of another copy of heed",
+  );
 });
 
 describe("an operation without a derivative throws when a gradient reaches it", () => {
