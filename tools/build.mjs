@@ -4,7 +4,7 @@
  * setup.mjs decides whether a build is necessary.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildElement } from "./build/element.mjs";
 import { buildLab } from "./build/lab.mjs";
@@ -30,6 +30,15 @@ function removeUnreachableTypes() {
     if (name.endsWith(".d.ts") && !reached.has(at(join("dist", name)))) rmSync(at(join("dist", name)));
 }
 
+/** Removes the doc comments of the commands, which no program can import: an eighth of their size. */
+function removeCommandComments() {
+  for (const name of readdirSync(at("dist/cli"), { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".js")) continue;
+    const path = at(join("dist/cli", name));
+    writeFileSync(path, readFileSync(path, "utf8").replace(/^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/\n/gm, ""));
+  }
+}
+
 const started = new Date();
 rmSync(at("dist"), { recursive: true, force: true });
 const tsc = spawnSync(
@@ -44,6 +53,7 @@ await buildElement();
 await buildPage();
 await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });
 removeUnreachableTypes();
+removeCommandComments();
 
 const main = at("dist/cli/main.js");
 if (existsSync(main)) {
