@@ -172,7 +172,7 @@ export class ComparePane implements Pane {
     if (state.other !== null)
       return { ...state.other, text: Math.min(state.other.text, Math.max(0, sources.length - 1)) };
     const text = mostSimilar(
-      sources.map(({ name, model }) => (model?.name === own?.name ? name : "")),
+      sources.map(({ name, model }) => (model?.name === own?.name ? name : undefined)),
       state.text,
     );
     if (text !== state.text) return { text, layer: state.layer, head: state.head };
