@@ -55,8 +55,15 @@ function sourceOf(one: AttentionSource): Source {
 /** The cursor in an opened source: as the state names it, on the same tokens, or on the most telling link. */
 type OpensAt = "as named" | "carried" | "new";
 
-/** A text with a full stop, unless it ends like a sentence. */
-const sentence = (text: string) => text.replace(/(?<![.!?])$/, ".");
+/** A message with a period, unless it ends with a mark. */
+const sentence = (text: string): string => text.replace(/(?<![.!?])$/, ".");
+
+/** The message of an error, without the name of the function that threw it. */
+const said = (error: unknown): string => sentence(messageOf(error).replace(/^[\w-]+: /, ""));
+const failure = (title: string, error: unknown): Notice => ({
+  kind: "error",
+  text: `${title}. ${said(error)}`,
+});
 
 /** The warnings of the report: they say why the picture may be wrong. */
 function noticesOf({ report }: HeadStore): readonly Notice[] {
@@ -414,17 +421,37 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     });
   }
 
-  /** Adds sources and shows the first of them. */
+  /** Adds the sources that open, and shows the first of them. Those that do not are reported and left out. */
   async #add(more: readonly Source[]): Promise<void> {
-    const at = this.#sources.list.length;
-    const [first, ...rest] = more;
-    await this.#open(first, "new", () => {
-      this.#sources.add([first]);
-      this.#list(at);
-      return undefined;
-    });
-    this.#sources.add(rest);
-    this.#list(this.#session.state.text);
+    const failed: (() => void)[] = [];
+    let [added, first]: [number, unknown] = [0, undefined];
+    for (const source of more)
+      try {
+        if (added === 0)
+          await this.#open(source, "new", () => {
+            const at = this.#sources.list.length;
+            this.#sources.add([source]);
+            this.#list(at);
+            return undefined;
+          });
+        else {
+          const { signal } = new AbortController();
+          await this.#sources.store(source, signal, () => {}, this.#session.store);
+          this.#sources.add([source]);
+          this.#list(this.#session.state.text);
+        }
+        added++;
+      } catch (error) {
+        const title = `${source.name} could not be opened`;
+        first ??= error;
+        // `#open` has reported it, but the next file removes the message.
+        const isReported = added === 0;
+        failed.push(() =>
+          isReported ? this.#session.notify(failure(title, error)) : this.#failed(title, error),
+        );
+      }
+    if (added === 0) throw first;
+    for (const report of failed) report();
     this.#session.changed("push");
   }
 
@@ -517,12 +544,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #failed(title: string, error: unknown): void {
     const text = messageOf(error);
     const session = this.#session;
-    // The name of the function that threw the error is not shown.
-    const said = sentence(text.replace(/^[\w-]+: /, ""));
-    if (session.store === undefined) session.status = { kind: "error", title, text: said };
+    if (session.store === undefined) session.status = { kind: "error", title, text: said(error) };
     else {
       session.status = { kind: "ready" };
-      session.notify({ kind: "error", text: `${title}. ${said}` });
+      session.notify(failure(title, error));
     }
     session.changed();
     // Readers of a host page see a short message; the console tells its author what to do.

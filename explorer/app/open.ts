@@ -40,7 +40,19 @@ export function sourcesOf(files: readonly File[]): Source[] {
   // A file of tokens alone is opened too, so that an error explains why it is refused.
   return (main.length > 0 ? main : tokens).map((file) => ({
     name: file.name,
-    open: () => openAny(isTokens(file) ? [file] : [file, ...tokens.slice(0, 1)]),
+    open: async () => {
+      // A dropped folder is a file that cannot be read.
+      await file
+        .slice(0, 1)
+        .arrayBuffer()
+        .catch(() => {
+          throw new FormatError(
+            "unreadable",
+            `openStore: ${file.name} is a folder, or a file that has changed. \`heed view --model ${file.name}\` opens a model's folder`,
+          );
+        });
+      return openAny(isTokens(file) ? [file] : [file, ...tokens.slice(0, 1)]);
+    },
   }));
 }
 

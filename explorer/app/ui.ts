@@ -96,3 +96,8 @@ export function check(label: string, on: boolean, set: (on: boolean) => void): T
   return html`<label class="check"><input type="checkbox" .checked=${on}
     @change=${(event: Event) => set((event.target as HTMLInputElement).checked)}>${label}</label>`;
 }
+
+/** A message of the library, whose names and commands are between backticks, with those set as code. */
+export function withCode(text: string): (TemplateResult | string)[] {
+  return text.split("`").map((part, n) => (n % 2 === 0 ? part : html`<code>${part}</code>`));
+}

@@ -83,9 +83,14 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
   found("own").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = words.value.trim();
-    if (text === "" || button.disabled) return;
+    if (button.disabled) return;
+    if (text === "") {
+      status.textContent = "Type a sentence first.";
+      words.focus();
+      return;
+    }
     button.disabled = true;
-    status.textContent = `${model} is reading it …`;
+    status.textContent = `Read by ${model} …`;
     void read(text)
       .then(async (made) => {
         keep(text);
@@ -217,6 +222,24 @@ function piecesIn(tokens: readonly string[]): readonly (string | Node)[] {
 const tokenNamed = (text: string, name: string) =>
   Object.assign(document.createElement(name), { textContent: `‹${text}›`, dir: "auto" });
 
+const ROWS =
+  "Each row is a word that looks, each column a word it looks at; the stronger the color, the more.";
+
+/** What the picture shows, for readers who see one for the first time. */
+function meaningOf({ view: page, mode }: AttentionViewElement["state"]): string {
+  if (page === "model") return `Each square is one of its heads. ${ROWS}`;
+  if (page === "compare") return `Two of its heads are side by side. ${ROWS}`;
+  if (page === "row")
+    return "This is how one of its numbers is computed: how much one word looks at another.";
+  if (page === "flow")
+    return "All of its layers and heads together: how much of each word is in one word after the last layer.";
+  if (mode === "lines")
+    return "Each line goes from a word that looks to a word it looks at; the stronger the line, the more.";
+  if (mode === "text")
+    return "The stronger a word's color, the more attention passes between it and the framed word.";
+  return ROWS;
+}
+
 /** Describes the picture in one sentence; after a weak share, a button opens a stronger link of another head. */
 function describe(): void {
   const { store, state } = view;
@@ -232,19 +255,25 @@ function describe(): void {
   const share = store.cell(ref, query, key, "weights");
   const { name, model } = store.report;
   const isOwn = model !== undefined && typed.get(name) === model;
+  // Flow is about all heads.
+  const isFlow = state.view === "flow";
   found("seen").hidden = !session.welcome && !isOwn;
   found("larger").hidden = session.larger === undefined || !isOwn;
   found("seen").replaceChildren(
     isOwn
-      ? `Your words, read by ${session.model}: `
-      : `A real model${model === undefined ? "" : ` (${model})`} reads a sentence. Each row is a word that looks, each column a word it looks at; the stronger the color, the more. Here `,
-    tokenNamed(block.queryTokens[query], "b"),
-    ` gives ${percentOf(share)} of its attention to `,
-    tokenNamed(block.keyTokens[key], "b"),
-    ".",
+      ? `Your words, read by ${session.model}${isFlow ? "." : ": "}`
+      : `A real model${model === undefined ? "" : ` (${model})`} reads a sentence. ${meaningOf(state)}${isFlow ? "" : " Here "}`,
+    ...(isFlow
+      ? []
+      : [
+          tokenNamed(block.queryTokens[query], "b"),
+          ` gives ${percentOf(share)} of its attention to `,
+          tokenNamed(block.keyTokens[key], "b"),
+          ".",
+        ]),
     ...(isOwn ? piecesIn(block.queryTokens) : []),
   );
-  if (share >= WEAK) return;
+  if (isFlow || share >= WEAK) return;
   const described = found("seen").firstChild;
   linkOf(store).then(
     (link) => {

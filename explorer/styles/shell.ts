@@ -9,7 +9,7 @@ export const shell = css`
 .sources button { flex: 0 1 auto; min-inline-size: 14ch; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sources button[aria-current] { flex: none; border-color: var(--ink); font-weight: 600; }
 .notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
-.notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; }
+.notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; white-space: pre-line; }
 .top { block-size: 48px; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
 .top .name { font-weight: 700; font-size: 16px; letter-spacing: -.01em; }
 .top nav { display: flex; gap: 4px; }
@@ -58,6 +58,7 @@ export const shell = css`
 .pins .num { text-align: end; }
 .pins .letter { background: var(--ink); color: var(--paper); text-align: center; font: 600 11px/16px var(--mono); inline-size: 16px; }
 .sorting { display: grid; grid-template-columns: 1fr auto; gap: 8px; margin-block: 8px; }
+.sorting .choice { justify-self: start; }
 .sorting .select { display: contents; }
 .sorting .select > span { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
 .filters { display: grid; gap: 4px; margin-block: 4px 8px; }
@@ -71,6 +72,7 @@ export const shell = css`
 .filters .bounds { grid-column: 1 / -1; display: flex; justify-content: space-between; color: var(--second); }
 .welcome { margin: auto; max-inline-size: 62ch; padding: 32px 24px; display: grid; gap: 16px; text-align: start; overflow: auto; }
 .welcome h2 { font-size: 20px; line-height: 28px; letter-spacing: 0; text-transform: none; color: var(--ink); }
+.welcome .lines { white-space: pre-line; }
 .welcome ul { display: grid; gap: 8px; list-style: disc; padding-inline-start: 20px; }
 .welcome .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
 .left p:has(> .choice), .side p:has(> .choice) { margin-block-end: 6px; }
@@ -133,7 +135,8 @@ export const shell = css`
 .compare-stage, .flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
 .comparison section > div:first-child { min-block-size: 62px; }
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
-.chooser .wide select { max-inline-size: 22ch; }
+.chooser .wide { flex: 0 1 auto; min-inline-size: 0; }
+.chooser .wide select { min-inline-size: 0; max-inline-size: 30ch; text-overflow: ellipsis; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
 .comparison.tabled section { grid-row: 1; }
 .compare-table { position: relative; grid-column: 1 / -1; }
@@ -141,7 +144,7 @@ export const shell = css`
 @container (width < 900px) {
   .root.compare .pane { block-size: auto; }
   .comparison { position: static; grid-template: none / minmax(0, 1fr); }
-  .comparison section { display: flex; flex-direction: column; grid-row: auto; }
+  .comparison section, .comparison.tabled section { display: flex; flex-direction: column; grid-row: auto; }
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
   .comparison.tabled .compare-table, .rollout.tabled { block-size: 480px; position: relative; }
   .compared { position: sticky; inset-block-end: 0; background: var(--paper); }

@@ -3,6 +3,9 @@
  * Regressions of the page that no other file tests: numbers that are not weights, filters and sorted heads, overlapping texts, and
  * pictures that do not match the numbers.
  */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { expect } from "@playwright/test";
 import { codeOf, colorTable } from "heed/view";
 import { same, test } from "./support/fixtures.ts";
@@ -505,4 +508,27 @@ test("a file that is dropped while the explorer loads is opened once it has load
   expect(hasLoaded).toBe(false);
   load();
   await expect(page.locator("attention-view")).toContainText("Could not open garbage.bin");
+});
+
+test("a dropped folder is called a folder, with the command that opens a model's folder", async ({
+  page,
+  site,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), "heed-dropped-"));
+  writeFileSync(join(folder, "config.json"), "{}");
+  await page.goto(site);
+  await page.locator("attention-view .root").waitFor();
+  const session = await page.context().newCDPSession(page);
+  for (const type of /** @type {const} */ (["dragEnter", "dragOver", "drop"]))
+    await session.send("Input.dispatchDragEvent", {
+      type,
+      x: 400,
+      y: 300,
+      data: { items: [], files: [folder], dragOperationsMask: 1 },
+    });
+  const name = basename(folder);
+  await expect(page.locator("attention-view").getByRole("alert")).toContainText(
+    `${name} is a folder, or a file that has changed. heed view --model ${name} opens a model's folder.`,
+  );
+  rmSync(folder, { recursive: true });
 });

@@ -620,3 +620,26 @@ test("the button over a table is on one line, with its answer beside it", async 
     },
   );
 });
+
+test("the cursor's head is pinned with a button, also without keys and Shift", async ({ visit }) => {
+  await visit({ ...PHONE, touch: true, heads: { Nq: 6 }, hash: "#v1/head?l=1&h=1" }, async (page) => {
+    const pin = page.locator("attention-view").getByRole("button", { name: "Pin L1 H1" });
+    await pin.tap();
+    await expect(pin).toHaveCount(0);
+    expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.pins)).toEqual([
+      { block: "self", layer: 1, head: 1 },
+    ]);
+  });
+});
+
+test("the three questions to the heads are in one line", async ({ visit }) => {
+  await visit({ heads: { Nq: 6 }, hash: "#v1/head?i=3&j=2&a=pair" }, async (page) => {
+    await page.locator('attention-view [aria-label="Question"]').waitFor();
+    await page.evaluate(() =>
+      /** @type {any} */ (globalThis).view.style.setProperty("font-family", "DejaVu Sans"),
+    );
+    const found = await boxes(page, '[aria-label="Question"] button');
+    expect(found).toHaveLength(3);
+    expect(new Set(found.map(({ top }) => Math.round(top))).size).toBe(1);
+  });
+});

@@ -1,6 +1,7 @@
 // @ts-check
 /** The explorer as people use it: regressions of defects that were found by using it. */
 import { readFileSync } from "node:fs";
+import { expect } from "@playwright/test";
 import { colorTable, signedCodeOf } from "heed/view";
 import { becomes, same, test } from "./support/fixtures.ts";
 import { cellAt, files, settled, textOf } from "./support/site.mjs";
@@ -140,6 +141,52 @@ const CASES = {
       false,
       "it is closed",
     );
+  },
+
+  async "a file that cannot be opened does not hide those dropped with it, whichever is first"(page) {
+    const good = (/** @type {string} */ name) => [name, weights(5, 1)];
+    const bad = ["garbage.bin", "\u0001\u0002garbage"];
+    for (const [name, files] of /** @type {const} */ ([
+      ["one.json", [good("one.json"), bad]],
+      ["two.json", [bad, good("two.json")]],
+    ])) {
+      await drop(page, /** @type {any} */ (files));
+      await page.waitForFunction(
+        (wanted) => /** @type {any} */ (globalThis).view.store.report.name === wanted,
+        name,
+      );
+      await becomes(
+        async () => (await textOf(page, ".notices")).includes("garbage.bin could not be opened"),
+        true,
+        `the message after ${name}`,
+      );
+      await page.locator("attention-view dialog[open]").waitFor();
+      await page.keyboard.press("Escape");
+      same((await textOf(page, ".sources")).includes("garbage"), false, "a file that is not open has no tab");
+    }
+  },
+
+  async "a message keeps its lines and ends with one mark; names in it are set as code"(page) {
+    await page.evaluate(() => {
+      const data = new DataTransfer();
+      data.items.add(new File([new Uint8Array([0x80, 2, 0x7d, 0x71, 0, 0x2e])], "attn.pt"));
+      /** @type {any} */ (globalThis).view.dispatchEvent(
+        new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }),
+      );
+    });
+    const notice = page.locator("attention-view .notices");
+    await expect(notice).toContainText("import torch");
+    // The two lines of Python are two lines.
+    expect(await notice.locator("p").evaluate((one) => /** @type {any} */ (one).innerText)).toMatch(
+      /with these two lines:\nimport torch.*\nsave_file/,
+    );
+    const negative = [0, 1].map(() => [0.5, -0.1, 0.6]);
+    await drop(page, [["negative.json", JSON.stringify([[[...negative, [0.2, 0.2, 0.6]]]])]]);
+    await expect(notice).toContainText("are negative");
+    await expect(notice).not.toContainText("?.");
+    const report = page.locator("attention-view dialog[open]");
+    await expect(report.locator("code").first()).toHaveText("self");
+    await expect(report).not.toContainText("`");
   },
 
   async "files dropped together are all there"(page) {

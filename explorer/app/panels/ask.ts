@@ -23,8 +23,8 @@ export function askPanel({ session }: Ui): TemplateResult {
       "Question",
       [
         ["pair", "this link", "The share that each head gives from the query to the key"],
-        ["from", "from the query", "The largest share that each head gives from the query to one word"],
-        ["to", "to the key", "The share that each head gives to the key, averaged over all queries"],
+        ["from", "from query", "The largest share that each head gives from the query to one word"],
+        ["to", "to key", "The share that each head gives to the key, averaged over all queries"],
       ],
       state.ask as "pair",
       (ask) => session.set({ ask }),

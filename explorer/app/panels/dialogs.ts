@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { nearest } from "../../canvas/axis.ts";
 import { ACTIONS, type Action } from "../input/actions.ts";
 import { axesOf } from "../session.ts";
-import { token, type Ui } from "../ui.ts";
+import { token, type Ui, withCode } from "../ui.ts";
 import { type Exporter, exportSheet } from "./export.ts";
 
 export type DialogName = "palette" | "keys" | "find" | "export" | "report";
@@ -161,10 +161,10 @@ function find({ session }: Ui, state: DialogState, set: Dialogs["set"], close: (
 function report({ session }: Ui): TemplateResult {
   const found = session.store?.report;
   if (found === undefined) return html`<p>Nothing is open.</p>`;
-  return html`<ul class="sentences">${found.sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>
+  return html`<ul class="sentences">${found.sentences.map((sentence) => html`<li>${withCode(sentence)}</li>`)}</ul>
     ${
       found.problems.length > 0
-        ? html`<h3>Noticed</h3><ul class="sentences">${found.problems.map(({ severity, text }) => html`<li><span class="badge">${severity}</span> ${text}</li>`)}</ul>`
+        ? html`<h3>Noticed</h3><ul class="sentences">${found.problems.map(({ severity, text }) => html`<li><span class="badge">${severity}</span> ${withCode(text)}</li>`)}</ul>`
         : html`<p class="quiet">No problems were found.</p>`
     }`;
 }

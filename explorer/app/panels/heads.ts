@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
 import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { WITHOUT_TOKENS } from "../../state/select.ts";
-import { type Filter, SORTS, togglePin } from "../../state/state.ts";
+import { type Filter, MAX_PINS, SORTS, sameHead, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import { css } from "../../styles/css.ts";
 import { PIN_LETTERS } from "../../views/atlas/letters.ts";
@@ -112,15 +112,15 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
 /** The pinned heads, each with its letter. */
 export function pins({ session }: Ui): TemplateResult {
   const { state, block } = session;
-  const name = state.sort === "" ? "entropy" : state.sort;
+  const name = state.sort === "" ? "effective" : state.sort;
   const metric = metricOf(name);
   // Measures of all heads are requested only where they are shown.
   const found = state.pins.length > 0 ? span(session, name) : undefined;
   return html`<h2>Pinned</h2>
     ${
       state.pins.length === 0 || block === undefined || metric === undefined
-        ? html`<p class="quiet">Click a head with Shift, or press P: up to six stay here, side by side.</p>`
-        : html`<ul class="pins">${state.pins.map((pin, i) => {
+        ? html`<p class="quiet">Up to six heads stay here, side by side.</p>`
+        : html`<p class="quiet">Bars: ${metric.label}.</p><ul class="pins">${state.pins.map((pin, i) => {
             const value = metricValue(session.measures(pin), name);
             return html`<li><span class="letter" aria-hidden="true">${PIN_LETTERS[i]}</span>
           <button type="button" class="link" @click=${() => session.set({ block: pin.block, layer: pin.layer, head: pin.head })}>${shortName(session, pin)}</button>
@@ -128,5 +128,10 @@ export function pins({ session }: Ui): TemplateResult {
           ${value === undefined ? html`<span></span>` : figure(value, name, metric.options)}
           <button type="button" aria-label=${`Unpin ${shortName(session, pin)}`} @click=${() => session.set({ pins: togglePin(state.pins, pin) })}>×</button></li>`;
           })}</ul>`
+    }
+    ${
+      state.pins.length === MAX_PINS || state.pins.some((pin) => sameHead(pin, state))
+        ? nothing
+        : html`<p><button type="button" class="bordered" title="Or press P, or click a head with Shift" @click=${() => session.set({ pins: togglePin(state.pins, state) })}>Pin ${shortName(session, state)}</button></p>`
     }`;
 }

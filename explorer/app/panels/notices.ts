@@ -1,6 +1,6 @@
 /** The lines below the bar: a tab for each source, and messages that stay until the user closes them. */
 import { html, nothing, type TemplateResult } from "lit";
-import type { Ui } from "../ui.ts";
+import { type Ui, withCode } from "../ui.ts";
 
 /** One button for each file or text; nothing if there is only one. */
 export function sourceTabs({ session }: Ui): TemplateResult | typeof nothing {
@@ -22,7 +22,7 @@ export function notices({ session, act }: Ui): TemplateResult | typeof nothing {
   if (session.notices.length === 0) return nothing;
   return html`<div class="notices" part="notices" role="alert">${session.notices.map(
     (notice) => html`<p><span class="badge">${notice.kind === "error" ? "not opened" : "check"}</span>
-      <span>${notice.text}</span>
+      <span>${withCode(notice.text)}</span>
       ${notice.kind === "problem" ? html`<button type="button" class="bordered" @click=${() => act("report")}>What was loaded</button>` : nothing}
       <button type="button" aria-label="Close this message" @click=${() => session.dismiss(notice)}>×</button></p>`,
   )}</div>`;

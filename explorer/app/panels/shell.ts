@@ -82,6 +82,7 @@ function naturalHeight({ block, state }: Ui["session"]): string {
 
 function top({ session, act }: Ui): TemplateResult {
   const { state, block, store } = session;
+  const control = /^(?:Mac|iP)/.test(navigator.platform) ? "⌘" : "Ctrl ";
   return html`<div class="top" part="bar">
     <span class="name">heed</span>
     ${
@@ -108,7 +109,7 @@ function top({ session, act }: Ui): TemplateResult {
         block === undefined
           ? nothing
           : html`<button type="button" class="bordered" @click=${() => act("export")}>Export</button>
-      <button type="button" class="bordered" aria-label="⌘K: all commands" title="All commands (Ctrl+K)" @click=${() => act("palette")}>⌘K</button>`
+      <button type="button" class="bordered" aria-label=${`${control}K: all commands`} title="All commands" @click=${() => act("palette")}>${control}K</button>`
       }
       <button type="button" class="bordered" aria-label="Keyboard" title="Keyboard (?)" @click=${() => act("keys")}>?</button>
     </span>

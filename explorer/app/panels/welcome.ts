@@ -1,6 +1,6 @@
 /** The page while nothing is open: how to open a file, the progress of opening, or an error. */
 import { html, type TemplateResult } from "lit";
-import { figure, type Ui } from "../ui.ts";
+import { figure, type Ui, withCode } from "../ui.ts";
 
 export function welcome({ session, act }: Ui): TemplateResult {
   const { status } = session;
@@ -10,7 +10,7 @@ export function welcome({ session, act }: Ui): TemplateResult {
   return html`<div class="welcome">
     ${
       status.kind === "error"
-        ? html`<div role="alert"><h2>${status.title}</h2><p>${status.text}</p></div>`
+        ? html`<div role="alert"><h2>${status.title}</h2><p class="lines">${withCode(status.text)}</p></div>`
         : html`<h2>Open attention to look at</h2>`
     }
     <p class="buttons"><button type="button" class="bordered" @click=${() => act("pick")}>Choose a file</button>

@@ -58,6 +58,7 @@ export class ComparePane implements Pane {
         overview: () => undefined,
         overviewed: () => undefined,
         bare,
+        beside: () => this.#labels,
       });
     this.#matrices = [make(context.session, false), make(this.#second, false), make(this.#difference, true)];
     this.#matrices.forEach(({ root }, n) => {
@@ -148,6 +149,13 @@ export class ComparePane implements Pane {
   get #compared(): Compared {
     const { session } = this.#context;
     return { first: session, second: this.#second, difference: this.#difference, ...this.#axes };
+  }
+
+  /** The labels of all three matrices, whose cells have the same size and are at the same height. */
+  get #labels() {
+    return [this.#context.session, this.#second, this.#difference].flatMap((session) =>
+      session.block === undefined ? [] : [session.labels(session.block)],
+    );
   }
 
   /** Whether both heads are in memory and their tokens are aligned. */

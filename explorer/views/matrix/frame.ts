@@ -41,12 +41,15 @@ export function frameOf(
   height: number,
   rows: Axis,
   columns: Axis,
-  names: Names,
+  /** The labels whose widths set the space at the left and the top; pictures side by side have the same space. */
+  names: readonly Pick<Names, "query" | "key">[],
   { camera }: State,
 ): Frame {
   const small = width < 520;
-  const side = labelWidth(names.query, Math.min(128, width * 0.3));
-  const lean = labelWidth(names.key, small ? Math.max(72, width * 0.25) : 120);
+  const widest = (of: "query" | "key", most: number) =>
+    Math.max(...names.map((one) => labelWidth(one[of], most)));
+  const side = widest("query", Math.min(128, width * 0.3));
+  const lean = widest("key", small ? Math.max(72, width * 0.25) : 120);
   const left = side + 12 + TICK;
   // The tick of the hovered column is between its label and the cells.
   const top = Math.ceil(lean * 0.866) + 14 + TICK;

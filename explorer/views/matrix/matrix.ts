@@ -4,7 +4,7 @@
  * canvas, canvas/grid.ts is the grid for keyboards and screen readers.
  */
 
-import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
+import { axesOf, hiddenKeys, type Labels as Names, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import { reveal, zoom } from "../../canvas/camera.ts";
@@ -34,6 +34,8 @@ export interface Host {
   readonly overview: (width: number, height: number, fine: boolean) => HTMLCanvasElement | undefined;
   /** The heads that the next keys may show; their tiles are prefetched. */
   readonly neighbors?: () => readonly HeadName[];
+  /** The labels of the pictures beside this one, which get the same space; undefined: this picture is alone. */
+  readonly beside?: () => readonly Pick<Names, "query" | "key">[];
   /** No margins: the cells are not weights. */
   readonly bare?: boolean;
   /** Whether the overview is complete; undefined: it was not requested. */
@@ -200,7 +202,7 @@ export class Matrix {
     this.#axes = axesOf(block, state);
     this.#drawn = session.opened;
     const { rows, columns } = this.#axes;
-    this.#frame = frameOf(width, height, rows, columns, names, state);
+    this.#frame = frameOf(width, height, rows, columns, [names, ...(this.#host.beside?.() ?? [])], state);
     this.#paints ??= paintsOf(this.root, this.#probe);
     this.#plan = this.#planOf();
     const facts = this.#host.bare ? undefined : this.#factsOf(this.#plan);

@@ -29,5 +29,5 @@ export const parts: ViewParts = {
   caption: ({ block, state }) =>
     block === undefined || state.table
       ? ""
-      : html`One picture for each head, all on one color scale${Math.max(block.Nq, block.Nk) > MERGED ? "; where cells are merged, the largest is shown" : ""}. Layer ${state.layer}, head ${state.head}: `,
+      : html`${state.ask === "off" ? "One picture" : "One square"} for each head, all on one color scale${Math.max(block.Nq, block.Nk) > MERGED ? "; where cells are merged, the largest is shown" : ""}. Layer ${state.layer}, head ${state.head}: `,
 };

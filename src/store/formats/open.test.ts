@@ -496,7 +496,10 @@ describe("what is not opened", () => {
       [new Uint8Array(0), /x is empty/],
       [text("GGUF\0\0\0\0"), /begins with "GGUF.*; run the model and save q and k/],
       [text("hello world, this is text"), /begins with "hello wo": not a safetensors, npz, npy or JSON file/],
-      [Uint8Array.of(0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0), /not a safetensors/],
+      [
+        Uint8Array.of(0x89, 0x48, 0x44, 0x46, 13, 10, 26, 10, 0),
+        /begins with the bytes 89 48 44 46 0d 0a 1a 0a: not a safetensors/,
+      ],
     ];
     for (const [bytes, message] of cases)
       await expect(openStore(bytes, { name: "x" })).rejects.toThrow(message);

@@ -105,9 +105,11 @@ async function formatOf(source: Source, name: string): Promise<Format> {
   if (first[0] === 0x80 && first[1] >= 2 && first[1] <= 5) throw pickle(name);
   if (/^(?:\xef\xbb\xbf)?[ \t\r\n]*[[{]/.test(ascii)) return "json";
   if (/\.safetensors$/i.test(name)) return "bundle";
+  const start = ascii.slice(0, 8);
+  const hex = () => Array.from(first.subarray(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
   throw new FormatError(
     "unknown-format",
-    `openStore: ${name} begins with ${formatValue(ascii.slice(0, 8))}: not a safetensors, npz, npy or JSON file. ${
+    `openStore: ${name} begins with ${/^[ -~]{4}/.test(start) ? formatValue(start) : `the bytes ${hex()}`}: not a safetensors, npz, npy or JSON file. ${
       ascii.startsWith("GGUF")
         ? "GGUF holds a model's weights, not its attention; run the model and save q and k"
         : "Save q and k (or the weights) as safetensors"

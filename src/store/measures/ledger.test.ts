@@ -231,6 +231,12 @@ describe("ledger", () => {
     const { lines, scale } = input({}).ledger(ref, 4, 2);
     expect(scale).toBe(0.5);
     expect(lines[1].about).toContain("(= √4)");
+    // With another scale, such as that of a temperature, the line does not call it the model's.
+    const changed = input({}).ledger(ref, 4, 2, { scale: 0.125 }).lines[1];
+    expect(changed.about).toBe("Multiply by a scale of 0.1250; the model's is 0.5000.");
+    // The line of the sum has numbers, not its name again.
+    const sum = lines[4].formula.map((part) => (typeof part === "string" ? part : part.text)).join("");
+    expect(sum).toMatch(/^Σ e\^\(score − [−\d.]+\)$/);
     for (const { about, code } of lines) {
       expect(about).toMatch(/^[A-Z].*\.$/);
       expect(code).toMatch(/^\w+ = /);

@@ -209,7 +209,17 @@ function fromDot(
         about: `Divide by √d_k (= √${d}), so that the size of the scores does not grow with the length of the vectors.`,
         code: "score = score / np.sqrt(d_k)",
       })
-    : line("scale", [show(dot, "dot"), " × ", show(scale, "scale")], dot * scale, "scaled");
+    : line(
+        "scale",
+        [show(dot, "dot"), " × ", show(scale, "scale")],
+        dot * scale,
+        "scaled",
+        scale === recipe.scale
+          ? {}
+          : {
+              about: `Multiply by a scale of ${show(scale, "scale").text}; the model's is ${show(recipe.scale, "scale").text}.`,
+            },
+      );
   for (const { step, score: after } of head.modified(s, i, j)) {
     const before = s;
     if (step === "softcap") {
@@ -255,7 +265,7 @@ function fromDot(
       ? []
       : [", with the sink's e^(", show(recipe.sink, "sinks"), " − ", show(m, "rowSum"), ")"];
   const keys = show(keysIn(head.runs(i)), "visible");
-  line("sum", ["over ", keys, keys.value === 1 ? " key" : " keys", ...sink], l, "rowSum", {
+  line("sum", ["Σ e^(score − ", show(m, "rowSum"), ")", ...sink], l, "rowSum", {
     name: `sum over ${keys.text} ${keys.value === 1 ? "key" : "keys"}`,
   });
   return {

@@ -353,3 +353,53 @@ test("after a weak link the sentence offers a stronger one of another head", asy
   await close();
   await end();
 });
+
+test("the sentence about the picture is about the picture that is shown", async ({ browser }) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  const seen = page.locator("#seen");
+  await expect(seen).toContainText("Each row is a word that looks", { timeout: 60_000 });
+  const show = (/** @type {object} */ state) =>
+    page.evaluate((patch) => {
+      /** @type {any} */ (document.querySelector("attention-view")).state = patch;
+    }, state);
+  for (const [state, says] of /** @type {const} */ ([
+    [{ mode: "lines" }, /Each line goes from a word that looks to a word it looks at/],
+    [{ mode: "text" }, /attention passes between it and the framed word/],
+    [{ view: "row" }, /how one of its numbers is computed/],
+    [{ view: "flow" }, /All of its layers and heads together/],
+    [{ view: "model" }, /Each square is one of its heads/],
+  ])) {
+    await show(state);
+    await expect(seen).toContainText(says);
+    // Only where the picture has rows and columns is it read by rows and columns.
+    if (state.view !== "model") await expect(seen).not.toContainText("Each row");
+    // Flow is not about one link of one head.
+    if (state.view === "flow") await expect(seen).not.toContainText("Here");
+  }
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});
+
+test("an empty sentence is asked for again, and of a long one the page says what was left out", async ({
+  browser,
+}) => {
+  const { url, end } = await view();
+  const { page, reported, close } = await pageAt(browser, url);
+  await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
+  await page.locator("#words").fill("  ");
+  await page.locator("#own button").click();
+  await expect(page.locator("#status")).toHaveText("Type a sentence first.");
+  await expect(page.locator("#words")).toBeFocused();
+  await page.locator("#words").fill("word ".repeat(199));
+  await page.locator("#own button").click();
+  await expect(page.locator("attention-view .notices")).toContainText(
+    "encoder reads at most 128 tokens; 73 are left out.",
+    { timeout: 60_000 },
+  );
+  await expect(page.locator("#status")).toHaveText("");
+  expect(reported).toEqual([]);
+  await close();
+  await end();
+});

@@ -236,3 +236,46 @@ const drawn = (page, n) =>
       }),
     );
   }, n);
+
+test("the cells of the three pictures have one size and start at one height, whatever the words beside them", async ({
+  visit,
+}) => {
+  const texts = [
+    { name: "they walked along", heads: { tokens: ["they", "walked", "along", "it"] } },
+    { name: "they walked to", heads: { tokens: ["they", "walked", "to", "extraordinarily"], seed: 3 } },
+  ];
+  await visit({}, async (page) => {
+    await open(page, texts, { view: "compare" });
+    const areas = await page.evaluate(() =>
+      [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".comparison .area")].map(
+        (area) => {
+          const { top, width, height } = area.getBoundingClientRect();
+          return [top, width, height].map(Math.round);
+        },
+      ),
+    );
+    expect(areas).toHaveLength(3);
+    expect(areas[1]).toEqual(areas[0]);
+    expect(areas[2]).toEqual(areas[0]);
+  });
+});
+
+test("on a phone, the table and the choices of both heads have the width of the screen", async ({
+  visit,
+}) => {
+  await visit({ width: 375, height: 812 }, async (page) => {
+    await open(page, MODELS.slice(0, 2), { view: "compare" });
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { table: true };
+    });
+    await settled(page);
+    const widths = await page.evaluate(() =>
+      [".comparison section", ".compare-table", ".compared"].map((wanted) =>
+        Math.round(
+          /** @type {any} */ (globalThis).view.shadowRoot.querySelector(wanted).getBoundingClientRect().width,
+        ),
+      ),
+    );
+    for (const width of widths) expect(width).toBeGreaterThan(340);
+  });
+});
