@@ -228,7 +228,6 @@ const ROWS =
 /** What the picture shows, for readers who see one for the first time. */
 function meaningOf({ view: page, mode }: AttentionViewElement["state"]): string {
   if (page === "model") return `Each square is one of its heads. ${ROWS}`;
-  if (page === "compare") return `Two of its heads are side by side. ${ROWS}`;
   if (page === "row")
     return "This is how one of its numbers is computed: how much one word looks at another.";
   if (page === "flow")

@@ -27,7 +27,7 @@ const outdent = {
 };
 
 /** @param {string} sheet */
-const withoutSpaces = (sheet) =>
+export const withoutSpaces = (sheet) =>
   sheet
     .replace(/\/\*.*?\*\//gs, "")
     .replace(/\s*([{;,])\s*/g, "$1")

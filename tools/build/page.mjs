@@ -7,6 +7,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
+import { withoutSpaces } from "./element.mjs";
 
 /**
  * Bundles one file of explorer/ to an ES module.
@@ -33,8 +34,8 @@ const USE_CLIENT = '"use client";\n';
 
 export async function buildPage() {
   mkdirSync(at("dist/page"), { recursive: true });
-  for (const name of ["index.html", "page.css"])
-    copyFileSync(at(`explorer/page/${name}`), at(`dist/page/${name}`));
+  copyFileSync(at("explorer/page/index.html"), at("dist/page/index.html"));
+  writeFileSync(at("dist/page/page.css"), withoutSpaces(readFileSync(at("explorer/page/page.css"), "utf8")));
   await bundle("explorer/page/page.ts", "dist/page/page.js");
   mkdirSync(at("dist/attention-view"), { recursive: true });
   await bundle(
