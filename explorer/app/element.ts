@@ -125,7 +125,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       const { signal } = new AbortController();
       return this.#sources.store(this.#sources.list[index], signal, () => {}, this.#session.store);
     };
-    this.#session.failed = (error) => this.#failed("A computation failed", error);
+    this.#session.failed = (error) => {
+      // Requests of a store that was replaced end when it is disposed of.
+      if ((error as { code?: string })?.code !== "disposed") this.#failed("A computation failed", error);
+    };
     this.addEventListener("keydown", (event) => this.#surface?.press(event));
     this.addEventListener("dragover", (event) => {
       if (this.#alone || !event.dataTransfer?.types.includes("Files")) return;

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "@playwright/test";
-import { writeBundle } from "heed/view";
+import { codeOf, colorTable, writeBundle } from "heed/view";
 import { rolldown } from "rolldown";
 import { inputs } from "./support/inputs.mjs";
 
@@ -51,6 +51,31 @@ async function bundled(input, suffix, platform = "browser") {
   await made.close();
   return output[0].code;
 }
+
+/** The weights of the shown head and the colors of their cells; nothing while they are loaded. @param {Page} page */
+const drawnBy = (page) =>
+  page.evaluate(() => {
+    const { element } = /** @type {any} */ (globalThis).app;
+    const { store, shadowRoot } = element;
+    const matrix = shadowRoot?.querySelector(".pane .matrix:not(.waiting)");
+    const ref = { block: 0, layer: element.state.layer, head: element.state.head };
+    /** @type {{ weights: number[], colors: string[] }} */
+    const found = { weights: [], colors: [] };
+    const canvas = matrix?.querySelector("canvas.cells");
+    if (!canvas?.width || !store?.ready(ref)) return found;
+    const { Nq, Nk } = store.blocks[0];
+    const [a, b] = [matrix.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    for (let i = 0; i < Nq; i++)
+      for (let j = 0; j < Nk; j++) {
+        const x = Math.floor(a.left - b.left + ((j + 0.5) * a.width) / Nk);
+        const y = Math.floor(a.top - b.top + ((i + 0.5) * a.height) / Nq);
+        const at = 4 * (y * canvas.width + x);
+        found.colors.push([...data.slice(at, at + 3)].join());
+        found.weights.push(store.cell(ref, i, j, "weights"));
+      }
+    return found;
+  });
 
 /** @param {Page} page @param {string} suffix */
 async function react(page, suffix) {
@@ -120,6 +145,31 @@ async function react(page, suffix) {
       JSON.parse(moved).length === 1 && JSON.parse(moved)[0][1].query === 3,
       moved,
     );
+
+    // Other data of the same size: each cell gets the color of its own weight.
+    /** @type {string[]} */
+    const lists = [];
+    for (const sign of [1, -1]) {
+      await run(
+        `void app.render({ view: "head", stage: "weights", layer: 0, data: (() => {
+          const input = app.inputs.small();
+          for (const { query } of input.blocks[0].layers) query.data = query.data.map((x) => ${sign} * x);
+          return input;
+        })() })`,
+      );
+      await expect
+        .poll(async () => {
+          const { weights, colors } = await drawnBy(page);
+          const table = colorTable("plum");
+          const wrong = weights.filter(
+            (weight, n) => weight > 0 && table[codeOf(weight, "sqrt", 1)].join() !== colors[n],
+          );
+          const isNew = weights.length > 0 && !lists.includes(weights.join());
+          if (isNew && wrong.length === 0) lists.push(weights.join());
+          return isNew && wrong.length === 0;
+        }, `${name}: the cells after \`data\` was set`)
+        .toBe(true);
+    }
 
     await run("void (app.reported.length = 0, app.render({ data: new Uint8Array(40) }))");
     await until("app.reported.some(([name]) => name === 'onError')");
