@@ -16,7 +16,7 @@ import {
 } from "./backend/problem.ts";
 import { checkLse, lseReader } from "./backend/results.ts";
 import { type FloatDType, readerOf } from "./core/dtype.ts";
-import { formatValue, OptionError, ShapeError } from "./core/errors.ts";
+import { argumentError, formatValue, OptionError, ShapeError } from "./core/errors.ts";
 import { activeRecording, recordAttention, recordWithoutDerivative } from "./core/record.ts";
 import { rowShape, type Shape } from "./core/shape.ts";
 import type { State } from "./core/state.ts";
@@ -89,7 +89,11 @@ export function scaledDotProductAttention(
   key: TensorLike,
   value: TensorLike,
   options: AttentionOptions = {},
+  ...more: unknown[]
 ): AttentionResult {
+  // PyTorch's (query, key, value, attn_mask, dropout_p, is_causal): what follows the options would be ignored silently.
+  if (more.length > 0)
+    throw argumentError("scaledDotProductAttention", "query, key, value and { options }", [options, ...more]);
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);

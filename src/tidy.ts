@@ -5,6 +5,7 @@
  */
 import { isScoped, keepTensor, withArena } from "./core/arena.ts";
 import { formatValue, OptionError } from "./core/errors.ts";
+import { checkSynchronous } from "./core/synchronous.ts";
 import { Tensor } from "./core/tensor.ts";
 import { stepArena } from "./dispatch/engine.ts";
 
@@ -37,9 +38,7 @@ export function tidy<T>(work: () => T): T {
   if (typeof work !== "function")
     throw new OptionError("work", `tidy: work must be a function, got ${formatValue(work)}`, { got: work });
   return withArena(isScoped() ? undefined : stepArena(), work, (result) => {
-    if (typeof (result as { then?: unknown } | null | undefined)?.then === "function")
-      throw new OptionError("work", "tidy: work must be synchronous, but it returned a promise");
-    return tensorsIn(result);
+    return tensorsIn(checkSynchronous("tidy", result));
   });
 }
 

@@ -3,7 +3,7 @@
  * caller's options.
  */
 import { placed } from "../core/device/device.ts";
-import { type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
+import { arrayName, type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
@@ -162,7 +162,7 @@ export function resolve(
     if (!(change instanceof ScoreMod))
       throw new OptionError(
         "score-mod",
-        isForeign(change)
+        isForeign(change) && !((change as unknown) instanceof BoolExpression)
           ? `${what}: scoreMod ${FOREIGN}`
           : `${what}: scoreMod takes softcap(c), alibi(slopes), relativeBias(table) or scoreMod(f), got ${formatValue(change)}`,
         { got: change },
@@ -241,8 +241,7 @@ function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
 export function checkAttentionOptions(what: string, options: object, extra: readonly string[] = []): void {
   const isKnown = (name: string) => (NAMES as readonly string[]).includes(name) || extra.includes(name);
   // Fast path for valid options, without the search for a suggestion.
-  if (typeof options === "object" && options !== null && !Array.isArray(options))
-    if (Object.keys(options).every(isKnown)) return;
+  if (arrayName(options) === "Object") if (Object.keys(options).every(isKnown)) return;
   checkOptionNames(what, options, [...NAMES, ...extra]);
 }
 

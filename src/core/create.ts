@@ -2,7 +2,7 @@
 
 import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
-import { DTypeError, formatValue, OptionError } from "./errors.ts";
+import { DTypeError, formatValue, OptionError, ShapeError } from "./errors.ts";
 import { checkIntegers } from "./nested.ts";
 import { checkOptionNames } from "./option-names.ts";
 import { type Generator, generatorOf, type Seed } from "./random/generator.ts";
@@ -55,6 +55,8 @@ export function ones<D extends DType = "float32">(
  * eye(2); // → [[1, 0], [0, 1]]
  */
 export function eye<D extends DType = "float32">(n: number, dtype: D = "float32" as D): Tensor<D> {
+  if (!(Number.isSafeInteger(n) && n >= 0))
+    throw new ShapeError("shape", `eye: n must be an integer ≥ 0, got ${formatValue(n)}`, { got: n });
   return filled("eye", [n, n], dtype, (i) => (Math.floor(i / n) === i % n ? 1 : 0));
 }
 

@@ -13,7 +13,8 @@ export function checkNames(
   known: readonly string[],
   synonymOf: (name: string) => string | undefined = () => undefined,
 ): void {
-  if (options === null || typeof options !== "object" || Array.isArray(options))
+  // Options in a Map or a promise would be ignored silently.
+  if (Object.prototype.toString.call(options) !== "[object Object]")
     throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
       got: options,
     });

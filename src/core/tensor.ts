@@ -67,7 +67,7 @@ export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
 export const VIEW: unique symbol = /* @__PURE__ */ Symbol("view");
 export const COPY: unique symbol = /* @__PURE__ */ Symbol("copy");
 
-/** heed's own tensor. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
+/** heed's own tensor; `tensor(data, shape)` makes one and checks it. Row-major unless `strides` say otherwise; `dims` and `type` are what ONNX Runtime calls `shape` and `dtype`. */
 export class Tensor<D extends DType = DType> {
   readonly data: DataOf<D>;
   readonly shape: readonly number[];
@@ -262,7 +262,11 @@ export class Tensor<D extends DType = DType> {
 
 /** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element is inside the array. */
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
-  if (value instanceof Tensor) return attached(value, what);
+  if (value instanceof Tensor) {
+    // An array can shrink, and a shape be assigned.
+    if (attached(value, what).device === "cpu") checkExtent(what, value);
+    return value;
+  }
   if (isNested(value))
     throw new ShapeError(
       "tensor",
@@ -300,7 +304,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (dtype === undefined)
     throw new DTypeError(
       "dtype",
-      `${what}: ${formatValue(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
+      `${what}: ${formatValue(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or Float32Array.from(data)`,
       { got: data },
     );
   checkArray(what, data, dtype);

@@ -284,14 +284,16 @@ function scoreLeak(): Mask {
   let leaked: Mask | undefined;
   scoreMod(({ score }) => {
     leaked = score.lt(0);
-    return score;
+    return leaked.select(score, score);
   });
   return leaked as Mask;
 }
 
 it("errors of custom masks say what is wrong", () => {
-  expect(() => maskMod(undefined as never)).toThrow(/maskMod: expected a function such as .* got undefined/);
-  expect(() => scoreMod(2 as never)).toThrow(/scoreMod: expected a function such as .* got 2/);
+  expect(() => maskMod(undefined as never)).toThrow(
+    /maskMod: expected a function of one object, such as .* got undefined/,
+  );
+  expect(() => scoreMod(2 as never)).toThrow(/scoreMod: expected a function of one object, such as .* got 2/);
   const onScore = ({ score }: { score: { lt(x: number): Mask } }) => score.lt(1);
   expect(() => maskMod(onScore as never)).toThrow(/a mask may not depend on the score; use scoreMod/);
 });

@@ -86,7 +86,7 @@ describe("masks of tables", () => {
     expect(() => causal().and(true as never)).toThrow("and: expected a mask, got true");
     expect(() => causal().or("causal" as never)).toThrow(OptionError);
     expect(() => maskMod(({ q, k }) => [q.ge(k), k.lt(3), q.lt(9)][2])).toThrow(
-      "maskMod: 2 statements were made and not used",
+      "maskMod: statements made and not used: 2",
     );
   });
 });

@@ -4,6 +4,7 @@
  */
 import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
+import { tokenIds } from "../nn/ops/lookup.ts";
 import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
 import type { EncoderOptions } from "./families/encoder.ts";
 import type { DecoderModel, TransformerModel } from "./families/model.ts";
@@ -138,7 +139,14 @@ export function textModel<M extends TransformerModel>(
     };
   };
   const attentionOf: TextModel["attentionOf"] = (ids, typeIds, { onAttention, onHidden } = {}) => {
-    const list = Int32Array.from(ids);
+    const list = tokenIds("attentionOf", ids);
+    const types = typeIds && tokenIds("attentionOf: typeIds", typeIds);
+    if (types && types.length !== list.length)
+      throw new OptionError(
+        "typeIds",
+        `attentionOf: typeIds must be one for each of ${list.length} ids, got ${types.length}`,
+        { got: types.length },
+      );
     if (list.length === 0) throw new OptionError("empty-text", "attention: there is no token to read");
     const seen: LayerAttention[] = [];
     const run: EncoderOptions = {
@@ -147,7 +155,7 @@ export function textModel<M extends TransformerModel>(
         seen.push(it);
         return onAttention?.(layer, it);
       },
-      ...(model.architecture === "encoder" && { typeIds: typeIds && Int32Array.from(typeIds) }),
+      ...(model.architecture === "encoder" && { typeIds: types }),
     };
     model.hidden(list, run);
     return seen;

@@ -135,6 +135,15 @@ export function checkLayerOptions<O extends LayerOptions>(
   own: readonly (string & Exclude<keyof O, keyof LayerOptions>)[] = [],
 ): void {
   checkOptionNames(what, options, [...own, "dtype", "seed"]);
+  const { dtype = "float32" } = options;
+  if (dtype !== "float32" && dtype !== "float64")
+    throw new OptionError(
+      "dtype",
+      `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
+      {
+        got: dtype,
+      },
+    );
 }
 
 /** Throws unless each named size is an integer ≥ 1. */

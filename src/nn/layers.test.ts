@@ -264,7 +264,9 @@ describe("errors", () => {
     expect(() => new nn.Linear(0, 3)).toThrow(/Linear: inputs must be an integer ≥ 1, got 0/);
     expect(() => new nn.Embedding(2, 1.5)).toThrow(OptionError);
     expect(() => new nn.MLP(4, { activation: "swish" as never })).toThrow(/MLP: activation must be one of/);
-    expect(() => new nn.EncoderBlock(4, 2, { dropoutP: 1 })).toThrow(/dropout must be in \[0, 1\)/);
+    expect(() => new nn.EncoderBlock(4, 2, { dropoutP: 1 })).toThrow(
+      /EncoderBlock: dropoutP must be in \[0, 1\)/,
+    );
     expect(() => new nn.Linear(2, 2, { seed: 0.5 })).toThrow(/seed must be an integer/);
   });
   it("a keyMask of another dtype or shape is refused", () => {

@@ -8,6 +8,7 @@ import { assign } from "../array.ts";
 import { type DeviceData, isDeviceData } from "../core/device/device.ts";
 import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { operand } from "./ops/operand.ts";
 
@@ -81,8 +82,9 @@ export abstract class Module {
    * @throws FormatError that lists missing and unexpected names; ShapeError for a tensor of another shape
    */
   loadStateDict(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): LoadResult {
-    const { strict = true } = options;
     const what = `${this.constructor.name}.loadStateDict`;
+    checkNames(what, options, ["strict"]);
+    const { strict = true } = options;
     if (!(state instanceof Map))
       throw new OptionError(
         "state",
@@ -128,8 +130,22 @@ function inside(value: unknown, name: string): [string, Tensor][] {
   if (value instanceof Tensor) return [[name, value]];
   if (value instanceof Module) return named(value, `${name}.`);
   if (Array.isArray(value)) return value.flatMap((member, n) => inside(member, `${name}.${n}`));
+  // A layer in a Map, a Set or an object would not be trained, silently.
+  if (
+    typeof value === "object" &&
+    value !== null &&
+    members(value).some((member) => member instanceof Module)
+  )
+    throw new OptionError(
+      "field",
+      `Module: field ${name} has layers in ${formatValue(value)}; they are found in fields and lists`,
+      { name },
+    );
   return [];
 }
+
+const members = (value: object): unknown[] =>
+  value instanceof Map || value instanceof Set ? [...value.values()] : Object.values(value);
 
 /** A module and all modules in it. */
 function modulesOf(x: unknown): Module[] {

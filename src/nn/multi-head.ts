@@ -14,7 +14,7 @@ import { placed } from "../core/device/device.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 import {
   checkLayerOptions,
   checkSizes,
@@ -190,6 +190,7 @@ export class MultiHeadAttention extends Module {
         Object.entries(result).map(([name, t]) => [name, reshape(t, t.shape.slice(1))]),
       ) as unknown as AttendResult;
     }
+    if (options.past !== undefined) checkPast(options.past);
     const { past, keyMask, attnMask, queryOffset = past?.key.shape.at(-2), ...rest } = options;
     const projected = this.#project(x, key, value);
     const [q, k, v] = projected.map((t, n) => splitHeads(t, n === 0 ? this.numHeads : this.numKvHeads));
@@ -302,4 +303,13 @@ export function expandKeyMask(
       { got: mask.shape, want },
     );
   return mask.reshape([...own.slice(0, -1), ...(heads ? [1, 1] : [1]), Nk]);
+}
+
+function checkPast(past: NonNullable<AttendOptions["past"]>): void {
+  if (!(past?.key instanceof Tensor && past.value instanceof Tensor))
+    throw new OptionError(
+      "past",
+      `MultiHeadAttention: past must be { key, value }, tensors [..., numKvHeads, Npast, d], got ${formatValue(past)}`,
+      { got: past },
+    );
 }

@@ -1,6 +1,7 @@
 /** Starting and pausing a recording (core/record.ts), with the derivatives of the calls outside heed/nn. */
 import { checkArgument } from "../core/errors.ts";
 import { type Recorder, recordWith } from "../core/record.ts";
+import { checkSynchronous } from "../core/synchronous.ts";
 import { attentionDerivative } from "./ops/attend-derivative.ts";
 
 export { isRecording, type Operation, type Recorder, record } from "../core/record.ts";
@@ -9,8 +10,8 @@ const DERIVATIVES = { attention: attentionDerivative };
 
 /**
  * Runs `work` while `recorder` receives every operation, and returns what it returns. Recordings nest: the innermost
- * recorder receives. With `undefined` nothing is recorded. `work` is synchronous: operations after an `await` are not
- * recorded.
+ * recorder receives. With `undefined` nothing is recorded. `work` is synchronous: it may not
+ * return a promise, since operations after an `await` would not be recorded.
  *
  * @example
  * const operations: Operation[] = [];
@@ -23,5 +24,10 @@ export function withRecorder<T>(recorder: Recorder | undefined, work: () => T): 
     "a recorder or undefined, and a function",
     typeof work === "function" ? recorder : work,
   );
-  return recordWith(recorder, DERIVATIVES, work);
+  return runRecorded("withRecorder", recorder, work);
+}
+
+/** `withRecorder` for the function `what`, without the checks of its arguments. */
+export function runRecorded<T>(what: string, recorder: Recorder | undefined, work: () => T): T {
+  return checkSynchronous(what, recordWith(recorder, DERIVATIVES, work));
 }

@@ -73,18 +73,23 @@ export class AdamW {
     checkOptionNames("AdamW", options, ["lr", "betas", "eps", "weightDecay", "decays"]);
     const { lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0.01 } = options;
     const share = (x: unknown) => typeof x === "number" && x >= 0 && x < 1;
-    const positive = (x: unknown) => typeof x === "number" && Number.isFinite(x) && x >= 0;
     if (!(Array.isArray(betas) && betas.length === 2 && betas.every(share)))
       throw new OptionError("betas", `AdamW: betas must be two numbers in [0, 1), got ${formatValue(betas)}`);
-    for (const [name, value] of Object.entries({ lr, eps, weightDecay }))
-      if (!positive(value))
-        throw new OptionError(name, `AdamW: ${name} must be a number ≥ 0, got ${formatValue(value)}`, {
-          got: value,
-        });
+    checkNumbers("AdamW", { lr, eps, weightDecay });
     this.#options = { lr, betas, eps, weightDecay };
     const decays = options.decays ?? ((_, parameter) => parameter.shape.length >= 2);
+    const seen = new Set<Tensor>();
     for (const [name, parameter] of named(parameters)) {
-      checkParameter("AdamW", name, parameter);
+      if (seen.has(parameter))
+        throw new OptionError(
+          "parameters",
+          `AdamW: parameter ${name} is listed twice; it would be updated twice`,
+          {
+            name,
+          },
+        );
+      seen.add(parameter);
+      checkParameter("AdamW:", name, parameter);
       const [m, v] = [zerosLike(parameter), zerosLike(parameter)];
       this.#groups.set(name, { parameter, decays: decays(name, parameter), m, v });
     }
@@ -95,6 +100,8 @@ export class AdamW {
     checkGradients("AdamW.step", gradients);
     checkOptionNames("AdamW.step", options, ["lr", "scale"]);
     const { lr = this.#options.lr, scale = 1 } = options;
+    checkNumbers("AdamW.step", { lr, scale });
+    this.#checkFit(gradients);
     const { betas, eps, weightDecay } = this.#options;
     this.steps++;
     const [beta1, beta2] = betas;
@@ -117,6 +124,18 @@ export class AdamW {
       };
       rowwise({ name: "adamw", w, g, m: mean, v: square, scalars });
     }
+  }
+
+  /** Throws unless the gradients are those of parameters of this optimizer, in their shape and dtype. */
+  #checkFit(gradients: Gradients): void {
+    const groups = [...this.#groups].filter(([, { parameter }]) => gradients.has(parameter));
+    if (groups.length === 0 && gradients.size > 0)
+      throw new OptionError(
+        "gradients",
+        "AdamW.step: no gradient is of a parameter of this optimizer (after model.to, call optimizer.to)",
+      );
+    for (const [name, { parameter }] of groups)
+      checkParameter("AdamW.step: the gradient of", name, gradients.get(parameter)!.dense(), parameter);
   }
 
   /**
@@ -142,7 +161,7 @@ export class AdamW {
             `AdamW.to: expected the parameters of the optimizer, ${formatValue([...this.#groups.keys()])}, got ${formatValue([...given.keys()])}`,
             { name },
           );
-        checkParameter("AdamW.to", name, parameter, group.parameter);
+        checkParameter("AdamW.to:", name, parameter, group.parameter);
         const [m, v] = await Promise.all([group.m, group.v].map((t) => t.to(parameter.device)));
         return [name, { parameter, decays: group.decays, m, v }] as const;
       }),
@@ -159,6 +178,12 @@ export class AdamW {
   }
 }
 
+function checkNumbers(what: string, numbers: Readonly<Record<string, unknown>>): void {
+  for (const [name, x] of Object.entries(numbers))
+    if (!(typeof x === "number" && Number.isFinite(x) && x >= 0))
+      throw new OptionError(name, `${what}: ${name} must be a number ≥ 0, got ${formatValue(x)}`, { got: x });
+}
+
 /** Throws unless a tensor can be updated in place and has the shape and dtype of `before`. */
 function checkParameter(what: string, name: string, parameter: Tensor, before?: Tensor): void {
   const { shape, dtype } = parameter;
@@ -166,7 +191,7 @@ function checkParameter(what: string, name: string, parameter: Tensor, before?: 
   if (!isUpdatable || (before && (before.shape.join() !== shape.join() || before.dtype !== dtype)))
     throw new ShapeError(
       "parameter",
-      `${what}: ${name} must be a row-major ${before ? `[${before.shape.join(", ")}] ${before.dtype}` : "float32 or float64"} tensor, got [${shape.join(", ")}] ${dtype}`,
+      `${what} ${name} must be a row-major ${before ? `[${before.shape.join(", ")}] ${before.dtype}` : "float32 or float64"} tensor, got [${shape.join(", ")}] ${dtype}`,
       { name },
     );
 }

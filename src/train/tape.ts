@@ -16,10 +16,10 @@
 import { placed } from "../core/device/device.ts";
 import { arrayFor, type DType, readerOf, writerOf } from "../core/dtype.ts";
 import { formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
-import { recordWithoutDerivative } from "../core/record.ts";
+import { activeRecording, recordWithoutDerivative } from "../core/record.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
-import { type Operation, withRecorder } from "../nn/record.ts";
+import { type Operation, runRecorded } from "../nn/record.ts";
 import { rowwise } from "../rowwise.ts";
 
 /** Gradients by tensor; a tensor without an entry has a gradient of zeros. */
@@ -47,7 +47,10 @@ export class Tape {
     return this.#operations;
   }
 
-  /** Runs `work`, which is synchronous, and records its operations. One tape may record several runs. */
+  /**
+   * Runs `work`, which is synchronous, and records its operations. One tape may record several runs; inside the run of another
+   * tape, both record.
+   */
   run<T>(work: () => T): T {
     if (typeof work !== "function")
       throw new OptionError(
@@ -55,7 +58,12 @@ export class Tape {
         `Tape.run: expected a function, as in tape.run(() => loss()), got ${formatValue(work)}`,
         { got: work },
       );
-    return withRecorder((operation) => this.#operations.push(operation), work);
+    const outer = activeRecording?.recorder;
+    const recorder = (operation: Operation) => {
+      this.#operations.push(operation);
+      outer?.(operation);
+    };
+    return runRecorded("Tape.run", recorder, work);
   }
 
   /**
@@ -65,13 +73,20 @@ export class Tape {
    * @param scale weight of the loss, 1 by default: a micro-batch's share of its batch
    */
   gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): TapeGradients {
-    if (typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] !== "function")
-      throw new OptionError(
-        "wanted",
-        `Tape.gradients: the second argument is a list of tensors, as in tape.gradients(loss, [x]), got ${formatValue(wanted)}`,
-        { got: wanted },
-      );
-    const targets = new Set(wanted);
+    const isIterable =
+      typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] === "function";
+    const targets = new Set(isIterable ? wanted : [undefined as never]);
+    for (const target of targets)
+      if (!(target instanceof Tensor))
+        throw new OptionError(
+          "wanted",
+          `Tape.gradients: the second argument is a list of tensors, as in tape.gradients(loss, [x]) or parameters.values(), got ${formatValue(wanted)}`,
+          { got: wanted },
+        );
+    if (!Number.isFinite(scale))
+      throw new OptionError("scale", `Tape.gradients: scale must be a number, got ${formatValue(scale)}`, {
+        got: scale,
+      });
     if (this.#spent)
       throw new OptionError("tape", "Tape.gradients: this tape is spent; record the work on a new one");
     if (typeof loss?.size !== "number")

@@ -3,6 +3,7 @@
  * a generator is its position, and a sequence can start at any position.
  */
 import { checkArgument, formatValue, OptionError } from "../errors.ts";
+import { checkSynchronous } from "../synchronous.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
 /**
@@ -75,7 +76,7 @@ export function generatorOf(seed: Seed | undefined): Generator {
 }
 
 /**
- * Runs `work` with a seed: its calls without a seed (layers, `randn`) draw from a sequence that starts here.
+ * Runs `work`, which is synchronous, with a seed: its calls without a seed (layers, `randn`) draw from a sequence that starts here.
  *
  * @example
  * withSeed(7, () => randn([2])).shape; // → [2]
@@ -90,7 +91,7 @@ export function withSeed<T>(seed: number, work: () => T): T {
   const outer = shared;
   shared = new Generator(seed, SHARED_STREAM);
   try {
-    return work();
+    return checkSynchronous("withSeed", work());
   } finally {
     shared = outer;
   }

@@ -226,39 +226,46 @@ export type ScoreVars = typeof VARS;
  * scaledDotProductAttention(q, k, v, { attnMask: near });
  */
 export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
-  if (typeof build !== "function")
-    throw new OptionError(
-      "mask",
-      `maskMod: expected a function such as ({ q, k }) => k.le(q), got ${formatValue(build)}`,
-      { got: build },
-    );
   // At run time `score` is passed too, so that a mask that uses it gets the error below.
+  const mask = built("maskMod", "mask", BoolExpression, "statement such as k.le(q)", build);
+  if (uses(mask, "score"))
+    throw new OptionError("mask", "maskMod: a mask may not depend on the score; use scoreMod for that");
+  return mask;
+}
+
+/** What the function of a mask or score mod returns for the variables, checked. */
+function built<T extends Expression>(
+  what: string,
+  code: string,
+  Kind: new (op: Op, type: ExprType, args: readonly Expression[]) => T,
+  expected: string,
+  build: (vars: ScoreVars) => T,
+): T {
+  const refuse = (text: string, got: unknown): never => {
+    throw new OptionError(code, `${what}: ${text}, got ${formatValue(got)}`, { got });
+  };
+  // FlexAttention's functions take b, h, q and k one by one.
+  if (typeof build !== "function" || build.length > 1)
+    refuse("expected a function of one object, such as ({ q, k }) => …", build);
   const outer = statements;
   const seen = { made: new Set<Expression>(), used: new Set<Expression>() };
   statements = seen;
-  let mask: BoolExpression;
+  let result: T;
   try {
-    mask = build(VARS);
+    result = build(VARS);
   } finally {
     statements = outer;
   }
-  if (!(mask instanceof BoolExpression))
+  if (!(result instanceof Kind)) refuse(`the function must return a ${expected}`, result);
+  // In JavaScript `a && b` is b, and `a ? b : c` is b: the other statements would be lost silently.
+  const lost = [...seen.made].filter((x) => x !== result && x.op !== "const" && !seen.used.has(x)).length;
+  if (lost > 0)
     throw new OptionError(
-      "mask",
-      `maskMod: the function must return a statement such as k.le(q), got ${formatValue(mask)}`,
-      { got: mask },
+      code,
+      `${what}: statements made and not used: ${lost}; join them by and(), or() and select(), not by &&, || and ? :`,
+      { lost },
     );
-  if (uses(mask, "score"))
-    throw new OptionError("mask", "maskMod: a mask may not depend on the score; use scoreMod for that");
-  // `a && b` evaluates to b in JavaScript: a would be lost silently.
-  const lost = [...seen.made].filter((x) => x !== mask && x.op !== "const" && !seen.used.has(x));
-  if (lost.length > 0)
-    throw new OptionError(
-      "mask",
-      `maskMod: ${lost.length === 1 ? "a statement was" : `${lost.length} statements were`} made and not used; join statements by a.and(b), a.or(b) and a.not(), since && and || keep only one of them`,
-      { lost: lost.length },
-    );
-  return mask;
+  return result;
 }
 
 /**
@@ -269,20 +276,7 @@ export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
  * scaledDotProductAttention(q, k, v, { scoreMod: distance });
  */
 export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
-  if (typeof build !== "function")
-    throw new OptionError(
-      "score-mod",
-      `scoreMod: expected a function such as ({ score }) => score.mul(2), got ${formatValue(build)}`,
-      { got: build },
-    );
-  const expr = build(VARS);
-  if (!(expr instanceof NumberExpression))
-    throw new OptionError(
-      "score-mod",
-      `scoreMod: the function must return a number expression, got ${formatValue(expr)}`,
-      { got: expr },
-    );
-  return new ScoreMod(asFloat(expr));
+  return new ScoreMod(asFloat(built("scoreMod", "score-mod", NumberExpression, "number expression", build)));
 }
 
 /** A constant as an expression; integers stay integers. */
@@ -306,7 +300,7 @@ export function boolConst(value: boolean): BoolExpression {
 
 /**
  * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values are a tensor, a flat list or nested
- * arrays.
+ * arrays. An index out of range reads the nearest edge.
  *
  * @example
  * const strength = table([0.5, 2]); // a number for each head

@@ -171,7 +171,12 @@ export function ablation(
   model: TextModel,
   heads: readonly AblatedHead[],
 ): NonNullable<ForwardOptions["onAttention"]> {
+  checkHeads("ablation", heads);
   return hookOf("ablation", model, heads);
+}
+
+function checkHeads(what: string, heads: readonly AblatedHead[]): void {
+  checkArgument(Array.isArray(heads), what, "a list of heads, as in [{ layer: 0, head: 1 }]", heads);
 }
 
 function hookOf(
@@ -219,6 +224,7 @@ export function ablateHeads(
     throw new OptionError("top", `${what}: top must be an integer ≥ 1, got ${formatValue(top)}`, {
       got: top,
     });
+  checkHeads(what, heads);
   const [first, second] = [text, pair].map((one) => one && spellMasks(model.tokenizer, one));
   const tokens = model.tokenize(first as string, second);
   const N = tokens.ids.length;
@@ -315,6 +321,7 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
       "head",
       `${what}: ${model.name} has no language-modeling head, so it predicts no tokens`,
     );
+  checkArgument(typeof text === "string", what, "a text as the second argument", text);
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   const task = taskOf(what, model, tokens, text, positionOf(what, model, tokens, options.position));
   const run = (onAttention?: ForwardOptions["onAttention"]) =>

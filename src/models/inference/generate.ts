@@ -8,6 +8,7 @@ import { checkArgument, formatValue, isList, OptionError, UnsupportedError } fro
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
+import { tokenIds } from "../../nn/ops/lookup.ts";
 import { tidy } from "../../tidy.ts";
 import type { DecoderModel } from "../families/model.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -84,20 +85,14 @@ export function* generate(
       }`,
       { got: model },
     );
-  if (typeof ids === "string")
-    throw new OptionError(
-      "ids",
-      `generate: ids must be token ids, got the text ${formatValue(ids)}; encode it with the model's tokenizer first`,
-      { got: ids },
-    );
   checkOptionNames("generate", options, GENERATE_OPTIONS);
   const n_positions = model.sizes.positions;
   const { maxTokens = n_positions, temperature = 0, seed = 0 } = options;
-  const stop = new Set(options.stop ?? model.endIds);
-  check(ids, options, n_positions);
-  const cache = model.cache(Math.min(n_positions, ids.length + maxTokens));
+  const stop = new Set(options.stop === undefined ? model.endIds : stopIds(options.stop));
+  let next = tokenIds("generate", ids);
+  check(next, options, n_positions);
+  const cache = model.cache(Math.min(n_positions, next.length + maxTokens));
   const key = headKey(seed, 0, 0);
-  let next = Int32Array.from(ids);
   for (let n = 0; n < maxTokens && cache.length + next.length <= n_positions; n++) {
     const logits = tidy(() => {
       const hidden = model.hidden(next, { cache });
@@ -111,6 +106,15 @@ export function* generate(
     yield id;
     next = Int32Array.of(id);
   }
+}
+
+function stopIds(stop: readonly number[]): readonly number[] {
+  if (Array.isArray(stop) && stop.every((id) => Number.isInteger(id))) return stop;
+  throw new OptionError(
+    "stop",
+    `generate: stop must be a list of token ids, got ${formatValue(stop)}; generateText takes texts as stopTexts`,
+    { got: stop },
+  );
 }
 
 function check(ids: ArrayLike<number>, options: GenerateOptions, positions: number): void {

@@ -10,6 +10,7 @@ import { dropout as drop } from "../../array.ts";
 import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
+import { checkSynchronous } from "../../core/synchronous.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
@@ -26,7 +27,7 @@ export function dropout<T extends TensorLike>(
 ): FloatTensorOf<T> {
   checkOptionNames("dropout", options, ["seed"]);
   const { seed = 0 } = options;
-  checkDropout("dropout", p);
+  checkDropout("dropout", p, "p");
   if (!Number.isSafeInteger(seed))
     throw new OptionError("seed", `dropout: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
       got: seed,
@@ -40,15 +41,15 @@ export function dropout<T extends TensorLike>(
 }
 
 /** Throws unless p is a probability in [0, 1). */
-export function checkDropout(what: string, p: number): void {
+export function checkDropout(what: string, p: number, name = "dropoutP"): void {
   if (!(typeof p === "number" && p >= 0 && p < 1))
-    throw new OptionError("dropout", `${what}: dropout must be in [0, 1), got ${formatValue(p)}`, { got: p });
+    throw new OptionError("dropout", `${what}: ${name} must be in [0, 1), got ${formatValue(p)}`, { got: p });
 }
 
 let current: { readonly seed: number; next: number } | undefined;
 
 /**
- * Runs `work` with the dropout of layers on. The same seed and the same calls drop the same elements; `undefined` turns it off.
+ * Runs `work`, which is synchronous, with the dropout of layers on. The same seed and the same calls drop the same elements; `undefined` turns it off.
  *
  * @example
  * withDropout(7, () => new EncoderBlock(8, 2, { dropoutP: 0.1 }).forward(x)); // as in training
@@ -71,7 +72,7 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
   const outer = current;
   current = seed === undefined ? undefined : { seed, next: 0 };
   try {
-    return work();
+    return checkSynchronous("withDropout", work());
   } finally {
     current = outer;
   }

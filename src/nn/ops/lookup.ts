@@ -46,10 +46,33 @@ export function checkIds(list: Float64Array, V: number): void {
     );
 }
 
+/** A list or an integer tensor of token ids, as the function `what` takes them. A text is refused. */
+export function tokenIds(what: string, ids: Ids): Int32Array {
+  if (typeof ids === "string")
+    throw new OptionError(
+      "ids",
+      `${what}: ids must be token ids, got the text ${formatValue(ids)}; encode it with the model's tokenizer first`,
+      { got: ids },
+    );
+  const { list } = idsOf(what, ids);
+  const wrong = list.findIndex((id) => !Number.isInteger(id));
+  if (wrong >= 0)
+    throw new OptionError("ids", `${what}: ids must be integers, got ${list[wrong]} at position ${wrong}`, {
+      got: list[wrong],
+    });
+  return Int32Array.from(list);
+}
+
 /** Ids as numbers in row-major order, with their shape. */
 export function idsOf(what: string, ids: Ids): { list: Float64Array; shape: readonly number[] } {
   if (Array.isArray(ids) || ArrayBuffer.isView(ids)) {
-    const list = Float64Array.from(ids as ArrayLike<number>);
+    // Tokenizers of other libraries give bigints.
+    const list = Float64Array.from(ids as ArrayLike<number>, (id: unknown, n) => {
+      if (typeof id === "number" || typeof id === "bigint") return Number(id);
+      throw new OptionError("ids", `${what}: ids must be integers, got ${formatValue(id)} at position ${n}`, {
+        got: id,
+      });
+    });
     return { list, shape: [list.length] };
   }
   const t = asTensor(`${what}: ids`, ids as TensorLike);

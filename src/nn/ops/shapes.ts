@@ -50,7 +50,7 @@ export function slice<T extends TensorLike>(
   if (!(Number.isInteger(first) && Number.isInteger(last) && 0 <= first && first <= last && last <= length))
     throw new ShapeError(
       "slice",
-      `slice: from ${formatValue(start)} to ${formatValue(end)} of axis ${axis} of length ${length}; ${formatTensor("x", from)}`,
+      `slice: from ${formatValue(start)} to ${formatValue(end ?? length)} of axis ${axis} of length ${length}; ${formatTensor("x", from)}`,
       { axis, start, end, length },
     );
   const y = part(from, at, first, last - first);

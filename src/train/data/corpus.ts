@@ -2,7 +2,7 @@
  * Texts as training data of a language model: token ids joined into one sequence, a held-out part, and the batches of each
  * step for both kinds of models: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, formatValue, isList, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tokenizer } from "../../models/index.ts";
 import type { LanguageKind } from "../language.ts";
@@ -97,6 +97,18 @@ export class Corpus {
       "masked",
       "seed",
     ]);
+    checkArgument(
+      isList(texts) && Array.from(texts).every((text) => typeof text === "string"),
+      "Corpus",
+      "a list of texts as the first argument, as in new Corpus([text], tokenizer, options)",
+      texts,
+    );
+    checkArgument(
+      typeof (tokenizer as Partial<Tokenizer> | undefined)?.encode === "function",
+      "Corpus",
+      "a tokenizer as the second argument, as readTokenizer and trainTokenizer return",
+      tokenizer,
+    );
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
     const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
     this.#kind = kind;

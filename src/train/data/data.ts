@@ -9,7 +9,14 @@
  * An optional share of sequences is a span repeated several times. Predicting the second copy needs a head that finds
  * the first one ("induction", Olsson et al. 2022, arXiv 2209.11895); plain text teaches it too, but takes longer.
  */
-import { checkArgument, formatValue, isList, OptionError } from "../../core/errors.ts";
+import {
+  argumentError,
+  checkArgument,
+  formatValue,
+  isList,
+  OptionError,
+  ShapeError,
+} from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { IGNORE_INDEX } from "../loss.ts";
 import { Generator, permutation } from "./random.ts";
@@ -111,6 +118,17 @@ function checkSequences(what: string, sequences: readonly Int32Array[]): void {
     "one or more sequences of token ids, a list of Int32Array",
     sequences,
   );
+  const [{ length }] = sequences;
+  for (const [n, ids] of sequences.entries()) {
+    if (!(ids instanceof Int32Array))
+      throw argumentError(what, "sequences that are Int32Arrays, as in Int32Array.of(3, 1)", ids);
+    if (ids.length !== length)
+      throw new ShapeError(
+        "sequences",
+        `${what}: all sequences must have one length; the first has ${length} tokens, number ${n} has ${ids.length}`,
+        { length, got: ids.length },
+      );
+  }
 }
 
 const STREAM = { order: 1, shift: 2, repeat: 3 } as const;

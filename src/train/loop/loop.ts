@@ -10,7 +10,7 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { checkArgument, formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { COPY, sameDevice, type Tensor } from "../../core/tensor.ts";
+import { COPY, sameDevice, Tensor } from "../../core/tensor.ts";
 import { saveFile } from "../../io/index.ts";
 import { withDropout } from "../../nn/ops/dropout.ts";
 import { withRecorder } from "../../nn/record.ts";
@@ -144,11 +144,11 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
 
   let stopped = comm === undefined && signal?.aborted === true;
   while (step < steps && !stopped) {
-    const batches = data(step);
-    const lr = schedule?.(step);
+    const batches = batchesOf(data(step));
+    const lr = schedule && rateOf(schedule(step), step);
     const parts: Part[] = batches.map((batch, m) => ({
-      count: countOf(batch),
-      loss: () => withDropout(dropoutSeed(seed, step, m), () => model.loss(batch)),
+      count: countedTargets(countOf, batch),
+      loss: () => withDropout(dropoutSeed(seed, step, m), () => checkedLoss("train", model.loss(batch))),
     }));
     const update = (gradients: Gradients, { loss, norm }: StepValues): StepValues => {
       if (Number.isFinite(loss) && Number.isFinite(norm))
@@ -196,6 +196,47 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   }
   await save();
   return { step, interrupted: step < steps, losses, heldOut: measured };
+}
+
+function refuseValue(what: string, name: string, expected: string, got: unknown): never {
+  throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+}
+
+const isPromise = (x: unknown) => typeof (x as { then?: unknown } | null | undefined)?.then === "function";
+
+function batchesOf<B>(batches: readonly B[]): readonly B[] {
+  return Array.isArray(batches)
+    ? batches
+    : refuseValue(
+        "train",
+        "data",
+        `a function that returns a list of batches${isPromise(batches) ? ", not a promise" : ""}`,
+        batches,
+      );
+}
+
+function rateOf(lr: number, step: number): number {
+  return Number.isFinite(lr) && lr >= 0
+    ? lr
+    : refuseValue("train", "schedule", `a function that returns a rate ≥ 0 for step ${step}`, lr);
+}
+
+function countedTargets<B>(countOf: (batch: B) => number, batch: B): number {
+  const count = countOf(batch);
+  return Number.isFinite(count) && count >= 0
+    ? count
+    : refuseValue("train", "countOf", "a function that returns the number of targets of a batch", count);
+}
+
+function checkedLoss(what: string, loss: Tensor): Tensor {
+  return loss instanceof Tensor
+    ? loss
+    : refuseValue(
+        what,
+        "loss",
+        `a method that returns a tensor of one number${isPromise(loss) ? ", not a promise: load batches in data" : ""}`,
+        loss,
+      );
 }
 
 /** Loss of a step, and norm of its gradients. */
@@ -276,7 +317,7 @@ export function meanLoss<B>(
 
 const lossOf = <B>(model: Trainable<B>, batch: B): number =>
   tidy(() => {
-    const loss = withRecorder(undefined, () => model.loss(batch));
+    const loss = withRecorder(undefined, () => checkedLoss("meanLoss", model.loss(batch)));
     if (loss.device !== "cpu")
       throw new UnsupportedError(
         "device",
@@ -480,9 +521,8 @@ function check<B>(options: TrainOptions<B>): void {
   if (options === null || typeof options !== "object")
     throw new OptionError("options", `train: expected { model, data, steps }, got ${formatValue(options)}`);
   const { model, steps, heldOut, checkpoint, resume, order } = options;
-  const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `train: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
-  };
+  const refuse = (name: string, expected: string, got: unknown): never =>
+    refuseValue("train", name, expected, got);
   if (typeof model?.parameters !== "function" || typeof model.loss !== "function")
     refuse("model", "an object with parameters() and loss(batch), as languageModel returns", model);
   checkOptionNames("train", options, [
@@ -511,7 +551,18 @@ function check<B>(options: TrainOptions<B>): void {
     refuse("comm", "what joinCluster returns", options.comm);
   if (order !== undefined && order !== "fixed" && order !== "fast")
     refuse("order", '"fixed" or "fast"', order);
+  for (const name of ["schedule", "countOf", "onStep"] as const)
+    if (options[name] !== undefined && typeof options[name] !== "function")
+      refuse(name, "a function", options[name]);
+  if (options.signal !== undefined && typeof options.signal?.aborted !== "boolean")
+    refuse("signal", "the signal of an AbortController", options.signal);
+  if (resume !== undefined && typeof resume?.restore !== "function")
+    refuse("resume", "what readCheckpoint returns", resume);
+  if (checkpoint !== undefined && typeof checkpoint?.path !== "string")
+    refuse("checkpoint", "{ path }, the file to write", checkpoint);
   if (checkpoint) positive("checkpoint.every", checkpoint.every ?? 100);
+  if (heldOut && !Array.isArray(heldOut.batches))
+    refuse("heldOut", "{ batches, every }, a list of batches and a number of steps", heldOut);
   if (heldOut) positive("heldOut.every", heldOut.every);
   if (heldOut?.batches.length === 0) refuse("heldOut.batches", "at least one batch", heldOut.batches);
   if (options.maxNorm !== undefined && !(options.maxNorm > 0))
@@ -525,7 +576,9 @@ function check<B>(options: TrainOptions<B>): void {
 
 /** Throws unless all parameters are on one device, which ranks require to be the CPU, and are finite. */
 async function checkParameters<B>({ model, comm }: TrainOptions<B>): Promise<void> {
-  const parameters = [...model.parameters()];
+  const map = model.parameters();
+  if (!(map instanceof Map)) refuseValue("train", "model.parameters()", "a Map of tensors by name", map);
+  const parameters = [...map];
   if (parameters.length > 0)
     sameDevice(
       "train",
