@@ -264,7 +264,8 @@ export class Tensor<D extends DType = DType> {
 export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (value instanceof Tensor) {
     // An array can shrink, and a shape be assigned.
-    if (attached(value, what).device === "cpu") checkExtent(what, value);
+    const { device, size } = attached(value, what);
+    if (device === "cpu" && size > 0 && elementRange(value)[1] >= value.data.length) checkExtent(what, value);
     return value;
   }
   if (isNested(value))
@@ -304,7 +305,7 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
   if (dtype === undefined)
     throw new DTypeError(
       "dtype",
-      `${what}: ${formatValue(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or Float32Array.from(data)`,
+      `${what}: ${formatValue(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
       { got: data },
     );
   checkArray(what, data, dtype);
