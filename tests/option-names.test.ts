@@ -8,6 +8,7 @@ import * as io from "heed/io";
 import * as models from "heed/models";
 import * as nn from "heed/nn";
 import * as history from "heed/nn/history";
+import * as reference from "heed/reference";
 import * as train from "heed/train";
 import * as view from "heed/view";
 import { expect, it } from "vitest";
@@ -23,7 +24,9 @@ const npz = await io.writeNpz({ x });
 const seen = decoder.attention("the old ship");
 const ids = Int32Array.of(1, 2);
 // Without types, as in a JavaScript program.
-const [H, N, O, I, T, M, V]: any[] = [h, nn, history, io, train, models, view];
+const [H, N, O, I, T, M, V, R]: any[] = [h, nn, history, io, train, models, view, reference];
+const one = Float64Array.of(1);
+const single = { Nq: 1, Nk: 1, dk: 1, dv: 1 };
 const sizes = { vocabulary: 10, context: 4, layers: 1, heads: 1, width: 4 };
 
 // biome-ignore format: a call is a line
@@ -102,6 +105,26 @@ const CALLS: Record<string, () => unknown> = {
   openStore: () => V.openStore(new Blob([bytes]), bad),
   storeFromModel: () => V.storeFromModel(seen, bad),
   renderFigure: () => V.renderFigure(view.storeFromModel(seen), bad),
+  forward: () => R.forward(one, one, one, single, bad),
+  unscaled: () => R.unscaled(one, one, one, single, bad),
+  finiteMask: () => R.finiteMask(one, one, one, single, bad),
+  withoutMaximum: () => R.withoutMaximum(one, one, one, single, bad),
+  online: () => [...R.online(one, one, one, single, bad)],
+  backward: () => R.backward(one, one, one, one, single, bad),
+  attentionDoubleBackward: () => R.attentionDoubleBackward(q, q, q, q, { dQuery: q }, bad),
+  table: () => H.table([1, 2], bad),
+  "Linear.loadStateDict": () => new N.Linear(2, 2).loadStateDict(new Map(), bad),
+  "Tokenizer.ids": () => (decoder.tokenizer as any).ids("a", bad),
+  "Tokenizer.stream": () => (decoder.tokenizer as any).stream(bad),
+  textModel: () => M.textModel(decoder.model, decoder.tokenizer, bad),
+  modelToFiles: () => M.modelToFiles(decoder.model, decoder.tokenizer, bad),
+  tokenShares: () => M.tokenShares(one, bad),
+  "Gpt2: new": () => new M.Gpt2((decoder.model as any).config, bad),
+  "Bert: new": () => new M.Bert((encoder.model as any).config, bad),
+  splitBlocks: () => T.splitBlocks(99, { window: 9, ...bad }),
+  writePng: () => I.writePng(1, 1, bad),
+  renderText: () => V.renderText(view.storeFromModel(seen), "a text", bad),
+  renderSimilarity: () => V.renderSimilarity(["a", "b"], [[1, 1], [1, 1]], bad),
 };
 
 it.each(Object.keys(CALLS))("%s rejects an unknown option", async (name) => {
@@ -126,6 +149,7 @@ it.each([
   ["PyTorch's dropout of a layer", () => new N.MultiHeadAttention(4, 2, { dropout: 0.1 }), "MultiHeadAttention: unknown option \"dropout\"; did you mean dropoutP?"],
   ["PyTorch's dim_feedforward", () => new N.EncoderBlock(4, 2, { dim_feedforward: 8 }), "EncoderBlock: unknown option \"dim_feedforward\"; did you mean feedForward?"],
   ["PyTorch's ignore_index", () => T.crossEntropy(x, x, { ignore_index: 0 }), "crossEntropy: unknown option \"ignore_index\"; did you mean ignoreIndex?"],
+  ["a causal mask in the formula", () => R.forward(one, one, one, single, { isCausal: true }), "forward: unknown option \"isCausal\"; did you mean allowed?"],
   ["keepdim as a third argument", () => N.sum(x, 0, true), "sum: options must be an object, got true"],
 ] as [string, () => unknown, string][])("for %s the error suggests heed's name", async (_, call, words) => {
   await expect((async () => call())()).rejects.toThrow(words);

@@ -2,7 +2,9 @@
  * A model with its tokenizer, as a viewer uses it: tokenizes a text, and returns the inputs of each layer's attention. Q, K, V
  * and one log-sum-exp per row are enough to compute any weight, so no weights are stored.
  */
+
 import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
 import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
@@ -102,6 +104,7 @@ export function textModel<M extends TransformerModel>(
   tokenizer: Tokenizer,
   options: { readonly name?: string; readonly notes?: readonly ModelNote[] } = {},
 ): TextModel<M> {
+  checkNames("textModel", options, ["name", "notes"]);
   if (typeof (model as Partial<M> | undefined)?.sizes !== "object")
     throw new OptionError(
       "model",

@@ -4,6 +4,7 @@
  * the prefixes `name.0.`, `name.1.` … Fields have the names that checkpoints use (`in_proj_weight`, `self_attn`), PyTorch's
  * where PyTorch has the layer, so a state loads without renaming. Tensors that are not parameters are `#private` fields.
  */
+
 import { assign } from "../array.ts";
 import { type DeviceData, isDeviceData } from "../core/device/device.ts";
 import { arrayFor, readerOf } from "../core/dtype.ts";

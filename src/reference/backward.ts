@@ -11,7 +11,15 @@
  * one tile at a time and never store it. docs/06-gradients.md derives it step by step.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
-import { checkSizes, type Forward, type ForwardOptions, forward, type Sizes, scaleOf } from "./forward.ts";
+import {
+  checkInputs,
+  type Forward,
+  type ForwardOptions,
+  forward,
+  OPTIONS,
+  type Sizes,
+  scaleOf,
+} from "./forward.ts";
 
 /** Options of `forward`, and the derivative of its score mod. */
 export interface BackwardOptions extends ForwardOptions {
@@ -51,7 +59,7 @@ export function backward(
   sizes: Sizes,
   options: BackwardOptions = {},
 ): Backward {
-  checkSizes("backward", q, k, v, sizes);
+  checkInputs("backward", q, k, v, sizes, options, [...OPTIONS, "slope"]);
   const { Nq, Nk, dk, dv } = sizes;
   if (dOutput?.length !== Nq * dv)
     throw new ShapeError(
@@ -59,8 +67,9 @@ export function backward(
       `backward: dOutput must hold Nq × dv = ${Nq * dv} numbers, got ${formatValue(dOutput)}`,
       { name: "dOutput", length: Nq * dv },
     );
-  const { scale = scaleOf(dk), slope } = options;
-  const { weights }: Forward = forward(q, k, v, sizes, options);
+  const { slope, ...same } = options;
+  const { scale = scaleOf(dk) } = same;
+  const { weights }: Forward = forward(q, k, v, sizes, same);
   const dQuery = new Float64Array(Nq * dk);
   const dKey = new Float64Array(Nk * dk);
   const dValue = new Float64Array(Nk * dv);

@@ -8,6 +8,7 @@
  * tensors, dtypes, heads and options.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 
 /** Lengths: Nq queries and Nk keys of dk numbers each, Nk values of dv numbers. */
 export interface Sizes {
@@ -26,6 +27,9 @@ export interface ForwardOptions {
   /** Changes the score after scaling: a cap, a bias, a penalty on distance. Default: no change. */
   readonly score?: (s: number, i: number, j: number) => number;
 }
+
+/** Names of `ForwardOptions`. */
+export const OPTIONS: readonly string[] = ["scale", "allowed", "score"];
 
 /** Everything that the formula computes. */
 export interface Forward {
@@ -56,7 +60,7 @@ export function forward(
   sizes: Sizes,
   options: ForwardOptions = {},
 ): Forward {
-  checkSizes("forward", q, k, v, sizes);
+  checkInputs("forward", q, k, v, sizes, options);
   const { Nq, Nk, dk, dv } = sizes;
   const { scale = scaleOf(dk), allowed, score } = options;
   const weights = new Float64Array(Nq * Nk);
@@ -104,14 +108,17 @@ export function scaleOf(dk: number): number {
   return dk === 0 ? 1 : 1 / Math.sqrt(dk);
 }
 
-/** Throws where the length of an array does not match the sizes. */
-export function checkSizes(
+/** Throws where an option is unknown, or the length of an array does not match the sizes. */
+export function checkInputs(
   what: string,
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
   sizes: Sizes,
+  options: ForwardOptions,
+  known: readonly string[] = OPTIONS,
 ): void {
+  checkNames(what, options, known, (name) => (/mask|causal/.test(name) ? "allowed" : undefined));
   if (sizes === null || typeof sizes !== "object")
     throw new ShapeError("sizes", `${what}: sizes must be { Nq, Nk, dk, dv }, got ${formatValue(sizes)}`, {
       got: sizes,

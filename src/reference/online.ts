@@ -11,7 +11,7 @@
  * inspected.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
+import { checkInputs, type Forward, type ForwardOptions, OPTIONS, type Sizes, scaleOf } from "./forward.ts";
 
 /** Options of the formula, and the tile sizes. */
 export interface OnlineOptions extends ForwardOptions {
@@ -56,7 +56,7 @@ export function* online(
   sizes: Sizes,
   options: OnlineOptions = {},
 ): Generator<OnlineStep, Omit<Forward, "weights">> {
-  checkSizes("online", q, k, v, sizes);
+  checkInputs("online", q, k, v, sizes, options, [...OPTIONS, "tileM", "tileN"]);
   const { Nq, Nk, dk, dv } = sizes;
   const { scale = scaleOf(dk), allowed, score, tileM = 1, tileN = 16 } = options;
   for (const [name, n] of Object.entries({ tileM, tileN }))

@@ -2,7 +2,7 @@
  * Attention as it is often written, and how each shortcut fails: the loops of `forward.ts` with one line changed,
  * marked `←`. For comparison and for learning; nothing in heed computes with them.
  */
-import { checkSizes, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
+import { checkInputs, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
 
 /**
  * Without the 1/√dk: softmax(Q·Kᵀ)·V.
@@ -22,7 +22,7 @@ export function unscaled(
   sizes: Sizes,
   options: Omit<ForwardOptions, "scale"> = {},
 ): Forward {
-  checkSizes("unscaled", q, k, v, sizes);
+  checkInputs("unscaled", q, k, v, sizes, options, ["allowed", "score"]);
   return threeLoops(q, k, v, sizes, {
     ...options,
     scale: 1, // ← not 1/√dk
@@ -51,7 +51,7 @@ export function finiteMask(
   sizes: Sizes,
   options: ForwardOptions = {},
 ): Forward {
-  checkSizes("finiteMask", q, k, v, sizes);
+  checkInputs("finiteMask", q, k, v, sizes, options);
   return threeLoops(q, k, v, sizes, {
     ...options,
     scale: options.scale ?? scaleOf(sizes.dk),
@@ -78,7 +78,7 @@ export function withoutMaximum(
   sizes: Sizes,
   options: ForwardOptions = {},
 ): Forward {
-  checkSizes("withoutMaximum", q, k, v, sizes);
+  checkInputs("withoutMaximum", q, k, v, sizes, options);
   return threeLoops(q, k, v, sizes, {
     ...options,
     scale: options.scale ?? scaleOf(sizes.dk),

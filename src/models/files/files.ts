@@ -267,8 +267,10 @@ export async function writeModel(
 export function modelToFiles(
   model: TransformerModel,
   tokenizer: Tokenizer,
-  { dtype = "float16" }: WriteModelOptions = {},
+  options: WriteModelOptions = {},
 ): Map<string, Uint8Array<ArrayBuffer>> {
+  checkOptionNames("modelToFiles", options, ["dtype"]);
+  const { dtype = "float16" } = options;
   const what = "writeModel";
   if (dtype !== "float32" && dtype !== "float16" && dtype !== "bfloat16")
     throw new OptionError("dtype", `${what}: dtype must be "float32", "float16" or "bfloat16"`, {

@@ -7,6 +7,7 @@
 import { keepTensor } from "../../core/arena.ts";
 import { readerOf } from "../../core/dtype.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { type Generator, generatorOf } from "../../core/random/generator.ts";
 import { isRecording } from "../../core/record.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
@@ -92,6 +93,7 @@ export class Parameters {
   #kept = 0;
 
   constructor(what: string, plan: Plan, options: StartOptions) {
+    checkNames(what, options, ["dtype", "seed", "parameters", "hasHead"]);
     const { dtype = "float32", seed = 0, parameters } = options;
     if (dtype !== "float32" && dtype !== "float64")
       throw new OptionError(

@@ -144,13 +144,10 @@ function check(ids: ArrayLike<number>, options: GenerateOptions, positions: numb
  */
 export function tokenShares(
   logits: Float64Array,
-  {
-    temperature = 1,
-    topK,
-    topP = 1,
-    minP = 0,
-  }: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
+  options: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
 ): Float64Array {
+  checkOptionNames("tokenShares", options, ["temperature", "topK", "topP", "minP"]);
+  const { temperature = 1, topK, topP = 1, minP = 0 } = options;
   checkArgument(isList(logits), "tokenShares", "the logits [V], a Float64Array", logits);
   const top = logits[largest(logits)];
   const shares = logits.map((x) => Math.exp((x - top) / temperature));

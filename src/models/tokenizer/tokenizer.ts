@@ -181,10 +181,9 @@ export class Tokenizer {
   }
 
   /** The ids of a text without the template, as for a corpus. */
-  ids(
-    text: string,
-    { splitSpecialTokens = false }: Pick<EncodeOptions, "splitSpecialTokens"> = {},
-  ): Int32Array {
+  ids(text: string, options: Pick<EncodeOptions, "splitSpecialTokens"> = {}): Int32Array {
+    checkNames("Tokenizer.ids", options, ["splitSpecialTokens"]);
+    const { splitSpecialTokens = false } = options;
     const ids: number[] = [];
     this.#cut("ids", text, splitSpecialTokens, (id) => ids.push(id));
     return Int32Array.from(ids);
@@ -282,7 +281,9 @@ export class Tokenizer {
   }
 
   /** A stream that decodes ids as a model generates them. */
-  stream({ skipSpecialTokens = true }: { readonly skipSpecialTokens?: boolean } = {}): TextStream {
+  stream(options: { readonly skipSpecialTokens?: boolean } = {}): TextStream {
+    checkNames("Tokenizer.stream", options, ["skipSpecialTokens"]);
+    const { skipSpecialTokens = true } = options;
     const { spec } = this;
     const skip = (id: number) => skipSpecialTokens && this.isSpecial(id);
     if (spec.kind === "bpe") {

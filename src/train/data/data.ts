@@ -17,6 +17,7 @@ import {
   OptionError,
   ShapeError,
 } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { IGNORE_INDEX } from "../loss.ts";
 import { Generator, permutation } from "./random.ts";
@@ -66,6 +67,7 @@ export function splitBlocks(length: number, options: SplitOptions): Split {
     "a number of tokens and { window }",
     Number.isSafeInteger(length) ? options : length,
   );
+  checkNames("splitBlocks", options, ["window", "share", "block"]);
   const { window, share = 0.1 } = options;
   if (!(share >= 0 && share <= 0.5))
     throw new OptionError("share", `splitBlocks: share must be from 0 to 0.5, got ${formatValue(share)}`);

@@ -1,5 +1,7 @@
 /** The similarity of several texts, as lines for a terminal. */
+
 import { checkArgument } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { oneLine, pad, truncate, widthOf } from "../../store/text/label.ts";
 import { dim, type Paint, plain } from "./paint.ts";
 import { heading, renderBar } from "./terminal.ts";
@@ -30,6 +32,7 @@ export function renderSimilarity(
     "a list of texts and a list of rows of cosines",
     Array.isArray(texts) ? cosines : texts,
   );
+  checkNames("renderSimilarity", options, ["columns", "paint"]);
   const paint = options.paint ?? "mono";
   const columns = options.columns ?? 80;
   const say = (text: string) => plain(text, paint);

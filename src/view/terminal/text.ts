@@ -2,6 +2,7 @@
  * The attention of a text as lines for a terminal: its tokens, one head, the strongest links, the heads that stand out, and the
  * computation of one weight; with `all`, every head. All numbers are computed by the store.
  */
+import { checkNames } from "../../core/option-names.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import { overWords, type Span } from "../../store/measures/aggregate.ts";
 import { askHeads } from "../../store/measures/ask-heads.ts";
@@ -48,6 +49,21 @@ export interface TextOptions {
   readonly token?: string;
 }
 
+const TEXT_OPTIONS = [
+  "columns",
+  "paint",
+  "block",
+  "layer",
+  "head",
+  "query",
+  "key",
+  "all",
+  "links",
+  "words",
+  "bits",
+  "token",
+] as const satisfies readonly (keyof TextOptions)[];
+
 /** Maximum numbers of links, heads and tokens in a summary. */
 const LINKS = 6;
 const HEADS = 6;
@@ -89,6 +105,7 @@ export async function renderText(
   options: TextOptions = {},
 ): Promise<string[]> {
   checkStore("renderText", store);
+  checkNames("renderText", options, TEXT_OPTIONS);
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
   const { query, key } = options;
   const block = store.blocks[index];
