@@ -112,7 +112,6 @@ const CALLS: Record<string, () => unknown> = {
   online: () => [...R.online(one, one, one, single, bad)],
   backward: () => R.backward(one, one, one, one, single, bad),
   attentionDoubleBackward: () => R.attentionDoubleBackward(q, q, q, q, { dQuery: q }, bad),
-  table: () => H.table([1, 2], bad),
   "Linear.loadStateDict": () => new N.Linear(2, 2).loadStateDict(new Map(), bad),
   "Tokenizer.ids": () => (decoder.tokenizer as any).ids("a", bad),
   "Tokenizer.stream": () => (decoder.tokenizer as any).stream(bad),

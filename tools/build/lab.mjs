@@ -21,7 +21,7 @@ const NOTICES = {
 const GROUPS = [
   {
     name: "attention",
-    test: /[\\/]src[\\/](?:attention|dispatch[\\/](?:rule|forward)|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|tensor|shape|nested|format|dtype|record|random|device(?![\\/]tensor)|construct|option-names)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|js))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|forward|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
+    test: /[\\/]src[\\/](?:attention|dispatch[\\/](?:rule|forward)|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|tensor|shape|nested|format|dtype|record|random|device(?![\\/]tensor)|construct|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|forward|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
     includeDependenciesRecursively: false,
   },
   {

@@ -9,12 +9,10 @@
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
-
 import { checkOnCpu } from "../../core/device/device.ts";
 import { type FloatDType, isFloat } from "../../core/dtype.ts";
 import { argumentError, DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
-import { checkNames } from "../../core/option-names.ts";
 import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 
 /** Type of an expression. */
@@ -317,7 +315,6 @@ export function table(
   /** The entry at these indices, one for each axis. */
   at(...index: (NumberExpression | number)[]): NumberExpression;
 } {
-  checkNames("table", about, ["name", "strict", "exact", "highest"]);
   const name = about.name ?? "table";
   const source = isTensorLike(values)
     ? asTensor(name, values)
