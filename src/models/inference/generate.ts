@@ -101,7 +101,7 @@ export function* generate(
     const id =
       temperature === 0
         ? largest(logits)
-        : draw(tokenShares(logits, options), cellBits(rowKey(key, n), 0) / 2 ** 32);
+        : draw(sharesOf(logits, options), cellBits(rowKey(key, n), 0) / 2 ** 32);
     if (stop.has(id)) return;
     yield id;
     next = Int32Array.of(id);
@@ -147,8 +147,15 @@ export function tokenShares(
   options: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
 ): Float64Array {
   checkOptionNames("tokenShares", options, ["temperature", "topK", "topP", "minP"]);
-  const { temperature = 1, topK, topP = 1, minP = 0 } = options;
   checkArgument(isList(logits), "tokenShares", "the logits [V], a Float64Array", logits);
+  return sharesOf(logits, options);
+}
+
+/** As `tokenShares`, of checked arguments. */
+function sharesOf(
+  logits: Float64Array,
+  { temperature = 1, topK, topP = 1, minP = 0 }: Parameters<typeof tokenShares>[1] = {},
+): Float64Array {
   const top = logits[largest(logits)];
   const shares = logits.map((x) => Math.exp((x - top) / temperature));
   const drop = (least: number) => {
