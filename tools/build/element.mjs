@@ -31,7 +31,8 @@ export const withoutSpaces = (sheet) =>
   sheet
     .replace(/\/\*.*?\*\//gs, "")
     .replace(/\s*([{;,])\s*/g, "$1")
-    .replace(/\s+}/g, "}")
+    .replace(/;?\s*}/g, "}")
+    .replace(/(?<=[\w\])*]) > (?=[\w.:#*[])/g, ">")
     .replace(/(?<=[{;][\w-]+:) /g, "");
 
 /** Options of both bundles. */

@@ -33,7 +33,7 @@ export function ablationPanel(ui: Ui): TemplateResult | typeof nothing {
       headSetting(state),
       (setting) => setHead(session, setting as HeadSetting),
     )}</p>
-    ${state.ablated.length === 0 ? html`<p class="quiet">The model runs again without ${shortName(session)}, and both runs are compared.</p>` : outcome(ui, model)}
+    ${state.ablated.length === 0 ? html`<p class="quiet">The model runs again without ${shortName(session)}; both runs are compared.</p>` : outcome(ui, model)}
   </div>`;
 }
 

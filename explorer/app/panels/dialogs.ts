@@ -124,7 +124,7 @@ function keySheet(): TemplateResult {
       ({ keys, label }) =>
         html`<div><dt>${keys!.map((key) => html`<kbd>${keyName(key)}</kbd> `)}</dt><dd>${label}</dd></div>`,
     )}</dl>
-    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle; in a zoomed picture it moves the picture, and dragging with Shift selects. The wheel zooms.</p>`;
+    <p>With the pointer: hover previews, a click pins, a click with Ctrl or ⌘ adds, with Shift selects a range. Dragging selects a rectangle, or moves a zoomed picture, in which dragging with Shift selects. The wheel zooms.</p>`;
 }
 
 const FOUND = 50;

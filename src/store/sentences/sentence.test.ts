@@ -199,6 +199,18 @@ describe("the sentence about a head", () => {
     expect(await said(reversed)).toMatch(/^Mostly the keys along the reversed diagonal \(100/);
   });
 
+  it("does not call a key the token itself where the positions of the queries are not known", async () => {
+    const [Nq, Nk] = [4, 6];
+    const own = new Float64Array(Nq * Nk);
+    for (let i = 0; i < Nq; i++) own[i * Nk + i] = 1;
+    const unknown = [{ layers: [{ weights: { data: own, shape: [1, Nq, Nk] } }] }];
+    expect(await check(storeFrom({ blocks: unknown }), ref)).toMatch(/^Mostly the key at its own position/);
+    const shifted = new Float64Array(Nq * Nk);
+    for (let i = 0; i < Nq; i++) shifted[i * Nk + i + 2] = 1;
+    const later = [{ queryOffset: 2, layers: [{ weights: { data: shifted, shape: [1, Nq, Nk] } }] }];
+    expect(await check(storeFrom({ blocks: later }), ref)).toMatch(/^Mostly the token itself/);
+  });
+
   it("does not speak of shares where weights are negative or rows sum to more than 1", async () => {
     const negative = over([0.5, 0.5, 1.4, -0.4], ["a", "b"]);
     expect(describeHead(negative.blocks[0], await negative.measures(ref))).toBe(

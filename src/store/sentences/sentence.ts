@@ -87,7 +87,9 @@ export function sentenceOf(block: Block, measures: HeadMeasures): Part[] {
 function nameOf(block: Block, { near }: HeadMeasures, { habit, key = 0 }: Claim): string {
   switch (habit) {
     case "diagonal":
-      return "the token itself";
+      return block.Nq === block.Nk || block.queryOffset > 0
+        ? "the token itself"
+        : "the key at its own position";
     case "previous":
       return "the previous token";
     case "next":
