@@ -105,6 +105,8 @@ const CALLS: Record<string, () => unknown> = {
   openStore: () => V.openStore(new Blob([bytes]), bad),
   storeFromModel: () => V.storeFromModel(seen, bad),
   renderFigure: () => V.renderFigure(view.storeFromModel(seen), bad),
+  "GRU: forward": () => new O.GRU(2, 2).forward(h.zeros([1, 3, 2]), bad),
+  "RecurrentEncoderDecoder: read": () => new O.RecurrentEncoderDecoder({ sourceWords: 4, targetWords: 4 }).read([[1]], bad),
   forward: () => R.forward(one, one, one, single, bad),
   unscaled: () => R.unscaled(one, one, one, single, bad),
   finiteMask: () => R.finiteMask(one, one, one, single, bad),

@@ -40,6 +40,9 @@ export function tensor<D extends DType = DType>(
 ): Tensor<D>;
 export function tensor(data: Float32Array, shape: readonly number[]): Tensor<"float32">;
 export function tensor(data: Float64Array, shape: readonly number[]): Tensor<"float64">;
+export function tensor(data: Int32Array, shape: readonly number[]): Tensor<"int32">;
+export function tensor(data: BigInt64Array, shape: readonly number[]): Tensor<"int64">;
+export function tensor(data: Uint8Array, shape: readonly number[]): Tensor<"bool">;
 export function tensor(
   data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
   shape: readonly number[],

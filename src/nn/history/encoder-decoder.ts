@@ -109,6 +109,7 @@ export class RecurrentEncoderDecoder extends Module {
     source: Ids,
     options: { keyMask?: TensorLike | Tensor } = {},
   ): { memory: EncoderOutput; state: FloatTensor } {
+    checkOptionNames("RecurrentEncoderDecoder", options, ["keyMask"]);
     const { keyMask } = options;
     const { output, last } = this.encoder.forward(this.source_embedding.forward(source), { keyMask });
     return { memory: { annotations: output, keyMask }, state: tanh(this.initial.forward(last[1])) };

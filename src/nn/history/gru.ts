@@ -5,6 +5,7 @@
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
 import { DTypeError, formatTensor, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, sameDevice, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
@@ -134,6 +135,7 @@ export class GRU extends Module {
    */
   forward<T extends TensorLike>(x: T, options?: { keyMask?: TensorLike | Tensor }): GruOutput<PrecisionOf<T>>;
   forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): GruOutput {
+    checkOptionNames("GRU", options, ["keyMask"]);
     const from = operand("GRU", "x", x);
     if (from.shape.length !== 3 || from.shape[1] === 0)
       throw new ShapeError(
