@@ -26,10 +26,9 @@ export function allFinite(tensor: Tensor): boolean | Promise<boolean> {
     const { data, offset, size } = tensor.dense();
     return areFinite(data as Float32Array, offset, offset + size);
   }
-  // The copy of a view must not become an operation of an active recording.
-  return withRecorder(undefined, () => tensor.read()).then((data) =>
-    areFinite(data as Float32Array, 0, data.length),
-  );
+  // The copy of a view must not become an operation of an active recording. read() makes it before it returns its promise.
+  const [reading] = withRecorder(undefined, () => [tensor.read()]);
+  return reading.then((data) => areFinite(data as Float32Array, 0, data.length));
 }
 
 function areFinite(values: Float32Array, from: number, to: number): boolean {
