@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { randn, zeros } from "../../index.ts";
 import { openSource } from "../source.ts";
@@ -48,6 +51,26 @@ describe.each([false, true])("an npz file in parts, deflated: %s", (compress) =>
     expect(file.members.size).toBe(2500);
     expect((await file.header(names[0])).shape).toEqual([1]);
     expect((await file.read(names[2499])).data).toEqual(Float32Array.of(0));
+  });
+
+  it("reads a header beyond the first 4 kB of its member, an array twice, and a file on disk", async () => {
+    const name = "a".repeat(5000);
+    const bytes = await writeNpz({ [name]: randn([7], { seed: 4 }), b: zeros([2]) }, { compress });
+    const folder = mkdtempSync(join(tmpdir(), "heed-npz-"));
+    try {
+      const path = join(folder, "long.npz");
+      writeFileSync(path, bytes);
+      for (const source of [await openSource("test", path), await openSource("test", bytes)]) {
+        const file = await openNpzParts(source);
+        expect((await file.header(name)).shape).toEqual([7]);
+        expect(await file.read(name)).toEqual(await file.read(name));
+        expect(await file.read("b")).toEqual(zeros([2]));
+        await expect(file.header("c")).rejects.toThrow(/no array "c"/);
+        await source.close();
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("rejects a broken file as openNpz does", async () => {
