@@ -310,7 +310,7 @@ describe("a figure", () => {
         "atlas": "cf541bd197a72c4e",
         "lines": "1e69bb898e31bf02",
         "matrix": "2a08558087bc2733",
-        "row": "98af3120f7c2f7c6",
+        "row": "83003731888fab33",
         "text": "4dabd4566742db8f",
       }
     `);

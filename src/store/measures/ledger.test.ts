@@ -236,7 +236,7 @@ describe("ledger", () => {
     expect(changed.about).toBe("Multiply by a scale of 0.1250; the model's is 0.5000.");
     // The line of the sum has numbers, not its name again.
     const sum = lines[4].formula.map((part) => (typeof part === "string" ? part : part.text)).join("");
-    expect(sum).toMatch(/^Σ e\^\(score − [−\d.]+\)$/);
+    expect(sum).toMatch(/^Σ exp\(score − [−\d.]+\)$/);
     for (const { about, code } of lines) {
       expect(about).toMatch(/^[A-Z].*\.$/);
       expect(code).toMatch(/^\w+ = /);

@@ -265,7 +265,7 @@ function fromDot(
       ? []
       : [", with the sink's e^(", show(recipe.sink, "sinks"), " − ", show(m, "rowSum"), ")"];
   const keys = show(keysIn(head.runs(i)), "visible");
-  line("sum", ["Σ e^(score − ", show(m, "rowSum"), ")", ...sink], l, "rowSum", {
+  line("sum", ["Σ exp(score − ", show(m, "rowSum"), ")", ...sink], l, "rowSum", {
     name: `sum over ${keys.text} ${keys.value === 1 ? "key" : "keys"}`,
   });
   return {
