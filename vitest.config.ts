@@ -25,8 +25,8 @@ const toEntryPoints: Plugin = {
   resolveId(name, importer) {
     if (name === "fast-check" && importer !== FAST_CHECK) return FAST_CHECK;
     const path = name.startsWith(".") && importer ? resolve(importer, "..", name) : name;
-    const found = entryPoints.find((one) => one.name === name || one.source === path);
-    return found && (built ? found.built : found.source);
+    const entry = entryPoints.find((one) => one.name === name || one.source === path);
+    return entry && (built ? entry.built : entry.source);
   },
 };
 
@@ -56,6 +56,7 @@ export default defineConfig({
           "src/**/*.test.ts",
           "explorer/**/*.test.ts",
           "lab/**/*.test.ts",
+          "ui/**/*.test.ts",
           "tests/**/*.test.ts",
           "bench/*.test.ts",
         ],

@@ -6,21 +6,18 @@
  *
  *   node bench/backward.ts [--level wide] [--threads 1] [--seconds 5] [--cases "causal*"] [--memory]
  */
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { seededTensor } from "../src/cli/support/run/seeded.ts";
 import {
   type AttentionGradients,
   attentionBackward,
   configure,
-  prepare,
-  type SimdLevel,
   scaledDotProductAttention,
   type Tensor,
 } from "../src/index.ts";
 import { getEngine } from "../src/wasm/engine/engine.ts";
-import { Rig } from "./roofline.ts";
+import { ceilingOf, Rig } from "./roofline.ts";
+import { chosen } from "./support/cases.ts";
+import { conditions, isMain, optionsOf, printTable, startThreads, threadText } from "./support/setup.ts";
 import { type Contestant, quantile, ratios, takeTurns } from "./support/turns.ts";
 
 /** A backward call: one batch entry of H heads, N queries and keys, head size d. */
@@ -88,7 +85,7 @@ export function errorOf(
   const dsSize = (i: number, j: number) =>
     p(i, j) * (size(row(dOutput, i), row(v, j)) + size(row(dOutput, i), row(output, i)));
   const unit = (2 * Math.sqrt(N) + 4 * Math.sqrt(d) + 16) * 2 ** -24;
-  let most = 0;
+  let worst = 0;
   const compare = (t: Tensor, at: number, term: (n: number) => [number, number, Float32Array]) => {
     const [sum, sizes] = [new Float64Array(d), new Float64Array(d)];
     for (let n = 0; n < N; n++) {
@@ -99,7 +96,7 @@ export function errorOf(
       }
     }
     row(t, at).forEach((x, e) => {
-      if (sizes[e] > 0 || x !== 0) most = Math.max(most, Math.abs(x - sum[e]) / (unit * sizes[e]));
+      if (sizes[e] > 0 || x !== 0) worst = Math.max(worst, Math.abs(x - sum[e]) / (unit * sizes[e]));
     });
   };
   for (const at of [0, N >> 1, N - 1]) {
@@ -107,28 +104,19 @@ export function errorOf(
     compare(got.dKey, at, (i) => [scale * ds(i, at), scale * dsSize(i, at), row(q, i)]);
     compare(got.dValue, at, (i) => [p(i, at), p(i, at), row(dOutput, i)]);
   }
-  return most;
+  return worst;
 }
 
-async function times(
+async function measureTimes(
   cases: readonly BackwardCase[],
-  level: SimdLevel,
+  level: string,
   threads: number,
   seconds: number,
 ): Promise<void> {
   const rig = await new Rig(threads, level === "wide").ready();
-  const loop = level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
-  const rows = [
-    [
-      "case",
-      "ms",
-      "GFLOP/s",
-      "best",
-      "of the ceiling",
-      "/ forward",
-      ...(threads > 1 ? ["one thread /"] : []),
-    ],
-  ];
+  const loop = ceilingOf(level);
+  const last = threads > 1 ? ["one thread /"] : [];
+  const rows = [["case", "ms", "GFLOP/s", "best", "of the ceiling", "/ forward", ...last]];
   for (const c of cases) {
     configure({ threads });
     const { inputs, forward, backward } = callsOf(c);
@@ -156,12 +144,12 @@ async function times(
       ...(threads > 1 ? [quantile(ratios(taken[2], taken[0]), 0.5).toFixed(2)] : []),
     ]);
   }
-  console.log(columnsOf(rows, [1, 2, 3, 4, 5, 6]).join("\n"));
+  printTable(rows, [1, 2, 3, 4, 5, 6]);
   await rig.end();
 }
 
 /** Peak of the engine's memory during a backward pass of one head, without inputs and gradients. */
-function memory(threads: number): void {
+function measureMemory(threads: number): void {
   const rows = [["N", "inputs and gradients, MiB", "engine peak, MiB"]];
   for (const N of [4096, 8192, 16384]) {
     const { inputs, backward } = callsOf({ name: "", H: 1, N, d: 64, isCausal: true });
@@ -176,39 +164,21 @@ function memory(threads: number): void {
       ((engine.memory.peak - before) / 2 ** 20).toFixed(1),
     ]);
   }
-  console.log(
-    `causal, d 64, one head, ${threads} thread${threads === 1 ? "" : "s"}\n\n${columnsOf(rows, [0, 1, 2]).join("\n")}`,
-  );
+  console.log(`causal, d 64, one head, ${threadText(threads)}\n`);
+  printTable(rows, [0, 1, 2]);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({
-    options: {
-      level: { type: "string", default: "wide" },
-      threads: { type: "string", default: "1" },
-      seconds: { type: "string", default: "5" },
-      cases: { type: "string", default: "*" },
-      memory: { type: "boolean", default: false },
-    },
-  });
-  const [level, threads] = [values.level as SimdLevel, Number(values.threads)];
-  configure({ simd: level, threads });
-  const ready = await prepare();
-  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
-  console.log(`${level}, ${threads} thread${threads === 1 ? "" : "s"}, Node ${process.versions.node}\n`);
-  const pattern = new RegExp(
-    `^${values.cases
-      .split("*")
-      .map((x) => x.replace(/[\\^$.+?()[\]{}|]/g, "\\$&"))
-      .join(".*")}$`,
-  );
-  if (values.memory) memory(threads);
-  else
-    await times(
-      BACKWARD.filter((c) => pattern.test(c.name)),
-      level,
-      threads,
-      Number(values.seconds),
-    );
+if (isMain(import.meta.url)) {
+  const { level, threads, seconds, cases, memory } = optionsOf({
+    level: "wide",
+    threads: 1,
+    seconds: 5,
+    cases: "*",
+    memory: false,
+  }).values;
+  await startThreads(threads, level);
+  console.log(`${conditions(level, threads)}\n`);
+  if (memory) measureMemory(threads);
+  else await measureTimes(chosen([cases], BACKWARD), level, threads, seconds);
   process.exit(0);
 }

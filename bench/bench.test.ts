@@ -4,23 +4,23 @@ import { explain } from "../src/index.ts";
 import { hasRelaxed } from "../src/wasm/engine/features.ts";
 import { reportOf } from "./report.ts";
 import { Rig } from "./roofline.ts";
-import { judge, type Run } from "./run.ts";
+import { type BenchRun, judge } from "./run.ts";
 import { translate } from "./support/built.ts";
 import {
   CASES,
+  type CallSizes,
   type Case,
   chosen,
   flopsOf,
   goalsOf,
   goalText,
   reached,
-  type Sizes,
 } from "./support/cases.ts";
 import { callOf, errorOf, inputsOf } from "./support/measure.ts";
 import { quantile, ratios, takeTurns } from "./support/turns.ts";
 
 /** The same case with at most two heads and 320 positions: windows and documents still cut tiles. */
-function reduced({ B, H, Nq, Nk, d }: Sizes): Sizes {
+function reduced({ B, H, Nq, Nk, d }: CallSizes): CallSizes {
   return { B: Math.min(B, 2), H: Math.min(H, 2), Nq: Math.min(Nq, 320), Nk: Math.min(Nk, 320), d };
 }
 
@@ -196,7 +196,7 @@ describe("the report", () => {
       24,
     );
     expect(outcome.goals).toMatchObject([{ text: "ms ≤ 1.1", value: 2, reached: false }]);
-    const run: Run = {
+    const run: BenchRun = {
       command: "node bench/run.ts --cases 'latency*'",
       started: "2026-01-02T03:04:05.678Z",
       machine: { cpu: "a processor", cores: 2, memory: 2 ** 34, platform: "linux x64" },

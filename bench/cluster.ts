@@ -11,7 +11,6 @@
  * the machine do not change and which leaves the waiting for messages out. The result is checked against one call first.
  */
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import {
   contextAttention,
   contextAttentionBackward,
@@ -22,18 +21,17 @@ import {
 import { attentionBackward, scaledDotProductAttention, Tensor } from "../src/index.ts";
 import { languageModel, nextTokenBatch, train } from "../src/train/index.ts";
 import { measureStart } from "./support/cluster-start.ts";
+import { optionsOf } from "./support/setup.ts";
+import { quantile } from "./support/turns.ts";
 
-const { values } = parseArgs({
-  options: {
-    length: { type: "string", default: "8192" },
-    heads: { type: "string", default: "2" },
-    turns: { type: "string", default: "7" },
-    start: { type: "boolean", default: false },
-  },
-});
-const [N, H, turns] = [values.length, values.heads, values.turns].map(Number);
+const {
+  length: N,
+  heads: H,
+  turns,
+  start,
+} = optionsOf({ length: 8192, heads: 2, turns: 7, start: false }).values;
 const d = 64;
-if (values.start) {
+if (start) {
   measureStart(turns);
   process.exit();
 }
@@ -92,15 +90,15 @@ async function shared(plan: ShardPlan, via: Way, backward: boolean): Promise<Tim
   const [begin, beginProcessor] = [performance.now(), processor()];
   const state = await contextAttention(comm, plan, qr, kr, vr, { ...options, via });
   if (backward) await contextAttentionBackward(comm, plan, dr, qr, kr, vr, state, { ...options, via });
-  const own = Float64Array.of(processor() - beginProcessor);
+  const busy = Float64Array.of(processor() - beginProcessor);
   await comm.barrier();
   const clock = performance.now() - begin;
   const all = new Float64Array(size);
-  await comm.allGather(own, all);
+  await comm.allGather(busy, all);
   return { clock, processor: Math.max(...all) };
 }
 
-const median = (list: number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+const median = (list: number[]) => quantile(list, 0.5);
 const spread = (list: number[]) => `${Math.min(...list).toFixed(2)}–${Math.max(...list).toFixed(2)}`;
 
 // The check before the timing also compiles the kernels.
@@ -109,8 +107,10 @@ for (const plan of Object.values(plans))
   for (const via of ["gather", "ring"] as const) {
     const [qr, kr, vr] = [q, k, v].map((t) => plan.take(rank, t));
     const { output } = await contextAttention(comm, plan, qr, kr, vr, { ...options, via });
-    const whole = plan.take(rank, want.output).toFloat64();
-    const worst = output.toFloat64().reduce((most, x, n) => Math.max(most, Math.abs(x - whole[n])), 0);
+    const expectedRows = plan.take(rank, want.output).toFloat64();
+    const worst = output
+      .toFloat64()
+      .reduce((largest, x, n) => Math.max(largest, Math.abs(x - expectedRows[n])), 0);
     if (!(worst < 1e-5)) throw new Error(`${via}: off by ${worst}`);
   }
 let expected = 0;
@@ -195,9 +195,9 @@ async function step(together: boolean): Promise<number> {
     });
   else await sleep(3000);
   // The last two steps: the first ones compile.
-  const own = Float64Array.of(marks.length > 0 ? (marks[3] - marks[1]) / 2 : 0);
+  const busy = Float64Array.of(marks.length > 0 ? (marks[3] - marks[1]) / 2 : 0);
   const all = new Float64Array(size);
-  await comm.allGather(own, all);
+  await comm.allGather(busy, all);
   return Math.max(...all);
 }
 const speedups: number[] = [];

@@ -12,7 +12,7 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { writeBundle } from "heed/view";
-import { made } from "../tests/explorer/support/heads.mjs";
+import { makeInput as makeHeads } from "../tests/explorer/support/heads.mjs";
 import { files, serve, visit } from "../tests/explorer/support/site.mjs";
 import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
 
@@ -115,11 +115,11 @@ const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 <link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="bench.mjs"></script></head>
 <body><main><h1>heed</h1><attention-view address></attention-view></main></body></html>`;
 
-const START = `import { drawer, made } from "./heads.mjs";
+const START = `import { drawer, makeInput } from "./heads.mjs";
 await import("./attention-view/element.js");
 const view = document.querySelector("attention-view");
 await view.updateComplete;
-Object.assign(globalThis, { drawer, made, view });
+Object.assign(globalThis, { drawer, makeInput, view });
 Object.assign(globalThis, await import("./explorer-page.mjs"));
 globalThis.opened = true;`;
 
@@ -130,8 +130,8 @@ async function provide(names) {
   const inPage = readFileSync(new URL("support/explorer-page.mjs", import.meta.url));
   files.set("/explorer-page.mjs", ["text/javascript", inPage]);
   if (!names.includes("P1")) return;
-  const given = made({ layers: 12, heads: 12, Nq: 512, given: true });
-  const bytes = await writeBundle(given, { dtype: "float16" });
+  const heads = makeHeads({ layers: 12, heads: 12, Nq: 512, asWeights: true });
+  const bytes = await writeBundle(heads, { dtype: "float16" });
   files.set("/weights.safetensors", ["application/octet-stream", Buffer.from(bytes.buffer)]);
 }
 
@@ -174,10 +174,10 @@ async function run(browser, base, name) {
 const written = (value, unit) =>
   `${unit === "" || value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`.trim();
 
-/** @param {Map<string, number[][]>} found */
-function table(found) {
+/** @param {Map<string, number[][]>} figuresOf */
+function table(figuresOf) {
   const lines = [["", "situation", "figure", "target", "best", "median"]];
-  for (const [name, runs] of found)
+  for (const [name, runs] of figuresOf)
     SITUATIONS[name].rows.forEach(([what, unit, target], row) => {
       const sorted = runs.map((figures) => figures[row]).sort((a, b) => a - b);
       const middle = sorted[(sorted.length - 1) >> 1];
@@ -215,14 +215,14 @@ else {
   try {
     await provide(names);
     /** @type {Map<string, number[][]>} */
-    const found = new Map(names.map((name) => [name, []]));
+    const figuresOf = new Map(names.map((name) => [name, []]));
     /** @type {number[]} */
     const loops = [];
     // Interleaved, so that a slow phase of the machine does not affect all runs of one situation.
     for (let n = 0; n < Number(options.runs); n++)
       for (const name of names) {
         const { figures, slowest } = await run(browser, base, name);
-        found.get(name)?.push(figures);
+        figuresOf.get(name)?.push(figures);
         loops.push(slowest);
         const text = figures.map((value) => value.toFixed(1)).join(", ");
         process.stderr.write(`  ${n + 1} ${name}: ${text} (loop ${slowest.toFixed(0)} ms)\n`);
@@ -230,8 +230,8 @@ else {
     const machine = `Chromium ${browser.version()} without a GPU, ${cpus().length} cores of ${cpus()[0]?.model}, ${options.runs} runs; beside them a fixed loop took ${Math.min(...loops).toFixed(0)} to ${Math.max(...loops).toFixed(0)} ms`;
     process.stdout.write(
       options.json
-        ? `${JSON.stringify({ machine, found: [...found] })}\n`
-        : `${machine}\n\n${table(found)}\n`,
+        ? `${JSON.stringify({ machine, figures: [...figuresOf] })}\n`
+        : `${machine}\n\n${table(figuresOf)}\n`,
     );
   } finally {
     await browser.close();

@@ -4,19 +4,13 @@
  */
 
 import { resolve } from "../src/backend/problem.ts";
-import {
-  configure,
-  explain,
-  prepare,
-  type ScoreMod,
-  scaledDotProductAttention,
-  scoreMod,
-} from "../src/index.ts";
+import { explain, type ScoreMod, scaledDotProductAttention, scoreMod } from "../src/index.ts";
+import { specOf } from "../src/wasm/attention/plan.ts";
 import { getEngine } from "../src/wasm/engine/engine.ts";
-import { specOf } from "../src/wasm/forward/plan.ts";
 import { codeOf } from "../tests/support/backends/kernels.ts";
 import { type Case, figure } from "./support/cases.ts";
 import { errorOf, inputsOf, type Outcome } from "./support/measure.ts";
+import { startThreads } from "./support/setup.ts";
 import { quantile, spreadOf } from "./support/turns.ts";
 
 const KINDS = 12;
@@ -37,9 +31,7 @@ function kind(n: number): ScoreMod {
 
 /** Measures kernels that are new to this process. */
 export async function measureFirst(c: Case, threads: number): Promise<Outcome> {
-  configure({ threads });
-  const ready = await prepare();
-  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
+  await startThreads(threads);
   const inputs = inputsOf(c.sizes);
   const { query, key, value } = inputs;
   const plan = explain(query, key, value, { scoreMod: kind(0) });

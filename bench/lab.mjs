@@ -30,7 +30,7 @@ const { labPages } = await built("server/assets.js");
 const { startServer } = await built("server/server.js");
 const pages = /** @type {Map<string, unknown>} */ (labPages());
 const names = [...pages.keys()].flatMap((path) => /^\/(?!index)([a-z-]+)\.html$/.exec(path)?.[1] ?? []);
-const asked = values.pages?.split(",") ?? names;
+const chosen = values.pages?.split(",") ?? names;
 const server = await startServer({ pages });
 const origin = new URL(server.url).origin;
 const browser = /** @type {import("@playwright/test").Browser} */ (await launchChromium());
@@ -170,7 +170,7 @@ const add = (
 try {
   for (let run = 0; run < runs; run++) {
     if (only.includes("first"))
-      for (const name of asked) {
+      for (const name of chosen) {
         const [picture, ready] = await first(name);
         add(`${name}: first picture after its bytes`, "ms", 1000, picture);
         add(`${name}: computed again after all bytes`, "ms", undefined, ready);

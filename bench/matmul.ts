@@ -5,12 +5,8 @@
  *
  *   node bench/matmul.ts [--level wide] [--threads 1] [--seconds 1]
  */
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/output/terminal.ts";
+import { matmul } from "../src/api/matmul.ts";
 import { Tensor } from "../src/core/tensor.ts";
-import { configure, prepare, type SimdLevel } from "../src/index.ts";
-import { matmul } from "../src/matmul.ts";
 import { normalCdf, normalDensity } from "../src/reference/erf.ts";
 import {
   adamwKernel,
@@ -20,7 +16,8 @@ import {
   normBackwardKernel,
   normKernel,
 } from "../tests/support/backends/rowwise.ts";
-import { Rig } from "./roofline.ts";
+import { ceilingOf, Rig } from "./roofline.ts";
+import { conditions, isMain, optionsOf, printTable, startThreads } from "./support/setup.ts";
 import { quantile, ratios, spreadOf, takeTurns } from "./support/turns.ts";
 
 /** A product of a training step. */
@@ -55,7 +52,7 @@ export function productOf({ M, K, N, transposeA = false, transposeB = false }: P
   const run = () => matmul(a, b, { transposeA, transposeB });
   const error = () => {
     const { data } = run();
-    let most = 0;
+    let worst = 0;
     for (const i of [0, M >> 1, M - 1])
       for (let j = 0; j < N; j++) {
         let [sum, size] = [0, 0];
@@ -64,9 +61,9 @@ export function productOf({ M, K, N, transposeA = false, transposeB = false }: P
           sum += x;
           size += Math.abs(x);
         }
-        most = Math.max(most, Math.abs(data[i * N + j] - sum) / ((K + 4) * 2 ** -24 * size));
+        worst = Math.max(worst, Math.abs(data[i * N + j] - sum) / ((K + 4) * 2 ** -24 * size));
       }
-    return most;
+    return worst;
   };
   return { run, error };
 }
@@ -237,12 +234,10 @@ function tensorOf(shape: readonly number[], salt: number): Tensor<"float32"> {
   ) as Tensor<"float32">;
 }
 
-async function main(level: SimdLevel, threads: number, seconds: number): Promise<void> {
-  configure({ simd: level, threads });
-  const ready = await prepare();
-  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
+async function main(level: string, threads: number, seconds: number): Promise<void> {
+  await startThreads(threads, level);
   const rig = await new Rig(threads, level === "wide").ready();
-  const loop = level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
+  const loop = ceilingOf(level);
   const rows = [["product", "M × K × N", "ms (p25–p75)", "GFLOP/s", "best", "of the ceiling"]];
   for (const c of PRODUCTS) {
     const { run, error } = productOf(c);
@@ -264,8 +259,8 @@ async function main(level: SimdLevel, threads: number, seconds: number): Promise
       `${Math.round((100 * rate(median)) / ceiling)} %`,
     ]);
   }
-  console.log(`${level}, ${threads} thread${threads === 1 ? "" : "s"}, Node ${process.versions.node}\n`);
-  console.log(`${columnsOf(rows, [2, 3, 4, 5]).join("\n")}\n`);
+  console.log(`${conditions(level, threads)}\n`);
+  printTable([...rows, [""]], [2, 3, 4, 5]);
   const table = [["rowwise work, 1,024 rows", "engine, ns a number", "plain", "times faster"]];
   for (const { name, numbers, engine, plain } of rowwise(1024)) {
     const both = [
@@ -276,17 +271,11 @@ async function main(level: SimdLevel, threads: number, seconds: number): Promise
     const ns = (seconds: readonly number[]) => ((1e9 * quantile(seconds, 0.5)) / numbers).toFixed(2);
     table.push([name, ns(a.seconds), ns(b.seconds), quantile(ratios(b, a), 0.5).toFixed(1)]);
   }
-  console.log(columnsOf(table, [1, 2, 3]).join("\n"));
+  printTable(table, [1, 2, 3]);
   await rig.end();
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({
-    options: {
-      level: { type: "string", default: "wide" },
-      threads: { type: "string", default: "1" },
-      seconds: { type: "string", default: "1" },
-    },
-  });
-  await main(values.level as SimdLevel, Number(values.threads), Number(values.seconds));
+if (isMain(import.meta.url)) {
+  const { level, threads, seconds } = optionsOf({ level: "wide", threads: 1, seconds: 1 }).values;
+  await main(level, threads, seconds);
 }

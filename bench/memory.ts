@@ -5,27 +5,25 @@
  *
  *   node bench/memory.ts [--level LEVEL] [--threads N] [--length N]
  */
-import { fork } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { configure, explain, prepare, type SimdLevel, scaledDotProductAttention } from "../src/index.ts";
+import { configure, explain, type SimdLevel, scaledDotProductAttention } from "../src/index.ts";
 import { CASES, type Case, figure } from "./support/cases.ts";
 import { errorOf, inputsOf, type Outcome } from "./support/measure.ts";
+import { inProcess, isMain, optionsOf, startThreads, threadText } from "./support/setup.ts";
 import { spreadOf } from "./support/turns.ts";
 
 const MIB = 2 ** 20;
 
 /** Resident bytes now, and their peak since `forget`. */
-function resident(): { now: number; most: number } {
+function resident(): { now: number; peak: number } {
   const now = process.memoryUsage.rss();
   try {
     const [, kib] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
-    if (kib) return { now, most: Number(kib) * 1024 };
+    if (kib) return { now, peak: Number(kib) * 1024 };
   } catch {
     // Not Linux: the peak since the start of the process.
   }
-  return { now, most: process.resourceUsage().maxRSS * 1024 };
+  return { now, peak: process.resourceUsage().maxRSS * 1024 };
 }
 
 /** Resets the peak (Linux; on other systems it counts from the start of the process). */
@@ -41,8 +39,7 @@ function forget(): void {
 export async function measureHere(c: Case, level: SimdLevel, threads: number): Promise<Outcome> {
   configure({ simd: level, threads });
   const before = resident().now;
-  const ready = await prepare();
-  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
+  await startThreads(threads, level);
   const started = resident().now;
   const inputs = inputsOf(c.sizes);
   const { query, key, value } = inputs;
@@ -56,7 +53,7 @@ export async function measureHere(c: Case, level: SimdLevel, threads: number): P
   const start = performance.now();
   const { output } = scaledDotProductAttention(query, key, value);
   const ms = performance.now() - start;
-  const rise = Math.max(0, resident().most - at - outputs);
+  const rise = Math.max(0, resident().peak - at - outputs);
   const error = errorOf({ inputs, options: {} }, output);
   if (!(error <= 1)) throw new Error(`${c.name}: wrong by ${error} bounds`);
   const mib = (bytes: number) => bytes / MIB / threads;
@@ -81,54 +78,26 @@ export async function measureHere(c: Case, level: SimdLevel, threads: number): P
   };
 }
 
-/** Measures in a separate process. */
-function measureMemory(
-  c: Case,
-  level: SimdLevel,
-  threads: number,
-  execPath = process.execPath,
-): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(import.meta.url), ["--child", JSON.stringify({ c, level, threads })], {
-      execPath,
-      execArgv: ["--expose-gc"],
-    });
-    let outcome: Outcome | undefined;
-    child.on("message", (message) => {
-      outcome = message as Outcome;
-    });
-    child.on("exit", (code) =>
-      outcome
-        ? resolve(outcome)
-        : reject(new Error(`bench: the memory measurement ended with status ${code}`)),
+if (isMain(import.meta.url)) {
+  const { child, level, threads, length } = optionsOf({
+    child: false,
+    level: "relaxed",
+    threads: 0,
+    length: 32_768,
+  }).values;
+  const row = CASES.find(({ kind }) => kind === "memory") as Case;
+  const c = { ...row, name: `memory N${length}`, sizes: { ...row.sizes, Nq: length, Nk: length } };
+  if (child) {
+    process.stdout.write(JSON.stringify(await measureHere(c, level as SimdLevel, threads)));
+    process.exit();
+  }
+  for (const count of threads > 0 ? [threads] : [1, 2]) {
+    const args = ["--child", "--level", level, "--threads", `${count}`, "--length", `${length}`];
+    const outcome = inProcess<Outcome>(import.meta.url, args);
+    const at = (name: string) => outcome.figures[name].median.toFixed(1);
+    console.log(
+      `${c.name}, ${outcome.level}, ${threadText(count)}: ${at("MiB a thread by plan")} MiB a thread by plan, ` +
+        `${at("MiB a thread resident")} by resident memory, in ${at("ms")} ms (${outcome.notes.join("; ")}); ${at("MiB to start")} MiB to start`,
     );
-  });
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({
-    options: {
-      child: { type: "string" },
-      level: { type: "string", default: "relaxed" },
-      threads: { type: "string" },
-      length: { type: "string", default: "32768" },
-    },
-  });
-  if (values.child !== undefined) {
-    const { c, level, threads } = JSON.parse(values.child);
-    process.send?.(await measureHere(c, level, threads));
-    process.disconnect?.();
-  } else {
-    const row = CASES.find(({ kind }) => kind === "memory") as Case;
-    const N = Number(values.length);
-    const c = { ...row, name: `memory N${N}`, sizes: { ...row.sizes, Nq: N, Nk: N } };
-    for (const threads of values.threads ? [Number(values.threads)] : [1, 2]) {
-      const { figures, notes, level } = await measureMemory(c, values.level as SimdLevel, threads);
-      const at = (name: string) => figures[name].median.toFixed(1);
-      console.log(
-        `${c.name}, ${level}, ${threads} thread${threads > 1 ? "s" : ""}: ${at("MiB a thread by plan")} MiB a thread by plan, ` +
-          `${at("MiB a thread resident")} by resident memory, in ${at("ms")} ms (${notes.join("; ")}); ${at("MiB to start")} MiB to start`,
-      );
-    }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Whole models, heed and PyTorch: a forward pass of an encoder over N tokens, or the tokens that a decoder generates with a cache.
+ * Entire models, heed and PyTorch: a forward pass of an encoder over N tokens, or the tokens that a decoder generates with a cache.
  * heed and a Python process (bench/peers/torch_model.py) take turns; their results are compared before anything is timed.
  *
  *   node bench/models.ts DIR [--tokens 128] [--write 24] [--level wide] [--threads 1] [--turns 9] [--python python3]
@@ -8,15 +8,14 @@
  * DIR is a model in Hugging Face's layout; `python3 bench/peers/torch_model.py make bert-base DIR` creates one with random weights.
  * Without torch, only heed is timed, and a line says so.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import { configure, prepare, type SimdLevel } from "../src/index.ts";
 import { type CachedDecoder, generate, readModel, type TextModel } from "../src/models/index.ts";
+import { inProcess, optionsOf, printTable } from "./support/setup.ts";
 import { quantile } from "./support/turns.ts";
 
 /** The result of a turn: seconds of a pass or of a token, and the states or tokens. */
@@ -129,15 +128,15 @@ async function measure({ folder, tokens, write, threads, turns, python }: Settin
   const versions = await peer.line<{ torch: string; transformers: string }>();
   const model = await readModel(folder);
   await prepare();
-  const own = () => turnOf(model, tokens, write);
+  const heedTurn = () => turnOf(model, tokens, write);
   const other = (states: boolean) => peer.ask({ ids: idsOf(tokens), passes: PASSES, tokens: write, states });
-  const first = own();
+  const first = heedTurn();
   if (versions) console.log(compare(first, await other(true)));
   else console.log(`${python} has no torch and transformers: heed is timed alone`);
   const [ours, theirs]: Turn[][] = [[], []];
   for (let n = 0; n < turns; n++) {
     await pause();
-    ours.push(own());
+    ours.push(heedTurn());
     if (!versions) continue;
     await pause();
     theirs.push(await other(false));
@@ -157,7 +156,7 @@ async function measure({ folder, tokens, write, threads, turns, python }: Settin
   const unit = model.architecture === "decoder" ? "ms a token" : "ms a pass";
   const rows = [["", "best", unit, "p25–p75", "processor ms", "least"], row("heed", ours)];
   if (versions) rows.push(row(`PyTorch ${versions.torch}`, theirs));
-  for (const line of columnsOf(rows)) console.log(line);
+  printTable(rows);
   if (!versions) return;
   const share = (of: (all: readonly Turn[]) => number[]) =>
     quantile(
@@ -185,63 +184,47 @@ async function memoryOf(folder: string, tokens: number, write: number): Promise<
 const PROCESSES = 5;
 
 function measureMemory(folder: string, args: readonly string[]): void {
-  const runs = Array.from({ length: PROCESSES }, () => {
-    const run = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args, "--memory-child"], {
-      encoding: "utf8",
-    });
-    if (run.status !== 0) throw new Error(`bench/models: ${run.stderr}`);
-    return JSON.parse(run.stdout.trim().split("\n").at(-1)!) as {
-      start: number;
-      opened: number;
-      run: number;
-    };
-  });
-  const median = (of: (one: (typeof runs)[number]) => number) => quantile(runs.map(of), 0.5);
-  const [start, opened, ran] = (["start", "opened", "run"] as const).map((name) =>
-    median((one) => one[name]),
+  const runs = Array.from({ length: PROCESSES }, () =>
+    inProcess<{ start: number; opened: number; run: number }>(import.meta.url, [...args, "--memory-child"]),
   );
+  const median = (name: "start" | "opened" | "run") =>
+    quantile(
+      runs.map((run) => run[name]),
+      0.5,
+    );
   const beyond = runs.map((one) => one.run - one.start).sort((a, b) => a - b);
   const files = readdirSync(folder).filter((name) => name.endsWith(".safetensors"));
   const weights = files.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0) / 2 ** 20;
   const over = (quantile(beyond, 0.5) / weights - 1) * 100;
-  for (const line of columnsOf([
+  printTable([
     ["weights", `${weights.toFixed(0)} MiB`],
-    ["process before", `${start.toFixed(0)} MiB`],
-    ["peak, opened", `${opened.toFixed(0)} MiB`],
+    ["process before", `${median("start").toFixed(0)} MiB`],
+    ["peak, opened", `${median("opened").toFixed(0)} MiB`],
     [
       "peak, after the passes",
-      `${ran.toFixed(0)} MiB: weights ${over < 0 ? "−" : "+"} ${Math.abs(over).toFixed(0)} %, without the process itself`,
+      `${median("run").toFixed(0)} MiB: weights ${over < 0 ? "−" : "+"} ${Math.abs(over).toFixed(0)} %, without the process itself`,
     ],
     ["in each process", beyond.map((mib) => `${mib.toFixed(0)} MiB`).join(", ")],
-  ]))
-    console.log(line);
+  ]);
 }
 
 if (import.meta.main) {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      tokens: { type: "string", default: "128" },
-      write: { type: "string", default: "24" },
-      level: { type: "string", default: "wide" },
-      threads: { type: "string", default: "1" },
-      turns: { type: "string", default: "9" },
-      python: { type: "string", default: "python3" },
-      memory: { type: "boolean", default: false },
-      "memory-child": { type: "boolean", default: false },
-    },
+  const { values, positionals } = optionsOf({
+    tokens: 128,
+    write: 24,
+    level: "wide",
+    threads: 1,
+    turns: 9,
+    python: "python3",
+    memory: false,
+    "memory-child": false,
   });
   const [folder] = positionals;
   if (folder === undefined) throw new Error("usage: node bench/models.ts DIR [options]");
-  const [tokens, write, threads, turns] = [values.tokens, values.write, values.threads, values.turns].map(
-    Number,
-  );
-  configure({ simd: values.level as SimdLevel, threads });
+  const { tokens, write, threads, turns, python, level } = values;
+  configure({ simd: level as SimdLevel, threads });
+  const args = process.argv.slice(2).filter((argument) => argument !== "--memory");
   if (values["memory-child"]) await memoryOf(folder, tokens, write);
-  else if (values.memory)
-    measureMemory(
-      folder,
-      process.argv.slice(2).filter((one) => one !== "--memory"),
-    );
-  else await measure({ folder, tokens, write, threads, turns, python: values.python });
+  else if (values.memory) measureMemory(folder, args);
+  else await measure({ folder, tokens, write, threads, turns, python });
 }

@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Judged, Run, Session } from "./run.ts";
+import type { BenchRun, Judged, LevelSession } from "./run.ts";
 import { figure } from "./support/cases.ts";
 import type { Measured } from "./support/measure.ts";
 import type { Spread } from "./support/turns.ts";
@@ -89,7 +89,7 @@ function ratioRows(outcome: Judged): string[][] {
     .map(([name, value]) => [outcome.case, name, spread(value)]);
 }
 
-function sessionPage(session: Session): string[] {
+function sessionPage(session: LevelSession): string[] {
   const { level, threads, node, v8, ceilings, refused, outcomes, failures, missing } = session;
   const lines = ["", `## ${level}, ${threads} thread${threads > 1 ? "s" : ""}`, ""];
   if (refused !== undefined) return [...lines, `Not measured: ${refused}.`];
@@ -122,7 +122,7 @@ function sessionPage(session: Session): string[] {
 }
 
 /** The page. */
-export function reportOf(run: Run): string {
+export function reportOf(run: BenchRun): string {
   const { machine, sessions } = run;
   const goals = sessions.flatMap(({ outcomes }) => outcomes.flatMap((o) => o.goals));
   const met = goals.filter(({ reached }) => reached).length;

@@ -11,9 +11,7 @@
  *   node bench/roofline.ts [THREADS ...]
  */
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import {
   type FunctionBuilder,
   f32x4,
@@ -23,11 +21,16 @@ import {
   v128,
 } from "../src/wasm/assembler/index.ts";
 import { enableRelaxedSimd, enableRevectorizer, hasRelaxed } from "../src/wasm/engine/features.ts";
+import { isMain, printTable, threadText } from "./support/setup.ts";
 
 /** A loop of the roofline. */
 export type Loop = "fma" | "fma wide" | "mul+add" | "read";
 
 const LOOPS: readonly Loop[] = ["fma", "fma wide", "mul+add", "read"];
+/** The ceiling of arithmetic at a level. */
+export const ceilingOf = (level: string): Loop =>
+  level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
+
 /** Control words at the start of the shared memory; then scratch for each thread; then the memory that `read` reads. */
 const WORDS = { epoch: 0, done: 1, ready: 2, loop: 3, times: 4, part: 5 };
 const SCRATCH = 4096;
@@ -130,9 +133,9 @@ const { module, memory, words: W, index, scratch, data } = require("node:worker_
 const words = new Int32Array(memory.buffer, 0, 64);
 const { exports } = new WebAssembly.Instance(module, { env: { memory } });
 Atomics.add(words, W.ready, 1);
-for (let seen = 0; ; ) {
-  while (Atomics.load(words, W.epoch) === seen) Atomics.wait(words, W.epoch, seen);
-  seen = Atomics.load(words, W.epoch);
+for (let epoch = 0; ; ) {
+  while (Atomics.load(words, W.epoch) === epoch) Atomics.wait(words, W.epoch, epoch);
+  epoch = Atomics.load(words, W.epoch);
   exports["loop" + words[W.loop]](words[W.times], scratch, data + index * words[W.part], words[W.part]);
   Atomics.add(words, W.done, 1);
   Atomics.notify(words, W.done);
@@ -151,7 +154,7 @@ export class Rig {
   private readonly times = new Map<string, number>();
   private filled = DATA;
 
-  /** With `wide`, V8's flag is set for the whole process. Throws if the engine does not support it. */
+  /** With `wide`, V8's flag is set for the entire process. Throws if the engine does not support it. */
   constructor(threads: number, wide = false) {
     if (!hasRelaxed()) enableRelaxedSimd();
     this.wide = wide && hasRelaxed() && enableRevectorizer();
@@ -226,9 +229,7 @@ export class Rig {
 
   /** The best of some samples. */
   best(loop: Loop, bytes = 0, samples = 12): number {
-    let most = 0;
-    for (let n = 0; n < samples; n++) most = Math.max(most, this.sample(loop, bytes));
-    return most;
+    return Math.max(...Array.from({ length: samples }, () => this.sample(loop, bytes)));
   }
 
   /** Memory to read, written once: pages that were never written share one page of zeros. */
@@ -244,20 +245,6 @@ export class Rig {
   /** Ends the threads. */
   async end(): Promise<void> {
     await Promise.all(this.workers.map((worker) => worker.terminate()));
-  }
-}
-
-/** FMA peak of some threads in GFLOP/s: 128 bits and fused, by default. 256 bits set V8's flag. */
-export async function peak(
-  threads: number,
-  options: { bits?: 128 | 256; fused?: boolean } = {},
-): Promise<number> {
-  const { bits = 128, fused = true } = options;
-  const rig = await new Rig(threads, bits === 256).ready();
-  try {
-    return rig.best(!fused ? "mul+add" : bits === 256 ? "fma wide" : "fma");
-  } finally {
-    await rig.end();
   }
 }
 
@@ -300,22 +287,19 @@ export async function roofline(threads: number, options: { wide?: boolean } = {}
   return [...flops, ...reads];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const asked = process.argv.slice(2).map(Number);
-  const cores = availableParallelism();
-  if (asked.some((n) => !(Number.isInteger(n) && n >= 1 && n <= 64))) {
+if (isMain(import.meta.url)) {
+  const numbers = process.argv.slice(2).map(Number);
+  if (numbers.some((n) => !(Number.isInteger(n) && n >= 1 && n <= 64))) {
     console.error("usage: node bench/roofline.ts [THREADS ...], each 1 to 64");
     process.exit(2);
   }
-  const counts = asked.length > 0 ? asked : [...new Set([1, cores])];
+  const counts = numbers.length > 0 ? numbers : [...new Set([1, availableParallelism()])];
   const tables: Ceiling[][] = [];
   for (const threads of counts) tables.push(await roofline(threads, { wide: true }));
-  const head = ["", ...counts.map((n) => (n === 1 ? "1 thread" : `${n} threads`)), ""];
+  const head = ["", ...counts.map(threadText), ""];
   const rows = tables[0].map(({ name, unit }, n) => [name, ...tables.map((t) => t[n].best.toFixed(1)), unit]);
-  console.log(
-    columnsOf(
-      [head, ...rows],
-      counts.map((_, n) => n + 1),
-    ).join("\n"),
+  printTable(
+    [head, ...rows],
+    counts.map((_, n) => n + 1),
   );
 }

@@ -15,11 +15,11 @@ import { columnsOf } from "../src/cli/support/output/terminal.ts";
 import type { SimdLevel } from "../src/index.ts";
 import { translated } from "./support/built.ts";
 import { CASES, type Case, chosen, figure, type Goal, goalsOf, goalText, reached } from "./support/cases.ts";
-import type { Ceilings, Message, Order } from "./support/child.ts";
+import type { Ceilings, Message, SessionOrder } from "./support/child.ts";
 import type { Outcome } from "./support/measure.ts";
 
 /** One process of a run. */
-export interface Session {
+export interface LevelSession {
   readonly level: SimdLevel;
   readonly threads: number;
   readonly node?: string;
@@ -44,7 +44,7 @@ export interface Judged extends Outcome {
 }
 
 /** A run, as `--json` prints it. */
-export interface Run {
+export interface BenchRun {
   readonly command: string;
   readonly started: string;
   readonly machine: {
@@ -55,7 +55,7 @@ export interface Run {
   };
   readonly built: boolean;
   readonly seconds: number;
-  readonly sessions: readonly Session[];
+  readonly sessions: readonly LevelSession[];
 }
 
 /** Goals of an outcome, with what was measured. */
@@ -75,18 +75,18 @@ export function judge(outcome: Outcome, node: number): Judged {
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Runs one process; resolves when it has ended. */
-function session(order: Order, file: string, execPath: string): Promise<Session> {
+function session(order: SessionOrder, file: string, execPath: string): Promise<LevelSession> {
   return new Promise((resolve) => {
     const outcomes: Judged[] = [];
     const failures: { case: string; why: string }[] = [];
-    let about: Partial<Session> = {};
+    let about: Partial<LevelSession> = {};
     const child = fork(file, [JSON.stringify(order)], {
       execPath,
       execArgv: ["--expose-gc", "--no-warnings"],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-    child.on("message", (given) => {
-      const message = given as Message;
+    child.on("message", (data) => {
+      const message = data as Message;
       if (message.kind === "begun") {
         const { node, v8, ceilings, missing } = message;
         about = { node, v8, ceilings, missing };
@@ -145,13 +145,13 @@ const list = (text: string | undefined, none: readonly string[]): string[] =>
   text === undefined ? [...none] : text.split(",").map((part) => part.trim());
 
 /** A Node by its path, or by a major version of tools/setup.mjs. */
-async function nodeOf(asked: string | undefined): Promise<{ path: string; major: number }> {
-  const own = { path: process.execPath, major: Number(process.versions.node.split(".")[0]) };
-  if (asked === undefined) return own;
+async function nodeOf(name: string | undefined): Promise<{ path: string; major: number }> {
+  const running = { path: process.execPath, major: Number(process.versions.node.split(".")[0]) };
+  if (name === undefined) return running;
   const { toolchain, versionOf } = await import("../tools/setup.mjs");
-  const path = /^\d+$/.test(asked) ? toolchain(Number(asked)) : asked;
+  const path = /^\d+$/.test(name) ? toolchain(Number(name)) : name;
   const version = path === undefined ? undefined : versionOf(path);
-  if (path === undefined || version === undefined) throw new Error(`--node ${asked}: there is no such Node`);
+  if (path === undefined || version === undefined) throw new Error(`--node ${name}: there is no such Node`);
   return { path, major: Number(String(version).replace(/^v/, "").split(".")[0]) };
 }
 
@@ -186,11 +186,11 @@ async function main(): Promise<void> {
   const here = fileURLToPath(new URL(".", import.meta.url));
   const folder = built ? translated() : here;
   const started = new Date().toISOString();
-  const sessions: Session[] = [];
+  const sessions: LevelSession[] = [];
   for (const level of levels as SimdLevel[])
     for (const n of threads) {
       const fits = (kind: Case["kind"]) => cases.filter((c) => (c.kind === "memory") === (kind === "memory"));
-      const order = (some: readonly Case[]): Order => ({
+      const order = (some: readonly Case[]): SessionOrder => ({
         level,
         threads: n,
         cases: some.map(({ name }) => name),
@@ -200,15 +200,15 @@ async function main(): Promise<void> {
       const file = join(folder, "support", built ? "child.mjs" : "child.ts");
       // Memory is measured in a process that has allocated nothing else.
       const parts = [fits("time"), ...fits("memory").map((c) => [c])].filter((some) => some.length > 0);
-      const done: Session[] = [];
+      const done: LevelSession[] = [];
       for (const part of parts) {
         const { peers, ...alone } = order(part);
         // If a process crashes in a case, which happens with peers, another process continues with the next case.
         for (let rest = part; rest.length > 0; ) {
           const names = rest.map(({ name }) => name);
-          const asked: Order =
+          const request: SessionOrder =
             rest[0].kind === "memory" ? { ...alone, cases: names } : { ...alone, peers, cases: names };
-          const one = await session(asked, file, path);
+          const one = await session(request, file, path);
           done.push(one);
           if (one.refused !== undefined) break;
           rest = rest.slice(one.outcomes.length + one.failures.length);
@@ -220,7 +220,7 @@ async function main(): Promise<void> {
         failures: done.flatMap(({ failures }) => failures),
       });
     }
-  const run: Run = {
+  const run: BenchRun = {
     command: ["node", "bench/run.ts", ...process.argv.slice(2).map(quoted)].join(" "),
     started,
     machine: {

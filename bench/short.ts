@@ -8,36 +8,23 @@
  *   node bench/short.ts [--level wide] [--threads 1] [--turns 30] [--calls 50]
  */
 import { Session } from "node:inspector/promises";
-import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/output/terminal.ts";
-import {
-  configure,
-  empty,
-  prepare,
-  type SimdLevel,
-  scaledDotProductAttention,
-  type Tensor,
-  tensor,
-} from "../src/index.ts";
+import { tidy } from "../src/api/tidy.ts";
+import { empty, scaledDotProductAttention, type Tensor, tensor } from "../src/index.ts";
 import { forward } from "../src/reference/index.ts";
-import { tidy } from "../src/tidy.ts";
+import { optionsOf, printTable, startThreads } from "./support/setup.ts";
 import { quantile } from "./support/turns.ts";
 
 const SHAPE = [12, 128, 64] as const;
 /** Milliseconds of the profile. */
 const PROFILED = 3000;
 
-const { values } = parseArgs({
-  options: {
-    level: { type: "string", default: "wide" },
-    threads: { type: "string", default: "1" },
-    turns: { type: "string", default: "30" },
-    calls: { type: "string", default: "50" },
-  },
-});
-const [threads, turns, calls] = [values.threads, values.turns, values.calls].map(Number);
-configure({ simd: values.level as SimdLevel, threads });
-await prepare();
+const { level, threads, turns, calls } = optionsOf({
+  level: "wide",
+  threads: 1,
+  turns: 30,
+  calls: 50,
+}).values;
+await startThreads(threads, level);
 
 const numbers = (shape: readonly number[], seed: number) =>
   tensor(
@@ -70,7 +57,7 @@ const got = call(arrays).toFloat64();
 const error = want.reduce((worst, x, i) => Math.max(worst, Math.abs(x - got[i])), 0);
 if (!(error < 1e-5)) throw new Error(`bench/short: the output differs from the formula by ${error}`);
 console.log(
-  `${H} heads, N ${N}, d ${d}, ${values.level}, ${threads} thread(s); differs from the formula by ${error.toExponential(1)}\n`,
+  `${H} heads, N ${N}, d ${d}, ${level}, ${threads} thread(s); differs from the formula by ${error.toExponential(1)}\n`,
 );
 
 const times = variants.map((): number[] => []);
@@ -82,14 +69,13 @@ for (let turn = 0; turn < turns; turn++)
       times[n].push((performance.now() - start) * 1e3);
     }
 const microseconds = (all: readonly number[], share: number) => quantile(all, share).toFixed(0);
-for (const line of columnsOf(
+printTable(
   [
     ["µs", "best", "median"],
     ...variants.map(({ name }, n) => [name, microseconds(times[n], 0), microseconds(times[n], 0.5)]),
   ],
   [1, 2],
-))
-  console.log(line);
+);
 
 const session = new Session();
 session.connect();
@@ -114,12 +100,11 @@ for (const { id, callFrame } of profile.nodes) {
 }
 console.log(`\n${count} calls in a profile, ${((spent * 1e3) / count).toFixed(0)} µs each; of which`);
 const largest = [...shares].sort((a, b) => b[1] - a[1]).filter(([, share]) => share >= 0.005);
-for (const line of columnsOf(
+printTable(
   largest.map(([name, share]) => [
     name,
     `${((share * spent * 1e3) / count).toFixed(0)} µs`,
     `${(100 * share).toFixed(1)} %`,
   ]),
   [1, 2],
-))
-  console.log(line);
+);

@@ -6,17 +6,14 @@
  *   node bench/train.ts [--level wide] [--threads 1] [--turns 9] [--peers] [--untidy] [--context 128] [--batch 16] [--vocab 1024]
  *   node bench/train.ts --memory              peak memory of a step with one layer of one head, as the context grows
  */
-import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { columnsOf } from "../src/cli/support/output/terminal.ts";
-import { configure, prepare, type SimdLevel, type Tensor, tensor } from "../src/index.ts";
+import { type Tensor, tensor } from "../src/index.ts";
 import { Gpt2 } from "../src/models/index.ts";
 import { AdamW, clipScale, crossEntropy, Generator, gradientNorm, Tape, tidy } from "../src/train/index.ts";
+import { inProcess, isMain, optionsOf, printTable, startThreads } from "./support/setup.ts";
 import { quantile } from "./support/turns.ts";
 
 /** Sizes of the decoder and of a batch. */
-export interface Sizes {
+export interface DecoderSizes {
   readonly layers: number;
   readonly heads: number;
   readonly width: number;
@@ -32,7 +29,7 @@ interface Trainer {
 }
 
 /** heed's model with its tape; a step runs in `tidy` or in another given function. */
-export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tidy): Trainer {
+export function trainer(model: Gpt2, { batch, context, lr }: DecoderSizes, within = tidy): Trainer {
   const parameters = model.parameters();
   const optimizer = new AdamW(parameters, { lr, weightDecay: 0 });
   return {
@@ -57,7 +54,7 @@ export function trainer(model: Gpt2, { batch, context, lr }: Sizes, within = tid
 }
 
 /** The decoder with seeded weights. */
-export const decoder = ({ layers, heads, width, vocab, context }: Sizes): Gpt2 =>
+export const decoder = ({ layers, heads, width, vocab, context }: DecoderSizes): Gpt2 =>
   new Gpt2(
     { vocab_size: vocab, n_positions: context, n_embd: width, n_layer: layers, n_head: heads },
     { seed: 1 },
@@ -77,9 +74,8 @@ function memoryOf(context: number): number {
 /** Memory of a step at each context, and the memory per additional token. */
 function measureMemory(): void {
   const rows = CONTEXTS.map((context) => {
-    const argv = [fileURLToPath(import.meta.url), "--context", String(context), "--memory", "--child"];
-    const { stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
-    return { context, mib: Number(stdout) };
+    const args = ["--context", `${context}`, "--memory", "--child"];
+    return { context, mib: inProcess<number>(import.meta.url, args) };
   });
   for (const { context, mib } of rows) {
     const more = ((mib - rows[0].mib) * 1024) / Math.max(1, context - rows[0].context);
@@ -90,27 +86,23 @@ function measureMemory(): void {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      memory: { type: "boolean", default: false },
-      child: { type: "boolean", default: false },
-      level: { type: "string", default: "wide" },
-      threads: { type: "string", default: "1" },
-      turns: { type: "string", default: "9" },
-      context: { type: "string", default: "128" },
-      batch: { type: "string", default: "16" },
-      vocab: { type: "string", default: "1024" },
-      peers: { type: "boolean", default: false },
-      untidy: { type: "boolean", default: false },
-    },
+  const { values } = optionsOf({
+    memory: false,
+    child: false,
+    level: "wide",
+    threads: 1,
+    turns: 9,
+    context: 128,
+    batch: 16,
+    vocab: 1024,
+    peers: false,
+    untidy: false,
   });
-  if (values.child) return void process.stdout.write(String(memoryOf(Number(values.context))));
+  const { context, batch, vocab, turns, level, threads } = values;
+  if (values.child) return void process.stdout.write(String(memoryOf(context)));
   if (values.memory) return measureMemory();
-  const sizes: Sizes = {
-    layers: 4, heads: 4, width: 128, vocab: Number(values.vocab), context: Number(values.context), batch: Number(values.batch), lr: 1e-3,
-  }; // biome-ignore format: one row
-  configure({ simd: values.level as SimdLevel, threads: Number(values.threads) });
-  await prepare();
+  const sizes: DecoderSizes = { layers: 4, heads: 4, width: 128, vocab, context, batch, lr: 1e-3 };
+  await startThreads(threads, level);
   const model = decoder(sizes);
   const initial = new Map(
     [...model.parameters()].map(([name, t]) => [
@@ -119,7 +111,7 @@ async function main(): Promise<void> {
     ]),
   );
   const subjects: { name: string; trainer: Trainer; times: number[] }[] = [
-    { name: `heed ${values.level}`, trainer: trainer(model, sizes), times: [] },
+    { name: `heed ${level}`, trainer: trainer(model, sizes), times: [] },
   ];
   if (values.untidy)
     subjects.push({
@@ -135,9 +127,7 @@ async function main(): Promise<void> {
       else subjects.push({ name: peer.name, trainer: ready, times: [] });
     }
   }
-  const { batch, context, vocab } = sizes;
   const generator = new Generator(7);
-  const turns = Number(values.turns);
   for (let turn = -2; turn < turns; turn++) {
     const tokens = Int32Array.from({ length: batch * (context + 1) }, () =>
       Math.floor(generator.uniform() * vocab),
@@ -151,17 +141,23 @@ async function main(): Promise<void> {
     if (turn === -2 && losses.some((loss) => !(Math.abs(loss - losses[0]) < 1e-4)))
       throw new Error(`bench: the first losses differ: ${losses.join(", ")}`);
   }
-  const own = quantile(subjects[0].times, 0.5);
+  const heedTime = quantile(subjects[0].times, 0.5);
   const rows = subjects.map(({ name, times }) => {
     const median = quantile(times, 0.5);
     const tokens = Math.round((batch * context * 1000) / median);
     const spread = `${quantile(times, 0.25).toFixed(0)}–${quantile(times, 0.75).toFixed(0)}`;
-    return [name, `${median.toFixed(0)} ms`, spread, `${tokens} tokens/s`, `${(median / own).toFixed(2)} ×`];
+    return [
+      name,
+      `${median.toFixed(0)} ms`,
+      spread,
+      `${tokens} tokens/s`,
+      `${(median / heedTime).toFixed(2)} ×`,
+    ];
   });
   console.log(
-    `${batch} × ${context} tokens a step, ${turns} turns, ${values.threads} thread(s), Node ${process.version}`,
+    `${batch} × ${context} tokens a step, ${turns} turns, ${threads} thread(s), Node ${process.version}`,
   );
-  console.log(columnsOf([["", "median", "quartiles", "", "time over heed's"], ...rows]).join("\n"));
+  printTable([["", "median", "quartiles", "", "time over heed's"], ...rows]);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
+if (isMain(import.meta.url)) await main();

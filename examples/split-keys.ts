@@ -32,9 +32,11 @@ console.log(
 );
 
 const merged = mergeStates(states);
-const whole = scaledDotProductAttention(q, part(keyData, 0, Nk), part(valueData, 0, Nk));
-const expected = whole.output.toFloat64();
-const worst = merged.output.toFloat64().reduce((most, x, i) => Math.max(most, Math.abs(x - expected[i])), 0);
+const single = scaledDotProductAttention(q, part(keyData, 0, Nk), part(valueData, 0, Nk));
+const expected = single.output.toFloat64();
+const worst = merged.output
+  .toFloat64()
+  .reduce((largest, x, i) => Math.max(largest, Math.abs(x - expected[i])), 0);
 console.log(`largest difference from one call below 1e-5: ${worst < 1e-5}`);
 
 const nothing = scaledDotProductAttention(q, part(keyData, 0, 1), part(valueData, 0, 1), {

@@ -1,22 +1,23 @@
 /** What computes the numbers of each page. The worker loads one with the first request of its page. */
-import type { Computation } from "./frame/runtime/messages.ts";
+import type { PageComputation } from "./frame/runtime/messages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: each page has a state of its own, which only that page reads
-const of = (module: Promise<Computation<any, any>>): Promise<Computation> => module as Promise<Computation>;
+type Loader = () => Promise<PageComputation<any, any>>;
 
-export const COMPUTATIONS: Readonly<Record<string, () => Promise<Computation>>> = {
-  words: () => of(import("./words/compute.ts")),
-  arrows: () => of(import("./arrows/compute.ts")),
-  steps: () => of(import("./steps/compute.ts")),
-  scale: () => of(import("./scale/compute.ts")),
-  masks: () => of(import("./masks/compute.ts")),
-  saturation: () => of(import("./saturation/compute.ts")),
-  shapes: () => of(import("./shapes/compute.ts")),
-  cost: () => of(import("./cost/compute.ts")),
-  before: () => of(import("./before/compute.ts")),
-  variants: () => of(import("./variants/compute.ts")),
-  learned: () => of(import("./learned/compute.ts")),
-  scorers: () => of(import("./scorers/compute.ts")),
-  explanation: () => of(import("./explanation/compute.ts")),
-  heads: () => of(import("./heads/compute.ts")),
+/** The computation of each page, in the order of the pages. */
+export const COMPUTATIONS: Readonly<Record<string, Loader>> = {
+  words: () => import("./words/compute.ts"),
+  arrows: () => import("./arrows/compute.ts"),
+  steps: () => import("./steps/compute.ts"),
+  scale: () => import("./scale/compute.ts"),
+  saturation: () => import("./saturation/compute.ts"),
+  masks: () => import("./masks/compute.ts"),
+  heads: () => import("./heads/compute.ts"),
+  shapes: () => import("./shapes/compute.ts"),
+  cost: () => import("./cost/compute.ts"),
+  variants: () => import("./variants/compute.ts"),
+  scorers: () => import("./scorers/compute.ts"),
+  before: () => import("./before/compute.ts"),
+  learned: () => import("./learned/compute.ts"),
+  explanation: () => import("./explanation/compute.ts"),
 };

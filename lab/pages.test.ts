@@ -1,40 +1,37 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
+import { textOf } from "../ui/text-of.ts";
 import { COMPUTATIONS } from "./computations.ts";
-import { changeOf, type Page, type View } from "./frame/page.ts";
-import { isAbout, renderPicture } from "./frame/render.ts";
-import { decodeState, encodeState } from "./frame/runtime/address.ts";
+import { decodeState, encodeState } from "./frame/fields.ts";
+import { changeOf, type LabView, type NamedPage } from "./frame/page.ts";
+import { isAbout, pictureOf } from "./frame/render.ts";
 import { renderSite } from "./frame/site.ts";
 import { PAGES } from "./pages.ts";
 
-const titleOf = ({ title }: Page["steps"][number], view: View) =>
+const titleOf = ({ title }: NamedPage["steps"][number], view: LabView) =>
   typeof title === "function" ? title(view) : title;
 
-let pages: Page[] = [];
+let pages: NamedPage[] = [];
 let files: Map<string, string> = new Map();
 beforeAll(async () => {
   pages = await Promise.all(PAGES.map((entry) => entry.load()));
   files = await renderSite({ explorer: "../explorer/" });
 }, 120_000);
 
-test("the list says of each page what the page says, and each can be computed", () => {
-  expect(pages.map(({ name, title, point }) => ({ name, title, point }))).toEqual(
-    PAGES.map(({ name, title, point }) => ({ name, title, point })),
-  );
-  expect(Object.keys(COMPUTATIONS).sort()).toEqual(PAGES.map(({ name }) => name).sort());
-  for (const { needs, name } of PAGES)
-    for (const one of needs)
-      expect(
-        PAGES.findIndex((page) => page.name === one),
-        `${name} needs ${one}`,
-      ).toBeLessThan(PAGES.findIndex((page) => page.name === name));
+test("each page can be computed, and those before it come before it", () => {
+  expect(Object.keys(COMPUTATIONS)).toEqual(PAGES.map(({ name }) => name));
+  const names = pages.map(({ name }) => name);
+  for (const { needs, name } of pages)
+    for (const other of needs) {
+      expect(names, `${name} needs ${other}`).toContain(other);
+      expect(names.indexOf(other), `${name} needs ${other}`).toBeLessThan(names.indexOf(name));
+    }
 });
 
-test("a page has at most six stops, two tasks, two questions and a sentence on its limits", () => {
+test("a page has at most six steps, a prediction and a sentence on its limits", () => {
   for (const page of pages) {
     expect(page.steps.length, page.name).toBeLessThanOrEqual(6);
-    expect([page.name, page.tasks.length, page.recall.length]).toEqual([page.name, 2, 2]);
     // One sentence: a full stop at the end and nowhere else.
     expect(page.limits.match(/[.?!](?=\s|$)/g), page.name).toEqual(["."]);
     expect(page.limits.length).toBeGreaterThan(60);
@@ -48,25 +45,25 @@ test("a page has at most six stops, two tasks, two questions and a sentence on i
 test("no task is done before anything was done", async () => {
   for (const page of pages)
     for (const step of page.steps) {
-      const view = await viewOf(page, step.state);
+      const view = await viewOf(page.name, step.state);
       for (const [i, task] of page.tasks.entries())
         expect(task.done(view), `${page.name}, task ${i + 1} at “${titleOf(step, view)}”`).toBe(false);
     }
 });
 
-test("the text of a stop is about the state of that stop, and about the answer to its question", () => {
+test("the text of a step is about the state of that step, and about the answer to its question", () => {
   for (const page of pages)
     for (const [at, { fixed, state, predict }] of page.steps.entries()) {
       if (fixed) continue;
       const before = page.check({ ...page.initial, ...changeOf(state, page.initial) } as typeof page.initial);
-      expect(isAbout(page, before, at), `${page.name}, stop ${at + 1}`).toBe(true);
+      expect(isAbout(page, before, at), `${page.name}, step ${at + 1}`).toBe(true);
       if (predict === undefined) continue;
       const shown = page.check({
         ...before,
         ...changeOf(predict.show, before),
         [`guess${at}`]: predict.start,
       } as typeof before);
-      expect(isAbout(page, shown, at), `${page.name}, stop ${at + 1}, answered`).toBe(true);
+      expect(isAbout(page, shown, at), `${page.name}, step ${at + 1}, answered`).toBe(true);
     }
 });
 
@@ -74,17 +71,17 @@ test("a guess is marked in the picture with its result, and not before", async (
   for (const page of pages)
     for (const [at, { predict, state }] of page.steps.entries()) {
       if (predict === undefined) continue;
-      const before = await viewOf(page, state);
-      const answered = await viewOf(page, state, predict.show);
+      const before = await viewOf(page.name, state);
+      const answered = await viewOf(page.name, state, predict.show);
       const name = `${page.name}, “${titleOf(page.steps[at], before)}”`;
       for (const wide of [true, false]) {
-        const marked = (view: View, guess: number) => {
-          const drawn = renderPicture(page, {
+        const marked = (view: LabView, guess: number) => {
+          const drawn = pictureOf(page, {
             ...view,
             state: { ...view.state, [`guess${at}`]: guess },
             wide,
           });
-          return /<g data-name="guess">.*your guess/s.test(drawn.text);
+          return /<g data-name="guess">.*your guess/s.test(drawn);
         };
         for (const guess of [predict.min, predict.start, predict.max])
           expect(marked(answered, guess), `${name}, ${guess}`).toBe(true);
@@ -94,7 +91,7 @@ test("a guess is marked in the picture with its result, and not before", async (
     }
 });
 
-test("pages are complete without a script: every stop has its picture, caption and table", () => {
+test("pages are complete without a script: every step has its picture, caption and table", () => {
   for (const page of pages) {
     const text = files.get(`${page.name}.html`)!;
     expect(text.match(/<figure><svg class="narrow"/g)?.length, page.name).toBe(page.steps.length);
@@ -110,10 +107,11 @@ test("pages are complete without a script: every prediction is answered", async 
   for (const page of pages)
     for (const [at, { state, predict }] of page.steps.entries()) {
       if (predict === undefined) continue;
-      const answered = await viewOf(page, state, predict.show);
+      const answered = await viewOf(page.name, state, predict.show);
       const step = files.get(`${page.name}.html`)!.split('class="step"')[at + 1];
       // Times are measured when the page is built.
-      if (page.name !== "cost") expect(step, page.name).toContain(`<p>${predict.result(answered).text}</p>`);
+      if (page.name !== "cost")
+        expect(step, page.name).toContain(`<p>${textOf(predict.result(answered))}</p>`);
       expect(step.match(/class="still"/g)?.length, page.name).toBe(1);
     }
   // The beads of the first page are a prediction of its own.
@@ -132,13 +130,12 @@ test("every page and state that the README names is one", async () => {
   const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
   let states = 0;
   for (const line of readme.split("\n").filter((row) => row.startsWith("| "))) {
-    let page: Page | undefined;
+    let page: NamedPage | undefined;
     for (const [, text] of line.matchAll(/`([^`]+)`/g)) {
       page = pages.find(({ name }) => name === text) ?? page;
       if (!text.startsWith("#v1?")) continue;
-      const state = page!.check(decodeState(text, page!.initial));
-      for (const name of new URLSearchParams(text.slice(4)).keys()) expect(state).toHaveProperty(name);
-      expect(encodeState(state, page!.initial), `${page!.name} ${text}`).toContain(text);
+      const state = page!.check(decodeState(page!.fields, text));
+      expect(encodeState(page!.fields, state), `${page!.name} ${text}`).toContain(text);
       states++;
     }
   }

@@ -6,10 +6,10 @@ import { expect, it } from "vitest";
 
 /** Files of `src/` that a warm call may enter. Before planning became one step: forward 29, backward 32. */
 const LIMITS: Readonly<Record<string, number>> = {
-  forward: 18,
+  forward: 17,
   "forward causal": 18,
-  "backward causal": 22,
-  matmul: 16,
+  "backward causal": 21,
+  matmul: 17,
 };
 
 it("a warm call enters few files", () => {

@@ -11,16 +11,21 @@ export {
   scaledDotProductAttention,
   type WeightsOptions,
   type WeightsWanted,
-} from "./attention.ts";
-export type { Plan, SimdLevel } from "./backend/plan/plan.ts";
-export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
-export { configure, type Settings } from "./backend/settings.ts";
+} from "./api/attention.ts";
 export {
   type AttentionGradients,
   attentionBackward,
   type BackwardOptions,
-} from "./backward.ts";
-export { cast } from "./cast.ts";
+} from "./api/backward.ts";
+export { cast } from "./api/cast.ts";
+export { empty, prepare } from "./api/dispatch/engine.ts";
+export type { PrintablePlan } from "./api/dispatch/plans.ts";
+export { explain, explainMatmul } from "./api/explain.ts";
+export type { MatmulOptions } from "./api/matmul.ts";
+export { mergeStates } from "./api/merge.ts";
+export type { Plan, SimdLevel } from "./backend/plan/plan.ts";
+export type { AttentionOptions, MaskLike } from "./backend/problem.ts";
+export { configure, type Settings } from "./backend/settings.ts";
 export { tensor, zeros } from "./core/construct.ts";
 export {
   type ArangeOptions,
@@ -48,9 +53,4 @@ export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested
 export { Generator, type Seed, withSeed } from "./core/random/generator.ts";
 export type { State } from "./core/state.ts";
 export { type FloatDTypeOf, Tensor, type TensorLike } from "./core/tensor.ts";
-export { empty, prepare } from "./dispatch/engine.ts";
-export type { PrintablePlan } from "./dispatch/plans.ts";
-export { explain, explainMatmul } from "./explain.ts";
 export * from "./masks/index.ts";
-export type { MatmulOptions } from "./matmul.ts";
-export { mergeStates } from "./merge.ts";

@@ -69,7 +69,7 @@ test("tensors have the dtype of the data that they were made from", () => {
   expectTypeOf(tensor(new Float64Array(2), [2])).toEqualTypeOf<Tensor<"float64">>();
   expectTypeOf(tensor(new Int32Array(2), [2])).toEqualTypeOf<Tensor<"int32">>();
   expectTypeOf(tensor(new BigInt64Array(2), [2])).toEqualTypeOf<Tensor<"int64">>();
-  expectTypeOf(tensor(new Uint8Array(2), [2])).toEqualTypeOf<Tensor<"bool">>();
+  expectTypeOf(tensor(new Uint8Array(2), [2], "bool")).toEqualTypeOf<Tensor<"bool">>();
   expectTypeOf(zeros([1])).toEqualTypeOf<Tensor<"float32">>();
   expectTypeOf(arange(3, { dtype: "int32" })).toEqualTypeOf<Tensor<"int32">>();
   expectTypeOf(randint(0, 2, [1])).toEqualTypeOf<Tensor<"int32">>();

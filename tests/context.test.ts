@@ -11,9 +11,9 @@ it("docs/context.md lists all module-level state", () => {
   const sources = readdirSync(at("src"), { recursive: true, encoding: "utf8" })
     .map((name) => `src/${name.replaceAll("\\", "/")}`)
     .filter((name) => /\.(ts|js)$/.test(name) && !name.includes(".test."));
-  const found = sources.filter((name) => STATE.test(readFileSync(at(name), "utf8")));
+  const stateful = sources.filter((name) => STATE.test(readFileSync(at(name), "utf8")));
   const page = readFileSync(at("docs/context.md"), "utf8");
   const listed = [...page.matchAll(/`(src\/[^`]+\.(?:ts|js))`/g)].map(([, name]) => name);
-  expect(found.length).toBeGreaterThan(20);
-  expect(listed.toSorted()).toEqual(found.toSorted());
+  expect(stateful.length).toBeGreaterThan(20);
+  expect(listed.toSorted()).toEqual(stateful.toSorted());
 });

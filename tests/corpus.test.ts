@@ -1,5 +1,5 @@
 /**
- * The functions of tools/corpus.mjs that read other programs' files, on small files created here; and tools/masked-accuracy.ts, which
+ * The functions of tools/corpus/corpus.mjs that read other programs' files, on small files created here; and tools/corpus/masked-accuracy.ts, which
  * measures a model on such texts.
  */
 import { spawnSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { locateShipped } from "../src/models/files/locate.ts";
-import { bible, paragraphs, rStrings, splitSentences, wordnet } from "../tools/corpus.mjs";
+import { bible, paragraphs, rStrings, splitSentences, wordnet } from "../tools/corpus/corpus.mjs";
 import { at } from "../tools/setup.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-corpus-"));
@@ -111,9 +111,13 @@ test("the accuracy of the shipped encoder is measured on any text, as docs/model
     "She bought bread and butter.",
   ];
   writeFileSync(file, `${sentences.join("\n")}\n\n`.repeat(200));
-  const run = spawnSync(process.execPath, [at("tools/masked-accuracy.ts"), locateShipped("encoder"), file], {
-    encoding: "utf8",
-  });
+  const run = spawnSync(
+    process.execPath,
+    [at("tools/corpus/masked-accuracy.ts"), locateShipped("encoder"), file],
+    {
+      encoding: "utf8",
+    },
+  );
   expect(run.stderr).toBe("");
   expect(run.stdout).toMatch(/^\d+ masked tokens, loss \d+\.\d{4}\nall tokens: first \d+\.\d %/);
 });

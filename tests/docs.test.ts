@@ -16,7 +16,7 @@ import * as train from "heed/train";
 import * as view from "heed/view";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PLOTS } from "../tools/pictures/plots.mjs";
-import { FIGURES, PLANS } from "../tools/pictures.mjs";
+import { FIGURES, PLANS, SCREENSHOTS } from "../tools/pictures.mjs";
 import { heed as command } from "./platforms/cli.ts";
 import { FIXTURES } from "./runtimes/fixtures.mjs";
 
@@ -73,6 +73,16 @@ function moduleOf(page: string): string {
 /** The expected output of a page. */
 const promisedBy = (code: string): string[] =>
   [...code.matchAll(/\/\/ → ?(.*)$/gm)].map(([, text]) => text.trimEnd());
+
+/** What a call throws. */
+function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("the call threw nothing");
+}
 
 /** Runs a module and returns the lines that it printed. */
 async function printedBy(file: string): Promise<string[]> {
@@ -151,29 +161,29 @@ describe("the pictures", () => {
   });
 
   it("every chapter has a generated one, and every generated one is shown", () => {
-    const made = new Set([...FIGURES.keys(), ...PLANS.keys(), ...PLOTS.keys(), "explorer.webp"]);
+    const generated = new Set([FIGURES, PLANS, PLOTS, SCREENSHOTS].flatMap((files) => [...files.keys()]));
     const shown = new Set<string>();
     for (const page of [...chapters, "docs/layers.md", "README.md"]) {
       const images = [...read(page).matchAll(/!\[[^\]]+\]\((?:docs\/)?images\/([\w.-]+)\)/g)].map(
         ([, name]) => name,
       );
-      expect(images.filter((name) => made.has(name)).length, page).toBeGreaterThan(0);
+      expect(images.filter((name) => generated.has(name)).length, page).toBeGreaterThan(0);
       for (const name of images) shown.add(name);
     }
-    expect([...made].filter((name) => !shown.has(name))).toEqual([]);
+    expect([...generated].filter((name) => !shown.has(name))).toEqual([]);
   });
 
   it.each([...FIGURES])("docs/images/%s is what heed figure draws", async (name, args) => {
-    const made = join(folder, name);
+    const drawing = join(folder, name);
     const at = (arg: string) => (arg.startsWith("models/") ? join(root, arg) : arg);
-    expect(await command(["figure", ...args.map(at), "-o", made])).toMatchObject({ code: 0 });
-    expect(readFileSync(made, "utf8")).toBe(read(`docs/images/${name}`));
+    expect(await command(["figure", ...args.map(at), "-o", drawing])).toMatchObject({ code: 0 });
+    expect(readFileSync(drawing, "utf8")).toBe(read(`docs/images/${name}`));
   });
 
   it.each([...PLANS])("docs/images/%s is what heed explain --ranks draws", async (name, args) => {
-    const made = join(folder, name);
-    expect(await command(["explain", ...args, "-o", made])).toMatchObject({ code: 0 });
-    expect(readFileSync(made, "utf8")).toBe(read(`docs/images/${name}`));
+    const drawing = join(folder, name);
+    expect(await command(["explain", ...args, "-o", drawing])).toMatchObject({ code: 0 });
+    expect(readFileSync(drawing, "utf8")).toBe(read(`docs/images/${name}`));
   });
 
   it("are each shown on a page", () => {
@@ -194,8 +204,8 @@ it("docs/runtimes.md has a row for each project of tests/runtimes, as its --writ
 describe("the examples", () => {
   it.each(examples)("%s prints what its opening comment says", async (name) => {
     const opening = /^\/\*\*([\s\S]*?)\*\//.exec(read(name))?.[1] ?? "";
-    const [, said] = opening.split(/ \* Prints:\n/);
-    const promised = said.split("\n").flatMap((line) => /^ \* {3}(.*)$/.exec(line)?.slice(1) ?? []);
+    const [, output] = opening.split(/ \* Prints:\n/);
+    const promised = output.split("\n").flatMap((line) => /^ \* {3}(.*)$/.exec(line)?.slice(1) ?? []);
     expect(promised.length).toBeGreaterThan(0);
     expect(await printedBy(join(root, name))).toEqual(promised);
     expect(warnings).toEqual([]);
@@ -247,6 +257,18 @@ describe("the words of a page", () => {
       ([, name]) => `docs/${name}`,
     );
     expect(listed).toEqual(chapters);
+  });
+
+  it("docs/call.md has a heading for every option of the call, and no other", () => {
+    const q = heed.zeros([1, 1]);
+    const unknown = { "": 1 } as object;
+    const [, names] = /expected one of (.*)$/.exec(
+      String(thrownBy(() => heed.scaledDotProductAttention(q, q, q, unknown))),
+    )!;
+    const headings = [...read("docs/call.md").matchAll(/^## ([a-z]\w*(?:, \w+)*)$/gm)];
+    expect(headings.flatMap(([, title]) => title.split(", ")).toSorted()).toEqual(
+      names.split(", ").toSorted(),
+    );
   });
 
   it("docs/03-masks.md has a row for every mask and score mod", () => {

@@ -2,7 +2,7 @@
  * Every function and class that users call has an `@example` in its doc comment, and every example of the API reference runs.
  * The comment `// → value` at the end of a line gives the value of its expression.
  */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -83,6 +83,7 @@ const exempt = new Set(Object.values(EXEMPT).flat());
 /** Examples that cannot run in a test, with the reason. Their code is only shown. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   Decoder: "a model that is not shipped",
+  Encoder: "a model that is not shipped",
   Distilbert: "a model that is not shipped",
   Electra: "a model that is not shipped",
   Mpnet: "a model that is not shipped",
@@ -126,8 +127,8 @@ function exampleOf(doc: string): string | undefined {
 }
 
 const examples = [...exported].flatMap(([value, name]) => {
-  const found = comments.get(name) ?? comments.get((value as { name: string }).name) ?? [];
-  const code = found.map(({ doc }) => exampleOf(doc)).find((text) => text !== undefined);
+  const comment = comments.get(name) ?? comments.get((value as { name: string }).name) ?? [];
+  const code = comment.map(({ doc }) => exampleOf(doc)).find((text) => text !== undefined);
   return [{ name, code }];
 });
 
@@ -155,6 +156,13 @@ writeFileSync(join(folder, "q.npy"), io.writeNpy(q));
 writeFileSync(join(folder, "qkv.npz"), await io.writeNpz({ q, k }));
 writeFileSync(join(folder, "qkv.safetensors"), io.writeSafetensors({ q, k }));
 cpSync(cat, join(folder, "run.safetensors"));
+const layer = new nn.Linear(2, 2, { seed: 1 });
+const progress = { step: 1, losses: [1], heldOut: [] };
+mkdirSync(join(folder, "run"));
+writeFileSync(
+  join(folder, "run/checkpoint.safetensors"),
+  await train.writeCheckpoint(layer.parameters(), new train.AdamW(layer.parameters()), progress, "run"),
+);
 
 /** Stores of the running example. */
 const opened: view.HeadStore[] = [];
@@ -169,6 +177,7 @@ Object.assign(names, {
     opened.push(store);
     return store;
   },
+  loadCheckpoint: (path: string) => train.loadCheckpoint(join(folder, path)),
   readFileSync: (path: string) => readFileSync(path.startsWith("/") ? path : join(folder, path)),
   writeFileSync: (path: string, bytes: Uint8Array) => writeFileSync(join(folder, path), bytes),
 });
@@ -184,24 +193,26 @@ function shown(value: unknown): string {
 const packed = (text: string) => text.replace(/\s/g, "");
 (globalThis as Record<string, unknown>)["exampleCheck"] = (value: unknown, promised: string) => {
   // A comment may continue after a comma.
-  const [given, wanted] = [packed(shown(value)), packed(promised)];
-  expect(wanted === given || wanted.startsWith(`${given},`), `${given} for ${promised}`).toBe(true);
+  const [printed, wanted] = [packed(shown(value)), packed(promised)];
+  expect(wanted === printed || wanted.startsWith(`${printed},`), `${printed} for ${promised}`).toBe(true);
 };
 
 /** An example as a module: it gets the names it uses, and each line with `// →` becomes a check. */
 function moduleOf(example: string): string {
   const code = preludeOf(example) + example;
-  const own = new Set([...code.matchAll(/\b(?:const|let|class|function) (\w+)/g)].map(([, name]) => name));
+  const declared = new Set(
+    [...code.matchAll(/\b(?:const|let|class|function) (\w+)/g)].map(([, name]) => name),
+  );
   for (const [, list] of code.matchAll(/\bconst [[{]([^=]*?)[\]}] =/g))
-    for (const [name] of list.matchAll(/\w+(?=\s*(?:,|$))/g)) own.add(name);
+    for (const [name] of list.matchAll(/\w+(?=\s*(?:,|$))/g)) declared.add(name);
   const used = [...new Set(code.match(/(?<!\w)(?<!(?<!\.\.)\.)[A-Za-z_]\w*/g) ?? [])];
-  const given = used.filter((name) => name in names && !own.has(name));
+  const imports = used.filter((name) => name in names && !declared.has(name));
   const body = code.replace(
     /^(?!\s*(?:const|let|import) )(.*?);?\s*\/\/ → (.*)$/gm,
     (_, expression: string, promised: string) =>
       `globalThis.exampleCheck(${expression.replace(/;\s*$/, "")}, ${JSON.stringify(promised)});`,
   );
-  return `import type { TensorLike } from "heed";\nconst { ${given.join(", ")} } = (globalThis as any).exampleNames;\n${body}\nexport {};\n`;
+  return `import type { TensorLike } from "heed";\nconst { ${imports.join(", ")} } = (globalThis as any).exampleNames;\n${body}\nexport {};\n`;
 }
 
 describe("an example", () => {

@@ -21,7 +21,7 @@ const encoder = await models.readModel(models.locateShipped("encoder"));
 const decoder = await models.readModel(models.locateShipped("decoder"));
 const file = await io.openSafetensors(new Blob([bytes]));
 const npz = await io.writeNpz({ x });
-const seen = decoder.attention("the old ship");
+const attention = decoder.attention("the old ship");
 const ids = Int32Array.of(1, 2);
 // Without types, as in a JavaScript program.
 const [H, N, O, I, T, M, V, R]: any[] = [h, nn, history, io, train, models, view, reference];
@@ -103,8 +103,8 @@ const CALLS: Record<string, () => unknown> = {
   curves: () => V.curves([{ name: "a", points: [[0, 1]] }], bad),
   histogram: () => V.histogram([1, 2], bad),
   openStore: () => V.openStore(new Blob([bytes]), bad),
-  storeFromModel: () => V.storeFromModel(seen, bad),
-  renderFigure: () => V.renderFigure(view.storeFromModel(seen), bad),
+  storeFromModel: () => V.storeFromModel(attention, bad),
+  renderFigure: () => V.renderFigure(view.storeFromModel(attention), bad),
   "GRU: forward": () => new O.GRU(2, 2).forward(h.zeros([1, 3, 2]), bad),
   "RecurrentEncoderDecoder: read": () => new O.RecurrentEncoderDecoder({ sourceWords: 4, targetWords: 4 }).read([[1]], bad),
   forward: () => R.forward(one, one, one, single, bad),
@@ -124,7 +124,7 @@ const CALLS: Record<string, () => unknown> = {
   "Bert: new": () => new M.Bert((encoder.model as any).config, bad),
   splitBlocks: () => T.splitBlocks(99, { window: 9, ...bad }),
   writePng: () => I.writePng(1, 1, bad),
-  renderText: () => V.renderText(view.storeFromModel(seen), "a text", bad),
+  renderText: () => V.renderText(view.storeFromModel(attention), "a text", bad),
   renderSimilarity: () => V.renderSimilarity(["a", "b"], [[1, 1], [1, 1]], bad),
 };
 

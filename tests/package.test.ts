@@ -9,9 +9,9 @@ import { describe, expect, it } from "vitest";
 import { entryPoints, importsOf } from "../tools/build/entry-points.mjs";
 import { at, NODES, root } from "../tools/setup.mjs";
 import { LIMITS, sizes } from "../tools/size.mjs";
+import { itBuilt } from "./support/built.ts";
 
 const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
-const isBuilt = existsSync(at("dist/index.js"));
 
 /** Every file in a folder and its subfolders, as paths inside the repository. */
 function filesIn(folder: string): string[] {
@@ -87,7 +87,7 @@ describe("package.json", () => {
     expect(existsSync(at("src/cli/main.ts"))).toBe(true);
   });
 
-  it.skipIf(!isBuilt)("exports only files that the build makes", () => {
+  itBuilt("exports only files that the build makes", () => {
     const targets = Object.values<string | Record<string, string>>(manifest.exports).flatMap((target) =>
       typeof target === "string" ? [target] : Object.values(target),
     );
@@ -134,18 +134,18 @@ describe("the source", () => {
     expect(foreign).toEqual([]);
   });
 
-  it("imports Node's modules statically in the command line, its server and the worker threads of the cluster only", () => {
+  it("imports Node's modules statically in the command line, its server and the worker threads of cluster and locks only", () => {
     const builtin = shipped.filter(
       (name) =>
-        !/^src\/(cli|server)\/|^src\/cluster\/mpi\/[\w-]+\.js$/.test(name) &&
+        !/^src\/(cli|server)\/|^src\/(?:cluster\/mpi|io\/filesystem)\/[\w-]+\.js$/.test(name) &&
         /(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s*"node:/.test(read(name)),
     );
     expect(builtin).toEqual([]);
   });
 
   it("computes the rows of pictures with heed/reference: no other exponential of a score", () => {
-    const pictures = [...shipped, ...filesIn("explorer")].filter(
-      (name) => /^(src\/(store|view)|explorer)\//.test(name) && !name.includes(".test."),
+    const pictures = [...shipped, ...filesIn("explorer"), ...filesIn("ui")].filter(
+      (name) => /^(src\/(store|view)|explorer|ui)\//.test(name) && !name.includes(".test."),
     );
     expect(matching(pictures, /\bMath\.exp\(/).toSorted()).toEqual([
       "explorer/app/panels/inspector.ts", // e^entropy
@@ -153,7 +153,6 @@ describe("the source", () => {
       "explorer/state/tables.ts", // e^entropy
       "explorer/views/lines/layout.ts", // length of a line
       "explorer/views/lines/pointing.ts", // zoom
-      "src/store/measures/ledger.ts", // the step e^x that the ledger shows
       "src/store/measures/measures.ts", // e^entropy
       "src/store/sentences/report.ts", // whether given weights are logarithms
     ]);
@@ -171,7 +170,11 @@ describe("the source", () => {
     const text = (pattern: RegExp) => shipped.filter((name) => pattern.test(read(name)));
     expect(text(/["'`](?:node:)?(?:vm|tls|https|http2|dgram|dns|inspector)["'`]/)).toEqual([]);
     // The local server listens, and names the type of a socket; the command line opens the user's browser.
-    expect(text(/["'`](?:node:)?(?:net|http)["'`]/)).toEqual(["src/server/server.ts"]);
+    expect(text(/["'`](?:node:)?(?:net|http)["'`]/)).toEqual([
+      "src/server/connections.ts",
+      "src/server/responses.ts",
+      "src/server/server.ts",
+    ]);
     expect(text(/["'`](?:node:)?child_process["'`]/)).toEqual(["src/cli/support/explorer/browser.ts"]);
     // What `heed pull` asks for, and nothing else, comes from elsewhere.
     const local = shipped.filter((name) => name !== "src/models/hub/client.ts");
@@ -189,7 +192,7 @@ describe("the source", () => {
   });
 
   it("keeps folders and files small enough to read", () => {
-    const folders = ["explorer", "lab", "tests", "tools", "bench"];
+    const folders = ["ui", "explorer", "lab", "tests", "tools", "bench"];
     const files = [...sources, ...folders.flatMap(filesIn)].filter(
       (name) => /\.(ts|mjs|js)$/.test(name) && !name.includes("/node_modules/"),
     );
@@ -245,7 +248,7 @@ describe("the source", () => {
 
   it("keeps the import rules of CONTRIBUTING.md and biome.json the same", () => {
     const written = [
-      ...read("CONTRIBUTING.md").matchAll(/^\| `(src\/\w+|explorer|lab)` \|[^|]*\|([^|]*)\|$/gm),
+      ...read("CONTRIBUTING.md").matchAll(/^\| `(src\/\w+|ui|explorer|lab)` \|[^|]*\|([^|]*)\|$/gm),
     ].map(([, folder, cell]) => [folder, [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name)] as const);
     const enforced = written.map(([folder]) => {
       const groups = imports.filter(({ includes }) =>
@@ -275,7 +278,7 @@ describe("the size of an entry point", () => {
     for (const [row, name, size] of rows) expect(LIMITS[name], row).toBe(Number(size) * 1000);
   });
 
-  it.skipIf(!isBuilt)("stays within the size table of tools/size.mjs", async () => {
+  itBuilt("stays within the size table of tools/size.mjs", async () => {
     const table = await sizes();
     expect(table.filter(({ name }) => name.startsWith("the Lab, ")).length).toBe(28);
     for (const { name, gzip, limit } of table)

@@ -13,9 +13,9 @@ import {
 } from "heed";
 import { registerBackend } from "heed/backend";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { backendFor, deviceBackend } from "../src/api/dispatch/rule.ts";
+import { matmul } from "../src/api/matmul.ts";
 import { bytesText, countText } from "../src/backend/plan/plan.ts";
-import { backendFor, deviceBackend } from "../src/dispatch/rule.ts";
-import { matmul } from "../src/matmul.ts";
 
 const q = randn([2, 3, 4], { seed: 1 });
 const thrown = (call: () => unknown): unknown => {
@@ -143,11 +143,11 @@ it("gradients of [B, N, H, d] and of broadcast inputs have the shapes of the inp
 
 describe("settings from the environment", () => {
   const names = ["HEED_BACKEND", "HEED_SIMD", "HEED_THREADS"] as const;
-  const kept = names.map((name) => process.env[name]);
+  const saved = names.map((name) => process.env[name]);
   afterEach(() => {
     vi.unstubAllGlobals();
     for (const [n, name] of names.entries()) {
-      const value = kept[n];
+      const value = saved[n];
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
     }

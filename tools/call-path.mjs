@@ -23,7 +23,7 @@ export async function measureCallPaths() {
   const { attentionBackward, configure, scaledDotProductAttention, tensor } = await import(
     new URL("index.ts", SRC).href
   );
-  const { matmul } = await import(new URL("matmul.ts", SRC).href);
+  const { matmul } = await import(new URL("api/matmul.ts", SRC).href);
   configure({ simd: "relaxed", threads: 1 });
   const [B, H, N, d] = [1, 2, 64, 32];
   const filled = (/** @type {number} */ seed, shape = [B, H, N, d]) => {

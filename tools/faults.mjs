@@ -34,7 +34,7 @@ const numberOf = (name) => {
   return at < 0 ? undefined : Number(words.splice(at, 2)[1]);
 };
 const sample = numberOf("--sample");
-const seed = numberOf("--seed") ?? Math.floor(Math.random() * 2 ** 31);
+const seed = numberOf("--seed") ?? Date.now() % 2 ** 31;
 const named = FAULTS.filter(
   ({ name, file }) => words.length === 0 || words.some((word) => `${name} ${file}`.includes(word)),
 );
@@ -75,6 +75,7 @@ for (const name of [
   "docs",
   "examples",
   "explorer",
+  "ui",
   "package.json",
   "tsconfig.json",
   "vitest.config.ts",

@@ -20,8 +20,8 @@ import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { rolldown } from "rolldown";
+import { Tally } from "./parts/tally.mjs";
 import { at, pinned, root, say, stop } from "./setup.mjs";
-import { Tally } from "./tally.mjs";
 
 const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
 /** A file with PyTorch's query, key, value and output, for the program from-torch.ts. */
@@ -51,18 +51,12 @@ function deadLinks(folder) {
   });
 }
 
-async function check() {
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const argv = ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
-  const packed = spawnSync(npm, argv, { cwd: root, encoding: "utf8", shell: process.platform === "win32" });
-  if (packed.status !== 0) stop(`npm pack failed: ${packed.stderr}`);
-  const report = JSON.parse(packed.stdout);
-  /** @type {{ filename: string, files: { path: string, mode: number }[], size: number }} */
-  const tarball = Array.isArray(report) ? report[0] : Object.values(report)[0];
-  const file = join(folder, tarball.filename);
-  say(`${tarball.filename}: ${tarball.files.length} files, ${(tarball.size / 1024).toFixed(0)} KiB`);
-
-  const unexpected = tarball.files.filter(
+/**
+ * Only what users need is packed.
+ * @param {{ path: string }[]} files
+ */
+function checkContents(files) {
+  const unexpected = files.filter(
     ({ path }) =>
       !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|webp)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|css|html|json)|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css))$/.test(
         path,
@@ -80,8 +74,88 @@ async function check() {
     "package.json",
     "docs/README.md",
   ])
-    tally.check(`${name} is packed`, tarball.files.some(({ path }) => path === name) ? "" : "it is missing");
+    tally.check(`${name} is packed`, files.some(({ path }) => path === name) ? "" : "it is missing");
+}
 
+/**
+ * Packs the models, a separate package, and unpacks them where heed finds them: in the same node_modules. Returns their folder.
+ * @param {string} npm @param {readonly string[]} argv the arguments of `npm pack`
+ */
+function installModels(npm, argv) {
+  const models = spawnSync(npm, [...argv, at("models")], { cwd: root, encoding: "utf8" });
+  if (models.status !== 0) stop(`npm pack models failed: ${models.stderr}`);
+  const list = JSON.parse(models.stdout);
+  const { filename } = Array.isArray(list) ? list[0] : Object.values(list)[0];
+  const beside = join(folder, "node_modules", "heed-models");
+  mkdirSync(beside, { recursive: true });
+  spawnSync("tar", ["-xzf", join(folder, filename), "-C", beside, "--strip-components=1"]);
+  const search = spawnSync(process.execPath, ["--input-type=module", "-e", FIND_MODELS], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  tally.check(
+    "the models are found in heed-models",
+    search.stdout.includes(join("node_modules", "heed-models", "encoder"))
+      ? ""
+      : `${search.stdout}${search.stderr}`,
+  );
+  return beside;
+}
+
+/**
+ * Nothing is installed with the package, and nothing runs when it is installed.
+ * @param {any} manifest its package.json
+ */
+function checkManifest(manifest) {
+  for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
+    tally.check(`no ${kind}`, Object.keys(manifest[kind] ?? {}).join(", "));
+  const wanted = Object.keys(manifest.peerDependencies ?? {}).filter(
+    (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
+  );
+  tally.check("no peer dependency that is not optional", wanted.join(", "));
+  const lifecycle = /^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$/;
+  tally.check(
+    "no lifecycle script",
+    Object.keys(manifest.scripts ?? {})
+      .filter((name) => lifecycle.test(name))
+      .join(", "),
+  );
+}
+
+/**
+ * A program without the DOM's types, whose compiler reads every declaration of the package.
+ * @param {{ exports: Record<string, { types?: string }> }} manifest
+ */
+function checkTypes(manifest) {
+  const modules = Object.entries(manifest.exports)
+    .filter(
+      ([name, target]) =>
+        target.types && !/react|anywidget/.test(name) && !name.startsWith("./attention-view"),
+    )
+    .map(([name]) => `heed${name.slice(1)}`);
+  writeFileSync(join(folder, "program.mts"), modules.map((name) => `import "${name}";\n`).join(""));
+  symlinkSync(at("node_modules/@types"), join(folder, "node_modules", "@types"));
+  const strict = ["--noEmit", "--strict", "--lib", "es2022", "--types", "node", "--module", "nodenext"];
+  const types = spawnSync(
+    process.execPath,
+    [at("node_modules/typescript/bin/tsc"), ...strict, "--skipLibCheck", "false", "program.mts"],
+    { cwd: folder, encoding: "utf8" },
+  );
+  tally.check("the types need no DOM", types.status === 0 ? "" : types.stdout);
+}
+
+async function check() {
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const argv = ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder];
+  const packed = spawnSync(npm, argv, { cwd: root, encoding: "utf8", shell: process.platform === "win32" });
+  if (packed.status !== 0) stop(`npm pack failed: ${packed.stderr}`);
+  const report = JSON.parse(packed.stdout);
+  /** @type {{ filename: string, files: { path: string, mode: number }[], size: number }} */
+  const tarball = Array.isArray(report) ? report[0] : Object.values(report)[0];
+  const file = join(folder, tarball.filename);
+  say(`${tarball.filename}: ${tarball.files.length} files, ${(tarball.size / 1024).toFixed(0)} KiB`);
+
+  checkContents(tarball.files);
   const unpacked = join(folder, "node_modules", "heed");
   mkdirSync(unpacked, { recursive: true });
   const tar = spawnSync("tar", ["-xzf", file, "-C", unpacked, "--strip-components=1"], { encoding: "utf8" });
@@ -98,24 +172,7 @@ async function check() {
       : `${without.stdout}${without.stderr}`,
   );
 
-  // The models are a separate package, which heed finds in the same node_modules.
-  const models = spawnSync(npm, [...argv, at("models")], { cwd: root, encoding: "utf8" });
-  if (models.status !== 0) stop(`npm pack models failed: ${models.stderr}`);
-  const list = JSON.parse(models.stdout);
-  const { filename } = Array.isArray(list) ? list[0] : Object.values(list)[0];
-  const beside = join(folder, "node_modules", "heed-models");
-  mkdirSync(beside, { recursive: true });
-  spawnSync("tar", ["-xzf", join(folder, filename), "-C", beside, "--strip-components=1"]);
-  const found = spawnSync(process.execPath, ["--input-type=module", "-e", FIND_MODELS], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  tally.check(
-    "the models are found in heed-models",
-    found.stdout.includes(join("node_modules", "heed-models", "encoder"))
-      ? ""
-      : `${found.stdout}${found.stderr}`,
-  );
+  const beside = installModels(npm, argv);
   await served(["view", "--json"], "the captured sentences are found in heed-models");
   await served(["lab", "--json"], "the Lab links to the captured sentences", "/explorer/tired-cat.html");
   const files = [
@@ -150,23 +207,11 @@ async function check() {
     );
   for (const name of ["README.md", "LICENSE", "THIRD-PARTY.md", "captures/README.md"])
     tally.check(`heed-models has ${name}`, existsSync(join(beside, name)) ? "" : "it is missing");
-  tally.check("heed takes at most 2 MB", tarball.size <= 2e6 ? "" : `${tarball.size} bytes`);
+  // The pictures of the page in docs/ take 0.3 MB of it.
+  tally.check("heed takes at most 2.4 MB", tarball.size <= 2.4e6 ? "" : `${tarball.size} bytes`);
 
   const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
-  for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
-    tally.check(`no ${kind}`, Object.keys(manifest[kind] ?? {}).join(", "));
-  const wanted = Object.keys(manifest.peerDependencies ?? {}).filter(
-    (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
-  );
-  tally.check("no peer dependency that is not optional", wanted.join(", "));
-  const lifecycle = /^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$/;
-  tally.check(
-    "no lifecycle script",
-    Object.keys(manifest.scripts ?? {})
-      .filter((name) => lifecycle.test(name))
-      .join(", "),
-  );
-
+  checkManifest(manifest);
   const { messages } = await publint({
     pack: { tarball: /** @type {ArrayBuffer} */ (Uint8Array.from(readFileSync(file)).buffer) },
     strict: true,
@@ -177,28 +222,11 @@ async function check() {
     reported.map((message) => formatMessage(message, manifest, { color: false })).join("; "),
   );
 
-  // A program without the DOM's types, whose compiler reads every declaration of the package.
-  const modules = Object.entries(manifest.exports)
-    .filter(
-      ([name, target]) =>
-        target.types && !/react|anywidget/.test(name) && !name.startsWith("./attention-view"),
-    )
-    .map(([name]) => `heed${name.slice(1)}`);
-  writeFileSync(join(folder, "program.mts"), modules.map((name) => `import "${name}";\n`).join(""));
-  symlinkSync(at("node_modules/@types"), join(folder, "node_modules", "@types"));
-  const strict = ["--noEmit", "--strict", "--lib", "es2022", "--types", "node", "--module", "nodenext"];
-  const types = spawnSync(
-    process.execPath,
-    [at("node_modules/typescript/bin/tsc"), ...strict, "--skipLibCheck", "false", "program.mts"],
-    { cwd: folder, encoding: "utf8" },
-  );
-  tally.check("the types need no DOM", types.status === 0 ? "" : types.stdout);
-
+  checkTypes(manifest);
   // Two folders deep, as in the repository, so that the scripts' relative imports resolve.
   const platforms = join(folder, "tests", "platforms");
   cpSync(at("tests/platforms"), platforms, { recursive: true });
-  mkdirSync(join(folder, "tools"));
-  cpSync(at("tools/tally.mjs"), join(folder, "tools", "tally.mjs"));
+  cpSync(at("tools/parts/tally.mjs"), join(folder, "tools", "parts", "tally.mjs"));
   const smoke = spawnSync(process.execPath, [join(platforms, "smoke.mjs")], {
     encoding: "utf8",
     timeout: 600_000,
@@ -241,11 +269,7 @@ async function served(args, name, path) {
 
 /** Examples that do not run alone. @param {string} name */
 function needsMore(name) {
-  return (
-    name.startsWith("cluster") || // several processes (tests/cluster)
-    name.startsWith("universal-sentence-encoder") || // modules of sentences.ts
-    name === "sentences.ts" // the weights of another package (tests/examples)
-  );
+  return name.startsWith("cluster"); // several processes (tests/cluster)
 }
 
 /**

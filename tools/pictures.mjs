@@ -1,32 +1,30 @@
 /**
  * `npm run pictures`: the pictures of README and docs, in docs/images/. `heed figure` draws the figures, which have the same
- * bytes on every machine (tests/docs.test.ts draws them again); Chromium takes the screenshot of the explorer.
- * `--check` writes nothing: it takes the screenshot again and fails where more than a tenth of its pixels differ (fonts do).
+ * bytes on every machine (tests/docs.test.ts draws them again); Chromium takes the screenshots of the explorer.
+ * `--check` writes nothing: it takes the screenshots again and fails where more than a tenth of the pixels of one differ (fonts do).
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launchChromium, NO_CHROMIUM } from "../tests/platforms/chromium.mjs";
+import { Tally } from "./parts/tally.mjs";
 import { PLOTS } from "./pictures/plots.mjs";
 import { at, build, install, pinned, run, say } from "./setup.mjs";
-import { Tally } from "./tally.mjs";
 
-const CAT = "models/captures/tired-cat.safetensors";
-const BANK = "models/captures/river-bank.safetensors";
-/** The head in which "it" attends to "cat", and that cell. */
-const IT_CAT = ["--layer", "5", "--head", "11", "--query", "8", "--key", "2", "--no-caption"];
+const FLIES = "models/captures/time-flies.safetensors";
+const BANK = "models/captures/bank-of-the-river.safetensors";
+/** The head that ties "flies" to "time", and "bank" to "river"; docs/08-explorer.md has its controls. */
+const HEAD = ["--layer", "0", "--head", "4", "--no-caption"];
+const FLIES_TIME = [...HEAD, "--query", "2", "--key", "1"];
 
 /** Figures by file name: the arguments of `heed figure`. */
 export const FIGURES = new Map([
-  ["cat-lines.svg", [CAT, "--view", "lines", ...IT_CAT]],
-  ["cat-text.svg", [CAT, "--view", "text", "--layer", "5", "--head", "11", "--query", "8", "--no-caption"]],
-  [
-    "bank-row.svg",
-    [BANK, "--view", "row", "--layer", "1", "--head", "8", "--query", "5", "--key", "6", "--no-caption"],
-  ],
+  ["flies-lines.svg", [FLIES, "--view", "lines", ...FLIES_TIME]],
+  ["flies-matrix.svg", [FLIES, "--view", "matrix", ...FLIES_TIME]],
+  ["bank-text.svg", [BANK, "--view", "text", ...HEAD, "--query", "5"]],
+  ["bank-row.svg", [BANK, "--view", "row", ...HEAD, "--query", "5", "--key", "8"]],
   ["bank-heads.svg", [BANK, "--view", "atlas", "--width", "170", "--no-caption"]],
-  ["cat-matrix.svg", [CAT, "--view", "matrix", ...IT_CAT]],
 ]);
 
 /** Documents of 1,024 tokens, of lengths from 20 to 180. */
@@ -49,24 +47,38 @@ function heed(args) {
     throw new Error(`heed ${args[0]} failed (see above)`);
 }
 
+/** Screenshots of the explorer by file name: the file that is open, the state in the address, and the size of the window. */
+export const SCREENSHOTS = new Map([
+  ["explorer.webp", { file: FLIES, state: "head?l=0&h=4&i=2&j=1", width: 1280, height: 800 }],
+  ["explorer-model.webp", { file: FLIES, state: "model?l=0&h=4&i=2&j=1", width: 1000, height: 560 }],
+  ["explorer-lines.webp", { file: FLIES, state: "head?l=0&h=4&i=2&j=1&m=lines", width: 1280, height: 640 }],
+  ["explorer-row.webp", { file: FLIES, state: "row?l=0&h=4&i=2&j=1", width: 1000, height: 640 }],
+  ["explorer-flow.webp", { file: FLIES, state: "flow?i=2", width: 1280, height: 640 }],
+]);
+
 /**
- * The explorer on the same head, 1280 × 800, light, as a WebP (a third of a PNG's bytes); undefined where there is no Chromium.
- * @returns {Promise<Buffer | undefined>}
+ * The screenshots, light, as WebP files (a third of a PNG's bytes); undefined where there is no Chromium.
+ * @returns {Promise<Map<string, Buffer> | undefined>}
  */
-export async function screenshot() {
+export async function screenshots() {
   const browser = await launchChromium();
   if (browser === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "heed-pictures-"));
+  const pictures = new Map();
   try {
-    const file = join(folder, "explorer.html");
-    heed(["html", at(CAT), "-o", file]);
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: "light" });
-    await page.goto(`${pathToFileURL(file).href}#v1/head?l=5&h=11&i=8&j=2`);
-    await page.waitForSelector("attention-view");
-    await page.waitForTimeout(1500);
-    const session = await page.context().newCDPSession(page);
-    const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 84 });
-    return Buffer.from(data, "base64");
+    for (const [name, { file, state, width, height }] of SCREENSHOTS) {
+      const html = join(folder, `${name}.html`);
+      heed(["html", at(file), "-o", html]);
+      const page = await browser.newPage({ viewport: { width, height }, colorScheme: "light" });
+      await page.goto(`${pathToFileURL(html).href}#v1/${state}`);
+      await page.waitForSelector("attention-view");
+      await page.waitForTimeout(1500);
+      const session = await page.context().newCDPSession(page);
+      const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 84 });
+      pictures.set(name, Buffer.from(data, "base64"));
+      await page.close();
+    }
+    return pictures;
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true });
@@ -109,17 +121,14 @@ async function difference(one, other) {
   }
 }
 
-/** Whether the screenshot in docs/images is what the explorer shows now. */
+/** Whether the screenshots in docs/images are what the explorer shows now. */
 async function check() {
   const tally = new Tally((line) => process.stdout.write(`${line}\n`));
-  const picture = await screenshot();
-  if (picture === undefined) tally.skip("the README's picture", NO_CHROMIUM);
-  else {
-    const share = await difference(picture, readFileSync(at("docs/images/explorer.webp")));
-    tally.check(
-      "the README's picture",
-      share < 0.1 ? "" : `${(100 * share).toFixed(1)} % of its pixels differ`,
-    );
+  const pictures = await screenshots();
+  if (pictures === undefined) tally.skip("the pictures of the explorer", NO_CHROMIUM);
+  for (const [name, picture] of pictures ?? []) {
+    const share = await difference(picture, readFileSync(at(`docs/images/${name}`)));
+    tally.check(name, share < 0.1 ? "" : `${(100 * share).toFixed(1)} % of its pixels differ`);
   }
   process.stdout.write(`${tally}\n`);
   process.exitCode = tally.failed > 0 ? 1 : 0;
@@ -145,7 +154,7 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   };
   for (const [name, plot] of PLOTS) writeFileSync(at(`docs/images/${name}`), await plot(modules));
   say(`${FIGURES.size + PLANS.size + PLOTS.size} figures`);
-  const picture = await screenshot();
-  if (picture) writeFileSync(at("docs/images/explorer.webp"), picture);
-  else say(`explorer.webp is left as it is: ${NO_CHROMIUM}`);
+  const pictures = await screenshots();
+  for (const [name, picture] of pictures ?? []) writeFileSync(at(`docs/images/${name}`), picture);
+  if (pictures === undefined) say(`the pictures of the explorer are left as they are: ${NO_CHROMIUM}`);
 }

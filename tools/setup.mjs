@@ -126,7 +126,8 @@ export function install() {
 export function build() {
   const built = mtime(at("dist/cli/main.js"));
   const sources = ["tsconfig.json", "tsconfig.build.json", "package.json"].map((name) => mtime(at(name)));
-  if (built >= Math.max(newest(at("src")), newest(at("explorer")), newest(at("lab")), ...sources)) return;
+  const folders = ["src", "ui", "explorer", "lab"].map((name) => newest(at(name)));
+  if (built >= Math.max(...folders, ...sources)) return;
   say(`heed: building ${built === 0 ? "" : "again (the sources have changed) "}…`);
   if (run(pinned(), [at("tools/build.mjs")]) !== 0) stop("the build failed (see above)");
 }
@@ -161,9 +162,9 @@ let pinnedPath;
  */
 export function pinned() {
   if (pinnedPath === undefined) {
-    const own = at(`node_modules/node/bin/node${exe}`);
+    const installed = at(`node_modules/node/bin/node${exe}`);
     const want = JSON.parse(readFileSync(at("package.json"), "utf8")).devDependencies.node;
-    const path = versionOf(own) === want ? own : toolchain(24);
+    const path = versionOf(installed) === want ? installed : toolchain(24);
     if (path === undefined)
       say(`heed: Node ${want} could not be installed from npm; continuing with ${process.version}`);
     pinnedPath = path ?? process.execPath;

@@ -18,7 +18,7 @@ import { at, build, install, pinned, run, say } from "./setup.mjs";
 import { brokenLinks } from "./site/links.mjs";
 
 /** The capture that the explorer's first page shows. */
-const FIRST = "tired-cat";
+const FIRST = "time-flies";
 
 /** The captures of a real model's attention, one page of the explorer each. */
 const captures = () =>

@@ -32,31 +32,37 @@ const PROGRAMS = {
   "heed/cluster": 'import * as heed from "heed/cluster"; globalThis.x = heed;',
 };
 
-/** Maximum bytes after gzip. A change that exceeds one raises it here, with the reason in the commit. @type {Record<string, number>} */
+/**
+ * How far a size may grow over the ones below before a change has to raise them, with the reason in its commit: so that no text is
+ * written for a byte limit.
+ */
+export const SLACK = 1.03;
+
+/** Bytes after gzip, rounded up; `docs/runtimes.md` has the same. @type {Record<string, number>} */
 export const LIMITS = {
-  "one call": 48_500,
-  "one call and one mask": 48_500,
+  "one call": 49_000,
+  "one call and one mask": 49_000,
   heed: 77_000,
-  "heed/reference": 19_700,
-  "heed/io: npy": 9_100,
+  "heed/reference": 20_300,
+  "heed/io: npy": 9_200,
   "heed/io": 20_700,
-  "heed/nn: one layer": 26_700,
+  "heed/nn: one layer": 27_000,
   "heed/nn/history": 71_200,
   "heed/nn": 89_500,
-  "heed/backend": 5_600,
+  "heed/backend": 6_000,
   "heed/models: tokenizer.json": 18_000,
-  "heed/models": 128_000,
-  "heed/view": 97_400,
-  "heed/train": 114_300,
+  "heed/models": 130_000,
+  "heed/view": 99_000,
+  "heed/train": 116_600,
   "heed/cluster": 81_700,
-  "the explorer's page: to the first paint": 30_000,
+  "the explorer's page: to the first paint": 32_300,
   "attention-view: the element, lit and its worker": 47_700,
-  "attention-view: to the first picture of a bundle": 113_100,
+  "attention-view: to the first picture of a bundle": 115_000,
   "attention-view: everything, in one file": 200_000,
 };
 
-/** Maximum bytes after gzip of each page of the Lab: up to its first picture, and with the worker that computes its first state. */
-const LAB_LIMITS = { first: 45_000, all: 120_000 };
+/** Bytes after gzip of each page of the Lab: up to its first picture, and with the worker that computes its first state. */
+export const LAB_LIMITS = { first: 46_500, all: 122_500 };
 
 /** Files of the element that a page loads: first with its worker, then up to the first picture; or as one file. */
 const ELEMENT = {
@@ -142,17 +148,21 @@ export async function sizes() {
         name,
         minified: Buffer.byteLength(code),
         gzip: gzipSync(code, { level: 9 }).length,
-        limit: LIMITS[name],
+        limit: LIMITS[name] * SLACK,
       });
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   for (const [name, files] of Object.entries(ELEMENT))
-    table.push({ name, ...sums([...loads(files).values()]), limit: LIMITS[name] });
+    table.push({ name, ...sums([...loads(files).values()]), limit: LIMITS[name] * SLACK });
   for (const { name, first, all } of labLoads()) {
-    table.push({ name: `the Lab, ${name}: to its first picture`, ...sums(first), limit: LAB_LIMITS.first });
-    table.push({ name: `the Lab, ${name}: with its worker`, ...sums(all), limit: LAB_LIMITS.all });
+    table.push({
+      name: `the Lab, ${name}: to its first picture`,
+      ...sums(first),
+      limit: LAB_LIMITS.first * SLACK,
+    });
+    table.push({ name: `the Lab, ${name}: with its worker`, ...sums(all), limit: LAB_LIMITS.all * SLACK });
   }
   return table;
 }
@@ -160,5 +170,5 @@ export async function sizes() {
 if (import.meta.url === pathToFileURL(process.argv[1]).href)
   for (const { name, minified, gzip, limit } of await sizes())
     console.log(
-      `${name.padEnd(24)} ${String(minified).padStart(8)} bytes minified ${String(gzip).padStart(8)} gzip, limit ${limit}`,
+      `${name.padEnd(24)} ${String(minified).padStart(8)} bytes minified ${String(gzip).padStart(8)} gzip, limit ${Math.round(limit)}`,
     );

@@ -2,7 +2,8 @@
  * `npm test`: installs, builds, checks types, style and doc comments, runs each test of the suite once (tests that import only
  * the package's entry points on the built package, the others on the source), runs the built package on Node 20, 22, 24 and
  * 26 and in Chromium, and reads the packed tarball. Runs on Node 20.19 with nothing installed. If a Node or a Chromium is not
- * available, the checks that need it are reported and counted as skipped.
+ * available, the checks that need it are reported and counted as skipped. As root on Debian it installs packages that tests need
+ * (Chromium, Open MPI, MPICH, zsh, fish) with apt-get and says so; HEED_INSTALL=0 refuses it.
  *
  * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: Vitest, and everything
  * else. Their output is shown part by part (parts.mjs).
@@ -14,10 +15,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { Parts } from "./parts.mjs";
+import { Parts } from "./parts/parts.mjs";
 import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
 
-/** @typedef {import("./parts.mjs").Part} Part */
+/** @typedef {import("./parts/parts.mjs").Part} Part */
 
 const NAMES = ["types", "lint", "docs", "source", "faults", "built", "platforms", "browser", "package"];
 const args = process.argv.slice(2);
@@ -31,6 +32,7 @@ for (const name of names)
 const has = (/** @type {string} */ name) => names.includes(name);
 
 process.chdir(root);
+process.env.HEED_INSTALL ??= "1";
 const parts = new Parts(root, (text) => process.stderr.write(text));
 install();
 const node = pinned();
@@ -214,7 +216,9 @@ const packed = addOnBuild("package", "the packed tarball", (part) =>
 
 const browser = addOnBuild("browser", "the browser tests in Chromium", async (part) => {
   await playwright(part);
-  await part.script("the README's picture", node, [at("tools/pictures.mjs"), "--check"], { timeout: 600 });
+  await part.script("the pictures of the explorer", node, [at("tools/pictures.mjs"), "--check"], {
+    timeout: 600,
+  });
 });
 
 // Two rows of parts. The tests on the source start the built program too.

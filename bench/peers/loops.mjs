@@ -10,9 +10,9 @@ function attention({ B, H, Nq, Nk, D, causal, query, key, value }, output, score
   for (let head = 0; head < B * H; head++)
     for (let i = 0; i < Nq; i++) {
       const row = (head * Nq + i) * D;
-      const seen = causal ? i + 1 : Nk;
+      const visible = causal ? i + 1 : Nk;
       let max = Number.NEGATIVE_INFINITY;
-      for (let j = 0; j < seen; j++) {
+      for (let j = 0; j < visible; j++) {
         const at = (head * Nk + j) * D;
         let dot = 0;
         for (let x = 0; x < D; x++) dot += query[row + x] * key[at + x];
@@ -20,9 +20,9 @@ function attention({ B, H, Nq, Nk, D, causal, query, key, value }, output, score
         max = Math.max(max, scores[j]);
       }
       let sum = 0;
-      for (let j = 0; j < seen; j++) sum += scores[j] = Math.exp(scores[j] - max);
+      for (let j = 0; j < visible; j++) sum += scores[j] = Math.exp(scores[j] - max);
       output.fill(0, row, row + D);
-      for (let j = 0; j < seen; j++) {
+      for (let j = 0; j < visible; j++) {
         const at = (head * Nk + j) * D;
         const weight = scores[j] / sum;
         for (let x = 0; x < D; x++) output[row + x] += weight * value[at + x];

@@ -72,7 +72,7 @@ const TYPES = { float32: 1, int32: 6, bool: 9 };
  * @param {string} op
  * @param {string[]} from names of inputs; "" leaves an optional one out
  * @param {string[]} to names of outputs
- * @param {{ ints?: Record<string, number | number[]>, domain?: string }} [more] whole-number attributes
+ * @param {{ ints?: Record<string, number | number[]>, domain?: string }} [more] integer attributes
  */
 export function node(op, from, to, { ints = {}, domain = "" } = {}) {
   const message = new Message();
@@ -117,7 +117,7 @@ export function port(name, type, dims) {
 }
 
 /**
- * A whole model.
+ * A model.
  * @param {{ nodes: Message[], constants: Message[], inputs: Message[], outputs: Message[], opset: number }} graph
  */
 export function model({ nodes, constants, inputs, outputs, opset }) {

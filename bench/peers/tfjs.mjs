@@ -35,7 +35,7 @@ function peer(name, byHead) {
         const scores = tf.mul(dots, scale);
         return tf.softmax(mask === null ? scores : tf.add(scores, mask), -1);
       };
-      const whole = () => tf.matMul(weights(tf.matMul(q, k, false, true)), v);
+      const batched = () => tf.matMul(weights(tf.matMul(q, k, false, true)), v);
       const apart = () => {
         const [qs, ks, vs] = [q, k, v].map((t) => tf.unstack(t));
         return tf.stack(
@@ -46,7 +46,7 @@ function peer(name, byHead) {
       };
       return {
         run: () => {
-          const result = tf.tidy(byHead ? apart : whole);
+          const result = tf.tidy(byHead ? apart : batched);
           const data = result.dataSync();
           result.dispose();
           return data;

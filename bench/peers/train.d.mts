@@ -1,6 +1,6 @@
 /** Types of train.mjs, for those who have not installed the peers. */
 
-import type { Sizes } from "../train.ts";
+import type { DecoderSizes } from "../train.ts";
 
 /** A parameter's first values, under Hugging Face's name. */
 export interface Parameter {
@@ -18,7 +18,10 @@ export interface Trainer {
 export interface TrainingPeer {
   readonly name: string;
   readonly package: string;
-  prepare(sizes: Sizes, initial: ReadonlyMap<string, Parameter>): Promise<Trainer | { refuses: string }>;
+  prepare(
+    sizes: DecoderSizes,
+    initial: ReadonlyMap<string, Parameter>,
+  ): Promise<Trainer | { refuses: string }>;
 }
 
 export const trainingPeers: readonly TrainingPeer[];

@@ -4,7 +4,7 @@
  * package's operators as its users would, and the first loss is checked against heed's.
  *
  * tfjs: WebAssembly backend, one thread. Products of two matrices reach its fast path, so linear layers are flattened.
- * jax-js: WebAssembly backend, the whole step (loss, gradients, update) in one `jit`; nn.dotProductAttention.
+ * jax-js: WebAssembly backend, one step (loss, gradients, update) in one `jit`; nn.dotProductAttention.
  */
 import { createRequire } from "node:module";
 import { lowerTriangle } from "./layout.mjs";

@@ -19,7 +19,7 @@ import {
 } from "../../src/index.ts";
 
 /** Sizes of a case: queries and keys have the same number of heads and the same head size. */
-export interface Sizes {
+export interface CallSizes {
   readonly B: number;
   readonly H: number;
   readonly Nq: number;
@@ -31,7 +31,7 @@ export interface Sizes {
 export interface Variant {
   readonly name: string;
   /** Options of the call; sizes may be smaller than in the table when only the check runs. */
-  readonly options?: (sizes: Sizes) => AttentionOptions;
+  readonly options?: (sizes: CallSizes) => AttentionOptions;
   /** Where keys and values are stored: arrays of the caller, or tensors in the engine's memory, as a cache. Default: arrays. */
   readonly cache?: "arrays" | "engine" | "engine bfloat16";
   /** Threads, instead of those of the run. */
@@ -52,13 +52,13 @@ export interface Goal {
 }
 
 /** What is measured: the time of a call; the first calls of a new kernel; memory. */
-export type Kind = "time" | "first" | "memory";
+export type MeasureKind = "time" | "first" | "memory";
 
 /** A row of the table. */
 export interface Case {
   readonly name: string;
-  readonly kind: Kind;
-  readonly sizes: Sizes;
+  readonly kind: MeasureKind;
+  readonly sizes: CallSizes;
   readonly variants: readonly [Variant, ...Variant[]];
   /** True where the other packages compute the same: full or causal, float32. */
   readonly peers: boolean;
@@ -88,12 +88,12 @@ export const figure = {
 export const ONE_THREAD = "one thread";
 
 /** Operations counted of a call. */
-export const flopsOf = ({ B, H, Nq, Nk, d }: Sizes): number => 4 * B * H * Nq * Nk * d;
+export const flopsOf = ({ B, H, Nq, Nk, d }: CallSizes): number => 4 * B * H * Nq * Nk * d;
 
 /** Bytes of keys and values that a call reads at least; `bytes` is the size of a number. */
-export const cacheBytes = ({ B, H, Nk, d }: Sizes, bytes = 4): number => 2 * B * H * Nk * d * bytes;
+export const cacheBytes = ({ B, H, Nk, d }: CallSizes, bytes = 4): number => 2 * B * H * Nk * d * bytes;
 
-const square = (N: number, H = 12, d = 64, B = 1): Sizes => ({ B, H, Nq: N, Nk: N, d });
+const square = (N: number, H = 12, d = 64, B = 1): CallSizes => ({ B, H, Nq: N, Nk: N, d });
 const plain = (name = "full"): Variant => ({ name });
 const from24 = { from: 24 } as const;
 const before24 = { before: 24 } as const;
@@ -101,85 +101,57 @@ const MHA = "onnxruntime-node MultiHeadAttention";
 /** Two threads relative to one, from N = 512 on. */
 const scaling: Goal = { figure: figure.timeOver(ONE_THREAD), atMost: 1 / 1.95, threads: 2 };
 
+/** A row: by default the time of a computation that no peer has. */
+const row = (
+  name: string,
+  sizes: CallSizes,
+  variants: Case["variants"],
+  goals: readonly Goal[],
+  more: Partial<Case> = {},
+): Case => ({ name, kind: "time", sizes, variants, peers: false, bound: "compute", goals, ...more });
+
 function full(N: number): Case {
-  const long = N >= 1024;
-  const goals: Goal[] = long
-    ? [
-        { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 50 },
-        { figure: figure.gflops, level: "wide", atLeast: 92 },
-        { figure: figure.gflops, level: "strict", node: from24, atLeast: 42 },
-        { figure: figure.gflops, level: "relaxed", node: before24, atLeast: 47 },
-        { figure: figure.gflops, level: "strict", node: before24, atLeast: 36 },
-        { figure: figure.speedOver(MHA), level: "wide", atLeast: 1 },
-        { figure: figure.speedOver("onnxruntime-web"), level: "relaxed", node: from24, atLeast: 2.1 },
-      ]
-    : [];
-  return {
-    name: `full d64 N${N}`,
-    kind: "time",
-    sizes: square(N),
-    variants: [plain()],
-    peers: true,
-    bound: "compute",
-    goals: [...goals, scaling],
-  };
+  const goals: Goal[] = [
+    { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 50 },
+    { figure: figure.gflops, level: "wide", atLeast: 92 },
+    { figure: figure.gflops, level: "strict", node: from24, atLeast: 42 },
+    { figure: figure.gflops, level: "relaxed", node: before24, atLeast: 47 },
+    { figure: figure.gflops, level: "strict", node: before24, atLeast: 36 },
+    { figure: figure.speedOver(MHA), level: "wide", atLeast: 1 },
+    { figure: figure.speedOver("onnxruntime-web"), level: "relaxed", node: from24, atLeast: 2.1 },
+  ];
+  const name = `full d64 N${N}`;
+  return row(name, square(N), [plain()], [...(N >= 1024 ? goals : []), scaling], { peers: true });
 }
 
 function causalCase(N: number, share: number): Case {
-  return {
-    name: `causal d64 N${N}`,
-    kind: "time",
-    sizes: square(N),
-    variants: [{ name: "causal", options: () => ({ isCausal: true }) }, plain()],
-    peers: true,
-    bound: "compute",
-    goals: [
-      { figure: figure.timeOver("full"), atMost: share },
-      { figure: figure.gflops, level: "wide", atLeast: 170 },
-      scaling,
-    ],
-  };
+  const variants: Case["variants"] = [{ name: "causal", options: () => ({ isCausal: true }) }, plain()];
+  const goals: Goal[] = [
+    { figure: figure.timeOver("full"), atMost: share },
+    { figure: figure.gflops, level: "wide", atLeast: 170 },
+    scaling,
+  ];
+  return row(`causal d64 N${N}`, square(N), variants, goals, { peers: true });
 }
 
 function decode(Nk: number, goals: readonly Goal[]): Case {
-  return {
-    name: `decode d64 Nk${Nk}`,
-    kind: "time",
-    sizes: { B: 1, H: 12, Nq: 1, Nk, d: 64 },
-    variants: [
-      { name: "cache in the engine's memory", cache: "engine" },
-      { name: "bfloat16 cache", cache: "engine bfloat16" },
-      { name: "plain arrays", cache: "arrays" },
-    ],
-    peers: true,
-    bound: "read",
-    goals,
-  };
+  const variants: Case["variants"] = [
+    { name: "cache in the engine's memory", cache: "engine" },
+    { name: "bfloat16 cache", cache: "engine bfloat16" },
+    { name: "plain arrays", cache: "arrays" },
+  ];
+  const sizes = { B: 1, H: 12, Nq: 1, Nk, d: 64 };
+  return row(`decode d64 Nk${Nk}`, sizes, variants, goals, { peers: true, bound: "read" });
 }
 
-function masked(name: string, sizes: Sizes, options: (sizes: Sizes) => AttentionOptions): Case {
-  return {
-    name,
-    kind: "time",
-    sizes,
-    variants: [{ name: "masked", options }, plain()],
-    peers: false,
-    bound: "compute",
-    tiles: { full: "full" },
-    goals: [{ figure: figure.allowed, atMost: 1 }],
-  };
+function masked(name: string, sizes: CallSizes, options: (sizes: CallSizes) => AttentionOptions): Case {
+  const goals = [{ figure: figure.allowed, atMost: 1 }];
+  return row(name, sizes, [{ name: "masked", options }, plain()], goals, { tiles: { full: "full" } });
 }
 
-function scored(name: string, most: number, options: (sizes: Sizes) => AttentionOptions): Case {
-  return {
-    name,
-    kind: "time",
-    sizes: square(1024),
-    variants: [{ name: "changed", options }, plain("plain")],
-    peers: false,
-    bound: "compute",
-    goals: [{ figure: figure.timeOver("plain"), atMost: most }],
-  };
+function scored(name: string, limit: number, options: (sizes: CallSizes) => AttentionOptions): Case {
+  const goals = [{ figure: figure.timeOver("plain"), atMost: limit }];
+  return row(name, square(1024), [{ name: "changed", options }, plain("plain")], goals);
 }
 
 /** Ids of documents of the same length. */
@@ -187,7 +159,7 @@ const documentIds = (N: number, length: number): Int32Array =>
   Int32Array.from({ length: N }, (_, i) => Math.floor(i / length));
 
 /** Real keys by batch entry: 3/8, 5/8, 1/4, 3/4 of Nk, half of it on average. */
-const halfLengths = ({ B, Nk }: Sizes): number[] =>
+const halfLengths = ({ B, Nk }: CallSizes): number[] =>
   Array.from({ length: B }, (_, b) => Math.round(([3, 5, 2, 6][b % 4] * Nk) / 8));
 
 /** The table. */
@@ -196,35 +168,31 @@ export const CASES: readonly Case[] = [
   full(1024),
   full(2048),
   full(4096),
-  {
-    name: "full d128 N1024",
-    kind: "time",
-    sizes: square(1024, 8, 128),
-    variants: [plain()],
-    peers: true,
-    bound: "compute",
-    goals: [
+  row(
+    "full d128 N1024",
+    square(1024, 8, 128),
+    [plain()],
+    [
       { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 53 },
       { figure: figure.gflops, level: "wide", atLeast: 100 },
       { figure: figure.gflops, level: "strict", node: from24, atLeast: 45 },
       scaling,
     ],
-  },
+    { peers: true },
+  ),
   causalCase(1024, 0.55),
   causalCase(4096, 0.52),
-  {
-    name: "latency d64 N128",
-    kind: "time",
-    sizes: square(128),
-    variants: [plain()],
-    peers: true,
-    bound: "compute",
-    goals: [
+  row(
+    "latency d64 N128",
+    square(128),
+    [plain()],
+    [
       { figure: figure.ms, level: "relaxed", node: from24, atMost: 1.1 },
       { figure: figure.ms, level: "wide", atMost: 0.6 },
       { figure: figure.ms, level: "wide", threads: 2, atMost: 0.34 },
     ],
-  },
+    { peers: true },
+  ),
   decode(4096, [
     { figure: figure.gflops, atLeast: 25 },
     { figure: figure.gflops, threads: 2, atLeast: 45 },
@@ -254,30 +222,26 @@ export const CASES: readonly Case[] = [
     scoreMod: scoreMod(({ score, q, k }) => q.sub(k).abs().le(256).select(score, -Infinity)),
   })),
   scored("score: softcap N1024", 1.2, () => ({ scoreMod: softcap(50) })),
-  {
-    name: "first call of a new kind",
-    kind: "first",
-    sizes: square(128),
-    variants: [plain()],
-    peers: false,
-    bound: "compute",
-    goals: [
+  row(
+    "first call of a new kind",
+    square(128),
+    [plain()],
+    [
       { figure: figure.build, atMost: 5 },
       { figure: figure.steady, atMost: 20 },
     ],
-  },
-  {
-    name: "memory N32768",
-    kind: "memory",
-    sizes: square(32768, 1),
-    variants: [plain()],
-    peers: false,
-    bound: "compute",
-    goals: [
+    { kind: "first" },
+  ),
+  row(
+    "memory N32768",
+    square(32768, 1),
+    [plain()],
+    [
       { figure: figure.memory, atMost: 16 },
       { figure: figure.memory, threads: 2, atMost: 16 },
     ],
-  },
+    { kind: "memory" },
+  ),
 ];
 
 /** Goals of a case that apply to a run. */
@@ -304,7 +268,12 @@ export function goalText(goal: Goal): string {
 const short = (x: number): string => String(Number(x.toPrecision(3)));
 
 /** Cases whose name matches one of the patterns: `*` matches any text. */
-export function chosen(patterns: readonly string[], cases: readonly Case[] = CASES): Case[] {
+export function chosen(patterns: readonly string[]): Case[];
+export function chosen<T extends { readonly name: string }>(
+  patterns: readonly string[],
+  cases: readonly T[],
+): T[];
+export function chosen(patterns: readonly string[], cases: readonly { readonly name: string }[] = CASES) {
   const tests = patterns.map((p) => new RegExp(`^${p.split("*").map(literal).join(".*")}$`, "i"));
   return cases.filter(({ name }) => tests.length === 0 || tests.some((test) => test.test(name)));
 }

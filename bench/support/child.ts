@@ -8,12 +8,12 @@ import { configure, explain, type SimdLevel, zeros } from "../../src/index.ts";
 import { measureFirst } from "../first.ts";
 import { measureHere } from "../memory.ts";
 import type { Peer } from "../peers/index.mjs";
-import { Rig } from "../roofline.ts";
+import { ceilingOf, Rig } from "../roofline.ts";
 import { chosen } from "./cases.ts";
 import { measure, type Outcome } from "./measure.ts";
 
 /** The work of a process. */
-export interface Order {
+export interface SessionOrder {
   readonly level: SimdLevel;
   readonly threads: number;
   /** Names of cases. */
@@ -45,7 +45,7 @@ export interface Ceilings {
 const send = (message: Message) =>
   new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
 
-async function main(order: Order): Promise<void> {
+async function main(order: SessionOrder): Promise<void> {
   const warnings: string[] = [];
   configure({ simd: order.level, threads: order.threads, onWarning: (text) => warnings.push(text) });
   const one = zeros([8, 8]);
@@ -58,7 +58,7 @@ async function main(order: Order): Promise<void> {
     return;
   }
   const rig = await new Rig(order.threads, order.level === "wide").ready();
-  const loop = order.level === "wide" ? "fma wide" : order.level === "relaxed" ? "fma" : "mul+add";
+  const loop = ceilingOf(order.level);
   const flops = rig.best(loop);
   let peers: readonly Peer[] = [];
   let missing: Readonly<Record<string, string>> = {};

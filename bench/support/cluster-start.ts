@@ -79,7 +79,7 @@ export function measureStart(turns: number): void {
             env: { ...process.env, ...env, HEED_MPI_QUIET: "1", HEED_THREADS: "1" },
           });
           if (done.status !== 0) throw new Error(`${launcher} ${command.join(" ")}: ${done.stderr}`);
-          // `true` prints nothing: the time is that of the whole job.
+          // `true` prints nothing: the time is that of the entire job.
           const joined = key === "true" ? Date.now() : Number(done.stdout);
           if (turn > 0) times.get(key)?.push(joined - began);
         }

@@ -112,9 +112,9 @@ function painting(met) {
 const shown = (/** @type {any} */ done) => done.shown;
 const sharp = (/** @type {any} */ done) => done.shown && done.missing === 0;
 
-/** Opens something; gives the times to the first whole thumbnail on screen and to all. @param {any} given @returns {Promise<[number, number]>} */
-async function thumbnails(given) {
-  let [whole, drawn, first] = [0, 0, 0];
+/** Opens something; gives the times to the first complete thumbnail on screen and to all. @param {any} input @returns {Promise<[number, number]>} */
+async function thumbnails(input) {
+  let [loadedCount, drawn, first] = [0, 0, 0];
   const { drawImage, clearRect } = CanvasRenderingContext2D.prototype;
   const isAtlas = (/** @type {any} */ context) => context.canvas.parentElement?.matches(".atlas");
   CanvasRenderingContext2D.prototype.clearRect = function (...of) {
@@ -129,19 +129,19 @@ async function thumbnails(given) {
     const overview = view.store.overview.bind(view.store);
     view.store.overview = async (/** @type {any[]} */ ...of) => {
       const answer = await overview(...of);
-      whole++;
+      loadedCount++;
       return answer;
     };
   };
   view.addEventListener("load", loaded, { once: true });
   const began = now();
-  const opening = view.open(given);
-  await until(() => whole > 0 && drawn > 0, "a thumbnail");
+  const opening = view.open(input);
+  await until(() => loadedCount > 0 && drawn > 0, "a thumbnail");
   first = now() - began;
   await opening;
   const [block] = view.store.blocks;
   const all = block.layers.length * block.heads;
-  await until(() => whole >= all && drawn >= all, "all thumbnails");
+  await until(() => loadedCount >= all && drawn >= all, "all thumbnails");
   const last = now() - began;
   Object.assign(CanvasRenderingContext2D.prototype, { drawImage, clearRect });
   return [first, last];
@@ -157,12 +157,12 @@ function elements(root) {
 
 /** The element with a head of 4096 tokens, at rest. */
 async function long() {
-  await view.open(page.made({ layers: 1, heads: 1, Nq: 4096, d: 64, recipe: { mask: "causal" } }));
+  await view.open(page.makeInput({ layers: 1, heads: 1, Nq: 4096, d: 64, recipe: { mask: "causal" } }));
   await rest();
 }
 
 /** A store of 12 × 12 heads of 512 tokens. */
-const many = () => page.made({ layers: 12, heads: 12, Nq: 512, d: 64, recipe: { mask: "causal" } });
+const many = () => page.makeInput({ layers: 12, heads: 12, Nq: 512, d: 64, recipe: { mask: "causal" } });
 
 /** Weights of one layer of 12 heads, 256 tokens, causal, seeded. */
 function small() {
@@ -210,9 +210,9 @@ export const situations = {
   },
 
   async P2() {
-    const given = many();
+    const heads = many();
     view.state = { view: "model" };
-    return thumbnails(given);
+    return thumbnails(heads);
   },
 
   async P3() {
@@ -233,7 +233,7 @@ export const situations = {
   },
 
   async P4() {
-    const given = page.made({ layers: 1, heads: 1, Nq: 4096, d: 64, recipe: { mask: "causal" } });
+    const heads = page.makeInput({ layers: 1, heads: 1, Nq: 4096, d: 64, recipe: { mask: "causal" } });
     const reported = new Promise((resolve) =>
       view.addEventListener("progress", (/** @type {any} */ event) => {
         if (event.detail.what === "heads" && event.detail.done === 1) resolve(undefined);
@@ -241,11 +241,11 @@ export const situations = {
     );
     const visible = painting(shown);
     const began = now();
-    const opening = view.open(given);
+    const opening = view.open(heads);
     await visible.then(painted);
     const first = now() - began;
     await Promise.all([opening, reported]);
-    await until(() => !find(".matrix.waiting"), "the whole matrix");
+    await until(() => !find(".matrix.waiting"), "the complete matrix");
     return [first, now() - began];
   },
 
@@ -327,12 +327,12 @@ export const situations = {
     const [firsts, times] = [[], []];
     for (let n = 0; n < 20; n++) {
       const visible = painting(shown).then(painted);
-      const there = painting(sharp).then(painted);
+      const complete = painting(sharp).then(painted);
       const began = now();
       view.dispatchEvent(new KeyboardEvent("keydown", { key: "]", bubbles: true, composed: true }));
       await visible;
       firsts.push(now() - began);
-      await there;
+      await complete;
       times.push(now() - began);
       await rest();
     }
@@ -340,7 +340,7 @@ export const situations = {
   },
 
   async P8() {
-    await view.open(page.made({ layers: 1, heads: 1, Nq: 512, d: 64, recipe: { mask: "causal" } }));
+    await view.open(page.makeInput({ layers: 1, heads: 1, Nq: 512, d: 64, recipe: { mask: "causal" } }));
     await rest();
     const began = now();
     view.state = { mode: "lines" };
@@ -378,11 +378,11 @@ export const situations = {
   },
 
   async lines() {
-    const given = smallArrays();
+    const arrays = smallArrays();
     const began = now();
     view.state = { view: "head", mode: "lines" };
-    await view.open(given);
-    let most = 0;
+    await view.open(arrays);
+    let largest = 0;
     for (let head = 0; head < 12; head++) {
       view.setCursor({ head });
       await view.updateComplete;
@@ -391,8 +391,8 @@ export const situations = {
         return view.state.head === head && /showing/.test(text) && !/so far/.test(text);
       };
       await until(done, "lines");
-      most = Math.max(most, elements(document));
+      largest = Math.max(largest, elements(document));
     }
-    return [now() - began, most];
+    return [now() - began, largest];
   },
 };

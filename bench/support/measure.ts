@@ -13,26 +13,26 @@ import {
   empty,
   explain,
   type Plan,
-  prepare,
   type SimdLevel,
   scaledDotProductAttention,
   type Tensor,
   tensor,
 } from "../../src/index.ts";
 import type { Peer } from "../peers/index.mjs";
-import type { Loop, Rig } from "../roofline.ts";
-import { type Case, cacheBytes, figure, flopsOf, ONE_THREAD, type Sizes, type Variant } from "./cases.ts";
+import { ceilingOf, type Loop, type Rig } from "../roofline.ts";
+import { type CallSizes, type Case, cacheBytes, figure, flopsOf, ONE_THREAD, type Variant } from "./cases.ts";
+import { startThreads } from "./setup.ts";
 import { type Contestant, quantile, ratios, type Spread, spreadOf, type Taken, takeTurns } from "./turns.ts";
 
 /** The inputs of all contestants of a case, [B, H, N, d]. */
-export interface Inputs {
+export interface CaseInputs {
   readonly query: Tensor;
   readonly key: Tensor;
   readonly value: Tensor;
 }
 
 /** Seeded inputs, close to a standard normal distribution. */
-export function inputsOf({ B, H, Nq, Nk, d }: Sizes): Inputs {
+export function inputsOf({ B, H, Nq, Nk, d }: CallSizes): CaseInputs {
   return {
     query: seededTensor([B, H, Nq, d], 1),
     key: seededTensor([B, H, Nk, d], 2),
@@ -41,21 +41,21 @@ export function inputsOf({ B, H, Nq, Nk, d }: Sizes): Inputs {
 }
 
 /** A prepared call, and its inputs as the variant stores them. */
-export interface Call {
-  readonly inputs: Inputs;
+export interface PreparedCall {
+  readonly inputs: CaseInputs;
   readonly options: AttentionOptions;
   run(): Tensor;
 }
 
 /** Prepares a variant's call. */
-export function callOf(variant: Variant, sizes: Sizes, from: Inputs): Call {
+export function callOf(variant: Variant, sizes: CallSizes, from: CaseInputs): PreparedCall {
   const stored = (t: Tensor): Tensor => {
     if (!variant.cache || variant.cache === "arrays") return t;
     const half = variant.cache === "engine bfloat16";
-    const kept = empty(t.shape, half ? "bfloat16" : "float32");
-    if (half) narrow("bfloat16", t.data as Float32Array, kept.data as Uint16Array);
-    else (kept.data as Float32Array).set(t.data as Float32Array);
-    return kept;
+    const copy = empty(t.shape, half ? "bfloat16" : "float32");
+    if (half) narrow("bfloat16", t.data as Float32Array, copy.data);
+    else (copy.data as Float32Array).set(t.data as Float32Array);
+    return copy;
   };
   const inputs = { query: from.query, key: stored(from.key), value: stored(from.value) };
   const options = variant.options?.(sizes) ?? {};
@@ -64,7 +64,7 @@ export function callOf(variant: Variant, sizes: Sizes, from: Inputs): Call {
 }
 
 /** Largest error of a result in units of the float32 bound, over rows spread through it; at most 1 if the result is right. */
-export function errorOf(call: Pick<Call, "inputs" | "options">, output: Tensor, rows = 24): number {
+export function errorOf(call: Pick<PreparedCall, "inputs" | "options">, output: Tensor, rows = 24): number {
   const { query, key, value } = call.inputs;
   return checkRows(resolve("bench", query, key, value, call.options), output, rows).bounds;
 }
@@ -115,7 +115,7 @@ interface Entered extends Contestant {
 }
 
 /** heed's own variants, checked. Throws if a result is wrong. */
-function own(c: Case, threads: number, from: Inputs): { entered: Entered; call: Call }[] {
+function heedEntries(c: Case, threads: number, from: CaseInputs): { entered: Entered; call: PreparedCall }[] {
   const [subject, ...others] = c.variants;
   const alone: Variant = { ...subject, name: ONE_THREAD, threads: 1 };
   return [subject, ...others, ...(threads > 1 ? [alone] : [])].map((variant) => {
@@ -133,7 +133,7 @@ function own(c: Case, threads: number, from: Inputs): { entered: Entered; call: 
 }
 
 /** A prepared and checked peer, or why it is absent. */
-async function enter(peer: Peer, c: Case, threads: number, call: Call): Promise<Entered | string> {
+async function enter(peer: Peer, c: Case, threads: number, call: PreparedCall): Promise<Entered | string> {
   const { query, key, value } = call.inputs;
   const { B, H, Nq, Nk, d } = c.sizes;
   try {
@@ -168,7 +168,7 @@ async function enter(peer: Peer, c: Case, threads: number, call: Call): Promise<
 /** The ceiling of a case. */
 function loopOf(c: Case, level: SimdLevel, rig: Rig): Loop {
   if (c.bound === "read") return "read";
-  const loop: Loop = level === "wide" ? "fma wide" : level === "relaxed" ? "fma" : "mul+add";
+  const loop = ceilingOf(level);
   return rig.has(loop) ? loop : "mul+add";
 }
 
@@ -180,17 +180,15 @@ export async function measure(
   peers: readonly Peer[],
   rig: Rig,
 ): Promise<Outcome> {
-  configure({ threads });
-  const ready = await prepare();
-  if (ready < threads) throw new Error(`bench: ${ready} of ${threads} threads are ready`);
+  await startThreads(threads);
   const from = inputsOf(c.sizes);
-  const ours = own(c, threads, from);
+  const ours = heedEntries(c, threads, from);
   const entered = ours.map((one) => one.entered);
   const absent: { name: string; why: string }[] = [];
   // Peers compute the subject's formula on plain arrays.
-  const asked: Call = { ...ours[0].call, inputs: from };
+  const subject: PreparedCall = { ...ours[0].call, inputs: from };
   for (const peer of c.peers ? peers : []) {
-    const one = await enter(peer, c, threads, asked);
+    const one = await enter(peer, c, threads, subject);
     if (typeof one === "string") absent.push({ name: peer.name, why: one });
     else entered.push(one);
   }
@@ -272,11 +270,11 @@ function figuresOf(
     }
   }
   for (const [from, n] of fastest) out[figure.speedOver(from)] = spreadOf(ratios(taken[n], subject));
-  const whole = taken.find(({ name }) => name === c.tiles?.full);
-  if (whole && tiles) {
+  const unmasked = taken.find(({ name }) => name === c.tiles?.full);
+  if (unmasked && tiles) {
     const share = visibleShare(tiles);
-    const usual = quantile(whole.seconds, 0.5);
-    const allowed = (n: number) => 1.15 * share * (whole.seconds[n] ?? usual) + 2e-4;
+    const usual = quantile(unmasked.seconds, 0.5);
+    const allowed = (n: number) => 1.15 * share * (unmasked.seconds[n] ?? usual) + 2e-4;
     out["visible share of tiles"] = spreadOf([share]);
     out[figure.allowed] = spreadOf(subject.seconds.map((s, n) => s / allowed(n)).filter((x) => x === x));
   }

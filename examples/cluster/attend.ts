@@ -30,9 +30,11 @@ const mine = [q, k, v].map((t) => plan.take(comm.rank, t));
 
 const { output } = await contextAttention(comm, plan, mine[0], mine[1], mine[2], { isCausal: true });
 
-const whole = plan.take(comm.rank, scaledDotProductAttention(q, k, v, { isCausal: true }).output).toFloat64();
+const single = plan
+  .take(comm.rank, scaledDotProductAttention(q, k, v, { isCausal: true }).output)
+  .toFloat64();
 const worst = Float64Array.of(
-  output.toFloat64().reduce((most, x, i) => Math.max(most, Math.abs(x - whole[i])), 0),
+  output.toFloat64().reduce((worst, x, i) => Math.max(worst, Math.abs(x - single[i])), 0),
 );
 const all = new Float64Array(comm.size);
 await comm.allGather(worst, all);

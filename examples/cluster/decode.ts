@@ -30,15 +30,26 @@ let worst = 0;
 for (let at = prompt; at < N; at++) {
   // The new position goes to the rank with the fewest positions; cached rows are not moved.
   plan = plan.extend(at + 1);
-  const own = plan.positions(comm.rank);
+  const positions = plan.positions(comm.rank);
   const query = rows(0, H, [at]);
-  const { output } = await contextAttention(comm, plan, query, rows(1, Hkv, own), rows(2, Hkv, own), {
-    isCausal: true,
-    queries: "replicated",
-  });
+  const { output } = await contextAttention(
+    comm,
+    plan,
+    query,
+    rows(1, Hkv, positions),
+    rows(2, Hkv, positions),
+    {
+      isCausal: true,
+      queries: "replicated",
+    },
+  );
   const every = Array.from({ length: at + 1 }, (_, i) => i);
-  const whole = scaledDotProductAttention(query, rows(1, Hkv, every), rows(2, Hkv, every)).output.toFloat64();
-  worst = output.toFloat64().reduce((most, x, i) => Math.max(most, Math.abs(x - whole[i])), worst);
+  const single = scaledDotProductAttention(
+    query,
+    rows(1, Hkv, every),
+    rows(2, Hkv, every),
+  ).output.toFloat64();
+  worst = output.toFloat64().reduce((largest, x, i) => Math.max(largest, Math.abs(x - single[i])), worst);
 }
 if (comm.rank === 0) {
   const fair = Array.from({ length: comm.size }, (_, r) => plan.size(r)).every(

@@ -41,8 +41,8 @@ const matrix = tril(ones([4, 4]));
 console.log(
   `the same by a matrix: ${weightsWith({ attnMask: cast(matrix, "bool") }) === weightsWith({ isCausal: true })}`,
 );
-const seen = [[true, true, true, true], [false, false, false, false], [true, true, true, true], [true, true, true, true]]; // biome-ignore format: a matrix
-const { weights } = scaledDotProductAttention(q, k, v, { attnMask: seen, returnWeights: true });
+const attnMask = [[true, true, true, true], [false, false, false, false], [true, true, true, true], [true, true, true, true]]; // biome-ignore format: a matrix
+const { weights } = scaledDotProductAttention(q, k, v, { attnMask, returnWeights: true });
 console.log(`a fully masked row: ${pick(weights, 1).toArray()}`);
 
 // As a float mask, zeros and ones would be added to the scores with almost no effect, so heed rejects them.

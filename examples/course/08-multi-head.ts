@@ -31,8 +31,8 @@ console.log(`output [${output.shape}], weights [${weights?.shape}]: each head it
 const query = scale(eye(4), 40);
 const rows = eye(4).toArray() as number[][];
 const key = stack([tensor([...rows.slice(1), rows[0]]), tensor([rows[3], ...rows.slice(0, 3)])]);
-const two = scaledDotProductAttention(stack([query, query]), key, key, { returnWeights: true });
+const heads = scaledDotProductAttention(stack([query, query]), key, key, { returnWeights: true });
 const row = (weights: Tensor) => pick(weights, 2).toString({ precision: 1 }).split("\n")[1];
-console.log(`word 2 in the head that looks back:  ${row(pick(two.weights, 0))}`);
-console.log(`word 2 in the head that looks ahead: ${row(pick(two.weights, 1))}`);
-console.log(`their mean, the pattern of neither:  ${row(mean(two.weights, 0))}`);
+console.log(`word 2 in the head that looks back:  ${row(pick(heads.weights, 0))}`);
+console.log(`word 2 in the head that looks ahead: ${row(pick(heads.weights, 1))}`);
+console.log(`their mean, the pattern of neither:  ${row(mean(heads.weights, 0))}`);

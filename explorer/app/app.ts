@@ -11,10 +11,11 @@ import { linesLook } from "../styles/lines.ts";
 import { printLook } from "../styles/print.ts";
 import { panels, pictures, shell as shellLook } from "../styles/shell.ts";
 import { controls } from "../styles/theme.ts";
+import { head } from "../views/head.ts";
 import { viewOf } from "../views/registry.ts";
 import { alone } from "../views/row/alone.ts";
 import type { Sheets } from "./dialog-state.ts";
-import { ACTIONS, type Doer } from "./input/actions.ts";
+import { ACTIONS, type ActionContext } from "./input/actions.ts";
 import { type Keyed, press, rove } from "./input/keys.ts";
 import type { DialogName } from "./panels/dialogs.ts";
 import { percent, shell } from "./panels/shell.ts";
@@ -22,7 +23,7 @@ import type { More } from "./panes.ts";
 import { Panes } from "./panes.ts";
 import { Paper } from "./print.ts";
 import type { Session } from "./session.ts";
-import type { Source } from "./sources.ts";
+import type { OpenSource } from "./sources.ts";
 import type { Ui } from "./ui.ts";
 
 /** All styles except those of the element's own box. */
@@ -35,7 +36,7 @@ export interface SurfaceHost {
   readonly inUse: () => boolean;
   readonly update: () => Promise<unknown>;
   /** Adds sources and shows the first of them. */
-  readonly add: (sources: readonly Source[]) => Promise<void>;
+  readonly add: (sources: readonly OpenSource[]) => Promise<void>;
   readonly link: () => string;
   readonly theme: (name: "auto" | "light" | "dark") => void;
   readonly lettersOff: () => boolean;
@@ -63,8 +64,8 @@ export class Surface {
   #more: More | undefined;
   #loading: Promise<More> | undefined;
   #sheets: Sheets | undefined;
-  #said = "";
-  #saying: ReturnType<typeof setTimeout> | undefined;
+  #announcement = "";
+  #announcing: ReturnType<typeof setTimeout> | undefined;
   #drawnProgress = 1;
   /** The focused element of the picture before the last rendering. */
   #focused: Element | null = null;
@@ -76,7 +77,7 @@ export class Surface {
     this.#panes = new Panes({
       session: host.session,
       takesWheel: (event) => this.#takesWheel(event),
-      openHead: () => host.session.set({ view: "head" }),
+      openHead: () => host.session.set({ view: head.name }),
       progressed: (done) => this.#progressed(done),
       loaded: () => void host.update(),
     });
@@ -100,17 +101,17 @@ export class Surface {
     const { view, parts } = this.#panes.shown;
     const main = this.#panes.main;
     const content = (state.table && main ? undefined : parts?.content)?.(ui) ?? main?.root ?? html``;
-    const said = html`<div class="hid" role="status" aria-live="polite">${this.#said}</div>`;
-    if (this.#host.alone) return html`${alone(ui, parts?.content?.(ui) ?? html``)}${said}`;
+    const announcement = html`<div class="hid" role="status" aria-live="polite">${this.#announcement}</div>`;
+    if (this.#host.alone) return html`${alone(ui, parts?.content?.(ui) ?? html``)}${announcement}`;
     return html`${shell(ui, {
       atlas: this.#panes.atlas.root,
       pane: content,
       controls: parts?.controls?.(ui) ?? nothing,
       caption: state.table ? nothing : (parts?.caption?.(session) ?? nothing),
       legend: state.table ? nothing : (parts?.legend?.(session, this.#panes.paneOf(view)) ?? nothing),
-      side: parts?.side?.(ui),
+      role: parts?.inspector?.(ui),
       dialogs: more && this.#sheets ? more.dialogs(ui, this.#sheets.dialogs) : nothing,
-    })}${this.#panes.preview.root}${said}`;
+    })}${this.#panes.preview.root}${announcement}`;
   }
 
   /** After the page has been rendered. */
@@ -143,7 +144,7 @@ export class Surface {
   disconnect(): void {
     this.#paper.disconnect();
     this.#panes.disconnect();
-    clearTimeout(this.#saying);
+    clearTimeout(this.#announcing);
   }
 
   restyle(): void {
@@ -156,9 +157,9 @@ export class Surface {
 
   /** Announces a text to screen readers, 150 ms after the last call. */
   say(text: string): void {
-    clearTimeout(this.#saying);
-    this.#saying = setTimeout(() => {
-      this.#said = text;
+    clearTimeout(this.#announcing);
+    this.#announcing = setTimeout(() => {
+      this.#announcement = text;
       void this.#host.update();
     }, 150);
   }
@@ -170,13 +171,13 @@ export class Surface {
       const { view, mode, table } = session.state;
       if (this.#panes.main && (table || !viewOf({ view, mode }).layout.scrolls)) this.#panes.main.focus();
       else root().querySelector<HTMLElement>(".pane .cursor-keys")?.focus();
-      const found = root().activeElement?.closest(".pane") != null;
-      if (!found && tries > 0) requestAnimationFrame(() => this.focusMain(tries - 1));
+      const isFocused = root().activeElement?.closest(".pane") != null;
+      if (!isFocused && tries > 0) requestAnimationFrame(() => this.focusMain(tries - 1));
     });
   }
 
   /** Opens files, then shows the report of the first. */
-  take(files: readonly File[]): void {
+  openFiles(files: readonly File[]): void {
     if (files.length === 0 || this.#host.alone) return;
     void import("./open.ts")
       .then(({ sourcesOf }) => this.#host.add(sourcesOf(files)))
@@ -224,7 +225,7 @@ export class Surface {
 
   get #keyed(): Keyed {
     const { session, root, link, theme, lettersOff } = this.#host;
-    const doer: Doer = {
+    const doer: ActionContext = {
       session,
       zoom: (factor) => this.#panes.main?.zoomBy?.(factor),
       follow: () => {
@@ -284,7 +285,7 @@ export class Surface {
     input.type = "file";
     input.multiple = true;
     input.accept = ".safetensors,.npz,.npy,.json";
-    input.addEventListener("change", () => this.take([...(input.files ?? [])]));
+    input.addEventListener("change", () => this.openFiles([...(input.files ?? [])]));
     input.click();
   }
 

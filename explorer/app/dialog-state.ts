@@ -97,13 +97,13 @@ export class Sheets {
       this.#export = { ...this.#export, message: text };
       this.#changed();
     };
-    const { download, figureOf, htmlOf, pngOf, tableOf } = await import("./export.ts");
+    const { figureOf, htmlOf, pngOf, saveFile, tableOf } = await import("./export.ts");
     const copy = async (text: string) => {
       await navigator.clipboard.writeText(text);
       reported("Copied.");
     };
     const save = (content: Blob, ending: string) => {
-      download(content, `${this.#name}.${ending}`);
+      saveFile(content, `${this.#name}.${ending}`);
       reported(`Saved as ${this.#name}.${ending}.`);
     };
     const session = this.#session;

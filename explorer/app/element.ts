@@ -4,9 +4,11 @@
  */
 import { adoptStyles, type CSSResultGroup, html, LitElement, type TemplateResult } from "lit";
 import { messageOf } from "../../src/core/errors.ts";
-import type { HeadMeasures, HeadStore } from "../../src/store/types.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
+import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import type {
   AttentionSource,
+  AttentionViewAttributes,
   AttentionViewElement,
   AttentionViewEvents,
   Openable,
@@ -16,13 +18,13 @@ import { Address } from "../state/history.ts";
 import { interestingCell } from "../state/interesting.ts";
 import { STAGES, type State } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
-import { DRAWINGS, PAGES, viewOf } from "../views/registry.ts";
+import { DRAWINGS, isEditable, PAGES, viewOf, withKnownViews } from "../views/registry.ts";
 import type { Surface } from "./app.ts";
-import { type How, type Notice, Session } from "./session.ts";
-import { type Opening, type Source, Sources } from "./sources.ts";
+import { failure, Opener, shortMessage, sourceOf } from "./opener.ts";
+import { type How, Session } from "./session.ts";
 
 /** Attributes that set a part of the state, each with its allowed values; undefined: a number, or the name of a block. */
-export type Parts = Readonly<
+export type StateAttributes = Readonly<
   Partial<
     Record<
       "view" | "mode" | "stage" | "block" | "layer" | "head" | "query" | "key",
@@ -30,54 +32,23 @@ export type Parts = Readonly<
     >
   >
 >;
-const PARTS: Parts = {
+const ATTRIBUTES = {
   view: PAGES.map(({ name }) => name),
   mode: DRAWINGS.map(({ name }) => name),
   stage: STAGES,
   block: undefined,
   layer: undefined,
   head: undefined,
-};
-type Part = keyof Parts;
-
-/** The internal form of a source that the page gives. */
-function sourceOf(one: AttentionSource): Source {
-  return {
-    name: one.name,
-    ...(one.model && { model: one.model }),
-    open: async (signal, progress) => {
-      const { openAddress, openAny } = await import("./open.ts");
-      return "src" in one ? openAddress(one.src, signal, progress, one.name) : openAny(one.data, one.name);
-    },
-  };
-}
-
-/** The cursor in an opened source: as the state names it, on the same tokens, or on the most telling link. */
-type OpensAt = "as named" | "carried" | "new";
-
-/** A message with a period, unless it ends with a mark. */
-const sentence = (text: string): string => text.replace(/(?<![.!?])$/, ".");
-
-/** The message of an error, without the name of the function that threw it. */
-const said = (error: unknown): string => sentence(messageOf(error).replace(/^[\w-]+: /, ""));
-const failure = (title: string, error: unknown): Notice => ({
-  kind: "error",
-  text: `${title}. ${said(error)}`,
-});
-
-/** The warnings of the report: they say why the picture may be wrong. */
-function noticesOf({ report }: HeadStore): readonly Notice[] {
-  return report.problems
-    .filter(({ severity }) => severity !== "note")
-    .slice(0, 2)
-    .map(({ text }) => ({ kind: "problem", text: sentence(text) }));
-}
+} satisfies Record<keyof StateAttributes & keyof AttentionViewAttributes, readonly string[] | undefined>;
+type StateAttribute = keyof StateAttributes;
 
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag: "attention-view" | "attention-row" = "attention-view";
-  static readonly parts: Parts = PARTS;
+  static readonly parts: StateAttributes = ATTRIBUTES;
   /** Parts of the state that cannot change. */
   static readonly fixed: Partial<State> = {};
+  /** True: the view is shown without the explorer around it. */
+  static readonly alone: boolean = false;
   static override styles: CSSResultGroup = theme;
   static override properties = {
     src: {},
@@ -85,7 +56,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     keys: {},
     controls: { reflect: true },
     address: { type: Boolean },
-  };
+  } satisfies Record<Exclude<keyof AttentionViewAttributes, StateAttribute | "parts">, object>;
   static override get observedAttributes(): string[] {
     // biome-ignore lint/complexity/noThisInStatic: lit finishes the class it is asked about.
     return [...super.observedAttributes, ...Object.keys(this.parts)];
@@ -109,22 +80,25 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #surface: Surface | undefined;
   #surfacing: Promise<void> | undefined;
   #unsubscribe: (() => void) | undefined;
-  #opening: AbortController | undefined;
-  readonly #sources = new Sources();
-  #given: readonly AttentionSource[] = [];
+  readonly #opener = new Opener({
+    session: this.#session,
+    namesHead: () => this.#named.has("layer") || this.#named.has("head"),
+    progressed: (detail) => this.#emit("progress", detail),
+    opened: (store) => this.#opened(store),
+    failed: (title, error) => this.#failed(title, error),
+  });
+  #sourceList: readonly AttentionSource[] = [];
   #reflecting = false;
   /** Parts that the page has set by attributes: they are kept when a file opens. */
-  readonly #named = new Set<Part>();
+  readonly #named = new Set<StateAttribute>();
 
   constructor() {
     super();
     this.address = false;
     this.#session.fixed = this.#kind.fixed;
+    this.#session.isEditable = isEditable;
     this.#session.set({}, "replace");
-    this.#session.openSource = (index) => {
-      const { signal } = new AbortController();
-      return this.#sources.store(this.#sources.list[index], signal, () => {}, this.#session.store);
-    };
+    this.#session.openSource = (index) => this.#opener.store(index);
     this.#session.failed = (error) => {
       // Requests of a store that was replaced end when it is disposed of.
       if ((error as { code?: string })?.code !== "disposed") this.#failed("A computation failed", error);
@@ -142,7 +116,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       event.preventDefault();
       const files = [...(event.dataTransfer?.files ?? [])];
       // The interface may still be loading.
-      void this.#surfacing?.then(() => this.#surface?.take(files));
+      void this.#surfacing?.then(() => this.#surface?.openFiles(files));
     });
   }
 
@@ -153,16 +127,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#session.store;
   }
   set store(store: HeadStore | undefined) {
-    this.#opening?.abort();
     const session = this.#session;
     const before = session.store;
-    if (store === undefined) this.#sources.replace([]);
-    else {
-      const source: Source = { name: store.report.name, open: () => Promise.resolve(store) };
-      this.#sources.replace([source], store);
-      this.#sources.opened(source, store);
-    }
-    this.#list(0);
+    this.#opener.replace(store);
     session.open(store);
     if (before !== store) before?.dispose();
     if (store) this.#opened(store);
@@ -170,8 +137,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Adds a source, and shows it. */
   add(source: AttentionSource): Promise<void> {
-    this.#given = [...this.#given, source];
-    return this.#add([sourceOf(source)]);
+    this.#sourceList = [...this.#sourceList, source];
+    return this.#opener.add([sourceOf(source)]);
   }
 
   /** Opens the file picker. */
@@ -181,20 +148,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Several files or texts, shown one at a time; `state.text` is the index of the one shown. */
   get sources(): readonly AttentionSource[] {
-    return this.#given;
+    return this.#sourceList;
   }
-  set sources(given: readonly AttentionSource[]) {
-    this.#given = given;
-    const shown = this.#session.store;
-    this.#sources.replace(given.map(sourceOf), shown);
-    this.#list(Math.min(this.#session.state.text, Math.max(0, given.length - 1)));
-    if (given.length > 0) void this.#show("as named", shown).catch(() => {});
+  set sources(list: readonly AttentionSource[]) {
+    this.#sourceList = list;
+    this.#opener.list(list);
   }
 
   /** Arrays, a file or bytes, opened as soon as they are set. */
-  set data(given: Openable | undefined) {
-    if (given === undefined) this.store = undefined;
-    else this.open(given).catch(() => {});
+  set data(input: Openable | undefined) {
+    if (input === undefined) this.store = undefined;
+    else this.open(input).catch(() => {});
   }
 
   /** The state. Setting an object changes only the parts that it has. */
@@ -202,7 +166,13 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.#session.state;
   }
   set state(patch: Partial<State>) {
-    this.#session.set(patch);
+    this.#session.set(withKnownViews(patch));
+  }
+
+  /** What the picture shows, in sentences for a reader who sees one for the first time. */
+  get picture(): AttentionViewElement["picture"] {
+    const { meaning, ofAllHeads = false } = viewOf(this.#session.state);
+    return { meaning, ofAllHeads };
   }
 
   /** Moves the cursor. */
@@ -236,10 +206,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
 
   /** Opens arrays, a file or bytes. Resolves when they are shown; rejects when they cannot be read. */
-  open(given: Openable, name?: string): Promise<void> {
-    return this.#only(name ?? (given as { name?: string }).name ?? "the file", async () => {
+  open(input: Openable, name?: string): Promise<void> {
+    return this.#opener.only(name ?? (input as { name?: string }).name ?? "the file", async () => {
       const { openAny } = await import("./open.ts");
-      return openAny(given, name);
+      return openAny(input, name);
     });
   }
 
@@ -272,7 +242,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     super.attributeChangedCallback(name, before, value);
     const { parts } = this.#kind;
     if (!(name in parts) || this.#reflecting || value === before || value === null) return;
-    const part = name as Part;
+    const part = name as StateAttribute;
     this.#named.add(part);
     const choices = parts[part];
     if (part === "block") this.#session.set({ block: value }, "replace");
@@ -311,9 +281,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.constructor as typeof AttentionView;
   }
 
-  /** Only the row view is shown, without the explorer around it. */
   get #alone(): boolean {
-    return this.#kind.fixed.view === "row";
+    return this.#kind.alone;
   }
 
   /** Loads the user interface. */
@@ -329,7 +298,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
           this.requestUpdate();
           return this.updateComplete;
         },
-        add: (sources) => this.#add(sources),
+        add: (sources) => this.#opener.add(sources),
         link: () => this.#address.link,
         theme: (name) => {
           this.theme = name;
@@ -358,8 +327,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.requestUpdate();
     if (this.address) this.#address.write(how);
     if (state === before) return;
-    if (state.text !== before.text && this.#sources.list.length > 0)
-      void this.#show(how === "address" ? "as named" : "carried").catch(() => {});
+    if (state.text !== before.text && this.#opener.count > 0)
+      void this.#opener.show(how === "address" ? "as named" : "carried").catch(() => {});
     this.#reflect();
     if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
       void this.#load();
@@ -384,7 +353,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #reflect(): void {
     this.#reflecting = true;
     const { state } = this.#session;
-    for (const part of Object.keys(this.#kind.parts) as Part[])
+    for (const part of Object.keys(this.#kind.parts) as StateAttribute[])
       if (this.#session.store && this.getAttribute(part) !== String(state[part]))
         this.setAttribute(part, String(state[part]));
     this.#reflecting = false;
@@ -407,116 +376,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     try {
       const { nameOfAddress, openAddress } = await import("./open.ts");
       if (src !== this.src) return;
-      await this.#only(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
+      await this.#opener.only(nameOfAddress(src), (signal, progress) => openAddress(src, signal, progress));
     } catch (error) {
       if (this.#session.status.kind !== "error") this.#failed("Could not open the address", error);
     }
-  }
-
-  /** Opens one source, which replaces all others. */
-  async #only(name: string, open: Opening): Promise<void> {
-    const source = { name, open };
-    await this.#open(source, "as named", () => {
-      const shown = this.#session.store;
-      this.#sources.replace([source], shown);
-      this.#list(0);
-      return shown;
-    });
-  }
-
-  /** Adds the sources that open, and shows the first of them. Those that do not are reported and left out. */
-  async #add(more: readonly Source[]): Promise<void> {
-    const failed: (() => void)[] = [];
-    let [added, first]: [number, unknown] = [0, undefined];
-    for (const source of more)
-      try {
-        if (added === 0)
-          await this.#open(source, "new", () => {
-            const at = this.#sources.list.length;
-            this.#sources.add([source]);
-            this.#list(at);
-            return undefined;
-          });
-        else {
-          const { signal } = new AbortController();
-          await this.#sources.store(source, signal, () => {}, this.#session.store);
-          this.#sources.add([source]);
-          this.#list(this.#session.state.text);
-        }
-        added++;
-      } catch (error) {
-        const title = `${source.name} could not be opened`;
-        first ??= error;
-        // `#open` has reported it, but the next file removes the message.
-        const isReported = added === 0;
-        failed.push(() =>
-          isReported ? this.#session.notify(failure(title, error)) : this.#failed(title, error),
-        );
-      }
-    if (added === 0) throw first;
-    for (const report of failed) report();
-    this.#session.changed("push");
-  }
-
-  /** Shows the source that the state names. */
-  #show(at: OpensAt, old?: HeadStore): Promise<void> {
-    const { list } = this.#sources;
-    const source = list[Math.min(this.#session.state.text, list.length - 1)];
-    return this.#open(source, at, () => old);
-  }
-
-  /** Publishes the list of sources and the index of the one shown. */
-  #list(text: number): void {
-    const session = this.#session;
-    session.sources = this.#sources.list;
-    session.state = { ...session.state, text };
-  }
-
-  /**
-   * Opens a source and shows it.
-   *
-   * @param at where the cursor moves
-   * @param before called once the source is open; returns the store to dispose of
-   */
-  async #open(source: Source, at: OpensAt, before: () => HeadStore | undefined): Promise<void> {
-    const what = source.name;
-    this.#opening?.abort();
-    const control = new AbortController();
-    this.#opening = control;
-    const session = this.#session;
-    const progress = (done: number) => {
-      if (control.signal.aborted) return;
-      session.status = { kind: "loading", what, done };
-      session.changed();
-      this.#emit("progress", { what, done });
-    };
-    progress(0);
-    try {
-      const store = await this.#sources.store(source, control.signal, progress, session.store);
-      const patch = at === "as named" ? {} : await this.#carried(store, at);
-      if (control.signal.aborted) return;
-      const old = before();
-      session.notices = noticesOf(store);
-      session.open(store, patch, source.model);
-      if (old !== store) old?.dispose();
-      this.#opened(store);
-    } catch (error) {
-      if (control.signal.aborted) return;
-      this.#failed(`Could not open ${what}`, error);
-      throw error;
-    }
-  }
-
-  /** Where a text opens: at the cursor's tokens, or at a telling link. */
-  async #carried(store: HeadStore, at: "carried" | "new"): Promise<Partial<State>> {
-    const { state, block } = this.#session;
-    // A page that names a head, and an address that names one for its first text, are shown that head.
-    const isNamed =
-      this.#named.has("layer") ||
-      this.#named.has("head") ||
-      (block === undefined && state.layer + state.head + state.query + state.key > 0);
-    const { carried } = await import("../state/carried.ts");
-    return carried(state, block, store, at === "new" && !isNamed);
   }
 
   #opened(store: HeadStore): void {
@@ -547,7 +410,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #failed(title: string, error: unknown): void {
     const text = messageOf(error);
     const session = this.#session;
-    if (session.store === undefined) session.status = { kind: "error", title, text: said(error) };
+    if (session.store === undefined) session.status = { kind: "error", title, text: shortMessage(error) };
     else {
       session.status = { kind: "ready" };
       session.notify(failure(title, error));

@@ -3,13 +3,15 @@
  * file. Nothing is uploaded: the page creates the files.
  */
 import { UnsupportedError } from "../../src/core/errors.ts";
-import { type DrawnFigure, renderFigure } from "../../src/view/figure/figure.ts";
+import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
+import { renderFigure } from "../../src/view/figure/figure.ts";
 import { type FigureOptions, figureOptions } from "../../src/view/figure/options.ts";
 import { renderRaster } from "../../src/view/figure/raster.ts";
 import { csvLines, figureTable, jsonLines } from "../../src/view/figure/table.ts";
 import { htmlFile } from "../../src/view/html.ts";
 import { encode } from "../state/url.ts";
 import { editsOf } from "../state/whatif.ts";
+import { viewOf } from "../views/registry.ts";
 import type { Session } from "./session.ts";
 import { build } from "./workers.ts";
 
@@ -19,7 +21,13 @@ export function optionsOf(session: Session, more: FigureOptions = {}): FigureOpt
   // With the direction "to", the figure shows the selected keys.
   const rows = state.direction === "to" ? state.columns : state.rows;
   const shown = { ...state, rows, descending: undefined };
-  return figureOptions(shown, { theme: dark ? "dark" : "light", whatIf: editsOf(session), ...more });
+  const { figure: view } = viewOf(state);
+  return figureOptions(shown, {
+    ...(view && { view }),
+    theme: dark ? "dark" : "light",
+    whatIf: editsOf(session),
+    ...more,
+  });
 }
 
 export function figureOf(session: Session, more: FigureOptions = {}): Promise<DrawnFigure> {
@@ -90,11 +98,4 @@ function opened({ store }: Session) {
   return store;
 }
 
-/** Downloads a file to the user. */
-export function download(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
+export { saveFile } from "../../ui/save.ts";

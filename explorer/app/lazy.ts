@@ -1,5 +1,6 @@
 /** Modules that are loaded after the first picture: the table, the dialogs, and the panels that rank and switch heads. */
 
+export { rowsTable } from "../state/tables.ts";
 export { later } from "../styles/later.ts";
 export { TablePane } from "../views/table/table.ts";
 export { Sheets } from "./dialog-state.ts";

@@ -5,10 +5,10 @@
 import { FormatError } from "../../src/core/errors.ts";
 import type { ByteSource } from "../../src/io/source.ts";
 import { openStore } from "../../src/store/formats/open.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
 import { type ComputeOptions, storeFrom } from "../../src/store/layout/from.ts";
-import type { HeadStore } from "../../src/store/types.ts";
 import type { Openable } from "../../src/view/element.ts";
-import type { Source } from "./sources.ts";
+import type { OpenSource } from "./sources.ts";
 import { build } from "./workers.ts";
 
 export type { Openable };
@@ -17,14 +17,14 @@ export type { Openable };
 const compute = (): ComputeOptions => ({ worker: build().worker });
 
 /** Opens arrays, a file, or bytes. */
-export async function openAny(given: Openable, name?: string): Promise<HeadStore> {
+export async function openAny(input: Openable, name?: string): Promise<HeadStore> {
   const options = { ...compute(), ...(name !== undefined && { name }) };
-  if (given instanceof Blob || given instanceof ArrayBuffer || given instanceof Uint8Array)
-    return openStore(given, options);
-  if ("blocks" in given) return storeFrom(given, compute());
+  if (input instanceof Blob || input instanceof ArrayBuffer || input instanceof Uint8Array)
+    return openStore(input, options);
+  if ("blocks" in input) return storeFrom(input, compute());
   // One file has the arrays; a second one may have the tokens.
-  const tokens = given.find((file) => /tokens?\.json$/i.test(file.name));
-  const main = given.find((file) => file !== tokens) ?? tokens;
+  const tokens = input.find((file) => /tokens?\.json$/i.test(file.name));
+  const main = input.find((file) => file !== tokens) ?? tokens;
   if (main === undefined) throw new FormatError("empty", "attention-view: no file was given");
   return openStore(main, {
     ...compute(),
@@ -33,7 +33,7 @@ export async function openAny(given: Openable, name?: string): Promise<HeadStore
 }
 
 /** Chosen or dropped files as sources: one for each attention file, together with the file of tokens if there is one. */
-export function sourcesOf(files: readonly File[]): Source[] {
+export function sourcesOf(files: readonly File[]): OpenSource[] {
   const isTokens = ({ name }: File) => /tokens?\.json$/i.test(name);
   const tokens = files.filter(isTokens);
   const main = files.filter((file) => !isTokens(file));

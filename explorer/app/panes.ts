@@ -80,8 +80,9 @@ export class Panes {
   }
 
   /** Creates the table from the modules that are loaded later. */
-  set more({ TablePane }: More) {
-    this.#table = new TablePane(this.#session, this.slices);
+  set more({ TablePane, rowsTable }: More) {
+    const table = () => (this.shown.parts?.table ?? rowsTable)(this.#session);
+    this.#table = new TablePane(this.#session, this.slices, table);
   }
 
   /** Loads a view; its pane is created when it is needed. */

@@ -6,12 +6,14 @@
 import { type CSSResultGroup, css } from "lit";
 import type { AttentionRowElement } from "../../src/view/element.ts";
 import { theme } from "../styles/theme.ts";
-import { AttentionView, type Parts } from "./element.ts";
+import { row } from "../views/row/view.ts";
+import { AttentionView, type StateAttributes } from "./element.ts";
 
 export class AttentionRow extends AttentionView implements AttentionRowElement {
   static override readonly tag: "attention-view" | "attention-row" = "attention-row";
-  static override readonly fixed = { view: "row", table: false } as const;
-  static override readonly parts: Parts = {
+  static override readonly fixed = { view: row.name, table: false };
+  static override readonly alone = true;
+  static override readonly parts: StateAttributes = {
     block: undefined,
     layer: undefined,
     head: undefined,

@@ -2,11 +2,14 @@
  * One element's session: the state, the store that is shown, and values that are not part of the state, such as the hovered
  * cell. Views read the session and change it; the session notifies its subscribers.
  */
+
+import type { Block, HeadRef, Stage } from "../../src/store/block.ts";
+import type { Edits, HeadStore } from "../../src/store/head-store.ts";
+import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { piecesOf, visible } from "../../src/store/text/tokens.ts";
-import type { Block, Edits, HeadMeasures, HeadRef, HeadStore, Stage } from "../../src/store/types.ts";
 import type { SourceModel } from "../../src/view/element.ts";
-import type { DrawnFigure } from "../../src/view/figure/figure.ts";
+import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
@@ -27,13 +30,16 @@ export interface Notice {
 
 /** How the state changed: `push` makes a step that Back undoes, `replace` does not (drags), `address` was read from the address. */
 export type How = "push" | "replace" | "address";
-export interface Cell {
+export interface TokenPair {
   readonly query: number;
   readonly key: number;
 }
 
+/** Whether a token is a query or a key. */
+export type TokenRole = "query" | "key";
+
 /** The labels of a block's tokens. */
-export interface Labels {
+export interface TokenLabels {
   readonly query: readonly string[];
   readonly key: readonly string[];
   /** Their languages, if the file names them. */
@@ -63,7 +69,7 @@ export class Session {
   /** Animations are off. */
   still = false;
   /** The cell and the head under the pointer. */
-  hover: Cell | null = null;
+  hover: TokenPair | null = null;
   hoverHead: HeadName | null = null;
   /** The step that the bars of the row show, 0 for q·k; undefined: the last one. */
   step: number | undefined;
@@ -80,12 +86,14 @@ export class Session {
   /** Opens another source; the current one stays open. */
   openSource: (index: number) => Promise<HeadStore> = () =>
     Promise.reject(new Error("attention-view: there is no other text"));
+  /** Whether the page of a state shows edits of its row; the registry of views knows. */
+  isEditable: (state: State) => boolean = () => false;
   /** Reports an error of background work. */
   failed: (error: unknown) => void = () => {};
 
-  #edits: { readonly of: State["edits"]; readonly key: string; readonly made: Edits } | undefined;
+  #edits: { readonly of: State["edits"]; readonly key: string; readonly value: Edits } | undefined;
   readonly #listeners = new Set<Listener>();
-  readonly #labels = new WeakMap<Block, Labels>();
+  readonly #labels = new WeakMap<Block, TokenLabels>();
   readonly #rows = new Map<string, Float64Array>();
   readonly #measures = new Map<string, HeadMeasures | null>();
   readonly #ranges = new Map<string, number>();
@@ -106,10 +114,10 @@ export class Session {
     let next = this.settled({ ...before, ...patch, ...this.fixed });
     const sameRow = next.query === before.query && sameHead(before, next);
     // The temperature belongs to one row: another row starts at 1.
-    if (next.temperature !== 1 && patch.temperature === undefined && !(sameRow && next.view === "row"))
+    if (next.temperature !== 1 && patch.temperature === undefined && !(sameRow && this.isEditable(next)))
       next = { ...next, temperature: 1 };
-    // Edits belong to one query of one head, and only the row view shows them.
-    if (next.edits.length > 0 && patch.edits === undefined && !(sameRow && next.view === "row"))
+    // Edits belong to one query of one head, and only some pages show them.
+    if (next.edits.length > 0 && patch.edits === undefined && !(sameRow && this.isEditable(next)))
       next = { ...next, edits: [] };
     if (Object.keys(next).every((part) => Object.is(next[part as keyof State], before[part as keyof State])))
       return;
@@ -144,7 +152,7 @@ export class Session {
     this.store = store;
     this.model = model;
     this.opened++;
-    for (const known of [this.#rows, this.#measures, this.#ranges]) known.clear();
+    for (const cache of [this.#rows, this.#measures, this.#ranges]) cache.clear();
     this.hover = null;
     this.hoverHead = null;
     this.#edits = undefined;
@@ -218,43 +226,43 @@ export class Session {
   }
 
   /** The cell that is explained: the pinned one, else the hovered one, else the cursor's. */
-  get shown(): Cell {
+  get shown(): TokenPair {
     const { pinned: pinnedCell, query, key } = this.state;
     return pinnedCell === null
       ? (this.hover ?? { query, key })
       : { query: pinnedCell[0], key: pinnedCell[1] };
   }
 
-  /** The user's edits in the form that the store takes; none outside the row view. */
+  /** The user's edits in the form that the store takes; none on pages that do not show edits. */
   get edits(): Edits {
     const { state, store } = this;
-    if (state.view !== "row" || state.edits.length === 0 || store === undefined || !this.ready)
+    if (!this.isEditable(state) || state.edits.length === 0 || store === undefined || !this.ready)
       return NO_EDITS;
     const { query } = this.shown;
     const key = `${state.block} ${state.layer} ${state.head} ${query}`;
     if (this.#edits?.of !== state.edits || this.#edits.key !== key)
-      this.#edits = { of: state.edits, key, made: madeEdits(store, this.ref, query, state.edits) };
-    return this.#edits.made;
+      this.#edits = { of: state.edits, key, value: resolvedEdits(store, this.ref, query, state.edits) };
+    return this.#edits.value;
   }
 
   /** The hovered cell, else the cursor's, even if another one is pinned. */
-  get pointed(): Cell {
+  get pointed(): TokenPair {
     return this.hover ?? this.state;
   }
 
-  labels(block: Block): Labels {
-    let found = this.#labels.get(block);
-    if (found === undefined) {
+  labels(block: Block): TokenLabels {
+    let labels = this.#labels.get(block);
+    if (labels === undefined) {
       const named = (tokens: readonly string[]) => {
         const pieces = piecesOf(tokens);
         return tokens.map((token) => visible(token, pieces, 48));
       };
       const query = named(block.queryTokens);
       const key = block.keyTokens === block.queryTokens ? query : named(block.keyTokens);
-      found = { query, key, lang: { query: block.queryLang, key: block.keyLang } };
-      this.#labels.set(block, found);
+      labels = { query, key, lang: { query: block.queryLang, key: block.keyLang } };
+      this.#labels.set(block, labels);
     }
-    return found;
+    return labels;
   }
 
   /** A row of a stage of the cursor's head, exact; the 64 newest are cached. */
@@ -276,8 +284,8 @@ export class Session {
     if (store === undefined) return undefined;
     const ref = this.refOf(name);
     const key = `${ref.block} ${ref.layer} ${ref.head}`;
-    const found = this.#measures.get(key);
-    if (found === undefined) {
+    const entry = this.#measures.get(key);
+    if (entry === undefined) {
       this.#measures.set(key, null);
       store.measures(ref).then(
         (measures) => {
@@ -291,7 +299,7 @@ export class Session {
         },
       );
     }
-    return found ?? undefined;
+    return entry ?? undefined;
   }
 
   /** The largest value of the head at its stage, if the color scale ends there and the value is known. */
@@ -300,8 +308,8 @@ export class Session {
     if (state.domain !== "head" || store === undefined) return undefined;
     if (state.stage === "weights") return this.measures()?.maxWeight;
     const key = `${ref.block} ${ref.layer} ${ref.head} ${state.stage}`;
-    const found = this.#ranges.get(key);
-    if (found === undefined) {
+    const entry = this.#ranges.get(key);
+    if (entry === undefined) {
       this.#ranges.set(key, Number.NaN);
       store.range(ref, state.stage).then(
         ([low, high]) => {
@@ -314,39 +322,40 @@ export class Session {
         },
       );
     }
-    return found === undefined || Number.isNaN(found) ? undefined : found;
+    return entry === undefined || Number.isNaN(entry) ? undefined : entry;
   }
 }
 
 const NO_EDITS: Edits = {};
 
 /** The edited vectors and scale; components that a vector does not have are ignored. */
-function madeEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["edits"]): Edits {
-  let made: Edits = {};
+function resolvedEdits(store: HeadStore, ref: HeadRef, query: number, edits: State["edits"]): Edits {
+  let result: Edits = {};
   const put = (values: Float64Array, index: number, value: number) => {
     if (index < values.length) values[index] = value;
     return values;
   };
   if (!store.blocks[ref.block].has.qk) return NO_EDITS;
   for (const edit of edits) {
-    if (edit.what === "scale") made = { ...made, scale: edit.value };
+    if (edit.what === "scale") result = { ...result, scale: edit.value };
     else if (edit.what === "query") {
-      const before = made.query ?? store.vector(ref, "query", query);
-      made = { ...made, query: put(Float64Array.from(before), edit.index, edit.value) };
+      const before = result.query ?? store.vector(ref, "query", query);
+      result = { ...result, query: put(Float64Array.from(before), edit.index, edit.value) };
     } else if (edit.token < store.blocks[ref.block].Nk) {
-      const before = made.key?.index === edit.token ? made.key.values : store.vector(ref, "key", edit.token);
+      const before =
+        result.key?.index === edit.token ? result.key.values : store.vector(ref, "key", edit.token);
       const values = put(Float64Array.from(before), edit.index, edit.value);
-      made = { ...made, key: { index: edit.token, values } };
+      result = { ...result, key: { index: edit.token, values } };
     }
   }
-  return made;
+  return result;
 }
 
 /** The tokens that a head's picture shows. */
 export function axesOf(block: Block, state: State): { rows: Axis; columns: Axis } {
-  const ranges = (side: "query" | "key", chosen: readonly number[]) => {
-    const found = chosen.map((index) => block.segments[index]?.[side]).filter((range) => range !== undefined);
-    return found.length === 0 ? undefined : found;
+  const ranges = (role: "query" | "key", chosen: readonly number[]) => {
+    const list = chosen.map((index) => block.segments[index]?.[role]).filter((range) => range !== undefined);
+    return list.length === 0 ? undefined : list;
   };
   return {
     rows: axisOf(block.Nq, ranges("query", state.querySegments)),

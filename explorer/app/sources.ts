@@ -2,13 +2,13 @@
  * The files (or texts) that an explorer can show, one at a time. Opened stores are cached, so that switching back is immediate
  * and two can be compared; the least recently used ones are disposed of.
  */
-import type { HeadStore } from "../../src/store/types.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
 import type { SourceModel } from "../../src/view/element.ts";
 
 /** Opens a source; reports its progress from 0 to 1, and stops when the signal aborts. */
 export type Opening = (signal: AbortSignal, progress: (done: number) => void) => Promise<HeadStore>;
 
-export interface Source {
+export interface OpenSource {
   readonly name: string;
   readonly open: Opening;
   readonly model?: SourceModel;
@@ -18,15 +18,15 @@ export interface Source {
 const MAX_OPEN = 8;
 
 export class Sources {
-  #list: readonly Source[] = [];
-  readonly #open = new Map<Source, HeadStore>();
+  #list: readonly OpenSource[] = [];
+  readonly #open = new Map<OpenSource, HeadStore>();
 
-  get list(): readonly Source[] {
+  get list(): readonly OpenSource[] {
     return this.#list;
   }
 
   /** Replaces the list. Open stores of other sources are disposed of, except `keep`. */
-  replace(list: readonly Source[], keep?: HeadStore): void {
+  replace(list: readonly OpenSource[], keep?: HeadStore): void {
     for (const [source, store] of this.#open)
       if (!list.includes(source)) {
         this.#open.delete(source);
@@ -36,18 +36,18 @@ export class Sources {
   }
 
   /** Appends sources. */
-  add(more: readonly Source[]): void {
+  add(more: readonly OpenSource[]): void {
     this.#list = [...this.#list, ...more];
   }
 
   /** Registers the open store of a source. */
-  opened(source: Source, store: HeadStore): void {
+  opened(source: OpenSource, store: HeadStore): void {
     this.#open.set(source, store);
   }
 
   /** Opens a source, or returns its open store. `shown` is never disposed of. */
   async store(
-    source: Source,
+    source: OpenSource,
     signal: AbortSignal,
     progress: (done: number) => void,
     shown?: HeadStore,
@@ -59,11 +59,11 @@ export class Sources {
     }
     this.#open.delete(source);
     this.#open.set(source, store);
-    for (const [other, kept] of this.#open) {
+    for (const [other, otherStore] of this.#open) {
       if (this.#open.size <= MAX_OPEN) break;
-      if (kept === store || kept === shown) continue;
+      if (otherStore === store || otherStore === shown) continue;
       this.#open.delete(other);
-      kept.dispose();
+      otherStore.dispose();
     }
     return store;
   }

@@ -4,23 +4,23 @@
  */
 
 /** A unit of work: does a small part, and returns whether more remains. */
-export type Work = () => boolean;
+export type SlicedWork = () => boolean;
 
 /** Milliseconds of one slice. */
 const SLICE = 5;
 
 export class Slices {
-  readonly #works: Work[] = [];
+  readonly #works: SlicedWork[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Adds work, or moves it to the front. */
-  add(work: Work): void {
+  add(work: SlicedWork): void {
     this.drop(work);
     this.#works.push(work);
     this.#timer ??= setTimeout(this.#run, 0);
   }
 
-  drop(work: Work): void {
+  drop(work: SlicedWork): void {
     const at = this.#works.indexOf(work);
     if (at >= 0) this.#works.splice(at, 1);
   }

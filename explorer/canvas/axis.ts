@@ -4,14 +4,14 @@
  */
 
 /** The tokens from `start` to `end`, exclusive; the first is at place `at`. */
-export interface Run {
+export interface TokenRun {
   readonly start: number;
   readonly end: number;
   readonly at: number;
 }
 
 export interface Axis {
-  readonly runs: readonly Run[];
+  readonly runs: readonly TokenRun[];
   /** The number of places. */
   readonly count: number;
 }
@@ -19,7 +19,7 @@ export interface Axis {
 /** An axis of all tokens, or of those inside any of the ranges (in order, each once). */
 export function axisOf(count: number, ranges?: readonly (readonly [start: number, end: number])[]): Axis {
   if (ranges === undefined) return { runs: count > 0 ? [{ start: 0, end: count, at: 0 }] : [], count };
-  const runs: Run[] = [];
+  const runs: TokenRun[] = [];
   let at = 0;
   let from = 0;
   for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
@@ -65,7 +65,7 @@ export function step(axis: Axis, index: number, by: number): number {
 }
 
 /** The parts of runs between two places, as token ranges. */
-export function between({ runs }: Axis, from: number, to: number): Run[] {
+export function between({ runs }: Axis, from: number, to: number): TokenRun[] {
   return runs.flatMap(({ start, end, at }) => {
     const first = Math.max(at, Math.floor(from));
     const last = Math.min(at + end - start, Math.ceil(to));

@@ -13,7 +13,7 @@ export interface Scene {
   readonly height: number;
   readonly columns: number;
   readonly rows: number;
-  /** The maximum size of a cell in pixels when the whole picture fits. */
+  /** The maximum size of a cell in pixels when the entire picture fits. */
   readonly largest: number;
   /** Width and height of a cell as shares of the scale, up to 1; without it, cells are square. */
   readonly shape?: readonly [width: number, height: number];
@@ -35,7 +35,7 @@ export function cellSize(
   return [stretched(rows / Math.max(1, columns)), stretched(columns / Math.max(1, rows))];
 }
 
-/** The camera that shows the whole picture. */
+/** The camera that shows the entire picture. */
 export function fitted(scene: Scene): Camera {
   const { width, height, columns, rows, largest, shape = [1, 1] } = scene;
   let scale = Math.min(
@@ -49,17 +49,17 @@ export function fitted(scene: Scene): Camera {
     if (over > 1.0001) scale /= over;
   }
   scale = Math.max(scale, scene.smallest ?? 0);
-  // Whole pixels keep the gaps between cells even.
+  // Integer sizes keep the gaps between cells even.
   return { scale: scale >= 6 ? Math.floor(scale) : Math.max(1e-6, scale), x: 0, y: 0 };
 }
 
-const closest = (scene: Scene, whole: Camera) => Math.max(scene.closest ?? 64, whole.scale);
+const closest = (scene: Scene, fit: Camera) => Math.max(scene.closest ?? 64, fit.scale);
 
-/** The effective camera: the given one clamped to the picture, or the one that shows the whole picture. */
+/** The effective camera: the given one clamped to the picture, or the one that shows the entire picture. */
 export function settle(scene: Scene, camera: Camera | null): Camera {
-  const whole = fitted(scene);
-  if (camera === null) return whole;
-  const scale = Math.min(closest(scene, whole), Math.max(whole.scale, camera.scale));
+  const fit = fitted(scene);
+  if (camera === null) return fit;
+  const scale = Math.min(closest(scene, fit), Math.max(fit.scale, camera.scale));
   const [w, h] = cellSize(scene, scale);
   return {
     scale,
@@ -68,7 +68,7 @@ export function settle(scene: Scene, camera: Camera | null): Camera {
   };
 }
 
-/** Zooms by a factor about the pixel (px, py). Returns null if the whole picture fits again. */
+/** Zooms by a factor about the pixel (px, py). Returns null if the entire picture fits again. */
 export function zoom(
   scene: Scene,
   camera: Camera | null,
@@ -77,9 +77,9 @@ export function zoom(
   py: number,
 ): Camera | null {
   const from = settle(scene, camera);
-  const whole = fitted(scene);
-  const scale = Math.min(closest(scene, whole), from.scale * factor);
-  if (scale <= whole.scale * 1.0001 && scene.smallest === undefined) return null;
+  const fit = fitted(scene);
+  const scale = Math.min(closest(scene, fit), from.scale * factor);
+  if (scale <= fit.scale * 1.0001 && scene.smallest === undefined) return null;
   const [w0, h0] = cellSize(scene, from.scale);
   const [w1, h1] = cellSize(scene, scale);
   return settle(scene, { scale, x: from.x + px / w0 - px / w1, y: from.y + py / h0 - py / h1 });
@@ -104,9 +104,9 @@ export function reveal(
   if (camera === null && scene.smallest === undefined) return null;
   const from = settle(scene, camera);
   const [w, h] = cellSize(scene, from.scale);
-  const into = (at: number, place: number, seen: number) => {
-    const edge = Math.min(margin, Math.max(0, (seen - 1) / 2));
-    return Math.min(place - edge, Math.max(place + 1 + edge - seen, at));
+  const into = (at: number, place: number, shown: number) => {
+    const edge = Math.min(margin, Math.max(0, (shown - 1) / 2));
+    return Math.min(place - edge, Math.max(place + 1 + edge - shown, at));
   };
   const moved = {
     ...from,

@@ -16,13 +16,13 @@ const words = new Map<Ramp, Uint32Array>();
 
 /** The 256 opaque colors of a scale as 32-bit words of ImageData. */
 export function wordsOf(ramp: Ramp): Uint32Array {
-  let found = words.get(ramp);
-  if (found === undefined) {
+  let colors = words.get(ramp);
+  if (colors === undefined) {
     const bytes = new Uint8Array(colorTable(ramp).flatMap(([red, green, blue]) => [red, green, blue, 255]));
-    found = new Uint32Array(bytes.buffer);
-    words.set(ramp, found);
+    colors = new Uint32Array(bytes.buffer);
+    words.set(ramp, colors);
   }
-  return found;
+  return colors;
 }
 
 /** One color as a 32-bit word. */

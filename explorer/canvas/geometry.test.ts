@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { axisOf, between, indexAt, nearest, placeOf, step } from "./axis.ts";
 import { cellSize, fitted, pan, reveal, type Scene, settle, zoom } from "./camera.ts";
+import { visibleLabels } from "./labels.ts";
 import { Lru } from "./lru.ts";
 
 describe("an axis", () => {
@@ -49,6 +50,27 @@ describe("an axis", () => {
   });
 });
 
+describe("the labels of an axis", () => {
+  const axis = axisOf(1000);
+  const places = (pixels: number, cursor: number, pointed?: number, named: number[] = []) =>
+    visibleLabels(axis, { pixels, from: 0, length: 100 }, { cursor, pointed, named }).map(
+      ({ place, strong }) => (strong ? `${place}*` : place),
+    );
+
+  it("are at every 1, 2, 5, 10 … tokens, at least 11 pixels apart", () => {
+    expect(places(20, 900)).toEqual([0, 1, 2, 3, 4]);
+    expect(places(11, 900)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(places(5.5, 900)).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+    expect(places(1, 900)).toEqual([0, 20, 40, 60, 80]);
+  });
+
+  it("always show the cursor and the pointer, named ones where they are free, and no other near them", () => {
+    expect(places(1, 41, 35)).toEqual([0, 20, "35*", "41*", 60, 80]);
+    expect(places(1, 40, 40)).toEqual([0, 20, "40*", 60, 80]);
+    expect(places(1, 41, undefined, [44, 52, 53])).toEqual([0, 20, "41*", "52*", 80]);
+  });
+});
+
 describe("a camera", () => {
   const scene: Scene = { width: 800, height: 600, columns: 4096, rows: 4096, largest: 28 };
 
@@ -82,8 +104,8 @@ describe("a camera", () => {
 
   it("zooms about the pointer", () => {
     const first = zoom(scene, null, 8, 300, 200)!;
-    const whole = fitted(scene);
-    expect(first.x + 300 / first.scale).toBeCloseTo(300 / whole.scale);
+    const fit = fitted(scene);
+    expect(first.x + 300 / first.scale).toBeCloseTo(300 / fit.scale);
     const second = zoom(scene, first, 3, 120, 480)!;
     expect(second.y + 480 / second.scale).toBeCloseTo(first.y + 480 / first.scale);
     expect(zoom(scene, second, 1e-6, 1, 1)).toBeNull();

@@ -6,15 +6,15 @@
 export type Phase = "start" | "move" | "end" | "cancel";
 
 /** A point relative to the element, in CSS pixels. */
-export type Point = readonly [x: number, y: number];
+export type PointerPoint = readonly [x: number, y: number];
 
 export interface Gestures {
-  point(at: Point, event: PointerEvent): void;
+  point(at: PointerPoint, event: PointerEvent): void;
   leave(): void;
-  tap(at: Point, event: PointerEvent): void;
-  double?(at: Point, event: MouseEvent): void;
-  drag(phase: Phase, from: Point, to: Point, event: PointerEvent): void;
-  zoom(factor: number, at: Point): void;
+  tap(at: PointerPoint, event: PointerEvent): void;
+  double?(at: PointerPoint, event: MouseEvent): void;
+  drag(phase: Phase, from: PointerPoint, to: PointerPoint, event: PointerEvent): void;
+  zoom(factor: number, at: PointerPoint): void;
   /** Called after the last zoom of a turn of the wheel or of a pinch. */
   zoomed(): void;
   /** Whether a wheel event zooms the picture. */
@@ -27,13 +27,13 @@ const THRESHOLD = 4;
 const WHEEL_PAUSE = 160;
 
 export function listen(element: HTMLElement, gestures: Gestures, signal: AbortSignal): void {
-  const down = new Map<number, Point>();
-  let from: Point | undefined;
+  const down = new Map<number, PointerPoint>();
+  let from: PointerPoint | undefined;
   let dragging = false;
   let spread = 0;
   let rest: ReturnType<typeof setTimeout> | undefined;
 
-  const at = (event: MouseEvent): Point => {
+  const at = (event: MouseEvent): PointerPoint => {
     const box = element.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };

@@ -3,7 +3,7 @@
  * 8 × 8 cells around the cursor, one of which is focusable. The focused cell covers its cell in the picture, so that screen
  * magnifiers follow it. Key events bubble to the element, which moves the cursor.
  */
-import type { Box } from "../views/matrix/frame.ts";
+import type { PixelBox } from "../views/matrix/frame.ts";
 import { setLang } from "./labels.ts";
 
 /** Rows and columns of the cells that have elements. */
@@ -30,7 +30,7 @@ export interface Gridded {
   /** The text of a cell, "" if there is none; `full` for the cursor's cell. */
   readonly text: (row: number, column: number, full: boolean) => string;
   /** The box of the cursor's cell, relative to the grid. */
-  readonly box: Box | undefined;
+  readonly box: PixelBox | undefined;
 }
 
 export class Grid {
@@ -53,38 +53,38 @@ export class Grid {
   }
 
   update(): void {
-    const said = this.#read();
-    if (said === undefined || said.rows === 0 || said.columns === 0) return;
-    const [top, left] = [said.row, said.column].map((place) => Math.floor(place / SIDE) * SIDE);
+    const content = this.#read();
+    if (content === undefined || content.rows === 0 || content.columns === 0) return;
+    const [top, left] = [content.row, content.column].map((place) => Math.floor(place / SIDE) * SIDE);
     const active = this.root.contains((this.root.getRootNode() as ShadowRoot).activeElement);
-    this.root.setAttribute("aria-rowcount", String(said.rows + 1));
-    this.root.setAttribute("aria-colcount", String(said.columns + 1));
-    this.root.setAttribute("aria-label", said.label);
-    const key = `${said.key} ${said.rows} ${said.columns} ${top} ${left}`;
+    this.root.setAttribute("aria-rowcount", String(content.rows + 1));
+    this.root.setAttribute("aria-colcount", String(content.columns + 1));
+    this.root.setAttribute("aria-label", content.label);
+    const key = `${content.key} ${content.rows} ${content.columns} ${top} ${left}`;
     if (key !== this.#block) {
       this.#block = key;
-      this.#build(said, top, left);
+      this.#build(content, top, left);
     }
-    const current = this.#cells[said.row - top]?.[said.column - left];
+    const current = this.#cells[content.row - top]?.[content.column - left];
     if (current === undefined) return;
     const write = (cell: HTMLElement, r: number, c: number, full: boolean) => {
-      const text = said.text(top + r, left + c, full);
+      const text = content.text(top + r, left + c, full);
       if (cell.textContent !== text) cell.textContent = text;
     };
-    const stale = said.version !== this.#version;
-    this.#version = said.version;
+    const stale = content.version !== this.#version;
+    this.#version = content.version;
     for (const [r, cells] of this.#cells.entries())
       for (const [c, cell] of cells.entries())
         if (cell !== current && (stale || cell === this.#current)) write(cell, r, c, false);
-    write(current, said.row - top, said.column - left, true);
+    write(current, content.row - top, content.column - left, true);
     if (current !== this.#current) {
       this.#current?.setAttribute("tabindex", "-1");
       this.#current?.removeAttribute("aria-selected");
       current.setAttribute("tabindex", "0");
       this.#current = current;
     }
-    current.setAttribute("aria-selected", String(said.selected));
-    const { box } = said;
+    current.setAttribute("aria-selected", String(content.selected));
+    const { box } = content;
     if (box) {
       current.style.setProperty("left", `${box.x}px`);
       current.style.setProperty("top", `${box.y}px`);

@@ -3,6 +3,8 @@
  * the cursor and the pointer are always shown. Labels are text, never markup, each with its own text direction.
  */
 import { widthOf } from "../../src/store/text/label.ts";
+import { keepApart } from "../../src/view/plot/labels.ts";
+import { niceStep } from "../../src/view/plot/scale.ts";
 import { type Axis, indexAt, placeOf } from "./axis.ts";
 
 /** The minimum distance of two labels in pixels. The font gets smaller where they are near. */
@@ -14,12 +16,6 @@ const EM = 7.25;
 export function setLang(element: HTMLElement, lang: string | undefined): void {
   if (lang === undefined) element.removeAttribute("lang");
   else if (element.lang !== lang) element.lang = lang;
-}
-
-/** The n of "every n-th label is shown": 1, 2, 5, 10, 20 … */
-function thinning(pixels: number): number {
-  for (let ten = 1; ; ten *= 10)
-    for (const n of [1, 2, 5]) if (n * ten * pixels >= PITCH || n * ten > 1e7) return n * ten;
 }
 
 const widest = new WeakMap<readonly string[], number>();
@@ -45,7 +41,7 @@ export interface Sight {
 }
 
 /** The labels that look different, or are always shown. */
-export interface Marks {
+export interface LabelMarks {
   readonly cursor: number;
   readonly pointed: number | undefined;
   readonly chosen: ReadonlySet<number>;
@@ -54,72 +50,77 @@ export interface Marks {
   readonly named?: readonly number[];
 }
 
+/** Every how many tokens have a label: 1, 2, 5, 10, 20 … */
+const labelStep = (pixels: number): number => Math.max(1, niceStep(PITCH / pixels));
+
+/** The places with a label. Those of the cursor and the pointer are always drawn; then named ones, then every n-th, where no other is near. */
+export function visibleLabels(
+  axis: Axis,
+  { pixels, from, length }: Sight,
+  { cursor, pointed, named = [] }: Pick<LabelMarks, "cursor" | "pointed" | "named">,
+): readonly { readonly place: number; readonly strong: boolean }[] {
+  const [first, end] = [Math.floor(from), from + length / pixels];
+  const at = (place: number) => ({ place, at: place * pixels });
+  const strong = [cursor, pointed, ...named].flatMap((index, order) => {
+    const place = index === undefined ? undefined : placeOf(axis, index);
+    if (place === undefined || place < first || place > end) return [];
+    return [{ ...at(place), strong: true, always: order < 2 }];
+  });
+  const regular = [];
+  const step = labelStep(pixels);
+  for (
+    let place = Math.max(0, Math.ceil(first / step) * step);
+    place < Math.min(axis.count, end);
+    place += step
+  )
+    regular.push({ ...at(place), strong: false, always: false });
+  // A step is never dropped for a rounding error.
+  return keepApart([...strong, ...regular], PITCH - 0.01);
+}
+
 export class Labels {
   readonly root: HTMLElement;
-  readonly #side: "rows" | "columns";
-  readonly #used: HTMLElement[] = [];
+  readonly #edge: "rows" | "columns";
+  readonly #elements: HTMLElement[] = [];
 
-  constructor(side: "rows" | "columns") {
-    this.#side = side;
+  constructor(edge: "rows" | "columns") {
+    this.#edge = edge;
     this.root = document.createElement("div");
-    this.root.className = `labels ${side}`;
+    this.root.className = `labels ${edge}`;
     this.root.setAttribute("aria-hidden", "true");
   }
 
-  update(
-    axis: Axis,
-    labels: readonly string[],
-    { pixels, from, length }: Sight,
-    marks: Marks,
-    lang?: string,
-  ): void {
+  update(axis: Axis, labels: readonly string[], sight: Sight, marks: LabelMarks, lang?: string): void {
     setLang(this.root, lang);
-    const step = thinning(pixels);
+    const isRow = this.#edge === "rows";
     // Names of columns are slanted by 60 degrees, so they are nearer to each other than their columns.
-    const apart = step * pixels * (this.#side === "rows" ? 1 : 0.87);
+    const apart = labelStep(sight.pixels) * sight.pixels * (isRow ? 1 : 0.87);
     this.root.style.fontSize = `clamp(10px,${apart - 1}px,12px)`;
-    const places = new Map<number, boolean>();
-    const first = Math.max(0, Math.ceil(Math.floor(from) / step) * step);
-    for (let place = first; place < Math.min(axis.count, from + length / pixels); place += step)
-      places.set(place, false);
-    // The cursor and the pointer are always labeled; labels that overlap them are hidden.
-    for (const [order, index] of [marks.cursor, marks.pointed, ...(marks.named ?? [])].entries()) {
-      const place = index === undefined ? undefined : placeOf(axis, index);
-      if (place === undefined || place < Math.floor(from) || place > from + length / pixels) continue;
-      const near = [...places].filter(
-        ([other]) => other !== place && Math.abs(other - place) * pixels < PITCH,
-      );
-      if (order > 1 && near.some(([, strong]) => strong)) continue;
-      for (const [other, strong] of near) if (!strong) places.delete(other);
-      places.set(place, true);
-    }
-    let used = 0;
-    for (const [place, strong] of places) {
+    let count = 0;
+    for (const { place, strong } of visibleLabels(axis, sight, marks)) {
       const index = indexAt(axis, place);
       if (index === undefined) continue;
-      const element = this.#element(used++);
+      const element = this.#element(count++);
       const text = labels[index] ?? "";
       if (element.textContent !== text) element.textContent = text;
       const kind = `token${strong ? " strong" : ""}${marks.chosen.has(index) ? " chosen" : ""}${marks.faded.has(index) ? " faded" : ""}`;
       if (element.className !== kind) element.className = kind;
-      const middle = (place + 0.5 - from) * pixels;
+      const middle = ((place + 0.5 - sight.from) * sight.pixels).toFixed(2);
       element.style.setProperty(
         "transform",
-        this.#side === "rows"
-          ? `translateY(${middle.toFixed(2)}px) translateY(-50%)`
-          : `translateX(${middle.toFixed(2)}px) rotate(-60deg)`,
+        isRow ? `translateY(${middle}px) translateY(-50%)` : `translateX(${middle}px) rotate(-60deg)`,
       );
       element.hidden = false;
     }
-    for (let i = used; i < this.#used.length; i++) this.#used[i].hidden = true;
+    for (let i = count; i < this.#elements.length; i++) this.#elements[i].hidden = true;
   }
 
   #element(i: number): HTMLElement {
-    let element = this.#used[i];
+    let element = this.#elements[i];
     if (element === undefined) {
       element = document.createElement("span");
       element.dir = "auto";
-      this.#used.push(element);
+      this.#elements.push(element);
       this.root.append(element);
     }
     return element;

@@ -19,11 +19,11 @@ export class Lru<V> {
   }
 
   get(key: string): V | undefined {
-    const found = this.#entries.get(key);
-    if (found === undefined) return undefined;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
     this.#entries.delete(key);
-    this.#entries.set(key, found);
-    return found.value;
+    this.#entries.set(key, entry);
+    return entry.value;
   }
 
   set(key: string, value: V, bytes: number): void {

@@ -72,9 +72,9 @@ export function render({ model, el }: { model: Model; el: HTMLElement }): () => 
   });
   follow("cursor", (value) => {
     if (value === null || typeof value !== "object" || JSON.stringify(value) === reported) return;
-    const given = value as Record<string, unknown>;
-    const cell = CURSOR.filter((part) => typeof given[part] === (part === "block" ? "string" : "number"));
-    view.setCursor(Object.fromEntries(cell.map((part) => [part, given[part]])));
+    const fields = value as Record<string, unknown>;
+    const cell = CURSOR.filter((part) => typeof fields[part] === (part === "block" ? "string" : "number"));
+    view.setCursor(Object.fromEntries(cell.map((part) => [part, fields[part]])));
   });
   return () => {
     for (const end of ended) end();

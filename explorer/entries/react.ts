@@ -15,30 +15,23 @@ import {
   useImperativeHandle,
   useRef,
 } from "react";
-import type { AttentionViewElement, AttentionViewEvents, Openable, State } from "../../src/view/element.ts";
+import type {
+  AttentionViewAttributes,
+  AttentionViewElement,
+  AttentionViewEvents,
+  Openable,
+  State,
+} from "../../src/view/element.ts";
 
 export type { AttentionViewElement, AttentionViewEvents, Openable, State };
 
 /** The detail of an event of the element. */
 type Detail<Name extends keyof AttentionViewEvents> = AttentionViewEvents[Name]["detail"];
 
-/** Props of the component; all optional. */
-export interface AttentionViewProps {
-  /** Address of a bundle, npz, npy or JSON file. */
-  readonly src?: string;
+/** Props of the component: the attributes of the element, its data, and its events; all optional. */
+export interface AttentionViewProps extends AttentionViewAttributes {
   /** Arrays in memory, a file, or bytes, instead of `src`. Opened again when the object changes. */
   readonly data?: Openable;
-  readonly theme?: "auto" | "light" | "dark";
-  readonly view?: State["view"];
-  readonly mode?: State["mode"];
-  readonly stage?: State["stage"];
-  readonly block?: string;
-  readonly layer?: number;
-  readonly head?: number;
-  /** "off" disables the single-letter shortcuts. */
-  readonly keys?: "on" | "off";
-  /** Stores the state in the page's address, after #. At most one element of a page may do so. */
-  readonly address?: boolean;
   readonly id?: string;
   readonly className?: string;
   readonly style?: CSSProperties;
@@ -60,20 +53,36 @@ const EVENTS = {
   progress: "onProgress",
 } as const satisfies Record<keyof AttentionViewEvents, keyof AttentionViewProps>;
 
+/** All attributes; the compiler refuses a list that lacks one. */
+const ATTRIBUTES = Object.keys({
+  src: 0,
+  theme: 0,
+  keys: 0,
+  controls: 0,
+  parts: 0,
+  address: 0,
+  view: 0,
+  mode: 0,
+  stage: 0,
+  block: 0,
+  layer: 0,
+  head: 0,
+} satisfies Record<keyof AttentionViewAttributes, 0>) as (keyof AttentionViewAttributes)[];
+
 /** The explorer as a React component. Its ref is the element. */
 export const AttentionView: ForwardRefExoticComponent<
   AttentionViewProps & RefAttributes<AttentionViewElement>
 > = forwardRef<AttentionViewElement, AttentionViewProps>((props, ref) => {
-  const own = useRef<AttentionViewElement>(null);
+  const elementRef = useRef<AttentionViewElement>(null);
   const latest = useRef(props);
-  useImperativeHandle(ref, () => own.current as AttentionViewElement, []);
+  useImperativeHandle(ref, () => elementRef.current as AttentionViewElement, []);
 
   useEffect(() => {
     latest.current = props;
   });
   // Listeners are added before the element is defined, so that events during opening are not missed.
   useEffect(() => {
-    const element = own.current as AttentionViewElement;
+    const element = elementRef.current as AttentionViewElement;
     const ended = Object.entries(EVENTS).map(([name, prop]) => {
       const listener = (event: Event) => {
         // Events that bubble up from elements inside are ignored.
@@ -95,27 +104,21 @@ export const AttentionView: ForwardRefExoticComponent<
     let wanted = true;
     void customElements.whenDefined("attention-view").then(() => {
       // The element reports the error; onError receives it.
-      if (wanted) own.current?.open(data).catch(() => {});
+      if (wanted) elementRef.current?.open(data).catch(() => {});
     });
     return () => {
       wanted = false;
     };
   }, [data]);
 
-  const { src, theme, view, mode, stage, block, layer, head, keys, address, id, className, style } = props;
+  const { id, className, style } = props;
+  const attributes = Object.fromEntries(ATTRIBUTES.map((name) => [name, props[name]]));
   return createElement("attention-view", {
-    ref: own,
+    ref: elementRef,
+    ...attributes,
     // With data, an address would be opened too.
-    src: data === undefined ? src : undefined,
-    theme,
-    view,
-    mode,
-    stage,
-    block,
-    layer,
-    head,
-    keys,
-    address: address === true ? true : undefined,
+    src: data === undefined ? props.src : undefined,
+    address: props.address === true ? true : undefined,
     id,
     class: className,
     style,

@@ -6,6 +6,7 @@
 import { FormatError } from "../../src/core/errors.ts";
 import type { Port } from "../../src/store/compute/messages.ts";
 import { serveStore } from "../../src/store/compute/serve.ts";
+import { startWorker, startWorkerOf } from "../../ui/worker.ts";
 import { provide } from "../app/workers.ts";
 
 /** A marker in the text of this module: it identifies the inline script of a page that contains the module. */
@@ -20,11 +21,12 @@ if (
 provide({ worker, module: async () => inline() ?? (await fetch(import.meta.url)).text() });
 
 function worker(): Port {
-  const url = import.meta.url;
-  const own = inline();
-  if (own !== undefined) return workerOf([own]);
-  if (new URL(url).origin === location.origin || !/^https?:/.test(url)) return started(url);
-  return workerOf([`import ${JSON.stringify(url)}`]);
+  const script = inline();
+  const worker =
+    script === undefined
+      ? startWorker(import.meta.url, "attention-view")
+      : startWorkerOf(script, "attention-view");
+  return worker as unknown as Port;
 }
 
 /** The text of this module if the page contains it as an inline script. */
@@ -38,19 +40,6 @@ function inline(): string | undefined {
       "attention-view: the inline script with the module is no longer in the page",
     );
   return text;
-}
-
-const started = (url: string): Port =>
-  new Worker(url, { type: "module", name: "attention-view" }) as unknown as Port;
-
-function workerOf(text: string[]): Port {
-  const made = URL.createObjectURL(new Blob(text, { type: "text/javascript" }));
-  try {
-    return started(made);
-  } finally {
-    // The worker reads the URL asynchronously; a minute is ample.
-    setTimeout(() => URL.revokeObjectURL(made), 60_000);
-  }
 }
 
 export { default } from "./anywidget.ts";

@@ -3,9 +3,13 @@
  * access to them. The page sends no requests to other servers.
  */
 
-import { tellingLink } from "../../src/store/sentences/telling.ts";
+import type { Block, HeadRef } from "../../src/store/block.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
+import { contrastOf } from "../../src/store/measures/contrast.ts";
+import { evidenceOf } from "../../src/store/sentences/evidence.ts";
+import { type TellingLink, tellingLink } from "../../src/store/sentences/telling.ts";
+import { formatNumber } from "../../src/store/text/number.ts";
 import { piecesOf, plainText, wordsOf } from "../../src/store/text/tokens.ts";
-import type { HeadStore } from "../../src/store/types.ts";
 import type {
   AblationResult,
   AttentionSource,
@@ -14,10 +18,11 @@ import type {
   SwitchedHead,
 } from "../../src/view/element.ts";
 import { ablatedCode } from "../state/ablation.ts";
+import { areShares } from "../state/facts.ts";
 
 /** The data that the server sends: the files with their addresses, without the token. */
 interface Session {
-  readonly files: readonly Made[];
+  readonly files: readonly ServedFile[];
   /** Shows the sentence about the picture, and what to try next. */
   readonly welcome?: boolean;
   /** The name of the model that reads texts typed here; undefined: none. */
@@ -29,17 +34,17 @@ interface Session {
 }
 
 /** A file, and the model that computed it. */
-interface Made {
+interface ServedFile {
   readonly name: string;
   readonly path: string;
   readonly model?: Pick<SourceModel, "name" | "predicts"> & { readonly path: string };
 }
 
-const found = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+const byId = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const view = document.querySelector("attention-view") as AttentionViewElement;
-const notice = found("notice");
-const ways = found("ways");
-const status = found("status");
+const notice = byId("notice");
+const ways = byId("ways");
+const status = byId("status");
 const parameters = new URLSearchParams(location.search);
 const token = parameters.get("token") ?? "";
 const withToken = (path: string) => `${path}?token=${encodeURIComponent(token)}`;
@@ -61,26 +66,26 @@ const typed = new Map<string, string | undefined>();
 function greet({ welcome = false, model, lab, larger }: Session): void {
   ways.hidden = false;
   if (larger)
-    found("larger").append(
+    byId("larger").append(
       ...[larger[0], " downloads the model of the examples; ", larger[1], " lets it read your words."].map(
         (text, n) =>
           n % 2 > 0 ? text : Object.assign(document.createElement("code"), { textContent: text }),
       ),
     );
-  found("pick").hidden = !welcome;
-  found("own").hidden = model === undefined;
-  const learn = found<HTMLAnchorElement>("learn");
+  byId("pick").hidden = !welcome;
+  byId("own").hidden = model === undefined;
+  const learn = byId<HTMLAnchorElement>("learn");
   learn.hidden = !welcome || lab === undefined;
   if (lab !== undefined) learn.href = lab;
-  found("pick").addEventListener("click", () => view.pick());
-  found("close").addEventListener("click", () => {
+  byId("pick").addEventListener("click", () => view.pick());
+  byId("close").addEventListener("click", () => {
     ways.hidden = true;
   });
   for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
-  const words = found<HTMLInputElement>("words");
+  const words = byId<HTMLInputElement>("words");
   words.title = `Read by ${model ?? ""}`;
-  const button = found("own").querySelector("button") as HTMLButtonElement;
-  found("own").addEventListener("submit", (event) => {
+  const button = byId("own").querySelector("button") as HTMLButtonElement;
+  byId("own").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = words.value.trim();
     if (button.disabled) return;
@@ -92,9 +97,9 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
     button.disabled = true;
     status.textContent = `Read by ${model} …`;
     void read(text)
-      .then(async (made) => {
+      .then(async (file) => {
         keep(text);
-        await view.add(sourceOf(made));
+        await view.add(sourceOf(file));
       })
       .then(
         () => "",
@@ -108,17 +113,17 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
 }
 
 /** Lets the model read a text. */
-async function read(text: string): Promise<Made> {
+async function read(text: string): Promise<ServedFile> {
   const answer = await fetch(
     `/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`,
   ).catch((error: Error) => {
     throw new Error(`It could not be read: ${error.message}`);
   });
   if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
-  const made: Made | { path?: undefined; error: string } = await answer.json();
-  if (made.path === undefined) throw new Error(`The model could not read it: ${made.error}`);
-  typed.set(made.name, made.model?.name);
-  return made;
+  const result: ServedFile | { path?: undefined; error: string } = await answer.json();
+  if (result.path === undefined) throw new Error(`The model could not read it: ${result.error}`);
+  typed.set(result.name, result.model?.name);
+  return result;
 }
 
 /** Adds a text to the page's address, so that a link, a bookmark and a reload have it. */
@@ -129,8 +134,8 @@ function keep(text: string): void {
 }
 
 /** The texts of the page's address, each read by the model, up to the first that cannot be read. */
-async function kept(): Promise<readonly Made[]> {
-  const all: Made[] = [];
+async function typedFiles(): Promise<readonly ServedFile[]> {
+  const all: ServedFile[] = [];
   try {
     for (const text of parameters.getAll("text")) all.push(await read(text));
   } catch (error) {
@@ -140,7 +145,7 @@ async function kept(): Promise<readonly Made[]> {
 }
 
 /** A file as a source of the element. The server runs its model again when the element requests it. */
-function sourceOf({ name, path, model }: Made): AttentionSource {
+function sourceOf({ name, path, model }: ServedFile): AttentionSource {
   const src = withToken(path);
   if (model === undefined) return { name, src };
   const ask = async (
@@ -170,14 +175,14 @@ function sourceOf({ name, path, model }: Made): AttentionSource {
       predicts: model.predicts,
       ablate: async ({ heads, position }, { signal } = {}) =>
         (await ask(heads, position === null ? "" : `&position=${position}`, signal)) as AblationResult,
-      attention: async (heads) => sourceOf((await ask(heads, "&attention=1")) as Made),
+      attention: async (heads) => sourceOf((await ask(heads, "&attention=1")) as ServedFile),
     },
   };
 }
 
-/** A share below this one says little; the sentence then offers the most telling link of all heads. */
-const WEAK = 0.3;
-/** The maximum number of cells of all heads for that search. */
+/** Maximum number of cells that are read for the contrast of one link: some 100 ms. In larger heads a part of the rows is compared. */
+const EVIDENCE_CELLS = 2 ** 20;
+/** The maximum number of cells of all heads for a search of the most telling link. */
 const SEARCHED = 2 ** 23;
 
 const searched = new WeakMap<HeadStore, ReturnType<typeof tellingLink>>();
@@ -189,18 +194,14 @@ async function linkOf(store: HeadStore): ReturnType<typeof tellingLink> {
     0,
   );
   if (cells > SEARCHED) return undefined;
-  const known = searched.get(store) ?? tellingLink(store);
-  searched.set(store, known);
-  return known;
+  const link = searched.get(store) ?? tellingLink(store);
+  searched.set(store, link);
+  return link;
 }
 
-/** Only all of the attention is 100%. */
+/** A share in per cent; only all of the attention is 100 %. */
 const percentOf = (share: number) =>
-  new Intl.NumberFormat("en", {
-    style: "percent",
-    maximumFractionDigits: share < 0.095 || (share >= 0.995 && share < 1) ? 1 : 0,
-    roundingMode: share >= 0.995 ? "trunc" : "halfExpand",
-  } as Intl.NumberFormatOptions).format(share);
+  formatNumber(share, { style: "percent", round: share >= 0.995 ? "down" : "nearest" });
 
 /** A sentence with the first word that the model reads in pieces; nothing if it reads whole words only. */
 function piecesIn(tokens: readonly string[]): readonly (string | Node)[] {
@@ -222,24 +223,23 @@ function piecesIn(tokens: readonly string[]): readonly (string | Node)[] {
 const tokenNamed = (text: string, name: string) =>
   Object.assign(document.createElement(name), { textContent: `‹${text}›`, dir: "auto" });
 
-const ROWS =
-  "Each row is a word that looks, each column a word it looks at; the stronger the color, the more.";
+/** "‹it› gives 68 % of its attention to ‹cat›."; without a share, that the file's numbers are none. */
+const linkSentence = (
+  { queryTokens, keyTokens }: Block,
+  query: number,
+  key: number,
+  share: number | undefined,
+): readonly (string | Node)[] =>
+  share === undefined
+    ? ["the numbers of ", tokenNamed(queryTokens[query], "b"), " are not shares of attention."]
+    : [
+        tokenNamed(queryTokens[query], "b"),
+        ` gives ${percentOf(share)} of its attention to `,
+        tokenNamed(keyTokens[key], "b"),
+        ".",
+      ];
 
-/** What the picture shows, for readers who see one for the first time. */
-function meaningOf({ view: page, mode }: AttentionViewElement["state"]): string {
-  if (page === "model") return `Each square is one of its heads. ${ROWS}`;
-  if (page === "row")
-    return "This is how one of its numbers is computed: how much one word looks at another.";
-  if (page === "flow")
-    return "All of its layers and heads together: how much of each word is in one word after the last layer.";
-  if (mode === "lines")
-    return "Each line goes from a word that looks to a word it looks at; the stronger the line, the more.";
-  if (mode === "text")
-    return "The stronger a word's color, the more attention passes between it and the framed word.";
-  return ROWS;
-}
-
-/** Describes the picture in one sentence; after a weak share, a button opens a stronger link of another head. */
+/** Describes the picture in one sentence, and what the other rows say about its link. */
 function describe(): void {
   const { store, state } = view;
   const at = store?.blocks.findIndex(({ name }) => name === state.block) ?? -1;
@@ -252,42 +252,67 @@ function describe(): void {
     return;
   }
   const share = store.cell(ref, query, key, "weights");
+  const isShare = areShares(store.row(ref, query, "weights"));
   const { name, model } = store.report;
   const isOwn = model !== undefined && typed.get(name) === model;
-  // Flow is about all heads.
-  const isFlow = state.view === "flow";
-  found("seen").hidden = !session.welcome && !isOwn;
-  found("larger").hidden = session.larger === undefined || !isOwn;
-  found("seen").replaceChildren(
+  const isExample = session.files.some((file) => file.name === name);
+  const { meaning, ofAllHeads } = view.picture;
+  const by = model === undefined ? "" : ` (${model})`;
+  byId("seen").hidden = !session.welcome && !isOwn;
+  byId("larger").hidden = session.larger === undefined || !isOwn;
+  byId("seen").replaceChildren(
     isOwn
-      ? `Your words, read by ${session.model}${isFlow ? "." : ": "}`
-      : `A real model${model === undefined ? "" : ` (${model})`} reads a sentence. ${meaningOf(state)}${isFlow ? "" : " Here "}`,
-    ...(isFlow
-      ? []
-      : [
-          tokenNamed(block.queryTokens[query], "b"),
-          ` gives ${percentOf(share)} of its attention to `,
-          tokenNamed(block.keyTokens[key], "b"),
-          ".",
-        ]),
+      ? `Your words, read by ${session.model}${ofAllHeads ? "." : ": "}`
+      : `${isExample ? `A real model${by} reads a sentence.` : `${name}${by}.`} ${meaning}${ofAllHeads ? "" : " Here "}`,
+    ...(ofAllHeads ? [] : linkSentence(block, query, key, isShare ? share : undefined)),
     ...(isOwn ? piecesIn(block.queryTokens) : []),
   );
-  if (isFlow || share >= WEAK) return;
-  const described = found("seen").firstChild;
-  linkOf(store).then(
-    (link) => {
-      // Another sentence may have replaced this one.
-      if (link === undefined || link.weight < WEAK || found("seen").firstChild !== described) return;
-      found("seen").append(" ", offer(store, link));
-    },
-    // A head that cannot be read is reported by the element.
-    () => {},
+  if (ofAllHeads || !isShare) return;
+  const described = byId("seen").firstChild;
+  // Another sentence may have replaced this one.
+  const isShown = () => byId("seen").firstChild === described;
+  // A head that cannot be read is reported by the element.
+  addEvidence(store, { ...ref, query, key }, isShown).catch(() => {});
+}
+
+/** Where the name of the key goes in a clause. */
+const KEY = "\u0000";
+
+/**
+ * Adds what the other rows give the same key: a weight alone is no evidence. If the contrast does not support the link, a button opens
+ * one that it supports.
+ */
+async function addEvidence(
+  store: HeadStore,
+  cell: HeadRef & { readonly query: number; readonly key: number },
+  isShown: () => boolean,
+): Promise<void> {
+  const block = store.blocks[cell.block];
+  const contrast = await contrastOf(store, cell, cell.query, cell.key, { maxCells: EVIDENCE_CELLS });
+  if (!isShown()) return;
+  const parts = evidenceOf(block, { ...cell, ...contrast }, KEY).flatMap((part) =>
+    typeof part === "string"
+      ? part
+          .split(KEY)
+          .flatMap((text, n) => (n === 0 ? [text] : [tokenNamed(block.keyTokens[cell.key], "bdi"), text]))
+      : [percentOf(part.value)],
   );
+  const isClaim = contrast.verdict === "stripe" || contrast.verdict === "offset";
+  const [first, ...rest] = parts;
+  if (typeof first === "string")
+    byId("seen").append(
+      isClaim ? ` But ${first}` : ` ${first[0].toUpperCase()}${first.slice(1)}`,
+      ...rest,
+      ".",
+    );
+  if (contrast.verdict === "link") return;
+  const better = await linkOf(store);
+  if (better?.verdict === "link" && isShown()) byId("seen").append(" ", offer(store, better));
 }
 
 /** A button that opens a link of another head. */
-function offer(store: HeadStore, link: NonNullable<Awaited<ReturnType<typeof linkOf>>>): HTMLButtonElement {
-  const { layer, head, query, key, weight } = link;
+function offer(store: HeadStore, link: TellingLink): HTMLButtonElement {
+  const { layer, head, query, key, weight, others } = link;
   const { name, queryTokens, keyTokens } = store.blocks[link.block];
   const button = document.createElement("button");
   button.type = "button";
@@ -296,6 +321,7 @@ function offer(store: HeadStore, link: NonNullable<Awaited<ReturnType<typeof lin
     tokenNamed(queryTokens[query], "bdi"),
     ` gives ${percentOf(weight)} to `,
     tokenNamed(keyTokens[key], "bdi"),
+    ...(Number.isNaN(others) ? [] : [`, the others ${percentOf(others)}`]),
   );
   button.addEventListener("click", () => {
     view.setCursor({ block: name, layer, head, query, key });
@@ -322,7 +348,7 @@ async function start(): Promise<void> {
   session = await response.json();
   await customElements.whenDefined("attention-view");
   if (session.welcome || session.model !== undefined) greet(session);
-  const files = [...session.files, ...(session.model === undefined ? [] : await kept())];
+  const files = [...session.files, ...(session.model === undefined ? [] : await typedFiles())];
   // The state of the address is that of its own text.
   if (view.state.text > 0 && view.state.text >= files.length) {
     showNotice(`This address names text ${view.state.text + 1}, but there are ${files.length}.`);

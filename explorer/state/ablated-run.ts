@@ -7,35 +7,35 @@ import type { AblationResult } from "../../src/view/element.ts";
 import type { Session } from "../app/session.ts";
 
 /** The result or the error of a run. */
-export type Answer =
+export type AblationAnswer =
   | { readonly result: AblationResult; readonly error?: undefined }
   | { readonly result?: undefined; readonly error: string };
 
-interface Asked {
+interface AblationRun {
   readonly key: string;
   readonly stop: AbortController;
-  answer: Answer | undefined;
+  answer: AblationAnswer | undefined;
 }
 
-const asked = new WeakMap<Session, Asked>();
+const runs = new WeakMap<Session, AblationRun>();
 
 /** The result of the run without the ablated heads; undefined if none is ablated, or while the model runs. */
-export function ablationOf(session: Session): Answer | undefined {
+export function ablationOf(session: Session): AblationAnswer | undefined {
   const { model, state } = session;
   if (model === undefined || state.ablated.length === 0) {
-    asked.get(session)?.stop.abort();
-    asked.delete(session);
+    runs.get(session)?.stop.abort();
+    runs.delete(session);
     return undefined;
   }
   const request = { heads: state.ablated, position: model.predicts === "none" ? null : state.predict };
   const key = `${session.opened} ${JSON.stringify(request)}`;
-  const known = asked.get(session);
-  if (known?.key === key) return known.answer;
-  known?.stop.abort();
-  const now: Asked = { key, stop: new AbortController(), answer: undefined };
-  asked.set(session, now);
-  const answered = (answer: Answer) => {
-    if (asked.get(session) !== now) return;
+  const last = runs.get(session);
+  if (last?.key === key) return last.answer;
+  last?.stop.abort();
+  const now: AblationRun = { key, stop: new AbortController(), answer: undefined };
+  runs.set(session, now);
+  const answered = (answer: AblationAnswer) => {
+    if (runs.get(session) !== now) return;
     now.answer = answer;
     session.changed();
   };

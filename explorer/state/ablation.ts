@@ -19,10 +19,10 @@ export const ablatedCode = ({ layer, head, replace, position }: SwitchedHead): s
 
 /** The setting of the cursor's head; `elsewhere`: it is off at a token other than the cursor's query. */
 export function headSetting(state: State): HeadSetting | "elsewhere" {
-  const found = ablatedHead(state, state);
-  if (found === undefined) return "on";
-  if (found.position !== null) return found.position === state.query ? "here" : "elsewhere";
-  return found.replace === "mean" ? "mean" : "off";
+  const entry = ablatedHead(state, state);
+  if (entry === undefined) return "on";
+  if (entry.position !== null) return entry.position === state.query ? "here" : "elsewhere";
+  return entry.replace === "mean" ? "mean" : "off";
 }
 
 /** Changes the setting of the cursor's head. */

@@ -1,11 +1,16 @@
 /**
- * "Ask the heads": ranks all heads of the block by the weight of the cursor's link, or by the weight from its query or to its
+ * "Ask the heads": ranks all heads of the block by the cursor's link (its contrast or its weight), or by the weight from its query or to its
  * key. The store computes one row of each head; the ranking is cached until the question changes.
  */
-import { askHeads, type HeadAnswer, sortAnswers } from "../../src/store/measures/ask-heads.ts";
-import type { Cell, Session } from "../app/session.ts";
+import {
+  askHeads,
+  type HeadAnswer,
+  type HeadOrder,
+  sortAnswers,
+} from "../../src/store/measures/ask-heads.ts";
+import type { Session, TokenPair } from "../app/session.ts";
 
-interface Asked {
+interface Ranking {
   readonly key: string;
   readonly stop: AbortController;
   answers: readonly HeadAnswer[] | undefined;
@@ -13,10 +18,10 @@ interface Asked {
   at: number;
 }
 
-const asked = new WeakMap<Session, Asked>();
+const rankings = new WeakMap<Session, Ranking>();
 
 /** The cell of the question: the pinned one, else the cursor's, never the hovered one. */
-export function askedCell({ state }: Session): Cell {
+export function askedCell({ state }: Session): TokenPair {
   return state.pinned === null ? state : { query: state.pinned[0], key: state.pinned[1] };
 }
 
@@ -24,8 +29,8 @@ export function askedCell({ state }: Session): Cell {
 export function answersOf(session: Session): readonly HeadAnswer[] | undefined {
   const { store, state, block } = session;
   if (store === undefined || block === undefined || state.ask === "off") {
-    asked.get(session)?.stop.abort();
-    asked.delete(session);
+    rankings.get(session)?.stop.abort();
+    rankings.delete(session);
     return undefined;
   }
   const { query, key } = askedCell(session);
@@ -36,14 +41,14 @@ export function answersOf(session: Session): readonly HeadAnswer[] | undefined {
     ...(state.ask !== "from" && { key }),
   };
   const name = `${session.opened} ${JSON.stringify(question)}`;
-  const known = asked.get(session);
-  if (known?.key === name) return ranked(known.answers, state.askBy);
-  known?.stop.abort();
-  const now: Asked = { key: name, stop: new AbortController(), answers: undefined, at: -1 };
-  asked.set(session, now);
+  const last = rankings.get(session);
+  if (last?.key === name) return ranked(last.answers, state.askBy);
+  last?.stop.abort();
+  const now: Ranking = { key: name, stop: new AbortController(), answers: undefined, at: -1 };
+  rankings.set(session, now);
   askHeads(store, question, { signal: now.stop.signal }).then(
     (answers) => {
-      if (asked.get(session) !== now) return;
+      if (rankings.get(session) !== now) return;
       now.answers = answers;
       session.changed();
     },
@@ -54,16 +59,15 @@ export function answersOf(session: Session): readonly HeadAnswer[] | undefined {
   return undefined;
 }
 
-const sorted = new WeakMap<readonly HeadAnswer[], readonly HeadAnswer[]>();
+const sorted = new WeakMap<readonly HeadAnswer[], Map<HeadOrder, readonly HeadAnswer[]>>();
 
-function ranked(answers: readonly HeadAnswer[] | undefined, by: "weight" | "lift") {
-  if (answers === undefined || by === "weight") return answers;
-  let found = sorted.get(answers);
-  if (found === undefined) {
-    found = sortAnswers(answers, by);
-    sorted.set(answers, found);
-  }
-  return found;
+function ranked(answers: readonly HeadAnswer[] | undefined, by: HeadOrder) {
+  if (answers === undefined) return answers;
+  const orders = sorted.get(answers) ?? new Map<HeadOrder, readonly HeadAnswer[]>();
+  sorted.set(answers, orders);
+  const ranking = orders.get(by) ?? sortAnswers(answers, by);
+  orders.set(by, ranking);
+  return ranking;
 }
 
 /** Opens the next or the previous head of the ranking. */
@@ -71,7 +75,7 @@ export function stepAnswer(session: Session, by: 1 | -1): void {
   const answers = answersOf(session);
   const { layer, head } = session.state;
   if (answers === undefined || answers.length === 0) return;
-  const now = asked.get(session)!;
+  const now = rankings.get(session)!;
   const isAt = (rank: number) => answers[rank]?.ref.layer === layer && answers[rank].ref.head === head;
   // If the cursor has left the ranking, it returns to the top.
   const rank = isAt(now.at) ? Math.max(0, Math.min(answers.length - 1, now.at + by)) : 0;

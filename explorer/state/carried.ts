@@ -2,8 +2,10 @@
  * The cursor when another text opens: the same tokens, or, if the text does not have them, its most telling link. The
  * selection, the pinned cell and the camera are reset.
  */
+
+import type { Block } from "../../src/store/block.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
 import { type TellingOptions, tellingLink } from "../../src/store/sentences/telling.ts";
-import type { Block, HeadStore } from "../../src/store/types.ts";
 import { interestingCell } from "./interesting.ts";
 import { WITHOUT_TOKENS } from "./select.ts";
 import type { State } from "./state.ts";
@@ -33,24 +35,24 @@ export async function carried(
   const block = to.blocks[index] as Block | undefined;
   if (block === undefined) return {};
   const sameText = from !== undefined && isSame(from.queryTokens, block.queryTokens);
-  const kept: Partial<State> = from === undefined ? {} : released(state, sameText);
+  const reset: Partial<State> = from === undefined ? {} : released(state, sameText);
   if (isNew && !(sameText && isSame(from.keyTokens, block.keyTokens))) {
     const cells = block.layers.length * block.heads * block.Nq * block.Nk;
-    if (cells <= SEARCHED) return { ...kept, ...(await linkOf(to, { block: index })) };
+    if (cells <= SEARCHED) return { ...reset, ...(await linkOf(to, { block: index })) };
   }
   if (from === undefined) return {};
   const query = sameToken(from.queryTokens, block.queryTokens, state.query);
   const key = sameToken(from.keyTokens, block.keyTokens, state.key);
-  if (query !== undefined && key !== undefined) return { ...kept, query, key };
+  if (query !== undefined && key !== undefined) return { ...reset, query, key };
   // The head with the same number, if the block has it.
   const layer = block.layers.includes(state.layer) ? state.layer : block.layers[0];
   const head = Math.min(state.head, block.heads - 1);
   const here = { block: index, layer, head };
   if (block.Nq * block.Nk > LARGE) {
     await to.load(here);
-    return { ...kept, ...interestingCell(to, here) };
+    return { ...reset, ...interestingCell(to, here) };
   }
-  return { ...kept, ...(await linkOf(to, { ...here, query })) };
+  return { ...reset, ...(await linkOf(to, { ...here, query })) };
 }
 
 /** The most telling link of some heads as parts of the state. */

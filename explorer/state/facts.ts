@@ -2,8 +2,10 @@
  * Facts of the rows of a head: entropy, largest weight, the share of hidden keys, and the total weight of each key. Rows are
  * requested from the store one at a time, so no N × N array is ever allocated.
  */
+
+import type { HeadRef } from "../../src/store/block.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
 import { entropyOf } from "../../src/store/measures/measures.ts";
-import type { HeadRef, HeadStore } from "../../src/store/types.ts";
 
 /** The facts of one row. */
 export interface RowFacts {
@@ -62,7 +64,7 @@ export class HeadFacts {
     this.totals = new Float64Array(Nk);
   }
 
-  get whole(): boolean {
+  get isComplete(): boolean {
     return this.rows === this.entropy.length;
   }
 
@@ -101,9 +103,21 @@ export function largest(values: ArrayLike<number>, count: number): number[] {
   return best;
 }
 
-/** The rank of a value: one plus the number of greater values. */
-export function rankOf(values: ArrayLike<number>, at: number): number {
-  let rank = 1;
-  for (let j = 0; j < values.length; j++) if (values[j] > values[at]) rank++;
-  return rank;
+/** The rank of a value, one plus the number of greater values, and how many values are compared: all, or those that `counts` admits. */
+export function rankOf(
+  values: ArrayLike<number>,
+  at: number,
+  counts: (index: number) => boolean = () => true,
+): { readonly rank: number; readonly of: number } {
+  let [rank, of] = [1, 0];
+  for (let j = 0; j < values.length; j++) {
+    if (!counts(j)) continue;
+    of++;
+    if (values[j] > values[at]) rank++;
+  }
+  return { rank, of };
 }
+
+/** Whether a row of weights holds shares of attention: numbers of at least 0 with a sum of at most 1. */
+export const areShares = (row: Float64Array): boolean =>
+  row.every((weight) => weight >= 0) && row.reduce((sum, weight) => sum + weight, 0) < 1.05;

@@ -1,15 +1,16 @@
 /** The first cursor of a head: its strongest link between two different tokens, neither of them a special token. */
-import type { HeadRef, HeadStore } from "../../src/store/types.ts";
-import type { Cell } from "../app/session.ts";
+import type { HeadRef } from "../../src/store/block.ts";
+import type { HeadStore } from "../../src/store/head-store.ts";
+import type { TokenPair } from "../app/session.ts";
 
 /** The maximum number of rows that are read. */
 const ROWS = 256;
 
-export function interestingCell(store: HeadStore, ref: HeadRef): Cell | undefined {
+export function interestingCell(store: HeadStore, ref: HeadRef): TokenPair | undefined {
   const block = store.blocks[ref.block];
   if (!store.ready(ref) || block.Nq === 0) return undefined;
   const { special, kind, queryOffset } = block;
-  let best: Cell | undefined;
+  let best: TokenPair | undefined;
   let maximum = 0;
   const step = Math.max(1, Math.floor(block.Nq / ROWS));
   // Of equal weights, the one of the later query wins: later queries have more keys.

@@ -3,8 +3,8 @@
  * measures. `arrange` computes the grid position of each head.
  */
 
+import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import type { NumberOptions } from "../../src/store/text/number.ts";
-import type { Block, HeadMeasures } from "../../src/store/types.ts";
 import type { Session } from "../app/session.ts";
 import type { HeadName, State } from "./state.ts";
 
@@ -68,7 +68,7 @@ export function metricValue(measures: HeadMeasures | undefined, name: string): n
 }
 
 /** A head and its grid position. */
-export interface Placed extends HeadName {
+export interface PlacedHead extends HeadName {
   readonly row: number;
   readonly column: number;
   /** A filter excludes it: it is drawn faded. */
@@ -76,8 +76,8 @@ export interface Placed extends HeadName {
 }
 
 /** Heads in rows and columns, with the labels of both. */
-export interface Arrangement {
-  readonly placed: readonly Placed[];
+export interface HeadGrid {
+  readonly placed: readonly PlacedHead[];
   readonly rows: number;
   readonly columns: number;
   readonly rowNames: readonly string[];
@@ -91,7 +91,7 @@ export function arrange(
   session: Session,
   state: State = session.state,
   perRow: number = session.block?.heads ?? 1,
-): Arrangement {
+): HeadGrid {
   const { block } = session;
   if (block === undefined)
     return { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
@@ -158,10 +158,4 @@ export function arrange(
     columnNames: shownHeads.map(String),
     group: sorted && state.sortHow === "heads" ? 1 : block.heads / Math.max(1, block.keyHeads),
   };
-}
-
-/** Width and height of a head's thumbnail, the longer one 1. The shorter one is 0.6 at least, so that it can be clicked. */
-export function thumbnailShape({ Nq, Nk }: Block): readonly [width: number, height: number] {
-  const share = (short: number, long: number) => Math.max(0.6, Math.min(1, short / Math.max(1, long)));
-  return [share(Nk, Nq), share(Nq, Nk)];
 }

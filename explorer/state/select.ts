@@ -45,23 +45,23 @@ export function clickCell(state: State, query: number, key: number, { add, range
 
 export function clickToken(
   state: State,
-  side: "rows" | "columns",
+  axis: "rows" | "columns",
   index: number,
   { add, range }: Clicked,
 ): Partial<State> {
-  const cursor = side === "rows" ? { query: index } : { key: index };
-  const from = side === "rows" ? state.query : state.key;
-  if (range) return { [side]: span(from, index) };
-  const before = state[side];
-  if (add) return { ...cursor, [side]: toggled(before.length > 0 ? before : [from], index) };
+  const cursor = axis === "rows" ? { query: index } : { key: index };
+  const from = axis === "rows" ? state.query : state.key;
+  if (range) return { [axis]: span(from, index) };
+  const before = state[axis];
+  if (add) return { ...cursor, [axis]: toggled(before.length > 0 ? before : [from], index) };
   const again = before.length === 1 && before[0] === index;
-  return { ...cursor, [side]: again ? [] : [index] };
+  return { ...cursor, [axis]: again ? [] : [index] };
 }
 
 /** One press of Escape: unpins the cell, else clears the selection, else closes the table, else goes to the page `up`, if any. */
-export function stepBack(state: State, up?: State["view"]): Partial<State> | undefined {
+export function stepBack(state: State, up?: string): Partial<State> | undefined {
   if (state.pinned !== null) return { pinned: null };
   if (state.rows.length > 0 || state.columns.length > 0) return { rows: [], columns: [] };
   if (state.table) return { table: false };
-  return up && { view: up };
+  return up === undefined ? undefined : { view: up };
 }

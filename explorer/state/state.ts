@@ -16,12 +16,12 @@ export const HIDES = ["none", "special", "first", "chosen"] as const;
 export const AGGREGATES = ["mean", "sum", "max"] as const;
 export const RAMPS = ["plum", "cividis", "grey"] as const;
 export const ASKS = ["off", "pair", "from", "to"] as const;
-export const ASK_ORDERS = ["weight", "lift"] as const;
+export const ASK_ORDERS = ["contrast", "weight"] as const;
 export const FLOWS = ["rollout", "flow"] as const;
 export const FUSES = ["mean", "max", "min"] as const;
 export const SORTS = ["list", "layers", "heads"] as const;
 
-export type Stage = State["stage"];
+export type StageName = State["stage"];
 export type TransferName = State["transfer"];
 export type Hide = State["hide"];
 export type RampName = State["ramp"];
@@ -77,7 +77,7 @@ export const DEFAULT: State = {
   discard: 0,
   fromLayer: null,
   ask: "off",
-  askBy: "weight",
+  askBy: "contrast",
   edits: [],
   temperature: 1,
   ablated: [],

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { csvOf, type Table } from "./tables.ts";
+import { csvOf, type NumberTable } from "./tables.ts";
 
 it("a copied table contains no formulas and keeps numbers in full precision", () => {
-  const table: Table = {
+  const table: NumberTable = {
     caption: "",
     columns: [
       { name: "token", source: "" },

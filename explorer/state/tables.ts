@@ -1,17 +1,15 @@
 /**
- * The tables of the pictures: the rows of a head with their strongest keys, all heads with their measures, or all keys of a
- * row. A row is computed when it is shown; sorting computes all rows.
+ * Tables of numbers, and the one that most pictures have: the rows of a head with their strongest keys. A row is computed when it
+ * is shown; sorting computes all rows.
  */
 import type { NumberOptions } from "../../src/store/text/number.ts";
 import { csvLines } from "../../src/view/figure/table.ts";
-import { axesOf, type Labels, type Session } from "../app/session.ts";
+import { axesOf, type Session, type TokenLabels } from "../app/session.ts";
 import { factsOf, largest } from "./facts.ts";
-import { arrange, METRICS, metricValue } from "./metrics.ts";
 import type { State } from "./state.ts";
-import { editsOf } from "./whatif.ts";
 import { shownWeights } from "./words.ts";
 
-export interface Column {
+export interface TableColumn {
   readonly name: string;
   readonly source: string;
   readonly options?: NumberOptions;
@@ -27,41 +25,40 @@ export interface TableCell {
   readonly value?: number;
 }
 
-export interface Table {
+export interface NumberTable {
   readonly caption: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   readonly count: number;
   /** The row at an index, in the order of the picture. */
   readonly row: (at: number) => readonly TableCell[];
   /** Whether the cursor is in a row, and the patch that moves it there. */
   readonly current: (at: number) => boolean;
   readonly go: (at: number) => Partial<State>;
+  /** Changes when its rows change for another reason than the cursor's head or the settings of its picture. */
+  readonly key?: string;
+  /** True: its numbers arrive over time, so rows are not cached. */
+  readonly growing?: boolean;
 }
 
 /** How many keys are listed for a row. */
 export const TOP = 5;
 
-export function tableOf(session: Session): Table {
-  const { view } = session.state;
-  if (view === "model") return heads(session);
-  return view === "row" ? keys(session) : rows(session);
-}
-
 /** The columns of the strongest keys of a row. */
-export const topColumns = (source: string): readonly Column[] =>
+export const topColumns = (source: string): readonly TableColumn[] =>
   Array.from({ length: TOP }, (_, i) => ({ name: i === 0 ? "strongest" : `${i + 1}`, source, pair: true }));
 
 /** The cells of these columns; empty where the row has fewer keys. */
 export const topCells = (
   values: Float64Array,
   keys: readonly number[],
-  { key: names, lang }: Labels,
+  { key: names, lang }: TokenLabels,
 ): readonly TableCell[] =>
   Array.from({ length: TOP }, (_, i) =>
     keys[i] === undefined ? {} : { token: names[keys[i]], lang: lang.key, value: values[keys[i]] },
   );
 
-function rows(session: Session): Table {
+/** The rows of the cursor's head with their strongest keys. */
+export function rowsTable(session: Session): NumberTable {
   const { block, state, store, ref } = session;
   const names = session.labels(block!);
   const axis = axesOf(block!, state).rows;
@@ -94,67 +91,13 @@ function rows(session: Session): Table {
   };
 }
 
-function heads(session: Session): Table {
-  const { placed } = arrange(session);
-  const { state } = session;
-  return {
-    caption: "Every head and its measures",
-    columns: [
-      { name: "layer", source: "index" },
-      { name: "head", source: "index" },
-      ...METRICS.map(({ name, label, options }) => ({ name: label, source: `measures.${name}`, options })),
-    ],
-    count: placed.length,
-    row: (at) => {
-      const measures = session.measures(placed[at]);
-      return [
-        { value: placed[at].layer },
-        { value: placed[at].head },
-        ...METRICS.map(({ name }) => ({ value: metricValue(measures, name) })),
-      ];
-    },
-    current: (at) => placed[at].layer === state.layer && placed[at].head === state.head,
-    go: (at) => ({ layer: placed[at].layer, head: placed[at].head }),
-  };
-}
-
-function keys(session: Session): Table {
-  const { block, state, store, ref } = session;
-  const { query } = session.shown;
-  const names = session.labels(block!);
-  const edits = editsOf(session);
-  const scored = block!.has.qk;
-  const weights = store!.row(ref, query, "weights", edits);
-  const scores = scored ? store!.row(ref, query, "masked", edits) : undefined;
-  return {
-    caption: `Every key of query ${query}, layer ${state.layer}, head ${state.head}`,
-    columns: [
-      { name: "key", source: "index" },
-      { name: "token", source: "" },
-      ...(scored ? [{ name: "score", source: "row masked" }] : []),
-      { name: "weight", source: "row weights" },
-    ],
-    count: weights.length,
-    row: (key) => [
-      { value: key },
-      { token: names.key[key], lang: names.lang.key },
-      ...(scores
-        ? [scores[key] === Number.NEGATIVE_INFINITY ? { token: "masked" } : { value: scores[key] }]
-        : []),
-      { value: weights[key] },
-    ],
-    current: (key) => key === state.key,
-    go: (key) => ({ key }),
-  };
-}
-
 /** The sort key of a cell. */
 export function sortValue({ value, token }: TableCell): number | string {
   return value ?? token ?? Number.NEGATIVE_INFINITY;
 }
 
 /** The table as CSV, rows in the given order: numbers in full precision, tokens escaped so that spreadsheets read no formula. */
-export function csvOf(table: Table, order: readonly number[]): Generator<string> {
+export function csvOf(table: NumberTable, order: readonly number[]): Generator<string> {
   // A key and its weight are two fields.
   const columns = table.columns.flatMap(({ name, pair }) =>
     pair ? [`${name} key`, `${name} weight`] : [name],

@@ -33,8 +33,8 @@ const camera = fc.option(
   { nil: null },
 );
 const state: fc.Arbitrary<State> = fc.record({
-  view: fc.constantFrom(...PAGES.map(({ name }) => name as State["view"])),
-  mode: fc.constantFrom(...DRAWINGS.map(({ name }) => name as State["mode"])),
+  view: fc.constantFrom(...PAGES.map(({ name }) => name)),
+  mode: fc.constantFrom(...DRAWINGS.map(({ name }) => name)),
   block: name,
   layer: index,
   head: index,

@@ -6,6 +6,19 @@
  * an invalid number) are ignored, so that a damaged link still opens.
  */
 
+import {
+  type AddressPart,
+  type Codec,
+  decodeParts,
+  encodeParts,
+  finite,
+  flag,
+  index,
+  nameOf,
+  numberText,
+  parseFinite,
+  parseIndex,
+} from "../../ui/address.ts";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import { ablatedCode } from "./ablation.ts";
 import {
@@ -31,40 +44,17 @@ import {
   TRANSFERS,
 } from "./state.ts";
 
-/** How one part of the state is written and read; `read` returns undefined for invalid text. */
-interface Codec<T> {
-  readonly write: (value: T, state: State) => string;
-  readonly read: (text: string, block: string) => T | undefined;
-}
-
-/** The value if it is valid. */
-const only = <T>(value: T, good: boolean): T | undefined => (good ? value : undefined);
-
-const index: Codec<number> = {
-  write: String,
-  read: (text) => only(Number(text), /^\d{1,15}$/.test(text)),
-};
-/** A number as text that reads back as the same bits, −0 included. */
-const plain = (value: number) => (Object.is(value, -0) ? "-0" : String(value));
-const finite: Codec<number> = {
-  write: plain,
-  read: (text) => only(Number(text), text.trim() !== "" && Number.isFinite(Number(text))),
-};
 /** A number from 0 to `max`. */
 const share = (max: number): Codec<number> => ({
-  write: plain,
+  write: numberText,
   read: (text) => {
-    const value = finite.read(text, "");
+    const value = parseFinite(text);
     return value !== undefined && value >= 0 && value <= max ? value : undefined;
   },
 });
 const indexOrNull: Codec<number | null> = {
   write: (value) => (value === null ? "" : String(value)),
-  read: (text, block) => index.read(text, block),
-};
-const flag: Codec<boolean> = {
-  write: (value) => (value ? "1" : "0"),
-  read: (text) => only(text === "1", text === "0" || text === "1"),
+  read: parseIndex,
 };
 const word: Codec<string> = { write: quote, read: unquote };
 
@@ -83,12 +73,6 @@ function unquote(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** One of several names, each with an optional short form. */
-function choice<T extends string>(names: readonly T[], short: Partial<Record<T, string>> = {}): Codec<T> {
-  const shortOf = (name: T) => short[name] ?? name;
-  return { write: shortOf, read: (text) => names.find((name) => shortOf(name) === text) };
 }
 
 /** The maximum size of a set in an address, larger than the number of tokens of any text. */
@@ -118,11 +102,11 @@ const set: Codec<readonly number[]> = {
 };
 
 const camera: Codec<Camera | null> = {
-  write: (value) => (value === null ? "" : [value.scale, value.x, value.y].map(plain).join()),
+  write: (value) => (value === null ? "" : [value.scale, value.x, value.y].map(numberText).join()),
   read(text) {
     const [scale, x, y, more] = text.split(",").map(Number);
     const good = [scale, x, y].every(Number.isFinite) && more === undefined && scale > 0;
-    return only({ scale, x, y }, good);
+    return good ? { scale, x, y } : undefined;
   },
 };
 
@@ -142,34 +126,34 @@ const other: Codec<State["other"]> = {
   },
 };
 /** `4.7,0.2` in the cursor's block, `dec:4.7` in another. */
-const pins: Codec<readonly HeadName[]> = {
+const pins: Codec<readonly HeadName[], Pick<State, "block">> = {
   write: (value, { block }) =>
     value.map((pin) => `${pin.block === block ? "" : `${quote(pin.block)}:`}${pin.layer}.${pin.head}`).join(),
-  read(text, own) {
-    const found: HeadName[] = [];
+  read(text, { block: cursorBlock }) {
+    const heads: HeadName[] = [];
     for (const one of text.split(",")) {
       const [, name, layer, head] = /^(?:([^:]*):)?(\d{1,15})\.(\d{1,15})$/.exec(one) ?? [];
-      const block = name === undefined ? own : unquote(name);
-      if (layer !== undefined && block !== undefined && found.length < MAX_PINS)
-        found.push({ block, layer: Number(layer), head: Number(head) });
+      const block = name === undefined ? cursorBlock : unquote(name);
+      if (layer !== undefined && block !== undefined && heads.length < MAX_PINS)
+        heads.push({ block, layer: Number(layer), head: Number(head) });
     }
-    return found;
+    return heads;
   },
 };
 
 /** `entropy:0.2:1.4,first:0:0.5`. */
 const filters: Codec<readonly Filter[]> = {
   write: (value) =>
-    value.map(({ metric, low, high }) => `${quote(metric)}:${plain(low)}:${plain(high)}`).join(),
+    value.map(({ metric, low, high }) => `${quote(metric)}:${numberText(low)}:${numberText(high)}`).join(),
   read(text) {
-    const found: Filter[] = [];
+    const list: Filter[] = [];
     for (const one of text.split(",")) {
       const [name = "", low = "", high = ""] = one.split(":");
-      const [metric, from, to] = [unquote(name), finite.read(low, ""), finite.read(high, "")];
+      const [metric, from, to] = [unquote(name), parseFinite(low), parseFinite(high)];
       if (metric !== undefined && from !== undefined && to !== undefined)
-        found.push({ metric, low: from, high: to });
+        list.push({ metric, low: from, high: to });
     }
-    return found;
+    return list;
   },
 };
 
@@ -182,26 +166,26 @@ const edits: Codec<readonly Edit[]> = {
     value
       .map((edit) =>
         edit.what === "scale"
-          ? `s:${plain(edit.value)}`
+          ? `s:${numberText(edit.value)}`
           : edit.what === "query"
-            ? `q.${edit.index}:${plain(edit.value)}`
-            : `k.${edit.token}.${edit.index}:${plain(edit.value)}`,
+            ? `q.${edit.index}:${numberText(edit.value)}`
+            : `k.${edit.token}.${edit.index}:${numberText(edit.value)}`,
       )
       .join(),
   read(text) {
-    const found: Edit[] = [];
+    const list: Edit[] = [];
     for (const one of text.split(",").slice(0, MAX_EDITS)) {
       const [place = "", number = ""] = one.split(":");
-      const value = finite.read(number, "");
+      const value = parseFinite(number);
       if (value === undefined) continue;
       const [, index] = /^q\.(\d{1,7})$/.exec(place) ?? [];
       const [, token, of] = /^k\.(\d{1,7})\.(\d{1,7})$/.exec(place) ?? [];
-      if (place === "s") found.push({ what: "scale", value });
-      else if (index !== undefined) found.push({ what: "query", index: Number(index), value });
+      if (place === "s") list.push({ what: "scale", value });
+      else if (index !== undefined) list.push({ what: "query", index: Number(index), value });
       else if (token !== undefined)
-        found.push({ what: "key", token: Number(token), index: Number(of), value });
+        list.push({ what: "key", token: Number(token), index: Number(of), value });
     }
-    return found;
+    return list;
   },
 };
 
@@ -212,27 +196,23 @@ const MAX_ABLATED = 1024;
 const ablated: Codec<readonly SwitchedHead[]> = {
   write: (value) => value.map(ablatedCode).join(),
   read(text) {
-    const found = new Map<string, SwitchedHead>();
+    const heads = new Map<string, SwitchedHead>();
     for (const one of text.split(",")) {
       const [, layer, head, mean, position] = /^(\d{1,15})\.(\d{1,15})(m?)(?:\.(\d{1,15}))?$/.exec(one) ?? [];
-      if (layer === undefined || found.size >= MAX_ABLATED) continue;
-      found.set(`${Number(layer)}.${Number(head)}`, {
+      if (layer === undefined || heads.size >= MAX_ABLATED) continue;
+      heads.set(`${Number(layer)}.${Number(head)}`, {
         layer: Number(layer),
         head: Number(head),
         replace: mean === "m" ? "mean" : "zero",
         position: position === undefined ? null : Number(position),
       });
     }
-    return [...found.values()];
+    return [...heads.values()];
   },
 };
 
-/** The parts of the state except the view. */
-type Part = Exclude<keyof State, "view">;
-type Entry = { [P in Part]: readonly [name: string, part: P, codec: Codec<State[P]>] }[Part];
-
 /** All parts except the view, which is the path, in the order they are written. The block precedes the pins that refer to it. */
-const PARTS: readonly Entry[] = [
+const PARTS: readonly AddressPart<State>[] = [
   ["n", "text", index],
   ["b", "block", word],
   ["l", "layer", index],
@@ -240,46 +220,46 @@ const PARTS: readonly Entry[] = [
   ["i", "query", index],
   ["j", "key", index],
   ["at", "pinned", pinnedCell],
-  ["m", "mode", choice(DRAWINGS.map(({ name }) => name as State["mode"]))],
-  ["s", "stage", choice(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
-  ["x", "transfer", choice(TRANSFERS, { linear: "lin" })],
-  ["d", "domain", choice(DOMAINS, { absolute: "abs" })],
-  ["ramp", "ramp", choice(RAMPS)],
-  ["pool", "pool", choice(["max", "mean"] as const)],
-  ["hide", "hide", choice(HIDES, { special: "sp", first: "1st", chosen: "ch" })],
+  ["m", "mode", nameOf(DRAWINGS.map(({ name }) => name))],
+  ["s", "stage", nameOf(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
+  ["x", "transfer", nameOf(TRANSFERS, { linear: "lin" })],
+  ["d", "domain", nameOf(DOMAINS, { absolute: "abs" })],
+  ["ramp", "ramp", nameOf(RAMPS)],
+  ["pool", "pool", nameOf(["max", "mean"] as const)],
+  ["hide", "hide", nameOf(HIDES, { special: "sp", first: "1st", chosen: "ch" })],
   ["hk", "hidden", set],
   ["rn", "renormalize", flag],
   ["pin", "pins", pins],
   ["rq", "rows", set],
   ["rk", "columns", set],
-  ["g", "aggregate", choice(AGGREGATES)],
+  ["g", "aggregate", nameOf(AGGREGATES)],
   ["qs", "querySegments", set],
   ["ks", "keySegments", set],
   ["o", "sort", word],
   ["od", "descending", flag],
-  ["oh", "sortHow", choice(SORTS)],
+  ["oh", "sortHow", nameOf(SORTS)],
   ["f", "filters", filters],
   ["up", "flipped", flag],
   ["z", "camera", camera],
   ["mz", "modelCamera", camera],
   ["v", "values", flag],
-  ["ke", "keep", choice(["top", "mass"] as const)],
+  ["ke", "keep", nameOf(["top", "mass"] as const)],
   ["k", "top", index],
   ["ma", "mass", finite],
   ["arc", "arcs", flag],
   ["tg", "together", flag],
-  ["td", "direction", choice(["from", "to"] as const)],
+  ["td", "direction", nameOf(["from", "to"] as const)],
   ["mw", "words", flag],
   ["t", "table", flag],
-  ["to", "terms", choice(["index", "size"] as const)],
+  ["to", "terms", nameOf(["index", "size"] as const)],
   ["c", "other", other],
-  ["a", "ask", choice(ASKS)],
-  ["ab", "askBy", choice(ASK_ORDERS)],
+  ["a", "ask", nameOf(ASKS)],
+  ["ab", "askBy", nameOf(ASK_ORDERS)],
   ["te", "temperature", finite],
   ["e", "edits", edits],
   ["ra", "alpha", share(1)],
-  ["fb", "flowBy", choice(FLOWS)],
-  ["rf", "fuse", choice(FUSES)],
+  ["fb", "flowBy", nameOf(FLOWS)],
+  ["rf", "fuse", nameOf(FUSES)],
   ["rd", "discard", share(0.99)],
   ["rl", "fromLayer", indexOrNull],
   ["off", "ablated", ablated],
@@ -288,31 +268,20 @@ const PARTS: readonly Entry[] = [
 
 /** The state as `#v1/…`. */
 export function encode(state: State): string {
-  const written: string[] = [];
-  for (const [name, part, codec] of PARTS) {
-    const write = codec.write as Codec<unknown>["write"];
-    const text = write(state[part], state);
-    if (text !== write(DEFAULT[part], DEFAULT)) written.push(`${name}=${text}`);
-  }
-  return `#v1/${state.view}${written.length > 0 ? `?${written.join("&")}` : ""}`;
+  const parts = encodeParts(PARTS, state, DEFAULT).map(([name, text]) => `${name}=${text}`);
+  return `#v1/${state.view}${parts.length > 0 ? `?${parts.join("&")}` : ""}`;
 }
 
 /** The state of an address; undefined if it has another form or version. */
 export function decode(hash: string): State | undefined {
   const [, path, search = ""] = /^#?v1\/([a-z]+)(?:\?(.*))?$/s.exec(hash) ?? [];
-  const view = PAGES.find(({ name }) => name === path)?.name;
+  const view = PAGES.find(({ name }) => name === path)?.name as State["view"] | undefined;
   if (view === undefined) return undefined;
-  const given = new Map(
-    search.split("&").map((one) => {
-      const at = one.indexOf("=");
-      return [one.slice(0, at), one.slice(at + 1)] as const;
+  const texts = new Map(
+    search.split("&").map((part) => {
+      const at = part.indexOf("=");
+      return [part.slice(0, at), part.slice(at + 1)] as const;
     }),
   );
-  const state: Record<string, unknown> = { ...DEFAULT, view };
-  for (const [name, part, codec] of PARTS) {
-    const text = given.get(name);
-    const value = text === undefined ? undefined : codec.read(text, state.block as string);
-    if (value !== undefined) state[part] = value;
-  }
-  return state as unknown as State;
+  return { ...decodeParts(PARTS, (name) => texts.get(name), DEFAULT), view };
 }

@@ -2,7 +2,8 @@
  * The edits of the row view: changed components of the query or of a key, a changed scale, and the temperature. The store
  * computes with them.
  */
-import type { Edits, Ledger } from "../../src/store/types.ts";
+import type { Edits } from "../../src/store/head-store.ts";
+import type { Ledger } from "../../src/store/measures/ledger.ts";
 import type { Session } from "../app/session.ts";
 import { typedNumber } from "../views/row/steps.ts";
 import type { Edit } from "./state.ts";
@@ -15,7 +16,7 @@ export function scaleOf({ store, ref, shown }: Session): number | undefined {
 /** All edits in the form that the store takes. */
 export function editsOf(session: Session): Edits {
   const { edits, state } = session;
-  if (state.view !== "row") return {};
+  if (!session.isEditable(state)) return {};
   if (state.temperature === 1) return edits;
   const scale = edits.scale ?? scaleOf(session);
   return scale === undefined ? edits : { ...edits, scale: scale / state.temperature };
@@ -28,9 +29,9 @@ const last = new WeakMap<Session, { readonly key: string; readonly edits: Edits;
 export function ledgerOf(session: Session): Ledger {
   const { query, key } = session.shown;
   const { store, ref, state } = session;
-  const known = last.get(session);
+  const entry = last.get(session);
   const name = `${ref.block} ${ref.layer} ${ref.head} ${query} ${key} ${state.view} ${state.temperature} ${session.opened}`;
-  if (known !== undefined && known.key === name && known.edits === session.edits) return known.ledger;
+  if (entry !== undefined && entry.key === name && entry.edits === session.edits) return entry.ledger;
   const ledger = store!.ledger(ref, query, key, editsOf(session));
   last.set(session, { key: name, edits: session.edits, ledger });
   return ledger;
@@ -65,6 +66,7 @@ export function edit(
 }
 
 /** Whether anything has been edited. */
-export function isChanged({ state }: Session): boolean {
-  return state.view === "row" && (state.edits.length > 0 || state.temperature !== 1);
+export function isChanged(session: Session): boolean {
+  const { state } = session;
+  return session.isEditable(state) && (state.edits.length > 0 || state.temperature !== 1);
 }

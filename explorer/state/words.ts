@@ -3,8 +3,10 @@
  * in ‹sat›.
  */
 
+import type { Block, Stage } from "../../src/store/block.ts";
+import type { Edits } from "../../src/store/head-store.ts";
+import { isSigned } from "../../src/store/measures/transfer.ts";
 import { num } from "../../src/store/text/number.ts";
-import type { Block, Edits, Stage } from "../../src/store/types.ts";
 import { hiddenKeys, type Session } from "../app/session.ts";
 import { factsOf, rankOf } from "./facts.ts";
 import type { HeadName, State } from "./state.ts";
@@ -30,9 +32,9 @@ export const TRANSFER_NAMES = { sqrt: "√", linear: "linear", log: "log" } as c
 
 /** "Layer 4 · Head 7", with the block if there are several. */
 export function headName(session: Session, { block, layer, head }: HeadName = session.state): string {
-  const own = session.block?.headNames?.[head];
+  const label = session.block?.headNames?.[head];
   const of = (session.store?.blocks.length ?? 0) > 1 ? `${block} · ` : "";
-  return `${of}Layer ${layer} · Head ${head}${own === undefined ? "" : ` (${own})`}`;
+  return `${of}Layer ${layer} · Head ${head}${label === undefined ? "" : ` (${label})`}`;
 }
 
 /** "L4 H7". */
@@ -60,18 +62,18 @@ export function cellValue(session: Session, query: number, key: number): number 
   return value / leftOut(block, state, session.row(query, "weights")).by;
 }
 
+/** The state by which weights are shown next to a stage: scores have no hidden keys, but their weights do. */
+export const stateOfWeights = (state: State): State =>
+  isSigned(state.stage) ? { ...state, stage: "weights" } : state;
+
 /** A row of weights as the page shows it: 0 for keys that are left out, the others rescaled if the state says so. */
 export function shownWeights(session: Session, query: number, edits?: Edits): Float64Array {
   const { state, block, store, ref } = session;
   const row = (edits ? store!.row(ref, query, "weights", edits) : session.row(query, "weights")).slice();
-  const { by } = leftOut(block!, { ...state, stage: "weights" }, row);
-  for (const key of hiddenKeys(block!, { ...state, stage: "weights" })) row[key] = 0;
+  const { by } = leftOut(block!, stateOfWeights(state), row);
+  for (const key of hiddenKeys(block!, stateOfWeights(state))) row[key] = 0;
   return by === 1 ? row : row.map((weight) => weight / by);
 }
-
-/** Whether a row of weights holds shares of attention: numbers of at least 0 with a sum of at most 1. */
-export const areShares = (row: Float64Array): boolean =>
-  row.every((weight) => weight >= 0) && row.reduce((sum, weight) => sum + weight, 0) < 1.05;
 
 /** Whether the mask lets the query attend to the key. */
 export function isVisible(session: Session, query: number, key: number): boolean {
@@ -88,9 +90,21 @@ export function describeCell(session: Session, query: number, key: number, full:
   if (!unmasked && !isVisible(session, query, key)) return `masked, ${pair}`;
   const text = num(cellValue(session, query, key), `row ${state.stage}`).text;
   if (!full) return `${text}, ${pair}`;
-  const row = session.row(query, state.stage);
-  const rank = `rank ${num(rankOf(row, key), "rankOf").text} of ${num(row.length, "row length").text}`;
-  return `${text}, ${pair}, ${rank}. Layer ${state.layer} head ${state.head}.`;
+  return `${text}, ${pair}, ${rankText(session, query, key)}. Layer ${state.layer} head ${state.head}.`;
+}
+
+/** "rank 2 of 7": among the keys that the mask lets the query attend to and that are not left out. */
+function rankText(session: Session, query: number, key: number): string {
+  const { block, state, store, ref } = session;
+  const visible = store!.visible(ref, query);
+  const hidden = new Set(hiddenKeys(block!, state));
+  if (hidden.has(key)) return "left out";
+  const { rank, of } = rankOf(
+    session.row(query, state.stage),
+    key,
+    (j) => !hidden.has(j) && (state.stage === "scores" || state.stage === "scaled" || visible[j] === 1),
+  );
+  return `rank ${num(rank, "rankOf").text} of ${num(of, "rankOf").text}`;
 }
 
 /** The values of the cursor's cell at each stage, for screen readers (key D). */
@@ -135,13 +149,15 @@ export function badges(session: Session): string[] {
   const { state, block } = session;
   if (block === undefined) return [];
   const hidden = hiddenKeys(block, state).length;
-  const found: string[] = [];
+  const texts: string[] = [];
   if (hidden > 0 && state.renormalize && state.stage === "weights")
-    found.push(`rescaled without ${hidden} ${hidden === 1 ? "token" : "tokens"}`);
+    texts.push(`rescaled without ${hidden} ${hidden === 1 ? "token" : "tokens"}`);
   else if (hidden > 0)
-    found.push(`${hidden} ${hidden === 1 ? "token" : "tokens"} left out (rows no longer sum to 1)`);
-  if (state.domain === "row") found.push("full color at each row's largest");
-  if (state.domain === "head") found.push("full color at this head's largest");
-  if (state.temperature !== 1 && state.view === "row") found.push("temperature changed");
-  return found;
+    texts.push(
+      `${hidden} ${hidden === 1 ? "token" : "tokens"} left out${state.stage === "weights" ? " (rows no longer sum to 1)" : ""}`,
+    );
+  if (state.domain === "row") texts.push("full color at each row's largest");
+  if (state.domain === "head") texts.push("full color at this head's largest");
+  if (state.temperature !== 1 && session.isEditable(state)) texts.push("temperature changed");
+  return texts;
 }

@@ -4,7 +4,7 @@
  * to the width of a sheet (app/print.ts measures it).
  */
 import { css, unsafeCSS } from "lit";
-import { COLORS } from "./theme.ts";
+import { COLORS } from "../../ui/colors.ts";
 
 /** The width in CSS pixels that fits on A4 and Letter in portrait, inside the margins. */
 export const SHEET = 672;

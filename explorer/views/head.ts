@@ -8,8 +8,9 @@ export const head: View = {
   label: "Head",
   hint: "One head: who attends to whom",
   command: "Head: one head",
+  meaning: matrix.meaning,
   keys: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
   up: "model",
-  layout: { heads: true, side: true, toolbar: true, foot: true },
+  layout: { heads: true, inspector: true, toolbar: true, foot: true },
   load: matrix.load,
 };

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { optionsOf } from "../app/export.ts";
 import { ACTIONS } from "../app/input/actions.ts";
-import { DRAWINGS, PAGES, VIEWS, viewOf } from "./registry.ts";
+import { Session } from "../app/session.ts";
+import { DRAWINGS, PAGES, VIEWS, viewOf, withKnownViews } from "./registry.ts";
 
 describe("the registry of views", () => {
   it("has each name and each key once", () => {
@@ -24,6 +26,32 @@ describe("the registry of views", () => {
         const state = { view: page.name, mode: drawing.name } as Parameters<typeof viewOf>[0];
         expect(viewOf(state)).toBe(page.name === "head" ? drawing : page);
       }
+  });
+
+  it("describes every picture in whole sentences, for readers who see one for the first time", () => {
+    for (const { name, meaning } of VIEWS) {
+      expect(meaning, name).toMatch(/^[A-Z].*\.$/s);
+      expect(meaning, name).not.toMatch(/\bmode\b|undefined/);
+    }
+  });
+
+  it("exports the figure of a view, else that of the drawing of the head", () => {
+    const session = new Session();
+    for (const page of PAGES)
+      for (const drawing of DRAWINGS) {
+        session.set({ view: page.name, mode: drawing.name });
+        expect(optionsOf(session).view).toBe(viewOf(session.state).figure ?? drawing.figure);
+      }
+  });
+
+  it("opens pages that exist by Enter and Escape", () => {
+    for (const { up, down } of PAGES)
+      for (const name of [up, down]) if (name) expect(PAGES.map((page) => page.name)).toContain(name);
+  });
+
+  it("leaves names that no view has out of a change of the state", () => {
+    expect(withKnownViews({ view: "gone", mode: "lines", layer: 2 })).toEqual({ mode: "lines", layer: 2 });
+    expect(withKnownViews({ view: "row", mode: "row" })).toEqual({ view: "row" });
   });
 
   it("leads back from every page by Escape", () => {

@@ -1,12 +1,15 @@
 /**
  * The interface of a view of the explorer: one object in its own folder. The registry (registry.ts) lists them; the bar, the
- * toolbar, the palette, the keyboard, the address and the legend use that list and contain no names of views.
+ * toolbar, the palette, the keyboard, the address, the table, the export and the legend use that list and contain no names of views.
  */
 import type { TemplateResult } from "lit";
+import type { Block } from "../../src/store/block.ts";
+import type { FigureView } from "../../src/view/figure/options.ts";
 import type { Session } from "../app/session.ts";
 import type { Slices } from "../app/time-slicer.ts";
 import type { Ui } from "../app/ui.ts";
-import type { HeadName, State } from "../state/state.ts";
+import type { HeadName } from "../state/state.ts";
+import type { NumberTable } from "../state/tables.ts";
 import type { Overviews } from "./atlas/overviews.ts";
 
 /** A picture: an element that draws itself when it is notified of a change. */
@@ -61,12 +64,14 @@ export interface ViewParts {
   /** The start of the caption, before the sentence of the head. */
   readonly caption?: (session: Session) => Template | string;
   /** The content of the right column instead of the inspector. */
-  readonly side?: (ui: Ui) => Template;
+  readonly inspector?: (ui: Ui) => Template;
+  /** Its numbers as a table; by default, the rows of the cursor's head. */
+  readonly table?: (session: Session) => NumberTable;
 }
 
 export interface View {
-  /** Its name in the address, in attributes and events. */
-  readonly name: State["view"] | State["mode"];
+  /** Its name in the address, in attributes and events: lower-case letters. */
+  readonly name: string;
   /** Whether it is a page, or draws one head on the page of one head. */
   readonly place: "page" | "head";
   readonly label: string;
@@ -75,18 +80,21 @@ export interface View {
   /** Its name in the palette and in the list of shortcuts. */
   readonly command: string;
   readonly key?: string;
+  /** What the picture shows, for readers who see one for the first time: whole sentences. */
+  readonly meaning: string;
   /** The shortcuts in the status bar. */
   readonly keys?: string;
   /** Whether it can be shown; by default whenever a file is open. */
   readonly when?: (session: Session) => boolean;
-  /** The page that Escape opens. */
-  readonly up?: State["view"];
+  /** The pages that Escape and Enter open; by default, Escape does nothing and Enter pins the cell. */
+  readonly up?: string;
+  readonly down?: string;
   /** The parts of the page around the picture. */
   readonly layout: {
     /** The left column with the atlas. */
     readonly heads: boolean;
     /** The right column. */
-    readonly side: boolean;
+    readonly inspector: boolean;
     /** The toolbar of a head. */
     readonly toolbar: boolean;
     /** Caption and legend. */
@@ -94,6 +102,12 @@ export interface View {
     /** The page scrolls, not the picture. */
     readonly scrolls?: boolean;
   };
+  /** The height that its picture needs for legible tokens, as a CSS length; by default 520 pixels. */
+  readonly height?: (block: Block) => string;
+  /** The figure of an export; by default that of the drawing of the cursor's head. */
+  readonly figure?: FigureView;
+  /** The numbers of its row can be changed (what if). */
+  readonly editable?: boolean;
   /** It shows weights at every stage. */
   readonly weightsOnly?: boolean;
   /** Its pane shows its own table. */
@@ -101,4 +115,24 @@ export interface View {
   /** It shows all heads together, so the name of the cursor's head is not shown. */
   readonly ofAllHeads?: boolean;
   readonly load: () => Promise<ViewParts>;
+}
+
+/** How a matrix is read. */
+export const ROWS =
+  "Each row is a word that looks, each column a word it looks at; the stronger the color, the more.";
+
+/**
+ * The height of a picture of square cells, which the width of the element limits.
+ *
+ * @param limits the smallest and the largest height in pixels
+ * @param margin the pixels that are no cells
+ */
+export function squareHeight(
+  [low, high]: readonly [low: number, high: number],
+  margin: number,
+  rows: number,
+  columns: number,
+): string {
+  const ratio = (rows / Math.max(1, columns)).toFixed(4);
+  return `clamp(${low}px, ${margin}px + (100cqi - ${margin + 8}px) * ${ratio}, ${high}px)`;
 }

@@ -16,8 +16,7 @@ export type Arrows = {
   /** Whether the average of the values is drawn. */
   readonly output: boolean;
   /** The reader's own sentence, whose words name the arrows; "" for none. */
-  readonly own: string;
-  readonly guess1: number;
+  readonly ownText: string;
 };
 
 /** Words as points: each vector is the position of a word, and its key. */
@@ -43,7 +42,7 @@ export interface ArrowsNumbers {
 }
 
 /** The numbers of a state. */
-export function compute({ x, y, mode, word, angle, own }: Arrows): ArrowsNumbers {
+export function compute({ x, y, mode, word, angle, ownText }: Arrows): ArrowsNumbers {
   const [wx, wy] = POSITIONS[word];
   const turn = mode === "turned" ? (angle * Math.PI) / 180 : 0;
   const round = (value: number) => Math.round(value * 100) / 100 + 0;
@@ -59,7 +58,7 @@ export function compute({ x, y, mode, word, angle, own }: Arrows): ArrowsNumbers
   const scores = shares.map((weight) => Math.log(weight) + lse.at(0));
   const [ox, oy] = output.toFloat64();
   return {
-    words: namesFrom(own, WORDS),
+    words: namesFrom(ownText, WORDS),
     keys: POSITIONS,
     query,
     dots: scores.map((score) => score * Math.SQRT2),

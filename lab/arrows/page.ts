@@ -1,17 +1,31 @@
 /** Arrows: a query and keys in the plane. How far a key reaches along the query is its score. */
-import { checkbox, choice, clamp, clampInteger } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, Point, View } from "../frame/page.ts";
-import { arrow, guessLine, label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+
+import { dotMarks, scaleOf, text } from "../../src/view/plot/index.ts";
+import { check, choice } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { clamp, integer, oneOf, ownSentence, real, toggle } from "../frame/fields.ts";
+import {
+  arrow,
+  draggable,
+  guessLine,
+  line,
+  named,
+  pressable,
+  rect,
+  signed,
+  textClass,
+  weightClass,
+} from "../frame/marks.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { descending, number, percent } from "../frame/words.ts";
 import type { Arrows, ArrowsNumbers } from "./compute.ts";
 
-type PageView = View<Arrows, ArrowsNumbers>;
+type PageView = LabView<Arrows, ArrowsNumbers>;
 
 const REACH = 4;
 const IT = 3;
 /** A coordinate of the query's tip, in steps of 0.05. */
-const tip = (value: number) => clamp(Math.round(value * 20) / 20, -REACH, REACH) + 0;
+const _tip = (value: number) => clamp(Math.round(value * 20) / 20, -REACH, REACH) + 0;
 
 /** Where the query comes from, and its button. */
 const MODES = [
@@ -20,192 +34,163 @@ const MODES = [
   ["turned", "Q = X·W"],
 ] as const;
 
-export const initial: Arrows = {
-  x: 1.2,
-  y: 1.6,
-  mode: "free",
-  word: IT,
-  angle: 0,
-  output: false,
-  own: "",
-  guess1: -1,
-};
-
-/** The plane: its center, and pixels of a unit. */
-const plane = (wide: boolean) => (wide ? { cx: 262, cy: 270, unit: 62 } : { cx: 128, cy: 150, unit: 30 });
-
-function picture(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const { cx, cy, unit } = plane(wide);
-  const [X, Y] = [(x: number) => cx + x * unit, (y: number) => cy - y * unit];
-  const [qx, qy] = n.query;
-  const length = Math.hypot(qx, qy);
-  const parts: string[] = [
-    line(X(-REACH), Y(0), X(REACH), Y(0), "lline"),
-    line(X(0), Y(-REACH), X(0), Y(REACH), "lline"),
-  ];
-  const keys: string[] = [];
-  const shadows: string[] = [];
-  if (length > 0.01) {
-    const [ux, uy] = [qx / length, qy / length];
-    // The line on which shadows fall.
-    parts.push(line(X(-ux * 5), Y(-uy * 5), X(ux * 5), Y(uy * 5), "lline dash"));
-    for (const [j, [kx, ky]] of n.keys.entries()) {
-      const along = kx * ux + ky * uy;
-      shadows.push(
-        line(X(kx), Y(ky), X(along * ux), Y(along * uy), "lthird dash"),
-        mark("circle", {
-          cx: X(along * ux),
-          cy: Y(along * uy),
-          r: 3 + 9 * Math.sqrt(n.shares[j]),
-          class: "fw soft",
-        }),
-      );
-    }
-  }
-  for (const [j, [kx, ky]] of n.keys.entries()) {
-    const description =
-      state.mode === "free" ? `${n.words[j]}, key ${kx}, ${ky}` : `Take the query of ${n.words[j]}`;
-    const away = wide ? 16 : 11;
-    const size = Math.hypot(kx, ky);
-    // Beside the key where the query is on top of it.
-    const along = (kx * qx + ky * qy) / (size * (length || 1));
-    const aside = along > 0.97 ? (wide ? 15 : 11) / unit : 0;
-    const turn = (Math.sign(kx * ky) || 1) / size;
-    const [tx, ty] = [
-      kx + (kx / size) * (away / unit) + aside * ky * turn,
-      ky + (ky / size) * (away / unit) - aside * kx * turn,
-    ];
-    const inside = `${arrow(X(0), Y(0), X(kx), Y(ky), "lk", wide ? 9 : 6)}${mark("circle", { cx: X(kx), cy: Y(ky), r: wide ? 16 : 12, class: "hit grip" })}${label(X(tx), Y(ty) + 4, n.words[j], { class: `${kx > 0 ? "" : "end"} tk ${j === state.word && state.mode !== "free" ? "bold" : ""}` })}`;
-    keys.push(
-      state.mode === "free"
-        ? inside
-        : mark(
-            "g",
-            {
-              "data-act": `word:${j}`,
-              "data-key": `word:${j}`,
-              tabindex: "0",
-              role: "button",
-              class: "press",
-              "aria-label": description,
-              "aria-pressed": String(j === state.word),
-            },
-            inside,
-          ),
-    );
-  }
-  parts.push(named("shadows", shadows.join("")), named("keys", keys.join("")));
-  if (state.output)
-    parts.push(
-      named(
-        "output",
-        arrow(X(0), Y(0), X(n.output[0]), Y(n.output[1]), "lv", wide ? 11 : 7) +
-          label(X(n.output[0]) + 8, Y(n.output[1]) + 14, "output", { class: "tv bold halo" }),
-      ),
-    );
-  const stored = mark(
-    "g",
-    {
-      "data-drag": "query:",
-      "data-key": "query:",
-      tabindex: "0",
-      role: "slider",
-      class: "drag free",
-      "aria-label": "The query",
-      "aria-valuemin": String(-REACH),
-      "aria-valuemax": String(REACH),
-      "aria-valuenow": String(qx),
-      "aria-valuetext": `${number(qx)}, ${number(qy)}`,
-    },
-    arrow(X(0), Y(0), X(qx), Y(qy), "lq thick", wide ? 14 : 9) +
-      mark("circle", { cx: X(qx), cy: Y(qy), r: wide ? 18 : 15, class: "hit grip" }) +
-      label(
-        X(qx * 0.55) + (qy / (length || 1)) * (wide ? 30 : 24),
-        Y(qy * 0.55) + (qx / (length || 1)) * 16 + 4,
-        "query",
-        { class: "tq bold halo mid" },
-      ),
-  );
-  parts.push(state.mode === "same" ? stored.replace(/ data-drag="query:"/, "") : named("query", stored));
-  parts.push(bars(view));
-  return parts.join("");
+/** The plane: scales from coordinates to pixels, and a factor for sizes. */
+function planeAt(wide: boolean) {
+  const [cx, cy, unit, size] = wide ? [262, 270, 62, 1] : [128, 150, 30, 2 / 3];
+  return {
+    x: scaleOf({ domain: [-REACH, REACH], range: [cx - REACH * unit, cx + REACH * unit] }),
+    y: scaleOf({ domain: [-REACH, REACH], range: [cy + REACH * unit, cy - REACH * unit] }),
+    unit,
+    size,
+  };
 }
 
-/** Where scores and shares are: left edge, top, height of a row, width. */
-const barsAt = (wide: boolean) => (wide ? [590, 92, 74, 210] : [282, 42, 48, 80]);
+/** A vector from the origin of the plane. */
+function vector(wide: boolean, [vx, vy]: readonly [number, number], name: string, head: number): string {
+  const { x, y, size } = planeAt(wide);
+  return arrow(x(0), y(0), x(vx), y(vy), name, Math.round(head * size));
+}
+
+/** The axes, the line of the query, and the shadows of the keys on it. */
+function shadows({ numbers: n, wide }: PageView): string {
+  const { x, y } = planeAt(wide);
+  const axes =
+    line(x(-REACH), y(0), x(REACH), y(0), "lline") + line(x(0), y(-REACH), x(0), y(REACH), "lline");
+  const length = Math.hypot(...n.query);
+  if (length <= 0.01) return axes;
+  const [ux, uy] = n.query.map((value) => value / length);
+  const marks = n.keys.map(([kx, ky], j) => {
+    const along = kx * ux + ky * uy;
+    const [sx, sy] = [x(along * ux), y(along * uy)];
+    return (
+      line(x(kx), y(ky), sx, sy, "lthird dash") +
+      dotMarks([[sx, sy]], 3 + 9 * Math.sqrt(n.shares[j]), { class: "fw soft" })
+    );
+  });
+  return (
+    axes + line(x(-ux * 5), y(-uy * 5), x(ux * 5), y(uy * 5), "lline dash") + named("shadows", marks.join(""))
+  );
+}
+
+/** The keys, which take the query's place when they are pressed, where the query is a word's. */
+function keys({ numbers: n, state, wide }: PageView): string {
+  const { x, y, unit } = planeAt(wide);
+  const [away, aside, radius] = wide ? [16, 15, 16] : [11, 11, 12];
+  const length = Math.hypot(...n.query) || 1;
+  const marks = n.keys.map(([kx, ky], j) => {
+    const size = Math.hypot(kx, ky);
+    // Beside the key where the query is on top of it.
+    const cosine = (kx * n.query[0] + ky * n.query[1]) / (size * length);
+    const turn = cosine > 0.97 ? (aside / unit / size) * (Math.sign(kx * ky) || 1) : 0;
+    const [tx, ty] = [
+      kx + (kx / size) * (away / unit) + ky * turn,
+      ky + (ky / size) * (away / unit) - kx * turn,
+    ];
+    const isWord = state.mode !== "free";
+    const mark =
+      vector(wide, [kx, ky], "lk", 9) +
+      dotMarks([[x(kx), y(ky)]], radius, { class: "hit grip" }) +
+      text(x(tx), y(ty) + 4, n.words[j], {
+        class: `${kx > 0 ? "" : "end"} tk ${isWord && j === state.word ? "bold" : ""}`,
+      });
+    return isWord ? pressable(`word:${j}`, `Take the query of ${n.words[j]}`, j === state.word, mark) : mark;
+  });
+  return named("keys", marks.join(""));
+}
+
+/** The query, which is dragged unless it is the word's own vector. */
+function query({ numbers: n, state, wide }: PageView): string {
+  const { x, y } = planeAt(wide);
+  const [qx, qy] = n.query;
+  const length = Math.hypot(qx, qy) || 1;
+  const mark =
+    vector(wide, n.query, "lq thick", 14) +
+    dotMarks([[x(qx), y(qy)]], wide ? 18 : 15, { class: "hit grip" }) +
+    text(x(qx * 0.55) + (qy / length) * (wide ? 30 : 24), y(qy * 0.55) + (qx / length) * 16 + 4, "query", {
+      class: "tq bold halo mid",
+    });
+  if (state.mode === "same") return named("query", mark);
+  const value = { now: qx, min: -REACH, max: REACH, text: `${number(qx)}, ${number(qy)}` };
+  return named("query", draggable("query:", "The query", value, mark, "free"));
+}
+
+/** The average of the values. */
+function output({ numbers: n, wide }: PageView): string {
+  const { x, y } = planeAt(wide);
+  const [ox, oy] = n.output;
+  return named(
+    "output",
+    vector(wide, n.output, "lv", 11) + text(x(ox) + 8, y(oy) + 14, "output", { class: "tv bold halo" }),
+  );
+}
+
+/** The rows of scores and shares: where they begin, their distance, and the scales of both. */
+function barsAt(wide: boolean) {
+  const [left, top, step, width, height] = wide ? [590, 92, 74, 210, 22] : [282, 42, 48, 80, 18];
+  return {
+    ...{ left, top, step, width, height, shareTop: wide ? 16 : 4 },
+    score: scaleOf({ domain: [-9, 9], range: [left, left + width], clamp: true }),
+    share: scaleOf({ domain: [0, 1], range: [left, left + width] }),
+  };
+}
 
 /** Scores and shares, a row for each key. */
 function bars({ numbers: n, wide }: PageView): string {
-  const [left, top, row, width] = barsAt(wide);
-  const parts: string[] = [
-    label(wide ? left - 60 : left, top - 30, wide ? "score q·k ÷ √2, and its share" : "shares", {
-      class: "second s12",
-    }),
-  ];
-  const scores: string[] = [];
-  const shares: string[] = [];
-  const zero = left + width / 2;
-  const unit = width / 2 / 9;
-  for (const [j, word] of n.words.entries()) {
-    const y = top + j * row;
-    parts.push(label(left - 10, y + (wide ? 28 : 17), word, { class: "end tk" }));
-    if (wide) {
-      const x = zero + Math.max(-9, Math.min(9, n.scores[j])) * unit;
-      scores.push(
-        mark("rect", {
-          x: Math.min(zero, x),
-          y,
-          width: Math.max(1, Math.abs(x - zero)),
-          height: 10,
-          class: "fk soft",
-        }),
-        label(x + (n.scores[j] < 0 ? -5 : 5), y + 10, n.scores[j].toFixed(2).replace("-", "−"), {
-          class: `s11 mono ${n.scores[j] < 0 ? "end" : ""}`,
-        }),
-      );
-    }
-    const y2 = y + (wide ? 16 : 4);
-    shares.push(
-      mark("rect", { x: left, y: y2, width, height: wide ? 22 : 18, class: "fhover" }),
-      mark("rect", {
-        x: left,
-        y: y2,
-        width: n.shares[j] * width,
-        height: wide ? 22 : 18,
-        class: weightClass(Math.max(0.3, n.shares[j])),
-      }),
-      // In the bar where it has space, else after it.
-      label(
-        left + 6 + (n.shares[j] > 0.5 ? 0 : n.shares[j] * width),
-        y2 + (wide ? 16 : 13),
-        percent(n.shares[j]),
-        {
-          class: `s12 mono ${n.shares[j] > 0.5 ? textClass(n.shares[j]) : ""}`,
-        },
-      ),
+  const { left, top, step, height, shareTop, score, share: x } = barsAt(wide);
+  const rows = n.words.map((word, j) =>
+    text(left - 10, top + j * step + (wide ? 28 : 17), word, { class: "end tk" }),
+  );
+  const scores = n.scores.map((value, j) => {
+    const [y, end] = [top + j * step, score(value)];
+    return (
+      rect(score(0), y, Math.abs(end - score(0)) < 1 ? score(0) + 1 : end, y + 10, { class: "fk soft" }) +
+      text(end + (value < 0 ? -5 : 5), y + 10, signed(value, 2), {
+        class: `s11 mono ${value < 0 ? "end" : ""}`,
+      })
     );
-  }
-  if (wide) parts.push(line(zero, top - 8, zero, top + 4 * row + 14, "lline"));
-  return parts.join("") + named("scores", scores.join("")) + named("shares", shares.join(""));
+  });
+  const shares = n.shares.map((share, j) => {
+    const y = top + j * step + shareTop;
+    const isLong = share > 0.5;
+    return (
+      rect(left, y, x(1), y + height, { class: "fhover" }) +
+      rect(left, y, x(share), y + height, { class: weightClass(Math.max(0.3, share)) }) +
+      // In the bar where it has space, else after it.
+      text(6 + (isLong ? left : x(share)), y + height - (wide ? 6 : 5), percent(share), {
+        class: `s12 mono ${isLong ? textClass(share) : ""}`,
+      })
+    );
+  });
+  const title = wide ? "score q·k ÷ √2, and its share" : "shares";
+  return [
+    text(wide ? left - 60 : left, top - 30, title, { class: "second s12" }),
+    ...rows,
+    wide ? line(score(0), top - 8, score(0), top + 4 * step + 14, "lline") : "",
+    named("scores", wide ? scores.join("") : ""),
+    named("shares", shares.join("")),
+  ].join("");
 }
+
+const picture = (view: PageView): string =>
+  shadows(view) + keys(view) + (view.state.output ? output(view) : "") + query(view) + bars(view);
 
 const ordered = (n: ArrowsNumbers) => descending(n.shares);
 
-export const page: Page<Arrows, ArrowsNumbers> = {
-  name: "arrows",
+export const page = definePage<Arrows, ArrowsNumbers>({
   title: "Arrows",
   point:
     "A query is an arrow, and so is every key. The farther a key reaches along the query, the higher its score, and the larger its share.",
-  initial,
-  check: (state) => ({
-    ...state,
-    x: tip(state.x),
-    y: tip(state.y),
-    mode: MODES.some(([mode]) => mode === state.mode) ? state.mode : "free",
-    word: clampInteger(state.word, 0, 4),
-    angle: (((Math.round(state.angle) % 360) + 540) % 360) - 180,
-  }),
+  minutes: 7,
+  needs: ["words"],
+  fields: {
+    x: real(1.2, -REACH, REACH, 20),
+    y: real(1.6, -REACH, REACH, 20),
+    mode: oneOf(MODES.map(([mode]) => mode)),
+    word: integer(IT, 0, 4),
+    angle: { ...real(0, -180, 180), accept: (angle) => (((Math.round(angle) % 360) + 540) % 360) - 180 },
+    output: toggle(),
+    ownText: ownSentence,
+  },
   steps: [
     {
       title: "A question points somewhere",
@@ -231,9 +216,9 @@ export const page: Page<Arrows, ArrowsNumbers> = {
         unit: " %",
         show: { mode: "free", x: 2.4, y: 3.2 },
         mark: (guess, { wide }) => {
-          const [left, top, , width] = barsAt(wide);
+          const { left, top, width, share } = barsAt(wide);
           // Below the share in the bar, which it must not cross.
-          const [x, end] = [left + (guess / 100) * width, top + (wide ? 43 : 27)];
+          const [x, end] = [share(guess / 100), top + (wide ? 43 : 27)];
           return guessLine(x, end - 7, x, end, clamp(x, left + 30, left + width - 30), end + 11);
         },
         result: ({ numbers: n }) =>
@@ -294,20 +279,20 @@ ${
     ? html`<span class="narrow-only">Press a word to let it ask.</span>`
     : html`<label class="narrow-only">turn <input type="range" min="-180" max="180" step="1" value="${Math.round(direction(n.query))}" data-act="turn" aria-label="Direction of the query in degrees"><output>${Math.round(direction(n.query))}°</output></label>`
 }`,
-  more: ({ state }) => html`${choice("mode", MODES, state.mode)}
-${checkbox("output", "output", state.output)}`,
+  more: ({ state }) => html`${choice("", MODES, state.mode, "mode")}
+${check("output", state.output, "output")}`,
   actions: {
     turn: ({ state, numbers: n }, _, value) => {
       const [angle, length] = [(Number(value) * Math.PI) / 180, Math.hypot(...n.query)];
       return moved(state, n, [length * Math.cos(angle), length * Math.sin(angle)]);
     },
-    mode: (_, mode) => ({ mode }),
-    word: (_, j) => ({ word: Number(j) }),
-    output: (_, __, value) => ({ output: value === "true" }),
   },
   drags: {
     query: {
-      move: ({ state, numbers, wide }, _, point) => moved(state, numbers, at(point, wide)),
+      move: ({ state, numbers, wide }, _, point) => {
+        const { x, y } = planeAt(wide);
+        return moved(state, numbers, [x.invert(point.x), y.invert(point.y)]);
+      },
       key: ({ state, numbers }, _, dx, dy) =>
         state.mode === "turned"
           ? { angle: state.angle + dx + dy }
@@ -358,7 +343,7 @@ for row in weights, output:
     print(" ".join(f"{x:.4f}" for x in row))`,
     printed: ({ numbers: n }) =>
       [n.shares, n.output].map((row) => row.map((x) => x.toFixed(4)).join(" ")).join("\n"),
-    lit: ({ state }) =>
+    highlight: ({ state }) =>
       state.output
         ? ["output, weights }", "output = weights"]
         : ["scaledDotProductAttention(", "scores = keys"],
@@ -382,12 +367,12 @@ for row in weights, output:
       },
     },
     {
-      text: html`With Q = X·W, turn the query of the word at the bottom until it gives the word on the upper left more than 60 %.`,
+      text: `With Q = X·W, turn the query of the word at the bottom until it gives the word on the upper left more than 60 %.`,
       done: ({ state, numbers: n }) => state.mode === "turned" && state.word === IT && n.shares[1] > 0.6,
     },
   ],
-  sentence: (own) => ({ own }),
-  carry: ({ own }) => ({ own }),
+  sentence: (ownText) => ({ ownText }),
+  carry: ({ ownText }) => ({ ownText }),
   recall: [
     [
       "Two keys have the same direction, one is twice as long. Which one gets more from a query that points their way? And from one that points the other way?",
@@ -404,7 +389,7 @@ for row in weights, output:
     text: "See a head that has turned its questions: “it” finds “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
   },
-};
+});
 
 /** Direction of an arrow in degrees, −180 to 180, 0 to the right. */
 const direction = ([x, y]: readonly [number, number]) => (Math.atan2(y, x) * 180) / Math.PI;
@@ -412,12 +397,7 @@ const direction = ([x, y]: readonly [number, number]) => (Math.atan2(y, x) * 180
 /** The matrix that turns a row vector by an angle in degrees, row after row, as it is printed. */
 const turned = (angle: number) => {
   const [c, s] = [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)];
-  return [c, s, -s, c].map((x) => (x + 0).toFixed(2).replace("-", "−"));
-};
-
-const at = ({ x, y }: Point, wide: boolean): readonly [number, number] => {
-  const { cx, cy, unit } = plane(wide);
-  return [(x - cx) / unit, (cy - y) / unit];
+  return [c, s, -s, c].map((x) => signed(x + 0, 2));
 };
 
 /** The state after the query's tip was moved to a point: of the free query its place, of a turned one its angle. */

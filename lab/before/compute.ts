@@ -17,7 +17,6 @@ export type Before = {
   /** The letter being written. */
   readonly row: number;
   readonly word: string;
-  readonly guess1: number;
 };
 
 /** The model at a step, on the reader's six letters. */
@@ -140,8 +139,8 @@ export async function compute(
         return frame;
       });
     const weights = frames.findLast(({ step }) => step <= at)!.weights[row];
-    const most = Math.max(...weights);
-    const scores = weights.map((weight) => roundScore(Math.log(Math.max(weight, 1e-30) / most)) + 0);
+    const largest = Math.max(...weights);
+    const scores = weights.map((weight) => roundScore(Math.log(Math.max(weight, 1e-30) / largest)) + 0);
     return {
       word,
       frames,

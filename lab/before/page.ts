@@ -1,18 +1,18 @@
 /** Before transformers: a recurrent network learns where to look while one watches. */
-import { clampInteger } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+
+import { element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
+import { html } from "../../ui/markup.ts";
+import { integer, shortText } from "../frame/fields.ts";
+import { axisOf, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
 
-type PageView = View<Before, BeforeNumbers>;
+type PageView = LabView<Before, BeforeNumbers>;
 
 const LETTERS = /^[a-h]{6}$/;
 const N = 6;
 const STEPS = 120;
-
-export const initial: Before = { steps: 0, at: 0, row: 0, word: "chageb", guess1: -1 };
 
 const EMPTY: Frame = { step: 0, loss: Number.NaN, wrote: "", weights: [], states: [] };
 
@@ -27,91 +27,59 @@ function alignment(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const frame = frameOf(view);
   const [x, y, cell] = gridAt(wide);
-  const parts: string[] = [
-    label(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
-    label(wide ? x - 84 : 8, y - 10, wide ? "it writes ↓" : "writes", { class: "tq bold s12" }),
-    label(wide ? x : x + 64, wide ? y + N * cell + 20 : y - 34, "bold: the right letter", {
+  const large = wide ? "s22" : "s18";
+  const rows = Array.from({ length: N }, (_, i) => {
+    const isRight = frame.wrote[i] === n.word[N - 1 - i];
+    return pressable(
+      `row:${i}`,
+      `Letter ${i + 1} written: ${frame.wrote[i]}`,
+      i === state.row,
+      rect(x - cell, y + i * cell, x - 4, y + (i + 1) * cell, { class: "hit" }) +
+        text(x - 14, y + (i + 0.5) * cell + 7, frame.wrote[i] ?? "", {
+          class: `end mono ${large} ${isRight ? "tq bold" : "tb"}`,
+        }),
+    );
+  });
+  const weights = Array.from({ length: N }, (_, i) =>
+    Array.from({ length: N }, (_, j) => frame.weights[i]?.[j] ?? 0),
+  );
+  const grid = { x, y, width: cell, height: cell, labelFrom: 0.05, label: wide ? "s12" : "s11" };
+  return [
+    text(x, y - (wide ? 42 : 34), wide ? "it reads →" : "reads →", { class: "tk bold s12" }),
+    text(wide ? x - 84 : 8, y - 10, wide ? "it writes ↓" : "writes", { class: "tq bold s12" }),
+    text(wide ? x : x + 64, wide ? y + N * cell + 20 : y - 34, "bold: the right letter", {
       class: `tq ${wide ? "s12" : "s11"}`,
     }),
-  ];
-  const cells: string[] = [];
-  for (let j = 0; j < N; j++)
-    parts.push(
-      label(x + (j + 0.5) * cell, y - 10, n.word[j], { class: `mid tk mono ${wide ? "s22" : "s18"}` }),
-    );
-  for (let i = 0; i < N; i++) {
-    const right = frame.wrote[i] === n.word[N - 1 - i];
-    parts.push(
-      mark(
-        "g",
-        {
-          "data-act": `row:${i}`,
-          "data-key": `row:${i}`,
-          tabindex: "0",
-          role: "button",
-          class: "press",
-          "aria-label": `Letter ${i + 1} written: ${frame.wrote[i]}`,
-          "aria-pressed": String(i === state.row),
-        },
-        mark("rect", { x: x - cell, y: y + i * cell, width: cell - 4, height: cell, class: "hit" }) +
-          label(x - 14, y + (i + 0.5) * cell + 7, frame.wrote[i] ?? "", {
-            class: `end mono ${wide ? "s22" : "s18"} ${right ? "tq bold" : "tb"}`,
-          }),
-      ),
-    );
-    for (let j = 0; j < N; j++) {
-      const weight = frame.weights[i]?.[j] ?? 0;
-      cells.push(
-        mark("rect", {
-          x: x + j * cell + 1,
-          y: y + i * cell + 1,
-          width: cell - 2,
-          height: cell - 2,
-          class: weightClass(weight),
-        }),
-        weight >= 0.05
-          ? label(x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4, (100 * weight).toFixed(0), {
-              class: `mid mono ${wide ? "s12" : "s11"} ${textClass(weight)}`,
-            })
-          : "",
-      );
-    }
-  }
-  parts.push(named("weights", cells.join("")));
-  parts.push(mark("rect", { x, y: y + state.row * cell, width: N * cell, height: cell, class: "none lq" }));
-  return parts.join("");
+    ...Array.from(n.word, (letter, j) =>
+      text(x + (j + 0.5) * cell, y - 10, letter, { class: `mid tk mono ${large}` }),
+    ),
+    ...rows,
+    named("weights", weightCells(weights, grid)),
+    rect(x, y + state.row * cell, x + N * cell, y + (state.row + 1) * cell, { class: "none lq" }),
+  ].join("");
 }
 
 /** The loss, a dot a step, on an axis that never changes. */
-function loss(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
-  const { numbers: n, state, wide } = view;
-  const x = (step: number) => x0 + (step / STEPS) * (x1 - x0);
-  const y = (value: number) => y1 - (Math.min(2.5, value) / 2.5) * (y1 - y0);
-  const chance = Math.log(9);
+function loss(
+  { numbers: n, state, wide }: PageView,
+  [x0, x1, y0, y1]: readonly [number, number, number, number],
+): string {
+  const x = scaleOf({ domain: [0, STEPS], range: [x0, x1] });
+  const y = scaleOf({ domain: [0, 2.5], range: [y1, y0], clamp: true });
+  const chance = y(Math.log(9));
+  const title = wide ? "loss: surprise at the right letter, in nats" : "loss, in nats";
   return [
-    label(
-      x0 - (wide ? 0 : 12),
-      y0 - 12,
-      wide ? "loss: surprise at the right letter, in nats" : "loss, in nats",
-      {
-        class: `second ${wide ? "s12" : "s11"}`,
-      },
-    ),
-    line(x0, y1, x1, y1, "lthird"),
-    line(x0, y(chance), x1, y(chance), "lline dash"),
-    label(x1 - 5, y(chance) - 5, "guessing", { class: "end third s11" }),
-    ...[0, 1, 2].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
-    ...(wide ? [0, 60, 120] : [0, 120]).map((step) =>
-      label(x(step), y1 + 15, String(step), { class: "mid third s11" }),
-    ),
+    text(x0 - (wide ? 0 : 12), y0 - 12, title, { class: `second ${wide ? "s12" : "s11"}` }),
+    axisOf("bottom", x, y1, wide ? [0, 60, 120] : [0, 120], { gap: 15 }),
+    axisOf("left", y, x0, [0, 1, 2]),
+    line(x0, chance, x1, chance, "lline dash"),
+    text(x1 - 5, chance - 5, "guessing", { class: "end third s11" }),
     named(
       "loss",
-      n.losses.length > 1
-        ? mark("path", {
-            d: `M${n.losses.map((value, i) => `${x(i + 1).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}`,
-            class: "link",
-          })
-        : "",
+      lineMark(
+        n.losses.map((value, i) => [x(i + 1), y(value)]),
+        { class: "link" },
+      ),
     ),
     line(x(state.at), y0, x(state.at), y1, "lb"),
   ].join("");
@@ -127,7 +95,7 @@ function states(view: PageView): string {
   const strips = shown.map((i, at) => {
     const y = y0 + at * 18;
     const cells = (frame.states[i] ?? []).map((value, d) =>
-      mark("rect", {
+      element("rect", {
         x: x0 + d * cell,
         y,
         width: cell - 0.5,
@@ -139,13 +107,13 @@ function states(view: PageView): string {
     const chosen = wide && i === state.row;
     return (
       cells.join("") +
-      (chosen ? mark("rect", { x: x0 - 1, y: y - 1, width: width + 1, height: 17, class: "none lq" }) : "")
+      (chosen ? element("rect", { x: x0 - 1, y: y - 1, width: width + 1, height: 17, class: "none lq" }) : "")
     );
   });
   const small = wide ? "s12" : "s11";
   const [above, below, row] = wide ? [x0, x0 + 56, y0 + N * 18 + 14] : [274, 322, y0 - 5];
   return (
-    label(
+    text(
       x0,
       y0 - (wide ? 12 : 5),
       wide
@@ -153,25 +121,25 @@ function states(view: PageView): string {
         : `the query: the state before letter ${state.row + 1}`,
       { class: `second ${small}` },
     ) +
-    label(above, row, "above 0", { class: `tq ${small}` }) +
-    label(below, row, "below 0", { class: `tk ${small}` }) +
+    text(above, row, "above 0", { class: `tq ${small}` }) +
+    text(below, row, "below 0", { class: `tk ${small}` }) +
     named("states", strips.join(""))
   );
 }
 
-export const page: Page<Before, BeforeNumbers> = {
-  name: "before",
+export const page = definePage<Before, BeforeNumbers>({
   title: "Before transformers",
   point:
     "Attention was invented for networks that read and write one step at a time. Here such a network learns where to look, in seconds, while you watch.",
-  initial,
-  check: (state) => ({
-    ...state,
-    steps: state.steps > 0 ? STEPS : 0,
-    at: clampInteger(state.at, 0, state.steps > 0 ? STEPS : 0),
-    row: clampInteger(state.row, 0, N - 1),
-    word: LETTERS.test(state.word) ? state.word : initial.word,
-  }),
+  minutes: 8,
+  needs: ["words"],
+  fields: {
+    steps: { ...integer(0, 0, STEPS), accept: (steps) => (steps > 0 ? STEPS : 0) },
+    at: integer(0, 0, STEPS),
+    row: integer(0, 0, N - 1),
+    word: { ...shortText(N, "chageb"), accept: (word) => (LETTERS.test(word) ? word : "chageb") },
+  },
+  check: (state) => ({ ...state, at: Math.min(state.at, state.steps) }),
   steps: [
     {
       title: "A network that forgets",
@@ -201,8 +169,8 @@ export const page: Page<Before, BeforeNumbers> = {
           const [right, middle] = [x + N * cell + 5, y + cell / 2];
           const name = "tk bold s11 halo";
           return (
-            label(right, middle - 3, "your guess", { class: name }) +
-            label(right, middle + 11, `${guess} %`, { class: name })
+            text(right, middle - 3, "your guess", { class: name }) +
+            text(right, middle + 11, `${guess} %`, { class: name })
           );
         },
         result: (view) => {
@@ -237,7 +205,7 @@ export const page: Page<Before, BeforeNumbers> = {
   ],
   picture: (view) =>
     alignment(view) +
-    (view.wide ? loss(view, 500, 840, 60, 220) : loss(view, 306, 360, 142, 214)) +
+    (view.wide ? loss(view, [500, 840, 60, 220]) : loss(view, [306, 360, 142, 214])) +
     states(view),
   label: (view) =>
     `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
@@ -251,15 +219,12 @@ export const page: Page<Before, BeforeNumbers> = {
       ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>`
       : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training"><output>${Math.min(state.at, n.losses.length)}</output></label>`,
   more: ({ state }) =>
-    state.steps > 0 &&
-    html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"> six letters, a to h</label>`,
+    state.steps > 0
+      ? html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"> six letters, a to h</label>`
+      : undefined,
   actions: {
     train: () => ({ steps: STEPS, at: STEPS }),
-    at: (_, __, value) => ({ at: Number(value) }),
-    row: (_, i) => ({ row: Number(i) }),
-    word: (_, __, value) => (LETTERS.test(value) ? { word: value } : undefined),
   },
-  drags: {},
   code: {
     typescript: (view) => `import { scaledDotProductAttention,
   tensor } from "heed";
@@ -289,7 +254,7 @@ e = np.exp(scores - scores.max())
 weights = e / e.sum()
 print(" ".join(f"{x:.2f}" for x in weights))`,
     printed: ({ numbers: n }) => n.listed.map((x) => x.toFixed(2)).join(" "),
-    lit: () => ["scaledDotProductAttention(", "e / e.sum"],
+    highlight: () => ["scaledDotProductAttention(", "e / e.sum"],
     names: { scores: "weights", key: "weights", weights: "weights" },
   },
   table: (view) => {
@@ -334,4 +299,4 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
     text: "See attention of a model without recurrence, all rows at once",
     address: "tired-cat.html#v1/head?l=3&h=1",
   },
-};
+});

@@ -18,7 +18,6 @@ export type Cost = {
   readonly run: number;
   /** Milliseconds that the reader expects of 4,096 words; 0 for no guess yet. */
   readonly ghost: number;
-  readonly guess1: number;
 };
 
 /** A number of words, and what attention, the projections and one new word take there: multiplications and additions. */
@@ -139,7 +138,7 @@ export async function compute(
   if (run === 0) measured = [];
   const wanted = run === 0 ? [] : run === 1 ? SMALL : [...SMALL, LARGE];
   for (const [i, size] of wanted.entries()) {
-    if (measured.some(([known]) => known === size)) continue;
+    if (measured.some(([done]) => done === size)) continue;
     measured.push([size, timeOf(size)]);
     report?.({ ...numbers, measured: [...measured] }, (i + 1) / wanted.length);
     // Lets the reply be sent before the next call.

@@ -19,8 +19,7 @@ export type Explanation = {
   /** The word that is crossed out; −1 for none, −2 for the one with the largest weight. */
   readonly out: number;
   /** The reader's own sentence, read by the small encoder; "" for the common one. */
-  readonly own: string;
-  readonly guess1: number;
+  readonly ownText: string;
 };
 
 /** What the picture shows. */
@@ -47,11 +46,17 @@ export interface ExplanationNumbers {
 }
 
 /** The numbers of a state. */
-export async function compute({ data, row: asked, how, out, own }: Explanation): Promise<ExplanationNumbers> {
+export async function compute({
+  data,
+  row: requestedRow,
+  how,
+  out,
+  ownText,
+}: Explanation): Promise<ExplanationNumbers> {
   const { tokens, query, key, value } =
-    own === "" ? headOf("tired") : await (await import("../head/own.ts")).ownHead(own, PIECES, 0);
+    ownText === "" ? headOf("tired") : await (await import("../head/own.ts")).ownHead(ownText, PIECES, 0);
   const n = tokens.length;
-  const row = Math.min(asked, n - 1);
+  const row = Math.min(requestedRow, n - 1);
   const dv = value.shape[1];
   const plain = scaledDotProductAttention(query, key, value, { returnWeights: true });
   const weights = rowsOf(plain.weights!)[row];
@@ -61,17 +66,19 @@ export async function compute({ data, row: asked, how, out, own }: Explanation):
   const dk = query.shape[1];
   const one = tensor(Float32Array.from(query.toFloat64().subarray(row * dk, (row + 1) * dk)), [1, dk]);
   const outputOf = (without: number) => {
-    const kept = Float32Array.from(values);
-    if (how === "silent" && without >= 0) kept.fill(0, without * dv, (without + 1) * dv);
+    const changedValues = Float32Array.from(values);
+    if (how === "silent" && without >= 0) changedValues.fill(0, without * dv, (without + 1) * dv);
     const see = Uint8Array.from({ length: n }, (_, j) => (how === "hidden" && j === without ? 0 : 1));
     const attnMask = tensor(see, [1, n], "bool");
-    return scaledDotProductAttention(one, key, tensor(kept, [n, dv]), { attnMask }).output.toFloat64();
+    return scaledDotProductAttention(one, key, tensor(changedValues, [n, dv]), {
+      attnMask,
+    }).output.toFloat64();
   };
-  const whole = outputOf(-1);
-  const size = Math.hypot(...whole);
+  const fullOutput = outputOf(-1);
+  const size = Math.hypot(...fullOutput);
   const effects = Array.from(
     { length: n },
-    (_, j) => Math.hypot(...outputOf(j).map((x, e) => x - whole[e])) / size,
+    (_, j) => Math.hypot(...outputOf(j).map((x, e) => x - fullOutput[e])) / size,
   );
   const lengths = Array.from({ length: n }, (_, j) => Math.hypot(...values.subarray(j * dv, (j + 1) * dv)));
   const scores = weights.map((weight) => Number((Math.log(weight) + plain.lse.at(row)).toPrecision(5)));
@@ -95,9 +102,9 @@ export async function compute({ data, row: asked, how, out, own }: Explanation):
 /** Places in the order of size, 0 for the smallest. */
 function ranks(numbers: readonly number[]): number[] {
   const order = numbers.map((_, i) => i).sort((a, b) => numbers[a] - numbers[b]);
-  const found = new Array<number>(numbers.length);
-  for (const [rank, i] of order.entries()) found[i] = rank;
-  return found;
+  const ranks = new Array<number>(numbers.length);
+  for (const [rank, i] of order.entries()) ranks[i] = rank;
+  return ranks;
 }
 
 /** Spearman's rank correlation. */

@@ -1,16 +1,17 @@
 /** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
-import { checkbox, choice, clampInteger } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { guessText, label, line, mark, named, pressable } from "../frame/svg.ts";
+
+import { element, text } from "../../src/view/plot/svg.ts";
+import { check, choice } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { initialOf, integer, oneOf, ownSentence, type StateFields } from "../frame/fields.ts";
+import { guessText, line, named, pressable } from "../frame/marks.ts";
+import { definePage, guessOf, type LabView } from "../frame/page.ts";
 import { codeLines, descending, number, PIECES, percent } from "../frame/words.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
-type PageView = View<Explanation, ExplanationNumbers>;
+type PageView = LabView<Explanation, ExplanationNumbers>;
 
 const IT = 8;
-
-export const initial: Explanation = { data: "tired", row: IT, how: "silent", out: -1, own: "", guess1: -1 };
 
 /** Places in an order. */
 const PLACES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
@@ -38,10 +39,10 @@ function picture({ numbers: n, state, wide }: PageView): string {
   const y = (place: number) => g.top + place * g.row;
   const scaleW = g.bar / Math.max(...n.weights);
   const scaleE = g.bar / Math.max(...n.effects, 1e-9);
-  const guessWidth = n.out === 0 ? widthOfGuess(state.guess1, scaleE, wide) : 0;
+  const guessWidth = n.out === 0 ? widthOfGuess(guessOf(state, 1), scaleE, wide) : 0;
   const parts: string[] = [
-    label(g.left, g.top - 24, wide ? "by weight: how much it looks" : "by weight", { class: "tw bold" }),
-    label(
+    text(g.left, g.top - 24, wide ? "by weight: how much it looks" : "by weight", { class: "tw bold" }),
+    text(
       g.right,
       g.top - 24,
       wide
@@ -58,36 +59,42 @@ function picture({ numbers: n, state, wide }: PageView): string {
     const off = j === n.out;
     const width = Math.max(1, n.weights[j] * scaleW);
     weights.push(
-      label(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
+      text(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
       off ? line(g.left - 12 - n.words[j].length * 7, y(place), g.left - 6, y(place), "lb") : "",
-      mark("rect", {
+      element("rect", {
         x: g.left,
         y: y(place) - g.row * 0.32,
         width,
         height: g.row * 0.64,
         class: off ? "fw soft" : "fw",
       }),
-      label(g.left + width + 5, y(place) + 4, percent(n.weights[j]), { class: "mono s11" }),
+      text(g.left + width + 5, y(place) + 4, percent(n.weights[j]), { class: "mono s11" }),
       // On top of what it names, so that its name is all that is read.
       pressable(
         `out:${j}`,
         `Take away ${n.words[j]}: weight ${percent(n.weights[j])}, effect ${percent(n.effects[j])}`,
         off,
-        mark("rect", { x: 0, y: y(place) - g.row / 2, width: g.left + g.bar, height: g.row, class: "hit" }),
+        element("rect", {
+          x: 0,
+          y: y(place) - g.row / 2,
+          width: g.left + g.bar,
+          height: g.row,
+          class: "hit",
+        }),
       ),
     );
     const widthE = Math.max(1, n.effects[j] * scaleE);
     effects.push(
-      mark("rect", {
+      element("rect", {
         x: g.right,
         y: y(other) - g.row * 0.32,
         width: widthE,
         height: g.row * 0.64,
         class: off ? "fb" : "fb soft",
       }),
-      label(g.right - 8, y(other) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
+      text(g.right - 8, y(other) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
       // Beside the reader's guess at the start mark, too.
-      label(g.right + Math.max(widthE, j === 0 ? guessWidth : 0) + 5, y(other) + 4, percent(n.effects[j]), {
+      text(g.right + Math.max(widthE, j === 0 ? guessWidth : 0) + 5, y(other) + 4, percent(n.effects[j]), {
         class: `mono s11 ${off ? "bold" : ""}`,
       }),
     );
@@ -109,20 +116,21 @@ function picture({ numbers: n, state, wide }: PageView): string {
   return parts.join("");
 }
 
-export const page: Page<Explanation, ExplanationNumbers> = {
-  name: "explanation",
+const fields: StateFields<Explanation> = {
+  data: oneOf(["tired", "planted"]),
+  row: integer(IT, 0, TOKENS - 1),
+  how: oneOf(["silent", "hidden"]),
+  out: integer(-1, -2, TOKENS - 1),
+  ownText: ownSentence,
+};
+
+export const page = definePage<Explanation, ExplanationNumbers>({
   title: "Is attention an explanation?",
   point:
     "A large weight says where a head looked. It does not say that what it found there made a difference. That can be measured too.",
-  initial,
-  check: (state) => ({
-    ...state,
-    data: state.data === "planted" ? "planted" : "tired",
-    how: state.how === "hidden" ? "hidden" : "silent",
-    row: clampInteger(state.row, 0, TOKENS - 1),
-    out: clampInteger(state.out, -2, TOKENS - 1),
-    own: state.own.trim().slice(0, 120),
-  }),
+  minutes: 7,
+  needs: ["words", "masks"],
+  fields,
   steps: [
     {
       title: "Two orders of the same words",
@@ -131,7 +139,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
       text: ({
         numbers: n,
         state,
-      }) => html`<p>${state.own !== "" && `This is your sentence, at most its first ${PIECES} pieces, read by the small encoder that comes with heed. `}On the left, the words that ${nameOf(n, n.row)} looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved, in percent of its own length.</p>
+      }) => html`<p>${state.ownText !== "" ? `This is your sentence, at most its first ${PIECES} pieces, read by the small encoder that comes with heed. ` : ""}On the left, the words that ${nameOf(n, n.row)} looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved, in percent of its own length.</p>
 <p>If weight were effect, all lines would be level. ${n.correlation < 1 ? "They cross." : "Here they are: the orders are the same, though the numbers are not."} The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
     },
     {
@@ -154,7 +162,7 @@ export const page: Page<Explanation, ExplanationNumbers> = {
           const width = widthOfGuess(guess, scale, wide);
           const beside = g.right + Math.max(width, n.effects[0] * scale) + 46;
           return (
-            mark("rect", {
+            element("rect", {
               x: g.right,
               y: y - g.row * 0.42,
               width,
@@ -163,12 +171,12 @@ export const page: Page<Explanation, ExplanationNumbers> = {
             }) +
             (wide
               ? guessText(beside, y + 4, `${guess} %`)
-              : label(367, 30, `dashed: your guess, ${guess} %`, { class: "end tk bold s11 halo" }))
+              : text(367, 30, `dashed: your guess, ${guess} %`, { class: "end tk bold s11 halo" }))
           );
         },
         result: ({ numbers: n }) => {
           const [top] = descending(n.weights);
-          return html`It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 && html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}`}.${n.lengths[0] < n.lengths[top] / 4 && " The head looks there and gets almost nothing. That is how a head rests."} Weight times length puts the words in the order of their effect: a rank correlation of ${number(n.correlationWeighted)}.`;
+          return html`It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 ? html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}` : ""}.${n.lengths[0] < n.lengths[top] / 4 ? " The head looks there and gets almost nothing. That is how a head rests." : ""} Weight times length puts the words in the order of their effect: a rank correlation of ${number(n.correlationWeighted)}.`;
         },
       },
     },
@@ -216,20 +224,19 @@ export const page: Page<Explanation, ExplanationNumbers> = {
     html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>`,
   more: ({ state }) =>
     html`${choice(
-      "how",
+      "",
       [
         ["silent", "silence it"],
         ["hidden", "hide it"],
       ],
       state.how,
-    )}${checkbox("planted", "set the top word’s value to 0", state.data === "planted")}`,
+      "how",
+    )}${check("set the top word’s value to 0", state.data === "planted", "planted")}`,
   actions: {
     out: ({ numbers: n }, j) => ({ out: n.out === Number(j) ? -1 : Number(j) }),
     row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
-    how: (_, how) => ({ how }),
-    planted: (_, __, value) => ({ data: value === "true" ? "planted" : "tired" }),
+    planted: (_, __, value) => ({ data: value === "1" ? "planted" : "tired" }),
   },
-  drags: {},
   code: {
     typescript: ({ numbers: n }) => `import { scaledDotProductAttention, tensor }
   from "heed";
@@ -292,7 +299,7 @@ print(f"{correlation:.4f}")`,
         ),
         n.correlation.toFixed(4),
       ].join("\n"),
-    lit: () => ["const correlation", "correlation = "],
+    highlight: () => ["const correlation", "correlation = "],
     names: { weights: "weights", effects: "effects", correlation: "lines" },
   },
   table: ({ numbers: n }) => ({
@@ -318,8 +325,8 @@ print(f"{correlation:.4f}")`,
       done: ({ state, numbers: n }) => state.how === "hidden" && n.out >= 0 && n.effects[n.out] > 1,
     },
   ],
-  sentence: (own) => ({ ...initial, own, row: own === "" ? IT : 1 }),
-  carry: ({ own, row }) => (own === "" ? {} : { own, row }),
+  sentence: (ownText) => ({ ...initialOf(fields), ownText, row: ownText === "" ? IT : 1 }),
+  carry: ({ ownText, row }) => (ownText === "" ? {} : { ownText, row }),
   recall: [
     [
       "A word has a large weight and, silenced, hardly any effect. How can that be?",
@@ -336,7 +343,7 @@ print(f"{correlation:.4f}")`,
     text: "See the row in the explorer, with its values",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
   },
-};
+});
 
 /** Numbers in lines of four, five digits each. */
 const fours = (numbers: readonly number[]): string =>

@@ -1,5 +1,5 @@
 /** Labels in columns: those of wide letters are made as narrow as their column. */
-import type { Attributes } from "../../src/view/figure/sheet.ts";
+import type { Attributes } from "../../src/view/plot/svg.ts";
 
 /** Letters whose width is about a third of the font size, and about all of it; others have about 0.6. */
 const NARROW = /[fijlrtI.,:;'|!·[\]()]/;

@@ -1,11 +1,7 @@
 /** The style sheet of the Lab: the explorer's colors, text on the left, a picture on the right that stays in view. */
-import { COLORS } from "../../explorer/styles/theme.ts";
 import { colorTable, hex, lightness } from "../../src/view/color.ts";
-import { LEVELS } from "./svg.ts";
-
-const colors = COLORS.map(
-  ([name, light, dark]) => `--${name}:var(--heed-${name},light-dark(${light},${dark}));`,
-).join("");
+import { COLORS, colorProperties } from "../../ui/colors.ts";
+import { LEVELS } from "./marks.ts";
 
 const pairOf = (wanted: string) => COLORS.find(([name]) => name === wanted)!.slice(1);
 const [PAPER, INK] = [pairOf("paper"), pairOf("ink")];
@@ -18,9 +14,10 @@ const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
   return `.w${i}{--own:light-dark(${hex(light)},${hex(dark)});fill:var(--own)}svg text.t${i}{fill:${text}}`;
 }).join("");
 
+// long: one style sheet, as text.
 /** `root` is `:root` on a page of its own and `:host` in an element. */
 export const style = (root: ":root" | ":host"): string => `
-${root}{color-scheme:light dark;${colors}--mono:var(--heed-mono,"JetBrains Mono","DejaVu Sans Mono",Menlo,Consolas,monospace);
+${root}{color-scheme:light dark;${colorProperties}--mono:var(--heed-mono,"JetBrains Mono","DejaVu Sans Mono",Menlo,Consolas,monospace);
 --serif:var(--heed-serif,"Source Serif 4",Charter,"Bitstream Charter",Georgia,"DejaVu Serif",serif);
 --sans:var(--heed-sans,Inter,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif);
 color:var(--ink);background:var(--paper);font:13px/20px var(--sans);font-variant-numeric:tabular-nums;-webkit-text-size-adjust:100%}

@@ -62,9 +62,9 @@ export function byteCount(bytes: number): string {
  * Words of the reader's own sentence in the place of `common`, as many: the first that are not repeated and longer than two
  * letters, cut to eight letters; then words of `common` where the sentence has too few.
  */
-export function namesFrom(own: string, common: readonly string[]): string[] {
-  if (own === "") return [...common];
-  const words = wordsOf(own, 40).map((word) => word.replace(/[.,;:!?]+$/u, "").toLowerCase());
+export function namesFrom(sentence: string, common: readonly string[]): string[] {
+  if (sentence === "") return [...common];
+  const words = wordsOf(sentence, 40).map((word) => word.replace(/[.,;:!?]+$/u, "").toLowerCase());
   const distinct = [...new Set(words)].filter((word) => word !== "");
   if (distinct.length === 0) return [...common];
   const long = distinct.filter((word) => word.length > 2 && word !== "the" && word !== "and");

@@ -23,7 +23,7 @@ interface EncodedSentence {
 }
 
 /** The strongest link between two pieces that are not neighbors. */
-export interface Link {
+export interface StrongestLink {
   readonly layer: number;
   readonly head: number;
   /** The piece that looks, and the one it looks at. */
@@ -58,23 +58,23 @@ export async function ownLayer(text: string, pieces: number) {
 /** Reads a sentence: its first `pieces` pieces between the two marks, then padding up to `size` tokens. */
 async function readTokens(text: string, pieces: number, size: number): Promise<EncodedSentence> {
   loading ??= load();
-  let own: LoadedModel;
+  let loaded: LoadedModel;
   try {
-    own = await loading;
+    loaded = await loading;
   } catch (error) {
     loading = undefined;
     throw error;
   }
-  const { model, pad } = own;
+  const { model, pad } = loaded;
   const { ids, tokens, special } = model.tokenize(text.slice(0, MAX_CHARACTERS));
   // The marks are the first and the last token. What the model does not know is a special token too, but it is a piece.
   const isMark = (i: number) => i === 0 || i === ids.length - 1;
   let left = pieces;
-  const kept = [...ids.keys()].filter((i) => isMark(i) || left-- > 0);
-  const pads = Math.max(0, size - kept.length);
+  const positions = [...ids.keys()].filter((i) => isMark(i) || left-- > 0);
+  const pads = Math.max(0, size - positions.length);
   return {
     tokens: [
-      ...kept.map((i) =>
+      ...positions.map((i) =>
         isMark(i)
           ? i === 0
             ? "start"
@@ -87,14 +87,14 @@ async function readTokens(text: string, pieces: number, size: number): Promise<E
       ),
       ...Array<string>(pads).fill("pad"),
     ],
-    marks: [...kept.map(isMark), ...Array<boolean>(pads).fill(true)],
-    layers: model.attentionOf([...kept.map((i) => ids[i]), ...Array<number>(pads).fill(pad)]),
+    marks: [...positions.map(isMark), ...Array<boolean>(pads).fill(true)],
+    layers: model.attentionOf([...positions.map((i) => ids[i]), ...Array<number>(pads).fill(pad)]),
   };
 }
 
-function strongest({ layers, marks }: EncodedSentence): Link {
+function strongest({ layers, marks }: EncodedSentence): StrongestLink {
   let best = { layer: 0, head: 0, from: Math.min(1, marks.length - 1), to: 0 };
-  let most = -1;
+  let largest = -1;
   for (const [layer, { query, key, lse, options }] of layers.entries()) {
     const weights = attentionWeights(query, key, lse, options);
     const [heads, n] = weights.shape;
@@ -103,7 +103,7 @@ function strongest({ layers, marks }: EncodedSentence): Link {
         for (let to = 0; to < n; to++) {
           if (Math.abs(from - to) < 2 || marks[from] || marks[to]) continue;
           const weight = weights.at(head, from, to);
-          if (weight > most) [most, best] = [weight, { layer, head, from, to }];
+          if (weight > largest) [largest, best] = [weight, { layer, head, from, to }];
         }
   }
   return best;

@@ -17,8 +17,7 @@ export type Heads = {
   /** Whether the average is hidden until it was predicted. */
   readonly hide: boolean;
   /** The reader's own sentence, read by the small encoder; "" for the common one. */
-  readonly own: string;
-  readonly guess1: number;
+  readonly ownText: string;
 };
 
 /** What the picture shows. */
@@ -84,8 +83,11 @@ const common = (): Layer => ({
 });
 
 /** The layer of the small encoder that has the strongest link in the reader's sentence, looking from where that link begins. */
-async function ownOf(own: string): Promise<Layer> {
-  const { tokens, link, query, key, value } = await (await import("../head/own.ts")).ownLayer(own, PIECES);
+async function ownOf(ownText: string): Promise<Layer> {
+  const { tokens, link, query, key, value } = await (await import("../head/own.ts")).ownLayer(
+    ownText,
+    PIECES,
+  );
   const [heads, n, d] = query.shape;
   const all = query.toFloat64();
   const at = (i: number) => all[(Math.floor(i / d) * n + link.from) * d + (i % d)];
@@ -101,22 +103,22 @@ async function ownOf(own: string): Promise<Layer> {
 }
 
 /** The numbers of a state. */
-export async function compute({ on: chosen, groups: asked, own }: Heads): Promise<HeadsNumbers> {
-  const layer = own === "" ? common() : await ownOf(own);
+export async function compute({ on: chosen, groups: keyHeads, ownText }: Heads): Promise<HeadsNumbers> {
+  const layer = ownText === "" ? common() : await ownOf(ownText);
   const { words, query, target, finder } = layer;
   const [heads, n] = [layer.queries.length / D, words.length];
   const on = Array.from({ length: heads }, (_, h) =>
     chosen.length === 0 ? Number(h === finder) : chosen[h],
   );
-  const groups = keyHeadsOf(asked, own);
+  const groups = keyHeadsOf(keyHeads, ownText);
   const shared = (all: Float32Array) => {
     // The first head of each group keeps its keys and values; the others read them too.
     const size = n * D;
-    const kept = Float32Array.from(
+    const rows = Float32Array.from(
       { length: groups * size },
       (_, i) => all[Math.floor(i / size) * (heads / groups) * size + (i % size)],
     );
-    return { numbers: kept, tensor: tensor(kept, [1, groups, n, D]) };
+    return { numbers: rows, tensor: tensor(rows, [1, groups, n, D]) };
   };
   const [key, value] = [shared(layer.keys), shared(layer.values)];
   const { output, weights } = scaledDotProductAttention(

@@ -1,14 +1,26 @@
 /** Many heads: twelve ways of looking from one word at once; what their average hides. */
-import { choice, clamp } from "../frame/controls.ts";
+
+import { bandScale, barX, scaleOf, text } from "../../src/view/plot/index.ts";
+import { choice } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import {
+  clamp,
+  initialOf,
+  integer,
+  numbers,
+  oneOf,
+  ownSentence,
+  type StateFields,
+  toggle,
+} from "../frame/fields.ts";
 import { squeezed } from "../frame/fit.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { guessText, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
+import { guessText, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
 
-type PageView = View<Heads, HeadsNumbers>;
+type PageView = LabView<Heads, HeadsNumbers>;
 
 const HEADS = 12;
 /** Numbers of a key or value. */
@@ -16,8 +28,6 @@ const WIDTH = 32;
 const ALL = Array<number>(HEADS).fill(1);
 /** The head that gives most to the word that is asked about, alone. */
 const FINDER: readonly number[] = [];
-
-export const initial: Heads = { on: ALL, groups: HEADS, hide: true, own: "", guess1: -1 };
 
 const headsOn = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
 /** Numbers of heads, as words. */
@@ -49,148 +59,108 @@ function layout(wide: boolean, heads: number) {
   return heads < HEADS ? { ...g, h: 2 * g.h } : g;
 }
 
-function picture({ numbers: n, state, wide }: PageView): string {
+/** The words above the columns. */
+function words({ numbers: n, state, wide }: PageView): string {
   const g = layout(wide, n.weights.length);
-  const parts: string[] = [];
-  const most = wide ? 7 : state.own === "" ? 5 : 4;
-  for (const [j, word] of n.words.entries()) {
-    const text = word.length > most ? `${word.slice(0, wide ? 6 : 3)}…` : word;
-    parts.push(
-      label(g.x + (j + 0.5) * g.w, g.y - (wide ? 8 : 6), text, {
-        class: `mid ${wide ? "s12" : "s10"} ${j === n.query ? "tq bold" : ""}`,
-        ...squeezed(text, wide ? 12 : 10, g.w - 2),
-      }),
-    );
-  }
-  parts.push(
-    label(
-      wide ? g.x - 8 : 8,
-      wide ? g.y - 34 : 10,
-      wide
-        ? `“${n.words[n.query]}” looks, in percent: each row is a head, press it to mute it`
-        : `“${n.words[n.query]}” looks; each row is a head`,
-      { class: "second s12" },
-    ),
+  const limit = wide ? 7 : state.ownText === "" ? 5 : 4;
+  const labels = n.words.map((word, j) => {
+    const name = word.length > limit ? `${word.slice(0, wide ? 6 : 3)}…` : word;
+    return text(g.x + (j + 0.5) * g.w, g.y - (wide ? 8 : 6), name, {
+      class: `mid ${wide ? "s12" : "s10"} ${j === n.query ? "tq bold" : ""}`,
+      ...squeezed(name, wide ? 12 : 10, g.w - 2),
+    });
+  });
+  const title = wide
+    ? `“${n.words[n.query]}” looks, in percent: each row is a head, press it to mute it`
+    : `“${n.words[n.query]}” looks; each row is a head`;
+  return (
+    labels.join("") +
+    text(wide ? g.x - 8 : 8, wide ? g.y - 34 : 10, title, { class: "second s12" }) +
+    (wide ? text(g.bar, g.y - 8, "length of its output", { class: "second s12" }) : "")
   );
-  if (wide) parts.push(label(g.bar, g.y - 8, "length of its output", { class: "second s12" }));
-  const cells: string[] = [];
-  const outputs: string[] = [];
-  // The same for every state of the common sentence; another sentence can have longer outputs.
-  const longest = Math.max(4.6, ...n.lengths);
-  for (const [h, row] of n.weights.entries()) {
-    const y = g.y + h * g.h;
-    const on = n.on[h] === 1;
-    const inside = row
-      .map(
-        (weight, j) =>
-          mark("rect", {
-            x: g.x + j * g.w + 0.5,
-            y: y + 0.5,
-            width: g.w - 1,
-            height: g.h - 1,
-            class: on ? weightClass(weight) : "fhover",
-          }) +
-          (wide && on && weight >= 0.1
-            ? label(g.x + (j + 0.5) * g.w, y + g.h / 2 + 4, (100 * weight).toFixed(0), {
-                class: `mid s11 mono ${textClass(weight)}`,
-              })
-            : ""),
-      )
-      .join("");
-    cells.push(
-      inside,
-      label(g.x - 6, y + g.h / 2 + 4, wide ? `head ${h}` : String(h), {
+}
+
+/** A row for each head: its weights, and in a wide picture the length of its output. */
+function rows({ numbers: n, wide }: PageView): string {
+  const g = layout(wide, n.weights.length);
+  const grid = { x: g.x, width: g.w, height: g.h, labelFrom: wide ? 0.1 : 2 };
+  const cells = n.weights.map((row, h) => {
+    const [y, on] = [g.y + h * g.h, n.on[h] === 1];
+    const [best, width] = [indexOfLargest(row), row.length * g.w];
+    return (
+      weightCells([row], { ...grid, y, ...(!on && { labelFrom: 2, color: () => "fhover" }) }) +
+      text(g.x - 6, y + g.h / 2 + 4, wide ? `head ${h}` : String(h), {
         class: `end ${wide ? "s12" : "s11"} ${on ? "" : "third"}`,
-      }),
+      }) +
       // On top of what it names, so that its name is all that is read.
       pressable(
         `head:${h}`,
-        `Head ${h}: most, ${percent(Math.max(...row))}, at ${n.words[indexOfLargest(row)]}`,
+        `Head ${h}: most, ${percent(row[best])}, at ${n.words[best]}`,
         on,
-        mark("rect", { x: 0, y, width: g.x + row.length * g.w, height: g.h, class: "hit" }),
-      ),
+        rect(0, y, g.x + width, y + g.h, { class: "hit" }),
+      )
     );
-    if (wide)
-      outputs.push(
-        mark("rect", {
-          x: g.bar,
-          y: y + 6,
-          width: (on ? n.lengths[h] / longest : 0) * 184,
-          height: g.h - 12,
-          class: "fv",
-        }),
-        label(
-          g.bar + (on ? n.lengths[h] / longest : 0) * 184 + 5,
-          y + g.h / 2 + 4,
-          on ? number(n.lengths[h]) : "muted",
-          { class: `s11 mono ${on ? "" : "third"}` },
-        ),
-      );
-  }
-  parts.push(named("weights", cells.join("")), named("outputs", outputs.join("")));
-  if (state.hide) return parts.join("");
-  const y = g.y + n.weights.length * g.h + (wide ? 12 : 6);
-  parts.push(
-    label(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "ave", { class: `end bold ${wide ? "s12" : "s11"}` }),
-  );
-  parts.push(
-    named(
-      "average",
-      n.average
-        .map(
-          (weight, j) =>
-            mark("rect", {
-              x: g.x + j * g.w + 0.5,
-              y: y + 0.5,
-              width: g.w - 1,
-              height: g.h - 1,
-              class: weightClass(weight),
-            }) +
-            label(g.x + (j + 0.5) * g.w, y + g.h / 2 + 4, (100 * weight).toFixed(0), {
-              class: `mid s11 mono ${textClass(weight)}`,
-            }),
-        )
-        .join(""),
-    ),
-  );
-  if (wide) {
-    const [bx, by] = [g.x, y + g.h + 35];
-    const scale = 250 / Math.max(n.averageOfOutputs, n.outputOfAverages, 0.01);
-    parts.push(
-      line(bx, by - 17, 840, by - 17, "lline"),
-      label(bx, by + 4, "average of the outputs", { class: "s12" }),
-      mark("rect", { x: bx + 260, y: by - 8, width: n.averageOfOutputs * scale, height: 14, class: "fv" }),
-      label(bx + 266 + n.averageOfOutputs * scale, by + 4, `length ${number(n.averageOfOutputs)}`, {
-        class: "s12 mono",
-      }),
-      label(bx, by + 28, "average weights × average values", { class: "s12" }),
-      mark("rect", {
-        x: bx + 260,
-        y: by + 16,
-        width: n.outputOfAverages * scale,
-        height: 14,
-        class: "fv soft",
-      }),
-      label(bx + 266 + n.outputOfAverages * scale, by + 28, `length ${number(n.outputOfAverages)}`, {
-        class: "s12 mono",
-      }),
-    );
-  }
-  return parts.join("");
+  });
+  // The same for every state of the common sentence; another sentence can have longer outputs.
+  const scale = scaleOf({ domain: [0, Math.max(4.6, ...n.lengths)], range: [g.bar, g.bar + 184] });
+  const outputs = barX({
+    values: n.lengths.map((length, h) => (n.on[h] === 1 ? length : 0)),
+    band: bandScale(n.lengths.length, [g.y, g.y + n.lengths.length * g.h], 12 / g.h),
+    scale,
+    attributes: { class: "fv" },
+    label: (h) => (n.on[h] === 1 ? number(n.lengths[h]) : "muted"),
+    labelAttributes: (h) => ({ class: `s11 mono ${n.on[h] === 1 ? "" : "third"}` }),
+    labelGap: 5,
+  });
+  return named("weights", cells.join("")) + named("outputs", wide ? outputs : "");
 }
 
-export const page: Page<Heads, HeadsNumbers> = {
-  name: "heads",
+/** The average of the rows, and in a wide picture what becomes of the outputs. */
+function average({ numbers: n, wide }: PageView): string {
+  const g = layout(wide, n.weights.length);
+  const y = g.y + n.weights.length * g.h + (wide ? 12 : 6);
+  const row = weightCells([n.average], { x: g.x, y, width: g.w, height: g.h, labelFrom: 0 });
+  const name = text(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "ave", {
+    class: `end bold ${wide ? "s12" : "s11"}`,
+  });
+  if (!wide) return name + named("average", row);
+  const [left, top] = [g.x, y + g.h + 23];
+  const values = [n.averageOfOutputs, n.outputOfAverages];
+  const band = bandScale(2, [top, top + 48], 10 / 24);
+  const names = ["average of the outputs", "average weights × average values"];
+  const bars = barX({
+    values,
+    band,
+    scale: scaleOf({ domain: [0, Math.max(...values, 0.01)], range: [left + 260, left + 510] }),
+    attributes: (i) => ({ class: i === 0 ? "fv" : "fv soft" }),
+    label: (i) => `length ${number(values[i])}`,
+    labelAttributes: { class: "s12 mono" },
+  });
+  return [
+    name,
+    named("average", row),
+    line(left, top - 5, 840, top - 5, "lline"),
+    ...names.map((title, i) => text(left, band.middle(i) + 4, title, { class: "s12" })),
+    bars,
+  ].join("");
+}
+
+const picture = (view: PageView): string => words(view) + rows(view) + (view.state.hide ? "" : average(view));
+
+const fields: StateFields<Heads> = {
+  on: numbers(ALL, integer(1, 0, 1), (length) => length === 0 || length === HEADS),
+  groups: oneOf([12, 4, 1]),
+  hide: toggle(true),
+  ownText: ownSentence,
+};
+
+export const page = definePage<Heads, HeadsNumbers>({
   title: "Many heads",
   point:
     "A layer looks in many ways at the same time. Each head has its own shares and its own output. The average of all the shares describes none of the heads.",
-  initial,
-  check: (state) => ({
-    ...state,
-    on: [0, HEADS].includes(state.on.length) ? state.on.map((one) => (one === 1 ? 1 : 0)) : ALL,
-    groups: [12, 4, 1].includes(state.groups) ? state.groups : HEADS,
-    own: state.own.trim().slice(0, 120),
-  }),
+  minutes: 7,
+  needs: ["words", "steps"],
+  fields,
   steps: [
     {
       title: ({ numbers: n }) => `${capital(COUNTS[n.weights.length])} at once`,
@@ -200,7 +170,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         state,
       }) => html`<p>One head has one query for each word, so it can ask one question. Language needs many: what does a pronoun stand for? What does a verb act on? Where does the sentence begin?</p>
 <p>So a layer has several heads side by side, each with its own queries, keys and values.${
-        state.own === ""
+        state.ownText === ""
           ? html` These are the twelve of the last layer of a trained model, all looking from “it”. Head ${n.finder} gives “cat” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 9 looks at “${favorite(n, 9)}”, head 3 at “${favorite(n, 3)}”.`
           : html` This is your sentence, at most its first ten pieces, read by the small encoder that comes with heed. Its layers have ${COUNTS[n.weights.length]} heads each. All ${COUNTS[n.weights.length]} of one layer are here, looking from “${n.words[n.query]}”: head ${n.finder} gives “${n.words[n.target]}” <b>${percent(n.weights[n.finder][n.target])}</b>.`
       }</p>
@@ -227,7 +197,7 @@ export const page: Page<Heads, HeadsNumbers> = {
           return guessText(clamp(x, 60, wide ? 800 : 315), bottom + 12, `${guess} %`, "mid");
         },
         result: ({ numbers: n }) =>
-          html`It is <b>${percent(n.average[n.target])}</b>${n.target !== 0 && html`; the start mark has ${percent(n.average[0])}`}. Of ${COUNTS[n.weights.length]} heads, only ${finders(n) === 1 ? "one looks" : `${COUNTS[finders(n)]} look`} at “${n.words[n.target]}” most${indexOfLargest(n.average) !== n.target && ", and the average hides it"}.`,
+          html`It is <b>${percent(n.average[n.target])}</b>${n.target !== 0 ? html`; the start mark has ${percent(n.average[0])}` : ""}. Of ${COUNTS[n.weights.length]} heads, only ${finders(n) === 1 ? "one looks" : `${COUNTS[finders(n)]} look`} at “${n.words[n.target]}” most${indexOfLargest(n.average) !== n.target ? ", and the average hides it" : ""}.`,
       },
     },
     {
@@ -273,7 +243,7 @@ export const page: Page<Heads, HeadsNumbers> = {
         )}. What is their average?`;
     if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
     const best = indexOfLargest(n.average);
-    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(n.average[best])} to “${n.words[best]}”${best !== n.target && html`, ${percent(n.average[n.target])} to “${n.words[n.target]}”`}. ${
+    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(n.average[best])} to “${n.words[best]}”${best !== n.target ? html`, ${percent(n.average[n.target])} to “${n.words[n.target]}”` : ""}. ${
       list.length === 1
         ? html`Averages of one head are that head’s own.`
         : html`The average of the outputs and average weights × average values are <b>${percent(n.apart)}</b> apart.`
@@ -283,12 +253,13 @@ export const page: Page<Heads, HeadsNumbers> = {
     html`<button type="button" data-act="solo">Head ${n.finder} alone</button><button type="button" data-act="all">All</button>`,
   more: ({ state }) =>
     choice(
-      "groups",
+      "",
       [12, 4, 1].map((groups) => {
-        const text = `${keyHeadsOf(groups, state.own)} key ${groups === 1 ? "head" : "heads"}`;
-        return [groups, text] as const;
+        const name = `${keyHeadsOf(groups, state.ownText)} key ${groups === 1 ? "head" : "heads"}`;
+        return [groups, name] as const;
       }),
       state.groups,
+      "groups",
     ),
   actions: {
     head: ({ numbers: n }, h) => ({
@@ -299,16 +270,15 @@ export const page: Page<Heads, HeadsNumbers> = {
     all: () => ({ on: ALL, hide: false }),
     groups: (_, groups) => ({ groups: Number(groups) }),
   },
-  sentence: (own) => ({ ...initial, own }),
-  carry: ({ own }) => ({ own }),
-  drags: {},
+  sentence: (ownText) => ({ ...initialOf(fields), ownText }),
+  carry: ({ ownText }) => ({ ownText }),
   code: {
     typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
-// What each head gives to ${asked(n)}, number ${n.part.index + 1} of
-// its value of ${asked(n)}, and which heads are on.
-const ${variable(state.own)} = [
+// What each head gives to ${target(n)}, number ${n.part.index + 1} of
+// its value of ${target(n)}, and which heads are on.
+const ${variable(state.ownText)} = [
 ${codeLines(n.part.weights.map(literal), 6, "  ")}];
 const value = [
 ${codeLines(n.part.values.map(String), 6, "  ")}];
@@ -328,16 +298,16 @@ const average = (x) =>
 // The average weight; the average of the outputs;
 // the output of the averages.
 const outputs =
-  ${variable(state.own)}.map((weight, h) => weight * value[h]);
+  ${variable(state.ownText)}.map((weight, h) => weight * value[h]);
 const show = (x) => console.log(x.toFixed(3));
-show(average(${variable(state.own)}));
+show(average(${variable(state.ownText)}));
 show(average(outputs));
-show(average(${variable(state.own)}) * average(value));`,
+show(average(${variable(state.ownText)}) * average(value));`,
     python: ({ numbers: n, state }) => `import numpy as np
 
-# What each head gives to ${asked(n)}, number ${n.part.index + 1} of
-# its value of ${asked(n)}, and which heads are on.
-${variable(state.own)} = np.array([
+# What each head gives to ${target(n)}, number ${n.part.index + 1} of
+# its value of ${target(n)}, and which heads are on.
+${variable(state.ownText)} = np.array([
 ${codeLines(n.part.weights.map(literal), 6, "    ")}])
 value = np.array([
 ${codeLines(n.part.values.map(String), 6, "    ")}])
@@ -349,14 +319,14 @@ def average(x):
 
 # The average weight; the average of the outputs;
 # the output of the averages.
-outputs = ${variable(state.own)} * value
-print(f"{average(${variable(state.own)}):.3f}")
+outputs = ${variable(state.ownText)} * value
+print(f"{average(${variable(state.ownText)}):.3f}")
 print(f"{average(outputs):.3f}")
-print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
+print(f"{average(${variable(state.ownText)}) * average(value):.3f}")`,
     printed: ({ numbers: n }) => n.part.printed.map((x) => x.toFixed(3)).join("\n"),
-    lit: ({ state }) =>
+    highlight: ({ state }) =>
       state.hide
-        ? [`(average(${variable(state.own)}));`, `{average(${variable(state.own)}):`]
+        ? [`(average(${variable(state.ownText)}));`, `{average(${variable(state.ownText)}):`]
         : ["average(outputs)"],
     names: { cat: "weights", word: "weights", average: "average", outputs: "outputs" },
   },
@@ -385,7 +355,7 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
     {
       text: "In the sentence about the cat, mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads still on.",
       done: ({ numbers: n, state }) =>
-        state.own === "" &&
+        state.ownText === "" &&
         state.groups === HEADS &&
         headsOn(n.on).length >= 3 &&
         n.average[n.target] > n.average[0],
@@ -411,8 +381,8 @@ print(f"{average(${variable(state.own)}) * average(value):.3f}")`,
     text: "See the twelve heads on the sentence about the cat in the explorer",
     address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
   },
-};
+});
 
 /** The word of the listings: its name in quotes, and the variable of its shares. */
-const asked = ({ words, target }: HeadsNumbers) => JSON.stringify(words[target]);
-const variable = (own: string) => (own === "" ? "cat" : "word");
+const target = ({ words, target }: HeadsNumbers) => JSON.stringify(words[target]);
+const variable = (ownText: string) => (ownText === "" ? "cat" : "word");

@@ -18,7 +18,6 @@ export type Learned = {
   readonly sentence: string;
   /** The word whose row is shown; −1 for "was". */
   readonly row: number;
-  readonly guess4: number;
 };
 
 /** What the picture shows. */

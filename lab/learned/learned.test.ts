@@ -5,10 +5,10 @@ import { runOf } from "../../tools/captures/learned.ts";
 import { LEARNED } from "./captures.ts";
 import { type LearnedNumbers, momentsOf } from "./compute.ts";
 import { OTHERS } from "./others.ts";
-import { page, STEPS } from "./page.ts";
+import { STEPS } from "./page.ts";
 
 const numbersOf = async (change: object) =>
-  (await viewOf(page as never, change as never)).numbers as LearnedNumbers;
+  (await viewOf("learned", change as never)).numbers as LearnedNumbers;
 
 test("the page knows the steps of every run", async () => {
   for (const run of ["learned", "tossed", "fast"])

@@ -1,16 +1,28 @@
 /** Learned: one head before, during and after training, and two runs in which it does not learn what it should. */
-import { choice, clampInteger } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { draggable, label, line, mark, named, pressable, textClass, weightClass } from "../frame/svg.ts";
+
+import {
+  bandScale,
+  barX,
+  barY,
+  dotMarks,
+  element,
+  lineMark,
+  scaleOf,
+  text,
+} from "../../src/view/plot/index.ts";
+import { choice } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { clamp, integer, oneOf } from "../frame/fields.ts";
+import { axisOf, draggable, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";
 
-type PageView = View<Learned, LearnedNumbers>;
+type PageView = LabView<Learned, LearnedNumbers>;
 
 const LAST = 3000;
-/** Most surprise on the axis, in nats. */
-const MOST = 4.2;
+/** The largest surprise on the axis, in nats. */
+const LARGEST = 4.2;
 const EVEN = Math.log(8);
 
 /** Moments that were kept of each run (a test compares them with the captures). */
@@ -26,8 +38,6 @@ const RUNS = [
 ] as const;
 const LENGTHS: Readonly<Record<string, number>> = { cat: 11, dog: 13 };
 
-export const initial: Learned = { run: "learned", step: LAST, sentence: "cat", row: -1, guess4: -1 };
-
 const nearest = (steps: readonly number[], wanted: number) =>
   steps.reduce((a, b) => (Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a));
 const rowOf = ({ state, numbers: n }: PageView) => (state.row < 0 ? n.was : state.row);
@@ -37,44 +47,30 @@ const share = ({ numbers: n }: PageView) => n.weights[n.was][n.animal];
 const first = ({ numbers: n }: PageView) => n.before[n.was][n.animal];
 const animalOf = ({ numbers: n }: PageView) => n.words[n.animal];
 
-/** The square root of a step: most happens early. */
-const curveAt = (wide: boolean) =>
-  wide ? { x0: 560, x1: 826, y0: 58, y1: 228 } : { x0: 36, x1: 330, y0: 168, y1: 272 };
-const place = (step: number, wide: boolean) => {
-  const { x0, x1 } = curveAt(wide);
-  return x0 + Math.sqrt(step / LAST) * (x1 - x0);
-};
+/** The axes of the curves: the square root of a step, because most happens early; surprise; and shares. */
+function curveAt(wide: boolean) {
+  const [x0, x1, y0, y1] = wide ? [560, 826, 58, 228] : [36, 330, 168, 272];
+  return {
+    x: scaleOf({ type: "sqrt", domain: [0, LAST], range: [x0, x1] }),
+    surprise: scaleOf({ domain: [0, LARGEST], range: [y1, y0], clamp: true }),
+    share: scaleOf({ domain: [0, 1], range: [y1, y0] }),
+  };
+}
 
 function heatmap(view: PageView): string {
   const { numbers: n } = view;
   const [x, y] = [92, 92];
   const cell = 370 / n.words.length;
   const row = rowOf(view);
-  const cells: string[] = [];
-  for (const [i, weights] of n.weights.entries())
-    for (let j = 0; j <= i; j++) {
-      const weight = weights[j];
-      cells.push(
-        mark("rect", {
-          x: x + j * cell + 0.5,
-          y: y + i * cell + 0.5,
-          width: cell - 1,
-          height: cell - 1,
-          class: weightClass(weight),
-        }),
-      );
-      if (weight >= 0.095)
-        cells.push(
-          label(x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4, (100 * weight).toFixed(0), {
-            class: `mid s11 mono ${textClass(weight)}`,
-          }),
-        );
-    }
+  const cells = weightCells(
+    n.weights.map((weights, i) => weights.slice(0, i + 1)),
+    { x, y, width: cell, height: cell, labelFrom: 0.095 },
+  );
   const parts = [
-    label(16, 30, `step ${steps(view.state.step)}: who looks at whom, in %`, { class: "s15 bold" }),
-    label(16, 50, "row: the word that looks · column: the word it looks at", { class: "second s12" }),
-    named("weights", cells.join("")),
-    mark("rect", { x, y: y + row * cell, width: (row + 1) * cell, height: cell, class: "none lq" }),
+    text(16, 30, `step ${steps(view.state.step)}: who looks at whom, in %`, { class: "s15 bold" }),
+    text(16, 50, "row: the word that looks · column: the word it looks at", { class: "second s12" }),
+    named("weights", cells),
+    rect(x, y + row * cell, x + (row + 1) * cell, y + (row + 1) * cell, { class: "none lq" }),
   ];
   for (const [i, word] of n.words.entries()) {
     parts.push(
@@ -82,11 +78,11 @@ function heatmap(view: PageView): string {
         `row:${i}`,
         `Show the row of ${word}`,
         i === row,
-        mark("rect", { x: 4, y: y + i * cell, width: x - 8, height: cell, class: "hit" }) +
-          label(x - 8, y + (i + 0.5) * cell + 4, word, { class: `end ${i === row ? "tq bold" : ""}` }),
+        element("rect", { x: 4, y: y + i * cell, width: x - 8, height: cell, class: "hit" }) +
+          text(x - 8, y + (i + 0.5) * cell + 4, word, { class: `end ${i === row ? "tq bold" : ""}` }),
       ),
       // Names of columns alternate between two heights, so that neighbors do not overlap.
-      label(x + (i + 0.5) * cell, y - 8 - (i % 2) * 14, word, { class: "mid s11 second" }),
+      text(x + (i + 0.5) * cell, y - 8 - (i % 2) * 14, word, { class: "mid s11 second" }),
     );
   }
   return parts.join("");
@@ -96,155 +92,116 @@ function heatmap(view: PageView): string {
 function bars(view: PageView): string {
   const { numbers: n } = view;
   const row = rowOf(view);
-  const [x0, x1, top, height] = [10, 365, 30, 78];
-  const step = (x1 - x0) / n.words.length;
-  const parts: string[] = [];
-  for (let j = 0; j <= row; j++) {
-    const [weight, before] = [n.weights[row][j], n.before[row][j]];
-    const x = x0 + j * step + 2;
-    parts.push(
-      mark("rect", { x, y: top, width: step - 4, height, class: "fhover" }),
-      mark("rect", {
-        x,
-        y: top + height * (1 - weight),
-        width: step - 4,
-        height: height * weight,
-        class: "fw",
-      }),
-      mark("rect", {
-        x: x + 0.5,
-        y: top + height * (1 - before),
-        width: step - 5,
-        height: height * before,
-        class: "none lsecond dash",
-      }),
-    );
-  }
-  return (
-    label(x0, 16, `step ${steps(view.state.step)}: “${n.words[row]}” looks (outline: step 0)`, {
+  const [x0, x1, top, base] = [10, 365, 30, 108];
+  const band = bandScale(n.words.length, [x0, x1], (4 * n.words.length) / (x1 - x0));
+  const scale = scaleOf({ domain: [0, 1], range: [base, top] });
+  const upTo = (weights: readonly number[]) => weights.slice(0, row + 1);
+  return [
+    text(x0, 16, `step ${steps(view.state.step)}: “${n.words[row]}” looks (outline: step 0)`, {
       class: "bold s12",
-    }) +
-    named("weights", parts.join("")) +
-    n.words
-      .slice(0, row + 1)
-      .map((word, j) =>
-        label(x0 + (j + 0.5) * step, top + height + 13 + (j % 2) * 12, word, {
-          class: `mid s11 ${j === n.animal ? "bold" : "second"}`,
-        }),
-      )
-      .join("")
-  );
+    }),
+    named(
+      "weights",
+      barY({
+        values: upTo(n.weights[row]),
+        band,
+        scale,
+        attributes: { class: "fw" },
+        track: { class: "fhover" },
+      }) + barY({ values: upTo(n.before[row]), band, scale, attributes: { class: "none lsecond dash" } }),
+    ),
+    ...n.words.slice(0, row + 1).map((word, j) =>
+      text(band.middle(j), base + 13 + (j % 2) * 12, word, {
+        class: `mid s11 ${j === n.animal ? "bold" : "second"}`,
+      }),
+    ),
+  ].join("");
 }
 
 /** Surprise and share against the step, on axes that never change. The step is dragged along them. */
 function curves(view: PageView): string {
   const { numbers: n, state, wide } = view;
-  const { x0, x1, y0, y1 } = curveAt(wide);
-  const x = (step: number) => place(step, wide);
-  const y = (surprise: number) => y1 - (Math.min(MOST, surprise) / MOST) * (y1 - y0);
-  const up = (value: number) => y1 - value * (y1 - y0);
-  const path = (points: readonly string[], name: string) =>
-    mark("path", { d: `M${points.join("L")}`, class: name });
-  const at = n.steps.indexOf(state.step);
+  const { x, surprise, share } = curveAt(wide);
+  const [[x0, x1], [y1, y0]] = [x.range, share.range];
+  const surprises = n.steps.map((step, i) => [x(step), surprise(n.surprises[i])] as const);
+  const shares = n.steps.map((step, i) => [x(step), share(n.shares[i])] as const);
+  const at = Math.max(0, n.steps.indexOf(state.step));
   const now = x(state.step);
+  const even = surprise(EVEN);
   return [
-    label(x0 - 24, y0 - (wide ? 28 : 14), wide ? "surprise at the last word, in nats" : "surprise", {
+    text(x0 - 24, y0 - (wide ? 28 : 14), wide ? "surprise at the last word, in nats" : "surprise", {
       class: "second s12",
     }),
-    label(x1 + 24, y0 - (wide ? 10 : 14), `share of “${animalOf(view)}” in the row of “was”`, {
+    text(x1 + 24, y0 - (wide ? 10 : 14), `share of “${animalOf(view)}” in the row of “was”`, {
       class: "end tw s12",
     }),
-    line(x0, y1, x1, y1, "lthird"),
-    line(x0, y(EVEN), x1, y(EVEN), "lline dash"),
-    label(x1 - 14, y(EVEN) + (wide ? 15 : 12), `guessing: ${number(EVEN)}`, { class: "end third s11" }),
-    ...[0, 2, 4].map((value) => label(x0 - 6, y(value) + 4, String(value), { class: "end third s11" })),
-    ...[0, 1].map((value) => label(x1 + 6, up(value) + 4, value === 0 ? "0" : "1", { class: "tw s11" })),
-    ...[0, 300, 900, LAST].map((step) => label(x(step), y1 + 15, steps(step), { class: "mid third s11" })),
-    wide ? label(x0 - 24, y1 + 32, "step of training: drag the line", { class: "second s12" }) : "",
+    axisOf("bottom", x, y1, [0, 300, 900, LAST], { gap: 15, format: steps }),
+    axisOf("left", surprise, x0, [0, 2, 4]),
+    axisOf("right", share, x1, [0, 1], { style: { label: { class: "tw s11" } } }),
+    line(x0, even, x1, even, "lline dash"),
+    text(x1 - 14, even + (wide ? 15 : 12), `guessing: ${number(EVEN)}`, { class: "end third s11" }),
+    wide ? text(x0 - 24, y1 + 32, "step of training: drag the line", { class: "second s12" }) : "",
     named(
       "surprise",
-      path(
-        n.steps.map((step, i) => `${x(step).toFixed(1)} ${y(n.surprises[i]).toFixed(1)}`),
-        "link",
-      ) +
-        n.steps
-          .map((step, i) =>
-            mark("circle", { cx: x(step), cy: y(n.surprises[i]), r: 2.5, class: "link solid" }),
-          )
-          .join(""),
+      lineMark(surprises, { class: "link" }) + dotMarks(surprises, 2.5, { class: "link solid" }),
     ),
-    named(
-      "shares",
-      path(
-        n.steps.map((step, i) => `${x(step).toFixed(1)} ${up(n.shares[i]).toFixed(1)}`),
-        "lw",
-      ),
-    ),
+    named("shares", lineMark(shares, { class: "lw" })),
     draggable(
       "step:",
       "Step of training",
       { now: state.step, min: 0, max: LAST, text: `step ${steps(state.step)}` },
-      mark("rect", { x: x0 - 14, y: y0 - 6, width: x1 - x0 + 28, height: y1 - y0 + 12, class: "hit" }) +
+      rect(x0 - 14, y0 - 6, x1 + 14, y1 + 6, { class: "hit" }) +
         line(now, y0, now, y1, "lb") +
-        mark("circle", { cx: now, cy: up(n.shares[Math.max(0, at)]), r: 6, class: "fw grip" }) +
-        mark("circle", { cx: now, cy: y(n.surprises[Math.max(0, at)]), r: 4.5, class: "fb" }),
+        dotMarks([shares[at]], 6, { class: "fw grip" }) +
+        dotMarks([surprises[at]], 4.5, { class: "fb" }),
     ),
   ].join("");
 }
 
 /** The eight words that can follow, at the chosen step. */
 function says({ numbers: n }: PageView): string {
-  const [x, top, width, row] = [560, 316, 210, 24];
+  const [x, top, width, height] = [604, 304, 210, 24];
+  const band = bandScale(n.reasons.length, [top, top + height * n.reasons.length], 1 / 3);
+  const bars = barX({
+    values: n.says,
+    band,
+    scale: scaleOf({ domain: [0, 1], range: [x, x + width] }),
+    attributes: (i) => ({ class: i === n.right ? "fv" : "fthird" }),
+    track: { class: "fhover" },
+    label: (i) => (n.says[i] === 0 ? "<0.1 %" : percent(n.says[i])),
+    labelAttributes: { class: "s12 mono" },
+  });
+  const words = n.reasons.map((word, i) =>
+    text(x - 8, band.middle(i) + 4, word, { class: `end ${i === n.right ? "bold" : "second"}` }),
+  );
   return (
-    label(x - 24, top - 30, `after “was” it expects`, { class: "s15 bold" }) +
-    named(
-      "says",
-      n.reasons
-        .map((word, i) => {
-          const y = top + i * row;
-          const value = n.says[i];
-          return (
-            label(x + 36, y + 4, word, { class: `end ${i === n.right ? "bold" : "second"}` }) +
-            mark("rect", { x: x + 44, y: y - 9, width, height: 16, class: "fhover" }) +
-            mark("rect", {
-              x: x + 44,
-              y: y - 9,
-              width: width * value,
-              height: 16,
-              class: i === n.right ? "fv" : "fthird",
-            }) +
-            label(x + 50 + width * value, y + 4, value === 0 ? "<0.1 %" : percent(value), {
-              class: "s12 mono",
-            })
-          );
-        })
-        .join(""),
-    )
+    text(x - 68, top - 18, "after “was” it expects", { class: "s15 bold" }) +
+    named("says", words.join("") + bars)
   );
 }
 
-export const page: Page<Learned, LearnedNumbers> = {
-  name: "learned",
+export const page = definePage<Learned, LearnedNumbers>({
   title: "Learned",
   point:
     "Nobody tells a head where to look. It begins by looking everywhere. Step by step, training turns it toward the word that makes the next word less surprising.",
-  initial,
-  check: (state) => {
-    const run = Object.hasOwn(STEPS, state.run) ? state.run : initial.run;
-    const sentence = Object.hasOwn(LENGTHS, state.sentence) ? state.sentence : initial.sentence;
-    return {
-      ...state,
-      run,
-      sentence,
-      step: nearest(STEPS[run], state.step),
-      row: clampInteger(state.row, -1, LENGTHS[sentence] - 1),
-    };
+  minutes: 7,
+  needs: ["words", "saturation"],
+  fields: {
+    run: oneOf(Object.keys(STEPS), "learned"),
+    step: integer(LAST, 0, LAST),
+    sentence: oneOf(Object.keys(LENGTHS), "cat"),
+    row: integer(-1, -1, 100),
   },
+  check: (state) => ({
+    ...state,
+    step: nearest(STEPS[state.run], state.step),
+    row: Math.min(state.row, LENGTHS[state.sentence] - 1),
+  }),
   steps: [
     {
       title: "Before and after",
       state: {},
-      about: ({ run }) => run === initial.run,
+      about: ({ run }) => run === "learned",
       text: (
         view,
       ) => html`<p>A small model read ${steps(16 * LAST)} made-up sentences, 16 at a time. After each 16, its <em>loss</em> was computed: how surprised it was by each next word. Surprise is minus the logarithm of the probability that the model gave to that word. Then all of its parameters were changed a little to make the surprise smaller. That is one <em>step</em> of training.</p>
@@ -254,7 +211,7 @@ export const page: Page<Learned, LearnedNumbers> = {
     {
       title: "On the way",
       state: { step: 300 },
-      about: ({ run, step }) => run === initial.run && step > 0,
+      about: ({ run, step }) => run === "learned" && step > 0,
       text: (
         view,
       ) => html`<p>At step 0 all parameters are random, and so small that all scores are nearly equal: in every row, the shares are almost equal.</p>
@@ -292,13 +249,13 @@ export const page: Page<Learned, LearnedNumbers> = {
         unit: " %",
         show: { run: "tossed", step: LAST, sentence: "cat" },
         mark: (guess, { wide }) => {
-          const { y0, y1 } = curveAt(wide);
-          const [x, y] = [place(LAST, wide), y1 - (guess / 100) * (y1 - y0)];
+          const at = curveAt(wide);
+          const [x, y] = [at.x(LAST), at.share(guess / 100)];
           // Under its ring where a label of the axis is above.
           const under = guess > 80 || (wide ? guess > 30 && guess < 47 : guess > 19 && guess < 45);
           return (
-            mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
-            label(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
+            element("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
+            text(x - 8, under ? y + 18 : y - 8, "your guess", { class: "end tk bold s11 halo" })
           );
         },
         result: (view) =>
@@ -311,7 +268,7 @@ export const page: Page<Learned, LearnedNumbers> = {
       about: ({ run, sentence }) => run === "fast" && sentence === "cat",
       text: (
         view,
-      ) => html`<p>The first language again, but every step is 167 times as large. At step 300 “was” gives “cat” ${view.state.step === 300 ? html`<b>${percent(share(view))}</b>` : "everything"}. A success? Now drag on, to 900 and 3,000${view.state.step > 300 && html`: it gives “cat” <b>${percent(share(view))}</b>`}.</p>
+      ) => html`<p>The first language again, but every step is 167 times as large. At step 300 “was” gives “cat” ${view.state.step === 300 ? html`<b>${percent(share(view))}</b>` : "everything"}. A success? Now drag on, to 900 and 3,000${view.state.step > 300 ? html`: it gives “cat” <b>${percent(share(view))}</b>` : ""}.</p>
 <p>The head is <em>saturated</em>: a share is 0 or 1, and by the formula above, a score with a share of 0 or 1 gets no gradient. It stays where the last large step put it.</p>
 <p>And yet the model expects the right word with ${percent(view.numbers.says[view.numbers.right])}. It has seven other heads, and some of them do the work.</p>`,
     },
@@ -322,38 +279,37 @@ export const page: Page<Learned, LearnedNumbers> = {
   caption: (view) => {
     const { numbers: n, state } = view;
     const row = n.weights[rowOf(view)];
-    const most = indexOfLargest(row);
+    const best = indexOfLargest(row);
     const word = n.words[rowOf(view)];
-    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[most])}</b>, to “${n.words[most]}”${state.row < 0 && most !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. Then the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” is right`}.`;
+    return html`Step ${steps(state.step)}: “${word}” gives the most, <b>${percent(row[best])}</b>, to “${n.words[best]}”${state.row < 0 && best !== n.animal ? html`, and ${percent(row[n.animal])} to “${animalOf(view)}”` : ""}. Then the model expects “${n.reasons[indexOfLargest(n.says)]}” with ${percent(Math.max(...n.says))}${indexOfLargest(n.says) === n.right ? "" : html`; “${n.reasons[n.right]}” is right`}.`;
   },
   control: ({ state }) => {
     const list = STEPS[state.run];
     const at = Math.max(0, list.indexOf(state.step));
     return html`<label>step <input type="range" min="0" max="${list.length - 1}" step="1" value="${at}" data-act="at" aria-label="Step of training" aria-valuetext="step ${steps(state.step)}"><output>${steps(state.step)}</output></label>`;
   },
-  more: ({ state }) => html`${choice("run", RUNS, state.run)}
+  more: ({ state }) => html`${choice("", RUNS, state.run, "run")}
 ${choice(
-  "sentence",
+  "",
   ["cat", "dog"].map((name) => [name, name] as const),
   state.sentence,
+  "sentence",
 )}`,
   actions: {
     at: ({ state }, _, value) => ({ step: STEPS[state.run][Number(value)] }),
-    run: (_, run) => ({ run }),
     sentence: (_, sentence) => ({ sentence, row: -1 }),
     row: ({ numbers: n }, row) => ({ row: Number(row) === n.was ? -1 : Number(row) }),
   },
   drags: {
     step: {
       move: ({ wide }, _, { x }) => {
-        const { x0, x1 } = curveAt(wide);
-        const along = Math.min(1, Math.max(0, (x - x0) / (x1 - x0)));
-        return { step: along * along * LAST };
+        const { range, invert } = curveAt(wide).x;
+        return { step: invert(clamp(x, ...range)) };
       },
       key: ({ state }, _, dx, dy) => {
         const list = STEPS[state.run];
         const at = list.indexOf(state.step) + Math.sign(dx + dy);
-        return { step: list[Math.min(list.length - 1, Math.max(0, at))] };
+        return { step: list[clamp(at, 0, list.length - 1)] };
       },
     },
   },
@@ -395,7 +351,7 @@ for scores in before, after:
     weights = softmax(scores)
     print(" ".join(f"{x:.2f}" for x in weights))`,
     printed: ({ numbers: n }) => n.listed.map((row) => row.map((x) => x.toFixed(2)).join(" ")).join("\n"),
-    lit: () => ["{ weights } = scaled", "weights = softmax("],
+    highlight: () => ["{ weights } = scaled", "weights = softmax("],
     names: { weights: "weights", after: "weights" },
   },
   table: (view) => {
@@ -447,4 +403,4 @@ for scores in before, after:
     text: "See a head of a large model that has learned which subject a verb has: “sat” looks at “cat”",
     address: "tired-cat.html#v1/head?l=5&h=11",
   },
-};
+});

@@ -30,9 +30,7 @@ export type Masks = {
   readonly join: string;
   readonly second: string;
   /** The reader's own sentence, read by the small encoder; "" for the common one. */
-  readonly own: string;
-  readonly guess1: number;
-  readonly guess3: number;
+  readonly ownText: string;
 };
 
 /** What the picture shows. */
@@ -59,8 +57,8 @@ export interface MasksNumbers {
 const LOW = -1e30;
 
 /** The numbers of a state. */
-export async function compute({ mask, row, low, inverted, own }: Masks): Promise<MasksNumbers> {
-  const { tokens, query, key, value } = own === "" ? headOf("padded") : await ownTokens(own);
+export async function compute({ mask, row, low, inverted, ownText }: Masks): Promise<MasksNumbers> {
+  const { tokens, query, key, value } = ownText === "" ? headOf("padded") : await ownTokens(ownText);
   const n = tokens.length;
   const see = mask.map((bit) => (bit === 1) !== inverted);
   const visible = tensor(Uint8Array.from(see, Number), [n, n], "bool");
@@ -115,9 +113,9 @@ export async function compute({ mask, row, low, inverted, own }: Masks): Promise
 }
 
 /** The reader's sentence: as many pieces as it has words, at most as many as the common one has, and padding. */
-async function ownTokens(own: string) {
-  const real = realOf(own);
-  return (await import("../head/own.ts")).ownHead(own, real - 2, SIZE);
+async function ownTokens(ownText: string) {
+  const real = realOf(ownText);
+  return (await import("../head/own.ts")).ownHead(ownText, real - 2, SIZE);
 }
 
 /** What the listings compute from the row's rounded scores. */

@@ -3,23 +3,26 @@ import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import * as masks from "../../src/masks/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { compute, type MasksNumbers } from "./compute.ts";
-import { initial, page } from "./page.ts";
+import { page } from "./page.ts";
 import { callOf, JOINS, joined, RECIPES, SIZE } from "./recipes.ts";
 
 const sum = (row: readonly number[]) => row.reduce((a, b) => a + b, 0);
 
 test("−∞ and −1e9 give the same shares, hidden words get exactly 0", async () => {
-  const { formula, finite, heed } = await compute(initial);
+  const { formula, finite, heed } = await compute(page.initial);
   for (const [j, weight] of heed.entries()) {
     expect(formula[j]).toBeCloseTo(weight, 6);
     expect(finite[j]).toBeCloseTo(weight, 6);
-    if (j > initial.row) expect([formula[j], finite[j], weight]).toEqual([0, 0, 0]);
+    if (j > page.initial.row) expect([formula[j], finite[j], weight]).toEqual([0, 0, 0]);
   }
   expect(sum(heed)).toBeCloseTo(1, 6);
 });
 
 test("a fully masked row gives NaN, the mean of all words, or zeros", async () => {
-  const empty = { ...initial, mask: initial.mask.map((bit, at) => (Math.floor(at / 10) === 4 ? 0 : bit)) };
+  const empty = {
+    ...page.initial,
+    mask: page.initial.mask.map((bit, at) => (Math.floor(at / 10) === 4 ? 0 : bit)),
+  };
   const { formula, finite, heed, outputs } = await compute(empty);
   expect(formula.every(Number.isNaN)).toBe(true);
   for (const weight of finite) expect(weight).toBeCloseTo(0.1, 12);
@@ -28,23 +31,23 @@ test("a fully masked row gives NaN, the mean of all words, or zeros", async () =
 });
 
 test("scores of −10³⁰ lose to −1e9, and do not to −∞", async () => {
-  const { finite, heed } = await compute({ ...initial, low: true });
+  const { finite, heed } = await compute({ ...page.initial, low: true });
   expect(sum(finite.slice(0, 5))).toBe(0);
   expect(sum(heed.slice(0, 5))).toBeCloseTo(1, 6);
 });
 
 test("−1e9 is −∞ in float16", async () => {
-  expect((await compute(initial)).half).toBe(Number.NEGATIVE_INFINITY);
+  expect((await compute(page.initial)).half).toBe(Number.NEGATIVE_INFINITY);
 });
 
 test("the same bits read the other way hide what was visible", async () => {
-  const { heed } = await compute({ ...initial, inverted: true });
+  const { heed } = await compute({ ...page.initial, inverted: true });
   expect(heed.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
   expect(sum(heed)).toBeCloseTo(1, 6);
 });
 
 test("without a mask the two pads take a quarter of the attention of “sat”", async () => {
-  const { numbers } = await viewOf(page as never, page.steps[1].state as never);
+  const { numbers } = await viewOf("masks", page.steps[1].state as never);
   const { plain } = numbers as MasksNumbers;
   expect(plain[3][8] + plain[3][9]).toBeCloseTo(0.25, 2);
 });

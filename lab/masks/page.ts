@@ -1,8 +1,19 @@
 /** Masks: which words a word may look at, and what happens to a row in which everything is masked. */
-import { choice, clamp, clampInteger, menu } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page } from "../frame/page.ts";
-import { guessLine, guessText, line } from "../frame/svg.ts";
+
+import { choice, menu } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import {
+  clamp,
+  initialOf,
+  integer,
+  numbers,
+  oneOf,
+  ownSentence,
+  type StateFields,
+  toggle,
+} from "../frame/fields.ts";
+import { guessLine, guessText, line } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import {
@@ -11,7 +22,7 @@ import {
   gridAt,
   hidden,
   isEmpty,
-  type PageView,
+  type MasksView,
   picture,
   sees,
   shown,
@@ -19,8 +30,8 @@ import {
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
 
 /** The words that the page speaks of, “on” and “sat”; of a short sentence, the last word. */
-const onOf = (own: string) => Math.min(4, realOf(own) - 2);
-const satOf = (own: string) => Math.min(3, realOf(own) - 2);
+const onOf = (ownText: string) => Math.min(4, realOf(ownText) - 2);
+const satOf = (ownText: string) => Math.min(3, realOf(ownText) - 2);
 const ON = onOf("");
 
 /** Masks at hand, each as two that are joined. */
@@ -31,32 +42,18 @@ const CHOICES: Readonly<Record<string, readonly [string, string, string]>> = {
   "causal + padding": ["causal", "and", "padding"],
   "window ± 2": ["window", "and", "none"],
 };
-const presetsOf = (own: string) =>
-  Object.fromEntries(Object.entries(CHOICES).map(([name, choice]) => [name, joined(...choice, realOf(own))]));
+const presetsOf = (ownText: string) =>
+  Object.fromEntries(
+    Object.entries(CHOICES).map(([name, choice]) => [name, joined(...choice, realOf(ownText))]),
+  );
 const PRESETS = presetsOf("");
 
 const wiped = (mask: readonly number[], row: number) =>
   mask.map((bit, at) => (Math.floor(at / SIZE) === row ? 0 : bit));
 
-export const initial: Masks = {
-  mask: PRESETS.causal,
-  row: ON,
-  column: 6,
-  low: false,
-  inverted: false,
-  hide: false,
-  show: "grid",
-  first: "causal",
-  join: "and",
-  second: "none",
-  own: "",
-  guess1: -1,
-  guess3: -1,
-};
-
 const sum = (shares: readonly number[]) => shares.reduce((a, b) => a + b, 0);
 /** How many tokens are padding, as a word. */
-const padsOf = (own: string) => COUNTS[SIZE - realOf(own)];
+const padsOf = (ownText: string) => COUNTS[SIZE - realOf(ownText)];
 const COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"] as const;
 
 const list = (words: readonly string[]) =>
@@ -67,61 +64,65 @@ const list = (words: readonly string[]) =>
         .join(", ")
         .replace(/, ([^,]*)$/, " and $1");
 
-export const page: Page<Masks, MasksNumbers> = {
-  name: "masks",
+const fields: StateFields<Masks> = {
+  mask: numbers(PRESETS.causal, integer(0, 0, 1)),
+  row: integer(ON, 0, SIZE - 1),
+  column: integer(6, 0, SIZE - 1),
+  low: toggle(),
+  inverted: toggle(),
+  hide: toggle(),
+  show: oneOf(["grid", "row", "polarity"]),
+  first: oneOf(Object.keys(RECIPES), "causal"),
+  join: oneOf(JOINS),
+  second: oneOf(Object.keys(RECIPES), "none"),
+  ownText: ownSentence,
+};
+
+export const page = definePage<Masks, MasksNumbers>({
   title: "Masks",
   point:
     "A mask says which words a word may look at. Hidden words get a share of exactly 0. If a row may look at nothing, programs give different answers.",
-  initial,
-  check: (state) => {
-    const checked = {
-      ...state,
-      mask: state.mask.length === SIZE * SIZE ? state.mask.map((bit) => (bit === 1 ? 1 : 0)) : PRESETS.causal,
-      row: clampInteger(state.row, 0, SIZE - 1),
-      column: clampInteger(state.column, 0, SIZE - 1),
-      show: ["grid", "row", "polarity"].includes(state.show) ? state.show : "grid",
-      first: Object.hasOwn(RECIPES, state.first) ? state.first : "causal",
-      join: (JOINS as readonly string[]).includes(state.join) ? state.join : "and",
-      second: Object.hasOwn(RECIPES, state.second) ? state.second : "none",
-      own: state.own.trim().slice(0, 120),
-    };
-    // A mask that is one of the presets has the preset's name in the menus.
-    const preset = CHOICES[presetOf(checked)];
-    if (preset === undefined || isRecipe(checked)) return checked;
+  minutes: 9,
+  needs: ["words"],
+  fields,
+  // A mask that is one of the presets has the preset's name in the menus.
+  check(state) {
+    const preset = CHOICES[presetOf(state)];
+    if (preset === undefined || isRecipe(state)) return state;
     const [first, join, second] = preset;
-    return { ...checked, first, join, second };
+    return { ...state, first, join, second };
   },
   steps: [
     {
       title: "No looking ahead",
-      state: ({ own }) => ({ row: onOf(own) }),
+      state: ({ ownText }) => ({ row: onOf(ownText) }),
       text: ({ numbers: n, state }) => html`${
-        state.own === ""
+        state.ownText === ""
           ? html`<p>This head of a trained model looks ahead to the next noun: without a mask, “on” gives <b>${percent(n.plain[ON][6])}</b> of its attention to “mat”<span class="wide-only"> (the dashed outline under “heed”)</span>.</p>
 <p>But a model that writes text has not written “mat” yet when it is at “on”.`
-          : html`<p>Your sentence, read by the small encoder that comes with heed: as many pieces as it has words, at most ${SIZE - 4} (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[onOf(state.own)]}” gives <b>${percent(sum(n.plain[onOf(state.own)].slice(onOf(state.own) + 1)))}</b> of its attention to what comes after it<span class="wide-only"> (the dashed outlines under “heed”)</span>.</p>
-<p>But a model that writes text has not written that yet when it is at “${n.tokens[onOf(state.own)]}”.`
+          : html`<p>Your sentence, read by the small encoder that comes with heed: as many pieces as it has words, at most ${SIZE - 4} (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[onOf(state.ownText)]}” gives <b>${percent(sum(n.plain[onOf(state.ownText)].slice(onOf(state.ownText) + 1)))}</b> of its attention to what comes after it<span class="wide-only"> (the dashed outlines under “heed”)</span>.</p>
+<p>But a model that writes text has not written that yet when it is at “${n.tokens[onOf(state.ownText)]}”.`
       } So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
-<p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[onOf(state.own)]}” and the words before it.</p>
+<p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[onOf(state.ownText)]}” and the words before it.</p>
 <p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
     },
     {
       title: "Padding",
-      state: ({ own }) => ({ mask: PRESETS.none, row: satOf(own), hide: true }),
+      state: ({ ownText }) => ({ mask: PRESETS.none, row: satOf(ownText), hide: true }),
       text: ({ state }) =>
-        html`<p>All sentences of a batch must have the same length. Short ones are filled up with <em>pad</em>, a token without meaning. Here there are ${padsOf(state.own)} of them at the end, and no mask.</p>
-<p>Masks can be combined. For a model that writes text and reads padded batches, use <code>and(causal(), keyLengths(${realOf(state.own)}))</code>: it allows what both masks allow. <code>or</code> allows what either allows. Once you have changed something, two menus are under the picture: choose two masks and see what they make together.</p>`,
+        html`<p>All sentences of a batch must have the same length. Short ones are filled up with <em>pad</em>, a token without meaning. Here there are ${padsOf(state.ownText)} of them at the end, and no mask.</p>
+<p>Masks can be combined. For a model that writes text and reads padded batches, use <code>and(causal(), keyLengths(${realOf(state.ownText)}))</code>: it allows what both masks allow. <code>or</code> allows what either allows. Once you have changed something, two menus are under the picture: choose two masks and see what they make together.</p>`,
       predict: {
         question: ({ state, numbers: n }) =>
-          `“${n.tokens[satOf(state.own)]}” should ignore the ${padsOf(state.own)} pads. How much of its attention do they get together?`,
+          `“${n.tokens[satOf(state.ownText)]}” should ignore the ${padsOf(state.ownText)} pads. How much of its attention do they get together?`,
         min: 0,
         max: 100,
         step: 1,
         start: 0,
         unit: " %",
-        show: ({ own }) => ({
+        show: ({ ownText }) => ({
           mask: PRESETS.none,
-          row: satOf(own),
+          row: satOf(ownText),
           show: "row",
           hide: false,
           inverted: false,
@@ -129,7 +130,7 @@ export const page: Page<Masks, MasksNumbers> = {
         mark: (guess, { state, wide }) => {
           // A bracket beside the rows of the pads.
           const { top, row } = answersAt(wide);
-          const [from, to] = [top + realOf(state.own) * row + 3, top + SIZE * row - 5];
+          const [from, to] = [top + realOf(state.ownText) * row + 3, top + SIZE * row - 5];
           const x = wide ? 840 : 352;
           return (
             line(x, from, x, to, "lk") +
@@ -137,13 +138,13 @@ export const page: Page<Masks, MasksNumbers> = {
           );
         },
         result: ({ state, numbers: n }) =>
-          html`Without a mask they get <b>${percent(sum(n.plain[satOf(state.own)].slice(realOf(state.own))))}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
+          html`Without a mask they get <b>${percent(sum(n.plain[satOf(state.ownText)].slice(realOf(state.ownText))))}</b>. With the padding mask: 0. The result must not depend on how many pads were added, and without a mask it does.`,
       },
     },
     {
       title: "−∞, or just a very small number?",
-      state: ({ own }) => ({ row: onOf(own), low: false, show: "row" }),
-      still: { low: true },
+      state: ({ ownText }) => ({ row: onOf(ownText), low: false, show: "row" }),
+      staticState: { low: true },
       text: (
         view,
       ) => html`<p>To hide a key, set its score to −∞ before softmax: <i>e</i><sup>−∞</sup> is exactly 0. Many programs write −1e9 instead, minus a billion, because <i>e</i> to the power of that is 0 as well.</p>
@@ -158,14 +159,14 @@ ${
     },
     {
       title: "A row that may look at nothing",
-      state: ({ own }) => ({
-        mask: wiped(PRESETS.causal, onOf(own)),
-        row: onOf(own),
+      state: ({ ownText }) => ({
+        mask: wiped(PRESETS.causal, onOf(ownText)),
+        row: onOf(ownText),
         show: "row",
         hide: true,
       }),
       text: ({ numbers: n, state }) =>
-        html`<p>Hide every word from “${n.tokens[onOf(state.own)]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
+        html`<p>Hide every word from “${n.tokens[onOf(state.ownText)]}”. This happens in practice: a row of padding, a document of length 0, a window that ends too early. What should the answer be?</p>`,
       predict: {
         question: "With −1e9 for all ten words: what share does each hidden word get?",
         min: 0,
@@ -173,9 +174,9 @@ ${
         step: 1,
         start: 0,
         unit: " %",
-        show: ({ own }) => ({
-          mask: wiped(PRESETS.causal, onOf(own)),
-          row: onOf(own),
+        show: ({ ownText }) => ({
+          mask: wiped(PRESETS.causal, onOf(ownText)),
+          row: onOf(ownText),
           show: "row",
           hide: false,
           inverted: false,
@@ -192,20 +193,20 @@ ${
     },
     {
       title: "True means keep. Or drop.",
-      state: ({ own }) => ({ row: onOf(own), show: "polarity" }),
+      state: ({ ownText }) => ({ row: onOf(ownText), show: "polarity" }),
       about: ({ mask }) => mask.join() === PRESETS.causal.join(),
       text: ({
         numbers: n,
         state,
       }) => html`<p>One library reads <code>True</code> as “may look”, another as “is hidden”, and PyTorch does both: its function one way, its module the other. No error appears when you mix them up: the causal mask is simply inverted.</p>
 <p><button type="button" data-act="invert">${state.inverted ? "Read it as “may look” again" : "Read the same bits the other way"}</button></p>
-${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss is low for the wrong reason.</p>`}`,
+${state.inverted ? html`<p>“${n.tokens[state.row]}” now sees ${list(n.tokens.filter((_, j) => n.heed[j] > 0))}, and not itself. A model trained like this copies the next word instead of predicting it, and its loss is low for the wrong reason.</p>` : ""}`,
     },
     {
       title: "After softmax is too late",
-      state: ({ own }) => ({ row: onOf(own), show: "row" }),
+      state: ({ ownText }) => ({ row: onOf(ownText), show: "row" }),
       text: ({ numbers: n, state }) => {
-        const on = onOf(state.own);
+        const on = onOf(state.ownText);
         const rest = n.plain[on].slice(0, on + 1).reduce((a, b) => a + b, 0);
         return html`<p>Why not compute the shares first and set the hidden ones to 0 afterwards? Because then the row of “${n.tokens[on]}” adds up to ${percent(rest)} and not to 100 %. The hidden words were still in the denominator of softmax. So the mask comes before softmax: score, scale, <b>mask</b>, softmax.</p>
 <p class="formula"><math><mtext>softmax</mtext><mo>(</mo><mfrac><mrow><mi>Q</mi><msup><mi>K</mi><mo>⊤</mo></msup></mrow><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac><mo>+</mo><mi>M</mi><mo>)</mo><mi>V</mi><mo>,</mo><mspace width="1em"></mspace><msub><mi>M</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><mo>=</mo><mn>0</mn><mtext> or </mtext><mo>−</mo><mi>∞</mi></math></p>`;
@@ -230,28 +231,30 @@ ${state.inverted && html`<p>“${n.tokens[state.row]}” now sees ${list(n.token
   },
   control: ({ state }) => html`<button type="button" data-act="wipe">Hide the whole row</button>
 ${choice(
-  "show",
+  "",
   [
     ["grid", "mask"],
     ["row", "row"],
     ["polarity", "bits"],
   ],
   state.show,
+  "show",
   "narrow-only",
 )}`,
   more: ({ state }) => html`${choice(
-    "preset",
+    "",
     Object.keys(CHOICES).map((name) => [name, name] as const),
     presetOf(state),
+    "preset",
   )}
-<span class="recipe">${menu("first", recipeNames, state.first, "First mask")} ${menu(
-    "join",
+<span class="recipe">${menu("First mask", recipeNames, state.first, "first")} ${menu(
+    "Joined by",
     JOINS.map((join) => [join, join] as const),
     state.join,
-    "Joined by",
-  )} ${menu("second", recipeNames, state.second, "Second mask")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.own)) || "no mask" : "painted by hand"}</code></span>`,
-  sentence: (own) => ({ ...initial, row: onOf(own), own }),
-  carry: ({ own }) => ({ own }),
+    "join",
+  )} ${menu("Second mask", recipeNames, state.second, "second")} <code>${isRecipe(state) ? callOf(state.first, state.join, state.second, realOf(state.ownText)) || "no mask" : "painted by hand"}</code></span>`,
+  sentence: (ownText) => ({ ...initialOf(fields), row: onOf(ownText), ownText }),
+  carry: ({ ownText }) => ({ ownText }),
   actions: {
     row: (_, i) => ({ row: Number(i), hide: false }),
     wipe: ({ state }) => ({
@@ -260,13 +263,12 @@ ${choice(
         : wiped(state.mask, state.row),
       show: "row",
     }),
-    preset: ({ state }, name) => recipe(state.own, ...CHOICES[name]),
-    first: ({ state }, _, value) => recipe(state.own, value, state.join, state.second),
-    join: ({ state }, _, value) => recipe(state.own, state.first, value, state.second),
-    second: ({ state }, _, value) => recipe(state.own, state.first, state.join, value),
-    low: ({ state }) => ({ low: !state.low, row: onOf(state.own) }),
+    preset: ({ state }, name) => recipe(state.ownText, ...CHOICES[name]),
+    first: ({ state }, _, value) => recipe(state.ownText, value, state.join, state.second),
+    join: ({ state }, _, value) => recipe(state.ownText, state.first, value, state.second),
+    second: ({ state }, _, value) => recipe(state.ownText, state.first, state.join, value),
+    low: ({ state }) => ({ low: !state.low, row: onOf(state.ownText) }),
     invert: ({ state }) => ({ inverted: !state.inverted }),
-    show: (_, show) => ({ show }),
     paint: ({ state }) => ({
       mask: state.mask.map((bit, at) => (at === state.row * SIZE + state.column ? 1 - bit : bit)),
     }),
@@ -354,7 +356,7 @@ for row in formula, finite, heed:
     print(" ".join(f"{x:.2f}" for x in row))`,
     printed: ({ numbers: { listing } }) =>
       listing.map((row) => row.map((x) => (Number.isNaN(x) ? "nan" : x.toFixed(2))).join(" ")).join("\n"),
-    lit: (view) =>
+    highlight: (view) =>
       isEmpty(view, view.state.row) || view.state.low
         ? ["const finite", "finite = divide"]
         : view.state.show === "polarity"
@@ -377,11 +379,11 @@ for row in formula, finite, heed:
       text: "Build the mask for a model that writes this text: causal, and no word looks at a pad, not even the pads themselves.",
       done: ({ state }) =>
         !state.inverted &&
-        state.mask.every((bit, at) => bit === presetsOf(state.own)["causal + padding"][at]),
+        state.mask.every((bit, at) => bit === presetsOf(state.ownText)["causal + padding"][at]),
     },
     {
       text: "In the sentence about the cat, make the “the” before “mat” give “mat” more than 90 %.",
-      done: ({ state, numbers: n }) => state.own === "" && n.weights[5][6] > 0.9,
+      done: ({ state, numbers: n }) => state.ownText === "" && n.weights[5][6] > 0.9,
     },
   ],
   recall: [
@@ -400,12 +402,12 @@ for row in formula, finite, heed:
     text: "See this head in the explorer, unmasked: “on” looks ahead to “mat”",
     address: "tired-cat.html#v1/head?l=1&h=7&i=4&j=6&at=4.6",
   },
-};
+});
 
 /** A mask of two that are joined. */
-const recipe = (own: string, first: string, join: string, second: string): Partial<Masks> => ({
+const recipe = (ownText: string, first: string, join: string, second: string): Partial<Masks> => ({
   hide: false,
-  mask: joined(first, join, second, realOf(own)),
+  mask: joined(first, join, second, realOf(ownText)),
   first,
   join,
   second,
@@ -413,12 +415,13 @@ const recipe = (own: string, first: string, join: string, second: string): Parti
   low: false,
 });
 const recipeNames = Object.entries(RECIPES).map(([name, { title }]) => [name, title] as const);
-const isRecipe = ({ mask, first, join, second, own }: Masks) =>
-  joined(first, join, second, realOf(own)).every((bit, at) => bit === mask[at]);
+const isRecipe = ({ mask, first, join, second, ownText }: Masks) =>
+  joined(first, join, second, realOf(ownText)).every((bit, at) => bit === mask[at]);
 
 /** The preset that has the state's mask; "" if none has. */
-const presetOf = ({ mask, own }: Masks) =>
-  Object.entries(presetsOf(own)).find(([, preset]) => preset.join() === mask.join())?.[0] ?? "";
+const presetOf = ({ mask, ownText }: Masks) =>
+  Object.entries(presetsOf(ownText)).find(([, preset]) => preset.join() === mask.join())?.[0] ?? "";
 
 /** For each key, whether the chosen row may look at it. */
-const visibleKeys = (view: PageView) => Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));
+const visibleKeys = (view: MasksView) =>
+  Array.from({ length: SIZE }, (_, j) => sees(view, view.state.row, j));

@@ -1,34 +1,37 @@
 /** Of a mask and one of its rows: the grid that is painted, the row hidden in three ways, and its bits read both ways. */
+
+import { element, text } from "../../src/view/plot/svg.ts";
 import { squeezed, widthOf } from "../frame/fit.ts";
-import type { View } from "../frame/page.ts";
-import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { line, named, textClass, weightClass } from "../frame/marks.ts";
+import type { LabView } from "../frame/page.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
 import { realOf, SIZE } from "./recipes.ts";
 
-export type PageView = View<Masks, MasksNumbers>;
+export type MasksView = LabView<Masks, MasksNumbers>;
 
 /** A token in a narrow column. */
-const short = (token: string, most: number) => (token.length > most ? `${token.slice(0, most - 1)}…` : token);
+const short = (token: string, limit: number) =>
+  token.length > limit ? `${token.slice(0, limit - 1)}…` : token;
 
 /** Whether a row may look at a key. */
-export const sees = ({ state }: PageView, i: number, j: number) =>
+export const sees = ({ state }: MasksView, i: number, j: number) =>
   (state.mask[i * SIZE + j] === 1) !== state.inverted;
 /** Whether a row may look at nothing. */
-export const isEmpty = (view: PageView, i: number) =>
+export const isEmpty = (view: MasksView, i: number) =>
   !Array.from({ length: SIZE }, (_, j) => sees(view, i, j)).some(Boolean);
 /** The keys that a row may not look at. */
-export const hidden = (view: PageView, i: number) =>
+export const hidden = (view: MasksView, i: number) =>
   Array.from({ length: SIZE }, (_, j) => j).filter((j) => !sees(view, i, j));
 
 /** Where the grid is. */
 export const gridAt = (wide: boolean) => (wide ? { x: 72, y: 72, cell: 36 } : { x: 52, y: 34, cell: 26 });
 
-function grid(view: PageView): string {
+function grid(view: MasksView): string {
   const { numbers: n, state, wide } = view;
   const { x, y, cell } = gridAt(wide);
   const parts: string[] = [
-    label(
+    text(
       x,
       y - (wide ? 46 : 22),
       wide ? "row: the word that looks · column: the word it looks at · in percent" : "rows look at columns",
@@ -41,7 +44,7 @@ function grid(view: PageView): string {
       const [cx, cy] = [x + j * cell, y + i * cell];
       const weight = n.weights[i][j];
       cells.push(
-        mark("rect", {
+        element("rect", {
           x: cx + 0.5,
           y: cy + 0.5,
           width: cell - 1,
@@ -50,16 +53,16 @@ function grid(view: PageView): string {
         }),
       );
       if (!sees(view, i, j))
-        cells.push(mark("path", { d: hatch(cx + 1, cy + 1, cell - 2), class: "hatched" }));
+        cells.push(element("path", { d: hatch(cx + 1, cy + 1, cell - 2), class: "hatched" }));
       else if (wide && weight >= 0.095 && !(state.hide && i === state.row))
         cells.push(
-          label(cx + cell / 2, cy + cell / 2 + 4, (100 * weight).toFixed(0), {
+          text(cx + cell / 2, cy + cell / 2 + 4, (100 * weight).toFixed(0), {
             class: `mid s12 mono ${textClass(weight)}`,
           }),
         );
     }
   parts.push(
-    mark(
+    element(
       "g",
       {
         "data-drag": "paint:",
@@ -71,16 +74,16 @@ function grid(view: PageView): string {
         "aria-label": `Mask of ${SIZE} by ${SIZE}. Arrow keys move, Enter changes. ${n.tokens[state.row]} looks at ${n.tokens[state.column]}: ${sees(view, state.row, state.column) ? percent(n.weights[state.row][state.column]) : "hidden"}`,
       },
       named("mask", named("weights", cells.join(""))) +
-        mark("rect", {
+        element("rect", {
           x: x + state.column * cell,
           y: y + state.row * cell,
           width: cell,
           height: cell,
           class: "none cursor",
         }) +
-        mark("rect", { x, y, width: SIZE * cell, height: SIZE * cell, class: "hit" }),
+        element("rect", { x, y, width: SIZE * cell, height: SIZE * cell, class: "hit" }),
     ),
-    mark("rect", {
+    element("rect", {
       x: x - 1,
       y: y + state.row * cell - 1,
       width: SIZE * cell + 2,
@@ -89,9 +92,9 @@ function grid(view: PageView): string {
     }),
   );
   for (const [i, token] of n.tokens.entries()) {
-    const quiet = i === 0 || i >= realOf(state.own) - 1;
+    const quiet = i === 0 || i >= realOf(state.ownText) - 1;
     parts.push(
-      mark(
+      element(
         "g",
         {
           "data-act": `row:${i}`,
@@ -102,13 +105,13 @@ function grid(view: PageView): string {
           "aria-label": `Show the row of ${token}`,
           "aria-pressed": String(i === state.row),
         },
-        mark("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
-          label(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
+        element("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
+          text(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,
             ...squeezed(short(token, wide ? 8 : 6), 13, x - 10),
           }),
       ),
-      label(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
+      text(x + i * cell + cell / 2, y - 8, short(token, wide ? 5 : 4), {
         class: `mid ${wide ? "s12" : "s11"} ${quiet ? "third" : ""}`,
         ...squeezed(short(token, wide ? 5 : 4), wide ? 12 : 11, cell - 2),
       }),
@@ -140,7 +143,7 @@ export const answersAt = (wide: boolean) =>
 /** Baseline of the line below the columns. */
 export const footOf = (wide: boolean) => answersAt(wide).top + SIZE * answersAt(wide).row + 20;
 
-function answers(view: PageView): string {
+function answers(view: MasksView): string {
   const { numbers: n, state, wide } = view;
   const columns = [
     ["the formula, −∞", n.formula, "formula"],
@@ -149,7 +152,7 @@ function answers(view: PageView): string {
   ] as const;
   const { left, top, width, step, row } = answersAt(wide);
   const parts: string[] = [
-    label(wide ? left : 8, wide ? 26 : 14, `“${n.tokens[state.row]}” looks: three ways to hide`, {
+    text(wide ? left : 8, wide ? 26 : 14, `“${n.tokens[state.row]}” looks: three ways to hide`, {
       class: wide ? "s15 bold" : "bold",
     }),
   ];
@@ -157,7 +160,7 @@ function answers(view: PageView): string {
     const y = top + j * row;
     const off = !sees(view, state.row, j);
     parts.push(
-      label(left - 8, y + 14, short(token, wide ? 9 : 7), { class: `end ${off ? "third" : ""}` }),
+      text(left - 8, y + 14, short(token, wide ? 9 : 7), { class: `end ${off ? "third" : ""}` }),
       off
         ? line(left - 8 - 0.9 * widthOf(short(token, wide ? 9 : 7), 13), y + 10, left - 8, y + 10, "lthird")
         : "",
@@ -166,7 +169,7 @@ function answers(view: PageView): string {
   for (const [c, [title, weights, name]] of columns.entries()) {
     const x = left + c * step;
     parts.push(
-      label(x, top - 10, wide ? title : title.replace("the ", ""), { class: `${wide ? "s12" : "s11"} bold` }),
+      text(x, top - 10, wide ? title : title.replace("the ", ""), { class: `${wide ? "s12" : "s11"} bold` }),
     );
     const bars: string[] = [];
     for (const [j, weight] of weights.entries()) {
@@ -176,15 +179,15 @@ function answers(view: PageView): string {
       const bad = Number.isNaN(weight);
       if (state.hide) {
         bars.push(
-          mark("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
-          label(x + width + 4, y + 14, "?", { class: "s12 second" }),
+          element("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
+          text(x + width + 4, y + 14, "?", { class: "s12 second" }),
         );
         continue;
       }
       bars.push(
-        mark("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
+        element("rect", { x, y: y + 3, width, height: row - 8, class: "fhover" }),
         c === 2
-          ? mark("rect", {
+          ? element("rect", {
               x: x + 0.5,
               y: y + 3.5,
               width: Math.max(0, n.plain[state.row][j] * width - 1),
@@ -194,14 +197,14 @@ function answers(view: PageView): string {
           : "",
         bad
           ? ""
-          : mark("rect", {
+          : element("rect", {
               x,
               y: y + 3,
               width: Math.max(weight > 0 ? 1 : 0, weight * width),
               height: row - 8,
               class: leak ? "fb" : "fw",
             }),
-        label(x + width + 4, y + 14, shown(weight), {
+        text(x + width + 4, y + 14, shown(weight), {
           class: `${wide ? "s12" : "s11"} mono ${leak || bad ? "tb bold" : weight > 0 ? "" : "third"}`,
         }),
       );
@@ -212,9 +215,9 @@ function answers(view: PageView): string {
   if (state.hide) return parts.join("");
   const outputs = [n.outputs.formula, n.outputs.finite, n.outputs.heed];
   parts.push(
-    label(left - 8, foot, wide ? "output" : "out", { class: "end second s12" }),
+    text(left - 8, foot, wide ? "output" : "out", { class: "end second s12" }),
     ...outputs.map((size, c) =>
-      label(
+      text(
         left + c * step,
         foot,
         Number.isNaN(size) ? "NaN" : size === 0 ? "all zeros" : `length ${number(size)}`,
@@ -226,25 +229,25 @@ function answers(view: PageView): string {
 }
 
 /** The chosen row of the bitmap, read by both kinds of interface. */
-function polarity(view: PageView): string {
+function polarity(view: MasksView): string {
   const { numbers: n, state, wide } = view;
   const [left, top] = wide ? [72, 462] : [8, 60];
   const cell = 36;
   const bits = state.mask.slice(state.row * SIZE, (state.row + 1) * SIZE);
   const parts: string[] = [
-    label(left, top - 12, `the bits of “${n.tokens[state.row]}”:`, { class: "second s12" }),
+    text(left, top - 12, `the bits of “${n.tokens[state.row]}”:`, { class: "second s12" }),
   ];
   const [bx, by] = wide ? [left + 130, top - 26] : [left, top];
   for (const [j, bit] of bits.entries())
     parts.push(
-      mark("rect", {
+      element("rect", {
         x: bx + j * cell,
         y: by,
         width: cell - 2,
         height: 20,
         class: bit ? "fq soft" : "fhover",
       }),
-      label(bx + j * cell + cell / 2 - 1, by + 14, bit ? "True" : "False", { class: "mid s11" }),
+      text(bx + j * cell + cell / 2 - 1, by + 14, bit ? "True" : "False", { class: "mid s11" }),
     );
   const readings = [
     [
@@ -262,13 +265,13 @@ function polarity(view: PageView): string {
   ] as const;
   for (const [r, [title, who, keeps, chosen]] of readings.entries()) {
     const y = wide ? top + 16 + r * 30 : top + 60 + r * 84;
-    parts.push(label(left, y, title, { class: `${chosen ? "bold" : "second"}` }));
-    parts.push(label(wide ? left + 500 : left, wide ? y : y + 18, who, { class: "second s12" }));
+    parts.push(text(left, y, title, { class: `${chosen ? "bold" : "second"}` }));
+    parts.push(text(wide ? left + 500 : left, wide ? y : y + 18, who, { class: "second s12" }));
     const x0 = wide ? left + 130 : left;
     const wy = wide ? y : y + 42;
     for (const [j, token] of n.tokens.entries()) {
       const x = x0 + j * cell + cell / 2 - 1;
-      parts.push(label(x, wy, short(token, 5), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
+      parts.push(text(x, wy, short(token, 5), { class: `mid s12 ${keeps(bits[j]) ? "" : "third"}` }));
       if (!keeps(bits[j])) parts.push(line(x - 14, wy - 4, x + 14, wy - 4, "lthird"));
     }
   }
@@ -276,7 +279,7 @@ function polarity(view: PageView): string {
 }
 
 /** All three where there is space, else the one that is chosen. */
-export function picture(view: PageView): string {
+export function picture(view: MasksView): string {
   return view.wide
     ? grid(view) + answers(view) + polarity(view)
     : view.state.show === "grid"

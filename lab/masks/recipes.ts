@@ -7,7 +7,8 @@ export const SIZE = 10;
 const REAL = 8;
 
 /** Tokens of a reader's own sentence without padding: its words with a mark before and after, at most as many as the common one has. */
-export const realOf = (own: string): number => (own === "" ? REAL : Math.min(REAL, wordsOf(own).length + 2));
+export const realOf = (ownText: string): number =>
+  ownText === "" ? REAL : Math.min(REAL, wordsOf(ownText).length + 2);
 
 /** A mask. */
 export interface Recipe {

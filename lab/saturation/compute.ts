@@ -19,7 +19,6 @@ export type Saturation = {
   readonly half: boolean;
   /** What a narrow picture shows: "bars" or "rows". */
   readonly show: string;
-  readonly guess1: number;
 };
 
 /** What the picture shows. */

@@ -1,253 +1,38 @@
 /** Saturation: at × 100 one number takes everything, and the others can no longer be learned. */
-import { checkbox, choice, clamp, menu } from "../frame/controls.ts";
-import { html, type Markup } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { draggable, guessLine, label, line, mark, named } from "../frame/svg.ts";
-import { descending, indexOfLargest, literal, number, percent, superscript } from "../frame/words.ts";
-import type { Saturation, SaturationNumbers } from "./compute.ts";
 
-type PageView = View<Saturation, SaturationNumbers>;
+import { check, choice, menu } from "../../ui/controls.ts";
+import { html, type TemplateResult } from "../../ui/markup.ts";
+import { numbers, oneOf, real, toggle } from "../frame/fields.ts";
+import { guessLine } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
+import { descending, literal, number, percent } from "../frame/words.ts";
+import type { Saturation, SaturationNumbers } from "./compute.ts";
+import { ANSWER, barsAt, picture, REACH, small } from "./picture.ts";
 
 /** Eight draws of a standard normal distribution, rounded. */
 const NUMBERS = [0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95] as const;
-/** Number 8 in the answer to the prediction. */
-const ANSWERED = 1.13;
-const REACH = 2;
-const MOST = 100;
-
-export const initial: Saturation = {
-  numbers: NUMBERS,
-  times: 100,
-  keys: 10,
-  half: false,
-  show: "bars",
-  guess1: -1,
-};
+const LARGEST = 100;
 
 /** Positions of the slider, 0 to 120: linear up to × 1 (20), then a factor of ten for every 50. */
 export const timesAt = (position: number): number =>
   position <= 20 ? position / 20 : Number((10 ** ((position - 20) / 50)).toPrecision(3));
 export const positionOf = (times: number): number => (times <= 1 ? times * 20 : 20 + 50 * Math.log10(times));
 
-/** Where things are in the two sizes. */
-const layout = (wide: boolean) =>
-  wide
-    ? { left: 44, step: 62, bar: 38, top: 40, height: 150, base: 262, shares: 150, grad: 500 }
-    : { left: 34, step: 42, bar: 26, top: 22, height: 84, base: 134, shares: 84, grad: 272 };
-
-/** Width of the part with the eight bars. */
-const PANEL = 560;
-
-function bars({ state, numbers: n, wide }: PageView): string {
-  const at = layout(wide);
-  const zero = at.top + at.height / 2;
-  const y = (value: number) => zero - (value / REACH) * (at.height / 2);
-  const top = indexOfLargest(n.shares);
-  const right = at.left + at.step * 8;
-  const floor = at.base + at.shares;
-  const parts = [
-    label(at.left - 8, at.top - 12, wide ? "eight numbers: drag them" : "eight numbers: drag", {
-      class: "second s12",
-    }),
-    line(at.left - 8, zero, right, zero, "lthird"),
-    ...[-2, 0, 2].map((v) =>
-      label(at.left - 14, y(v) + 4, String(v).replace("-", "−"), { class: "third s11 end" }),
-    ),
-    label(
-      at.left - 8,
-      at.base - 12,
-      wide
-        ? `their shares of attention at × ${number(state.times)}, and at × 1 (outline)`
-        : `shares at × ${number(state.times)} (outline: × 1)`,
-      { class: "second s12" },
-    ),
-    line(at.left - 8, floor, right, floor, "lthird"),
-    ...[0, 1].map((v) =>
-      label(at.left - 14, floor - v * at.shares + 4, v === 0 ? "0" : "1", { class: "third s11 end" }),
-    ),
-  ];
-  const inputs: string[] = [];
-  const shares: string[] = [];
-  const gradients: string[] = [];
-  const middle = at.grad;
-  for (const [i, value] of state.numbers.entries()) {
-    const x = at.left + i * at.step;
-    const [from, to] = value >= 0 ? [y(value), zero] : [zero, y(value)];
-    inputs.push(
-      draggable(
-        `bar:${i}`,
-        `Number ${i + 1}`,
-        { now: value, min: -REACH, max: REACH, text: number(value) },
-        mark("rect", {
-          x: x - (at.step - at.bar) / 2,
-          y: at.top - 6,
-          width: at.step,
-          height: at.height + 12,
-          class: "hit",
-        }) +
-          mark("rect", { x, y: from, width: at.bar, height: Math.max(1, to - from), class: "fk" }) +
-          mark("rect", { x: x - 1, y: y(value) - 4, width: at.bar + 2, height: 8, rx: 3, class: "fk grip" }) +
-          label(
-            x + at.bar / 2,
-            value >= 0 ? y(value) - 9 : y(value) + 18,
-            value.toFixed(2).replace("-", "−"),
-            {
-              class: "mid s12 mono",
-            },
-          ),
-      ),
-    );
-    const share = n.shares[i];
-    const above = floor - Math.max(share, n.plain[i]) * at.shares - 5;
-    // The reader's guess is marked at the last bar; a percentage in its way is moved above it.
-    const guessed = floor - (state.guess1 / 100) * at.shares;
-    const covered =
-      i === 7 &&
-      state.guess1 >= 0 &&
-      value === ANSWERED &&
-      above > guessed - (wide ? 4 : 18) &&
-      above < guessed + (wide ? 14 : 12);
-    shares.push(
-      mark("rect", {
-        x,
-        y: floor - share * at.shares,
-        width: at.bar,
-        height: share * at.shares,
-        class: "fw",
-      }) +
-        mark("rect", {
-          x: x + 0.5,
-          y: floor - n.plain[i] * at.shares,
-          width: at.bar - 1,
-          height: n.plain[i] * at.shares,
-          class: "none lsecond dash",
-        }) +
-        label(
-          x + at.bar / 2,
-          covered ? guessed - (wide ? 5 : 18) : above,
-          wide || share >= 0.005 ? percent(share) : "≈ 0",
-          {
-            class: `mid mono ${wide ? "s12" : "s11"}${i === top ? " bold" : ""}`,
-          },
-        ),
-    );
-    const reach = wide ? 40 : 18;
-    const slope = n.gradient[i];
-    // A quarter is the largest slope there is.
-    const length = clamp(slope / 0.25, -1, 1) * reach;
-    gradients.push(
-      Math.abs(length) < 1
-        ? mark("circle", { cx: x + at.bar / 2, cy: middle, r: 2, class: "fthird" }) +
-            (wide ? label(x + at.bar / 2, middle + 20, small(slope), { class: "mid s11 second" }) : "")
-        : mark("rect", {
-            x: x + at.bar / 2 - 3,
-            y: length > 0 ? middle - length : middle,
-            width: 6,
-            height: Math.abs(length),
-            class: "fb",
-          }) +
-            (wide
-              ? label(x + at.bar / 2, length > 0 ? middle + 20 : middle - 8, small(slope), {
-                  class: "mid s11 second",
-                })
-              : ""),
-    );
-  }
-  parts.push(
-    named("numbers", inputs.join("")),
-    named("shares", shares.join("")),
-    label(
-      at.left - 8,
-      middle - (wide ? 52 : 22),
-      wide ? `how much the largest share changes when each score changes (gradient)` : "gradient",
-      { class: "second s12" },
-    ),
-    line(at.left - 8, middle, right, middle, "lthird"),
-    named("gradient", gradients.join("")),
-  );
-  return parts.join("");
-}
-
-const small = (value: number) =>
-  value === 0
-    ? "0"
-    : Math.abs(value) >= 0.001
-      ? number(value, 2)
-      : `10${superscript(Math.round(Math.log10(Math.abs(value))))}`;
-
-/** Bottom of the fixed axis of gradients, as a power of ten. */
-const DEEPEST = -40;
-
-function rows({ state, numbers: { rows: n }, wide }: PageView): string {
-  const [x0, x1, y0, y1] = wide ? [PANEL + 70, 752, 72, 500] : [52, 262, 46, 268];
-  const y = (log: number) => y0 + (Math.max(DEEPEST, log) / DEEPEST) * (y1 - y0);
-  // A narrow picture has no space for more than every second row. Each dot begins where the last one was: the same step to the
-  // right every time, which is short and packs well.
-  const dots = Array.from(n.logs, (log) => Math.round(y(log))).filter((_, i) => wide || i % 2 === 0);
-  const step = (x1 - x0) / dots.length;
-  const path = `M${x0 + step / 2} ${dots[0]}h0${dots
-    .slice(1)
-    .map((y, i) => `m${step} ${y - dots[i]}h0`)
-    .join("")}`;
-  // Two lines across the dots, with their labels on the right: of the upper one above it, of the lower one below it.
-  const [zeros, middle] = [y(Math.log10(2 ** -25)), y(Math.log10(n.quartiles[1]))];
-  const beside = (at: number, below: boolean, texts: readonly string[], name: string) =>
-    texts.map((text, i) => label(x1 + 10, at + (below ? 12 : -17) + 13 * i, text, { class: `s11 ${name}` }));
-  const parts = [
-    label(
-      x0 - 46,
-      wide ? 24 : 14,
-      wide ? "2,000 rows: how much each can still learn" : "2,000 rows, every second drawn: size of gradient",
-      { class: "second s12" },
-    ),
-    ...(wide
-      ? [label(x0 - 46, 40, `gradient of each row’s softmax, ${state.keys} keys`, { class: "third s11" })]
-      : []),
-    ...[0, -10, -20, -30, -40].map(
-      (p) =>
-        line(x0, y(p), x1, y(p), "lline") +
-        label(
-          x0 - 6,
-          y(p) + 4,
-          p === 0 ? "1" : p === DEEPEST ? `≤ 10${superscript(p)}` : `10${superscript(p)}`,
-          { class: "third s11 end" },
-        ),
-    ),
-    named("rows", mark("path", { d: path, class: "dots" })),
-    line(x0, zeros, x1 + 6, zeros, state.half ? "lb" : "lthird dash"),
-    line(x0, middle, x1 + 6, middle, "link"),
-    ...beside(zeros, middle < zeros, ["below the line:", "0 in float16"], state.half ? "tb" : "second"),
-    ...beside(
-      middle,
-      middle >= zeros,
-      [
-        "half of the rows",
-        `are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1], 2) : small(n.quartiles[1])}`,
-      ],
-      "bold",
-    ),
-  ];
-  return parts.join("");
-}
-
 const nth = (i: number) => `number ${i + 1}`;
 
-export const page: Page<Saturation, SaturationNumbers> = {
-  name: "saturation",
+export const page = definePage<Saturation, SaturationNumbers>({
   title: "Saturation",
   point:
     "Softmax of eight numbers gives each of them some attention. Softmax of the same numbers × 100 gives it all to one, and learning stops.",
-  initial,
-  check: (state) => ({
-    ...state,
-    numbers:
-      state.numbers.length === 8
-        ? state.numbers.map((z) => Math.round(clamp(z, -REACH, REACH) * 100) / 100 + 0)
-        : NUMBERS,
-    times: clamp(state.times, 0, MOST),
-    keys: [10, 16, 64].includes(state.keys) ? state.keys : 10,
-    show: state.show === "rows" ? "rows" : "bars",
-  }),
+  minutes: 8,
+  needs: ["scale"],
+  fields: {
+    numbers: numbers(NUMBERS, real(0, -REACH, REACH, 100)),
+    times: real(100, 0, LARGEST),
+    keys: oneOf([10, 16, 64]),
+    half: toggle(),
+    show: oneOf(["bars", "rows"]),
+  },
   steps: [
     {
       title: "The same numbers, × 100",
@@ -271,14 +56,13 @@ export const page: Page<Saturation, SaturationNumbers> = {
         step: 1,
         start: 25,
         unit: " %",
-        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? ANSWERED : z)), times: 100, show: "bars" },
+        show: { numbers: NUMBERS.map((z, i) => (i === 7 ? ANSWER : z)), times: 100, show: "bars" },
         mark: (guess, { wide }) => {
-          const at = layout(wide);
-          const [x, floor] = [at.left + 7 * at.step, at.base + at.shares];
-          const y = floor - (guess / 100) * at.shares;
+          const at = barsAt(wide);
+          const [x, y] = [at.column(7), at.share(guess / 100)];
           // On the right where there is space, else above its line, or below it under the percentage of number 7.
-          const [tx, ty] = wide ? [x + at.bar + 34, y + 4] : [x + 16, guess > 85 ? y + 12 : y - 5];
-          return guessLine(x - 4, y, x + at.bar + 4, y, tx, ty);
+          const [tx, ty] = wide ? [x + at.width + 34, y + 4] : [x + 16, guess > 85 ? y + 12 : y - 5];
+          return guessLine(x - 4, y, x + at.width + 4, y, tx, ty);
         },
         result: ({ numbers: n, state }) =>
           html`At × ${number(state.times)} heed computes <b>${percent(n.shares[7])}</b>, with a difference of ${number((state.numbers[6] - state.numbers[7]) * state.times)}. Drag number 8 up until it is level with number 7. Only there does everything flip.`,
@@ -314,18 +98,17 @@ export const page: Page<Saturation, SaturationNumbers> = {
     {
       title: "Where × 8 comes from",
       state: { times: 8 },
-      about: ({ times, keys }) => times === 8 && keys === initial.keys,
+      about: ({ times, keys }) => times === 8 && keys === 10,
       text: ({
         numbers: { rows: n },
       }) => html`<p>Who would multiply scores by 100? Nobody on purpose. But a dot product of 64 random pairs has a spread of √64 = 8. Forgetting the division by √<i>d</i><sub>k</sub> is the same as × 8: the largest of ten keys then has ${percent(n.largest)} on average, and in ${percent(n.settled)} of the rows it has more than 99 %. At <i>d</i><sub>k</sub> = 1,024 it is × 32.</p>
 <p>That is the whole reason for the small “÷ √<i>d</i><sub>k</sub>” in the formula.</p>`,
     },
   ],
-  picture: (view) =>
-    view.wide ? bars(view) + rows(view) : view.state.show === "rows" ? rows(view) : bars(view),
+  picture,
   label: ({ state, numbers: n }) =>
     `Eight numbers as bars and their shares after softmax at times ${number(state.times)}. The largest share is ${percent(Math.max(...n.shares))}. Beside them the gradients of 2,000 rows, with median ${small(n.rows.quartiles[1])}.`,
-  caption: ({ state, numbers: n }): Markup => {
+  caption: ({ state, numbers: n }): TemplateResult => {
     const order = descending(n.shares);
     const [first, second] = order;
     const gap = (state.numbers[first] - state.numbers[second]) * state.times;
@@ -335,29 +118,29 @@ export const page: Page<Saturation, SaturationNumbers> = {
     state,
   }) => html`<label>× <input type="range" min="0" max="120" step="1" value="${Math.round(positionOf(state.times))}" data-act="times" aria-label="Multiply by" aria-valuetext="times ${number(state.times)}"><output>${number(state.times)}</output></label>
 ${choice(
-  "at",
+  "",
   [1, 10, 100].map((times) => [times, `× ${times}`] as const),
   state.times,
+  "at",
   "wide-only",
 )}`,
   more: ({ state }) =>
     html`<label>keys ${menu(
-      "keys",
+      "Keys of each row",
       [10, 16, 64].map((keys) => [keys, keys] as const),
       state.keys,
-      "Keys of each row",
-    )}</label>${checkbox("half", "float16", state.half)}`,
+      "keys",
+    )}</label>${check("float16", state.half, "half")}`,
   actions: {
     times: (_, __, value) => ({ times: timesAt(Number(value)) }),
     at: (_, times) => ({ times: Number(times) }),
     keys: (_, __, value) => ({ keys: Number(value), show: "rows" }),
-    half: (_, __, value) => ({ half: value === "true", show: "rows" }),
+    half: (_, __, value) => ({ half: value === "1", show: "rows" }),
   },
   drags: {
     bar: {
       move: ({ state, wide }, name, { y }) => {
-        const at = layout(wide);
-        const value = ((at.top + at.height / 2 - y) / (at.height / 2)) * REACH;
+        const value = barsAt(wide).number.invert(y);
         return { numbers: state.numbers.map((z, i) => (i === Number(name) ? value : z)), show: "bars" };
       },
       key: ({ state }, name, dx, dy) => ({
@@ -430,7 +213,7 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
         gradient.map((x) => x.toFixed(4)).join(" "),
         Math.log10(Math.max(...gradient.map(Math.abs)) + 1e-300).toFixed(2),
       ].join("\n"),
-    lit: ({ state: { show } }) =>
+    highlight: ({ state: { show } }) =>
       show === "bars"
         ? ["scale: times", "softmax(numbers * times)"]
         : ["dMask } = attentionBackward(", "gradient = shares"],
@@ -484,4 +267,4 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
     text: "See it in the trained model: rows of a head that give nearly everything to one word",
     address: "tired-cat.html#v1/head?l=5&h=11",
   },
-};
+});

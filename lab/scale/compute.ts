@@ -14,12 +14,11 @@ export type Scale = {
   /** What products are divided by: "1", "√dk", "dk" or "√dmodel". */
   readonly divisor: string;
   /** Exponents that were visited, whose variances stay on the plot. */
-  readonly seen: readonly number[];
+  readonly visited: readonly number[];
   /** "random", or "trained": a head's own queries and keys. */
   readonly data: string;
   /** What a narrow picture shows: "products", or "plot" for their variance against d_k. */
   readonly show: string;
-  readonly guess1: number;
 };
 
 /** What the picture shows. */
@@ -67,8 +66,8 @@ const cachedProducts = new Map<number, Float32Array>();
 
 /** q·k of 2,000 queries with ten keys each, d_k = 2^power. */
 function products(power: number): Float32Array {
-  let found = cachedProducts.get(power);
-  if (found === undefined) {
+  let list = cachedProducts.get(power);
+  if (list === undefined) {
     const dk = 2 ** power;
     const values = normals();
     let state = 12345 + power;
@@ -85,16 +84,16 @@ function products(power: number): Float32Array {
       return tensor(numbers, [CHUNK, rows, dk]);
     };
     const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
-    found = new Float32Array(PAIRS);
+    list = new Float32Array(PAIRS);
     // The ten keys of a row are the queries of this call and the row's query its only key, so that each
     // log-sum-exp is one product.
     for (let from = 0; from < PAIRS; from += CHUNK * TEN) {
       const { lse } = scaledDotProductAttention(fill(TEN), fill(1), nothing, { scale: 1 });
-      found.set(lse.data as Float32Array, from);
+      list.set(lse.data as Float32Array, from);
     }
-    cachedProducts.set(power, found);
+    cachedProducts.set(power, list);
   }
-  return found;
+  return list;
 }
 
 /** q·k of every pair of tokens of a trained head, three sentences. */
@@ -123,7 +122,7 @@ function varianceOf(numbers: Float32Array): number {
 }
 
 /** The numbers of a state. */
-export function compute({ power, divisor, seen, data }: Scale): ScaleNumbers {
+export function compute({ power, divisor, visited, data }: Scale): ScaleNumbers {
   const raw = data === "trained" ? trained() : products(power);
   const dk = data === "trained" ? 32 : 2 ** power;
   const by = divisorOf(divisor, dk);
@@ -146,7 +145,7 @@ export function compute({ power, divisor, seen, data }: Scale): ScaleNumbers {
     largest += top;
   }
   const rounded = [...raw.subarray(0, TEN)].map((x) => Math.round(x * 1000) / 1000 + 0);
-  const visited = data === "trained" ? seen : [...new Set([...seen, power])].sort((a, b) => a - b);
+  const powers = data === "trained" ? visited : [...new Set([...visited, power])].sort((a, b) => a - b);
   return {
     bins,
     count: raw.length,
@@ -158,7 +157,7 @@ export function compute({ power, divisor, seen, data }: Scale): ScaleNumbers {
     listed: softmaxOf(rounded.map((x) => x / by)),
     entropy: entropy / rows,
     largest: largest / rows,
-    points: visited.map((one) => {
+    points: powers.map((one) => {
       const v = varianceOf(products(one));
       return [2 ** one, v, v / divisorOf(divisor, 2 ** one) ** 2];
     }),

@@ -1,189 +1,146 @@
 /** Why √d_k: products of long random lists spread as √d_k, and softmax of numbers that far apart is a choice. */
-import { choice, clampInteger } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named } from "../frame/svg.ts";
+
+import { bandScale, barY, dotMarks, element, scaleOf, text } from "../../src/view/plot/index.ts";
+import { choice } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { integer, numbers, oneOf } from "../frame/fields.ts";
+import { axisOf, line, named, rect, signed } from "../frame/marks.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
 import { divisorOf, MODEL } from "./divisor.ts";
 
-type PageView = View<Scale, ScaleNumbers>;
+type PageView = LabView<Scale, ScaleNumbers>;
 
 const DIVISORS = ["1", "√dk", "dk", "√dmodel"] as const;
 const NAMES: Readonly<Record<string, string>> = { "1": "nothing", "√dk": "√dₖ", dk: "dₖ", "√dmodel": "√512" };
 
-export const initial: Scale = {
-  power: 6,
-  divisor: "1",
-  seen: [0, 2, 4],
-  data: "random",
-  show: "products",
-  guess1: -1,
-};
+const dkOf = ({ state }: Pick<PageView, "state">) => (state.data === "trained" ? 32 : 2 ** state.power);
 
-const dkOf = ({ state }: PageView) => (state.data === "trained" ? 32 : 2 ** state.power);
+/** Where a part of the picture is. */
+type Area = readonly [x0: number, x1: number, y0: number, y1: number];
 
 /** The spread of products, on an axis that never changes. */
-function histogram(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
-  const { numbers: n, state, wide } = view;
-  const x = (value: number) => x0 + ((value + 100) / 200) * (x1 - x0);
-  const most = Math.max(...n.bins);
-  const width = (x1 - x0) / 100;
+function histogram({ numbers: n, state, wide }: PageView, [x0, x1, y0, y1]: Area): string {
+  const x = scaleOf({ domain: [-100, 100], range: [x0, x1] });
   const spread = Math.sqrt(n.divided);
-  const bars = n.bins
-    .map((count, i) =>
-      count === 0
-        ? ""
-        : mark("rect", {
-            x: x0 + i * width + 0.3,
-            y: y1 - Math.max(1, (count / most) * (y1 - y0)),
-            width: width - 0.6,
-            height: Math.max(1, (count / most) * (y1 - y0)),
-            class: "fq",
-          }),
-    )
-    .join("");
+  const [low, high] = [x(-Math.min(98, spread)), x(Math.min(98, spread))];
+  const divided = state.divisor === "1" ? "" : ` ÷ ${NAMES[state.divisor]}`;
+  const data = state.data === "trained" ? "of a trained head" : `dₖ = ${2 ** state.power}`;
+  const bars = barY({
+    values: n.bins.map((count) => count || Number.NaN),
+    band: bandScale(n.bins.length, [x0, x1], (0.6 * n.bins.length) / (x1 - x0)),
+    scale: scaleOf({ domain: [0, Math.max(...n.bins)], range: [y1, y0] }),
+    minimum: 1,
+    attributes: { class: "fq" },
+  });
   return [
-    label(
+    text(
       x0,
       y0 - 14,
       wide
-        ? `${n.count.toLocaleString("en-US")} products q·k${state.divisor === "1" ? "" : ` ÷ ${NAMES[state.divisor]}`}, ${state.data === "trained" ? "of a trained head" : `dₖ = ${2 ** state.power}`}; this axis never changes`
-        : `q·k${state.divisor === "1" ? "" : ` ÷ ${NAMES[state.divisor]}`}, dₖ = ${dkOf(view)}`,
+        ? `${n.count.toLocaleString("en-US")} products q·k${divided}, ${data}; this axis never changes`
+        : `q·k${divided}, dₖ = ${dkOf({ state })}`,
       { class: "second s12" },
     ),
     named("products", bars),
-    line(x0, y1, x1, y1, "lthird"),
-    ...[-100, -50, 0, 50, 100].map((value) =>
-      label(x(value), y1 + 16, String(value).replace("-", "−"), { class: "mid third s11" }),
-    ),
+    axisOf("bottom", x, y1, [-100, -50, 0, 50, 100], { format: signed }),
     // Over the bars, so it has an edge of paper.
-    mark("rect", {
-      x: x(-Math.min(98, spread)) - 2,
-      y: y1 - 9,
-      width: x(Math.min(98, spread)) - x(-Math.min(98, spread)) + 4,
-      height: 6,
-      class: "fpaper",
-    }),
-    line(x(-Math.min(98, spread)), y1 - 6, x(Math.min(98, spread)), y1 - 6, "lb"),
+    rect(low - 2, y1 - 9, high + 2, y1 - 3, { class: "fpaper" }),
+    line(low, y1 - 6, high, y1 - 6, "lb"),
     // Beside the bars, or over them where they are everywhere.
-    label(x(Math.min(60, 2.6 * spread)) + 6, y1 - 10, `spread ± ${number(spread)}`, {
+    text(x(Math.min(60, 2.6 * spread)) + 6, y1 - 10, `spread ± ${number(spread)}`, {
       class: "tb bold s12 halo",
     }),
   ].join("");
 }
 
 /** Softmax of ten of them. */
-function ten(view: PageView, x0: number, x1: number, y0: number, y1: number): string {
-  const { numbers: n, wide } = view;
-  const step = (x1 - x0) / 10;
-  const bars = n.shares
-    .map((share, i) => {
-      const height = share * (y1 - y0);
-      return (
-        mark("rect", {
-          x: x0 + i * step + step * 0.14,
-          y: y0,
-          width: step * 0.72,
-          height: y1 - y0,
-          class: "fhover",
-        }) +
-        mark("rect", {
-          x: x0 + i * step + step * 0.14,
-          y: y1 - height,
-          width: step * 0.72,
-          height,
-          class: "fw",
-        }) +
-        label(x0 + (i + 0.5) * step, y1 + 15, share >= 0.005 ? percent(share) : "0", {
-          class: `mid s11 mono ${share > 0.2 ? "bold" : "second"}`,
-        })
-      );
-    })
-    .join("");
-  return (
-    label(x0, y0 - 12, wide ? "softmax of the first ten" : "softmax of ten", { class: "second s12" }) +
-    named("shares", bars)
+function ten({ numbers: n, wide }: PageView, [x0, x1, y0, y1]: Area): string {
+  const bars = barY({
+    values: n.shares,
+    band: bandScale(n.shares.length, [x0, x1], 0.28),
+    scale: scaleOf({ domain: [0, 1], range: [y1, y0] }),
+    attributes: { class: "fw" },
+    track: { class: "fhover" },
+  });
+  const band = bandScale(n.shares.length, [x0, x1]);
+  const labels = n.shares.map((share, i) =>
+    text(band.middle(i), y1 + 15, share >= 0.005 ? percent(share) : "0", {
+      class: `mid s11 mono ${share > 0.2 ? "bold" : "second"}`,
+    }),
   );
+  const title = wide ? "softmax of the first ten" : "softmax of ten";
+  return text(x0, y0 - 12, title, { class: "second s12" }) + named("shares", bars + labels.join(""));
 }
 
 /** The axes of the plot: d_k from 1 to 1024, variances from 1/1024 to 4096, both logarithmic. */
-const plotAt = (wide: boolean) => {
+function plotAt(wide: boolean) {
   const [x0, x1, y0, y1] = wide ? [600, 850, 90, 470] : [52, 352, 30, 256];
   return {
-    ...{ x0, x1, y0, y1 },
-    x: (dk: number) => x0 + (Math.log2(dk) / 10) * (x1 - x0),
-    y: (variance: number) => y1 - ((Math.log2(Math.max(variance, 2 ** -10)) + 10) / 22) * (y1 - y0),
+    x: scaleOf({ type: "log", domain: [1, 1024], range: [x0, x1] }),
+    y: scaleOf({ type: "log", domain: [2 ** -10, 2 ** 12], range: [y1, y0], clamp: true }),
   };
-};
+}
 
 /** The guess at the variance for d_k = 256, on the plot. A narrow picture has the plot or the products. */
-function guessed(guess: number, { state, wide }: PageView): string {
+function guessMark(guess: number, { state, wide }: PageView): string {
   if (!wide && state.show !== "plot") return "";
   const { x, y } = plotAt(wide);
   return (
-    mark("circle", { cx: x(256), cy: y(guess), r: 6, class: "none lk" }) +
-    label(x(256) - 10, y(guess) + 4, "your guess", { class: "end tk s11 halo" })
+    element("circle", { cx: x(256), cy: y(guess), r: 6, class: "none lk" }) +
+    text(x(256) - 10, y(guess) + 4, "your guess", { class: "end tk s11 halo" })
   );
 }
 
 /** Variance against d_k, both logarithmic, a dot for each d_k that was visited. */
-function plot(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const { x0, x1, y0, y1, x, y } = plotAt(wide);
-  const parts: string[] = [
-    label(x0 - 30, y0 - 14, "variance of the products", { class: "second s12" }),
+function plot({ numbers: n, state, wide }: PageView): string {
+  const { x, y } = plotAt(wide);
+  const [x0, x1] = x.range;
+  const [y1, y0] = y.range;
+  const isNow = (dk: number) => dk === 2 ** state.power && state.data === "random";
+  const before = n.points.map(([dk, variance]) => [x(dk), y(variance)] as const);
+  const after = n.points.map(([dk, , divided]) => [x(dk), y(divided)] as const);
+  return [
+    text(x0 - 30, y0 - 14, "variance of the products", { class: "second s12" }),
     line(x0, y0, x0, y1, "lthird"),
-    line(x0, y1, x1, y1, "lthird"),
+    axisOf("bottom", x, y1, [1, 16, 256, 1024], { gap: 15, inside: true }),
+    axisOf("left", y, x0, [1 / 256, 1, 256], { format: (v) => (v < 1 ? "1/256" : String(v)) }),
+    text(x1, y1 + 31, "dₖ", { class: "end second s12" }),
     line(x(1), y(1), x(1024), y(1024), "lline"),
-    label(x(1024) - 4, y(1024) - 8, "variance = dₖ", { class: "third s11 end" }),
+    text(x1 - 4, y(1024) - 8, "variance = dₖ", { class: "third s11 end" }),
     line(x(1), y(1), x(1024), y(1), "lline"),
-    label(x(1024) - 4, y(1) - 6, "variance = 1", { class: "third s11 end" }),
-    ...[1, 16, 256].map((dk) => label(x(dk), y1 + 15, String(dk), { class: "mid third s11" })),
-    label(x(1024), y1 + 15, "1024", { class: "end third s11" }),
-    label(x(1024), y1 + 31, "dₖ", { class: "end second s12" }),
-    ...[1 / 256, 1, 256].map((v) =>
-      label(x0 - 6, y(v) + 4, v === 1 / 256 ? "1/256" : String(v), { class: "end third s11" }),
+    text(x1 - 4, y(1) - 6, "variance = 1", { class: "third s11 end" }),
+    named(
+      "variance",
+      (state.divisor === "1" ? "" : dotMarks(before, 3, { class: "none lthird" })) +
+        dotMarks(
+          after,
+          (i) => (isNow(n.points[i][0]) ? 6 : 4),
+          (i) => ({ class: isNow(n.points[i][0]) ? "fb" : "fq" }),
+        ),
     ),
-  ];
-  const dots = n.points
-    .map(([dk, variance, divided]) => {
-      const now = dk === 2 ** state.power && state.data === "random";
-      return (
-        (state.divisor === "1"
-          ? ""
-          : mark("circle", { cx: x(dk), cy: y(variance), r: 3, class: "none lthird" })) +
-        mark("circle", { cx: x(dk), cy: y(divided), r: now ? 6 : 4, class: now ? "fb" : "fq" })
-      );
-    })
-    .join("");
-  parts.push(named("variance", dots));
-  if (state.data === "trained")
-    parts.push(
-      mark("circle", { cx: x(32), cy: y(n.divided), r: 6, class: "fb" }),
-      label(x(32) + 10, y(n.divided) + 4, `trained: ${number(n.divided)}`, { class: "tb bold s12 halo" }),
-    );
-  return parts.join("");
+    state.data === "trained"
+      ? element("circle", { cx: x(32), cy: y(n.divided), r: 6, class: "fb" }) +
+        text(x(32) + 10, y(n.divided) + 4, `trained: ${number(n.divided)}`, { class: "tb bold s12 halo" })
+      : "",
+  ].join("");
 }
 
-export const page: Page<Scale, ScaleNumbers> = {
-  name: "scale",
+export const page = definePage<Scale, ScaleNumbers>({
   title: "Why √dₖ",
   point:
     "A dot product of long vectors is a sum of many numbers, so it spreads far from 0. Softmax of such scores gives nearly everything to one key. Dividing by √dₖ prevents that.",
-  initial,
-  check: (state) => ({
-    ...state,
-    power: clampInteger(state.power, 0, 10),
-    divisor: (DIVISORS as readonly string[]).includes(state.divisor) ? state.divisor : "1",
-    data: state.data === "trained" ? "trained" : "random",
-    show: state.show === "plot" ? "plot" : "products",
-    seen: [
-      ...new Set(
-        state.seen.filter((one) => Number.isInteger(one) && one >= 0 && one <= 10).map((one) => one + 0),
-      ),
-    ].sort((a, b) => a - b),
-  }),
+  minutes: 6,
+  needs: ["steps"],
+  fields: {
+    power: integer(6, 0, 10),
+    divisor: oneOf(DIVISORS),
+    visited: { ...numbers([0, 2, 4], integer(0, 0, 10), () => true), address: "seen" },
+    data: oneOf(["random", "trained"]),
+    show: oneOf(["products", "plot"]),
+  },
+  check: (state) => ({ ...state, visited: [...new Set(state.visited)].sort((a, b) => a - b) }),
   steps: [
     {
       title: "Longer vectors, larger products",
@@ -197,7 +154,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     },
     {
       title: "How fast?",
-      state: { power: 4, seen: [0, 2] },
+      state: { power: 4, visited: [0, 2] },
       text: () =>
         html`<p>The variance is the square of the spread. A product of two such numbers has variance 1, and the variance of a sum of independent numbers is the sum of their variances. So with d<sub>k</sub> terms …</p>`,
       predict: {
@@ -207,16 +164,16 @@ export const page: Page<Scale, ScaleNumbers> = {
         step: 8,
         start: 64,
         unit: "",
-        show: { power: 8, seen: [0, 2, 4, 6], show: "plot" },
+        show: { power: 8, visited: [0, 2, 4, 6], show: "plot" },
         always: true,
-        mark: guessed,
+        mark: guessMark,
         result: ({ numbers: n }) =>
           html`Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is the square root of the variance: 16.`,
       },
     },
     {
       title: "One division",
-      state: { power: 8, divisor: "√dk", seen: [0, 2, 4, 6, 10] },
+      state: { power: 8, divisor: "√dk", visited: [0, 2, 4, 6, 10] },
       text: ({
         numbers: n,
         state,
@@ -226,7 +183,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     },
     {
       title: "Why not dₖ itself?",
-      state: { power: 8, divisor: "dk", seen: [0, 2, 4, 6, 10] },
+      state: { power: 8, divisor: "dk", visited: [0, 2, 4, 6, 10] },
       about: ({ data, divisor }) => data === "random" && divisor === "dk",
       text: ({
         numbers: n,
@@ -235,7 +192,7 @@ export const page: Page<Scale, ScaleNumbers> = {
     },
     {
       title: "A trained head",
-      state: { data: "trained", divisor: "√dk", seen: [0, 2, 4, 6, 8, 10] },
+      state: { data: "trained", divisor: "√dk", visited: [0, 2, 4, 6, 8, 10] },
       about: ({ data, divisor }) => data === "trained" && divisor === "√dk",
       text: ({
         numbers: n,
@@ -245,10 +202,10 @@ export const page: Page<Scale, ScaleNumbers> = {
   ],
   picture: (view) =>
     view.wide
-      ? histogram(view, 20, 520, 50, 250) + ten(view, 20, 520, 330, 490) + plot(view)
+      ? histogram(view, [20, 520, 50, 250]) + ten(view, [20, 520, 330, 490]) + plot(view)
       : view.state.show === "plot"
         ? plot(view)
-        : histogram(view, 14, 361, 34, 130) + ten(view, 14, 361, 186, 268),
+        : histogram(view, [14, 361, 34, 130]) + ten(view, [14, 361, 186, 268]),
   label: (view) =>
     `Histogram of products of vectors of ${dkOf(view)} numbers with variance ${number(view.numbers.divided)}, and softmax of ten of them, the largest ${percent(Math.max(...view.numbers.shares))}.`,
   caption: (view) => {
@@ -258,33 +215,34 @@ export const page: Page<Scale, ScaleNumbers> = {
   control: ({ state }) =>
     html`<label>dₖ <input type="range" min="0" max="10" step="1" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${state.data === "trained" ? "32, of a trained head" : 2 ** state.power}"><output>${state.data === "trained" ? 32 : 2 ** state.power}</output></label>
 ${choice(
-  "show",
+  "",
   [
     ["products", "products"],
     ["plot", "variance"],
   ],
   state.show,
+  "show",
   "narrow-only",
 )}`,
   more: ({
     state,
   }) => html`<button type="button" data-act="root" aria-pressed="${String(state.divisor === "√dk")}">÷ √dₖ</button>
 ${choice(
-  "divisor",
+  "",
   DIVISORS.filter((one) => one !== "√dk").map((one) => [one, `÷ ${one === "1" ? "1" : NAMES[one]}`] as const),
   state.divisor,
+  "divisor",
 )}`,
   actions: {
     power: ({ state }, _, value) => ({
       power: Number(value),
       data: "random",
-      seen: [...state.seen, ...(state.data === "random" ? [state.power] : [])],
+      visited: [...state.visited, ...(state.data === "random" ? [state.power] : [])],
     }),
     show: (_, show) => ({ show }),
     root: ({ state }) => ({ divisor: state.divisor === "√dk" ? "1" : "√dk" }),
     divisor: (_, divisor) => ({ divisor }),
   },
-  drags: {},
   code: {
     typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";
@@ -314,7 +272,8 @@ e = np.exp(scores - scores.max())
 weights = e / e.sum()
 print(" ".join(f"{x:.3f}" for x in weights))`,
     printed: ({ numbers: n }) => n.listed.map((x) => x.toFixed(3)).join(" "),
-    lit: ({ state }) => (state.divisor === "1" ? "divisor =" : ["scale: 1 / divisor", "products / divisor"]),
+    highlight: ({ state }) =>
+      state.divisor === "1" ? ["divisor ="] : ["scale: 1 / divisor", "products / divisor"],
     names: { products: "products", key: "products", scores: "products", weights: "shares" },
   },
   table: (view) => ({
@@ -354,7 +313,7 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
     text: "See scores of a trained head before and after the division",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
   },
-};
+});
 
 const divisorCode = (state: Scale, root: string) => {
   const dk = state.data === "trained" ? 32 : 2 ** state.power;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
-import type { Page } from "../frame/page.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { compute } from "./compute.ts";
-import { initial, page } from "./page.ts";
+import { page } from "./page.ts";
 
 // Appendix B of the design: 20,000 pairs; without and with scaling, mean entropy of softmax of ten.
 const ANCHORS = [
@@ -16,32 +16,33 @@ const ANCHORS = [
 
 // Ten products share a query, so a variance of short lists is known to 4 % only; at 256 and above to 2 %.
 test("the variance of 20,000 products is d_k, for every d_k", () => {
-  const { points } = compute({ ...initial, seen: ANCHORS.map(([power]) => power) });
+  const { points } = compute({ ...page.initial, visited: ANCHORS.map(([power]) => power) });
   for (const [dk, variance] of points)
     expect(Math.abs(variance / dk - 1), `d_k = ${dk}`).toBeLessThan(dk < 64 ? 0.05 : 0.02);
 });
 
 test("softmax of ten has the entropy of the anchors, and the division keeps it", () => {
   for (const [power, without, scaled] of ANCHORS) {
-    expect(Math.abs(compute({ ...initial, power }).entropy - without), `2^${power}`).toBeLessThan(0.05);
-    expect(Math.abs(compute({ ...initial, power, divisor: "√dk" }).entropy - scaled)).toBeLessThan(0.05);
+    expect(Math.abs(compute({ ...page.initial, power }).entropy - without), `2^${power}`).toBeLessThan(0.05);
+    expect(Math.abs(compute({ ...page.initial, power, divisor: "√dk" }).entropy - scaled)).toBeLessThan(0.05);
   }
 });
 
 test("all products are counted, those outside the axis in its ends", () => {
-  const { bins, count } = compute({ ...initial, power: 10 });
+  const { bins, count } = compute({ ...page.initial, power: 10 });
   expect(count).toBe(20_000);
   expect(bins.reduce((a, b) => a + b, 0)).toBe(count);
   expect(bins[0] + bins[99]).toBeGreaterThan(0);
 });
 
 test("a trained head has a variance that is not 1", () => {
-  const { divided } = compute({ ...initial, data: "trained", divisor: "√dk" });
+  const { divided } = compute({ ...page.initial, data: "trained", divisor: "√dk" });
   expect(divided).toBeGreaterThan(2);
 });
 
 test("the text on the division does not call the variance without it that of every d_k", async () => {
-  const view = await viewOf(page as never, { ...page.steps[2].state, divisor: "1" });
-  const { text } = (page as never as Page).steps[2].text(view);
-  expect(text).toMatch(/the variance is 1 for every d<sub>k<\/sub>\. In the picture it is now 25\d/);
+  const view = await viewOf("scale", { ...page.steps[2].state, divisor: "1" });
+  expect(textOf(page.steps[2].text(view as never))).toMatch(
+    /the variance is 1 for every d<sub>k<\/sub>\. In the picture it is now 25\d/,
+  );
 });

@@ -16,7 +16,6 @@ export type Scorers = {
   readonly n: number;
   /** How often the race was run; 0 for not yet. */
   readonly race: number;
-  readonly guess1: number;
 };
 
 /** One of the three. */
@@ -77,33 +76,33 @@ function weightsOf(d: number, rows: number, keys: number) {
   }));
 }
 
-const known = new Map<string, readonly number[][]>();
+const cache = new Map<string, readonly number[][]>();
 
 /** Mean entropies: [scorer][power]. */
 function entropies(): readonly (readonly number[])[] {
-  let found = known.get("entropies");
-  if (found === undefined) {
-    found = [[], [], []];
+  let entropies = cache.get("entropies");
+  if (entropies === undefined) {
+    entropies = [[], [], []];
     for (const power of POWERS)
       for (const [s, { weights }] of weightsOf(2 ** power, SIZE, SIZE).entries())
-        found[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
-    known.set("entropies", found);
+        entropies[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
+    cache.set("entropies", entropies);
   }
-  return found;
+  return entropies;
 }
 
 /** One row of eight keys; scores are logarithms of the weights plus the row's log-sum-exp. */
 function rows(power: number): readonly number[][] {
   const key = `row ${power}`;
-  let found = known.get(key);
-  if (found === undefined) {
-    found = weightsOf(2 ** power, 1, EIGHT).map(({ weights, lse }) =>
+  let scorers = cache.get(key);
+  if (scorers === undefined) {
+    scorers = weightsOf(2 ** power, 1, EIGHT).map(({ weights, lse }) =>
       // A share that is 0 in float32 has a score at least 103 below the largest.
       Array.from(weights, (weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse[0]) + 0),
     );
-    known.set(key, found);
+    cache.set(key, scorers);
   }
-  return found;
+  return scorers;
 }
 
 /** Milliseconds of one call of each, the best of three. */

@@ -1,20 +1,22 @@
 /** Dot, scaled, additive: the same data, three scorers, and what each costs. */
-import { choice, clampInteger } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page, View } from "../frame/page.ts";
-import { label, line, mark, named } from "../frame/svg.ts";
+
+import { bandScale, barY, dotMarks, element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
+import { choice } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { integer, oneOf } from "../frame/fields.ts";
+import { axisOf, line, named } from "../frame/marks.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";
 
-type PageView = View<Scorers, ScorersNumbers>;
+type PageView = LabView<Scorers, ScorersNumbers>;
 
 const NAMES = ["dot", "scaled", "additive"] as const;
 const FORMULAS = ["q·k", "q·k ÷ √d", "w·tanh(Wq + Uk)"] as const;
 const COLORS = ["q", "w", "v"] as const;
 const POWERS = [4, 6, 8, 10];
-const MOST = Math.log(64);
-
-export const initial: Scorers = { power: 6, n: 256, race: 0, guess1: -1 };
+/** The largest entropy of 64 shares. */
+const LARGEST = Math.log(64);
 
 /** The bars of an absolute value. Without its form, a bar is an operator with space around it. */
 const BAR = {
@@ -25,136 +27,95 @@ const BAR = {
 const size = (bytes: number) => (bytes === 0 ? "0" : byteCount(bytes));
 
 /** The axes of the plot: d from 16 to 1024, entropies from 0 to 4.4 nats. */
-const plotAt = (wide: boolean) =>
-  wide ? { x0: 60, x1: 700, y0: 356, y1: 500 } : { x0: 40, x1: 304, y0: 156, y1: 272 };
-const powerX = (power: number, wide: boolean) => {
-  const { x0, x1 } = plotAt(wide);
-  return x0 + ((power - 4) / 6) * (x1 - x0);
-};
-const entropyY = (entropy: number, wide: boolean) => {
-  const { y0, y1 } = plotAt(wide);
-  return y1 - (entropy / 4.4) * (y1 - y0);
-};
-
-function picture(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const parts: string[] = [];
-  const g = wide
-    ? { x: 20, step: 285, width: 240, top: 62, height: 110 }
-    : { x: 10, step: 122, width: 110, top: 40, height: 74 };
-  for (const [s, one] of n.all.entries()) {
-    const x = g.x + s * g.step;
-    parts.push(
-      label(x, 20, NAMES[s], { class: `bold t${COLORS[s]} ${wide ? "s15" : ""}` }),
-      label(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
-    );
-    const step = g.width / 8;
-    const bars = one.shares
-      .map((share, j) => {
-        const height = share * g.height;
-        return (
-          mark("rect", {
-            x: x + j * step + 1,
-            y: g.top,
-            width: step - 2,
-            height: g.height,
-            class: "fhover",
-          }) +
-          mark("rect", {
-            x: x + j * step + 1,
-            y: g.top + g.height - height,
-            width: step - 2,
-            height,
-            class: `f${COLORS[s]}`,
-          }) +
-          (wide
-            ? label(x + (j + 0.5) * step, g.top + g.height + 14, share >= 0.005 ? percent(share) : "0", {
-                class: "mid s11 second",
-              })
-            : "")
-        );
-      })
-      .join("");
-    parts.push(named(NAMES[s], bars));
-    if (wide) {
-      // Counts and times depend on n, shares do not.
-      if (s === 0)
-        parts.push(
-          label(x, g.top + g.height + 38, `for ${state.n} queries and ${state.n} keys`, {
-            class: "bold s12",
-          }),
-        );
-      const rows = [
-        ["parameters", one.parameters.toLocaleString("en-US")],
-        ["multiply, add", count(one.work)],
-        ["between q and k", one.bytes === 0 ? "one number a pair" : `${size(one.bytes)} if kept`],
-        ["time here", Number.isNaN(one.ms) ? "press Race" : `${number(one.ms)} ms`],
-      ];
-      for (const [r, [name, value]] of rows.entries())
-        parts.push(
-          label(x, g.top + g.height + 62 + r * 22, name, { class: "second s12" }),
-          label(x + 104, g.top + g.height + 62 + r * 22, value, {
-            class: `s12 ${r === 3 && !Number.isNaN(one.ms) ? "bold" : ""}`,
-          }),
-        );
-    }
-  }
-  // Entropy against d on a fixed axis.
-  const { x0, x1, y0, y1 } = plotAt(wide);
-  const x = (power: number) => powerX(power, wide);
-  const y = (entropy: number) => entropyY(entropy, wide);
-  parts.push(
-    label(
-      x0 - 30,
-      y0 - 12,
-      wide ? "entropy of 64 shares, in nats, against the length d of the vectors" : "entropy against d",
-      { class: "second s12" },
-    ),
-    line(x0, y1, x1, y1, "lthird"),
-    line(x0, y(MOST), x1, y(MOST), "lline dash"),
-    label(x0 + 6, y(MOST) - 5, "all equal: 4.16", { class: "third s11" }),
-    ...[0, 2, 4].map((value) => label(x0 - 8, y(value) + 4, String(value), { class: "end third s11" })),
-    ...POWERS.map((power) =>
-      label(x(power), y1 + 16, `${power === 4 ? "d = " : ""}${2 ** power}`, { class: "mid third s11" }),
-    ),
-    line(x(state.power), y0, x(state.power), y1, "lline"),
-  );
-  for (const [s, one] of n.all.entries()) {
-    const points = one.entropies.map((entropy, i) => `${x(POWERS[i]).toFixed(1)} ${y(entropy).toFixed(1)}`);
-    const last = one.entropies[3];
-    parts.push(
-      mark("path", { d: `M${points.join("L")}`, class: `l${COLORS[s]}` }),
-      ...one.entropies.map((entropy, i) =>
-        mark("circle", {
-          cx: x(POWERS[i]),
-          cy: y(entropy),
-          r: POWERS[i] === state.power ? 5 : 3,
-          class: `f${COLORS[s]}`,
-        }),
-      ),
-      label(x1 + 8, y(last) + (s === 2 ? 2 : s === 1 ? 16 : 4), NAMES[s], {
-        class: `t${COLORS[s]} bold s12`,
-      }),
-    );
-  }
-  return parts.join("");
+function plotAt(wide: boolean) {
+  const [x0, x1, y0, y1] = wide ? [60, 700, 356, 500] : [40, 304, 156, 272];
+  return {
+    x: scaleOf({ type: "log", domain: [16, 1024], range: [x0, x1] }),
+    y: scaleOf({ domain: [0, 4.4], range: [y1, y0] }),
+  };
 }
+
+/** One scorer: its shares as bars, and in a wide picture what it costs. */
+function scorer({ numbers: n, state, wide }: PageView, s: number): string {
+  const { shares, parameters, work, bytes, ms } = n.all[s];
+  const [start, distance, width, top, height] = wide ? [20, 285, 240, 62, 110] : [10, 122, 110, 40, 74];
+  const x = start + s * distance;
+  const base = top + height;
+  const bars = barY({
+    values: shares,
+    band: bandScale(8, [x, x + width], 16 / width),
+    scale: scaleOf({ domain: [0, 1], range: [base, top] }),
+    attributes: { class: `f${COLORS[s]}` },
+    track: { class: "fhover" },
+  });
+  const band = bandScale(8, [x, x + width]);
+  const percentages = shares.map((share, j) =>
+    text(band.middle(j), base + 14, share >= 0.005 ? percent(share) : "0", { class: "mid s11 second" }),
+  );
+  const rows = [
+    ["parameters", parameters.toLocaleString("en-US")],
+    ["multiply, add", count(work)],
+    ["between q and k", bytes === 0 ? "one number a pair" : `${size(bytes)} if kept`],
+    ["time here", Number.isNaN(ms) ? "press Race" : `${number(ms)} ms`],
+  ].map(
+    ([name, value], r) =>
+      text(x, base + 62 + r * 22, name, { class: "second s12" }) +
+      text(x + 104, base + 62 + r * 22, value, {
+        class: `s12 ${r === 3 && !Number.isNaN(ms) ? "bold" : ""}`,
+      }),
+  );
+  return [
+    text(x, 20, NAMES[s], { class: `bold t${COLORS[s]} ${wide ? "s15" : ""}` }),
+    text(wide ? x + 74 : x, wide ? 20 : 34, FORMULAS[s], { class: `second mono ${wide ? "s12" : "s11"}` }),
+    named(NAMES[s], bars + (wide ? percentages.join("") : "")),
+    // Counts and times depend on n, shares do not.
+    wide && s === 0
+      ? text(x, base + 38, `for ${state.n} queries and ${state.n} keys`, { class: "bold s12" })
+      : "",
+    wide ? rows.join("") : "",
+  ].join("");
+}
+
+/** Entropy against d on fixed axes. */
+function entropies({ numbers: n, state, wide }: PageView): string {
+  const { x, y } = plotAt(wide);
+  const [[x0, x1], [y1, y0]] = [x.range, y.range];
+  const now = 2 ** state.power;
+  const lengths = POWERS.map((power) => 2 ** power);
+  const title = wide
+    ? "entropy of 64 shares, in nats, against the length d of the vectors"
+    : "entropy against d";
+  return [
+    text(x0 - 30, y0 - 12, title, { class: "second s12" }),
+    axisOf("bottom", x, y1, lengths, { format: (d) => (d === 16 ? "d = 16" : String(d)) }),
+    axisOf("left", y, x0, [0, 2, 4], { gap: 8 }),
+    line(x0, y(LARGEST), x1, y(LARGEST), "lline dash"),
+    text(x0 + 6, y(LARGEST) - 5, "all equal: 4.16", { class: "third s11" }),
+    line(x(now), y0, x(now), y1, "lline"),
+    ...n.all.map(({ entropies }, s) => {
+      const points = entropies.map((entropy, i) => [x(lengths[i]), y(entropy)] as const);
+      return (
+        lineMark(points, { class: `l${COLORS[s]}` }) +
+        dotMarks(points, (i) => (lengths[i] === now ? 5 : 3), { class: `f${COLORS[s]}` }) +
+        text(x1 + 8, points[3][1] + [4, 16, 2][s], NAMES[s], { class: `t${COLORS[s]} bold s12` })
+      );
+    }),
+  ].join("");
+}
+
+const picture = (view: PageView): string =>
+  view.numbers.all.map((_, s) => scorer(view, s)).join("") + entropies(view);
 
 const at = (state: Scorers) =>
   POWERS.indexOf(POWERS.reduce((a, b) => (Math.abs(b - state.power) < Math.abs(a - state.power) ? b : a)));
 
-export const page: Page<Scorers, ScorersNumbers> = {
-  name: "scorers",
+export const page = definePage<Scorers, ScorersNumbers>({
   title: "Dot, scaled, additive",
   point:
     "Three ways to score a query against a key. One saturates. One avoids that with a division. One does not saturate at first, but runs a small network for every pair.",
-  initial,
-  check: (state) => ({
-    ...state,
-    power: POWERS.includes(state.power) ? state.power : 6,
-    n: [64, 128, 256, 512].includes(state.n) ? state.n : 256,
-    race: clampInteger(state.race, 0, 1e6),
-  }),
+  minutes: 7,
+  needs: ["saturation"],
+  fields: { power: oneOf(POWERS, 6), n: oneOf([64, 128, 256, 512], 256), race: integer(0, 0, 1e6) },
   steps: [
     {
       title: "The same data, three scores",
@@ -181,14 +142,15 @@ export const page: Page<Scorers, ScorersNumbers> = {
         show: { power: 10 },
         always: true,
         mark: (guess, { wide }) => {
-          const [x, y] = [powerX(10, wide), entropyY((guess / 100) * MOST, wide)];
+          const { x, y } = plotAt(wide);
+          const [cx, cy] = [x(1024), y((guess / 100) * LARGEST)];
           return (
-            mark("circle", { cx: x, cy: y, r: 6, class: "none lk" }) +
-            label(x - 10, y - 8, "your guess", { class: "end tk s11 halo" })
+            element("circle", { cx, cy, r: 6, class: "none lk" }) +
+            text(cx - 10, cy - 8, "your guess", { class: "end tk s11 halo" })
           );
         },
         result: ({ numbers: n }) =>
-          html`It is <b>${percent(n.all[0].entropies[3] / MOST)}</b>, ${number(n.all[0].entropies[3])} nats: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, about as much as at d = 16.`,
+          html`It is <b>${percent(n.all[0].entropies[3] / LARGEST)}</b>, ${number(n.all[0].entropies[3])} nats: nearly every row gives almost everything to one key before anything is learned. Scaled has ${number(n.all[1].entropies[3])} and additive ${number(n.all[2].entropies[3])}, about as much as at d = 16.`,
       },
     },
     {
@@ -225,16 +187,16 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
     html`<label>d <input type="range" min="4" max="10" step="2" value="${state.power}" data-act="power" aria-label="Length of the vectors" aria-valuetext="${2 ** state.power}"><output>${2 ** state.power}</output></label>`,
   more: ({ state }) =>
     html`<button type="button" data-act="race">Race</button>${choice(
-      "n",
+      "",
       [64, 256, 512].map((size) => [size, `n = ${size}`] as const),
       state.n,
+      "n",
     )}`,
   actions: {
     power: (_, __, value) => ({ power: Number(value), race: 0 }),
     race: ({ state }) => ({ race: state.race + 1 }),
     n: (_, n) => ({ n: Number(n), race: 0 }),
   },
-  drags: {},
   code: {
     typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
   tensor } from "heed";
@@ -266,7 +228,7 @@ shares = e / e.sum(1, keepdims=True)
 for row in shares:
     print(" ".join(f"{x:.3f}" for x in row))`,
     printed: ({ numbers: n }) => n.all.map((one) => one.shares.map((x) => x.toFixed(3)).join(" ")).join("\n"),
-    lit: () => ["scaledDotProductAttention(", "e / e.sum"],
+    highlight: () => ["scaledDotProductAttention(", "e / e.sum"],
     names: { shares: "scaled", weights: "scaled" },
   },
   table: ({ numbers: n, state }) => ({
@@ -309,4 +271,4 @@ for row in shares:
   limits:
     "These layers are not trained: training changes w, W and U, an additive layer can learn large scores too, and a race in one browser is one machine and one size.",
   trained: { text: "See scaled scores of a trained head", address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2" },
-};
+});

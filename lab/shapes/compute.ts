@@ -26,8 +26,6 @@ export type Shapes = {
   readonly kd: number;
   /** Numbers of a word in the layer. */
   readonly d: number;
-  readonly guess1: number;
-  readonly guess5: number;
 };
 
 /** What the picture shows. */

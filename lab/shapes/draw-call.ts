@@ -1,22 +1,23 @@
 /** One call of attention as boxes to scale. */
-import { label, named } from "../frame/svg.ts";
+import { text } from "../../src/view/plot/svg.ts";
+import { named } from "../frame/marks.ts";
 import { byteCount, count } from "../frame/words.ts";
 import { dragNumber, edge, message, stacked } from "./boxes.ts";
 import {
-  type Box,
   callAt,
   cells,
   guessSide,
   isGuessed,
   LARGEST_GUESS,
   numberOf,
-  type PageView,
+  type PictureBox,
+  type ShapesView,
   type Size,
   tuple,
 } from "./sizes.ts";
 
 /** Rows and columns of S as the call reads the shapes. */
-const readAs = ({ state }: PageView) =>
+const readAs = ({ state }: ShapesView) =>
   state.wrong === "axes"
     ? {
         rows: state.h,
@@ -33,8 +34,9 @@ const readAs = ({ state }: PageView) =>
         cards: state.b * state.h,
       };
 
+// long: one drawing, in reading order: boxes, sizes, edges, corner.
 /** The picture of a call: Q and Kᵀ meet in S, and S and V in the output. */
-export function call(view: PageView): string {
+export function call(view: ShapesView): string {
   const { numbers: n, state, wide } = view;
   const at = callAt(wide);
   const { u, row, above } = at;
@@ -46,21 +48,21 @@ export function call(view: PageView): string {
   const bad = n.error !== "";
   // What does not fit is not docked: it hangs above its place.
   const lift = bad ? (wide ? 12 : 7) : 0;
-  const q: Box = { x: at.qRight - dk, y: row, width: dk, height: h };
-  const k: Box = {
+  const q: PictureBox = { x: at.qRight - dk, y: row, width: dk, height: h };
+  const k: PictureBox = {
     x: at.sLeft,
     y: above - kd - (state.wrong === "key" ? lift : 0),
     width: w,
     height: kd,
   };
-  const s: Box = { x: at.sLeft, y: row, width: w, height: h };
-  const v: Box = {
+  const s: PictureBox = { x: at.sLeft, y: row, width: w, height: h };
+  const v: PictureBox = {
     x: at.oLeft,
     y: above - (turned ? dv : w) - (turned ? lift : 0),
     width: turned ? w : dv,
     height: turned ? dv : w,
   };
-  const o: Box = { x: at.oLeft, y: row, width: v.width, height: h };
+  const o: PictureBox = { x: at.oLeft, y: row, width: v.width, height: h };
   const small = wide ? "s12" : "s11";
   const shape = (text: string, shown: readonly number[]) =>
     wide && shown.length > 0 ? `${text} ${tuple(shown)}` : text;
@@ -79,7 +81,7 @@ export function call(view: PageView): string {
     named(
       "q",
       stacked(q, "q", cards) +
-        label(q.x + dk / 2, row + h + (wide ? 20 : 15), shape("Q", n.query), {
+        text(q.x + dk / 2, row + h + (wide ? 20 : 15), shape("Q", n.query), {
           class: `mid tq bold ${small}`,
         }),
     ),
@@ -88,8 +90,8 @@ export function call(view: PageView): string {
       stacked(k, state.wrong === "key" && bad ? "b" : "k", cards) +
         // A wide K leaves no space beside it on a narrow picture.
         (!wide && w >= 24 && kd >= 16
-          ? label(k.x + w / 2, k.y + kd / 2 + 4, "Kᵀ", { class: `mid tk bold ${small}` })
-          : label(k.x + w + (wide ? 20 : 16), k.y + kd / 2 + (wide ? 4 : -2), "Kᵀ", {
+          ? text(k.x + w / 2, k.y + kd / 2 + 4, "Kᵀ", { class: `mid tk bold ${small}` })
+          : text(k.x + w + (wide ? 20 : 16), k.y + kd / 2 + (wide ? 4 : -2), "Kᵀ", {
               class: `tk bold ${small}`,
             })),
     ),
@@ -97,7 +99,7 @@ export function call(view: PageView): string {
       "v",
       stacked(v, turned && bad ? "b" : "v", cards) +
         (wide
-          ? label(
+          ? text(
               Math.min(v.x + v.width / 2, 780),
               above + 15,
               shape(turned ? "V, transposed" : "V", n.value),
@@ -105,14 +107,14 @@ export function call(view: PageView): string {
             )
           : // Beside a tall V are the cards of K.
             v.height >= 16
-            ? label(v.x + v.width / 2, v.y + v.height / 2 + 4, "V", { class: `mid tv bold ${small}` })
-            : label(v.x - 8, v.y + v.height / 2 + 4, "V", { class: `end tv bold ${small}` })),
+            ? text(v.x + v.width / 2, v.y + v.height / 2 + 4, "V", { class: `mid tv bold ${small}` })
+            : text(v.x - 8, v.y + v.height / 2 + 4, "V", { class: `end tv bold ${small}` })),
     ),
     named(
       "s",
       stacked(s, bad ? "b" : "w", cards) +
-        (bad ? label(s.x + w / 2, row + h / 2 + 5, "?", { class: "mid tb bold" }) : "") +
-        label(
+        (bad ? text(s.x + w / 2, row + h / 2 + 5, "?", { class: "mid tb bold" }) : "") +
+        text(
           s.x + w / 2,
           isGuessed(state)
             ? row + guessSide(LARGEST_GUESS, u) + 33
@@ -126,7 +128,7 @@ export function call(view: PageView): string {
     named(
       "o",
       stacked(o, bad ? "b" : "v", cards) +
-        label(
+        text(
           o.x + o.width / 2,
           row + h + (wide ? 20 : 15),
           bad ? "output" : shape(wide ? "output" : "out", n.output),
@@ -137,18 +139,18 @@ export function call(view: PageView): string {
     ),
     // Sizes at their edges.
     // A wide Q reaches to the edge of a narrow picture.
-    label(Math.max(44, q.x - 8), row + h / 2 + 4, sized(rowSize), { class: `end tq halo ${small}` }),
-    label(q.x + dk / 2, row - (wide ? 22 : 16), sized("dk"), { class: `mid ${small}` }),
-    label(k.x - 9, k.y + kd / 2 + 4, sized(keySize), { class: `end ${small}` }),
-    label(k.x + w / 2, above + (wide ? 14 : 10), wide ? sized(columnSize) : "", {
+    text(Math.max(44, q.x - 8), row + h / 2 + 4, sized(rowSize), { class: `end tq halo ${small}` }),
+    text(q.x + dk / 2, row - (wide ? 22 : 16), sized("dk"), { class: `mid ${small}` }),
+    text(k.x - 9, k.y + kd / 2 + 4, sized(keySize), { class: `end ${small}` }),
+    text(k.x + w / 2, above + (wide ? 14 : 10), wide ? sized(columnSize) : "", {
       class: `mid tk halo ${small}`,
     }),
     wide
-      ? label(v.x - 9, v.y + v.height / 2 + 4, turned ? sized("dv") : sized(columnSize), {
+      ? text(v.x - 9, v.y + v.height / 2 + 4, turned ? sized("dv") : sized(columnSize), {
           class: `end ${turned ? "tv" : "tk"} ${small}`,
         })
-      : label(k.x + w / 2 + 6, Math.max(12, k.y - 17), sized(columnSize), { class: `mid tk ${small}` }),
-    label(v.x + v.width / 2 + 6, v.y - (wide ? 20 : 15), turned ? sized(columnSize) : sized("dv"), {
+      : text(k.x + w / 2 + 6, Math.max(12, k.y - 17), sized(columnSize), { class: `mid tk ${small}` }),
+    text(v.x + v.width / 2 + 6, v.y - (wide ? 20 : 15), turned ? sized(columnSize) : sized("dv"), {
       class: `mid ${turned ? "tk" : "tv"} ${small}`,
     }),
   ];
@@ -195,18 +197,18 @@ export function call(view: PageView): string {
   // The corner above Q is free: what one card stands for, and what all of them hold.
   const y = wide ? 52 : 22;
   parts.push(
-    label(wide ? 24 : 8, y - 28, wide ? "the stack: drag the numbers" : "", { class: `second ${small}` }),
+    text(wide ? 24 : 8, y - 28, wide ? "the stack: drag the numbers" : "", { class: `second ${small}` }),
     dragNumber(view, "b", wide ? 24 : 4, y, "sentence", "Sentences"),
-    label(wide ? 154 : 110, y, "×", { class: "mid" }),
+    text(wide ? 154 : 110, y, "×", { class: "mid" }),
     state.wrong === "axes"
-      ? label(wide ? 170 : 122, y, numberOf(state.n, "word"), { class: "bold" })
+      ? text(wide ? 170 : 122, y, numberOf(state.n, "word"), { class: "bold" })
       : dragNumber(view, "h", wide ? 170 : 4, wide ? y : y + 28, "head", "Heads"),
   );
   if (!bad && wide)
     parts.push(
-      label(24, y + 36, `${numberOf(cards, "card")}, together:`),
-      label(24, y + 58, `${cells(n.weights).toLocaleString("en-US")} weights, ${byteCount(n.bytes)} if kept`),
-      label(24, y + 80, `${count(n.operations)} multiplications and additions`),
+      text(24, y + 36, `${numberOf(cards, "card")}, together:`),
+      text(24, y + 58, `${cells(n.weights).toLocaleString("en-US")} weights, ${byteCount(n.bytes)} if kept`),
+      text(24, y + 80, `${count(n.operations)} multiplications and additions`),
     );
   if (bad) parts.push(message(n.error, wide));
   return parts.join("");

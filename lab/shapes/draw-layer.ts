@@ -1,11 +1,12 @@
 /** A layer on one sentence as boxes to scale: its matrices, and the columns cut into heads. */
-import { label, line, mark, named } from "../frame/svg.ts";
+import { element, text } from "../../src/view/plot/svg.ts";
+import { line, named } from "../frame/marks.ts";
 import { count } from "../frame/words.ts";
 import { edge, message, stacked } from "./boxes.ts";
-import { type Box, layerAt, type PageView, tuple } from "./sizes.ts";
+import { layerAt, type PictureBox, type ShapesView, tuple } from "./sizes.ts";
 
 /** The picture of a layer. */
-export function layer(view: PageView): string {
+export function layer(view: ShapesView): string {
   const { numbers, state, wide } = view;
   const n = numbers.layer;
   const at = layerAt(wide);
@@ -13,20 +14,20 @@ export function layer(view: PageView): string {
   const bad = n.error !== "";
   const [d, h] = [state.d * u, state.n * u];
   const small = wide ? "s12" : "s11";
-  const x: Box = { x: at.xRight - d, y: row, width: d, height: h };
+  const x: PictureBox = { x: at.xRight - d, y: row, width: d, height: h };
   const parts = [
     named(
       "x",
       stacked(x, "w", 1) +
-        label(x.x + d / 2, row + h + (wide ? 22 : 14), "X", { class: `mid bold ${small}` }) +
-        label(x.x + d / 2, row - (wide ? 10 : 8), `${state.n} × ${state.d}`, { class: `mid ${small}` }),
+        text(x.x + d / 2, row + h + (wide ? 22 : 14), "X", { class: `mid bold ${small}` }) +
+        text(x.x + d / 2, row - (wide ? 10 : 8), `${state.n} × ${state.d}`, { class: `mid ${small}` }),
     ),
   ];
   const each = d / state.h;
   for (const [i, color] of (["q", "k", "v"] as const).entries()) {
     const left = at.left + i * (d + at.gap);
-    const W: Box = { x: left, y: above - d, width: d, height: d };
-    const P: Box = { x: left, y: row, width: d, height: h };
+    const W: PictureBox = { x: left, y: above - d, width: d, height: d };
+    const P: PictureBox = { x: left, y: row, width: d, height: h };
     const cuts = Array.from({ length: state.h - 1 }, (_, c) => {
       const at = left + (c + 1) * each;
       return (
@@ -37,20 +38,20 @@ export function layer(view: PageView): string {
       named(
         color,
         stacked(W, color, 1) +
-          mark(
+          element(
             "text",
             { x: left + d / 2, y: above - d - (wide ? 10 : 5), class: `mid t${color} bold ${small}` },
             `W<tspan dy="-4" class="s11">${color}</tspan>`,
           ) +
           stacked(P, bad ? "b" : color, 1) +
           cuts.join("") +
-          label(left + d / 2, row + h + (wide ? 22 : 14), "QKV"[i], { class: `mid t${color} bold ${small}` }),
+          text(left + d / 2, row + h + (wide ? 22 : 14), "QKV"[i], { class: `mid t${color} bold ${small}` }),
       ),
     );
   }
-  const O: Box = { x: at.oLeft, y: row, width: d, height: h };
-  const Y: Box = { x: at.yLeft, y: row, width: d, height: h };
-  const M: Box = { x: at.yLeft, y: above - d, width: d, height: d };
+  const O: PictureBox = { x: at.oLeft, y: row, width: d, height: h };
+  const Y: PictureBox = { x: at.yLeft, y: row, width: d, height: h };
+  const M: PictureBox = { x: at.yLeft, y: above - d, width: d, height: d };
   parts.push(
     named(
       "o",
@@ -58,28 +59,28 @@ export function layer(view: PageView): string {
         Array.from({ length: state.h - 1 }, (_, c) =>
           line(O.x + (c + 1) * each, row, O.x + (c + 1) * each, row + h, bad ? "lb" : "lv thin"),
         ).join("") +
-        label(O.x + d / 2, row + h + (wide ? 22 : 14), wide ? "the heads’ outputs" : "heads", {
+        text(O.x + d / 2, row + h + (wide ? 22 : 14), wide ? "the heads’ outputs" : "heads", {
           class: `mid tv bold ${small}`,
         }) +
         stacked(M, "w", 1) +
-        label(M.x + d / 2, M.y - (wide ? 10 : 5), "Wᵒ", { class: `mid bold ${small}` }) +
+        text(M.x + d / 2, M.y - (wide ? 10 : 5), "Wᵒ", { class: `mid bold ${small}` }) +
         stacked(Y, bad ? "b" : "w", 1) +
-        label(Y.x + d / 2, row + h + (wide ? 22 : 14), "output", { class: `mid bold ${small}` }),
+        text(Y.x + d / 2, row + h + (wide ? 22 : 14), "output", { class: `mid bold ${small}` }),
     ),
   );
   // A score matrix for each head.
-  const side = state.n * u;
-  const step = Math.min((wide ? 660 : 300) / state.h, side + 10);
+  const length = state.n * u;
+  const step = Math.min((wide ? 660 : 300) / state.h, length + 10);
   if (!bad)
     parts.push(
       named(
         "s",
         Array.from({ length: state.h }, (_, i) =>
-          stacked({ x: at.left + i * step, y: at.heads, width: side, height: side }, "w", 1),
+          stacked({ x: at.left + i * step, y: at.heads, width: length, height: length }, "w", 1),
         ).join("") +
-          label(
+          text(
             at.left - 8,
-            at.heads + side / 2 + 4,
+            at.heads + length / 2 + 4,
             wide ? `S of ${state.h} ${state.h === 1 ? "head" : "heads"}` : "S",
             {
               class: `end tw bold ${small}`,
@@ -96,7 +97,7 @@ export function layer(view: PageView): string {
   if (bad) parts.push(message(n.error, wide));
   else
     parts.push(
-      label(
+      text(
         wide ? 24 : 8,
         y,
         `${state.h} ${state.h === 1 ? "head" : "heads"} of ${n.query[2]} numbers: Q is cut into ${tuple(n.query)}`,
@@ -104,13 +105,13 @@ export function layer(view: PageView): string {
           class: wide ? "s15 bold" : `bold ${small}`,
         },
       ),
-      label(
+      text(
         wide ? 24 : 8,
         y + (wide ? 28 : 20),
         `${n.parameters.toLocaleString("en-US")} parameters in four matrices of ${state.d} × ${state.d}`,
         { class: small === "s12" ? "" : small },
       ),
-      label(
+      text(
         wide ? 24 : 8,
         y + (wide ? 52 : 38),
         `${count(n.operations)} multiplications and additions for this sentence`,

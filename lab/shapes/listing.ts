@@ -113,7 +113,7 @@ except ValueError:
       ? [n.weights.join(" "), n.output.join(" "), cells(n.weights)].join("\n")
       : "refused";
   },
-  lit: ({ state }) =>
+  highlight: ({ state }) =>
     state.view === "layer"
       ? ["new MultiHeadAttention(", "return y.reshape"]
       : state.wrong === "value"

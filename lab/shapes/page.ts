@@ -1,51 +1,43 @@
 /** Shapes: boxes to scale whose edges can be pulled. Boxes that share an edge stretch together; those that do not fit are refused. */
-import { checkbox, choice } from "../frame/controls.ts";
-import { html, type Markup } from "../frame/markup.ts";
-import type { Page } from "../frame/page.ts";
-import { guessText, label, mark } from "../frame/svg.ts";
+
+import { element, text } from "../../src/view/plot/svg.ts";
+import { check, choice } from "../../ui/controls.ts";
+import { html, type TemplateResult } from "../../ui/markup.ts";
+import { guessText } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
 import type { Shapes, ShapesNumbers } from "./compute.ts";
 import { call } from "./draw-call.ts";
 import { layer } from "./draw-layer.ts";
 import { code } from "./listing.ts";
 import { changed, drags } from "./pull.ts";
-import { callAt, cells, guessSide, initial, inRange, LARGEST_GUESS, LONG, numberOf, tuple } from "./sizes.ts";
+import {
+  callAt,
+  cells,
+  fields,
+  guessSide,
+  LARGEST_GUESS,
+  LONG,
+  numberOf,
+  tuple,
+  WRONG_NAMES,
+} from "./sizes.ts";
 
 /** What does not fit, and its button. */
-const WRONG_NAMES = [
-  ["", "fits"],
-  ["key", "keys too short"],
-  ["value", "V transposed"],
-  ["axes", "axes swapped"],
-] as const;
-
 /** What is shown, and its button. */
 const VIEW_NAMES = [
   ["call", "one call"],
   ["layer", "a layer"],
 ] as const;
 
-export const page: Page<Shapes, ShapesNumbers> = {
-  name: "shapes",
+export const page = definePage<Shapes, ShapesNumbers>({
   title: "Shapes",
   point:
     "Two boxes can be multiplied if they share an edge. If you know the edges, you know every shape, its cost, and where a program breaks.",
-  initial,
-  check: (state) => {
-    const n = inRange("n", state.n);
-    return {
-      ...state,
-      view: state.view === "layer" ? "layer" : "call",
-      wrong: WRONG_NAMES.some(([name]) => name === state.wrong) ? state.wrong : "",
-      b: inRange("b", state.b),
-      h: inRange("h", state.h),
-      n,
-      m: state.self ? n : inRange("m", state.m),
-      dk: inRange("dk", state.dk),
-      dv: inRange("dv", state.dv),
-      kd: inRange("kd", state.kd),
-      d: inRange("d", state.d),
-    };
-  },
+  minutes: 7,
+  needs: ["steps", "heads"],
+  fields,
+  // Words that look at themselves are as many keys as queries.
+  check: (state) => (state.self ? { ...state, m: state.n } : state),
   steps: [
     {
       title: "Many sentences at once",
@@ -70,15 +62,15 @@ export const page: Page<Shapes, ShapesNumbers> = {
         step: 1,
         start: 4,
         unit: " times",
-        said: (guess) => numberOf(guess, "time"),
+        formatGuess: (guess) => numberOf(guess, "time"),
         show: { n: LONG, m: LONG, view: "call", wrong: "" },
         mark: (guess, { wide }) => {
           const { u, sLeft: x, row: y } = callAt(wide);
-          const side = guessSide(guess, u);
+          const length = guessSide(guess, u);
           return (
-            mark("rect", { x, y, width: side, height: side, class: "none lk dash" }) +
+            element("rect", { x, y, width: length, height: length, class: "none lk dash" }) +
             // Below the largest, so that no guess crosses a label.
-            label(x + 20 * u, y + guessSide(LARGEST_GUESS, u) + (wide ? 15 : 14), "dashed: your guess", {
+            text(x + 20 * u, y + guessSide(LARGEST_GUESS, u) + (wide ? 15 : 14), "dashed: your guess", {
               class: "mid tk bold s11",
             })
           );
@@ -147,7 +139,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     state.view === "layer"
       ? `A layer on ${state.n} words of ${state.d} numbers with ${numberOf(state.h, "head")}. ${n.layer.error || `It has ${n.layer.parameters} parameters.`}`
       : `Boxes to scale: Q ${tuple(n.query)}, K ${tuple(n.key)}, V ${tuple(n.value)}. ${n.error || `S is ${tuple(n.weights)}, the output ${tuple(n.output)}.`}`,
-  caption: ({ numbers: n, state }): Markup => {
+  caption: ({ numbers: n, state }): TemplateResult => {
     if (state.view === "layer")
       return n.layer.error
         ? html`${state.d} columns cannot be cut into ${state.h} equal pieces, and the layer is refused before anything is computed.`
@@ -165,7 +157,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
     return html`<label>${size} <input type="range" min="1" max="40" step="1" value="${state.n}" data-act="n" aria-label="Number of ${size}" aria-valuetext="${state.n}"><output>${state.n}</output></label>`;
   },
   more: ({ state }) =>
-    html`${state.view === "call" && html`${choice("wrong", WRONG_NAMES, state.wrong)}${checkbox("self", "words look at themselves", state.self)}`}${choice("view", VIEW_NAMES, state.view)}`,
+    html`${state.view === "call" ? html`${choice("", WRONG_NAMES, state.wrong, "wrong")}${check("words look at themselves", state.self, "self")}` : ""}${choice("", VIEW_NAMES, state.view, "view")}`,
   actions: {
     n: ({ state }, _, value) => changed(state, "n", Number(value)),
     wrong: ({ state }, name) => ({
@@ -174,8 +166,7 @@ export const page: Page<Shapes, ShapesNumbers> = {
       ...(name === "key" && state.kd === state.dk && { kd: Math.max(1, state.dk - 16) }),
       ...(name === "axes" && state.h === 1 && { h: 8 }),
     }),
-    self: ({ state }, _, value) => ({ self: value === "true", m: state.n }),
-    view: (_, view) => ({ view }),
+    self: ({ state }, _, value) => ({ self: value === "1", m: state.n }),
   },
   drags,
   code,
@@ -246,4 +237,4 @@ export const page: Page<Shapes, ShapesNumbers> = {
     text: "See the same boxes filled by a trained model: one row of Q, K and V",
     address: "tired-cat.html#v1/row?l=5&h=11&i=8&j=2",
   },
-};
+});

@@ -1,14 +1,14 @@
 /** Pulling an edge, by pointer or by keys, changes its size, and every box that shares it. */
-import type { Gesture, Point } from "../frame/page.ts";
+import type { Gesture, PicturePoint } from "../frame/page.ts";
 import type { Shapes } from "./compute.ts";
-import { callAt, inRange, layerAt, type PageView, RANGE, type Size } from "./sizes.ts";
+import { callAt, layerAt, RANGE, type ShapesView, type Size } from "./sizes.ts";
 
 /** A size from where its edge was pulled to. */
 function pulled(
-  view: PageView,
+  view: ShapesView,
   size: Size,
   edgeName: string,
-  point: Point,
+  point: PicturePoint,
   gesture: Gesture,
 ): Partial<Shapes> {
   const { state, wide } = view;
@@ -41,16 +41,15 @@ function pulled(
 }
 
 /** A size changed, and with it the one that is the same edge. */
-export function changed(state: Shapes, size: Size, asked: number): Partial<Shapes> {
-  const value = inRange(size, asked);
+export function changed(state: Shapes, size: Size, value: number): Partial<Shapes> {
   return state.self && (size === "n" || size === "m") ? { n: value, m: value } : { [size]: value };
 }
 
 /** The drag of a size. */
 const pull = (size: Size) => ({
-  move: (view: PageView, name: string, point: Point, gesture: Gesture) =>
+  move: (view: ShapesView, name: string, point: PicturePoint, gesture: Gesture) =>
     pulled(view, size, name, point, gesture),
-  key: ({ state }: PageView, _: string, dx: number, dy: number) =>
+  key: ({ state }: ShapesView, _: string, dx: number, dy: number) =>
     changed(state, size, state[size] + dx + dy),
 });
 

@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compute, type Shapes } from "./compute.ts";
 import { page } from "./page.ts";
-import { initial } from "./sizes.ts";
 
-const numbers = (change: Partial<Shapes>) => compute(page.check({ ...initial, ...change }));
+const numbers = (change: Partial<Shapes>) => compute(page.check({ ...page.initial, ...change }));
 
 test("weights are queries × keys, the output has the rows of Q and the columns of V", async () => {
   const size = fc.integer({ min: 1, max: 24 });
@@ -55,8 +54,8 @@ test("a layer has the same parameters with any number of heads, and refuses a nu
 
 test("the label of n is inside the picture of a phone however wide Q is", async () => {
   for (const dk of [1, 64, 128]) {
-    const state = page.check({ ...initial, n: 40, dk });
-    const picture = page.picture({ state, numbers: await compute(state), wide: false, used: true });
+    const state = page.check({ ...page.initial, n: 40, dk });
+    const picture = page.picture({ state, numbers: await compute(state), wide: false, changed: true });
     const [, x] = /<text x="([\d.-]+)"[^>]*>n = 40</.exec(picture) ?? [];
     // About 40 units of letters end there.
     expect(Number(x)).toBeGreaterThanOrEqual(44);

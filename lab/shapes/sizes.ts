@@ -1,10 +1,10 @@
 /** Sizes that can be pulled, their ranges, and where the boxes of the two pictures are. */
-import { clamp } from "../frame/controls.ts";
-import type { View } from "../frame/page.ts";
+import { integer, oneOf, type StateFields, toggle } from "../frame/fields.ts";
+import { guessOf, type LabView } from "../frame/page.ts";
 import type { Shapes, ShapesNumbers } from "./compute.ts";
 
 /** What the drawing functions get. */
-export type PageView = View<Shapes, ShapesNumbers>;
+export type ShapesView = LabView<Shapes, ShapesNumbers>;
 /** Sizes that can be pulled. */
 export type Size = "b" | "h" | "n" | "m" | "dk" | "dv" | "kd" | "d";
 
@@ -19,25 +19,30 @@ export const RANGE: Readonly<Record<Size, readonly [number, number]>> = {
   kd: [1, 128],
   d: [8, 96],
 };
-/** The first state. */
-export const initial: Shapes = {
-  view: "call",
-  b: 32,
-  h: 1,
-  n: 10,
-  m: 10,
-  dk: 64,
-  dv: 64,
-  self: true,
-  wrong: "",
-  kd: 48,
-  d: 64,
-  guess1: -1,
-  guess5: -1,
-};
+const size = (name: Size, initial: number) => integer(initial, ...RANGE[name]);
 
-/** A size in its range. */
-export const inRange = (size: Size, value: number) => clamp(Math.round(value), ...RANGE[size]);
+/** What does not fit, and its button. */
+export const WRONG_NAMES = [
+  ["", "fits"],
+  ["key", "keys too short"],
+  ["value", "V transposed"],
+  ["axes", "axes swapped"],
+] as const;
+
+/** What a reader can change. */
+export const fields: StateFields<Shapes> = {
+  view: oneOf(["call", "layer"]),
+  b: size("b", 32),
+  h: size("h", 1),
+  n: size("n", 10),
+  m: size("m", 10),
+  dk: size("dk", 64),
+  dv: size("dv", 64),
+  self: toggle(true),
+  wrong: oneOf(WRONG_NAMES.map(([name]) => name)),
+  kd: size("kd", 48),
+  d: size("d", 64),
+};
 
 /** A shape as the languages print it. */
 export const tuple = (shape: readonly number[]) => `(${shape.join(", ")})`;
@@ -60,13 +65,13 @@ export const LONG = 40;
 /** The largest guess: how many times as many numbers. */
 export const LARGEST_GUESS = 40;
 /** Side of a square with `times` as many numbers as S has at first. */
-export const guessSide = (times: number, u: number) => initial.n * Math.sqrt(times) * u;
+export const guessSide = (times: number, u: number) => fields.n.initial * Math.sqrt(times) * u;
 /** Whether a guess is in the picture: it has the place of the label of S. */
-export const isGuessed = ({ guess1, n, m, wrong }: Shapes) =>
-  guess1 >= 0 && n === LONG && m === LONG && wrong === "";
+export const isGuessed = ({ n, m, wrong, ...state }: Shapes) =>
+  guessOf(state, 1) >= 0 && n === LONG && m === LONG && wrong === "";
 
 /** A rectangle of the picture. */
-export interface Box {
+export interface PictureBox {
   readonly x: number;
   readonly y: number;
   readonly width: number;

@@ -18,8 +18,7 @@ export type Steps = {
   readonly big: boolean;
   /** Leaves the subtraction of the maximum out. */
   readonly unsafe: boolean;
-  readonly own: string;
-  readonly guess1: number;
+  readonly ownText: string;
 };
 
 /** What the picture shows: each [4][4], NaN and infinities included. */

@@ -1,8 +1,10 @@
 /** Step by step: the formula on four words with whole numbers, one step at a time, with the arithmetic written out. */
-import { checkbox, clampInteger } from "../frame/controls.ts";
-import { html, type Markup } from "../frame/markup.ts";
-import type { Page } from "../frame/page.ts";
-import { guessText } from "../frame/svg.ts";
+
+import { check } from "../../ui/controls.ts";
+import { html, type TemplateResult } from "../../ui/markup.ts";
+import { integer, numbers, ownSentence, type StateFields, toggle } from "../frame/fields.ts";
+import { guessText } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
 import { percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 import {
@@ -10,34 +12,23 @@ import {
   D,
   fourWords,
   geometry,
+  integerText,
   N,
-  type PageView,
   picture,
   STAGES,
+  type StepsView,
   short,
-  whole,
 } from "./picture.ts";
-
-export const initial: Steps = {
-  q: [1, 0, 0, 2, 1, 1, 3, 1],
-  k: [3, 1, 0, 1, 1, 2, 1, 0],
-  v: [4, 0, 0, 4, 2, 2, -2, 0],
-  stage: 0,
-  row: 3,
-  column: 0,
-  causal: false,
-  big: false,
-  unsafe: false,
-  own: "",
-  guess1: -1,
-};
 
 /** The products that add up to the chosen score. */
 const products = ({ q, k, row, column }: Steps) =>
-  Array.from({ length: D }, (_, d) => `${whole(q[row * D + d])} × ${whole(k[column * D + d])}`).join(" + ");
+  Array.from(
+    { length: D },
+    (_, d) => `${integerText(q[row * D + d])} × ${integerText(k[column * D + d])}`,
+  ).join(" + ");
 
-function caption({ numbers: n, state }: PageView): Markup {
-  const words = fourWords(state.own);
+function caption({ numbers: n, state }: StepsView): TemplateResult {
+  const words = fourWords(state.ownText);
   const { row: i, column: j, stage } = state;
   const [a, b] = [html`<b class="q">“${words[i]}”</b>`, html`<b class="k">“${words[j]}”</b>`];
   const share = n.shares[i][j];
@@ -75,7 +66,7 @@ function caption({ numbers: n, state }: PageView): Markup {
 
 const dragged = (name: "q" | "k" | "v") => ({
   move: (
-    { state }: PageView,
+    { state }: StepsView,
     at: string,
     { y }: { y: number },
     gesture: { first: boolean; memo?: unknown },
@@ -90,7 +81,7 @@ const dragged = (name: "q" | "k" | "v") => ({
       ...focus(state, name, index),
     };
   },
-  key: ({ state }: PageView, at: string, dx: number, dy: number) => {
+  key: ({ state }: StepsView, at: string, dx: number, dy: number) => {
     const index = Number(at);
     return {
       [name]: state[name].map((value, n) => (n === index ? value + Math.sign(dx + dy) : value)),
@@ -103,30 +94,34 @@ const dragged = (name: "q" | "k" | "v") => ({
 const focus = (_: Steps, name: string, index: number): Partial<Steps> =>
   name === "q" ? { row: Math.floor(index / D) } : name === "k" ? { column: Math.floor(index / D) } : {};
 
-const inRange = (numbers: readonly number[], like: readonly number[]) =>
-  numbers.length === like.length ? numbers.map((value) => clampInteger(value, -9, 9)) : like;
+/** The numbers of a matrix. */
+const cellsOf = (initial: readonly number[]) => numbers(initial, integer(0, -9, 9));
 
 const list = (numbers: readonly number[], from: number, to: number) => numbers.slice(from, to).join(", ");
 /** Rows of two numbers, as an array is written. */
 const pairs = (numbers: readonly number[]) =>
   Array.from({ length: N }, (_, i) => `[${list(numbers, i * D, i * D + D)}]`).join(", ");
 
-export const page: Page<Steps, StepsNumbers> = {
-  name: "steps",
+const fields: StateFields<Steps> = {
+  q: cellsOf([1, 0, 0, 2, 1, 1, 3, 1]),
+  k: cellsOf([3, 1, 0, 1, 1, 2, 1, 0]),
+  v: cellsOf([4, 0, 0, 4, 2, 2, -2, 0]),
+  stage: integer(0, 0, 7),
+  row: integer(3, 0, N - 1),
+  column: integer(0, 0, N - 1),
+  causal: toggle(),
+  big: toggle(),
+  unsafe: toggle(),
+  ownText: ownSentence,
+};
+
+export const page = definePage<Steps, StepsNumbers>({
   title: "Step by step",
   point:
     "The formula in eight small steps, on four words. You can change every number and see where each one comes from.",
-  initial,
-  check: (state) => ({
-    ...state,
-    q: inRange(state.q, initial.q),
-    k: inRange(state.k, initial.k),
-    v: inRange(state.v, initial.v),
-    stage: clampInteger(state.stage, 0, 7),
-    row: clampInteger(state.row, 0, N - 1),
-    column: clampInteger(state.column, 0, N - 1),
-    own: state.own.slice(0, 120),
-  }),
+  minutes: 8,
+  needs: ["arrows"],
+  fields,
   steps: [
     {
       title: "A score for every pair",
@@ -145,7 +140,7 @@ export const page: Page<Steps, StepsNumbers> = {
 <p>Subtracting the maximum changes no share, since <i>e</i><sup>s − m</sup> = <i>e</i><sup>s</sup> ÷ <i>e</i><sup>m</sup> and the factor cancels. You will see below what it is for.${state.unsafe ? " It is left out now." : ""}</p>`,
       predict: {
         question: ({ state }) =>
-          `“${fourWords(state.own)[3]}” has the scores 10, 1, 5 and 3 before the division by √2. What share will the 10 get?`,
+          `“${fourWords(state.ownText)[3]}” has the scores 10, 1, 5 and 3 before the division by √2. What share will the 10 get?`,
         min: 0,
         max: 100,
         step: 1,
@@ -153,8 +148,8 @@ export const page: Page<Steps, StepsNumbers> = {
         unit: " %",
         show: {
           stage: 6,
-          q: initial.q,
-          k: initial.k,
+          q: fields.q.initial,
+          k: fields.k.initial,
           row: 3,
           column: 0,
           causal: false,
@@ -197,26 +192,23 @@ export const page: Page<Steps, StepsNumbers> = {
   ],
   picture,
   label: (view) =>
-    `Matrices of four words at the stop “${STAGES[view.state.stage]}”. ${fourWords(view.state.own)[view.state.row]} and ${fourWords(view.state.own)[view.state.column]}: ${short(cellsAt(view.numbers, view.state.stage)[view.state.row][view.state.column])}.`,
+    `Matrices of four words at the stop “${STAGES[view.state.stage]}”. ${fourWords(view.state.ownText)[view.state.row]} and ${fourWords(view.state.ownText)[view.state.column]}: ${short(cellsAt(view.numbers, view.state.stage)[view.state.row][view.state.column])}.`,
   caption,
   control: ({ state }) =>
     html`<label>step <input type="range" min="0" max="7" step="1" value="${state.stage}" data-act="stage" aria-label="Step" aria-valuetext="${STAGES[state.stage]}"><output>${STAGES[state.stage]}</output></label>`,
   more: ({ state }) =>
-    html`${checkbox("causal", "mask", state.causal)}${checkbox("big", "+ 1000", state.big, "roomy")}${checkbox("safe", "− max", !state.unsafe, "roomy")}`,
+    html`${check("mask", state.causal, "causal")}${check("+ 1000", state.big, "big", "roomy")}${check("− max", !state.unsafe, "safe", "roomy")}`,
   actions: {
-    stage: (_, __, value) => ({ stage: Number(value) }),
     cell: (_, at) => {
       const [row, column] = at.split(",").map(Number);
       return { row, column };
     },
-    causal: (_, __, value) => ({ causal: value === "true" }),
-    big: (_, __, value) => ({ big: value === "true" }),
-    safe: (_, __, value) => ({ unsafe: value !== "true" }),
+    safe: (_, __, value) => ({ unsafe: value !== "1" }),
     unsafe: ({ state }) => ({ unsafe: !state.unsafe, stage: Math.max(4, state.stage) }),
   },
   drags: { q: dragged("q"), k: dragged("k"), v: dragged("v") },
-  sentence: (own) => ({ own }),
-  carry: ({ own }) => ({ own }),
+  sentence: (ownText) => ({ ownText }),
+  carry: ({ ownText }) => ({ ownText }),
   code: {
     typescript: ({ state: { q, k, v, causal, big, unsafe } }) => {
       const sums = unsafe
@@ -239,7 +231,7 @@ const keep = { keepAxis: true };
 
 const dots = matmul(q, k.transpose());
 ${big ? "const divided = divide(dots, Math.sqrt(2));\nconst scores = add(divided, 1000);" : "const scores = divide(dots, Math.sqrt(2));"}
-${causal ? "const seen = tril(ones([4, 4]));\nconst masked = where(seen, scores, -Infinity);\n" : ""}${sums}
+${causal ? "const attend = tril(ones([4, 4]));\nconst masked = where(attend, scores, -Infinity);\n" : ""}${sums}
 const sums = sum(e, 1, keep);
 const shares = divide(e, sums);
 const output = matmul(shares, v);
@@ -285,7 +277,7 @@ for row in [*shares, *output]:
           row.map((x) => (Number.isNaN(x) ? "nan" : x.toFixed(3).replace(/^-0\.000$/, "-0.000"))).join(" "),
         )
         .join("\n"),
-    lit: ({ state: { stage, causal, unsafe } }) =>
+    highlight: ({ state: { stage, causal, unsafe } }) =>
       [
         ["matmul(q, k", "Q @ K.T"],
         ["Math.sqrt(2)", "np.sqrt(2)"],
@@ -316,19 +308,19 @@ for row in [*shares, *output]:
     },
   },
   table: ({ numbers: n, state }) => {
-    const words = fourWords(state.own);
-    const text = (value: number) => (Number.isFinite(value) ? Number(value.toPrecision(4)) : short(value));
+    const words = fourWords(state.ownText);
+    const cell = (value: number) => (Number.isFinite(value) ? Number(value.toPrecision(4)) : short(value));
     return {
       caption: `Row of “${words[state.row]}”`,
       columns: ["word", ...STAGES.slice(0, 5), "share", "value"],
       rows: [
         ...words.map((word, j) => [
           word,
-          ...[n.dots, n.scaled, n.masked, n.shifted, n.exps, n.shares].map((m) => text(m[state.row][j])),
+          ...[n.dots, n.scaled, n.masked, n.shifted, n.exps, n.shares].map((m) => cell(m[state.row][j])),
           state.v.slice(j * D, j * D + D).join(", "),
         ]),
-        ["sum", "", "", "", "", text(n.sums[state.row]), "", ""],
-        ["output", "", "", "", "", "", "", n.output[state.row].map((x) => String(text(x))).join(", ")],
+        ["sum", "", "", "", "", cell(n.sums[state.row]), "", ""],
+        ["output", "", "", "", "", "", "", n.output[state.row].map((x) => String(cell(x))).join(", ")],
       ],
     };
   },
@@ -336,13 +328,14 @@ for row in [*shares, *output]:
     {
       text: "Change one number of Q or K so that the second word looks most at the fourth.",
       done: ({ numbers: n, state }) =>
-        [...state.q, ...state.k].filter((value, i) => value !== [...initial.q, ...initial.k][i]).length ===
-          1 && n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2]),
+        [...state.q, ...state.k].filter((value, i) => value !== [...fields.q.initial, ...fields.k.initial][i])
+          .length === 1 && n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2]),
     },
     {
       text: "Make the second word look at all four words equally by changing only its query.",
       done: ({ numbers: n, state }) =>
-        state.k.join() === initial.k.join() && n.shares[1].every((share) => Math.abs(share - 0.25) < 1e-9),
+        state.k.join() === fields.k.initial.join() &&
+        n.shares[1].every((share) => Math.abs(share - 0.25) < 1e-9),
     },
   ],
   recall: [
@@ -361,4 +354,4 @@ for row in [*shares, *output]:
     text: "See the same steps for one cell of a trained model",
     address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
   },
-};
+});

@@ -1,11 +1,13 @@
 /** The matrices of one step of the formula, and the arithmetic of the chosen cell written out. */
+
+import { element, text } from "../../src/view/plot/svg.ts";
 import { squeezed } from "../frame/fit.ts";
-import type { View } from "../frame/page.ts";
-import { label, line, mark, named, textClass, weightClass } from "../frame/svg.ts";
+import { line, named, signed, textClass, weightClass } from "../frame/marks.ts";
+import type { LabView } from "../frame/page.ts";
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
 
-export type PageView = View<Steps, StepsNumbers>;
+export type StepsView = LabView<Steps, StepsNumbers>;
 
 /** Words, and numbers of a query or key. */
 export const N = 4;
@@ -15,7 +17,7 @@ export const D = 2;
 export const STAGES = ["score", "÷ √d", "mask", "− max", "exp", "sum", "share", "× V"] as const;
 
 /** Four words of the sentence. */
-export const fourWords = (own: string): string[] => namesFrom(own, ["cat", "sat", "mat", "it"]);
+export const fourWords = (ownText: string): string[] => namesFrom(ownText, ["cat", "sat", "mat", "it"]);
 
 /** Where the matrices are. */
 export const geometry = (wide: boolean) =>
@@ -24,15 +26,13 @@ export const geometry = (wide: boolean) =>
     : { w: 33, h: 24, qx: 44, sx: 124, sy: 142, vx: 298, top: 22 };
 
 /** A whole number with its sign. */
-export const whole = (value: number) => String(value).replace("-", "−");
+export const integerText = (value: number) => String(value).replace("-", "−");
 /** A number in a cell: at most four characters. */
 export function short(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (value === Number.POSITIVE_INFINITY) return "∞";
   if (value === Number.NEGATIVE_INFINITY) return "−∞";
-  const text =
-    Math.abs(value) >= 100 ? value.toFixed(0) : Number.isInteger(value) ? String(value) : value.toFixed(2);
-  return text.replace("-", "−");
+  return signed(value, Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : 2);
 }
 
 /** What the cells of the middle matrix hold at a stage. */
@@ -46,7 +46,7 @@ const shareText = (share: number, wide: boolean) =>
 
 function matrix(
   name: "q" | "k" | "v",
-  view: PageView,
+  view: StepsView,
   transposed: boolean,
   x: number,
   y: number,
@@ -54,7 +54,7 @@ function matrix(
 ): string {
   const { state, wide } = view;
   const { w, h } = geometry(wide);
-  const words = fourWords(state.own);
+  const words = fourWords(state.ownText);
   const used = (i: number) => (name === "q" ? i === state.row : name === "k" ? i === state.column : true);
   const parts: string[] = [];
   for (let i = 0; i < N; i++)
@@ -62,7 +62,7 @@ function matrix(
       const value = state[name][i * D + d];
       const [cx, cy] = transposed ? [x + i * w, y + d * h] : [x + d * w, y + i * h];
       parts.push(
-        mark(
+        element(
           "g",
           {
             "data-drag": `${name}:${i * D + d}`,
@@ -75,7 +75,7 @@ function matrix(
             "aria-valuemax": "9",
             "aria-valuenow": String(value),
           },
-          mark("rect", {
+          element("rect", {
             x: cx + 1,
             y: cy + 1,
             width: w - 2,
@@ -83,7 +83,7 @@ function matrix(
             rx: 3,
             class: used(i) ? `f${color} soft grip` : "fhover grip",
           }) +
-            label(cx + w / 2, cy + h / 2 + 5, whole(value), {
+            text(cx + w / 2, cy + h / 2 + 5, integerText(value), {
               class: `mid mono t${color} ${used(i) ? "bold" : ""}`,
             }),
         ),
@@ -92,37 +92,13 @@ function matrix(
   return named(name, parts.join(""));
 }
 
-/** The matrices, and on a wide picture the arithmetic of the chosen cell. */
-export function picture(view: PageView): string {
-  const { numbers: n, state, wide } = view;
-  const { w, h, qx, sx, sy, vx, top } = geometry(wide);
-  const words = fourWords(state.own);
+/** The cells of the chosen stage, each a button. */
+function cellsOf({ numbers: n, state, wide }: StepsView): string {
+  const { w, h, sx, sy } = geometry(wide);
+  const words = fourWords(state.ownText);
   const stage = state.stage;
   const cells = cellsAt(n, stage);
   const quiet = wide ? "s12" : "s11";
-  const ky = sy - D * h - (wide ? 26 : 22);
-  const parts: string[] = [
-    label(qx + w, sy - 10, "Q", { class: "mid tq bold" }),
-    label(sx - 12, ky + h + 5, "Kᵀ", { class: "end tk bold" }),
-    matrix("q", view, false, qx, sy, "q"),
-    matrix("k", view, true, sx, ky, "k"),
-  ];
-  // A word of wide letters fits its column, too.
-  const most = wide ? 8 : 5;
-  for (const [i, word] of words.entries()) {
-    const text = word.length > most ? `${word.slice(0, most - 1)}…` : word;
-    const fit = squeezed(text, wide ? 12 : 11, w - 2);
-    parts.push(
-      label(qx - 8, sy + i * h + h / 2 + 4, text, {
-        class: `end ${quiet} ${i === state.row ? "tq bold" : ""}`,
-        ...fit,
-      }),
-      label(sx + i * w + w / 2, ky - 8, text, {
-        class: `mid ${quiet} ${i === state.column ? "tk bold" : ""}`,
-        ...fit,
-      }),
-    );
-  }
   const scores: string[] = [];
   for (let i = 0; i < N; i++)
     for (let j = 0; j < N; j++) {
@@ -132,7 +108,7 @@ export function picture(view: PageView): string {
       const off = value === Number.NEGATIVE_INFINITY;
       const chosen = i === state.row && j === state.column;
       scores.push(
-        mark(
+        element(
           "g",
           {
             "data-act": `cell:${i},${j}`,
@@ -143,7 +119,7 @@ export function picture(view: PageView): string {
             "aria-label": `${words[i]} and ${words[j]}: ${short(value)}`,
             "aria-pressed": String(chosen),
           },
-          mark("rect", {
+          element("rect", {
             x: x + 1,
             y: y + 1,
             width: w - 2,
@@ -156,9 +132,9 @@ export function picture(view: PageView): string {
                   : "fhover",
           }) +
             (off
-              ? mark("path", { d: `M${x + 4} ${y + h - 4}L${x + w - 4} ${y + 4}`, class: "hatched" })
+              ? element("path", { d: `M${x + 4} ${y + h - 4}L${x + w - 4} ${y + 4}`, class: "hatched" })
               : "") +
-            label(
+            text(
               x + w / 2,
               y + h / 2 + 4,
               isShare && !Number.isNaN(value) ? shareText(value, wide) : short(value),
@@ -167,14 +143,47 @@ export function picture(view: PageView): string {
               },
             ) +
             (chosen
-              ? mark("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, class: "none link" })
+              ? element("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, class: "none link" })
               : ""),
         ),
       );
     }
-  parts.push(named("scores", named("shares", scores.join(""))));
+  return scores.join("");
+}
+
+/** The matrices, and on a wide picture the arithmetic of the chosen cell. */
+export function picture(view: StepsView): string {
+  const { numbers: n, state, wide } = view;
+  const { w, h, qx, sx, sy } = geometry(wide);
+  const words = fourWords(state.ownText);
+  const stage = state.stage;
+  const quiet = wide ? "s12" : "s11";
+  const ky = sy - D * h - (wide ? 26 : 22);
+  const parts: string[] = [
+    text(qx + w, sy - 10, "Q", { class: "mid tq bold" }),
+    text(sx - 12, ky + h + 5, "Kᵀ", { class: "end tk bold" }),
+    matrix("q", view, false, qx, sy, "q"),
+    matrix("k", view, true, sx, ky, "k"),
+  ];
+  // A word of wide letters fits its column, too.
+  const limit = wide ? 8 : 5;
+  for (const [i, word] of words.entries()) {
+    const name = word.length > limit ? `${word.slice(0, limit - 1)}…` : word;
+    const fit = squeezed(name, wide ? 12 : 11, w - 2);
+    parts.push(
+      text(qx - 8, sy + i * h + h / 2 + 4, name, {
+        class: `end ${quiet} ${i === state.row ? "tq bold" : ""}`,
+        ...fit,
+      }),
+      text(sx + i * w + w / 2, ky - 8, name, {
+        class: `mid ${quiet} ${i === state.column ? "tk bold" : ""}`,
+        ...fit,
+      }),
+    );
+  }
+  parts.push(named("scores", named("shares", cellsOf(view))));
   parts.push(
-    label(
+    text(
       sx + 2 * w,
       sy + N * h + 18,
       [
@@ -191,7 +200,7 @@ export function picture(view: PageView): string {
     ),
   );
   // What belongs to a row: its maximum, then its sum.
-  const side = sx + N * w + 10;
+  const right = sx + N * w + 10;
   if (stage === 3 || stage === 5)
     parts.push(
       named(
@@ -199,57 +208,66 @@ export function picture(view: PageView): string {
         [stage === 3 ? n.maxima : n.sums]
           .flat()
           .map((value, i) =>
-            label(side, sy + i * h + h / 2 + 4, `${stage === 3 ? "max" : "Σ"} ${short(value)}`, {
+            text(right, sy + i * h + h / 2 + 4, `${stage === 3 ? "max" : "Σ"} ${short(value)}`, {
               class: `${quiet} mono ${i === state.row ? "bold" : "second"}`,
             }),
           )
           .join(""),
       ),
     );
-  if (wide || stage === 7) {
-    const vy = sy - N * h - (wide ? 26 : 20);
-    parts.push(
-      label(vx - 12, Math.max(top, vy) + 2 * h, "V", { class: "end tv bold" }),
-      matrix("v", view, false, vx, vy, "v"),
-    );
-    if (wide)
-      for (let i = 0; i < N; i++)
-        parts.push(
-          label(vx + D * w + 8, vy + i * h + h / 2 + 4, words[i], {
-            class: `${quiet} ${stage === 7 && i === state.column ? "bold" : ""}`,
-          }),
-        );
-    const out: string[] = [];
-    for (let i = 0; i < N; i++)
-      for (let d = 0; d < D; d++)
-        out.push(
-          mark("rect", {
-            x: vx + d * w + 1,
-            y: sy + i * h + 1,
-            width: w - 2,
-            height: h - 2,
-            class: stage === 7 ? "fv soft" : "fhover",
-          }),
-          stage === 7
-            ? label(vx + d * w + w / 2, sy + i * h + h / 2 + 4, short(n.output[i][d]), {
-                class: `mid mono ${quiet} ${i === state.row ? "bold" : ""}`,
-              })
-            : "",
-        );
-    parts.push(
-      named("output", out.join("")),
-      label(vx + w, sy + N * h + 18, "output", { class: "mid second s12" }),
-    );
-  }
+  if (wide || stage === 7) parts.push(valuesAndOutput(view));
   if (wide) parts.push(written(view));
   return parts.join("");
 }
 
+/** V above the output, whose rows fill in the last stage. */
+function valuesAndOutput(view: StepsView): string {
+  const { numbers: n, state, wide } = view;
+  const { w, h, sy, vx, top } = geometry(wide);
+  const words = fourWords(state.ownText);
+  const stage = state.stage;
+  const quiet = wide ? "s12" : "s11";
+  const vy = sy - N * h - (wide ? 26 : 20);
+  const parts = [
+    text(vx - 12, Math.max(top, vy) + 2 * h, "V", { class: "end tv bold" }),
+    matrix("v", view, false, vx, vy, "v"),
+  ];
+  if (wide)
+    for (let i = 0; i < N; i++)
+      parts.push(
+        text(vx + D * w + 8, vy + i * h + h / 2 + 4, words[i], {
+          class: `${quiet} ${stage === 7 && i === state.column ? "bold" : ""}`,
+        }),
+      );
+  const out: string[] = [];
+  for (let i = 0; i < N; i++)
+    for (let d = 0; d < D; d++)
+      out.push(
+        element("rect", {
+          x: vx + d * w + 1,
+          y: sy + i * h + 1,
+          width: w - 2,
+          height: h - 2,
+          class: stage === 7 ? "fv soft" : "fhover",
+        }),
+        stage === 7
+          ? text(vx + d * w + w / 2, sy + i * h + h / 2 + 4, short(n.output[i][d]), {
+              class: `mid mono ${quiet} ${i === state.row ? "bold" : ""}`,
+            })
+          : "",
+      );
+  parts.push(
+    named("output", out.join("")),
+    text(vx + w, sy + N * h + 18, "output", { class: "mid second s12" }),
+  );
+  return parts.join("");
+}
+
 /** The arithmetic of the chosen cell, a line a stage. */
-function written({ numbers: n, state }: PageView): string {
+function written({ numbers: n, state }: StepsView): string {
   const { row: i, column: j, stage } = state;
   const [q, k] = [state.q.slice(i * D, i * D + D), state.k.slice(j * D, j * D + D)];
-  const paren = (value: number) => (value < 0 ? `(${whole(value)})` : whole(value));
+  const paren = (value: number) => (value < 0 ? `(${integerText(value)})` : integerText(value));
   const sum = `${n.exps[i].map(short).join(" + ")}`;
   const all = [
     `${paren(q[0])} × ${paren(k[0])} + ${paren(q[1])} × ${paren(k[1])} = ${short(n.dots[i][j])}`,
@@ -268,14 +286,14 @@ function written({ numbers: n, state }: PageView): string {
     named(
       "written",
       all
-        .map((text, s) => {
+        .map((content, s) => {
           const [cx, cy] = [x + (s >= 4 ? 420 : 0), y + (s % 4) * step];
           return (
             (s === stage
-              ? mark("rect", { x: cx - 8, y: cy - 17, width: 400, height: 25, rx: 4, class: "fhover" })
+              ? element("rect", { x: cx - 8, y: cy - 17, width: 400, height: 25, rx: 4, class: "fhover" })
               : "") +
-            label(cx, cy, STAGES[s], { class: `s12 ${s === stage ? "bold" : "third"}` }) +
-            label(cx + 66, cy, s <= stage ? text : "…", {
+            text(cx, cy, STAGES[s], { class: `s12 ${s === stage ? "bold" : "third"}` }) +
+            text(cx + 66, cy, s <= stage ? content : "…", {
               class: `mono s12 ${s === stage ? "bold" : s < stage ? "second" : "third"}`,
             })
           );

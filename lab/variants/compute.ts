@@ -13,7 +13,7 @@ export type Variants = {
   /** Which data is shown: a name of KINDS. */
   readonly data: string;
   /** Which kinds have been looked at: numbers into KINDS. */
-  readonly seen: readonly number[];
+  readonly visited: readonly number[];
   /** What scores are multiplied by: 1, 0.5 or 0.25. */
   readonly spread: number;
   /** How much work Longformer and Performer are given: 0, 1 or 2. */
@@ -28,7 +28,6 @@ export type Variants = {
   /** Rows and keys of the race, and how often it was run. */
   readonly n: number;
   readonly race: number;
-  readonly guess4: number;
 };
 
 /** One way to compute a head. */
@@ -39,7 +38,7 @@ export interface Way {
   readonly error: number;
   readonly errorOverValues: number;
   /** Share of the exact attention that it may look at. */
-  readonly kept: number;
+  readonly windowShare: number;
 }
 
 /** Errors of the ways on a kind of data that has been looked at. */
@@ -50,7 +49,7 @@ export interface Row {
 }
 
 /** What a way costs at the race's n. */
-export interface Cost {
+export interface VariantCost {
   readonly operations: number;
   /** Bytes between inputs and output. */
   readonly bytes: number;
@@ -59,7 +58,7 @@ export interface Cost {
 }
 
 /** A row of queries after a tile of keys. */
-export interface Tile {
+export interface TileStep {
   /** Scores of the tile. */
   readonly scores: readonly number[];
   readonly maximum: number;
@@ -68,7 +67,7 @@ export interface Tile {
   /** First number of the output so far. */
   readonly output: number;
   /** The tile alone: its log-sum-exp and the first number of its output, rounded as the listings have them. */
-  readonly own: { readonly lse: number; readonly output: number };
+  readonly ownText: { readonly lse: number; readonly output: number };
 }
 
 /** What the picture shows: whole matrix, Flash, Longformer, Performer. */
@@ -83,10 +82,10 @@ export interface VariantsNumbers {
   /** Largest difference between Flash and the whole matrix in float32, in units in the last place of the row's largest number. */
   readonly ulps: number;
   /** Empty where they are not shown. */
-  readonly costs: readonly Cost[];
+  readonly costs: readonly VariantCost[];
   /** The query of the tiles, and its eight tiles; empty where neither picture nor listing shows them. */
   readonly query: number;
-  readonly tiles: readonly Tile[];
+  readonly tiles: readonly TileStep[];
   /** What the listing of the tiles prints: log-sum-exp and output so far. */
   readonly merged: readonly (readonly [number, number])[];
 }
@@ -114,18 +113,18 @@ interface Measured {
   readonly ulps: number;
 }
 
-const known = new Map<string, Promise<Measured>>();
+const cache = new Map<string, Promise<Measured>>();
 
 /** All ways on a kind of data; kept, because other controls do not change it. */
 function measured(kind: Kind, spread: number, budget: number): Promise<Measured> {
   const name = `${kind} ${spread} ${budget}`;
-  let found = known.get(name);
-  if (found === undefined) {
-    found = measure(kind, spread, budget);
-    known.set(name, found);
-    found.catch(() => known.delete(name));
+  let result = cache.get(name);
+  if (result === undefined) {
+    result = measure(kind, spread, budget);
+    cache.set(name, result);
+    result.catch(() => cache.delete(name));
   }
-  return found;
+  return result;
 }
 
 async function measure(kind: Kind, spread: number, budget: number): Promise<Measured> {
@@ -153,13 +152,13 @@ async function measure(kind: Kind, spread: number, budget: number): Promise<Meas
   for (let i = 0; i < n; i++)
     for (let j = 0; j < n; j++)
       if (i === 0 || j === 0 || Math.abs(i - j) <= window) visible += p[i * n + j] / n;
-  const way = (output: Float64Array, weights: Float64Array, kept: number): Way => {
+  const way = (output: Float64Array, weights: Float64Array, windowShare: number): Way => {
     const error = size(minus(output, want));
     return {
       map: mapOf(weights, n),
       error: error / size(want),
       errorOverValues: error / Math.sqrt(n) / meanValue,
-      kept,
+      windowShare,
     };
   };
   let ulps = 0;
@@ -182,11 +181,11 @@ async function measure(kind: Kind, spread: number, budget: number): Promise<Meas
 
 /** The numbers of a state. */
 export async function compute(state: Variants): Promise<VariantsNumbers> {
-  const { data, seen, spread, budget, band, show, n: raced, race } = state;
+  const { data, visited, spread, budget, band, show, n: raced, race } = state;
   const { head, ways, ulps } = await measured(data as Kind, spread, budget);
   const [n, d] = head.query.shape;
   const rows: Row[] = [];
-  for (const kind of seen) {
+  for (const kind of visited) {
     const { ways: other } = await measured(KINDS[kind], spread, budget);
     rows.push({ kind, errors: other.slice(1).map(({ error }) => error) });
   }

@@ -1,7 +1,7 @@
 /** What each way costs: operations and memory by heed's plans, and times measured here on request. */
 import { explain, longformer, randn, scaledDotProductAttention, type Tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
-import type { Cost } from "./compute.ts";
+import type { VariantCost } from "./compute.ts";
 import { budgetOf, featuresOf } from "./data.ts";
 import { wholeMatrix } from "./whole.ts";
 
@@ -14,7 +14,7 @@ function normalsOf(n: number, d: number): readonly Tensor[] {
 }
 
 /** Costs at n rows of 64 numbers; times only where `race` asks for them. */
-export function costsOf(n: number, budget: number, race: boolean): Cost[] {
+export function costsOf(n: number, budget: number, race: boolean): VariantCost[] {
   const d = 64;
   const { window, features: m } = budgetOf(n, budget);
   const [query, key, value] = normalsOf(n, d);

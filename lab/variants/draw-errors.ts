@@ -1,6 +1,7 @@
 /** How wrong each way is on each kind of data. */
-import { label, line, mark, pressable } from "../frame/svg.ts";
-import { COLORS, KIND_NAMES, KIND_NOTES, kindOf, type PageView, WAYS } from "./state.ts";
+import { element, text } from "../../src/view/plot/svg.ts";
+import { line, pressable } from "../frame/marks.ts";
+import { COLORS, KIND_NAMES, KIND_NOTES, kindOf, type VariantsView, WAYS } from "./state.ts";
 
 /** Where the errors are: left edge, ends of the axis, the first row and the height of a row. */
 export const errorsAt = (wide: boolean) =>
@@ -14,13 +15,13 @@ export function errorX(error: number, wide: boolean): number {
 }
 
 /** Errors of what was looked at, on an axis that never changes. */
-export function errors(view: PageView): string {
+export function errors(view: VariantsView): string {
   const { numbers: n, wide } = view;
   const { left, x0, x1, top, row } = errorsAt(wide);
   const x = (error: number) => errorX(error, wide);
   const bottom = top + 5 * row - row / 2 - (wide ? 4 : 1);
   const parts = [
-    label(
+    text(
       left,
       top - (wide ? 36 : 22),
       wide
@@ -31,37 +32,37 @@ export function errors(view: PageView): string {
     line(x(1), top - 16, x(1), bottom, "lb dash"),
     ...[0.01, 0.1, 1, 10].map((value) => line(x(value), bottom, x(value), bottom + 4, "lthird")),
     line(x0, bottom, x1, bottom, "lthird"),
-    label(x0, bottom + 16, wide ? "rounding" : "≈ 0", { class: "mid third s11" }),
+    text(x0, bottom + 16, wide ? "rounding" : "≈ 0", { class: "mid third s11" }),
     ...[0.01, 0.1, 1, 10].map((value) =>
-      label(x(value), bottom + 16, `${100 * value} %`, { class: "mid third s11" }),
+      text(x(value), bottom + 16, `${100 * value} %`, { class: "mid third s11" }),
     ),
-    label(x(1), bottom + (wide ? 31 : 29), "as wrong as answering 0", { class: "mid tb s11" }),
+    text(x(1), bottom + (wide ? 31 : 29), "as wrong as answering 0", { class: "mid tb s11" }),
   ];
   for (const [kind, name] of KIND_NAMES.entries()) {
     const y = top + kind * row;
     const chosen = kind === kindOf(view);
-    const found = n.rows.find((one) => one.kind === kind);
+    const entry = n.rows.find((one) => one.kind === kind);
     const around = { x: left - 8, y: y - row / 2 + 2, width: x1 + 30 - left, height: row - 4, rx: 4 };
     parts.push(
-      chosen ? mark("rect", { ...around, class: "fhover" }) : "",
-      wide ? label(left + 74, y + 4, KIND_NOTES[kind], { class: "second s12" }) : "",
-      found === undefined ? label((x0 + x1) / 2, y + 4, "press to see", { class: "mid third s12" }) : "",
+      chosen ? element("rect", { ...around, class: "fhover" }) : "",
+      wide ? text(left + 74, y + 4, KIND_NOTES[kind], { class: "second s12" }) : "",
+      entry === undefined ? text((x0 + x1) / 2, y + 4, "press to see", { class: "mid third s12" }) : "",
     );
     // Last, so that it is above the marks of its row.
     const press = pressable(
       `data:${kind}`,
       `${name}: ${KIND_NOTES[kind]}`,
       chosen,
-      mark("rect", { ...around, class: "hit" }) + label(left, y + 4, name, { class: chosen ? "bold" : "" }),
+      element("rect", { ...around, class: "hit" }) + text(left, y + 4, name, { class: chosen ? "bold" : "" }),
     );
-    if (found === undefined) {
+    if (entry === undefined) {
       parts.push(press);
       continue;
     }
     parts.push(
-      line(x(found.errors[1]), y, x(found.errors[2]), y, "lline"),
-      ...found.errors.map((error, w) =>
-        mark("circle", {
+      line(x(entry.errors[1]), y, x(entry.errors[2]), y, "lline"),
+      ...entry.errors.map((error, w) =>
+        element("circle", {
           cx: x(error),
           cy: y,
           r: chosen ? 7 : 5,
@@ -71,10 +72,10 @@ export function errors(view: PageView): string {
     );
     if (chosen && wide)
       for (const w of [1, 2]) {
-        const other = found.errors[w === 1 ? 2 : 1];
-        const right = found.errors[w] > other;
+        const other = entry.errors[w === 1 ? 2 : 1];
+        const right = entry.errors[w] > other;
         parts.push(
-          label(x(found.errors[w]) + (right ? 11 : -11), y + 4, WAYS[w + 1], {
+          text(x(entry.errors[w]) + (right ? 11 : -11), y + 4, WAYS[w + 1], {
             class: `t${COLORS[w + 1]} bold s12 halo ${right ? "" : "end"}`,
           }),
         );

@@ -1,10 +1,11 @@
 /** Flash, tile by tile. */
-import { label, line, mark, named } from "../frame/svg.ts";
+import { element, text } from "../../src/view/plot/svg.ts";
+import { line, named } from "../frame/marks.ts";
 import { number } from "../frame/words.ts";
-import { type PageView, TILES } from "./state.ts";
+import { TILES, type VariantsView } from "./state.ts";
 
 /** Flash on the row under the crosshair: its scores by tiles, and all that is kept. */
-export function tiles(view: PageView): string {
+export function tiles(view: VariantsView): string {
   const { numbers: n, state, wide } = view;
   const [x0, x1, y0, y1] = wide ? [40, 830, 300, 400] : [24, 360, 150, 210];
   const all = n.tiles.flatMap(({ scores }) => scores);
@@ -14,7 +15,7 @@ export function tiles(view: PageView): string {
   const each = n.n / TILES;
   const now = state.tile === 0 ? undefined : n.tiles[state.tile - 1];
   const parts: string[] = [
-    label(x0 - (wide ? 24 : 16), y0 - 24, `Flash, query ${n.query}: its ${n.n} scores in tiles of ${each}`, {
+    text(x0 - (wide ? 24 : 16), y0 - 24, `Flash, query ${n.query}: its ${n.n} scores in tiles of ${each}`, {
       class: wide ? "bold" : "bold s12",
     }),
   ];
@@ -23,14 +24,14 @@ export function tiles(view: PageView): string {
     const done = t < state.tile;
     const step = width / each;
     parts.push(
-      mark("rect", {
+      element("rect", {
         x: x + 1,
         y: y0 - 6,
         width: width - 2,
         height: y1 - y0 + 12,
         class: t === state.tile - 1 ? "fhover" : "none lline",
       }),
-      mark("path", {
+      element("path", {
         // Relative moves and whole heights: the picture of the markup stays small.
         d: scores.reduce(
           (path, score) => {
@@ -47,7 +48,7 @@ export function tiles(view: PageView): string {
     const edge = x0 + state.tile * width;
     parts.push(
       named("maximum", line(x0, y(now.maximum), edge, y(now.maximum), "lq")),
-      label(Math.min(edge, x1 - 80), y(now.maximum) - 6, `maximum so far ${number(now.maximum)}`, {
+      text(Math.min(edge, x1 - 80), y(now.maximum) - 6, `maximum so far ${number(now.maximum)}`, {
         class: "tq s12 halo end",
       }),
     );
@@ -64,15 +65,15 @@ export function tiles(view: PageView): string {
         ];
   for (const [f, [name, value]] of facts.entries())
     parts.push(
-      label(wide ? x0 : 8, base + f * (wide ? 22 : 17), name, { class: "second s12" }),
-      label(wide ? x0 + 190 : 190, base + f * (wide ? 22 : 17), value, { class: "mono s12 bold" }),
+      text(wide ? x0 : 8, base + f * (wide ? 22 : 17), name, { class: "second s12" }),
+      text(wide ? x0 + 190 : 190, base + f * (wide ? 22 : 17), value, { class: "mono s12 bold" }),
     );
   // Memory: a tile, against what the whole row would need by now.
   const [mx, mw] = wide ? [480, 350] : [250, 112];
   const bar = (y: number, share: number, name: string, title: string) =>
-    label(mx, y - 4, title, { class: "s12 second" }) +
-    mark("rect", { x: mx, y, width: mw, height: 12, class: "fhover" }) +
-    mark("rect", { x: mx, y, width: mw * share, height: 12, class: name });
+    text(mx, y - 4, title, { class: "s12 second" }) +
+    element("rect", { x: mx, y, width: mw, height: 12, class: "fhover" }) +
+    element("rect", { x: mx, y, width: mw * share, height: 12, class: name });
   parts.push(
     named(
       "memory",

@@ -3,7 +3,7 @@ import type { Listings } from "../frame/page.ts";
 import { codeLines } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 import { showsTiles } from "./shown.ts";
-import { type PageView, TILES } from "./state.ts";
+import { TILES, type VariantsView } from "./state.ts";
 
 /** The listings of the page. */
 export const code: Listings<Variants, VariantsNumbers> = {
@@ -12,11 +12,11 @@ export const code: Listings<Variants, VariantsNumbers> = {
   printed: (view) =>
     showsTiles(view.state)
       ? view.numbers.merged.map(([lse, output]) => `${lse.toFixed(2)} ${output.toFixed(2)}`).join("\n")
-      : `${view.numbers.ways[2].kept.toFixed(3)}\n${view.numbers.ways
+      : `${view.numbers.ways[2].windowShare.toFixed(3)}\n${view.numbers.ways
           .slice(2)
           .map(({ error }) => error.toFixed(2))
           .join("\n")}`,
-  lit: (view) =>
+  highlight: (view) =>
     showsTiles(view.state)
       ? ["mergeStates([", "l, o = l * rescale"]
       : view.state.data === "local"
@@ -32,20 +32,20 @@ export const code: Listings<Variants, VariantsNumbers> = {
   },
 };
 
-function tilesTypeScript({ numbers: n }: PageView): string {
+function tilesTypeScript({ numbers: n }: VariantsView): string {
   return `import { mergeStates, tensor } from "heed";
 
 // Query ${n.query}, each tile of ${n.n / TILES} keys alone: the log
 // of its sum, and its output's first number.
 const lse = [
 ${codeLines(
-  n.tiles.map(({ own }) => own.lse),
+  n.tiles.map(({ ownText }) => ownText.lse),
   4,
   "  ",
 )}];
 const output = [
 ${codeLines(
-  n.tiles.map(({ own }) => own.output),
+  n.tiles.map(({ ownText }) => ownText.output),
   4,
   "  ",
 )}];
@@ -63,20 +63,20 @@ for (let j = 0; j < 8; j++) {
 }`;
 }
 
-function tilesPython({ numbers: n }: PageView): string {
+function tilesPython({ numbers: n }: VariantsView): string {
   return `import numpy as np
 
 # Query ${n.query}, each tile of ${n.n / TILES} keys alone: the
 # log of its sum, and its output's first number.
 lse = np.array([
 ${codeLines(
-  n.tiles.map(({ own }) => own.lse),
+  n.tiles.map(({ ownText }) => ownText.lse),
   4,
   "    ",
 )}])
 output = np.array([
 ${codeLines(
-  n.tiles.map(({ own }) => own.output),
+  n.tiles.map(({ ownText }) => ownText.output),
   4,
   "    ",
 )}])
@@ -91,7 +91,7 @@ for s, v in zip(lse, output):
     print(f"{m + np.log(l):.2f} {o / l:.2f}")`;
 }
 
-function waysTypeScript({ numbers: n, state }: PageView): string {
+function waysTypeScript({ numbers: n, state }: VariantsView): string {
   return `import { longformer, tensor,
   scaledDotProductAttention } from "heed";
 import { performerAttention } from
@@ -148,19 +148,19 @@ const size = (t) => Math.sqrt(
 const wrong = (t) => size(t.map((x, i) =>
   x - want[i])) / size(want);
 
-const kept = exact.weights.toFloat64().reduce(
+const inside = exact.weights.toFloat64().reduce(
   (sum, p, at) => {
     const [i, j] = [Math.floor(at / n), at % n];
     const sees = i === 0 || j === 0 ||
       Math.abs(i - j) <= near;
     return sum + (sees ? p / n : 0);
   }, 0);
-console.log(kept.toFixed(3));
+console.log(inside.toFixed(3));
 console.log(wrong(byWindow).toFixed(2));
 console.log(wrong(byFeatures).toFixed(2));`;
 }
 
-function waysPython({ numbers: n, state }: PageView): string {
+function waysPython({ numbers: n, state }: VariantsView): string {
   return `import numpy as np
 
 n, d, near, m = ${n.n}, ${n.d}, ${n.window}, ${n.features}

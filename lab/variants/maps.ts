@@ -1,19 +1,20 @@
 /** The maps of weights of the four ways. */
-import { label, mark, named, weightClass } from "../frame/svg.ts";
+import { element, text } from "../../src/view/plot/svg.ts";
+import { named, weightClass } from "../frame/marks.ts";
 import { percent } from "../frame/words.ts";
-import { BANDS, COLORS, type PageView, SHORT, WAYS, wrong } from "./state.ts";
+import { BANDS, COLORS, SHORT, type VariantsView, WAYS, wrong } from "./state.ts";
 
-/** Where the maps are: corner, side, distance from one to the next. */
+/** Where the maps are: corner, size, distance from one to the next. */
 export const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
 
 /** Every second color of the scale: neighbors in a map are then often alike. */
 const mapClass = (weight: number) => `w${2 * Math.round(Number(weightClass(weight).slice(1)) / 2)}`;
 
 /** The four maps of weights, with the crosshair. */
-export function maps(view: PageView): string {
+export function maps(view: VariantsView): string {
   const { numbers: n, state, wide } = view;
-  const [x0, y0, side, step] = mapsAt(wide);
-  const unit = side / BANDS;
+  const [x0, y0, size, step] = mapsAt(wide);
+  const unit = size / BANDS;
   const parts: string[] = [];
   for (const [w, way] of n.ways.entries()) {
     const x = x0 + w * step;
@@ -22,7 +23,7 @@ export function maps(view: PageView): string {
     const colors = way.map.flat().map(mapClass);
     const counts = new Map<string, number>();
     for (const color of colors) counts.set(color, (counts.get(color) ?? 0) + 1);
-    const [ground] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most));
+    const [ground] = [...counts].reduce((best, one) => (one[1] > best[1] ? one : best));
     const paths = new Map<string, { d: string; i: number; j: number }>();
     for (let at = 0; at < colors.length; ) {
       const color = colors[at];
@@ -37,15 +38,15 @@ export function maps(view: PageView): string {
       at += end - j;
     }
     const cells =
-      mark("rect", { width: BANDS, height: BANDS, class: ground }) +
-      [...paths].map(([color, { d }]) => mark("path", { d, class: color })).join("");
+      element("rect", { width: BANDS, height: BANDS, class: ground }) +
+      [...paths].map(([color, { d }]) => element("path", { d, class: color })).join("");
     parts.push(
-      label(x, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
+      text(x, wide ? 20 : 14, (wide ? WAYS : SHORT)[w], {
         class: `bold ${w === 0 ? "" : `t${COLORS[w]}`} ${wide ? "s15" : "s12"}`,
       }),
       named(
         WAYS[w].split(" ")[0],
-        mark(
+        element(
           "g",
           {
             transform: `translate(${x} ${y0}) scale(${unit})`,
@@ -55,22 +56,22 @@ export function maps(view: PageView): string {
           cells,
         ),
       ),
-      mark("rect", { x, y: y0, width: side, height: side, class: "none lline" }),
+      element("rect", { x, y: y0, width: size, height: size, class: "none lline" }),
     );
     if (wide)
       parts.push(
-        label(
+        text(
           x,
           40,
           [
             `all ${n.n} × ${n.n} weights`,
             "in tiles, none is kept",
-            `${n.window} to each side, and word 0`,
+            `${n.window} to each size, and word 0`,
             `${n.features} random features`,
           ][w],
           { class: "second s12" },
         ),
-        label(x, y0 + side + 20, `wrong by ${wrong(way.error)}`, { class: `${w > 1 ? "bold" : "second"}` }),
+        text(x, y0 + size + 20, `wrong by ${wrong(way.error)}`, { class: `${w > 1 ? "bold" : "second"}` }),
       );
   }
   const [cx, cy] = [state.column * unit, y0 + state.band * unit];
@@ -79,7 +80,7 @@ export function maps(view: PageView): string {
   const from = (band: number) => `${band * words}–${(band + 1) * words - 1}`;
   const position = `words ${from(state.band)} look at words ${from(state.column)}`;
   parts.push(
-    mark(
+    element(
       "g",
       {
         "data-drag": "cross:",
@@ -92,17 +93,17 @@ export function maps(view: PageView): string {
       [0, 1, 2, 3]
         .map(
           (w) =>
-            mark("rect", { x: x0 + w * step, y: cy, width: side, height: unit, class: "none lline" }) +
-            mark("rect", { x: x0 + w * step + cx, y: cy, width: unit, height: unit, class: "none lq" }),
+            element("rect", { x: x0 + w * step, y: cy, width: size, height: unit, class: "none lline" }) +
+            element("rect", { x: x0 + w * step + cx, y: cy, width: unit, height: unit, class: "none lq" }),
         )
-        .join("") + mark("rect", { x: x0, y: y0, width: 3 * step + side, height: side, class: "hit" }),
+        .join("") + element("rect", { x: x0, y: y0, width: 3 * step + size, height: size, class: "hit" }),
     ),
   );
   if (wide)
     for (const [w, share] of here.entries())
       parts.push(
-        label(x0 + w * step, y0 + side + 38, w === 0 ? `${position}: ${share}` : "", { class: "tq s12" }),
-        w === 0 ? "" : label(x0 + w * step + side, y0 + side + 20, share, { class: "tq s12 end" }),
+        text(x0 + w * step, y0 + size + 38, w === 0 ? `${position}: ${share}` : "", { class: "tq s12" }),
+        w === 0 ? "" : text(x0 + w * step + size, y0 + size + 20, share, { class: "tq s12 end" }),
       );
   return parts.join("");
 }

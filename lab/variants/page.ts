@@ -1,8 +1,9 @@
 /** Variants: what Flash, Longformer and Performer save, and what it costs; the data decide which of them is right. */
-import { choice, clampInteger, menu } from "../frame/controls.ts";
-import { html } from "../frame/markup.ts";
-import type { Page } from "../frame/page.ts";
-import { guessLine } from "../frame/svg.ts";
+
+import { choice, menu } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { guessLine } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
 import { byteCount, number, percent } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 import { costs } from "./draw-costs.ts";
@@ -12,30 +13,24 @@ import { code } from "./listing.ts";
 import { maps, mapsAt } from "./maps.ts";
 import {
   BANDS,
-  initial,
+  fields,
   KIND_NAMES,
   KIND_PLACES,
   KINDS,
   kindOf,
-  type PageView,
   ranking,
+  SHOWN,
+  SIZES,
+  SPREADS,
   spreadText,
   TILES,
+  type VariantsView,
   WAYS,
   wrong,
 } from "./state.ts";
 
-const SPREADS = [1, 0.5, 0.25];
-const SIZES = [512, 2048, 4096];
-/** What is below the maps, and its button. */
-const SHOWN = [
-  ["errors", "errors"],
-  ["tiles", "tiles"],
-  ["cost", "cost"],
-] as const;
-
 /** The errors of trained head A, whose row stays in the picture when another is pressed. */
-function headA({ numbers }: PageView): string {
+function headA({ numbers }: VariantsView): string {
   const row = numbers.rows.find(({ kind }) => kind === 3);
   return row === undefined
     ? "press “trained A” to see it"
@@ -44,37 +39,22 @@ function headA({ numbers }: PageView): string {
 
 const short = (x: number) => Number(x.toPrecision(3));
 
-const withKind = (seen: readonly number[], kind: number) => [...new Set([...seen, kind])].sort();
+const withKind = (visited: readonly number[], kind: number) => [...new Set([...visited, kind])].sort();
 
 const seeing = (state: Variants, kind: number): Partial<Variants> => ({
   data: KINDS[kind],
-  seen: withKind(state.seen, kind),
+  visited: withKind(state.visited, kind),
   show: "errors",
 });
 
-export const page: Page<Variants, VariantsNumbers> = {
-  name: "variants",
+export const page = definePage<Variants, VariantsNumbers>({
   title: "Variants",
   point:
     "There are ways around the n² of attention. One is exact and saves memory. Two are approximations; which is better depends on the data.",
-  initial,
-  check: (state) => {
-    const data = KINDS.includes(state.data) ? state.data : initial.data;
-    const seen = state.seen.filter((kind) => Number.isInteger(kind) && kind >= 0 && kind < KINDS.length);
-    return {
-      ...state,
-      data,
-      seen: withKind(seen, KINDS.indexOf(data)),
-      spread: SPREADS.includes(state.spread) ? state.spread : 1,
-      budget: clampInteger(state.budget, 0, 2),
-      band: clampInteger(state.band, 0, BANDS - 1),
-      column: clampInteger(state.column, 0, BANDS - 1),
-      tile: clampInteger(state.tile, 0, TILES),
-      show: SHOWN.some(([name]) => name === state.show) ? state.show : "errors",
-      n: SIZES.includes(state.n) ? state.n : initial.n,
-      race: clampInteger(state.race, 0, 1e6),
-    };
-  },
+  minutes: 9,
+  needs: ["masks", "saturation"],
+  fields,
+  check: (state) => ({ ...state, visited: withKind(state.visited, KINDS.indexOf(state.data)) }),
   steps: [
     {
       title: "One head, four ways",
@@ -101,7 +81,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       text: (
         view,
       ) => html`<p>A window of ${view.numbers.window} words to each side, and word 0, which every word sees and which sees every word. All else is masked and never computed.</p>
-<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].kept)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}.</p>`,
+<p>Here the data is local, and the window holds ${percent(view.numbers.ways[2].windowShare)} of the attention: an error of ${wrong(view.numbers.ways[2].error)}.</p>`,
     },
     {
       title: "Performer: random features",
@@ -115,7 +95,7 @@ export const page: Page<Variants, VariantsNumbers> = {
     },
     {
       title: "Two heads of one layer",
-      state: { data: "previous", seen: [0, 1, 2, 3] },
+      state: { data: "previous", visited: [0, 1, 2, 3] },
       text: (view) =>
         html`<p>Now real heads, of the small encoder that heed ships, reading a text of 128 tokens. Head A of its first layer looks at the previous word. A window suits it: ${headA(view)}.</p>`,
       predict: {
@@ -126,7 +106,7 @@ export const page: Page<Variants, VariantsNumbers> = {
         step: 1,
         start: 10,
         unit: " %",
-        show: { data: "average", seen: [0, 1, 2, 3, 4], show: "errors" },
+        show: { data: "average", visited: [0, 1, 2, 3, 4], show: "errors" },
         always: true,
         mark: (guess, { state, wide }) => {
           if (state.show !== "errors") return "";
@@ -149,7 +129,7 @@ export const page: Page<Variants, VariantsNumbers> = {
       text: (
         view,
       ) => html`<p>Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
-${view.numbers.costs[0]?.ms > 0 && html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>`}
+${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>` : ""}
 <p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : byteCount(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
 <p>So try the exact way first. The others are for texts so long that even Flash is too slow, or for heads whose pattern is known.</p>`,
     },
@@ -166,9 +146,9 @@ ${view.numbers.costs[0]?.ms > 0 && html`<p>The whole matrix took <b>${number(vie
         ? html`Query ${n.query}: no tile is read yet.`
         : html`Query ${n.query} after ${state.tile} of ${TILES} tiles: the maximum so far is ${number(n.tiles[state.tile - 1].maximum)}, earlier sums were multiplied by <b>${number(n.tiles[state.tile - 1].rescale)}</b>, and Flash holds ${n.n / TILES} scores.`;
     if (state.show === "cost")
-      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${byteCount(n.costs[0].bytes)}, Flash ${byteCount(n.costs[1].bytes)}.${n.costs[0].ms > 0 && html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.`}`;
+      return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${byteCount(n.costs[0].bytes)}, Flash ${byteCount(n.costs[1].bytes)}.${n.costs[0].ms > 0 ? html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.` : ""}`;
     const [first, second] = ranking(view);
-    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].kept)} of the attention.`;
+    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].windowShare)} of the attention.`;
   },
   control: ({ state }) => {
     if (state.show === "tiles")
@@ -177,48 +157,47 @@ ${view.numbers.costs[0]?.ms > 0 && html`<p>The whole matrix took <b>${number(vie
     if (state.show === "cost")
       return html`<button type="button" data-act="race">Race</button>
 ${choice(
-  "n",
+  "",
   SIZES.map((n) => [n, n.toLocaleString("en-US")] as const),
   state.n,
+  "n",
 )}`;
     return choice(
-      "data",
+      "",
       KIND_NAMES.map((name, kind) => [kind, name.replace("one ", "").replace("trained ", "")] as const),
       KINDS.indexOf(state.data),
+      "data",
     );
   },
   more: ({ state }) =>
-    html`${choice("show", SHOWN, state.show)}${
-      state.show === "errors" &&
-      html`<label>scores × ${menu(
-        "spread",
-        SPREADS.map((spread) => [spread, spreadText(spread)] as const),
-        state.spread,
-        "Scores times",
-      )}</label>
+    html`${choice("", SHOWN, state.show, "show")}${
+      state.show === "errors"
+        ? html`<label>scores × ${menu(
+            "Scores times",
+            SPREADS.map((spread) => [spread, spreadText(spread)] as const),
+            state.spread,
+            "spread",
+          )}</label>
 <label>window and features ${menu(
-        "budget",
-        ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
-        state.budget,
-        "Window and features",
-      )}</label>`
+            "Window and features",
+            ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
+            state.budget,
+            "budget",
+          )}</label>`
+        : ""
     }`,
   actions: {
     data: ({ state }, kind) => seeing(state, Number(kind)),
-    spread: (_, __, value) => ({ spread: Number(value) }),
-    budget: (_, __, value) => ({ budget: Number(value) }),
-    tile: (_, argument, value) => ({ tile: Number(argument === "" ? value : argument) }),
     race: ({ state }) => ({ race: state.race + 1 }),
     n: (_, n) => ({ n: Number(n), race: 0 }),
-    show: (_, show) => ({ show }),
   },
   drags: {
     cross: {
       move: ({ wide }, _, { x, y }) => {
-        const [x0, y0, side, step] = mapsAt(wide);
+        const [x0, y0, size, step] = mapsAt(wide);
         return {
-          band: Math.floor(((y - y0) / side) * BANDS),
-          column: Math.floor(((Math.max(0, x - x0) % step) / side) * BANDS),
+          band: Math.floor(((y - y0) / size) * BANDS),
+          column: Math.floor(((Math.max(0, x - x0) % step) / size) * BANDS),
         };
       },
       key: ({ state }, _, dx, dy) => ({
@@ -234,7 +213,7 @@ ${choice(
     rows: [
       ["error over output", ...n.ways.map((way) => short(way.error))],
       ["error over values", ...n.ways.map((way) => short(way.errorOverValues))],
-      ["attention kept", ...n.ways.map((way) => short(way.kept))],
+      ["attention kept", ...n.ways.map((way) => short(way.windowShare))],
       ...(state.show === "cost"
         ? [
             ["multiply, add", ...n.costs.map(({ operations }) => operations)],
@@ -242,7 +221,7 @@ ${choice(
             ["milliseconds", ...n.costs.map(({ ms }) => (ms > 0 ? short(ms) : "not raced"))],
           ]
         : []),
-      ...n.rows.map(({ kind, errors: found }) => [`error, ${KIND_NAMES[kind]}`, "", ...found.map(short)]),
+      ...n.rows.map(({ kind, errors: list }) => [`error, ${KIND_NAMES[kind]}`, "", ...list.map(short)]),
     ],
   }),
   tasks: [
@@ -272,4 +251,4 @@ ${choice(
     text: "See heads of a large model: some look nearby, some all over the sentence",
     address: "tired-cat.html#v1/model",
   },
-};
+});

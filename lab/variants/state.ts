@@ -1,10 +1,11 @@
 /** The first state of the page on variants, and names that its drawings share. */
-import type { View } from "../frame/page.ts";
+import { integer, numbers, oneOf, type StateFields } from "../frame/fields.ts";
+import type { LabView } from "../frame/page.ts";
 import { number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 
 /** What the drawing functions get. */
-export type PageView = View<Variants, VariantsNumbers>;
+export type VariantsView = LabView<Variants, VariantsNumbers>;
 
 /** Kinds of data: made, and two trained heads. */
 export const KINDS = ["random", "local", "sink", "previous", "average"];
@@ -37,23 +38,32 @@ export const BANDS = 16;
 /** Tiles of a row. */
 export const TILES = 8;
 
-/** The first state. */
-export const initial: Variants = {
-  data: "random",
-  seen: [0, 1, 2],
-  spread: 1,
-  budget: 1,
-  band: 8,
-  column: 3,
-  show: "errors",
-  tile: 0,
-  n: 2048,
-  race: 0,
-  guess4: -1,
+/** The factors of the scores, and the lengths of the race. */
+export const SPREADS = [1, 0.5, 0.25];
+export const SIZES = [512, 2048, 4096];
+/** What is shown, and its button. */
+export const SHOWN = [
+  ["errors", "errors"],
+  ["tiles", "tiles"],
+  ["cost", "cost"],
+] as const;
+
+/** What a reader can change. */
+export const fields: StateFields<Variants> = {
+  data: oneOf(KINDS),
+  visited: { ...numbers([0, 1, 2], integer(0, 0, KINDS.length - 1), () => true), address: "seen" },
+  spread: oneOf(SPREADS),
+  budget: integer(1, 0, 2),
+  band: integer(8, 0, BANDS - 1),
+  column: integer(3, 0, BANDS - 1),
+  show: oneOf(SHOWN.map(([name]) => name)),
+  tile: integer(0, 0, TILES),
+  n: oneOf(SIZES, 2048),
+  race: integer(0, 0, 1e6),
 };
 
 /** Index of the chosen kind. */
-export const kindOf = ({ state }: PageView) => KINDS.indexOf(state.data);
+export const kindOf = ({ state }: VariantsView) => KINDS.indexOf(state.data);
 /** A factor of the scores as a fraction. */
 export const spreadText = (spread: number) => (spread === 1 ? "1" : spread === 0.5 ? "½" : "¼");
 /** An error as a share of the output: 180 %, 2.4 %, 3·10⁻⁷. */
@@ -62,4 +72,5 @@ export const wrong = (error: number) =>
     ? percent(error)
     : `${number(error * 10 ** -Math.floor(Math.log10(error)), 2)}·10${superscript(Math.floor(Math.log10(error)))}`;
 /** Names with their errors, the most exact first. */
-export const ranking = ({ numbers: n }: PageView) => [2, 3].sort((a, b) => n.ways[a].error - n.ways[b].error);
+export const ranking = ({ numbers: n }: VariantsView) =>
+  [2, 3].sort((a, b) => n.ways[a].error - n.ways[b].error);

@@ -3,11 +3,15 @@ import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { compute, type VariantsNumbers } from "./compute.ts";
 import { Draws } from "./data.ts";
 import { page } from "./page.ts";
-import { initial } from "./state.ts";
 
 const errorsOf = async (change: object) => {
-  const { ways } = await compute({ ...initial, seen: [], ...change });
-  return { flash: ways[1].error, longformer: ways[2].error, performer: ways[3].error, kept: ways[2].kept };
+  const { ways } = await compute({ ...page.initial, visited: [], ...change });
+  return {
+    flash: ways[1].error,
+    longformer: ways[2].error,
+    performer: ways[3].error,
+    windowShare: ways[2].windowShare,
+  };
 };
 
 test("the draws are normal: mean 0, variance 1", () => {
@@ -33,11 +37,11 @@ test("on random data the errors are those of the anchors", { timeout: 120_000 },
   ];
   for (const budget of [0, 1, 2])
     for (const [s, spread] of [1, 0.5, 0.25].entries()) {
-      const { performer, longformer, kept } = await errorsOf({ budget, spread });
+      const { performer, longformer, windowShare } = await errorsOf({ budget, spread });
       near(performer, features[budget][s], 0.35);
       if (budget === 2) continue;
       near(longformer, windows[budget][s], 0.15);
-      near(kept, [0.07, 0.24][budget], 0.06);
+      near(windowShare, [0.07, 0.24][budget], 0.06);
     }
 });
 
@@ -56,7 +60,7 @@ test("the ranking of Longformer and Performer flips with the data, and Flash is 
 });
 
 test("after eight tiles Flash has the row of the whole matrix", async () => {
-  const { numbers } = await viewOf(page as never, { show: "tiles", tile: 8, data: "local" } as never);
+  const { numbers } = await viewOf("variants", { show: "tiles", tile: 8, data: "local" } as never);
   const { tiles, merged } = numbers as VariantsNumbers;
   const last = tiles[tiles.length - 1];
   expect(merged[7][0]).toBeCloseTo(last.maximum + Math.log(last.sum), 2);
@@ -64,9 +68,9 @@ test("after eight tiles Flash has the row of the whole matrix", async () => {
 });
 
 test("a race measures all four, and nothing is measured before", async () => {
-  const before = await compute({ ...initial, show: "cost" });
+  const before = await compute({ ...page.initial, show: "cost" });
   expect(before.costs.every(({ ms }) => Number.isNaN(ms))).toBe(true);
-  const { costs } = await compute({ ...initial, show: "cost", n: 512, race: 1 });
+  const { costs } = await compute({ ...page.initial, show: "cost", n: 512, race: 1 });
   expect(costs.every(({ ms }) => ms > 0)).toBe(true);
   // Scores and weights.
   expect(costs[0].bytes).toBe(2 * 4 * 512 * 512);

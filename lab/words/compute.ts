@@ -7,7 +7,7 @@ import { rowsOf } from "../head/packed.ts";
 
 /** What a reader changes. */
 export type Words = {
-  /** Which sentence: tired, warm, flies (two), bank or own. */
+  /** Which sentence: tired, warm, flies (two), bank or ownText. */
   readonly line: string;
   /** The token that looks, by its place. */
   readonly query: number;
@@ -16,7 +16,7 @@ export type Words = {
   /** Beads on each token: the reader's guess. */
   readonly beads: readonly number[];
   /** The reader's own sentence, for the line "own". */
-  readonly own: string;
+  readonly ownText: string;
 };
 
 /** One sentence. */
@@ -39,10 +39,10 @@ export interface WordsNumbers {
 }
 
 /** The numbers of a state. */
-export async function compute({ line, query, own }: Words): Promise<WordsNumbers> {
+export async function compute({ line, query, ownText }: Words): Promise<WordsNumbers> {
   const names: readonly CaptureName[] = line === "flies" ? ["time", "fruit"] : [line as CaptureName];
   const heads =
-    line === "own" ? [await (await import("../head/own.ts")).ownSentence(own)] : names.map(headOf);
+    line === "own" ? [await (await import("../head/own.ts")).ownSentence(ownText)] : names.map(headOf);
   const lines = heads.map(({ tokens, query: q, key, value }) => {
     const { weights, lse } = scaledDotProductAttention(q, key, value, { returnWeights: true });
     const rows = rowsOf(weights!);

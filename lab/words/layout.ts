@@ -4,7 +4,7 @@
  */
 
 /** A word's place: `x` and `width` of its letters, `pad` on either side, and its row. */
-export interface Box {
+export interface WordBox {
   readonly x: number;
   readonly width: number;
   readonly pad: number;
@@ -35,7 +35,7 @@ export function layLine(
   right: number,
   left: number,
   align?: number,
-): Box[] {
+): WordBox[] {
   const pad = size * 0.14;
   const gap = size * 0.12;
   let x = (align ?? left) + pad;

@@ -208,12 +208,12 @@ export type ArrayOperation =
 /** The tensors of an operation by the names of its fields, those of states as `states[0].output`. */
 export function tensorsOf(operation: ArrayOperation): Record<string, Tensor> {
   checkArgument(typeof operation?.name === "string", "tensorsOf", "an operation", operation);
-  const found = Object.entries(operation).filter(
+  const tensors = Object.entries(operation).filter(
     (field): field is [string, Tensor] => field[1] instanceof Tensor,
   );
   if (operation.name === "mergeStates")
     operation.states.forEach(({ output, lse }, n) => {
-      found.unshift([`states[${n}].output`, output], [`states[${n}].lse`, lse]);
+      tensors.unshift([`states[${n}].output`, output], [`states[${n}].lse`, lse]);
     });
-  return Object.fromEntries(found);
+  return Object.fromEntries(tensors);
 }

@@ -1,5 +1,4 @@
 /** Gradients of a backward pass: allocates their arrays, and returns them as tensors. Results of a forward pass: results.ts. */
-import { zeroArray } from "../core/arena.ts";
 import { arrayFor, type FloatDType, isFloat, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { batchBases, cellStrides, type Operand, operandOf, outputShape, type Shape } from "../core/shape.ts";
@@ -14,7 +13,7 @@ import type {
   MaskGradient,
 } from "./contract.ts";
 import type { MaskTensor, Problem } from "./problem.ts";
-import { lseReader } from "./results.ts";
+import { lseReader, zeros } from "./results.ts";
 
 /** A tensor of the output's shape, checked: the output itself or its gradient. */
 export function checkOutputLike(what: string, name: string, like: TensorLike, problem: Problem): Tensor {
@@ -71,7 +70,7 @@ export function computeGradients(
 /** Arrays for all gradients, zero. */
 function allocateGradients(problem: Problem, wanted: readonly Extra[]): Gradients {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = problem.shape;
-  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : zeroArray(n));
+  const numbers = (n: number) => (problem.dtype === "float64" ? new Float64Array(n) : zeros(n));
   const tables = wanted.includes("tables") ? floatTables(problem) : [];
   return {
     dQuery: numbers(B * Hq * Nq * dk),
@@ -106,20 +105,20 @@ export function reduceToInput(
   N: number,
   D: number,
 ): Tensor<FloatDType> {
-  const own = input.tensor.shape;
+  const inputShape = input.tensor.shape;
   const dtype = input.tensor.dtype as FloatDType;
   const each = H * N * D;
-  const lead = own.slice(0, Math.max(0, own.length - (shape.heads ? 3 : 2)));
+  const lead = inputShape.slice(0, Math.max(0, inputShape.length - (shape.heads ? 3 : 2)));
   const bases = batchBases(0, lead, rowMajor([...lead, each]).slice(0, lead.length), shape.batch);
   const count = sizeOf(lead);
   const plain = full.length === count * each && shape.layout === "bhsd";
-  if (plain && (dtype === "float32" || dtype === "float64")) return new Tensor(full, own, dtype);
+  if (plain && (dtype === "float32" || dtype === "float64")) return new Tensor(full, inputShape, dtype);
   const sum = full.length === count * each ? full : new Float64Array(count * each);
   if (sum !== full)
     for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];
   const source = new Tensor(sum, [count, H, N, D], sum instanceof Float64Array ? "float64" : "float32");
   const turned = shape.layout === "bshd" ? denseOf(transposed(source, 1, 2)) : source;
-  return castTo(turned.data as Float64Array, own, dtype);
+  return castTo(turned.data as Float64Array, inputShape, dtype);
 }
 
 /** Numbers in a dtype, rounded once. */

@@ -3,10 +3,8 @@
  * It is the only copy: W is written by rows or columns, can be read back, and is otherwise immutable. `packMatrix` (packed.ts)
  * makes one.
  */
+import type { StoredDType } from "../core/dtype.ts";
 import type { Tensor } from "../core/tensor.ts";
-
-/** Dtypes that a packed matrix stores; 16-bit numbers are widened in the product. */
-export type PackedDType = "float32" | "float16" | "bfloat16";
 
 /** Numbers of a packed matrix, 16-bit ones as their bits. */
 export type PackedNumbers = Float32Array | Uint16Array;
@@ -15,7 +13,7 @@ export type PackedNumbers = Float32Array | Uint16Array;
 export interface PackedMatrix {
   /** [N, K] */
   readonly shape: readonly [number, number];
-  readonly dtype: PackedDType;
+  readonly dtype: StoredDType;
   /** Writes rows of W from `first` on: `rows` is [n, K]. */
   writeRows(first: number, rows: PackedNumbers): void;
   /** Writes columns of W from `first` on: `columns` is [n, N], rows of the transposed matrix. */
@@ -23,7 +21,7 @@ export interface PackedMatrix {
   /** Rows of W by their numbers, [n, K]. */
   readRows(rows: ArrayLike<number>): PackedNumbers;
   /** The whole matrix as a tensor [N, K]. */
-  toTensor(): Tensor<PackedDType>;
+  toTensor(): Tensor<StoredDType>;
   /** Releases its memory; it must not be used after. */
   free(): void;
 }

@@ -6,7 +6,8 @@
  */
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
-import { type Expression, type NumberExpression, substitute, table, VARS } from "../masks/expression/expr.ts";
+import { type Expression, type NumberExpression, substitute, VARS } from "../masks/expression/expr.ts";
+import { table } from "../masks/expression/table.ts";
 
 /** Options of a call for the positions of its queries and keys. */
 export interface PositionOptions {
@@ -55,8 +56,8 @@ export function resolvePositions(what: string, shape: Shape, options: PositionOp
         "positions",
         `${what}: ${of}Positions and ${of}Offset both say where the ${of === "query" ? "queries" : "keys"} are; give one of them`,
       );
-  const given = [queryOffset, keyOffset, queryPositions, keyPositions].some((x) => x !== undefined);
-  if (isCausal === true && Nq !== Nk && !given)
+  const isPlaced = [queryOffset, keyOffset, queryPositions, keyPositions].some((x) => x !== undefined);
+  if (isCausal === true && Nq !== Nk && !isPlaced)
     throw new OptionError(
       "causal-alignment",
       `${what}: isCausal: true is ambiguous for ${Nq} queries and ${Nk} keys; say isCausal: "upper-left" (query 0 at key 0) or "lower-right" (last query at last key), or give queryOffset`,
@@ -107,15 +108,15 @@ function offsetsOf(
   B: number,
   rows: number,
 ): Float64Array {
-  const given: ArrayLike<number> = typeof offset === "number" ? new Float64Array(B).fill(offset) : offset;
+  const values: ArrayLike<number> = typeof offset === "number" ? new Float64Array(B).fill(offset) : offset;
   const code = name === "queryOffset" ? "query-offset" : "key-offset";
-  if (given === null || given.length !== B)
+  if (values === null || values.length !== B)
     throw new ShapeError(
       code,
       `${what}: ${name} must be a number or one for each of ${B} batch entries, got ${formatValue(offset)}`,
       { got: offset },
     );
-  return Float64Array.from(given, (at) => {
+  return Float64Array.from(values, (at) => {
     if (at !== 0 && !(Number.isInteger(at) && Math.abs(at) + rows < 2 ** 31))
       throw new OptionError(code, `${what}: ${name} must be integers below 2^31, got ${formatValue(at)}`, {
         got: at,
@@ -128,26 +129,29 @@ function offsetsOf(
 function listOf(
   what: string,
   name: "queryPositions" | "keyPositions",
-  given: ArrayLike<number> | undefined,
+  values: ArrayLike<number> | undefined,
   rows: number,
 ): { offset?: number; list?: Int32Array } {
-  if (given === undefined) return {};
+  if (values === undefined) return {};
   const code = name === "queryPositions" ? "query-positions" : "key-positions";
-  if (given === null || typeof given !== "object" || given.length !== rows)
+  if (values === null || typeof values !== "object" || values.length !== rows)
     throw new ShapeError(
       code,
-      `${what}: ${name} must be a list of ${rows} positions, one for each ${name === "queryPositions" ? "query" : "key"}, got ${formatValue(given)}`,
-      { got: given, want: rows },
+      `${what}: ${name} must be a list of ${rows} positions, one for each ${name === "queryPositions" ? "query" : "key"}, got ${formatValue(values)}`,
+      { got: values, want: rows },
     );
   for (let n = 0; n < rows; n++)
-    if (!(Number.isInteger(given[n]) && Math.abs(given[n]) < 2 ** 30) || (n > 0 && given[n] <= given[n - 1]))
+    if (
+      !(Number.isInteger(values[n]) && Math.abs(values[n]) < 2 ** 30) ||
+      (n > 0 && values[n] <= values[n - 1])
+    )
       throw new OptionError(
         code,
-        `${what}: ${name} must be increasing integers below 2^30, got ${formatValue(given[n])}${n > 0 ? ` after ${formatValue(given[n - 1])}` : ""} at index ${n}`,
-        { got: given[n], index: n },
+        `${what}: ${name} must be increasing integers below 2^30, got ${formatValue(values[n])}${n > 0 ? ` after ${formatValue(values[n - 1])}` : ""} at index ${n}`,
+        { got: values[n], index: n },
       );
-  if (rows === 0 || given[rows - 1] - given[0] === rows - 1) return { offset: given[0] ?? 0 };
-  return { list: Int32Array.from(given) };
+  if (rows === 0 || values[rows - 1] - values[0] === rows - 1) return { offset: values[0] ?? 0 };
+  return { list: Int32Array.from(values) };
 }
 
 /** True where the key positions are not the indices of the keys. */

@@ -2,8 +2,9 @@
  * A resolved call: its shapes, masks, score mods and numbers, all checked. Backends and `explain` read this instead of the
  * caller's options.
  */
+
 import { placed } from "../core/device/device.ts";
-import { arrayName, type FloatDType, isFloat, readerOf } from "../core/dtype.ts";
+import { arrayName, type FloatDType, isFloat, isInteger, isMask, readerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
@@ -18,10 +19,8 @@ import {
 } from "../core/shape.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
-import { compileBounds } from "../masks/expression/bounds.ts";
 import {
   BoolExpression,
-  type Expression,
   type Mask,
   type NumberExpression,
   ScoreMod,
@@ -32,13 +31,13 @@ import {
 import { FOREIGN, isForeign } from "../masks/expression/foreign.ts";
 import {
   type PositionOptions,
-  type Positions,
-  positionBounds,
   type RowPositions,
   resolvePositions,
   rowPositions,
   toRows,
 } from "./positions.ts";
+import { requestedWeights, type WeightSelection } from "./selection.ts";
+import { checkTables } from "./tables.ts";
 
 /** Values of `attnMask`: a bool tensor (true = attend), a float tensor (added), nested arrays of either, or a mask expression. */
 export type MaskLike =
@@ -106,7 +105,7 @@ export interface Problem {
   readonly dropoutP: number;
   readonly seed: number;
   /** Heads and rows whose weights are requested. */
-  readonly weights?: { heads: readonly number[]; rows: readonly number[]; all: boolean };
+  readonly weights?: WeightSelection;
 }
 
 /** Checks a call and resolves it. */
@@ -169,9 +168,15 @@ export function resolve(
       );
     score = withScore(change.expr, score ?? VARS.score);
   }
+  const isPlaced = [
+    options.queryOffset,
+    options.keyOffset,
+    options.queryPositions,
+    options.keyPositions,
+  ].some((option) => option !== undefined);
   const deviceTables: Table[] = [];
   for (const expr of [mask, score])
-    if (expr) deviceTables.push(...checkTables(what, expr, shape, positions, options));
+    if (expr) deviceTables.push(...checkTables(what, expr, shape, positions, isPlaced));
   const byRows = toRows(positions);
 
   return {
@@ -188,7 +193,8 @@ export function resolve(
     deviceTables,
     dropoutP,
     seed,
-    weights: weightsAsked(what, options.returnWeights, shape),
+    weights:
+      options.returnWeights === undefined ? undefined : requestedWeights(what, options.returnWeights, shape),
   };
 }
 
@@ -252,7 +258,7 @@ function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): v
     if (!isFloat(t.dtype))
       throw new DTypeError(
         "dtype",
-        `${what}: attention computes with float32, float64, float16 and bfloat16, got ${shown()}`,
+        `${what}: attention computes with float32, float64, float16 and bfloat16, got ${shown()}; convert the others: cast(x, "float32")`,
       );
   const wide = [query, key, value].filter((t) => t.dtype === "float64").length;
   if (wide !== 0 && wide !== 3)
@@ -264,11 +270,12 @@ function checkDtypes(what: string, query: Tensor, key: Tensor, value: Tensor): v
 
 function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): MaskTensor {
   const target = rowShape(shape, shape.Nk);
-  if (t.dtype !== "bool" && !(isFloat(t.dtype) && (t.dtype === dtype || t.dtype === "float32")))
+  const isTruth = isMask(t.dtype);
+  if (!isTruth && !(isFloat(t.dtype) && (t.dtype === dtype || t.dtype === "float32")))
     throw new DTypeError(
       "mask-dtype",
       `${what}: attnMask must be bool${dtype === "float32" ? "" : `, ${dtype}`} or float32, got ${formatTensor("attnMask", t)}${
-        t.dtype === "int32" || t.dtype === "int64" ? '; for 1 = attend pass cast(mask, "bool")' : ""
+        isInteger(t.dtype) ? '; for 1 = attend pass cast(mask, "bool")' : ""
       }`,
       { got: t.shape, dtype: t.dtype },
     );
@@ -291,14 +298,14 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
     );
   }
   // The numbers of a tensor on another device cannot be examined here.
-  if (t.dtype !== "bool" && t.device === "cpu" && !ADDED.has(t) && holdsZerosAndOnes(t))
+  if (!isTruth && t.device === "cpu" && !ADDED.has(t) && holdsZerosAndOnes(t))
     throw new OptionError(
       "mask-zeros-ones",
       `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,
       { got: t.shape, dtype: t.dtype },
     );
   return {
-    kind: t.dtype === "bool" ? "bool" : "float",
+    kind: isTruth ? "bool" : "float",
     tensor: t,
     ...cellStrides(shape, t.shape, t.strides, t.offset),
   };
@@ -347,156 +354,4 @@ function sinksOf(
     );
   if (t && (t.device !== "cpu" || device !== "cpu")) return { deviceSinks: t };
   return { sinks: t ? t.toFloat64() : Float64Array.from(sinks as ArrayLike<number>) };
-}
-
-function weightsAsked(
-  what: string,
-  asked: AttentionOptions["returnWeights"],
-  shape: Shape,
-): Problem["weights"] {
-  if (asked === undefined || asked === false) return undefined;
-  if (asked === true) return selectionOf(what, {}, shape);
-  if (typeof asked !== "object" || asked === null)
-    throw new OptionError(
-      "weights",
-      `${what}: returnWeights must be true, false or { heads?, rows? }, got ${formatValue(asked)}`,
-      { got: asked },
-    );
-  for (const name of Object.keys(asked))
-    if (name !== "heads" && name !== "rows")
-      throw new OptionError(
-        "weights",
-        `${what}: returnWeights takes heads and rows, got ${formatValue(name)}`,
-        {
-          option: name,
-        },
-      );
-  return selectionOf(what, asked, shape);
-}
-
-/** The heads and rows that a caller selects; both default to all. */
-export function selectionOf(
-  what: string,
-  asked: { heads?: readonly number[]; rows?: readonly number[] },
-  shape: Shape,
-): NonNullable<Problem["weights"]> {
-  const pick = (name: string, given: readonly number[] | undefined, n: number): number[] => {
-    if (given === undefined) return Array.from({ length: n }, (_, i) => i);
-    if (!Array.isArray(given) && !ArrayBuffer.isView(given))
-      throw new OptionError(
-        "selection",
-        `${what}: ${name} must be a list of integers, got ${formatValue(given)}`,
-        {
-          [name]: given,
-        },
-      );
-    return Array.from(given, (x) => {
-      if (!(Number.isInteger(x) && x >= -n && x < n))
-        throw new OptionError(
-          "selection",
-          `${what}: ${name} holds ${formatValue(x)}, expected integers from 0 to ${n - 1}`,
-          { got: x },
-        );
-      return x < 0 ? x + n : x;
-    });
-  };
-  const heads = pick("heads", asked.heads, shape.Hq);
-  const rows = pick("rows", asked.rows, shape.Nq);
-  return { heads, rows, all: asked.heads === undefined && asked.rows === undefined };
-}
-
-/**
- * A strict table (ids, lengths, slopes …) must cover every index of the call; an exact one has no further entries. Returns the
- * tables that are on other devices.
- */
-function checkTables(
-  what: string,
-  expr: Expression,
-  shape: Shape,
-  positions: Positions,
-  options: AttentionOptions,
-): Table[] {
-  if (shape.B * shape.Hq * shape.Nq * shape.Nk === 0) return [];
-  const box = {
-    b0: 0,
-    b1: shape.B - 1,
-    h0: 0,
-    h1: shape.Hq - 1,
-    i0: 0,
-    i1: shape.Nq - 1,
-    ...positionBounds(positions, shape.Nq, shape.Nk),
-  };
-  const isPlaced = ["queryOffset", "keyOffset", "queryPositions", "keyPositions"].some(
-    (name) => options[name as keyof AttentionOptions] !== undefined,
-  );
-  const uses = new Map<Table, { axis: number; index: Expression; low: number; high: number }[]>();
-  const visit = (x: Expression): void => {
-    if (x.op === "table") {
-      const t = x.value as Table;
-      const own = uses.get(t) ?? [];
-      if (t.strict)
-        x.args.forEach((index, axis) => {
-          const { low, high, last } = compileBounds(index)(box);
-          own.push({ axis, index, low: low[last], high: high[last] });
-        });
-      uses.set(t, own);
-    }
-    x.args.forEach(visit);
-  };
-  visit(expr);
-  for (const [t, indices] of uses) checkTable(what, t, indices, shape, isPlaced);
-  return [...uses.keys()].filter(({ source }) => source.device !== "cpu");
-}
-
-const INDEX_NAMES: Readonly<Record<string, string>> = {
-  b: "b (batch entry)",
-  h: "h (query head)",
-  i: "i (query row)",
-  q: "q (query position)",
-  k: "k (key position)",
-};
-
-function checkTable(
-  what: string,
-  t: Table,
-  indices: readonly { axis: number; index: Expression; low: number; high: number }[],
-  shape: Shape,
-  isPlaced: boolean,
-): void {
-  const fail = (axis: number, text: string, low: number, high: number): never => {
-    throw new ShapeError(
-      "table-length",
-      `${what}: ${t.name} has ${t.shape[axis]} entries on axis ${axis}, but ${text}`,
-      {
-        table: t.name,
-        shape: t.shape,
-        low,
-        high,
-      },
-    );
-  };
-  for (const { axis, index, low, high } of indices)
-    if (low < 0 || high >= t.shape[axis])
-      fail(axis, `${INDEX_NAMES[String(index.value)] ?? "its index"} runs from ${low} to ${high}`, low, high);
-  for (const [axis, isExact] of (t.exact ?? []).entries()) {
-    const own = indices.filter((index) => index.axis === axis);
-    if (!isExact || own.length === 0) continue;
-    const isCounted = own.some(({ index }) => index.value === "b" || index.value === "h");
-    if (isPlaced && !isCounted) continue;
-    const high = Math.max(...own.map((index) => index.high));
-    if (high + 1 !== t.shape[axis])
-      fail(
-        axis,
-        `this call has ${high + 1}: ${[...new Set(own.map(({ index }) => INDEX_NAMES[String(index.value)] ?? "its index"))].join(" and ")} runs to ${high}; give exactly ${high + 1}`,
-        0,
-        high,
-      );
-  }
-  const positions = Math.max(shape.Nq, shape.Nk);
-  if (t.highest !== undefined && !isPlaced && t.highest >= positions)
-    throw new ShapeError(
-      "table-length",
-      `${what}: ${t.name} lists position ${t.highest}, but this call has positions 0 to ${positions - 1}`,
-      { table: t.name, highest: t.highest, positions },
-    );
 }

@@ -161,8 +161,8 @@ function basesOf(t: Tensor, lead: readonly number[], batch: number): Float64Arra
   return bases;
 }
 
-function biasOf(what: string, given: TensorLike, N: number, dtype: "float32" | "float64"): Operand {
-  const bias = asTensor(`${what}: bias`, given);
+function biasOf(what: string, biasLike: TensorLike, N: number, dtype: "float32" | "float64"): Operand {
+  const bias = asTensor(`${what}: bias`, biasLike);
   if (bias.shape.length !== 1 || bias.shape[0] !== N)
     throw new ShapeError("bias", `${what}: bias must be [${N}], got ${formatTensor("bias", bias)}`, {
       got: bias.shape,

@@ -1,6 +1,6 @@
 /** Results of a forward pass on the CPU: arrays for the output, lse and weights, and the check of an lse that a caller passes. */
-import { zeroArray } from "../core/arena.ts";
-import { arrayLike, BYTES, readerOf, type TypedData } from "../core/dtype.ts";
+import { activeScope, zeroArray } from "../core/arena.ts";
+import { arrayLike, DTYPES, readerOf, type TypedData } from "../core/dtype.ts";
 import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { outputShape, rowShape, type Shape, selectionShape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
@@ -14,7 +14,7 @@ export function computeState(problem: Problem, pass: (result: Result) => void): 
   const output = allocateLikeQuery(problem, "output", sizeOf(outputShape(shape)));
   const rows = shape.B * shape.Hq * shape.Nq;
   const lse = allocateOrThrow(problem, "lse", rows, () =>
-    problem.dtype === "float64" ? new Float64Array(rows) : zeroArray(rows),
+    problem.dtype === "float64" ? new Float64Array(rows) : zeros(rows),
   );
   const bshd = shape.layout === "bshd";
   pass({
@@ -43,11 +43,15 @@ export function computeWeights(
   return new Tensor(data, selectionShape(shape, { heads, rows }), problem.dtype);
 }
 
+/** Float32 zeros for a result, in the scope's arena where there is one. */
+export const zeros = (length: number): Float32Array =>
+  activeScope ? zeroArray(length) : new Float32Array(length);
+
 /** A new zero-filled array of the query's dtype: a native Float16Array where the query is one. */
 function allocateLikeQuery(problem: Problem, name: string, size: number): TypedData {
   const query = problem.shape.query.tensor;
   return allocateOrThrow(problem, name, size, () =>
-    query.dtype === "float32" ? zeroArray(size) : arrayLike(query.data, query.dtype, size),
+    query.dtype === "float32" ? zeros(size) : arrayLike(query.data, query.dtype, size),
   );
 }
 
@@ -60,7 +64,7 @@ function allocateOrThrow<T>(problem: Problem, name: string, size: number, make: 
     const error = new UnsupportedError(
       "memory",
       `${problem.caller}: cannot allocate ${name}: ${size} ${problem.dtype} elements; compute fewer rows or heads at a time`,
-      { asked: size * BYTES[problem.dtype] },
+      { requested: size * DTYPES[problem.dtype].bytes },
     );
     throw Object.assign(error, { cause });
   }

@@ -146,10 +146,10 @@ const FIELDS = [
 export function storageOf(operation: RowwiseOperation): Record<string, TensorStorage> {
   checkArgument(typeof operation === "object" && operation !== null, "storageOf", "an operation", operation);
   const fields = operation as Partial<Record<(typeof FIELDS)[number], TensorStorage>>;
-  const found: Record<string, TensorStorage> = {};
+  const storages: Record<string, TensorStorage> = {};
   for (const name of FIELDS) {
     const storage = fields[name];
-    if (storage !== undefined) found[name] = storage;
+    if (storage !== undefined) storages[name] = storage;
   }
-  return found;
+  return storages;
 }

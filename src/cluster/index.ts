@@ -10,7 +10,8 @@ export {
   contextAttentionBackward,
 } from "./context/backward.ts";
 export { type ContextPlan, type ExplainContextOptions, explainContext } from "./context/explain.ts";
-export { type ContextOptions, contextAttention, type Via } from "./context/forward.ts";
+export { contextAttention } from "./context/forward.ts";
+export type { ContextOptions, Via } from "./context/options.ts";
 export {
   type PositionRange,
   type ShardKind,

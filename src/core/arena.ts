@@ -42,33 +42,29 @@ interface Scope {
   /** All tensors made in the scope. */
   readonly tensors: Tracked[];
   /** Tensors that outlive the scope. */
-  readonly kept: Set<Tracked>;
+  readonly survivors: Set<Tracked>;
   readonly outer: Scope | undefined;
 }
 
-let scope: Scope | undefined;
+/** The current scope, read as a live binding: outside a scope nothing of this file runs. */
+export let activeScope: Scope | undefined;
 
 /** An uninitialized float32 array. The caller writes every element; a kernel may write `padding` more elements after the end. */
 export function resultArray(length: number, padding = 0): Float32Array {
-  return scope?.arena?.allocate(length, padding) ?? new Float32Array(length);
+  return activeScope?.arena?.allocate(length, padding) ?? new Float32Array(length);
 }
 
 /** An array of float32 zeros. */
 export function zeroArray(length: number): Float32Array {
-  return scope?.arena?.allocate(length, 0)?.fill(0) ?? new Float32Array(length);
+  return activeScope?.arena?.allocate(length, 0)?.fill(0) ?? new Float32Array(length);
 }
 
 /** True inside a scope. */
-export const isScoped = (): boolean => scope !== undefined;
-
-/** Registers a new tensor with the scope, if there is one. */
-export function trackTensor(tensor: Tracked): void {
-  scope?.tensors.push(tensor);
-}
+export const isScoped = (): boolean => activeScope !== undefined;
 
 /** Lets a tensor outlive all scopes. */
 export function keepTensor(tensor: Tracked): void {
-  for (let own = scope; own !== undefined; own = own.outer) own.kept.add(tensor);
+  for (let scope = activeScope; scope !== undefined; scope = scope.outer) scope.survivors.add(tensor);
 }
 
 /**
@@ -80,22 +76,22 @@ export function withArena<T>(
   work: () => T,
   survivors: (result: T) => Iterable<Tracked>,
 ): T {
-  const outer = scope;
-  const own: Scope = { arena: outer ? outer.arena : arena, tensors: [], kept: new Set(), outer };
-  scope = own;
+  const outer = activeScope;
+  const scope: Scope = { arena: outer ? outer.arena : arena, tensors: [], survivors: new Set(), outer };
+  activeScope = scope;
   let returned: ReadonlySet<Tracked> = new Set();
   try {
     const result = work();
     returned = new Set(survivors(result));
     return result;
   } finally {
-    scope = outer;
+    activeScope = outer;
     const moved = new Map<ArrayBufferView, ArrayBufferView>();
-    for (const tensor of own.tensors)
-      if (own.kept.has(tensor) || returned.has(tensor)) {
+    for (const tensor of scope.tensors)
+      if (scope.survivors.has(tensor) || returned.has(tensor)) {
         // The array of the outer scope's arena lives as long as that scope.
-        if (outer && !own.kept.has(tensor)) outer.tensors.push(tensor);
-        else moveOut(tensor, own.arena, moved);
+        if (outer && !scope.survivors.has(tensor)) outer.tensors.push(tensor);
+        else moveOut(tensor, scope.arena, moved);
       } else disposeTensor(tensor);
     if (!outer) arena?.reset();
   }
@@ -107,19 +103,19 @@ export function withArena<T>(
  * else reads these tensors (no recording). Without an arena it does nothing.
  */
 export function reclaimer(): <T extends Tracked>(survivor: T) => T {
-  const own = scope;
-  const arena = own?.arena;
-  if (!own || !arena) return (survivor) => survivor;
-  const first = own.tensors.length;
+  const scope = activeScope;
+  const arena = scope?.arena;
+  if (!scope || !arena) return (survivor) => survivor;
+  const first = scope.tensors.length;
   const position = arena.position();
   return (survivor) => {
     const moved = new Map<ArrayBufferView, ArrayBufferView>();
-    for (const tensor of own.tensors.splice(first))
-      if (own.kept.has(tensor)) moveOut(tensor, arena, moved);
+    for (const tensor of scope.tensors.splice(first))
+      if (scope.survivors.has(tensor)) moveOut(tensor, arena, moved);
       else if (tensor !== survivor) disposeTensor(tensor);
     const { storage } = survivor;
-    if (own.kept.has(survivor) || !ArrayBuffer.isView(storage)) return survivor;
-    own.tensors.push(survivor);
+    if (scope.survivors.has(survivor) || !ArrayBuffer.isView(storage)) return survivor;
+    scope.tensors.push(survivor);
     if (!arena.owns(storage)) return survivor;
     const value = arena.rewind(position, storage as Float32Array);
     Object.defineProperty(survivor, "data", { value, enumerable: true, configurable: true });

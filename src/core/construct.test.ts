@@ -1,12 +1,12 @@
 /** Rejected input of the functions that make tensors: the message names the entry and the remedy. */
 import { describe, expect, it } from "vitest";
+import { tidy } from "../api/tidy.ts";
 import { cast, full, Generator, linspace, randn, tensor, zeros } from "../index.ts";
 import { multiply, sum } from "../nn/index.ts";
-import { tidy } from "../tidy.ts";
 import { Tape } from "../train/index.ts";
 
 // Without types, as in a JavaScript program.
-const make = tensor as unknown as (...given: unknown[]) => unknown;
+const make = tensor as unknown as (...args: unknown[]) => unknown;
 
 describe("tensor", () => {
   it.each([
@@ -26,8 +26,8 @@ describe("tensor", () => {
     [[[1, 2], "float8"], 'tensor: unknown dtype "float8"; expected one of float32'],
     [[[0.5], "int32"], "tensor: int32 holds integers, got 0.5"],
     [[[2 ** 31], "int32"], "tensor: 2147483648 does not fit int32"],
-  ] as const)("%j is rejected: %s", (given, words) => {
-    expect(() => make(...given)).toThrow(words);
+  ] as const)("%j is rejected: %s", (args, words) => {
+    expect(() => make(...args)).toThrow(words);
   });
 
   it("rejects an integer that its dtype cannot hold", () => {

@@ -8,7 +8,8 @@ import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.
  * A tensor from nested arrays, or over a typed array without a copy.
  *
  * `shape` is the list of axis lengths, outermost first; omit it for nested arrays; −1 is not allowed here. `dtype` is
- * required for a Uint16Array (`"float16"` or `"bfloat16"`); otherwise it defaults to the dtype of the array.
+ * required for a Uint16Array (`"float16"` or `"bfloat16"`) and for bytes (`"bool"`, `"uint8"`, …); otherwise it defaults to the
+ * dtype of the array.
  *
  * @example
  * tensor([[1, 2], [3, 4]]);                      // [2, 2] float32
@@ -16,6 +17,7 @@ import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.
  * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
  * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
  * tensor(new Uint16Array(4), [2, 2], "bfloat16"); // 16-bit bits
+ * tensor(new Uint8Array(12), [2, 2, 3], "uint8"); // pixels; "bool" for a mask
  * const text = JSON.stringify(tensor([1, 2]));
  * tensor(JSON.parse(text)); // → [1, 2]
  *
@@ -42,7 +44,6 @@ export function tensor(data: Float32Array, shape: readonly number[]): Tensor<"fl
 export function tensor(data: Float64Array, shape: readonly number[]): Tensor<"float64">;
 export function tensor(data: Int32Array, shape: readonly number[]): Tensor<"int32">;
 export function tensor(data: BigInt64Array, shape: readonly number[]): Tensor<"int64">;
-export function tensor(data: Uint8Array, shape: readonly number[]): Tensor<"bool">;
 export function tensor(
   data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
   shape: readonly number[],

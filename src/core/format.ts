@@ -1,9 +1,18 @@
 /** Tensors as nested arrays, as JSON, and as text in the style of NumPy. */
 
-import { type DType, readerOf } from "./dtype.ts";
+import { type DType, isInteger, readerOf, type TypedData } from "./dtype.ts";
 import { formatValue, OptionError } from "./errors.ts";
 import { checkNames } from "./option-names.ts";
-import type { Tensor } from "./tensor.ts";
+
+/** A tensor, by the fields that are read here. */
+interface Elements {
+  readonly data: TypedData;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+  readonly size: number;
+}
 
 /** Options of `Tensor.toString`. */
 export interface FormatOptions {
@@ -19,7 +28,7 @@ export interface FormatOptions {
 export type NestedValues = number | boolean | bigint | NestedValues[];
 
 /** The elements as nested arrays. */
-export function nestedArray(t: Tensor): NestedValues {
+export function nestedArray(t: Elements): NestedValues {
   const read = valueReader(t);
   const build = (axis: number, at: number): NestedValues =>
     axis === t.shape.length
@@ -37,7 +46,7 @@ export interface TensorJson {
 }
 
 /** The tensor as JSON. */
-export function tensorJson(t: Tensor): TensorJson {
+export function tensorJson(t: Elements): TensorJson {
   const flat = [nestedArray(t)].flat(Number.POSITIVE_INFINITY as 1) as (number | boolean | bigint)[];
   const data = flat.map((x) =>
     typeof x === "bigint" || (typeof x === "number" && !Number.isFinite(x)) ? String(x) : x,
@@ -49,7 +58,7 @@ export function tensorJson(t: Tensor): TensorJson {
  * The tensor as text: its shape and dtype, then aligned rows. All numbers have the same number of digits; numbers of very
  * different sizes are written with exponents.
  */
-export function tensorText(t: Tensor, options: FormatOptions = {}): string {
+export function tensorText(t: Elements, options: FormatOptions = {}): string {
   checkNames("Tensor.toString", options, ["precision", "threshold", "edge"]);
   const { precision = 4, threshold = 1000, edge = 3 } = options;
   for (const [name, value] of Object.entries({ precision, threshold, edge }))
@@ -74,7 +83,7 @@ export function tensorText(t: Tensor, options: FormatOptions = {}): string {
     else for (const i of shown[axis]) if (i >= 0) visit(axis + 1, at + i * t.strides[axis]);
   };
   visit(0, t.offset);
-  const write = t.dtype.startsWith("int") ? String : writerFor(values, Math.min(precision, 20));
+  const write = isInteger(t.dtype) ? String : writerFor(values, Math.min(precision, 20));
   const width = values.reduce<number>((longest, x) => Math.max(longest, write(x).length), 0);
   const rank = t.shape.length;
   /** Entries in a line of 80 characters, between the brackets of all axes. */
@@ -91,7 +100,7 @@ export function tensorText(t: Tensor, options: FormatOptions = {}): string {
   return `${head}\n${build(0, t.offset)}`;
 }
 
-function valueReader(t: Tensor): (at: number) => number | boolean | bigint {
+function valueReader(t: Elements): (at: number) => number | boolean | bigint {
   const read = readerOf(t.dtype, t.data);
   if (t.dtype === "bool") return (at) => read(at) !== 0;
   if (t.dtype === "int64")
@@ -116,8 +125,8 @@ function writerFor(
   // Trailing zeros that all numbers have are dropped, unless a nonzero number would look like 0.
   const digits = sizes.reduce((longest, x) => {
     const text = x.toFixed(precision);
-    const own = Number(text) === 0 ? precision : (text.replace(/\.?0+$/, "").split(".")[1]?.length ?? 0);
-    return Math.max(longest, own);
+    const count = Number(text) === 0 ? precision : (text.replace(/\.?0+$/, "").split(".")[1]?.length ?? 0);
+    return Math.max(longest, count);
   }, 0);
   return (x) => {
     if (typeof x !== "number" || !Number.isFinite(x)) return String(x);

@@ -1,6 +1,6 @@
 /** Native Float16Arrays (Node 24) are read, written, copied and merged like bits in a Uint16Array, and keep their class. */
 import { describe, expect, it } from "vitest";
-import { cast } from "../cast.ts";
+import { cast } from "../api/cast.ts";
 import { mergeStates, type State, scaledDotProductAttention, tensor } from "../index.ts";
 import { readSafetensors, writeNpy, writeSafetensors } from "../io/index.ts";
 import { narrow, readerOf, writerOf } from "./dtype.ts";

@@ -1,5 +1,5 @@
 /** Nested arrays as tensors: `[[1, 2], [3, 4]]` is a [2, 2] tensor. */
-import { arrayFor, type DType, dtypeNamed, dtypeOf, type TypedData, writerOf } from "./dtype.ts";
+import { arrayFor, DTYPES, type DType, dtypeNamed, type TypedData, writerOf } from "./dtype.ts";
 import { DTypeError, formatValue, ShapeError } from "./errors.ts";
 
 /** Numbers in nested arrays, all rows of one length; a number alone is a tensor of shape []. */
@@ -74,20 +74,20 @@ export function fromNested(
     values.push(x);
   };
   visit(rows, 0, "");
-  const own =
+  const target =
     dtypeNamed(what, dtype) ?? (kind === "boolean" ? "bool" : kind === "bigint" ? "int64" : "float32");
-  const data = arrayFor(own, values.length);
-  checkIntegers(what, values, own);
-  const write = writerOf(own, data);
+  const data = arrayFor(target, values.length);
+  checkIntegers(what, values, target);
+  const write = writerOf(target, data);
   // A bigint is stored directly: as a number it would lose digits above 2^53.
   for (const [n, x] of values.entries())
-    if (own === "int64" && typeof x === "bigint") (data as BigInt64Array)[n] = x;
+    if (target === "int64" && typeof x === "bigint") (data as BigInt64Array)[n] = x;
     else write(n, Number(x));
-  return { data, shape, dtype: own };
+  return { data, shape, dtype: target };
 }
 
-/** The elements of a flat list. Strings represent the values that JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
-export function fromFlat(what: string, data: readonly unknown[], dtype: string | undefined): TypedData {
+/** The elements of a flat list, and their dtype. Strings represent the values that JSON lacks: "NaN", "Infinity", "-Infinity", integers above 2^53. */
+export function fromFlat(what: string, data: readonly unknown[], dtype: DType | undefined) {
   const isText = data.some((x) => typeof x === "string");
   const values = isText ? data.map((x) => fromText(x, dtype)) : data;
   for (const x of values)
@@ -97,8 +97,7 @@ export function fromFlat(what: string, data: readonly unknown[], dtype: string |
         `${what}: data is an array that holds ${formatValue(x)}; expected numbers or booleans, flat`,
         { got: x },
       );
-  const own = dtype === undefined ? undefined : dtypeOf(dtype);
-  return fromNested(what, values, own ?? (typeof values[0] === "boolean" ? "bool" : "float32")).data;
+  return fromNested(what, values, dtype ?? (typeof values[0] === "boolean" ? "bool" : "float32"));
 }
 
 function fromText(x: unknown, dtype: string | undefined): unknown {
@@ -110,15 +109,15 @@ function fromText(x: unknown, dtype: string | undefined): unknown {
 export function checkIntegers(
   what: string,
   values: readonly (number | boolean | bigint)[],
-  dtype: string,
+  dtype: DType,
 ): void {
-  if (!dtype.startsWith("int")) return;
-  const limit = dtype === "int32" ? 2 ** 31 : 2 ** 63;
+  const { range } = DTYPES[dtype];
+  if (!range) return;
   for (const x of values) {
     const n = Number(x);
     if (typeof x === "number" && !Number.isInteger(n))
       throw new DTypeError("dtype", `${what}: ${dtype} holds integers, got ${formatValue(x)}`, { got: x });
-    if (n < -limit || n >= limit)
+    if (!(n >= range[0] && n < range[1]))
       throw new DTypeError("dtype", `${what}: ${formatValue(x)} does not fit ${dtype}`, { got: x });
   }
 }

@@ -10,7 +10,7 @@ const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 export function checkNames(
   what: string,
   options: object,
-  known: readonly string[],
+  names: readonly string[],
   synonymOf: (name: string) => string | undefined = () => undefined,
 ): void {
   // Options in a Map or a promise would be ignored silently.
@@ -19,15 +19,15 @@ export function checkNames(
       got: options,
     });
   for (const name of Object.keys(options))
-    if (!known.includes(name)) {
-      const likely = known.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
+    if (!names.includes(name)) {
+      const likely = names.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
       const hint =
-        likely !== undefined && known.includes(likely.split(":")[0])
+        likely !== undefined && names.includes(likely.split(":")[0])
           ? `did you mean ${likely}? The options are`
           : "expected one of";
       throw new OptionError(
         "option-name",
-        `${what}: unknown option ${formatValue(name)}; ${hint} ${known.join(", ")}`,
+        `${what}: unknown option ${formatValue(name)}; ${hint} ${names.join(", ")}`,
         { option: name },
       );
     }
@@ -37,14 +37,14 @@ export function checkNames(
  * As `checkNames`, for attention, layers and training: also suggests options for names of other libraries, and for a mask that
  * was passed in place of options.
  */
-export function checkOptionNames(what: string, options: object, known: readonly string[]): void {
-  if (known.includes("attnMask") && options !== null && typeof options === "object" && isMaskLike(options))
+export function checkOptionNames(what: string, options: object, names: readonly string[]): void {
+  if (names.includes("attnMask") && options !== null && typeof options === "object" && isMaskLike(options))
     throw new OptionError(
       "options",
       `${what}: the options are { … }, got ${formatValue(options)}; a mask goes into them: { attnMask: mask }`,
       { got: options },
     );
-  checkNames(what, options, known, (name) => SYNONYMS[name]);
+  checkNames(what, options, names, (name) => SYNONYMS[name]);
 }
 
 /** True for a mask, a score mod or a tensor. */

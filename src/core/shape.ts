@@ -162,7 +162,7 @@ export function operandOf(s: Shape, t: Tensor): Operand {
 /** First element of every batch entry; axes of length 1 and missing axes broadcast. */
 export function batchBases(
   offset: number,
-  own: readonly number[],
+  axes: readonly number[],
   strides: readonly number[],
   batch: readonly number[],
 ): Float64Array {
@@ -170,9 +170,9 @@ export function batchBases(
   const steps = rowMajor(batch);
   for (let b = 0; b < bases.length; b++) {
     let at = offset;
-    for (let axis = 0; axis < own.length; axis++) {
-      const full = axis - own.length + batch.length;
-      if (own[axis] > 1) at += (Math.floor(b / steps[full]) % batch[full]) * strides[axis];
+    for (let axis = 0; axis < axes.length; axis++) {
+      const full = axis - axes.length + batch.length;
+      if (axes[axis] > 1) at += (Math.floor(b / steps[full]) % batch[full]) * strides[axis];
     }
     bases[b] = at;
   }
@@ -190,15 +190,15 @@ export interface CellStrides {
 /** Strides of a tensor that broadcasts, right-aligned, to the scores [..., Hq, Nq, Nk]. A broadcast axis has stride 0. */
 export function cellStrides(
   s: Shape,
-  own: readonly number[],
+  axes: readonly number[],
   strides: readonly number[],
   offset = 0,
 ): CellStrides {
   checkShape("cellStrides", s);
-  const rank = own.length;
+  const rank = axes.length;
   const stride = (fromEnd: number) =>
-    rank >= fromEnd && own[rank - fromEnd] !== 1 ? strides[rank - fromEnd] : 0;
-  const lead = own.slice(0, Math.max(0, rank - (s.heads ? 3 : 2)));
+    rank >= fromEnd && axes[rank - fromEnd] !== 1 ? strides[rank - fromEnd] : 0;
+  const lead = axes.slice(0, Math.max(0, rank - (s.heads ? 3 : 2)));
   return {
     base: batchBases(offset, lead, strides, s.batch),
     head: s.heads ? stride(3) : 0,

@@ -155,9 +155,9 @@ describe("helpers", () => {
     expect(zeros([3], "bfloat16").data.byteLength).toBe(6);
   });
   it("eachRow visits the rows of a view in order", () => {
-    const seen: number[][] = [];
-    eachRow([2, 2, 3], [1, 10, 100], 5, (...row) => seen.push(row));
-    expect(seen).toEqual([
+    const rows: number[][] = [];
+    eachRow([2, 2, 3], [1, 10, 100], 5, (...row) => rows.push(row));
+    expect(rows).toEqual([
       [5, 3, 100],
       [15, 3, 100],
       [6, 3, 100],

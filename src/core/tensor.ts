@@ -5,7 +5,7 @@
  * other devices.
  */
 
-import { disposeTensor, resultArray, trackTensor } from "./arena.ts";
+import { activeScope, disposeTensor, resultArray } from "./arena.ts";
 import { placementOn, type TensorStorage } from "./device/device.ts";
 import {
   arrayLike,
@@ -19,14 +19,7 @@ import {
   readerOf,
   type TypedData,
 } from "./dtype.ts";
-import {
-  argumentError,
-  DTypeError,
-  formatValue,
-  OptionError,
-  ShapeError,
-  UnsupportedError,
-} from "./errors.ts";
+import { argumentError, formatValue, OptionError, ShapeError, UnsupportedError } from "./errors.ts";
 import {
   type FormatOptions,
   type NestedValues,
@@ -36,7 +29,10 @@ import {
   tensorText,
 } from "./format.ts";
 import { fromFlat, isNested } from "./nested.ts";
-import { activeRecording, recordMove } from "./record.ts";
+import { activeRecording, recordMove } from "./recording/recording.ts";
+import { checkShape, eachRow, elementRange, rowMajor, sizeOf } from "./strides.ts";
+
+export { checkShape, eachRow, elementRange, rowMajor, sizeOf } from "./strides.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -83,7 +79,7 @@ export class Tensor<D extends DType = DType> {
     this.dtype = dtype;
     this.strides = strides ?? rowMajor(shape);
     this.offset = offset;
-    trackTensor(this);
+    activeScope?.tensors.push(this);
   }
 
   /** The same as `shape`: the name that onnxruntime and transformers.js use. */
@@ -243,7 +239,7 @@ export class Tensor<D extends DType = DType> {
     if (device === "cpu") return new Tensor(await this.read(), this.shape, this.dtype);
     const target = placementOn("Tensor.to", device);
     await target.device.prepare?.();
-    return target.place(await this.read(), this.shape, this.dtype);
+    return target.place(await this.read(), this.shape, this.dtype) as Tensor<D>;
   }
 
   /**
@@ -292,31 +288,26 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
     );
   const lengths = Array.from(shape as readonly number[]);
   checkShape(what, lengths);
-  const given = value.dtype ?? value.type;
+  const label = value.dtype ?? value.type;
   // A tape does not record the operations of another copy of heed: the gradient would be lost silently.
-  if (activeRecording && "isContiguous" in value && isFloat(given as DType))
+  if (activeRecording && "isContiguous" in value && isFloat(label as DType))
     throw new UnsupportedError(
       "derivative",
       `${what}: no gradient is defined through a tensor of another copy of heed; a constant is tensor(x.data, x.shape)`,
     );
-  let data = value.data as TypedData;
-  if (Array.isArray(data)) data = fromFlat(what, data, given);
-  const dtype = dtypeNamed(what, given) ?? dtypeOfArray(data);
-  if (dtype === undefined)
-    throw new DTypeError(
-      "dtype",
-      `${what}: ${formatValue(data)} does not say its dtype; pass dtype "float16" or "bfloat16" for 16-bit bits, or a Float32Array`,
-      { got: data },
-    );
+  const named = dtypeNamed(what, label);
+  const flat = Array.isArray(value.data) ? fromFlat(what, value.data, named) : undefined;
+  const data = flat?.data ?? (value.data as TypedData);
+  const dtype = flat?.dtype ?? named ?? dtypeOfArray(what, data);
   checkArray(what, data, dtype);
   const strides =
     value.strides ??
     value.stride ??
     (value.fortranOrder ? rowMajor([...lengths].reverse()).reverse() : undefined);
   const offset = value.offset ?? 0;
-  const own = new Tensor(data, lengths, dtype, strides && Array.from(strides), offset);
-  checkExtent(what, own);
-  return own;
+  const view = new Tensor(data, lengths, dtype, strides && Array.from(strides), offset);
+  checkExtent(what, view);
+  return view;
 }
 
 /** The tensor. Throws where its array was transferred to another thread. */
@@ -327,22 +318,6 @@ function attached<T extends Tensor>(t: T, what = "Tensor"): T {
       `${what}: the array of [${t.shape.join(", ")}] was transferred to another thread; send a copy`,
     );
   return t;
-}
-
-/** Throws unless every axis is an integer ≥ 0 and the product is an exact integer. */
-export function checkShape(what: string, shape: readonly number[]): void {
-  let size = 1;
-  for (const n of shape) {
-    if (!(Number.isSafeInteger(n) && n >= 0))
-      throw new ShapeError(
-        "shape",
-        `${what}: every axis must be an integer ≥ 0, got ${formatValue([...shape])}`,
-        { shape },
-      );
-    size *= n;
-  }
-  if (!Number.isSafeInteger(size))
-    throw new ShapeError("size", `${what}: [${shape.join(", ")}] has more than 2^53 elements`, { shape });
 }
 
 function checkExtent(what: string, t: Tensor): void {
@@ -366,17 +341,6 @@ function checkExtent(what: string, t: Tensor): void {
         : `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
       { shape: t.shape, strides: t.strides, offset: t.offset, length: t.data.length },
     );
-}
-
-/** The lowest and the highest element of its array that a tensor with elements reads. */
-export function elementRange({ shape, strides, offset }: Tensor): [low: number, high: number] {
-  let [low, high] = [offset, offset];
-  shape.forEach((n, axis) => {
-    const reach = (n - 1) * strides[axis];
-    if (reach < 0) low += reach;
-    else high += reach;
-  });
-  return [low, high];
 }
 
 /** The device that all tensors are on. Throws an error that names the conversion where they are on several. */
@@ -426,8 +390,8 @@ export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
 /** `Tensor.reshape`, not recorded: for use inside an operation. */
 export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
   const open = shape.indexOf(-1);
-  const known = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
-  const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / known : length));
+  const count = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
+  const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / count : length));
   if (sizeOf(full) !== x.size || !full.every((length) => Number.isInteger(length) && length >= 0))
     throw new ShapeError(
       "reshape",
@@ -435,56 +399,4 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
     );
   const dense = denseOf(x);
   return viewOf(dense, full, undefined, dense.offset);
-}
-
-function checkLengths(shape: Partial<readonly number[]> | undefined): void {
-  if (!(Number(shape?.length) >= 0)) throw argumentError("shape", "a list of lengths", shape);
-}
-
-/** Strides of a row-major tensor. */
-export function rowMajor(shape: readonly number[]): number[] {
-  checkLengths(shape);
-  const strides = new Array<number>(shape.length);
-  let step = 1;
-  for (let i = shape.length - 1; i >= 0; i--) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  return strides;
-}
-
-/** Number of elements of a shape. */
-export function sizeOf(shape: readonly number[]): number {
-  checkLengths(shape);
-  let size = 1;
-  for (const n of shape) size *= n;
-  return size;
-}
-
-/** Calls `visit(start, count, step)` for each innermost row of a strided tensor, in row-major order. */
-export function eachRow(
-  shape: readonly number[],
-  strides: readonly number[],
-  offset: number,
-  visit: (start: number, count: number, step: number) => void,
-): void {
-  if (sizeOf(shape) === 0) return;
-  if (shape.length === 0) {
-    visit(offset, 1, 1);
-    return;
-  }
-  const last = shape.length - 1;
-  const index = new Array<number>(last).fill(0);
-  let start = offset;
-  for (;;) {
-    visit(start, shape[last], strides[last]);
-    let axis = last - 1;
-    for (; axis >= 0; axis--) {
-      start += strides[axis];
-      if (++index[axis] < shape[axis]) break;
-      start -= strides[axis] * shape[axis];
-      index[axis] = 0;
-    }
-    if (axis < 0) return;
-  }
 }

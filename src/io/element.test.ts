@@ -14,11 +14,11 @@ describe("a writer", () => {
   });
 
   it("takes tensors by name", async () => {
-    for (const given of [null, 3, "x"]) {
-      expect(() => writeSafetensors(given as never)).toThrow(
+    for (const value of [null, 3, "x"]) {
+      expect(() => writeSafetensors(value as never)).toThrow(
         /^writeSafetensors: expected a Map or an object of tensors, got /,
       );
-      await expect(writeNpz(given as never)).rejects.toThrow(
+      await expect(writeNpz(value as never)).rejects.toThrow(
         /^writeNpz: expected a Map or an object of tensors/,
       );
     }

@@ -4,24 +4,34 @@
  * (integers of other widths, 8-bit floats as raw bytes) are plain objects `{ data, shape, dtype }`. Always
  * row-major; where byte order and alignment allow, `data` is a view of the bytes.
  */
-import { arrayName, BYTES, type DType, dtypeOf, type TypedData } from "../core/dtype.ts";
+import {
+  type ArrayClass,
+  arrayName,
+  checkArray,
+  DTYPES,
+  type DType,
+  type DTypeRow,
+  dtypeOf,
+  isDType,
+  type TypedData,
+} from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 
+/** Integers of other widths and 8-bit floats that heed reads as raw bytes, under their safetensors name. */
+const FILE_ONLY = {
+  int8: { bytes: 1, array: Int8Array, safetensors: "I8", npy: "i1" },
+  F8_E8M0: { bytes: 1, array: Uint8Array, safetensors: "F8_E8M0" },
+  F8_E4M3FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3FNUZ" },
+  F8_E5M2FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2FNUZ" },
+  int16: { bytes: 2, array: Int16Array, safetensors: "I16", npy: "i2" },
+  uint16: { bytes: 2, array: Uint16Array, safetensors: "U16", npy: "u2" },
+  uint32: { bytes: 4, array: Uint32Array, safetensors: "U32", npy: "u4" },
+  uint64: { bytes: 8, array: BigUint64Array, safetensors: "U64", npy: "u8" },
+} as const;
+
 /** Dtypes of files: heed's own, the other integers, and 8-bit floats under their safetensors name. */
-export type FileDType =
-  | DType
-  | "int8"
-  | "uint8"
-  | "int16"
-  | "uint16"
-  | "uint32"
-  | "uint64"
-  | "F8_E5M2"
-  | "F8_E4M3"
-  | "F8_E8M0"
-  | "F8_E5M2FNUZ"
-  | "F8_E4M3FNUZ";
+export type FileDType = DType | keyof typeof FILE_ONLY;
 
 /** Arrays of tensors of files. */
 export type FileData = TypedData | Int8Array | Int16Array | Uint32Array | BigUint64Array;
@@ -36,40 +46,14 @@ export interface FileTensor {
 /** Tensors by name, to write. */
 export type NamedTensors = ReadonlyMap<string, TensorLike> | Readonly<Record<string, TensorLike>>;
 
-type ArrayClass = new (buffer: ArrayBufferLike, offset: number, length: number) => FileData;
+/** The columns of a dtype that files need. */
+type Element = Pick<DTypeRow, "bytes" | "safetensors" | "npy"> & { readonly array: ArrayClass<FileData> };
 
-interface Element {
-  readonly bytes: 1 | 2 | 4 | 8;
-  readonly array: ArrayClass;
-  readonly safetensors: string;
-  /** Kind and size in an npy header; absent where NumPy has no such dtype. */
-  readonly npy?: string;
-}
+/** Every dtype of files. */
+export const ELEMENTS: Readonly<Record<FileDType, Element>> = { ...DTYPES, ...FILE_ONLY };
 
-/** One row per dtype. The order is that of safetensors' `Dtype`, by which its writer sorts tensors. */
-export const ELEMENTS: Readonly<Record<FileDType, Element>> = {
-  bool: { bytes: 1, array: Uint8Array, safetensors: "BOOL", npy: "b1" },
-  uint8: { bytes: 1, array: Uint8Array, safetensors: "U8", npy: "u1" },
-  int8: { bytes: 1, array: Int8Array, safetensors: "I8", npy: "i1" },
-  F8_E5M2: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2" },
-  F8_E4M3: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3" },
-  F8_E8M0: { bytes: 1, array: Uint8Array, safetensors: "F8_E8M0" },
-  F8_E4M3FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E4M3FNUZ" },
-  F8_E5M2FNUZ: { bytes: 1, array: Uint8Array, safetensors: "F8_E5M2FNUZ" },
-  int16: { bytes: 2, array: Int16Array, safetensors: "I16", npy: "i2" },
-  uint16: { bytes: 2, array: Uint16Array, safetensors: "U16", npy: "u2" },
-  float16: { bytes: 2, array: Uint16Array, safetensors: "F16", npy: "f2" },
-  bfloat16: { bytes: 2, array: Uint16Array, safetensors: "BF16" },
-  int32: { bytes: 4, array: Int32Array, safetensors: "I32", npy: "i4" },
-  uint32: { bytes: 4, array: Uint32Array, safetensors: "U32", npy: "u4" },
-  float32: { bytes: 4, array: Float32Array, safetensors: "F32", npy: "f4" },
-  float64: { bytes: 8, array: Float64Array, safetensors: "F64", npy: "f8" },
-  int64: { bytes: 8, array: BigInt64Array, safetensors: "I64", npy: "i8" },
-  uint64: { bytes: 8, array: BigUint64Array, safetensors: "U64", npy: "u8" },
-};
-
-/** Every dtype of the table, narrow ones first. */
-export const FILE_DTYPES = Object.keys(ELEMENTS) as FileDType[];
+/** Their names. */
+export const FILE_DTYPES = /* @__PURE__ */ Object.keys(ELEMENTS) as FileDType[];
 
 /** The dtype named `name` in the given column of the table. */
 export function dtypeNamed(column: "safetensors" | "npy", name: string): FileDType | undefined {
@@ -81,7 +65,7 @@ const HOST_BIG = /* @__PURE__ */ new Uint8Array(/* @__PURE__ */ new Uint16Array(
 
 /** Integer arrays of each width, to copy elements as bits: a copy through a number could change NaN payloads. */
 const BITS = { 1: Uint8Array, 2: Uint16Array, 4: Int32Array, 8: BigInt64Array } as const;
-const BITS_DTYPE = { 1: "bool", 2: "float16", 4: "int32", 8: "int64" } as const;
+const BITS_DTYPE = { 1: "uint8", 2: "float16", 4: "int32", 8: "int64" } as const;
 
 /** The byte layout of a file's elements. */
 export interface Order {
@@ -103,8 +87,8 @@ export function fromBytes(
   else if (bytes.byteOffset % width !== 0) bytes = bytes.slice();
   if (order.fortran && shape.length > 1) bytes = rowMajorBytes(width, shape, bytes);
   const data = new ELEMENTS[dtype].array(bytes.buffer, bytes.byteOffset, bytes.byteLength / width);
-  return dtype in BYTES
-    ? (new Tensor(data as TypedData, shape, dtype as DType) as FileTensor)
+  return isDType(dtype)
+    ? (new Tensor(data as TypedData, shape, dtype) as FileTensor)
     : { data, shape, dtype };
 }
 
@@ -129,9 +113,9 @@ function rowMajorBytes(width: 1 | 2 | 4 | 8, shape: readonly number[], bytes: Ui
   const bits = new BITS[width](bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / width);
   let step = 1;
   const strides = shape.map((n) => {
-    const own = step;
+    const stride = step;
     step *= n;
-    return own;
+    return stride;
   });
   const dense = new Tensor(bits as TypedData, shape, BITS_DTYPE[width], strides).contiguous();
   return new Uint8Array(dense.data.buffer);
@@ -146,25 +130,19 @@ export interface Dense {
 
 /** The bytes of a tensor-like, checked; copied only where its strides require it. */
 export function toBytes(what: string, value: TensorLike): Dense {
-  const given =
+  const checked =
     value instanceof Tensor || !ArrayBuffer.isView(value?.data) ? asTensor(what, value) : undefined;
-  const like: TensorLike = given ?? value;
+  const like: TensorLike = checked ?? value;
   const data = like.data as FileData;
-  const dtype = given?.dtype ?? nameOf(what, like);
+  const dtype = checked?.dtype ?? nameOf(what, like);
   const { bytes: width, array } = ELEMENTS[dtype];
   const name = arrayName(data);
-  if (
-    name !== array.name &&
-    !(dtype === "float16" && name === "Float16Array") &&
-    !(array === Uint8Array && name === "Uint8ClampedArray")
-  )
+  if (isDType(dtype)) checkArray(what, data, dtype);
+  else if (name !== array.name)
     throw new DTypeError(
       "dtype-array",
       `${what}: dtype ${dtype} is stored in ${array.name}, got ${formatValue(data)}`,
-      {
-        dtype,
-        got: name,
-      },
+      { dtype, got: name },
     );
   const raw = new BITS[width](data.buffer as ArrayBuffer, data.byteOffset, data.length) as TypedData;
   const { shape = like.dims, strides = like.stride, offset } = like;
@@ -175,30 +153,26 @@ export function toBytes(what: string, value: TensorLike): Dense {
   return { dtype, shape: dense.shape, bytes: HOST_BIG ? swapped(bytes, width) : bytes };
 }
 
-/** The dtype of a tensor-like: its own name, else from its array class. A Uint8Array is `uint8` here, not `bool`. */
+/** The dtype of a tensor-like: its own name, else from its array class. A Uint8Array is `uint8` here. */
 function nameOf(what: string, value: TensorLike): FileDType {
-  const named = value.dtype ?? value.type;
-  if (named !== undefined) {
-    const found = Object.hasOwn(ELEMENTS, named)
-      ? (named as FileDType)
-      : (dtypeNamed("safetensors", named) ?? dtypeOf(named));
-    if (found !== undefined) return found;
+  const name = value.dtype ?? value.type;
+  if (name !== undefined) {
+    const dtype = FILE_DTYPES.find((one) => one === name) ?? dtypeNamed("safetensors", name) ?? dtypeOf(name);
+    if (dtype !== undefined) return dtype;
     throw new DTypeError(
       "dtype",
-      `${what}: unknown dtype ${formatValue(named)}; files hold ${FILE_DTYPES.join(", ")}`,
-      {
-        dtype: named,
-      },
+      `${what}: unknown dtype ${formatValue(name)}; files hold ${FILE_DTYPES.join(", ")}`,
+      { dtype: name },
     );
   }
-  const name = arrayName(value.data);
-  if (name === "Float16Array") return "float16";
-  const fits = FILE_DTYPES.filter((dtype) => ELEMENTS[dtype].array.name === name && ELEMENTS[dtype].npy);
-  if (name === "Uint8Array") return "uint8";
-  if (fits.length === 1) return fits[0];
+  const array = arrayName(value.data);
+  if (array === "Float16Array") return "float16";
+  if (array === "Uint8Array") return "uint8";
+  const dtypes = FILE_DTYPES.filter((dtype) => ELEMENTS[dtype].array.name === array);
+  if (dtypes.length === 1) return dtypes[0];
   throw new DTypeError(
     "dtype",
-    `${what}: ${formatValue(value.data)} does not say its dtype; pass one of ${(fits.length ? fits : FILE_DTYPES).join(", ")}`,
+    `${what}: ${formatValue(value.data)} does not say its dtype; pass one of ${(dtypes.length ? dtypes : FILE_DTYPES).join(", ")}`,
     { got: value.data },
   );
 }

@@ -32,10 +32,10 @@ function hex(t: FileTensor): string {
 describe("files of the Python writers", () => {
   for (const [file, tensors] of Object.entries(expected.read))
     test(`${file} is read exactly`, async () => {
-      const found = await read(file);
-      expect([...found.keys()].sort()).toEqual(Object.keys(tensors).sort());
+      const arrays = await read(file);
+      expect([...arrays.keys()].sort()).toEqual(Object.keys(tensors).sort());
       for (const [name, { dtype, shape, bytes }] of Object.entries(tensors)) {
-        const t = found.get(name)!;
+        const t = arrays.get(name)!;
         expect([t.dtype, t.shape, hex(t)], name).toEqual([dtype, shape, bytes]);
       }
     });

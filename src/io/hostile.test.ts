@@ -206,10 +206,11 @@ const stored = await writeNpz({
   bb: { data: new Uint8Array([4]), shape: [1] },
 });
 const deflated = await writeNpz({ a: { data: new Float32Array(4096), shape: [4096] } }, { compress: true });
-const found = (file: Uint8Array, mark: string, after = 0) => Buffer.from(file).indexOf(mark, after, "latin1");
-const CENTRAL = found(stored, "PK\x01\x02");
-const SECOND = found(stored, "PK\x03\x04", 1);
-const END = found(stored, "PK\x05\x06");
+const indexOfMark = (file: Uint8Array, mark: string, after = 0) =>
+  Buffer.from(file).indexOf(mark, after, "latin1");
+const CENTRAL = indexOfMark(stored, "PK\x01\x02");
+const SECOND = indexOfMark(stored, "PK\x03\x04", 1);
+const END = indexOfMark(stored, "PK\x05\x06");
 
 /** `file` with other bytes at one place. */
 function patch(file: Uint8Array, at: number, bytes: string): Uint8Array {
@@ -218,9 +219,9 @@ function patch(file: Uint8Array, at: number, bytes: string): Uint8Array {
   return out;
 }
 const both = (at: number, central: number, bytes: string, file = stored) =>
-  patch(patch(file, at, bytes), found(file, "PK\x01\x02") + central, bytes);
+  patch(patch(file, at, bytes), indexOfMark(file, "PK\x01\x02") + central, bytes);
 const packedAt = 30 + 5 + 20;
-const deflatedCentral = found(deflated, "PK\x01\x02");
+const deflatedCentral = indexOfMark(deflated, "PK\x01\x02");
 const renamed = (name: string) => both(30, 46, name);
 /** An end record on its own. */
 const endOnly = (count: number, bytes: number, start: number) =>

@@ -83,11 +83,11 @@ describe("the JSON scanner", () => {
   });
 
   test("members are passed with the byte offset of their value", () => {
-    const seen: [string, number][] = [];
+    const entries: [string, number][] = [];
     scanObject(new TextEncoder().encode(' {"ä": 1, "b":[2]}'), refuser("test"), (key, _, at) =>
-      seen.push([key, at]),
+      entries.push([key, at]),
     );
-    expect(seen).toEqual([
+    expect(entries).toEqual([
       ["ä", 8],
       ["b", 15],
     ]);

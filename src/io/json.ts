@@ -26,6 +26,7 @@ export interface JsonLimits {
  * Reads one JSON object whose bytes are all of `bytes`, and calls `member` for each of its keys with the value
  * and the byte at which the value begins.
  */
+// long: the parsers of values, texts and numbers share one cursor, so they are closures of one function
 export function scanObject(
   bytes: Uint8Array,
   refuse: Refuse,
@@ -38,7 +39,7 @@ export function scanObject(
   }: JsonLimits = {},
 ): void {
   let at = 0;
-  const whole = ascii(bytes);
+  const latin = ascii(bytes);
 
   const space = () => {
     while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
@@ -51,7 +52,7 @@ export function scanObject(
         ? `expected ${expected}, got ${shown(bytes[at])}`
         : `the JSON ends where ${expected} should be`,
     );
-  const take = (code: number, expected: string) => {
+  const expectCode = (code: number, expected: string) => {
     if (bytes[at] !== code) bad(expected);
     at++;
   };
@@ -71,7 +72,7 @@ export function scanObject(
     if (c === 0x5b) return array(depth + 1);
     if (c === 0x2d || (c >= 0x30 && c <= 0x39)) return number();
     for (const [word, meaning] of WORDS)
-      if (whole.startsWith(word, at)) {
+      if (latin.startsWith(word, at)) {
         at += word.length;
         return meaning;
       }
@@ -80,7 +81,7 @@ export function scanObject(
 
   function object(
     depth: number,
-    seen: (key: string) => boolean,
+    isDuplicate: (key: string) => boolean,
     visit: (key: string, value: Json, at: number) => void,
   ): void {
     if (depth > maxDepth) refuse("json-depth", at, `nested deeper than ${maxDepth}`);
@@ -94,7 +95,7 @@ export function scanObject(
       const start = at;
       if (bytes[at] !== 0x22) bad("a key");
       const key = string();
-      if (seen(key)) {
+      if (isDuplicate(key)) {
         const tensor = depth === 1 && rootKeys === "tensors" ? key : undefined;
         refuse(
           "json-duplicate",
@@ -105,13 +106,13 @@ export function scanObject(
       }
       if (key === "__proto__") refuse("json-key", start, "the key __proto__ is refused");
       space();
-      take(0x3a, '":"');
+      expectCode(0x3a, '":"');
       space();
       const valueAt = at;
       visit(key, value(depth), valueAt);
       space();
       if (bytes[at] === 0x7d) break;
-      take(0x2c, '"," or "}"');
+      expectCode(0x2c, '"," or "}"');
       space();
     }
     at++;
@@ -131,7 +132,7 @@ export function scanObject(
       items.push(value(depth));
       space();
       if (bytes[at] === 0x5d) break;
-      take(0x2c, '"," or "]"');
+      expectCode(0x2c, '"," or "]"');
       space();
     }
     at++;
@@ -156,7 +157,7 @@ export function scanObject(
       refuse("json-number", start, "expected an integer, got a fraction or an exponent");
     // A number longer than any integer of 2^53 is not exact, so the text below stays short.
     if (at - start > 400) refuse("json-number", start, "a number of more than 400 characters");
-    const text = whole.slice(start, at);
+    const text = latin.slice(start, at);
     const result = Number(text);
     if (at === integerEnd ? !Number.isSafeInteger(result) || Object.is(result, -0) : !Number.isFinite(result))
       refuse("json-number", start, `${text.slice(0, 40)} is not an exact number`);
@@ -171,18 +172,18 @@ export function scanObject(
 
   function string(): string {
     const start = at++;
-    let seen = 0;
+    let digits = 0;
     let escapes = false;
     for (let c = bytes[at]; c !== 0x22; c = bytes[++at]) {
       if (c === undefined) refuse("json", start, "a string without an end");
       if (c < 0x20) refuse("json-string", at, `a control character ${shown(c)} in a string`);
-      seen |= c;
+      digits |= c;
       if (c !== 0x5c) continue;
       escapes = true;
       at++; // What is escaped may be a quote.
     }
     const end = at++;
-    if (!escapes && seen < 0x80) return whole.slice(start + 1, end);
+    if (!escapes && digits < 0x80) return latin.slice(start + 1, end);
     const raw = bytes.subarray(start + 1, end);
     const text = utf8(escapes ? resolveEscapes(raw, start + 1, refuse) : raw);
     return text ?? refuse("json-utf8", start + 1, "a string that is not UTF-8");

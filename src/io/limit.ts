@@ -22,9 +22,9 @@ export function sizeLimit<O extends SizeLimit>(
   what: string,
   options: O,
   usual = MAX_BYTES,
-  own: readonly (string & Exclude<keyof O, "maxBytes">)[] = [],
+  names: readonly (string & Exclude<keyof O, "maxBytes">)[] = [],
 ): number {
-  checkNames(what, options, ["maxBytes", ...own]);
+  checkNames(what, options, ["maxBytes", ...names]);
   const { maxBytes } = options;
   if (maxBytes === undefined) return usual;
   if ((Number.isSafeInteger(maxBytes) || maxBytes === Number.POSITIVE_INFINITY) && maxBytes >= 0)

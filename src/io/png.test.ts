@@ -39,9 +39,9 @@ describe("deflater", () => {
 
   it("gives the same bytes for any division of its input", () => {
     const bytes = Uint8Array.from({ length: 200_000 }, (_, i) => (i * i * 7) >> (i % 5));
-    const whole = compressed(bytes, bytes.length);
+    const full = compressed(bytes, bytes.length);
     for (const piece of [1, 13, 258, 4096, 65_536, 65_537])
-      expect(Buffer.compare(compressed(bytes, piece), whole), `${piece}`).toBe(0);
+      expect(Buffer.compare(compressed(bytes, piece), full), `${piece}`).toBe(0);
   });
 
   it("makes long runs small", () => {

@@ -2,7 +2,8 @@
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
+import { type ScoreMod, scoreMod } from "./expression/expr.ts";
+import { table } from "./expression/table.ts";
 
 /**
  * Adds −slope·|query position − key position|. Slopes are [Hq] or [B, Hq], a list, nested arrays or a tensor; `alibiSlopes(Hq)` returns the paper's.

@@ -3,7 +3,8 @@ import { checkOnCpu } from "../core/device/device.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
-import { type Mask, maskMod, table } from "./expression/expr.ts";
+import { type Mask, maskMod } from "./expression/expr.ts";
+import { table } from "./expression/table.ts";
 
 /**
  * Block ⌊q / size⌋ of queries attends to block ⌊k / size⌋ of keys where `blocks` is true (not 0).

@@ -1,7 +1,8 @@
 /** Packed documents: several texts in one sequence; each attends only to itself. */
 import { OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+import { type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+import { integers } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
 
 type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;

@@ -1,6 +1,7 @@
 /** Global tokens, which attend to all keys and which all queries attend to, and Longformer's pattern. Beltagy et al. 2020, section 3. */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { boolConst, type Mask, maskMod, table } from "./expression/expr.ts";
+import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
+import { table } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
 import { slidingWindow } from "./window.ts";
 

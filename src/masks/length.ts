@@ -1,7 +1,8 @@
 /** Padding: only the first n keys, or query rows, are real. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { integers, type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+import { type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+import { integers } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
 
 /** A number, or one number for each batch entry. */

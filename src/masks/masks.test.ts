@@ -170,7 +170,7 @@ describe("blockSparse", () => {
       ),
       rule,
     );
-    same(blockSparse(tensor(Uint8Array.from(blocks.flat()), [6, 6]), 4), rule);
+    same(blockSparse(tensor(Uint8Array.from(blocks.flat()), [6, 6], "bool"), 4), rule);
   });
   it("may differ from head to head", () => {
     const flipped = blocks.map((row) => row.map((x) => 1 - x));
@@ -183,7 +183,7 @@ describe("blockSparse", () => {
     refuses(ShapeError, "ragged", /blockSparse: rows must have one length/, () =>
       blockSparse([[1], [1, 0]], 4),
     );
-    refuses(ShapeError, "blocks", /got \[4\]/, () => blockSparse(tensor(new Uint8Array(4), [4]), 4));
+    refuses(ShapeError, "blocks", /got \[4\]/, () => blockSparse(tensor(new Uint8Array(4), [4], "uint8"), 4));
     refuses(OptionError, "block-size", /size must be an integer ≥ 1, got 0/, () => blockSparse(blocks, 0));
   });
 });

@@ -3,7 +3,8 @@ import { FormatError, OptionError } from "heed";
 import { describe, expect, it } from "vitest";
 import { alibi } from "./alibi.ts";
 import { documents } from "./document.ts";
-import { maskMod, table } from "./expression/expr.ts";
+import { maskMod } from "./expression/expr.ts";
+import { table } from "./expression/table.ts";
 import { and, causal, dilated, globalTokens, not, or, prefixLm, slidingWindow } from "./index.ts";
 import { describeMask, isMaskJson, type MaskJson, maskFromJson } from "./registry.ts";
 

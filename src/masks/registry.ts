@@ -72,30 +72,34 @@ function parse(value: unknown, where: string): Parsed {
       `${where}: expected one of ${MASK_KINDS.map(({ name }) => name).join(", ")} with its parameters, or { and }, { or }, { not } of them, got ${formatValue(value)}`,
       { where, got: value },
     );
-  const [name, given] = typeof value === "string" ? [value, {}] : Object.entries(value)[0];
+  const [name, fields] = typeof value === "string" ? [value, {}] : Object.entries(value)[0];
   if (isOperator(name)) {
-    const members: unknown = name === "not" ? [given] : given;
+    const members: unknown = name === "not" ? [fields] : fields;
     if (!Array.isArray(members) || members.length === 0)
-      throw new FormatError("mask", `${where}.${name}: expected a list of masks, got ${formatValue(given)}`, {
-        where,
-      });
+      throw new FormatError(
+        "mask",
+        `${where}.${name}: expected a list of masks, got ${formatValue(fields)}`,
+        {
+          where,
+        },
+      );
     return { operator: name, members };
   }
   const kind = MASK_KINDS.find((one) => one.name === name)!;
-  return { kind, parameters: readParameters(kind, given, where) };
+  return { kind, parameters: readParameters(kind, fields, where) };
 }
 
 /** Checked parameters by name. A mask with a single parameter also takes its value: `{ "dilated": 3 }`. */
 function readParameters(
   { name, parameters }: MaskKind,
-  given: unknown,
+  value: unknown,
   where: string,
 ): Readonly<Record<string, unknown>> {
-  const plain = given !== null && typeof given === "object" && !Array.isArray(given);
+  const plain = value !== null && typeof value === "object" && !Array.isArray(value);
   const values: Readonly<Record<string, unknown>> =
     parameters.length === 1 && !plain
-      ? { [parameters[0].name]: given }
-      : ((given ?? {}) as Record<string, unknown>);
+      ? { [parameters[0].name]: value }
+      : ((value ?? {}) as Record<string, unknown>);
   for (const key of Object.keys(values))
     if (!parameters.some((one) => one.name === key))
       throw new FormatError(

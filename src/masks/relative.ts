@@ -2,7 +2,8 @@
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
-import { type ScoreMod, scoreMod, table } from "./expression/expr.ts";
+import { type ScoreMod, scoreMod } from "./expression/expr.ts";
+import { table } from "./expression/table.ts";
 
 /** How distances become buckets. */
 export interface RelativeBiasOptions {

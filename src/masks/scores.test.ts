@@ -57,11 +57,11 @@ describe("alibi", () => {
 describe("relativeBias", () => {
   it("is T5's bucket, as in the published code: bidirectional, 32 buckets, maximum distance 128", () => {
     // mesh-tensorflow's _relative_position_bucket for distances (key − query).
-    const known: [number, number][] = [
+    const pairs: [number, number][] = [
       [0, 0], [-1, 1], [-7, 7], [-8, 8], [-11, 8], [-12, 9], [-16, 10], [-64, 14], [-128, 15], [-9999, 15],
       [1, 17], [7, 23], [8, 24], [128, 31], [9999, 31],
     ]; // biome-ignore format: pairs
-    for (const [distance, bucket] of known)
+    for (const [distance, bucket] of pairs)
       expect([distance, relativeBucket(distance, 32, 128, true)]).toEqual([distance, bucket]);
   });
   it("unidirectional: keys after the query share bucket 0", () => {

@@ -3,37 +3,28 @@
  * @module
  */
 
-export type { KeyValueCache } from "./cache.ts";
-export {
-  type BertConfig,
-  type DecoderConfig,
-  type DecoderLayer,
-  type DistilbertConfig,
-  type ElectraConfig,
-  type Gpt2Config,
-  MODEL_TYPES,
-  type ModelConfig,
-  type MpnetConfig,
-  type RobertaConfig,
-  readConfig,
-} from "./config/config.ts";
-export type { AngleScaling, RotaryConfig } from "./families/angles.ts";
-export {
-  type AttentionChange,
-  type AttentionRecipe,
-  type ForwardOptions,
-  type LayerAttention,
-  layerWeights,
-} from "./families/attend.ts";
-export { Bert, type BertOptions } from "./families/bert.ts";
-export { Decoder } from "./families/decoder.ts";
-export { Distilbert } from "./families/distilbert.ts";
-export { Electra } from "./families/electra.ts";
-export type { Encoder, EncoderOptions, EncoderStart } from "./families/encoder.ts";
-export { Gpt2 } from "./families/gpt2.ts";
-export type { DecoderModel, DecoderOptions, ModelSizes, TransformerModel } from "./families/model.ts";
-export { Mpnet } from "./families/mpnet.ts";
-export { Roberta } from "./families/roberta.ts";
+export type {
+  BertConfig,
+  DistilbertConfig,
+  ElectraConfig,
+  Gpt2Config,
+  ModelConfig,
+  MpnetConfig,
+  RobertaConfig,
+} from "./config/types.ts";
+export type { KeyValueCache } from "./decoder/cache.ts";
+export type { DecoderConfig } from "./decoder/config.ts";
+export { Decoder } from "./decoder/decoder.ts";
+export type { EncoderConfig } from "./encoder/config.ts";
+export { Encoder, type EncoderOptions, type EncoderStart } from "./encoder/encoder.ts";
+export { Bert, type BertOptions } from "./families/encoders/bert.ts";
+export { Distilbert } from "./families/encoders/distilbert.ts";
+export { Electra } from "./families/encoders/electra.ts";
+export { Mpnet } from "./families/encoders/mpnet.ts";
+export { Roberta } from "./families/encoders/roberta.ts";
+export { Gpt2 } from "./families/gpt/gpt2.ts";
+export { MODEL_TYPES, type ModelFamily, type ModelOf } from "./families/index.ts";
+export { readConfig } from "./families/read-config.ts";
 export {
   modelFromFiles,
   modelToFiles,
@@ -43,8 +34,6 @@ export {
   writeModel,
 } from "./files/files.ts";
 export { locateShipped, type ModelFolder } from "./files/locate.ts";
-export type { StartOptions } from "./files/parameters.ts";
-export type { ModelFamily, ModelOf } from "./files/registry.ts";
 export type { ModelNote } from "./files/weights.ts";
 export { type FoundModel, findModel } from "./hub/find.ts";
 export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
@@ -83,12 +72,30 @@ export type { Predicted } from "./inference/prediction.ts";
 export {
   type AttentionModel,
   isDecoder,
+  type LayerWithWeights,
+  type LayerWithWeights as WeighedLayer,
+  materializeWeights,
+  materializeWeights as withWeights,
   type TextAttention,
   type TextModel,
   type TextTokens,
   textModel,
-  type WeighedLayer,
-  withWeights,
 } from "./text-model.ts";
 export * from "./tokenizer/index.ts";
-export { type Token, type Tokens, type Unigram, unigram, type VocabularyEntry } from "./unigram.ts";
+export type { AngleScaling, RotaryConfig } from "./transformer/angles.ts";
+export {
+  type AttentionChange,
+  type AttentionRecipe,
+  type ForwardOptions,
+  type LayerAttention,
+  layerWeights,
+} from "./transformer/attend.ts";
+export type {
+  LayerConfig,
+  LayerConfig as DecoderLayer,
+  NormConfig,
+  TensorNames,
+  TransformerConfig,
+} from "./transformer/config.ts";
+export type { DecoderModel, DecoderOptions, ModelSizes, TransformerModel } from "./transformer/model.ts";
+export type { StartOptions } from "./transformer/parameters.ts";

@@ -1,14 +1,15 @@
 /** What BERT and GPT-2 share: parameters, gradients, dropout, lengths; and where they differ: the mask. */
 import { describe, expect, test } from "vitest";
-import { attentionWeights } from "../attention.ts";
+import { attentionWeights } from "../api/attention.ts";
 import { FormatError, OptionError, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 import { withDropout } from "../nn/index.ts";
 import { crossEntropy, Tape } from "../train/index.ts";
-import { type BertConfig, type Gpt2Config, readConfig } from "./config/config.ts";
-import type { LayerAttention } from "./families/attend.ts";
-import { Bert } from "./families/bert.ts";
-import { Gpt2 } from "./families/gpt2.ts";
+import type { BertConfig, Gpt2Config } from "./config/types.ts";
+import { Bert } from "./families/encoders/bert.ts";
+import { Gpt2 } from "./families/gpt/gpt2.ts";
+import { readConfig } from "./families/read-config.ts";
+import type { LayerAttention } from "./transformer/attend.ts";
 
 const GPT2: Gpt2Config = {
   vocab_size: 11,
@@ -49,12 +50,12 @@ describe.each(MODELS)("%s", (_, make) => {
       // A few numbers of each: the first, the last and some between.
       for (let i = 0; i < parameter.size; i += Math.max(1, Math.floor(parameter.size / 4))) {
         const data = parameter.data as Float64Array;
-        const kept = data[i];
+        const original = data[i];
         const [up, down] = [1e-6, -1e-6].map((step) => {
-          data[i] = kept + step;
+          data[i] = original + step;
           return loss().toFloat64()[0];
         });
-        data[i] = kept;
+        data[i] = original;
         expect(Math.abs(gradient[i] - (up - down) / 2e-6), `${name}[${i}]`).toBeLessThan(1e-8);
       }
     }
@@ -77,14 +78,14 @@ describe.each(MODELS)("%s", (_, make) => {
   });
 
   test("a layer's query, key and log-sum-exp give its weights, whose rows sum to 1", () => {
-    const seen: LayerAttention[] = [];
+    const layerAttentions: LayerAttention[] = [];
     make("float64").forward([1, 2, 3, 4], {
       onAttention: (layer, it) => {
-        expect(seen.push(it)).toBe(layer + 1);
+        expect(layerAttentions.push(it)).toBe(layer + 1);
       },
     });
-    expect(seen.length).toBe(2);
-    for (const { query, key, value, lse, options } of seen) {
+    expect(layerAttentions.length).toBe(2);
+    for (const { query, key, value, lse, options } of layerAttentions) {
       expect([query.shape, key.shape, value.shape, lse.shape]).toEqual([
         [2, 4, 4],
         [2, 4, 4],
@@ -112,12 +113,12 @@ describe.each(MODELS)("%s", (_, make) => {
       attn_pdrop: 0.3,
       resid_pdrop: 0.3,
     };
-    const whole = make("float64");
+    const full = make("float64");
     const dropping =
-      whole instanceof Bert
+      full instanceof Bert
         ? new Bert({ ...BERT, ...share }, { dtype: "float64", seed: 3 })
         : new Gpt2({ ...GPT2, ...share }, { dtype: "float64", seed: 3 });
-    const plain = whole.forward(batch).toFloat64();
+    const plain = full.forward(batch).toFloat64();
     const run = (seed: number) => withDropout(seed, () => dropping.forward(batch)).toFloat64();
     expect(dropping.forward(batch).toFloat64()).toEqual(plain);
     expect(run(1)).toEqual(run(1));
@@ -160,7 +161,7 @@ describe("GPT-2", () => {
   test("a cache gives the results of the whole sequence, in pieces of any size", () => {
     const model = new Gpt2(GPT2, { dtype: "float64", seed: 8 });
     const ids = [1, 2, 3, 4, 5, 6, 7, 8];
-    const whole = model.forward(ids).toFloat64();
+    const full = model.forward(ids).toFloat64();
     for (const sizes of [
       [1, 1, 1, 1, 1, 1, 1, 1],
       [3, 5],
@@ -171,7 +172,7 @@ describe("GPT-2", () => {
       const pieces = sizes.flatMap((n) => [
         ...model.forward(ids.slice(at, (at += n)), { cache }).toFloat64(),
       ]);
-      expect(distance(pieces, whole)).toBeLessThan(1e-12);
+      expect(distance(pieces, full)).toBeLessThan(1e-12);
       expect(cache.length).toBe(8);
     }
   });
@@ -285,6 +286,8 @@ describe("configs", () => {
     ["layer_types", { layer_types: ["linear_attention", "full_attention"] }, UnsupportedError],
     ["layer_types", { layer_types: ["full_attention"] }, FormatError],
     ["rope_theta", { rope_theta: 0 }, FormatError],
+    // Llama's published code rotates all of a head, whatever the field says.
+    ["partial_rotary_factor", { partial_rotary_factor: 0.5 }, UnsupportedError],
     ["eos_token_id", { eos_token_id: [2, "x"] }, FormatError],
   ])("a decoder's %s: %j is refused", (name, over, kind) => {
     const fields = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../core/errors.ts";
-import { Bert, Gpt2, textModel, trainTokenizer, withWeights } from "./index.ts";
+import { Bert, Gpt2, materializeWeights, textModel, trainTokenizer } from "./index.ts";
 
 const text = "the cat sat on the mat, the cat sat\n".repeat(4);
 const bpe = trainTokenizer([text], { kind: "bpe", vocabSize: 262 });
@@ -68,9 +68,9 @@ describe("tokens", () => {
 
 describe("attention", () => {
   test("of a decoder attends to no later token; weights are rebuilt from q, k and lse", () => {
-    const seen = decoder.attention("the cat sat");
-    const { pieces, layers } = withWeights(seen);
-    expect(pieces).toEqual(seen.tokens);
+    const textAttention = decoder.attention("the cat sat");
+    const { pieces, layers } = materializeWeights(textAttention);
+    expect(pieces).toEqual(textAttention.tokens);
     expect(layers.length).toBe(2);
     for (const { weights } of layers)
       for (let row = 0; row < pieces.length; row++)
@@ -78,10 +78,10 @@ describe("attention", () => {
   });
 
   test("of a pair is that of its ids and types", () => {
-    const seen = encoder.attention("the cat", "sat");
-    const again = encoder.attentionOf(seen.ids, seen.typeIds);
-    expect(again[0].lse).toEqual(seen.layers[0].lse);
-    expect(encoder.attentionOf(seen.ids)[0].lse).not.toEqual(again[0].lse);
+    const textAttention = encoder.attention("the cat", "sat");
+    const again = encoder.attentionOf(textAttention.ids, textAttention.typeIds);
+    expect(again[0].lse).toEqual(textAttention.layers[0].lse);
+    expect(encoder.attentionOf(textAttention.ids)[0].lse).not.toEqual(again[0].lse);
   });
 
   test("of an empty text is refused, unless an encoder adds special tokens", () => {

@@ -7,11 +7,11 @@ import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
-import { type ForwardOptions, type LayerAttention, layerWeights } from "./families/attend.ts";
-import type { EncoderOptions } from "./families/encoder.ts";
-import type { DecoderModel, TransformerModel } from "./families/model.ts";
+import type { EncoderOptions } from "./encoder/encoder.ts";
 import type { ModelNote } from "./files/weights.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
+import { type ForwardOptions, type LayerAttention, layerWeights } from "./transformer/attend.ts";
+import type { DecoderModel, TransformerModel } from "./transformer/model.ts";
 
 /** A text, or a pair, as tokens. Each list has one entry per token. */
 export interface TextTokens {
@@ -127,8 +127,8 @@ export function textModel<M extends TransformerModel>(
 
   const tokenize = (text: string, pair?: string): TextTokens => {
     const encoding = tokenizer.encode(text, pair);
-    const kept = fitting(encoding.sequences, maxTokens);
-    const pick = <T>(list: ArrayLike<T>): T[] => kept.map((i) => list[i]);
+    const indices = fitting(encoding.sequences, maxTokens);
+    const pick = <T>(list: ArrayLike<T>): T[] => indices.map((i) => list[i]);
     const ids = Int32Array.from(pick(encoding.ids));
     return {
       texts: pair === undefined ? [text] : [text, pair],
@@ -138,7 +138,7 @@ export function textModel<M extends TransformerModel>(
       sequences: Int8Array.from(pick(encoding.sequences)),
       special: pick(encoding.special),
       typeIds: Int32Array.from(pick(encoding.typeIds)),
-      leftOut: encoding.ids.length - kept.length,
+      leftOut: encoding.ids.length - indices.length,
     };
   };
   const attentionOf: TextModel["attentionOf"] = (ids, typeIds, { onAttention, onHidden } = {}) => {
@@ -151,17 +151,17 @@ export function textModel<M extends TransformerModel>(
         { got: types.length },
       );
     if (list.length === 0) throw new OptionError("empty-text", "attention: there is no token to read");
-    const seen: LayerAttention[] = [];
+    const layerAttentions: LayerAttention[] = [];
     const run: EncoderOptions = {
       onHidden,
-      onAttention: (layer, it) => {
-        seen.push(it);
-        return onAttention?.(layer, it);
+      onAttention: (layer, layerAttention) => {
+        layerAttentions.push(layerAttention);
+        return onAttention?.(layer, layerAttention);
       },
       ...(model.architecture === "encoder" && { typeIds: types }),
     };
     model.hidden(list, run);
-    return seen;
+    return layerAttentions;
   };
   return {
     name: options.name ?? model.type,
@@ -183,21 +183,21 @@ export function textModel<M extends TransformerModel>(
 }
 
 /** Indices of the tokens to read: if there are too many, tokens are dropped from the end of the longer text. */
-function fitting(sequences: Int8Array, most: number): number[] {
+function fitting(sequences: Int8Array, limit: number): number[] {
   const counts = [0, 0];
   for (const sequence of sequences) if (sequence >= 0) counts[sequence]++;
-  for (let excess = sequences.length - most; excess > 0 && counts[0] + counts[1] > 0; excess--)
+  for (let excess = sequences.length - limit; excess > 0 && counts[0] + counts[1] > 0; excess--)
     counts[counts[1] > counts[0] ? 1 : 0]--;
-  const taken = [0, 0];
-  const kept: number[] = [];
+  const used = [0, 0];
+  const indices: number[] = [];
   sequences.forEach((sequence, i) => {
-    if (sequence < 0 || taken[sequence]++ < counts[sequence]) kept.push(i);
+    if (sequence < 0 || used[sequence]++ < counts[sequence]) indices.push(i);
   });
-  return kept.slice(0, most);
+  return indices.slice(0, limit);
 }
 
 /** A layer with all of its weights, [H, N, N]: for short texts. */
-export interface WeighedLayer {
+export interface LayerWithWeights {
   readonly weights: Tensor;
   readonly lse: Tensor;
   readonly q: Tensor;
@@ -209,23 +209,23 @@ export interface WeighedLayer {
  * The attention on a text with all weights rebuilt.
  *
  * @example
- * const { layers } = withWeights(decoder.attention("the old ship"));
+ * const { layers } = materializeWeights(decoder.attention("the old ship"));
  */
-export function withWeights(seen: TextAttention): {
+export function materializeWeights(textAttention: TextAttention): {
   readonly text: string;
   readonly pieces: readonly string[];
-  readonly layers: readonly WeighedLayer[];
+  readonly layers: readonly LayerWithWeights[];
 } {
   checkArgument(
-    Array.isArray((seen as Partial<TextAttention> | undefined)?.layers),
-    "withWeights",
+    Array.isArray((textAttention as Partial<TextAttention> | undefined)?.layers),
+    "materializeWeights",
     "what model.attention(text) returns",
-    seen,
+    textAttention,
   );
   return {
-    text: seen.texts.join("\n"),
-    pieces: seen.tokens,
-    layers: seen.layers.map((layer) => ({
+    text: textAttention.texts.join("\n"),
+    pieces: textAttention.tokens,
+    layers: textAttention.layers.map((layer) => ({
       weights: layerWeights(layer),
       lse: layer.lse,
       q: layer.query,

@@ -70,10 +70,10 @@ abstract class Block extends Module {
     embedDim: number,
     numHeads: number,
     options: BlockOptions,
-    own: readonly string[] = [],
+    names: readonly string[] = [],
   ) {
     super();
-    checkOptionNames(what, options, [...BLOCK_OPTIONS, "dtype", "seed", ...own]);
+    checkOptionNames(what, options, [...BLOCK_OPTIONS, "dtype", "seed", ...names]);
     const { feedForward = 4 * embedDim, activation = "gelu", normFirst = false, dropoutP = 0 } = options;
     const { dtype, bias } = options;
     checkSizes(what, { embedDim, numHeads, feedForward });
@@ -190,13 +190,13 @@ export class DecoderBlock extends Block {
     memory?: TensorLike,
     options: AttendOptions & { memory?: AttendOptions } = {},
   ): BlockResult {
-    const { memory: memoryOptions = {}, isCausal = true, ...own } = options;
+    const { memory: memoryOptions = {}, isCausal = true, ...selfOptions } = options;
     const { multihead_attn: cross, norm3 } = this;
     checkMemory(cross !== undefined, memory !== undefined);
     let attention!: AttendResult;
     let crossAttention: AttendResult | undefined;
     let y = this.residual(operand("DecoderBlock", "x", x), this.norm1, (z) => {
-      attention = this.self_attn.forward(z, z, z, { ...own, isCausal });
+      attention = this.self_attn.forward(z, z, z, { ...selfOptions, isCausal });
       return attention.output;
     });
     if (cross && memory)
@@ -209,8 +209,8 @@ export class DecoderBlock extends Block {
   }
 }
 
-function checkMemory(has: boolean, given: boolean): void {
-  if (has !== given)
+function checkMemory(has: boolean, isPassed: boolean): void {
+  if (has !== isPassed)
     throw new OptionError(
       "memory",
       has

@@ -2,10 +2,12 @@
  * Initial values of parameters, drawn from a seed by PyTorch's rules. Every value is a float32 number, in float64 tensors too,
  * so a float64 model with the same seed is the oracle of the float32 model.
  */
+
 import { checkOnCpu } from "../core/device/device.ts";
 import { checkArgument, formatValue, isList, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
+import { markChanged } from "../core/recording/changes.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type FloatTensor, numbers, type Precision, tensorFrom } from "./ops/operand.ts";
 
@@ -125,6 +127,7 @@ function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
   checkFillable(what, t);
   const data = t.data as Float32Array;
   for (let n = 0; n < t.size; n++) data[t.offset + n] = Math.fround(next());
+  markChanged(t);
   return t;
 }
 
@@ -132,9 +135,9 @@ function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
 export function checkLayerOptions<O extends LayerOptions>(
   what: string,
   options: O,
-  own: readonly (string & Exclude<keyof O, keyof LayerOptions>)[] = [],
+  names: readonly (string & Exclude<keyof O, keyof LayerOptions>)[] = [],
 ): void {
-  checkOptionNames(what, options, [...own, "dtype", "seed"]);
+  checkOptionNames(what, options, [...names, "dtype", "seed"]);
   const { dtype = "float32" } = options;
   if (dtype !== "float32" && dtype !== "float64")
     throw new OptionError(

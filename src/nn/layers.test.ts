@@ -11,14 +11,14 @@ const x = make(2, 5, 6);
 const bool = (shape: number[], ...values: number[]) => tensor(Uint8Array.from(values), shape, "bool");
 
 /** Checks all parameters of a layer and the named inputs. Zero biases and unit weights are moved off those first. */
-function check(layer: nn.Module, inputs: Record<string, Tensor>, work: () => Tensor | Tensor[], most = 12) {
+function check(layer: nn.Module, inputs: Record<string, Tensor>, work: () => Tensor | Tensor[], limit = 12) {
   for (const [name, t] of layer.parameters())
     if (/norm|bias/.test(name) || t.shape.length === 1) {
       const [data, more] = [t.data as Float64Array, make(t.size).data];
       for (let n = 0; n < data.length; n++) data[n] += 0.3 * (more[n] as number);
     }
   const all = { ...Object.fromEntries(layer.parameters()), ...inputs };
-  gradcheck(all, work, { most });
+  gradcheck(all, work, { limit });
   const { gradients } = gradientsOf(
     all,
     () => [work()].flat(),
@@ -185,11 +185,11 @@ describe("behavior", () => {
   it("token by token with `past` is the same as all at once", () => {
     const rope = new nn.Rope();
     const layer = new nn.MultiHeadAttention(8, 4, { numKvHeads: 2, rope, dtype });
-    const whole = make(1, 6, 8);
-    const want = layer.forward(whole, whole, whole, { isCausal: true }).output.toFloat64();
+    const full = make(1, 6, 8);
+    const want = layer.forward(full, full, full, { isCausal: true }).output.toFloat64();
     let past: nn.AttendOptions["past"];
     for (let n = 0; n < 6; n++) {
-      const one = nn.slice(whole, 1, n, n + 1);
+      const one = nn.slice(full, 1, n, n + 1);
       const result = layer.forward(one, one, one, { isCausal: true, past });
       past = result;
       for (const [i, y] of result.output.toFloat64().entries()) expect(y).toBeCloseTo(want[n * 8 + i], 12);

@@ -86,12 +86,12 @@ describe("initial values", () => {
       [...new nn.EncoderBlock(8, 2, { seed, dtype }).parameters().values()].map((t) => [...t.toFloat64()]);
     expect(values(1, "float32")).toEqual(values(1, "float64"));
     expect(values(1, "float32")).not.toEqual(values(2, "float32"));
-    const two = () => [new nn.Linear(3, 3), new nn.Linear(3, 3)].map(({ weight }) => [...weight.data]);
-    const [first, second] = nn.withSeed(3, two);
+    const layers = () => [new nn.Linear(3, 3), new nn.Linear(3, 3)].map(({ weight }) => [...weight.data]);
+    const [first, second] = nn.withSeed(3, layers);
     expect(first).not.toEqual(second);
-    expect(nn.withSeed(3, two)).toEqual([first, second]);
-    expect(nn.withSeed(4, two)).not.toEqual([first, second]);
-    expect(two()).not.toEqual(two());
+    expect(nn.withSeed(3, layers)).toEqual([first, second]);
+    expect(nn.withSeed(4, layers)).not.toEqual([first, second]);
+    expect(layers()).not.toEqual(layers());
     const gated = new nn.SwiGLU(4, { hidden: 4 });
     expect([...gated.gate_proj.weight.data]).not.toEqual([...gated.up_proj.weight.data]);
   });

@@ -5,11 +5,12 @@
  * where PyTorch has the layer, so a state loads without renaming. Tensors that are not parameters are `#private` fields.
  */
 
-import { assign } from "../array.ts";
+import { assign } from "../api/array.ts";
 import { type DeviceData, isDeviceData } from "../core/device/device.ts";
 import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
+import { markChanged } from "../core/recording/changes.ts";
 import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { operand } from "./ops/operand.ts";
 
@@ -52,8 +53,10 @@ export abstract class Module {
    * const model = await new Linear(8, 3, { seed: 1 }).to("cpu");
    */
   async to(device: string): Promise<this> {
-    const own = new Set(named(this).map(([, t]) => t));
-    const moved = new Map(await Promise.all([...own].map(async (t) => [t, await t.to(device)] as const)));
+    const parameters = new Set(named(this).map(([, t]) => t));
+    const moved = new Map(
+      await Promise.all([...parameters].map(async (t) => [t, await t.to(device)] as const)),
+    );
     replaceTensors(this, moved);
     for (const module of modulesOf(this)) module.#device = device;
     return this;
@@ -62,10 +65,10 @@ export abstract class Module {
   /** Every parameter by its dotted name. A tensor with several names (tied weights) is listed once, under its first name. */
   parameters(): Map<string, Tensor> {
     const all = new Map<string, Tensor>();
-    const seen = new Set<Tensor>();
+    const visited = new Set<Tensor>();
     for (const [name, t] of named(this)) {
-      if (!seen.has(t)) all.set(name, t);
-      seen.add(t);
+      if (!visited.has(t)) all.set(name, t);
+      visited.add(t);
     }
     return all;
   }
@@ -95,18 +98,18 @@ export abstract class Module {
         },
       );
     const names = named(this);
-    const given = names.filter(([name]) => state.has(name));
-    const filled = new Set(given.map(([, t]) => t));
-    const known = new Set(names.map(([name]) => name));
+    const entries = names.filter(([name]) => state.has(name));
+    const filled = new Set(entries.map(([, t]) => t));
+    const expected = new Set(names.map(([name]) => name));
     const missing = [...this.parameters()].filter(([, t]) => !filled.has(t)).map(([name]) => name);
-    const unexpected = [...state.keys()].filter((name) => !known.has(name));
+    const unexpected = [...state.keys()].filter((name) => !expected.has(name));
     if (strict && missing.length + unexpected.length > 0)
       throw new FormatError(
         "state",
         `${what}: the state does not fit; missing: ${list(missing)}; unexpected: ${list(unexpected)}`,
         { missing, unexpected },
       );
-    const sources = given.map(([name, t]) => {
+    const sources = entries.map(([name, t]) => {
       const source = asTensor(`${what}: ${name}`, state.get(name)!);
       if (source.shape.join() !== t.shape.join())
         throw new ShapeError(
@@ -117,7 +120,10 @@ export abstract class Module {
       if (source.device !== "cpu") operand(what, `${name} of the state`, source, t);
       return [t, source] as const;
     });
-    for (const [t, source] of sources) copy(source, t);
+    for (const [t, source] of sources) {
+      copy(source, t);
+      markChanged(t);
+    }
     return { missing, unexpected };
   }
 }

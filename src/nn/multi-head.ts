@@ -7,11 +7,10 @@
  * key heads than query heads (grouped or multi-query attention) the key and value projections have Hkv·D rows.
  */
 
-import type { WeightsWanted } from "../attention.ts";
+import type { WeightsWanted } from "../api/attention.ts";
 import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
-import { tensor } from "../core/construct.ts";
 import { placed } from "../core/device/device.ts";
-import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
@@ -27,7 +26,13 @@ import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { checkDropout, dropoutSeed } from "./ops/dropout.ts";
-import { type FloatTensor, operand, type Precision, type PrecisionOf } from "./ops/operand.ts";
+import {
+  type FloatTensor,
+  keyMaskOperand,
+  operand,
+  type Precision,
+  type PrecisionOf,
+} from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 import { concat, mergeHeads, reshape, slice, split, splitHeads } from "./ops/shapes.ts";
 import type { Rope } from "./positions.ts";
@@ -178,10 +183,10 @@ export class MultiHeadAttention extends Module {
         );
     // The attention needs a batch axis before the heads.
     if (x.shape.length === 2) {
-      const batched = (t: TensorLike) => (t === query ? whole : reshape(t, [1, ...asTensor(what, t).shape]));
-      const whole = reshape(x, [1, ...x.shape]);
+      const batched = (t: TensorLike) => (t === query ? entry : reshape(t, [1, ...asTensor(what, t).shape]));
+      const entry = reshape(x, [1, ...x.shape]);
       const result = this.forward(
-        whole,
+        entry,
         batched(key),
         key === value ? batched(key) : batched(value),
         options,
@@ -279,30 +284,21 @@ export function expandKeyMask(
   key: Tensor,
   heads = true,
 ): Tensor {
-  const mask = isNested(keyMask)
-    ? placed(what, tensor(keyMask as NestedBooleans), key.device)
-    : asTensor(`${what}: keyMask`, keyMask);
+  const flags = keyMaskOperand(what, keyMask);
+  const mask = isNested(keyMask) ? placed(what, flags, key.device) : flags;
   const lead = key.shape.slice(0, heads ? -3 : -2);
   const Nk = key.shape[key.shape.length - 2];
-  if (mask.dtype !== "bool")
-    throw new DTypeError(
-      "key-mask",
-      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}`,
-      {
-        dtype: mask.dtype,
-      },
-    );
   const want = [...lead, Nk];
-  const own = mask.shape.length === 1 ? [...lead.map(() => 1), ...mask.shape] : mask.shape;
+  const axes = mask.shape.length === 1 ? [...lead.map(() => 1), ...mask.shape] : mask.shape;
   const fits =
-    own.length === want.length && own.every((n, i) => n === want[i] || (i < lead.length && n === 1));
+    axes.length === want.length && axes.every((n, i) => n === want[i] || (i < lead.length && n === 1));
   if (!fits)
     throw new ShapeError(
       "key-mask",
       `${what}: keyMask must be [${want.join(", ")}], one for each key, got ${formatTensor("keyMask", mask)}`,
       { got: mask.shape, want },
     );
-  return mask.reshape([...own.slice(0, -1), ...(heads ? [1, 1] : [1]), Nk]);
+  return mask.reshape([...axes.slice(0, -1), ...(heads ? [1, 1] : [1]), Nk]);
 }
 
 function checkPast(past: NonNullable<AttendOptions["past"]>): void {

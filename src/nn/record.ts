@@ -1,10 +1,10 @@
 /** Starting and pausing a recording (core/record.ts), with the derivatives of the calls outside heed/nn. */
 import { checkArgument } from "../core/errors.ts";
-import { type Recorder, recordWith } from "../core/record.ts";
+import { type Recorder, recordWith } from "../core/recording/record.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { attentionDerivative } from "./ops/attend-derivative.ts";
 
-export { isRecording, type Operation, type Recorder, record } from "../core/record.ts";
+export { isRecording, type Operation, type Recorder, record } from "../core/recording/record.ts";
 
 const DERIVATIVES = { attention: attentionDerivative };
 

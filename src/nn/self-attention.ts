@@ -3,7 +3,7 @@
  *
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
-import type { WeightsWanted } from "../attention.ts";
+import type { WeightsWanted } from "../api/attention.ts";
 import { maskList } from "../backend/problem.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";

@@ -2,33 +2,15 @@
  * Array operations in plain loops: these define each operation and run it on the CPU. One function each, so that a program
  * bundles only those that it calls; `arrayOperation` runs any of them. Sums are in float64, rounded once when stored.
  */
-import type {
-  ArrayOperation,
-  AssignOperation,
-  BinaryOperation,
-  CastOperation,
-  DivideBackwardOperation,
-  DropoutOperation,
-  ElementFunction,
-  ElementwiseBackwardOperation,
-  ElementwiseOperation,
-  EmbeddingBackwardOperation,
-  EmbeddingOperation,
-  ExtremeBackwardOperation,
-  ExtremeOperation,
-  MergeStatesOperation,
-  RopeOperation,
-  ScaleOperation,
-  SoftmaxBackwardOperation,
-  SoftmaxOperation,
-  SumOperation,
-  WhereOperation,
-} from "../backend/array.ts";
-import { narrow, readerOf, writerOf } from "../core/dtype.ts";
+import type { ArrayOperation, ElementFunction } from "../backend/array.ts";
+import { DTYPES, type DType, narrow, readerOf, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/numbers.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
 import { denseOf, eachRow, rowMajor, sizeOf, Tensor } from "../core/tensor.ts";
+
+/** The operation of a name. */
+type Named<N extends ArrayOperation["name"]> = Extract<ArrayOperation, { name: N }>;
 
 /** The elements of a result, which is row-major and starts at the first element of its array. */
 const resultOf = (y: Tensor): Numbers => y.data as Numbers;
@@ -39,8 +21,9 @@ function broadcastTo(t: Tensor, shape: readonly number[]): Numbers {
   if (t.size === size) return numbersOf(t);
   const out = uninitialized(t.dtype as Precision, size);
   const from = t.data as Numbers;
-  const own = t.shape.slice(t.shape.findIndex((n) => n !== 1));
-  const isSuffix = t.size === 1 || own.every((n, i) => n === shape[i - own.length + shape.length]);
+  const innerShape = t.shape.slice(t.shape.findIndex((n) => n !== 1));
+  const isSuffix =
+    t.size === 1 || innerShape.every((n, i) => n === shape[i - innerShape.length + shape.length]);
   if (isSuffix && t.size > 0) {
     // For example a bias: repeats one row. Each copy doubles the filled part.
     const row = numbersOf(t);
@@ -61,7 +44,7 @@ function broadcastTo(t: Tensor, shape: readonly number[]): Numbers {
 }
 
 /** y = a ∘ b. */
-export function binary({ function: f, a, b, y }: BinaryOperation): void {
+export function binary({ function: f, a, b, y }: Named<"binary">): void {
   const [p, q, out] = [broadcastTo(a, y.shape), broadcastTo(b, y.shape), resultOf(y)];
   switch (f) {
     case "add":
@@ -80,39 +63,38 @@ export function binary({ function: f, a, b, y }: BinaryOperation): void {
 }
 
 /** db = −dy·y/b. */
-export function divideBackward({ dy, y, b, db }: DivideBackwardOperation): void {
-  const [given, quotient, divisor, out] = [
+export function divideBackward({ dy, y, b, db }: Named<"divide-backward">): void {
+  const [upstream, quotient, divisor, out] = [
     numbersOf(dy),
     numbersOf(y),
     broadcastTo(b, db.shape),
     resultOf(db),
   ];
-  for (let n = 0; n < out.length; n++) out[n] = (-given[n] * quotient[n]) / divisor[n];
+  for (let n = 0; n < out.length; n++) out[n] = (-upstream[n] * quotient[n]) / divisor[n];
 }
 
 /** y = x in the dtype of y. */
-export function cast({ x, y }: CastOperation): void {
+export function cast({ x, y }: Named<"cast">): void {
   const { dtype } = y;
-  if (x.dtype === "float32" && (dtype === "float16" || dtype === "bfloat16")) {
-    narrow(dtype, numbersOf(x) as Float32Array, y.data as Uint16Array);
+  const { bits, range } = DTYPES[dtype];
+  if (x.dtype === "float32" && bits) {
+    narrow(dtype, numbersOf(x) as Float32Array, y.data);
     return;
   }
   const read = readerOf(x.dtype, x.data);
   const write = writerOf(dtype, y.data);
-  const isInteger = dtype === "int32" || dtype === "int64";
   let next = 0;
   eachRow(x.shape, x.strides, x.offset, (start, count, step) => {
     for (let n = 0; n < count; n++, next++) {
       const value = read(start + n * step);
-      write(next, isInteger ? integerOf(value, dtype) : value);
+      write(next, range ? integerOf(value, dtype, range) : value);
     }
   });
 }
 
-function integerOf(value: number, dtype: "int32" | "int64"): number {
+function integerOf(value: number, dtype: DType, [low, end]: readonly [number, number]): number {
   const n = Math.trunc(value) + 0;
-  const limit = dtype === "int32" ? 2 ** 31 : 2 ** 63;
-  if (!(n >= -limit && n < limit))
+  if (!(n >= low && n < end))
     throw new DTypeError("cast-range", `cast: ${dtype} cannot hold ${formatValue(value)}`, {
       got: value,
       dtype,
@@ -121,14 +103,14 @@ function integerOf(value: number, dtype: "int32" | "int64"): number {
 }
 
 /** y = condition ? a : b. */
-export function where({ condition, a, b, y }: WhereOperation): void {
+export function where({ condition, a, b, y }: Named<"where">): void {
   const flags = broadcastTo(new Tensor(condition.toFloat64(), condition.shape, "float64"), y.shape);
   const [p, q, out] = [broadcastTo(a, y.shape), broadcastTo(b, y.shape), resultOf(y)];
   for (let n = 0; n < out.length; n++) out[n] = flags[n] === 0 ? q[n] : p[n];
 }
 
 /** y = factor·x. */
-export function scale({ x, factor, y }: ScaleOperation): void {
+export function scale({ x, factor, y }: Named<"scale">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   for (let n = 0; n < out.length; n++) out[n] = from[n] * factor;
 }
@@ -145,26 +127,31 @@ const FUNCTIONS: Readonly<
 };
 
 /** y = f(x). */
-export function elementwise({ function: name, x, y }: ElementwiseOperation): void {
+export function elementwise({ function: name, x, y }: Named<"elementwise">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   const [f] = FUNCTIONS[name];
   for (let n = 0; n < out.length; n++) out[n] = f(from[n]);
 }
 
 /** dx = f′(x)·dy. */
-export function elementwiseBackward({ function: name, ...given }: ElementwiseBackwardOperation): void {
-  const [x, y, dy, dx] = [numbersOf(given.x), numbersOf(given.y), numbersOf(given.dy), resultOf(given.dx)];
+export function elementwiseBackward({ function: name, ...operands }: Named<"elementwise-backward">): void {
+  const [x, y, dy, dx] = [
+    numbersOf(operands.x),
+    numbersOf(operands.y),
+    numbersOf(operands.dy),
+    resultOf(operands.dx),
+  ];
   const [, derivative] = FUNCTIONS[name];
   for (let n = 0; n < dx.length; n++) dx[n] = dy[n] === 0 ? 0 : dy[n] * derivative(x[n], y[n]);
 }
 
 /** y = Σ x. */
-export function sum({ x, y }: SumOperation): void {
+export function sum({ x, y }: Named<"sum">): void {
   const total = new Float64Array(y.size);
-  const own = rowMajor(y.shape);
+  const outStrides = rowMajor(y.shape);
   const strides = x.shape.map((_, i) => {
     const axis = i - x.shape.length + y.shape.length;
-    return axis < 0 || y.shape[axis] === 1 ? 0 : own[axis];
+    return axis < 0 || y.shape[axis] === 1 ? 0 : outStrides[axis];
   });
   const from = numbersOf(x);
   let next = 0;
@@ -176,35 +163,35 @@ export function sum({ x, y }: SumOperation): void {
 }
 
 /** The largest or smallest element of each row, and its index. */
-export function extreme({ function: f, x, y, position }: ExtremeOperation): void {
+export function extreme({ function: f, x, y, position }: Named<"extreme">): void {
   const [, length, inner] = x.shape;
   const [from, out, at] = [numbersOf(x), resultOf(y), position.data as Int32Array];
   for (let n = 0; n < out.length; n++) {
     const start = Math.floor(n / inner) * inner * length + (n % inner);
     let best = 0;
-    let found = from[start];
+    let extremum = from[start];
     for (let i = 1; i < length; i++) {
       const value = from[start + i * inner];
-      if ((f === "max" ? value > found : value < found) || (value !== value && found === found)) {
+      if ((f === "max" ? value > extremum : value < extremum) || (value !== value && extremum === extremum)) {
         best = i;
-        found = value;
+        extremum = value;
       }
     }
-    out[n] = found;
+    out[n] = extremum;
     at[n] = best;
   }
 }
 
 /** dx = dy at the positions, 0 elsewhere. */
-export function extremeBackward({ dy, position, dx }: ExtremeBackwardOperation): void {
+export function extremeBackward({ dy, position, dx }: Named<"extreme-backward">): void {
   const [, length, inner] = dx.shape;
-  const [given, out, at] = [numbersOf(dy), resultOf(dx).fill(0), position.data as Int32Array];
-  for (let n = 0; n < given.length; n++)
-    out[Math.floor(n / inner) * inner * length + at[n] * inner + (n % inner)] = given[n];
+  const [upstream, out, at] = [numbersOf(dy), resultOf(dx).fill(0), position.data as Int32Array];
+  for (let n = 0; n < upstream.length; n++)
+    out[Math.floor(n / inner) * inner * length + at[n] * inner + (n % inner)] = upstream[n];
 }
 
 /** y = softmax(x) over the last axis. */
-export function softmax({ x, y }: SoftmaxOperation): void {
+export function softmax({ x, y }: Named<"softmax">): void {
   const [input, output] = [numbersOf(x), resultOf(y)];
   const C = x.shape[x.shape.length - 1];
   for (let at = 0; at < input.length; at += C) {
@@ -221,9 +208,9 @@ export function softmax({ x, y }: SoftmaxOperation): void {
 }
 
 /** dx = y·(dy − Σ dy·y). */
-export function softmaxBackward(given: SoftmaxBackwardOperation): void {
-  const [y, dy, dx] = [numbersOf(given.y), numbersOf(given.dy), resultOf(given.dx)];
-  const C = given.y.shape[given.y.shape.length - 1];
+export function softmaxBackward(operands: Named<"softmax-backward">): void {
+  const [y, dy, dx] = [numbersOf(operands.y), numbersOf(operands.dy), resultOf(operands.dx)];
+  const C = operands.y.shape[operands.y.shape.length - 1];
   for (let at = 0; at < y.length; at += C) {
     let dot = 0;
     for (let n = 0; n < C; n++) dot += y[at + n] * dy[at + n];
@@ -232,7 +219,7 @@ export function softmaxBackward(given: SoftmaxBackwardOperation): void {
 }
 
 /** Copies x into the view y. */
-export function assign({ x, y }: AssignOperation): void {
+export function assign({ x, y }: Named<"assign">): void {
   const from = broadcastTo(x, y.shape);
   const to = y.data as Numbers;
   const { shape, strides } = y;
@@ -253,22 +240,22 @@ export function assign({ x, y }: AssignOperation): void {
 }
 
 /** y = rows of a table. */
-export function embedding({ table, ids, y }: EmbeddingOperation): void {
+export function embedding({ table, ids, y }: Named<"embedding">): void {
   const [from, out] = [numbersOf(table), resultOf(y)];
   const D = table.shape[1];
   for (let n = 0; n < ids.length; n++) out.set(from.subarray(ids[n] * D, (ids[n] + 1) * D), n * D);
 }
 
 /** dTable = the sum of the rows of dy that read each row. */
-export function embeddingBackward({ dy, ids, dTable }: EmbeddingBackwardOperation): void {
-  const [given, total] = [numbersOf(dy), resultOf(dTable).fill(0)];
+export function embeddingBackward({ dy, ids, dTable }: Named<"embedding-backward">): void {
+  const [upstream, total] = [numbersOf(dy), resultOf(dTable).fill(0)];
   const D = dTable.shape[1];
   for (let n = 0; n < ids.length; n++)
-    for (let e = 0, to = ids[n] * D, at = n * D; e < D; e++) total[to + e] += given[at + e];
+    for (let e = 0, to = ids[n] * D, at = n * D; e < D; e++) total[to + e] += upstream[at + e];
 }
 
 /** y = x with pairs of columns rotated by the angles of their row's position. */
-export function rope({ x, y, cos, sin, N, repeat, R, layout, amplitude, sign }: RopeOperation): void {
+export function rope({ x, y, cos, sin, N, repeat, R, layout, amplitude, sign }: Named<"rope">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   const D = x.shape[x.shape.length - 1];
   out.set(from);
@@ -290,7 +277,7 @@ export function rope({ x, y, cos, sin, N, repeat, R, layout, amplitude, sign }: 
 }
 
 /** y = x/(1 − p) where an element is kept, else 0. */
-export function dropout({ x, p, seed, y }: DropoutOperation): void {
+export function dropout({ x, p, seed, y }: Named<"dropout">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
   const head = headKey(seed, 0, 0);
   const threshold = dropoutThreshold(p);
@@ -304,7 +291,7 @@ export function dropout({ x, p, seed, y }: DropoutOperation): void {
 }
 
 /** The state over the keys of all states. */
-export function mergeStates({ states, output, lse }: MergeStatesOperation): void {
+export function mergeStates({ states, output, lse }: Named<"mergeStates">): void {
   const [count, dv] = output.shape;
   const lses = states.map((state) => state.lse.toFloat64());
   const outputs = states.map((state) => denseOf(state.output));
@@ -314,13 +301,13 @@ export function mergeStates({ states, output, lse }: MergeStatesOperation): void
   const writeLse = writerOf(lse.dtype, lse.data);
   const total = new Float64Array(dv);
   for (let row = 0; row < count; row++) {
-    const own = logSumExp(lses, row);
+    const rowLse = logSumExp(lses, row);
     total.fill(0);
     for (let n = 0; n < outputs.length; n++) {
       const part = lses[n][row];
       if (part === -Infinity) continue;
       const { data: from, offset } = outputs[n];
-      const share = Math.exp(part - own);
+      const share = Math.exp(part - rowLse);
       const start = offset + row * dv;
       // No function call per element: 1 ns instead of 20 (4,096 rows of 64).
       if (from instanceof Float32Array) addScaled32(total, from, start, share);
@@ -330,7 +317,7 @@ export function mergeStates({ states, output, lse }: MergeStatesOperation): void
     if (data instanceof Float32Array) store32(data, row * dv, total);
     else if (data instanceof Float64Array) data.set(total, row * dv);
     else for (let e = 0; e < dv; e++) write(row * dv + e, total[e]);
-    writeLse(row, own);
+    writeLse(row, rowLse);
   }
 }
 
@@ -357,7 +344,7 @@ function logSumExp(lses: readonly Float64Array[], row: number): number {
 
 /** The loops of each operation. */
 const LOOPS: {
-  readonly [N in ArrayOperation["name"]]: (operation: Extract<ArrayOperation, { name: N }>) => void;
+  readonly [N in ArrayOperation["name"]]: (operation: Named<N>) => void;
 } = {
   binary,
   "divide-backward": divideBackward,

@@ -13,16 +13,16 @@
 import { formatValue, ShapeError } from "../core/errors.ts";
 import {
   checkInputs,
+  type FormulaOptions,
+  type FormulaSizes,
   type Forward,
-  type ForwardOptions,
   forward,
   OPTIONS,
-  type Sizes,
   scaleOf,
 } from "./forward.ts";
 
 /** Options of `forward`, and the derivative of its score mod. */
-export interface BackwardOptions extends ForwardOptions {
+export interface FormulaBackwardOptions extends FormulaOptions {
   /** Derivative f′(s) of `score` with respect to its argument. Required with `score`. Default: 1. */
   readonly slope?: (s: number, i: number, j: number) => number;
 }
@@ -56,8 +56,8 @@ export function backward(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
-  options: BackwardOptions = {},
+  sizes: FormulaSizes,
+  options: FormulaBackwardOptions = {},
 ): Backward {
   checkInputs("backward", q, k, v, sizes, options, [...OPTIONS, "slope"]);
   const { Nq, Nk, dk, dv } = sizes;

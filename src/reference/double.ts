@@ -22,7 +22,7 @@ import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { derivative } from "../masks/expression/derivative.ts";
 import { asFloat, constant } from "../masks/expression/expr.ts";
 import { type Cell, compile } from "../masks/expression/js.ts";
-import { rowsOf, rowWeights, vectorsOf } from "./rows.ts";
+import { rowsOf, rowWeights, vectorsOf } from "../rows/problem-rows.ts";
 
 /** Gradients of g·∇F with respect to the inputs of the backward pass. */
 export interface DoubleGradients {
@@ -91,32 +91,32 @@ export function attentionDoubleBackward(
         if (lse === -Infinity) continue;
         const [qi, qiDot, dO] = [q(b, h, i), gq(b, h, i), dOut(b, h, i)];
         const at = (b * Hq + h) * Nq + i;
-        const seen = [];
-        for (let j = 0; j < Nk; j++) if (s[j] !== -Infinity) seen.push(j);
+        const visible = [];
+        for (let j = 0; j < Nk; j++) if (s[j] !== -Infinity) visible.push(j);
         // ṡ = scale·(q̇·k + q·k̇), through the score mod: f′(s)·ṡ.
         let mean = 0;
-        for (const j of seen) {
+        for (const j of visible) {
           sDot[j] = scale * (dot(qiDot, k(b, hk, j)) + dot(qi, gk(b, hk, j)));
           mean += p[j] * curve.slope(b, h, i, j, before[j]) * sDot[j];
         }
         // ȯ = Σ ṗ·v + p·v̇ with ṗ = p·(ṡ − Σ p·ṡ);   dp = do·v,   ḋp = do·v̇,   δ = Σ p·dp,   δ̇ = Σ ṗ·dp + p·ḋp
         let [delta, deltaDot] = [0, 0];
         const oDot = dDOutput.subarray(at * dv, (at + 1) * dv);
-        for (const j of seen) {
-          const kept = rows.dropoutFactor(b, h, i, j);
+        for (const j of visible) {
+          const factor = rows.dropoutFactor(b, h, i, j);
           const pDot = p[j] * (curve.slope(b, h, i, j, before[j]) * sDot[j] - mean);
           const [vj, vjDot] = [v(b, hk, j), gv(b, hk, j)];
-          dp[j] = kept * dot(dO, vj);
-          dpDot[j] = kept * dot(dO, vjDot);
+          dp[j] = factor * dot(dO, vj);
+          dpDot[j] = factor * dot(dO, vjDot);
           delta += p[j] * dp[j];
           deltaDot += pDot * dp[j] + p[j] * dpDot[j];
           for (let e = 0; e < dv; e++) {
-            oDot[e] += kept * (pDot * vj[e] + p[j] * vjDot[e]);
-            dValue[((b * Hkv + hk) * Nk + j) * dv + e] += kept * pDot * dO[e];
+            oDot[e] += factor * (pDot * vj[e] + p[j] * vjDot[e]);
+            dValue[((b * Hkv + hk) * Nk + j) * dv + e] += factor * pDot * dO[e];
           }
         }
         // ds = p·(dp − δ)·f′ and its derivative; dq = scale·Σ ds·k, dk = scale·Σ ds·q, likewise.
-        for (const j of seen) {
+        for (const j of visible) {
           const [slope, bend] = [curve.slope(b, h, i, j, before[j]), curve.bend(b, h, i, j, before[j])];
           const pDot = p[j] * (slope * sDot[j] - mean);
           const ds = p[j] * (dp[j] - delta);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { forward, type Sizes } from "./forward.ts";
+import { type FormulaSizes, forward } from "./forward.ts";
 
-const sizes: Sizes = { Nq: 3, Nk: 4, dk: 2, dv: 3 };
+const sizes: FormulaSizes = { Nq: 3, Nk: 4, dk: 2, dv: 3 };
 const q = Float64Array.from({ length: 6 }, (_, i) => Math.sin(i + 1));
 const k = Float64Array.from({ length: 8 }, (_, i) => Math.cos(2 * i));
 const v = Float64Array.from({ length: 12 }, (_, i) => i - 5);
@@ -35,8 +35,8 @@ it("each row of weights sums to 1 and each weight is exp(s − lse)", () => {
 
 it("a key that is not allowed is not read, NaN or not", () => {
   const broken = { k: k.slice().fill(Number.NaN, 6), v: v.slice().fill(Number.NaN, 9) };
-  const seen = forward(q, k, v, sizes, { allowed: (_, j) => j < 3 });
-  expect(forward(q, broken.k, broken.v, sizes, { allowed: (_, j) => j < 3 })).toEqual(seen);
+  const masked = forward(q, k, v, sizes, { allowed: (_, j) => j < 3 });
+  expect(forward(q, broken.k, broken.v, sizes, { allowed: (_, j) => j < 3 })).toEqual(masked);
 });
 
 it("a fully masked row returns zeros and lse −∞", () => {

@@ -4,14 +4,15 @@
  *   Attention(Q, K, V) = softmax(Q·Kᵀ / √dk)·V        (Vaswani et al. 2017, equation 1)
  *
  * The letters are those of every other file: s the scores, m their maximum, l the sum of exponentials, p the
- * weights, o the output. It stores all Nq × Nk weights, to show them; `online.ts` does not. `problem-forward.ts` adds
- * tensors, dtypes, heads and options.
+ * weights, o the output. It stores all Nq × Nk weights, to show them; `online.ts` does not. This is the obvious version.
+ * `src/rows` is the same formula for every option, one row in memory: it is tested against this page, and float64 calls and all
+ * pictures compute with it.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 
 /** Lengths: Nq queries and Nk keys of dk numbers each, Nk values of dv numbers. */
-export interface Sizes {
+export interface FormulaSizes {
   readonly Nq: number;
   readonly Nk: number;
   readonly dk: number;
@@ -19,7 +20,7 @@ export interface Sizes {
 }
 
 /** Options of the formula. */
-export interface ForwardOptions {
+export interface FormulaOptions {
   /** Multiplies q·k. Default 1/√dk. */
   readonly scale?: number;
   /** True where query i attends to key j; other keys are not read. Default: all. */
@@ -28,7 +29,7 @@ export interface ForwardOptions {
   readonly score?: (s: number, i: number, j: number) => number;
 }
 
-/** Names of `ForwardOptions`. */
+/** Names of `FormulaOptions`. */
 export const OPTIONS: readonly string[] = ["scale", "allowed", "score"];
 
 /** Everything that the formula computes. */
@@ -57,8 +58,8 @@ export function forward(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
-  options: ForwardOptions = {},
+  sizes: FormulaSizes,
+  options: FormulaOptions = {},
 ): Forward {
   checkInputs("forward", q, k, v, sizes, options);
   const { Nq, Nk, dk, dv } = sizes;
@@ -114,11 +115,11 @@ export function checkInputs(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
-  options: ForwardOptions,
-  known: readonly string[] = OPTIONS,
+  sizes: FormulaSizes,
+  options: FormulaOptions,
+  names: readonly string[] = OPTIONS,
 ): void {
-  checkNames(what, options, known, (name) => (/mask|causal/.test(name) ? "allowed" : undefined));
+  checkNames(what, options, names, (name) => (/mask|causal/.test(name) ? "allowed" : undefined));
   if (sizes === null || typeof sizes !== "object")
     throw new ShapeError("sizes", `${what}: sizes must be { Nq, Nk, dk, dv }, got ${formatValue(sizes)}`, {
       got: sizes,

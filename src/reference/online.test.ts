@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { forward, type Sizes } from "./forward.ts";
+import { type FormulaSizes, forward } from "./forward.ts";
 import { type OnlineOptions, type OnlineStep, online } from "./online.ts";
 
-const sizes: Sizes = { Nq: 5, Nk: 11, dk: 3, dv: 2 };
+const sizes: FormulaSizes = { Nq: 5, Nk: 11, dk: 3, dv: 2 };
 const q = Float64Array.from({ length: 15 }, (_, i) => 2 * Math.sin(3 * i));
 const k = Float64Array.from({ length: 33 }, (_, i) => 2 * Math.cos(5 * i));
 const v = Float64Array.from({ length: 22 }, (_, i) => Math.sin(7 * i));
@@ -59,10 +59,10 @@ it("the steps cover every cell once, row tiles outside, key tiles inside", () =>
 it("the sums of a step are those of the keys so far, relative to the maximum so far", () => {
   const { steps } = run({ tileM: 5, tileN: 4 });
   for (const { keys, m, l, o } of steps) {
-    const seen = forward(q, k, v, sizes, { allowed: (_, j) => j < keys[1] });
+    const masked = forward(q, k, v, sizes, { allowed: (_, j) => j < keys[1] });
     for (let i = 0; i < 5; i++) {
-      expect(m[i] + Math.log(l[i])).toBeCloseTo(seen.lse[i], 13);
-      for (let e = 0; e < 2; e++) expect(o[2 * i + e] / l[i]).toBeCloseTo(seen.output[2 * i + e], 13);
+      expect(m[i] + Math.log(l[i])).toBeCloseTo(masked.lse[i], 13);
+      for (let e = 0; e < 2; e++) expect(o[2 * i + e] / l[i]).toBeCloseTo(masked.output[2 * i + e], 13);
     }
   }
 });

@@ -11,10 +11,17 @@
  * inspected.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import { checkInputs, type Forward, type ForwardOptions, OPTIONS, type Sizes, scaleOf } from "./forward.ts";
+import {
+  checkInputs,
+  type FormulaOptions,
+  type FormulaSizes,
+  type Forward,
+  OPTIONS,
+  scaleOf,
+} from "./forward.ts";
 
 /** Options of the formula, and the tile sizes. */
-export interface OnlineOptions extends ForwardOptions {
+export interface OnlineOptions extends FormulaOptions {
   /** Query rows of a tile. Default 1: row by row. */
   readonly tileM?: number;
   /** Keys of a tile. Default 16. */
@@ -53,7 +60,7 @@ export function* online(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
+  sizes: FormulaSizes,
   options: OnlineOptions = {},
 ): Generator<OnlineStep, Omit<Forward, "weights">> {
   checkInputs("online", q, k, v, sizes, options, [...OPTIONS, "tileM", "tileN"]);

@@ -14,7 +14,7 @@ import { computeGradients } from "../backend/gradients.ts";
 import type { Problem } from "../backend/problem.ts";
 import { derivative } from "../masks/expression/derivative.ts";
 import { type Cell, compile, compileIndex } from "../masks/expression/js.ts";
-import { rowsOf, rowWeights, vectorsOf } from "./rows.ts";
+import { rowsOf, rowWeights, vectorsOf } from "../rows/problem-rows.ts";
 
 /** Fills the gradients of Σ output·dOutput. */
 function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
@@ -26,7 +26,7 @@ function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradien
   const out = vectorsOf(upstream.output);
   const [qi, kj, doi, oi] = [dk, dk, dv, dv].map((n) => new Float64Array(n));
   const vj = new Float64Array(dv);
-  const [scores, before, p, dp, kept] = Array.from({ length: 5 }, () => new Float64Array(Nk));
+  const [scores, before, p, dp, factors] = Array.from({ length: 5 }, () => new Float64Array(Nk));
   const dqi = new Float64Array(dk);
   for (let b = 0; b < B; b++)
     for (let hk = 0; hk < Hkv; hk++) {
@@ -43,14 +43,14 @@ function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradien
           for (let j = 0; j < Nk; j++) {
             dp[j] = 0;
             if (scores[j] === -Infinity) continue;
-            kept[j] = rows.dropoutFactor(b, h, row, j);
+            factors[j] = rows.dropoutFactor(b, h, row, j);
             v(b, hk, j, vj);
             for (let e = 0; e < dv; e++) dp[j] += doi[e] * vj[e];
-            dp[j] *= kept[j];
+            dp[j] *= factors[j];
             delta += p[j] * dp[j];
           }
-          if (!complete) {
-            // These are only some of the keys of lse. δ is a sum over all of its keys, so it is computed from the output.
+          if (!complete || highest === -Infinity) {
+            // These are only some of the keys of lse, or none. δ is a sum over all of its keys, so it is computed from the output.
             out(b, h, row, oi);
             delta = 0;
             for (let e = 0; e < dv; e++) delta += oi[e] * doi[e];
@@ -58,7 +58,7 @@ function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradien
           dqi.fill(0);
           for (let j = 0; j < Nk; j++) {
             if (scores[j] === -Infinity) continue;
-            const w = p[j] * kept[j];
+            const w = p[j] * factors[j];
             for (let e = 0; e < dv; e++) dValue[j * dv + e] += w * doi[e];
             const ds = change(b, h, row, j, before[j], p[j] * (dp[j] - delta)) * problem.scale;
             k(b, hk, j, kj);

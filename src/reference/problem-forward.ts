@@ -6,7 +6,7 @@ import type { BackendPart, LseReader, Result } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { computeState, computeWeights } from "../backend/results.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
-import { rowsOf, rowWeights } from "./rows.ts";
+import { rowsOf, rowWeights } from "../rows/problem-rows.ts";
 
 /** Fills the output and lse of a problem. */
 export function forward(problem: Problem, out: Result): void {

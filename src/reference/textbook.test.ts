@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { forward, type Sizes } from "./forward.ts";
+import { type FormulaSizes, forward } from "./forward.ts";
 import { finiteMask, unscaled, withoutMaximum } from "./textbook.ts";
 
-const sizes: Sizes = { Nq: 2, Nk: 3, dk: 4, dv: 1 };
+const sizes: FormulaSizes = { Nq: 2, Nk: 3, dk: 4, dv: 1 };
 const q = Float64Array.from({ length: 8 }, (_, i) => Math.sin(i + 1));
 const k = Float64Array.from({ length: 12 }, (_, i) => Math.cos(3 * i));
 const v = Float64Array.of(1, 2, 4);
-const one: Sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+const one: FormulaSizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
 
 it("where nothing is masked or large, all but the unscaled one agree with the formula", () => {
   const want = forward(q, k, v, sizes);
@@ -21,7 +21,7 @@ it("where nothing is masked or large, all but the unscaled one agree with the fo
 
 it("without the scale, weights of unit-variance vectors concentrate on one key", () => {
   const dk = 256;
-  const many: Sizes = { Nq: 1, Nk: 64, dk, dv: 1 };
+  const many: FormulaSizes = { Nq: 1, Nk: 64, dk, dv: 1 };
   // Sums of 12 uniform numbers: close to a standard normal.
   let seed = 1;
   const uniform = () => (seed = (seed * 48271) % 2147483647) / 2147483647;

@@ -2,7 +2,7 @@
  * Attention as it is often written, and how each shortcut fails: the loops of `forward.ts` with one line changed,
  * marked `←`. For comparison and for learning; nothing in heed computes with them.
  */
-import { checkInputs, type Forward, type ForwardOptions, type Sizes, scaleOf } from "./forward.ts";
+import { checkInputs, type FormulaOptions, type FormulaSizes, type Forward, scaleOf } from "./forward.ts";
 
 /**
  * Without the 1/√dk: softmax(Q·Kᵀ)·V.
@@ -19,16 +19,11 @@ export function unscaled(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
-  options: Omit<ForwardOptions, "scale"> = {},
+  sizes: FormulaSizes,
+  options: Omit<FormulaOptions, "scale"> = {},
 ): Forward {
   checkInputs("unscaled", q, k, v, sizes, options, ["allowed", "score"]);
-  return threeLoops(q, k, v, sizes, {
-    ...options,
-    scale: 1, // ← not 1/√dk
-    masked: -Infinity,
-    subtractMaximum: true,
-  });
+  return threeLoops(q, k, v, sizes, { ...options, scale: 1 }); // ← not 1/√dk
 }
 
 /**
@@ -48,16 +43,11 @@ export function finiteMask(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
-  options: ForwardOptions = {},
+  sizes: FormulaSizes,
+  options: FormulaOptions = {},
 ): Forward {
   checkInputs("finiteMask", q, k, v, sizes, options);
-  return threeLoops(q, k, v, sizes, {
-    ...options,
-    scale: options.scale ?? scaleOf(sizes.dk),
-    masked: -1e9, // ← not −∞
-    subtractMaximum: true,
-  });
+  return threeLoops(q, k, v, sizes, options, -1e9); // ← not −∞
 }
 
 /**
@@ -75,32 +65,25 @@ export function withoutMaximum(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  sizes: Sizes,
-  options: ForwardOptions = {},
+  sizes: FormulaSizes,
+  options: FormulaOptions = {},
 ): Forward {
   checkInputs("withoutMaximum", q, k, v, sizes, options);
-  return threeLoops(q, k, v, sizes, {
-    ...options,
-    scale: options.scale ?? scaleOf(sizes.dk),
-    masked: -Infinity,
-    subtractMaximum: false, // ← exp(s), not exp(s − m)
-  });
+  return threeLoops(q, k, v, sizes, options, -Infinity, () => 0); // ← exp(s), not exp(s − m)
 }
 
-interface Shortcut extends ForwardOptions {
-  readonly scale: number;
-  /** Score of a masked cell. */
-  readonly masked: number;
-  readonly subtractMaximum: boolean;
-}
+/** The largest score of a row. */
+const maximumOf = (s: Float64Array): number => s.reduce((a, b) => Math.max(a, b), -Infinity);
 
-/** Scores, softmax, average: the textbook's matrices; masked keys and values are read too. */
+/** Scores, softmax, average: the textbook's matrices; masked keys and values are read too. `masked` is the score of a masked cell. */
 function threeLoops(
   q: Float64Array,
   k: Float64Array,
   v: Float64Array,
-  { Nq, Nk, dk, dv }: Sizes,
-  { scale, masked, subtractMaximum, allowed, score }: Shortcut,
+  { Nq, Nk, dk, dv }: FormulaSizes,
+  { scale = scaleOf(dk), allowed, score }: FormulaOptions,
+  masked = -Infinity,
+  subtracted = maximumOf,
 ): Forward {
   const weights = new Float64Array(Nq * Nk);
   const output = new Float64Array(Nq * dv);
@@ -113,7 +96,7 @@ function threeLoops(
       const s = score ? score(dot * scale, i, j) : dot * scale;
       p[j] = allowed && !allowed(i, j) ? masked : s;
     }
-    const m = subtractMaximum ? p.reduce((a, b) => Math.max(a, b), -Infinity) : 0;
+    const m = subtracted(p);
     let l = 0;
     for (let j = 0; j < Nk; j++) l += p[j] = Math.exp(p[j] - m);
     for (let j = 0; j < Nk; j++) p[j] /= l;

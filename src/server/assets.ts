@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UnsupportedError } from "../core/errors.ts";
 import { shippedFolder } from "../io/filesystem/shipped.ts";
-import type { Page } from "./server.ts";
+import type { StaticFile } from "./content.ts";
 
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
@@ -48,9 +48,11 @@ function partsOf(folder: string): string[] {
 }
 
 /** The pages of the explorer. */
-export function explorerPages(): Map<string, Page> {
+export function explorerPages(): Map<string, StaticFile> {
   // Chromium always requests an icon; an empty response means none.
-  const pages = new Map<string, Page>([["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }]]);
+  const pages = new Map<string, StaticFile>([
+    ["/favicon.ico", { type: "image/x-icon", body: new Uint8Array(0) }],
+  ]);
   for (const [path, file, type] of FILES) pages.set(path, { type, body: builtFile(file) });
   for (const name of ["element.js", "worker.js", ...partsOf(`${ELEMENT}/parts`)])
     pages.set(`/${ELEMENT}/${name}`, { type: SCRIPT, body: builtFile(`${ELEMENT}/${name}`) });
@@ -66,7 +68,7 @@ const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];
 const FIRST_CAPTURE = "tired-cat";
 
 /** The pages of the Lab, and in `/explorer/` a page of the explorer for each captured sentence. */
-export function labPages(): Map<string, Page> {
+export function labPages(): Map<string, StaticFile> {
   const pages = explorerPages();
   pages.delete("/page.js");
   for (const [name, body] of captures()) {

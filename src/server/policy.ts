@@ -89,16 +89,16 @@ const NO_TOKEN: Refusal = {
 };
 
 /**
- * The route of a request, or its refusal. `own` are the server's authorities; `matches` compares a token with the
+ * The route of a request, or its refusal. `names` are the server's authorities; `matches` compares a token with the
  * server's.
  */
 export function decide(
   { method, target, headers }: ReceivedRequest,
-  own: ReadonlySet<string>,
+  names: ReadonlySet<string>,
   matches: (token: string) => boolean,
 ): Route | Refusal {
   const host = headers["host"];
-  if (host?.length !== 1 || !own.has(host[0].toLowerCase()))
+  if (host?.length !== 1 || !names.has(host[0].toLowerCase()))
     return { status: 403, why: "this server answers only under its own address" };
   const origin = headers["origin"];
   const ownOrigin = `http://${host[0].toLowerCase()}`;

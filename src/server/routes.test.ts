@@ -1,8 +1,9 @@
 /** Responses to texts and ablation requests (token, limits, the model's errors), and the addresses that the server listens on. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { labPages } from "./assets.ts";
+import type { FileModel, ServerContent } from "./content.ts";
 import { authorities, decide } from "./policy.ts";
-import { type FileModel, type LocalServer, type ServerContent, startServer } from "./server.ts";
+import { type LocalServer, startServer } from "./server.ts";
 
 let server: LocalServer | undefined;
 afterEach(async () => {
@@ -189,10 +190,10 @@ describe("an address", () => {
   });
 
   it("on port 80 is accepted with and without its port, which browsers leave out", () => {
-    const own = authorities(80, ["127.0.0.1", "::1"]);
-    expect([...own]).toEqual(["127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80"]);
+    const names = authorities(80, ["127.0.0.1", "::1"]);
+    expect([...names]).toEqual(["127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80"]);
     const request = (host: string) =>
-      decide({ method: "GET", target: "/", headers: { host: [host] } }, own, () => false);
+      decide({ method: "GET", target: "/", headers: { host: [host] } }, names, () => false);
     expect(request("127.0.0.1")).toEqual({ kind: "page", path: "/" });
     expect(request("localhost")).toMatchObject({ status: 403 });
   });

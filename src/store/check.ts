@@ -1,11 +1,9 @@
 /** Checks of the first arguments of public functions. All throw an OptionError with the code "argument". */
 import { argumentError, isList } from "../core/errors.ts";
-import type { HeadStore } from "./types.ts";
 
 /** Throws unless `store` is a store. */
-export function checkStore(what: string, store: HeadStore): void {
-  if (!isList((store as HeadStore | undefined)?.blocks))
-    throw argumentError(what, "a store, as openStore and storeFrom return", store);
+export function checkStore(what: string, store: { readonly blocks: unknown } | undefined): void {
+  if (!isList(store?.blocks)) throw argumentError(what, "a store, as openStore and storeFrom return", store);
 }
 
 /** Throws unless `row` is an array of numbers. */

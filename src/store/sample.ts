@@ -67,12 +67,12 @@ export function sampleBundle(kind: "causal" | "bidirectional", options: SampleOp
   const tokens = options.tokens ?? text.split(" ");
   const seed = options.seed ?? 7;
   const layers = HEADS[kind].map((plants, layer) => {
-    const made = plants.map((plant, head) => plantHead(plant, tokens, seed + 16 * layer + head));
+    const heads = plants.map((plant, head) => plantHead(plant, tokens, seed + 16 * layer + head));
     const shape = [plants.length, tokens.length, D];
     const values = randoms(plants.length * tokens.length * 16, seed + 1000 + layer);
     return {
-      query: { data: joined(made.map(({ q }) => q)), shape },
-      key: { data: joined(made.map(({ k }) => k)), shape },
+      query: { data: joined(heads.map(({ q }) => q)), shape },
+      key: { data: joined(heads.map(({ k }) => k)), shape },
       value: { data: values, shape: [plants.length, tokens.length, 16] },
     };
   });
@@ -118,7 +118,7 @@ function plantHead(
       qi[e] = 0.05 * noise[2 * (i * D + e)];
       ki[e] = 0.05 * noise[2 * (i * D + e) + 1];
     }
-    const side = (array: Float32Array, at: number, x: number) => {
+    const mark = (array: Float32Array, at: number, x: number) => {
       array[WIDTH + TOKEN + at] += x;
     };
     const look = (shift: number, peak: number, slow = 0) => {
@@ -132,25 +132,25 @@ function plantHead(
     else if (plant === "same token" || plant === "induction") {
       // Induction: a query looks for keys whose token before is its own.
       add(qi, directions[i], strength(16));
-      const asked = plant === "same token" ? i : i - 1;
-      if (asked >= 0) add(ki, directions[asked], strength(16));
+      const source = plant === "same token" ? i : i - 1;
+      if (source >= 0) add(ki, directions[source], strength(16));
       // The own position is left out, and the first token is where a query without a copy goes.
       if (plant === "same token") {
         wave(qi, i, strength(30), 0);
         wave(ki, i, -strength(30), 0);
       }
-      side(qi, 0, strength(8));
-      if (i === 0) side(ki, 0, strength(8));
+      mark(qi, 0, strength(8));
+      if (i === 0) mark(ki, 0, strength(8));
     } else if (plant === "sink") {
-      side(qi, 0, strength(12));
-      if (i === 0) side(ki, 0, strength(12));
+      mark(qi, 0, strength(12));
+      if (i === 0) mark(ki, 0, strength(12));
     } else if (plant === "separator") {
-      side(qi, 0, strength(12));
-      if (tokens[i] === "[SEP]") side(ki, 0, strength(12));
+      mark(qi, 0, strength(12));
+      if (tokens[i] === "[SEP]") mark(ki, 0, strength(12));
     } else if (plant === "block") {
       const block = blockOf(tokens, i);
-      side(qi, 1 + (block % (SIDE - 1)), strength(12));
-      side(ki, 1 + (block % (SIDE - 1)), strength(12));
+      mark(qi, 1 + (block % (SIDE - 1)), strength(12));
+      mark(ki, 1 + (block % (SIDE - 1)), strength(12));
     }
   }
   return { q, k };
@@ -173,21 +173,19 @@ function add(into: Float32Array, direction: Float64Array, size: number): void {
 
 /** A direction of length 1 for each token; equal tokens share theirs, and different ones are as far apart as they can. */
 function directionsOf(tokens: readonly string[], seed: number): Float64Array[] {
-  const known = new Map<string, Float64Array>();
-  const made: Float64Array[] = [];
+  const byToken = new Map<string, Float64Array>();
   return tokens.map((token) => {
-    const found = known.get(token);
-    if (found) return found;
-    const direction = Float64Array.from(randoms(TOKEN, seed * 131 + 17 * known.size + 5));
+    const cached = byToken.get(token);
+    if (cached) return cached;
+    const direction = Float64Array.from(randoms(TOKEN, seed * 131 + 17 * byToken.size + 5));
     // Gram–Schmidt against the ones before, while dimensions are left.
-    for (const other of made.slice(0, TOKEN - 1)) {
+    for (const other of [...byToken.values()].slice(0, TOKEN - 1)) {
       const shared = direction.reduce((sum, x, e) => sum + x * other[e], 0);
       for (let e = 0; e < TOKEN; e++) direction[e] -= shared * other[e];
     }
     const length = Math.hypot(...direction);
     for (let e = 0; e < TOKEN; e++) direction[e] /= length;
-    known.set(token, direction);
-    made.push(direction);
+    byToken.set(token, direction);
     return direction;
   });
 }
@@ -207,12 +205,5 @@ function randoms(count: number, seed: number): Float32Array {
   );
 }
 
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
-}
+const joined = (parts: readonly Float32Array[]): Float32Array =>
+  Float32Array.from(parts.flatMap((part) => [...part]));

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../tests/support/cases/random.ts";
 import { randomInput } from "../../tests/support/cases/store.ts";
+import type { HeadRef, Stage } from "./block.ts";
 import { type Kernel, plainKernel } from "./compute/row-source.ts";
+import type { HeadStore } from "./head-store.ts";
 import { storeFrom } from "./layout/from.ts";
+import { TILE } from "./measures/tile.ts";
+import type { TileTransfer } from "./measures/transfer.ts";
 import { codeOf, isSigned, signedCodeOf } from "./measures/transfer.ts";
-import { type HeadRef, type HeadStore, type Stage, TILE, type TileTransfer } from "./types.ts";
 
 const ref: HeadRef = { block: 0, layer: 0, head: 0 };
 
@@ -15,7 +18,7 @@ const matrix = (store: HeadStore, head: HeadRef, stage: Stage) =>
 /** What a pooled cell must hold. */
 function pooled(
   rows: Float64Array[],
-  seen: Uint8Array[],
+  visible: Uint8Array[],
   signed: boolean,
   top: number,
   left: number,
@@ -25,7 +28,7 @@ function pooled(
   let [peak, any, odd] = [0, false, false];
   for (let i = top; i < bottom; i++)
     for (let j = left; j < right; j++) {
-      if (!seen[i][j]) continue;
+      if (!visible[i][j]) continue;
       any = true;
       const x = rows[i][j];
       if (!Number.isFinite(x)) odd = true;
@@ -54,8 +57,8 @@ describe("tiles", () => {
       const store = storeFrom(input);
       const { Nq, Nk, heads } = store.blocks[0];
       const head = { ...ref, head: r.int(0, heads - 1) };
-      const seen = Array.from({ length: Nq }, (_, i) => store.visible(head, i));
-      const all = seen.map((row) => row.map(() => 1));
+      const visible = Array.from({ length: Nq }, (_, i) => store.visible(head, i));
+      const all = visible.map((row) => row.map(() => 1));
       for (const stage of store.blocks[0].stages) {
         const transfer: TileTransfer = r.pick(["sqrt", "linear", "log"]);
         const level = r.int(0, 3);
@@ -64,7 +67,7 @@ describe("tiles", () => {
         const tile = await store.tile(head, { stage, transfer, level, i: ti, j: tj });
         const rows = matrix(store, head, stage);
         const signed = isSigned(stage);
-        const shown = stage === "scores" || stage === "scaled" ? all : seen;
+        const shown = stage === "scores" || stage === "scaled" ? all : visible;
         const wrong: string[] = [];
         for (let y = 0; y < tile.rows; y++)
           for (let x = 0; x < tile.columns; x++) {
@@ -100,7 +103,7 @@ describe("tiles", () => {
     const store = storeFrom(
       randomInput(5, { Nq: 1100, Nk: 1100, heads: 1, keyHeads: 1, d: 3, dv: 2, recipe: { mask: "causal" } }),
     );
-    const seen = Array.from({ length: 1100 }, (_, i) => store.visible(ref, i));
+    const visible = Array.from({ length: 1100 }, (_, i) => store.visible(ref, i));
     for (const stage of ["weights", "masked", "contribution"] as const) {
       const tile = await store.tile(ref, { stage, transfer: "sqrt", level: 4, i: 0, j: 0 });
       const rows = matrix(store, ref, stage);
@@ -110,7 +113,7 @@ describe("tiles", () => {
         for (let x = 0; x < 69; x++) {
           const want = pooled(
             rows,
-            seen,
+            visible,
             tile.signed,
             16 * y,
             16 * x,
@@ -170,7 +173,7 @@ describe("overviews", () => {
       const size = r.int(1, 64);
       const overview = await store.overview(ref, size);
       const rows = matrix(store, ref, "weights");
-      const seen = Array.from({ length: Nq }, (_, i) => store.visible(ref, i));
+      const visible = Array.from({ length: Nq }, (_, i) => store.visible(ref, i));
       expect([overview.rows, overview.columns, overview.done]).toEqual([
         Math.min(Nq, size),
         Math.min(Nk, size),
@@ -180,7 +183,7 @@ describe("overviews", () => {
       const [peak, sum, count] = [new Float64Array(cells), new Float64Array(cells), new Float64Array(cells)];
       for (let i = 0; i < Nq; i++)
         for (let j = 0; j < Nk; j++) {
-          if (!seen[i][j]) continue;
+          if (!visible[i][j]) continue;
           const at =
             Math.floor((i * overview.rows) / Nq) * overview.columns + Math.floor((j * overview.columns) / Nk);
           peak[at] = Math.max(peak[at], rows[i][j]);
@@ -323,12 +326,12 @@ describe("what is not a number", () => {
           },
         ],
       });
-    const made = causal(1, 2, Number.NaN);
-    expect(made.row(ref, 1, "weights").reduce((a, b) => a + b)).toBeCloseTo(1, 12);
-    expect([...made.row(ref, 2, "weights")]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
-    expect(made.cell(ref, 0, 2, "scores")).toBeNaN();
-    expect((await made.measures(ref)).notNumbers).toBe(3);
-    made.dispose();
+    const store = causal(1, 2, Number.NaN);
+    expect(store.row(ref, 1, "weights").reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+    expect([...store.row(ref, 2, "weights")]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
+    expect(store.cell(ref, 0, 2, "scores")).toBeNaN();
+    expect((await store.measures(ref)).notNumbers).toBe(3);
+    store.dispose();
     const first = causal(Number.NaN, 2, 1);
     expect([...first.row(ref, 0, "weights")]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
     first.dispose();

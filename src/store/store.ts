@@ -3,29 +3,21 @@
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import type { Asked, Compute } from "./compute/compute.ts";
+import type { HeadRef, Stage } from "./block.ts";
 import { gone } from "./compute/compute.ts";
-import { Head, type HeadData } from "./compute/head.ts";
+import { type Edits, type HeadArrays, StoreHead } from "./compute/head.ts";
 import { bytesOf } from "./compute/messages.ts";
-import { Shared } from "./compute/single-flight.ts";
-import type { PassAnswer } from "./compute/work.ts";
+import type { Compute, HeadRequest, PassAnswer, PendingRequest, RequestOptions } from "./compute/request.ts";
+import { SingleFlight } from "./compute/single-flight.ts";
+import type { BundleOptions } from "./formats/bundle.ts";
+import type { HeadStore, Link } from "./head-store.ts";
 import { type HeadSource, layerOf } from "./layout/source.ts";
+import type { Ledger } from "./measures/ledger.ts";
 import { ledgerOf } from "./measures/ledger.ts";
-import type {
-  Asking,
-  BundleOptions,
-  Edits,
-  HeadMeasures,
-  HeadRef,
-  HeadStore,
-  Ledger,
-  Link,
-  LoadReport,
-  Overview,
-  Stage,
-  Tile,
-  TileAddress,
-} from "./types.ts";
+import type { HeadMeasures } from "./measures/measures.ts";
+import type { Overview } from "./measures/pool.ts";
+import type { Tile, TileAddress } from "./measures/tile.ts";
+import type { LoadReport } from "./sentences/report.ts";
 
 /** Maximum bytes of cached heads. */
 const MAX_BYTES = 96 * 2 ** 20;
@@ -50,13 +42,13 @@ class LocalStore implements HeadStore {
   readonly report: LoadReport;
   readonly #source: HeadSource;
   readonly #compute: Compute;
-  readonly #heads = new Map<string, Head>();
+  readonly #heads = new Map<string, StoreHead>();
   readonly #rows = new Map<string, Float64Array>();
   /** Index of each head on screen, the most urgent first. */
   readonly #order = new Map<string, number>();
   /** Passes over each head, by the size of their overview. */
   readonly #passes = new Map<string, Map<number, PassAnswer>>();
-  readonly #shared = new Shared<PassAnswer>();
+  readonly #passesInFlight = new SingleFlight<PassAnswer>();
   #disposed = false;
 
   constructor(source: HeadSource, report: LoadReport, compute: Compute) {
@@ -86,7 +78,7 @@ class LocalStore implements HeadStore {
     this.#checkStage(ref, stage);
     checkIndex("i", i, head.data.Nq);
     checkEdits(head, edits);
-    return head.row(i, stage, edits);
+    return head.edited(i, edits).row(i, stage);
   }
 
   cell(ref: HeadRef, i: number, j: number, stage: Stage): number {
@@ -110,19 +102,19 @@ class LocalStore implements HeadStore {
     if (!head.data.value)
       throw new OptionError("values", `HeadStore: \`${this.blocks[ref.block].name}\` has no values`);
     if (edits) checkEdits(head, edits);
-    return head.output(i, edits);
+    return head.edited(i, edits).output(i);
   }
 
   vector(ref: HeadRef, what: "query" | "key" | "value", index: number): Float64Array {
     const { data } = this.#headNow(ref);
     const array = data[what];
-    const [count, width, side] =
+    const [count, width, indexName] =
       what === "query"
         ? [data.Nq, data.d, "i" as const]
         : [data.Nk, what === "key" ? data.d : data.dv, "j" as const];
     if (!array)
       throw new OptionError("vector", `HeadStore: \`${this.blocks[ref.block].name}\` has no ${what} vectors`);
-    checkIndex(side, index, count);
+    checkIndex(indexName, index, count);
     return Float64Array.from(array.subarray(index * width, (index + 1) * width));
   }
 
@@ -136,58 +128,58 @@ class LocalStore implements HeadStore {
 
   // Asynchronous answers
 
-  async lse(ref: HeadRef, asking?: Asking): Promise<Float64Array> {
-    return (await this.#pass(ref, undefined, asking)).lse.slice();
+  async lse(ref: HeadRef, options?: RequestOptions): Promise<Float64Array> {
+    return (await this.#pass(ref, undefined, options)).lse.slice();
   }
 
-  async measures(ref: HeadRef, asking?: Asking): Promise<HeadMeasures> {
-    return (await this.#pass(ref, undefined, asking)).measures;
+  async measures(ref: HeadRef, options?: RequestOptions): Promise<HeadMeasures> {
+    return (await this.#pass(ref, undefined, options)).measures;
   }
 
-  async overview(ref: HeadRef, size: number, asking?: Asking): Promise<Overview> {
+  async overview(ref: HeadRef, size: number, options?: RequestOptions): Promise<Overview> {
     if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
       throw new OptionError(
         "size",
         `HeadStore.overview: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
         { size },
       );
-    return (await this.#pass(ref, size, asking)).overview;
+    return (await this.#pass(ref, size, options)).overview;
   }
 
-  async column(ref: HeadRef, j: number, stage: Stage, asking?: Asking): Promise<Float64Array> {
+  async column(ref: HeadRef, j: number, stage: Stage, options?: RequestOptions): Promise<Float64Array> {
     this.#check(ref);
     this.#checkStage(ref, stage);
     checkIndex("j", j, this.blocks[ref.block].Nk);
-    const found = await this.#compute.ask(this.#urgent(ref), { what: "column", stage, j }, asking);
-    return found as Float64Array;
+    const column = await this.#compute.answer(this.#urgent(ref, { what: "column", stage, j }), options);
+    return column as Float64Array;
   }
 
-  async tile(ref: HeadRef, address: TileAddress, asking?: Asking): Promise<Tile> {
+  async tile(ref: HeadRef, address: TileAddress, options?: RequestOptions): Promise<Tile> {
     this.#check(ref);
     this.#checkStage(ref, address.stage);
     checkTile(address);
-    return (await this.#compute.ask(this.#urgent(ref), { what: "tile", address }, asking)) as Tile;
+    return (await this.#compute.answer(this.#urgent(ref, { what: "tile", address }), options)) as Tile;
   }
 
-  async range(ref: HeadRef, stage: Stage, asking?: Asking): Promise<readonly [number, number]> {
+  async range(ref: HeadRef, stage: Stage, options?: RequestOptions): Promise<readonly [number, number]> {
     this.#check(ref);
     this.#checkStage(ref, stage);
-    const found = await this.#compute.ask(this.#urgent(ref), { what: "range", stage }, asking);
-    return found as readonly [number, number];
+    const range = await this.#compute.answer(this.#urgent(ref, { what: "range", stage }), options);
+    return range as readonly [number, number];
   }
 
   async link(
     ref: HeadRef,
     queries: readonly number[],
     keys: readonly number[],
-    asking?: Asking,
+    options?: RequestOptions,
   ): Promise<Link> {
     this.#check(ref);
     const { Nq, Nk } = this.blocks[ref.block];
     for (const i of queries) checkIndex("i", i, Nq);
     for (const j of keys) checkIndex("j", j, Nk);
-    const found = await this.#compute.ask(this.#asked(ref), { what: "link", queries, keys }, asking);
-    const [weight, even, rows, key, largest, evenOfKey] = found as Float64Array;
+    const sums = await this.#compute.answer(this.#request(ref, { what: "link", queries, keys }), options);
+    const [weight, even, rows, key, largest, evenOfKey] = sums as Float64Array;
     return {
       weight,
       even,
@@ -196,7 +188,7 @@ class LocalStore implements HeadStore {
     };
   }
 
-  async weights(ref: HeadRef, asking?: Asking): Promise<Float64Array> {
+  async weights(ref: HeadRef, options?: RequestOptions): Promise<Float64Array> {
     this.#check(ref);
     const { Nq, Nk } = this.blocks[ref.block];
     if (Nq * Nk > MAX_WEIGHTS)
@@ -205,7 +197,7 @@ class LocalStore implements HeadStore {
         `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights; at most ${MAX_WEIGHTS} are returned; use row, tile or overview`,
         { Nq, Nk },
       );
-    return (await this.#compute.ask(this.#asked(ref), { what: "weights" }, asking)) as Float64Array;
+    return (await this.#compute.answer(this.#request(ref, { what: "weights" }), options)) as Float64Array;
   }
 
   prioritize(refs: readonly HeadRef[]): void {
@@ -239,9 +231,9 @@ class LocalStore implements HeadStore {
   // Caches
 
   /** Caches a head, and evicts the least recently used ones. */
-  #keep(key: string, data: HeadData): Head {
+  #keep(key: string, data: HeadArrays): StoreHead {
     const heads = this.#heads;
-    const head = heads.get(key) ?? new Head(data);
+    const head = heads.get(key) ?? new StoreHead(data);
     heads.delete(key);
     heads.set(key, head);
     let bytes = 0;
@@ -255,17 +247,17 @@ class LocalStore implements HeadStore {
   }
 
   /** The head from memory. Throws if it was not loaded. */
-  #headNow(ref: HeadRef): Head {
+  #headNow(ref: HeadRef): StoreHead {
     const key = this.#check(ref);
-    const known = this.#heads.get(key);
-    if (known) return known;
+    const cached = this.#heads.get(key);
+    if (cached) return cached;
     if (!this.#source.bag.inMemory)
       throw new OptionError(
         "not-loaded",
         `HeadStore: layer ${ref.layer}, head ${ref.head} is not in memory; await store.load(ref) first`,
         { ...ref },
       );
-    return this.#keep(key, this.#source.head(ref) as HeadData);
+    return this.#keep(key, this.#source.head(ref) as HeadArrays);
   }
 
   /** A cached row. Callers must not return it to the user, who could change it. */
@@ -274,8 +266,8 @@ class LocalStore implements HeadStore {
     this.#checkStage(ref, stage);
     checkIndex("i", i, head.data.Nq);
     const key = `${keyOf(ref)} ${i} ${stage}`;
-    const known = this.#rows.get(key);
-    if (known) return known;
+    const cached = this.#rows.get(key);
+    if (cached) return cached;
     const row = head.row(i, stage);
     this.#rows.set(key, row);
     for (const oldest of this.#rows.keys()) {
@@ -287,36 +279,37 @@ class LocalStore implements HeadStore {
 
   // Requests
 
-  /** The head of a request; `sooner` is subtracted from its urgency. */
-  #asked(ref: HeadRef, sooner = 0): Asked {
+  /** A request about a head; `sooner` is subtracted from its urgency. */
+  #request(ref: HeadRef, request: HeadRequest, sooner = 0): PendingRequest {
     const key = keyOf(ref);
     return {
       key,
+      request,
       data: () => this.#heads.get(key)?.data ?? this.#source.head(ref),
       places: this.#source.blocks[ref.block].places,
       urgency: () => (this.#order.get(key) ?? OFF_SCREEN) - sooner,
     };
   }
 
-  /** The head of a request for the current view, which comes before all passes over heads. */
-  #urgent(ref: HeadRef): Asked {
-    return this.#asked(ref, 2 * OFF_SCREEN);
+  /** A request for the current view, which comes before all passes over heads. */
+  #urgent(ref: HeadRef, request: HeadRequest): PendingRequest {
+    return this.#request(ref, request, 2 * OFF_SCREEN);
   }
 
   /** A pass over a head: its lse, measures and overview. Equal passes in flight are shared. */
-  async #pass(ref: HeadRef, size: number | undefined, asking: Asking = {}): Promise<PassAnswer> {
+  async #pass(ref: HeadRef, size: number | undefined, options: RequestOptions = {}): Promise<PassAnswer> {
     const key = this.#check(ref);
-    const known = this.#passes.get(key) ?? new Map<number, PassAnswer>();
-    const cached = size === undefined ? known.values().next().value : known.get(size);
+    const passes = this.#passes.get(key) ?? new Map<number, PassAnswer>();
+    const cached = size === undefined ? passes.values().next().value : passes.get(size);
     if (cached) return cached;
-    const wanted = size ?? DEFAULT_SIZE;
-    const inFlight = size === undefined ? this.#shared.any(key) : undefined;
-    return this.#shared.ask(inFlight ?? `${key} ${wanted}`, asking, async (whole) => {
-      const question = { what: "pass", size: wanted } as const;
-      const found = (await this.#compute.ask(this.#asked(ref), question, whole)) as PassAnswer;
-      this.#passes.set(key, known.set(wanted, found));
-      for (const oldest of known.keys()) if (known.size > MAX_PASSES) known.delete(oldest);
-      return found;
+    const passSize = size ?? DEFAULT_SIZE;
+    const inFlight = size === undefined ? this.#passesInFlight.any(key) : undefined;
+    return this.#passesInFlight.ask(inFlight ?? `${key} ${passSize}`, options, async (shared) => {
+      const request = this.#request(ref, { what: "pass", size: passSize });
+      const pass = (await this.#compute.answer(request, shared)) as PassAnswer;
+      this.#passes.set(key, passes.set(passSize, pass));
+      for (const oldest of passes.keys()) if (passes.size > MAX_PASSES) passes.delete(oldest);
+      return pass;
     });
   }
 
@@ -367,23 +360,14 @@ function checkTile({ level, i, j, domain }: TileAddress): void {
     );
 }
 
-function checkEdits(head: Head, edits: Edits): void {
+function checkEdits(head: StoreHead, edits: Edits): void {
   const { d, Nk } = head.data;
   if (!head.scored && (edits.query || edits.key || edits.scale !== undefined))
     throw new OptionError("edits", "HeadStore: weights that were given have no query, key or scale to edit");
-  if (edits.query && edits.query.length !== d)
-    throw new OptionError(
-      "edits",
-      `HeadStore: an edited query needs ${d} numbers, got ${edits.query.length}`,
-    );
-  if (edits.key) {
-    checkIndex("j", edits.key.index, Nk);
-    if (edits.key.values.length !== d)
-      throw new OptionError(
-        "edits",
-        `HeadStore: an edited key needs ${d} numbers, got ${edits.key.values.length}`,
-      );
-  }
+  if (edits.key) checkIndex("j", edits.key.index, Nk);
+  for (const [name, values] of Object.entries({ query: edits.query, key: edits.key?.values }))
+    if (values && values.length !== d)
+      throw new OptionError("edits", `HeadStore: an edited ${name} needs ${d} numbers, got ${values.length}`);
   if (edits.scale !== undefined && typeof edits.scale !== "number")
     throw new OptionError(
       "edits",

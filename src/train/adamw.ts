@@ -7,17 +7,19 @@
  *
  * Parameters are updated in place, by the backend of their device (rowwise.ts).
  */
+
+import { rowwise } from "../api/rowwise.ts";
 import { isDeviceData } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
+import { markChanged } from "../core/recording/changes.ts";
 import { Tensor } from "../core/tensor.ts";
 import { add, sum } from "../nn/ops/arithmetic.ts";
 import { sqrt, square } from "../nn/ops/elementwise.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { withRecorder } from "../nn/record.ts";
-import { rowwise } from "../rowwise.ts";
 import type { Gradients } from "./tape.ts";
 
 /** How AdamW updates. */
@@ -78,9 +80,9 @@ export class AdamW {
     checkNumbers("AdamW", { lr, eps, weightDecay });
     this.#options = { lr, betas, eps, weightDecay };
     const decays = options.decays ?? ((_, parameter) => parameter.shape.length >= 2);
-    const seen = new Set<Tensor>();
+    const visited = new Set<Tensor>();
     for (const [name, parameter] of named(parameters)) {
-      if (seen.has(parameter))
+      if (visited.has(parameter))
         throw new OptionError(
           "parameters",
           `AdamW: parameter ${name} is listed twice; it would be updated twice`,
@@ -88,7 +90,7 @@ export class AdamW {
             name,
           },
         );
-      seen.add(parameter);
+      visited.add(parameter);
       checkParameter("AdamW:", name, parameter);
       const [m, v] = [zerosLike(parameter), zerosLike(parameter)];
       this.#groups.set(name, { parameter, decays: decays(name, parameter), m, v });
@@ -123,6 +125,7 @@ export class AdamW {
         eps,
       };
       rowwise({ name: "adamw", w, g, m: mean, v: square, scalars });
+      markChanged(parameter);
     }
   }
 
@@ -151,14 +154,14 @@ export class AdamW {
    * @throws OptionError where names are missing or new, ShapeError where a shape or dtype differs; then nothing has changed
    */
   async to(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[]): Promise<this> {
-    const given = new Map(named(parameters));
+    const replacements = new Map(named(parameters));
     const groups = await Promise.all(
       [...this.#groups].map(async ([name, group]) => {
-        const parameter = given.get(name);
-        if (!parameter || given.size !== this.#groups.size)
+        const parameter = replacements.get(name);
+        if (!parameter || replacements.size !== this.#groups.size)
           throw new OptionError(
             "parameters",
-            `AdamW.to: expected the parameters of the optimizer, ${formatValue([...this.#groups.keys()])}, got ${formatValue([...given.keys()])}`,
+            `AdamW.to: expected the parameters of the optimizer, ${formatValue([...this.#groups.keys()])}, got ${formatValue([...replacements.keys()])}`,
             { name },
           );
         checkParameter("AdamW.to:", name, parameter, group.parameter);

@@ -4,7 +4,7 @@
  * @module
  */
 
-export { keep, tidy } from "../tidy.ts";
+export { keep, tidy } from "../api/tidy.ts";
 export { AdamW, type AdamWOptions, type AdamWStep, clipScale, gradientNorm } from "./adamw.ts";
 export { Corpus, type CorpusOptions } from "./data/corpus.ts";
 export {
@@ -30,16 +30,11 @@ export {
   specialIds,
 } from "./language.ts";
 export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./loop/checkpoint.ts";
-export {
-  type CheckpointOptions,
-  meanLoss,
-  type StepReport,
-  type Trainable,
-  type TrainOptions,
-  type TrainResult,
-  train,
-} from "./loop/loop.ts";
+export { type LoadedCheckpoint, loadCheckpoint } from "./loop/checkpointing.ts";
+export { meanLoss } from "./loop/held-out.ts";
+export { train } from "./loop/loop.ts";
 export { findNonFinite, type NonFinite } from "./loop/non-finite.ts";
+export type { CheckpointOptions, StepReport, Trainable, TrainOptions, TrainResult } from "./loop/options.ts";
 export { type LossCurve, renderLoss } from "./loop/plot.ts";
 export { type CrossEntropyOptions, crossEntropy, IGNORE_INDEX } from "./loss.ts";
 export { type Schedule, type ScheduleOptions, schedule } from "./schedule.ts";

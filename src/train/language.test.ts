@@ -4,7 +4,8 @@ import type { Tensor } from "../core/tensor.ts";
 import { maskedBatch, nextTokenBatch } from "./data/data.ts";
 import { Generator } from "./data/random.ts";
 import { type LanguageOptions, languageModel } from "./language.ts";
-import { meanLoss, train } from "./loop/loop.ts";
+import { meanLoss } from "./loop/held-out.ts";
+import { train } from "./loop/loop.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 import { Tape } from "./tape.ts";
 

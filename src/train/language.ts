@@ -7,16 +7,16 @@
 import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
-import type { BertConfig, Gpt2Config } from "../models/config/config.ts";
-import { Bert } from "../models/families/bert.ts";
-import { Gpt2 } from "../models/families/gpt2.ts";
+import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
+import { Bert } from "../models/families/encoders/bert.ts";
+import { Gpt2 } from "../models/families/gpt/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
 import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data/data.ts";
-import type { Trainable } from "./loop/loop.ts";
+import type { Trainable } from "./loop/options.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
 /** The kind of model: `decoder` predicts the next token, `encoder` predicts masked tokens. */

@@ -8,7 +8,8 @@
  * (softmax(x) − onehot(target)) / rows, computed with the loss: one exp per logit. The backend of the logits computes both
  * (rowwise.ts); targets are on the CPU.
  */
-import { binary } from "../array.ts";
+import { binary } from "../api/array.ts";
+import { rowwise } from "../api/rowwise.ts";
 import { allocateLike, checkOnCpu } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
@@ -16,7 +17,6 @@ import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { allocateResult, type FloatTensorOf, type Precision, storageOf } from "../nn/ops/operand.ts";
 import { isRecording, record } from "../nn/record.ts";
-import { rowwise } from "../rowwise.ts";
 
 /** Rows with this target are not counted, as in PyTorch. */
 export const IGNORE_INDEX = -100;
@@ -50,8 +50,8 @@ export function crossEntropy<T extends Tensor>(
   const x = storageOf(logits);
   const dtype = logits.dtype as Precision;
   // [rows, V]: (softmax − onehot) / count, the gradient for an incoming gradient of 1
-  const own = tensorOver(allocateResult(x, dtype, rows * size), logits.shape, dtype);
-  const dLogits = own.storage;
+  const gradient = tensorOver(allocateResult(x, dtype, rows * size), logits.shape, dtype);
+  const dLogits = gradient.storage;
   const sum = allocateLike(x, dtype, 1);
   rowwise({ name: "cross-entropy", logits: x, targets: counted, V: size, count, dLogits, loss: sum });
   const loss = tensorOver(sum, [], dtype);
@@ -64,11 +64,11 @@ export function crossEntropy<T extends Tensor>(
         if (dLoss === undefined) return [undefined];
         if (dLoss.device !== "cpu") {
           const scaled = tensorOver(allocateLike(dLogits, dtype, rows * size), logits.shape, dtype);
-          binary({ name: "binary", function: "multiply", a: own, b: dLoss, y: scaled });
+          binary({ name: "binary", function: "multiply", a: gradient, b: dLoss, y: scaled });
           return [scaled];
         }
         const factor = dLoss.toFloat64()[0];
-        if (factor === 1) return [own];
+        if (factor === 1) return [gradient];
         const scaled = allocateLike(dLogits, dtype, rows * size);
         rowwise({ name: "add", a: scaled, b: dLogits, scale: factor, y: scaled });
         return [tensorOver(scaled, logits.shape, dtype)];

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { tensor } from "../core/construct.ts";
 import { Tensor } from "../core/tensor.ts";
+import { fillLinear } from "../nn/initialize.ts";
+import { Linear } from "../nn/linear.ts";
 import { add, mean, multiply, scale, sum } from "../nn/ops/arithmetic.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import { record } from "../nn/record.ts";
+import { AdamW } from "./adamw.ts";
 import { addTo, Tape } from "./tape.ts";
 
 const of = (...values: number[]) => tensor(Float64Array.from(values), [values.length]);
@@ -128,5 +131,54 @@ describe("Tape", () => {
     addTo(total, tensor(Float64Array.of(1, 2, 3, 4), [2, 2]).transpose());
     addTo(total, tensor(Float64Array.of(1, 1, 1, 1), [2, 2]), 0.5);
     expect(values(total)).toEqual([1.5, 3.5, 2.5, 4.5]);
+  });
+});
+
+describe("a tensor that changes in place after it was recorded", () => {
+  const L = new Linear(2, 2, { seed: 1 });
+  const M = new Linear(2, 1, { seed: 2 });
+  const x = tensor([[1, 1]]);
+  const record = () => {
+    const tape = new Tape();
+    return { tape, loss: tape.run(() => sum(M.forward(L.forward(x)))) };
+  };
+  const step = () => {
+    const { tape, loss } = record();
+    new AdamW(M.parameters(), { lr: 0.5 }).step(tape.gradients(loss, M.parameters().values()));
+  };
+
+  test("by AdamW.step is an error, which names the operation and the tensor", () => {
+    const { tape, loss } = record();
+    step();
+    expect(() => tape.gradients(loss, [L.weight])).toThrow(
+      /^Tape\.gradients: input 1 of linear, \[1, 2\] float32, was changed in place after the tape recorded it; take the gradients before/,
+    );
+  });
+
+  test("by loadStateDict or a fill is an error as well, through a view too", () => {
+    for (const change of [
+      () => M.loadStateDict(new Linear(2, 1, { seed: 3 }).stateDict()),
+      () => fillLinear(M.weight, 4, 2),
+    ]) {
+      const { tape, loss } = record();
+      change();
+      expect(() => tape.gradients(loss, [L.weight])).toThrow(expect.objectContaining({ code: "changed" }));
+    }
+    const tape = new Tape();
+    const loss = tape.run(() => sum(multiply(M.weight.reshape([2]), tensor([1, 2]))));
+    fillLinear(M.weight, 4, 2);
+    expect(() => tape.gradients(loss, [M.weight])).toThrow(/input 0 of reshape/);
+  });
+
+  test("is no error before it is recorded, after the gradients, or where no gradient flows", () => {
+    step();
+    const { tape, loss } = record();
+    expect(tape.gradients(loss, [L.weight]).size).toBe(1);
+    step();
+    // The gradient of M does not reach L.
+    const other = new Tape();
+    const both = other.run(() => add(sum(M.forward(x)), scale(sum(L.forward(x)), 0)));
+    fillLinear(L.weight, 5, 2);
+    expect(other.gradients(both, [M.weight]).size).toBe(1);
   });
 });

@@ -13,14 +13,17 @@
  *
  * The derivative of an operation is defined beside the operation. `non-finite.ts` finds the first value that is not finite.
  */
+
+import { rowwise } from "../api/rowwise.ts";
 import { placed } from "../core/device/device.ts";
-import { arrayFor, type DType, readerOf, writerOf } from "../core/dtype.ts";
+import { arrayFor, type DType, isHalf, readerOf, writerOf } from "../core/dtype.ts";
 import { formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
-import { activeRecording, recordWithoutDerivative } from "../core/record.ts";
+import { changeCount, changedSince } from "../core/recording/changes.ts";
+import { recordWithoutDerivative } from "../core/recording/record.ts";
+import { activeRecording } from "../core/recording/recording.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { type Operation, runRecorded } from "../nn/record.ts";
-import { rowwise } from "../rowwise.ts";
 
 /** Gradients by tensor; a tensor without an entry has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
@@ -40,6 +43,8 @@ export interface TapeGradients extends Gradients {
  */
 export class Tape {
   #operations: Operation[] = [];
+  /** How many changes in place there were when an operation was recorded. */
+  readonly #changes = new WeakMap<Operation, number>();
   #spent = false;
 
   /** The operations so far, in the order in which they ran. */
@@ -61,6 +66,7 @@ export class Tape {
     const outer = activeRecording?.recorder;
     const recorder = (operation: Operation) => {
       this.#operations.push(operation);
+      this.#changes.set(operation, changeCount);
       outer?.(operation);
     };
     return runRecorded("Tape.run", recorder, work);
@@ -68,7 +74,9 @@ export class Tape {
 
   /**
    * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
-   * tensor's shape and dtype, row-major. Do not modify them: two may share their data. The tape is spent afterwards.
+   * tensor's shape and dtype, row-major. Do not modify them: two may share their data. The tape is spent afterwards. Operands must
+   * still have the numbers that the operations read; a change by `AdamW.step`, `loadStateDict` or `fill…` is an error, a direct
+   * write to `data` is not noticed.
    *
    * @param scale weight of the loss, 1 by default: a micro-batch's share of its batch
    */
@@ -105,6 +113,7 @@ export class Tape {
         "loss",
         "Tape.gradients: the loss does not depend on any wanted tensor; compute it inside tape.run, from them",
       );
+    for (const step of steps) checkUnchanged(step, this.#changes.get(step) ?? 0);
     this.#operations = [];
     this.#spent = true;
 
@@ -113,7 +122,7 @@ export class Tape {
     for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
       // Only later steps read a step's outputs: their gradients are complete, and not needed again.
       const dOutputs = step.outputs.map((output) =>
-        targets.has(output) ? sums.get(output) : sums.take(output),
+        targets.has(output) ? sums.get(output) : sums.remove(output),
       );
       if (dOutputs.every((gradient) => gradient === undefined)) continue;
       const dInputs = step.backward(
@@ -153,16 +162,16 @@ export class Tape {
 class Sums {
   readonly #gradients: Gradients = new Map();
   /** Sums that were allocated here, which may be modified in place. */
-  readonly #own = new Set<Tensor>();
+  readonly #allocated = new Set<Tensor>();
 
   get(tensor: Tensor): Tensor | undefined {
     return this.#gradients.get(tensor);
   }
 
-  take(tensor: Tensor): Tensor | undefined {
+  remove(tensor: Tensor): Tensor | undefined {
     const gradient = this.#gradients.get(tensor);
     this.#gradients.delete(tensor);
-    if (gradient) this.#own.delete(gradient);
+    if (gradient) this.#allocated.delete(gradient);
     return gradient;
   }
 
@@ -172,9 +181,9 @@ class Sums {
       this.#gradients.set(tensor, gradient);
       return;
     }
-    const sum = this.#own.has(before) ? before : before.contiguous();
+    const sum = this.#allocated.has(before) ? before : before.contiguous();
     addTo(sum, gradient);
-    this.#own.add(sum);
+    this.#allocated.add(sum);
     this.#gradients.set(tensor, sum);
   }
 
@@ -199,7 +208,7 @@ export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
   const to = sum.data as Float32Array;
   const values = from.data as Float32Array;
   const { offset, size } = from;
-  if (sum.dtype === "float16" || sum.dtype === "bfloat16") {
+  if (isHalf(sum.dtype)) {
     // 16-bit tensors hold bits: the sum is taken over their values and rounded once.
     const [read, write] = [readerOf(sum.dtype, from.data), writerOf(sum.dtype, sum.data)];
     const before = readerOf(sum.dtype, sum.data);
@@ -215,6 +224,19 @@ export function filled(loss: Tensor, value: number): Tensor {
   const data = arrayFor(loss.dtype, 1);
   writerOf(loss.dtype, data)(0, value);
   return placed("Tape.gradients", new Tensor(data, loss.shape, loss.dtype), loss.device);
+}
+
+/** Throws where a tensor of an operation was changed in place after it was recorded. */
+function checkUnchanged({ name, inputs, outputs }: Operation, changes: number): void {
+  if (changes === changeCount) return;
+  for (const [role, tensors] of Object.entries({ input: inputs, output: outputs }))
+    for (const [i, t] of tensors.entries())
+      if (changedSince(t, changes))
+        throw new HeedError(
+          "changed",
+          `Tape.gradients: ${role} ${i} of ${name}, [${t.shape.join(", ")}] ${t.dtype}, was changed in place after the tape recorded it; take the gradients before AdamW.step or loadStateDict, or record the work again`,
+          { operation: name, [role]: i, shape: t.shape },
+        );
 }
 
 function checkGradient(step: string, i: number, input: Tensor, gradient: Tensor): void {

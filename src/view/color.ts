@@ -114,8 +114,8 @@ export function hex(color: Rgb): string {
 export function xterm256(color: Rgb): number {
   checkColor("xterm256", color);
   const key = (color[0] << 16) | (color[1] << 8) | color[2];
-  const known = nearest.get(key);
-  if (known !== undefined) return known;
+  const cached = nearest.get(key);
+  if (cached !== undefined) return cached;
   const [l, a, b] = toOklab(color);
   let [best, least] = [16, Number.POSITIVE_INFINITY];
   for (let code = 16; code < 256; code++) {

@@ -3,8 +3,10 @@
  * built as the module `heed/attention-view`. A page needs no other types to use it.
  */
 
+import type { HeadStore } from "../store/head-store.ts";
 import type { StoreInput } from "../store/layout/input.ts";
-import type { HeadMeasures, HeadStore, LoadReport } from "../store/types.ts";
+import type { HeadMeasures } from "../store/measures/measures.ts";
+import type { LoadReport } from "../store/sentences/report.ts";
 import type { FigureOptions } from "./figure/options.ts";
 import type { HeadName, State, SwitchedHead } from "./state.ts";
 
@@ -69,6 +71,27 @@ export interface AttentionViewEvents {
   readonly progress: CustomEvent<{ readonly what: string; readonly done: number }>;
 }
 
+/** The attributes of <attention-view>, as text in HTML, or as props of a wrapper. All are optional. */
+export interface AttentionViewAttributes {
+  /** Address of a bundle, npz, npy or JSON file. */
+  readonly src?: string;
+  readonly theme?: "auto" | "light" | "dark";
+  /** "off" disables the single-letter shortcuts. */
+  readonly keys?: "on" | "off";
+  /** What is around the picture: everything, only the caption and the legend, or nothing. */
+  readonly controls?: "all" | "few" | "none";
+  /** The parts around the picture, separated by spaces: `bar toolbar atlas inspector caption legend status`. */
+  readonly parts?: string;
+  /** Stores the state in the page's address, after #. At most one element of a page may do so. */
+  readonly address?: boolean;
+  readonly view?: State["view"];
+  readonly mode?: State["mode"];
+  readonly stage?: State["stage"];
+  readonly block?: string;
+  readonly layer?: number;
+  readonly head?: number;
+}
+
 /** <attention-row>: the row view alone. The attributes `block layer head query key theme src keys address` set the properties of the same names. */
 export interface AttentionRowElement extends AttentionViewElement {}
 
@@ -97,15 +120,17 @@ export interface AttentionViewElement extends HTMLElement {
   /** Several files or texts, shown one at a time; `state.text` is the index of the current one. */
   sources: readonly AttentionSource[];
   /** Data to open, immediately when it is set. The event `load` follows when it is shown. */
-  set data(given: Openable | undefined);
+  set data(input: Openable | undefined);
   /** The state. */
   get state(): State;
   /** Changes the given fields of the state. */
   set state(patch: Partial<State>);
+  /** What the picture shows: sentences for a reader who sees one for the first time, and whether it shows all heads together. */
+  readonly picture: { readonly meaning: string; readonly ofAllHeads: boolean };
   /** Moves the cursor. */
   setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void;
   /** Opens arrays, a file or bytes. Resolves when they are shown; rejects if they cannot be read. */
-  open(given: Openable, name?: string): Promise<void>;
+  open(input: Openable, name?: string): Promise<void>;
   /** The measures of a head. Default: the cursor's head. */
   metrics(of?: Partial<HeadName>): Promise<HeadMeasures>;
   /** The current figure as an SVG file. It is drawn without the browser: the same state gives the same text. */

@@ -8,8 +8,8 @@
  */
 import { UnsupportedError } from "../core/errors.ts";
 import { clean } from "../store/text/label.ts";
-import { base64 } from "./figure/base64.ts";
-import { escapeXml } from "./figure/sheet.ts";
+import { base64 } from "./base64.ts";
+import { escapeXml } from "./plot/svg.ts";
 
 /** The contents of the file. */
 export interface HtmlOptions {
@@ -63,10 +63,10 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  const said = (text: string) => escapeXml(clean(text));
+  const safe = (text: string) => escapeXml(clean(text));
   const attributes = [
     theme === "auto" ? "" : ` theme="${theme}"`,
-    hash === "" ? "" : ` data-hash="${said(hash)}"`,
+    hash === "" ? "" : ` data-hash="${safe(hash)}"`,
   ];
   return `<!doctype html>
 <html lang="en">
@@ -74,17 +74,17 @@ export async function htmlFile(options: HtmlOptions): Promise<string> {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${said(title)}</title>
+<title>${safe(title)}</title>
 <link rel="icon" href="data:,">
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<h1>${said(title)}</h1>
+<h1>${safe(title)}</h1>
 <noscript><p>The explorer computes every number in this page and needs JavaScript for it.</p></noscript>
 <attention-view address${attributes.join("")}></attention-view>
 </main>
-<template id="heed-data" data-name="${said(name)}">${base64(options.data)}</template>
+<template id="heed-data" data-name="${safe(name)}">${base64(options.data)}</template>
 <script type="module">${START}</script>
 <script type="module">${code}</script>
 </body>

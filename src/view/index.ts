@@ -34,7 +34,16 @@ export {
   renderRaster,
   type TableValue,
 } from "./figure/index.ts";
-export * from "./plot/index.ts";
+export {
+  type BarOptions,
+  bars,
+  type Curve,
+  type CurveOptions,
+  curves,
+  type HistogramOptions,
+  histogram,
+  type Plot,
+} from "./plot/index.ts";
 export { COLOR_MODES, type ColorMode, choosePaint, type Paint } from "./terminal/paint.ts";
 export { renderSimilarity, type SimilarityOptions } from "./terminal/similarity.ts";
 export {

@@ -3,7 +3,7 @@
  * @module
  */
 
-import type { Stage } from "../store/types.ts";
+import type { Stage } from "../store/block.ts";
 
 /** A head by name. */
 export interface HeadName {
@@ -47,7 +47,8 @@ export interface SwitchedHead {
 export interface State extends HeadName {
   /** Index of the source that is shown. */
   readonly text: number;
-  readonly view: "model" | "head" | "row" | "compare" | "flow";
+  /** The name of the page: `head` draws one head as `mode` says, others show all heads, one number, or two heads. */
+  readonly view: string;
   /** The head to compare with the cursor's; null: the same head of the next text. */
   readonly other: { readonly text: number; readonly layer: number; readonly head: number } | null;
   /** Flow: share of the residual connection, 0 to 1. */
@@ -60,8 +61,8 @@ export interface State extends HeadName {
   readonly discard: number;
   /** Flow: the first layer; null: the block's first layer. */
   readonly fromLayer: number | null;
-  /** How a head is drawn. */
-  readonly mode: "matrix" | "lines" | "text";
+  /** How a head is drawn: the name of a drawing. */
+  readonly mode: string;
   /** The cursor's cell. */
   readonly query: number;
   readonly key: number;
@@ -98,7 +99,7 @@ export interface State extends HeadName {
   readonly filters: readonly Filter[];
   /** True: layer 0 is at the bottom. */
   readonly flipped: boolean;
-  /** null: the whole picture is visible. */
+  /** null: the entire picture is visible. */
   readonly camera: Camera | null;
   readonly modelCamera: Camera | null;
   /** True: large cells show their values. */
@@ -120,7 +121,7 @@ export interface State extends HeadName {
   readonly terms: "index" | "size";
   /** The question by which all heads are ranked: the cursor's link, the attention from its query, or the attention to its key. */
   readonly ask: "off" | "pair" | "from" | "to";
-  readonly askBy: "weight" | "lift";
+  readonly askBy: "contrast" | "weight";
   /** What if: changed numbers of the cursor's row. Each number at most once, keys of at most one token. */
   readonly edits: readonly Edit[];
   /** What if: the row's scale is divided by this. */

@@ -12,12 +12,12 @@ import type {
 } from "../backend/contract.ts";
 import { settings } from "../backend/settings.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { wasmBackward } from "./backward/backward.ts";
+import { wasmBackward } from "./attention/backward/backward.ts";
+import { forwardLevel, wasmForward, wasmWeights } from "./attention/forward/forward.ts";
 import { type EngineArena, engineArena } from "./engine/arena.ts";
 import { type Engine, getEngine, unavailableReason } from "./engine/engine.ts";
 import { empty } from "./engine/resident.ts";
 import { planAttention, planMatmul, planRowwise } from "./explain.ts";
-import { forwardLevel, wasmForward, wasmWeights } from "./forward/forward.ts";
 import { wasmMatmul } from "./ops/matmul.ts";
 import { packedMatrix, packedProduct } from "./ops/packed.ts";
 import { wasmRowwise } from "./ops/rowwise.ts";

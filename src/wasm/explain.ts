@@ -6,15 +6,14 @@ import type { Problem } from "../backend/problem.ts";
 import type { Product } from "../backend/product.ts";
 import type { RowwiseOperation } from "../backend/rowwise.ts";
 import { settings } from "../backend/settings.ts";
-import { backwardLevel } from "./backward/backward.ts";
-import { planTableGradients } from "./backward/bias-gradients.ts";
-import { makeBackwardPlan } from "./backward/partition.ts";
-import { backwardTaskSizes } from "./backward/tasks.ts";
+import { backwardLevel } from "./attention/backward/backward.ts";
+import { planTableGradients } from "./attention/backward/bias-gradients.ts";
+import { makeBackwardPlan } from "./attention/backward/plan.ts";
+import { backwardTaskSizes } from "./attention/backward/tasks.ts";
+import { forwardLevel, planForward } from "./attention/forward/forward.ts";
 import { backwardSpaceOf, workspaceOf } from "./codegen/layout.ts";
 import { keyOf, panelOf } from "./codegen/spec.ts";
 import { type Engine, isRelaxed } from "./engine/engine.ts";
-import { forwardLevel } from "./forward/forward.ts";
-import { planForward } from "./forward/plan.ts";
 import { planProduct, productLevel } from "./ops/matmul.ts";
 import { pipelineOf } from "./ops/rowwise.ts";
 
@@ -83,7 +82,7 @@ function forwardPlan(engine: Engine, problem: Problem, level: SimdLevel, threads
 function backwardPlan(engine: Engine, problem: Problem, level: SimdLevel, threads: number): Body {
   const bias = planTableGradients(problem);
   const stored = problem.dtype as "float32";
-  const plan = makeBackwardPlan(problem, level, engine.memory.shared, stored, stored, bias);
+  const plan = makeBackwardPlan(engine, problem, level, stored, stored, bias);
   const { B, Hkv, Nq, Nk } = problem.shape;
   const { spec, staging, rangeRows, rangeKeys } = plan;
   const [rows, keys] = [Math.ceil(Nq / rangeRows), Math.ceil(Nk / rangeKeys)];

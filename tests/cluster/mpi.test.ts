@@ -74,10 +74,10 @@ for (const mpi of all)
             ...["train", text, "-o", join(folder, output), "--steps", "3", "--batch", "8", "--vocab", "300"],
             ...["--layers", "1", "--width", "16", "--heads", "2", "--context", "16", ...more],
           ]);
-        const [two, four] = [await command(2, "two"), await command(4, "four")];
-        expect([two.status, four.status], two.stderr + four.stderr).toEqual([0, 0]);
+        const [ranks2, ranks4] = [await command(2, "two"), await command(4, "four")];
+        expect([ranks2.status, ranks4.status], ranks2.stderr + ranks4.stderr).toEqual([0, 0]);
         // Only rank 0 prints.
-        expect(two.stdout.match(/parameters, \d+ token ids/g)).toHaveLength(1);
+        expect(ranks2.stdout.match(/parameters, \d+ token ids/g)).toHaveLength(1);
         const bytes = (output: string) => readFileSync(join(folder, output, "checkpoint.safetensors"));
         expect(bytes("four").equals(bytes("two"))).toBe(true);
         const again = await command(2, "two");

@@ -92,20 +92,29 @@ const wave = (heads: number, seed: number) =>
   );
 const [q, k, v] = [wave(4, 1), wave(2, 2), wave(2, 3)];
 const plan = shardSequence({ length: N, ranks: size, isCausal: true });
-const want = scaledDotProductAttention(q, k, v, { isCausal: true });
-const gradients = attentionBackward(want.output, q, k, v, want, { isCausal: true });
-const near = (got: Tensor, whole: Tensor, what: string) => {
-  const [a, b] = [got.toFloat64(), plan.take(rank, whole).toFloat64()];
+const sequence = scaledDotProductAttention(q, k, v, { isCausal: true });
+const gradients = attentionBackward(sequence.output, q, k, v, sequence, { isCausal: true });
+const near = (got: Tensor, sequence: Tensor, what: string) => {
+  const [a, b] = [got.toFloat64(), plan.take(rank, sequence).toFloat64()];
   for (const [n, x] of a.entries()) assert.ok(Math.abs(x - b[n]) < 2e-5, `${what}: ${x} instead of ${b[n]}`);
 };
 for (const via of ["gather", "ring", "resident"] as const) {
   const [qr, kr, vr] = [q, k, v].map((t) => plan.take(rank, t));
   const state = await contextAttention(comm, plan, qr, kr, vr, { isCausal: true, via });
-  near(state.output, want.output, `${via} output`);
-  const back = await contextAttentionBackward(comm, plan, plan.take(rank, want.output), qr, kr, vr, state, {
-    isCausal: true,
-    via,
-  });
+  near(state.output, sequence.output, `${via} output`);
+  const back = await contextAttentionBackward(
+    comm,
+    plan,
+    plan.take(rank, sequence.output),
+    qr,
+    kr,
+    vr,
+    state,
+    {
+      isCausal: true,
+      via,
+    },
+  );
   for (const name of ["dQuery", "dKey", "dValue"] as const)
     near(back[name], gradients[name], `${via} ${name}`);
 }

@@ -141,8 +141,8 @@ const attentionCases: DeviceCase[] = Object.entries(VARIANTS).flatMap(([name, va
   };
   type Attention = Extract<Operation, { problem: unknown }>;
   /** The state of the forward pass, as the variant passes it on. */
-  const stateOf = async (backend: Backend, own: Problem, place: Place) => {
-    const { output, lse } = backend.forward(own);
+  const stateOf = async (backend: Backend, local: Problem, place: Place) => {
+    const { output, lse } = backend.forward(local);
     if (variant.otherKeys === undefined && !variant.views) return { output, lse };
     const [o, l] = [await onCpu(output), await onCpu(lse)];
     const added = new Tensor((l.data as Float32Array).map((x) => x + (variant.otherKeys ?? 0)), l.shape, l.dtype);
@@ -150,7 +150,7 @@ const attentionCases: DeviceCase[] = Object.entries(VARIANTS).flatMap(([name, va
       ? { output: place(scattered(o)), lse: place(scattered(added, false)) }
       : { output, lse: place(added) };
   };
-  const heads = (own: Problem) => (own.shape.Hq > 1 ? [3, 0] : [0]);
+  const heads = (local: Problem) => (local.shape.Hq > 1 ? [3, 0] : [0]);
   return [
     {
       features,
@@ -165,9 +165,9 @@ const attentionCases: DeviceCase[] = Object.entries(VARIANTS).flatMap(([name, va
       name: `weights: ${name}`,
       operation: (place): Operation => ({ kind: "weights", problem: problem(place) }),
       async run(backend, operation, place) {
-        const { problem: own } = operation as Attention;
-        const { lse } = await stateOf(backend, own, place);
-        return { weights: backend.weights(own, lse, { heads: heads(own), rows: [8, 1, 2] }) };
+        const { problem: local } = operation as Attention;
+        const { lse } = await stateOf(backend, local, place);
+        return { weights: backend.weights(local, lse, { heads: heads(local), rows: [8, 1, 2] }) };
       },
     },
     {
@@ -175,10 +175,10 @@ const attentionCases: DeviceCase[] = Object.entries(VARIANTS).flatMap(([name, va
       name: `backward: ${name}`,
       operation: (place): Operation => ({ kind: "backward", problem: problem(place) }),
       async run(backend, operation, place) {
-        const { problem: own } = operation as Attention;
-        const { output, lse } = await stateOf(backend, own, place);
+        const { problem: local } = operation as Attention;
+        const { output, lse } = await stateOf(backend, local, place);
         const tensors = { dOutput: output, output, lse };
-        const { tables, masks, ...rest } = backend.backward(own, tensors, ["mask", "sinks", "tables"]);
+        const { tables, masks, ...rest } = backend.backward(local, tensors, ["mask", "sinks", "tables"]);
         const [byMask, byTable] = [masks, [...tables.values()]].map((list, n) => Object.fromEntries(list.map((t, i) => [`${["mask", "table"][n]} ${i}`, t])));
         return { ...rest, ...byMask, ...byTable };
       },
@@ -367,7 +367,7 @@ const arrayCases: DeviceCase[] = [
   arrayCase("softmax-backward", (place) => ({ y: place(t(1, 3, 5)), dy: place(t(2, 3, 5)), dx: place(t(9, 3, 5)) }), ["dx"]),
   arrayCase("assign", (place) => {
     const y = place(t(9, 3, 4));
-    return { x: place(t(1, 2)), y: part(y), whole: y };
+    return { x: place(t(1, 2)), y: part(y), full: y };
   }, ["whole"]),
   arrayCase("embedding", (place) => ({ table: place(t(1, 5, 3)), ids, y: place(t(9, 4, 3)) }), ["y"]),
   arrayCase("embedding-backward", (place) => ({ dy: place(t(1, 4, 3)), ids, dTable: place(t(9, 5, 3)) }), ["dTable"]),

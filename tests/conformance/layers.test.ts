@@ -164,11 +164,11 @@ async function computed(uses: Use, device: "cpu" | "opaque") {
 for (const [name, uses] of Object.entries(USES))
   it(name, async () => {
     use("reference", 1);
-    const there = await computed(uses, "opaque");
+    const results = await computed(uses, "opaque");
     const here = await computed(uses, "cpu");
     for (const part of ["outputs", "gradients"] as const)
       for (const [n, want] of here[part].entries()) {
-        const got = there[part][n];
+        const got = results[part][n];
         expect([n, got?.device, got?.shape, got?.dtype]).toEqual([
           n,
           want && "opaque",

@@ -89,14 +89,14 @@ function after(past: Tensor | undefined, present: Tensor): Tensor {
 
 /** A mask whose last axis is shorter than the keys, masked beyond its end; heed itself refuses such a mask. */
 function padded(mask: Tensor, Nk: number): MaskLike[] {
-  const own = mask.shape[mask.shape.length - 1];
-  if (own === Nk || own === 1) return [mask];
-  const rows = mask.size / own;
+  const columns = mask.shape[mask.shape.length - 1];
+  if (columns === Nk || columns === 1) return [mask];
+  const rows = mask.size / columns;
   const wide = zeros([...mask.shape.slice(0, -1), Nk], mask.dtype);
   const from = mask.contiguous().data as Float32Array;
   for (let row = 0; row < rows; row++)
-    (wide.data as Float32Array).set(from.subarray(row * own, (row + 1) * own), row * Nk);
-  return [wide, keyLengths(own)];
+    (wide.data as Float32Array).set(from.subarray(row * columns, (row + 1) * columns), row * Nk);
+  return [wide, keyLengths(columns)];
 }
 
 /** A score_mod graph as a score mod, recognized by its operations. */
@@ -129,8 +129,8 @@ export function runOnnx(c: OnnxCase): void {
   if (lengths) structural.push(keyLengths(lengths));
   if ((a.left_window_size ?? -1) >= 0 || (a.right_window_size ?? -1) >= 0)
     structural.push(slidingWindow(a.left_window_size ?? -1, a.right_window_size ?? -1));
-  const given = get("attn_mask");
-  if (given) structural.push(...padded(given, Nk));
+  const mask = get("attn_mask");
+  if (mask) structural.push(...padded(mask, Nk));
   const masks: AttentionOptions = {
     isCausal: a.is_causal === 1,
     queryOffset,

@@ -36,7 +36,7 @@ import {
   train as trainModel,
 } from "heed/train";
 import { describe, expect, it } from "vitest";
-import { matmul } from "../../src/matmul.ts";
+import { matmul } from "../../src/api/matmul.ts";
 import { use } from "../support/backends/levels.ts";
 import { device, enqueued, onDevice, opaque, starts, stored } from "../support/backends/opaque-backend.ts";
 import { normal } from "../support/cases/call.ts";
@@ -72,9 +72,9 @@ describe("tensors of a device", () => {
 
   it("cast runs on the device, and its gradient too", async () => {
     for (const dtype of ["float64", "float16", "bfloat16", "bool"] as const) {
-      const there = cast(Q.transpose(), dtype);
-      expect([there.device, there.shape, there.dtype]).toEqual(["opaque", [2, 3, 4, 5], dtype]);
-      expect(await there.read(), dtype).toEqual(cast(q.transpose(), dtype).data);
+      const onOpaque = cast(Q.transpose(), dtype);
+      expect([onOpaque.device, onOpaque.shape, onOpaque.dtype]).toEqual(["opaque", [2, 3, 4, 5], dtype]);
+      expect(await onOpaque.read(), dtype).toEqual(cast(q.transpose(), dtype).data);
     }
     const tape = new Tape();
     const loss = tape.run(() => nn.sum(nn.square(cast(cast(Q, "float16"), "float32"))));
@@ -88,11 +88,11 @@ describe("tensors of a device", () => {
   });
 
   it("move with `to` in both directions, views too", async () => {
-    const there = await q.transpose().to("opaque");
-    expect([there.device, there.shape]).toEqual(["opaque", [2, 3, 4, 5]]);
-    const back = await there.transpose().to("cpu");
+    const onOpaque = await q.transpose().to("opaque");
+    expect([onOpaque.device, onOpaque.shape]).toEqual(["opaque", [2, 3, 4, 5]]);
+    const back = await onOpaque.transpose().to("cpu");
     expect([back.device, back.data]).toEqual(["cpu", q.data]);
-    expect((await there.reshape([6, 20]).read()).length).toBe(120);
+    expect((await onOpaque.reshape([6, 20]).read()).length).toBe(120);
     await expect(q.to("gpu9")).rejects.toThrow(/unknown device "gpu9"; expected one of cpu, opaque/);
     expect(await q.to("cpu")).toBe(q);
   });
@@ -150,23 +150,23 @@ it("memory of the device is freed by dispose and by tidy, once no tensor reads i
   x.dispose();
   expect(await stored()).toBe(before);
   expect(() => nn.scale(x, 2)).toThrow(/disposed/);
-  const kept = tidy(() => nn.add(nn.scale(view, 2), nn.multiply(view, view)));
+  const result = tidy(() => nn.add(nn.scale(view, 2), nn.multiply(view, view)));
   expect(await stored()).toBe(before + 1);
-  expect((await kept.read()).length).toBe(16);
-  for (const t of [kept, view, view]) t.dispose();
+  expect((await result.read()).length).toBe(16);
+  for (const t of [result, view, view]) t.dispose();
   expect(await stored()).toBe(before - 1);
 });
 
 it("tensors that a call must read on the CPU are rejected by name, before any work", async () => {
-  const there = onDevice(tensor([0, 1, 1], "int32"));
+  const onOpaque = onDevice(tensor([0, 1, 1], "int32"));
   const blocks = onDevice(tensor([[1, 0]], "int32"));
   const [table, logits] = [onDevice(normal(1, [4, 2])), onDevice(normal(1, [3, 4]))];
   const refused: Record<string, () => unknown> = {
-    documents: () => documents(there),
-    keyLengths: () => keyLengths(there),
+    documents: () => documents(onOpaque),
+    keyLengths: () => keyLengths(onOpaque),
     blockSparse: () => blockSparse(blocks, 4),
-    embedding: () => nn.embedding(there, table),
-    crossEntropy: () => crossEntropy(logits, there),
+    embedding: () => nn.embedding(onOpaque, table),
+    crossEntropy: () => crossEntropy(logits, onOpaque),
   };
   const before = enqueued;
   for (const [name, call] of Object.entries(refused)) {
@@ -193,10 +193,10 @@ it("states are merged on their device", async () => {
         scaledDotProductAttention(place(q), place(k), place(v), { attnMask }),
       ),
     );
-  const [there, here] = [halves(onDevice), halves((t) => t)];
-  expect([there.output.device, there.lse.device]).toEqual(["opaque", "opaque"]);
-  expect(await there.output.read()).toEqual(here.output.data);
-  expect(await there.lse.read()).toEqual(here.lse.data);
+  const [onOpaque, here] = [halves(onDevice), halves((t) => t)];
+  expect([onOpaque.output.device, onOpaque.lse.device]).toEqual(["opaque", "opaque"]);
+  expect(await onOpaque.output.read()).toEqual(here.output.data);
+  expect(await onOpaque.lse.read()).toEqual(here.lse.data);
 });
 
 /** A small decoder: an embedding, a block of attention, and a head over the tokens. */
@@ -238,12 +238,12 @@ async function train(device: string, steps: number) {
 
 it("a model and its optimizer move to it and continue training with exactly the losses of the CPU", async () => {
   use("reference", 1);
-  const there = await train("opaque", 40);
+  const onOpaque = await train("opaque", 40);
   const here = await train("cpu", 40);
-  expect(there.numbers).toEqual(here.numbers);
-  expect(there.state).toEqual(here.state);
-  expect(there.numbers[39]).toBeLessThan(0.6 * there.numbers[0]);
-  const { model, optimizer } = there;
+  expect(onOpaque.numbers).toEqual(here.numbers);
+  expect(onOpaque.state).toEqual(here.state);
+  expect(onOpaque.numbers[39]).toBeLessThan(0.6 * onOpaque.numbers[0]);
+  const { model, optimizer } = onOpaque;
   const devices = [...model.parameters().values(), ...optimizer.moments().values()].map((t) => t.device);
   expect(new Set(devices)).toEqual(new Set(["opaque"]));
   expect([model.device, model.blocks[0].self_attn.device]).toEqual(["opaque", "opaque"]);
@@ -275,10 +275,10 @@ it("a state of the device loads there; a state of another device changes nothing
 
 it("the norm of gradients is a tensor of their device", async () => {
   const [a, b] = [normal(1, [3, 4]), normal(2, [5])];
-  const there = gradientNorm(new Map([a, b].map((t) => [t, onDevice(t)])));
-  expect([there.device, there.shape]).toEqual(["opaque", []]);
+  const onOpaque = gradientNorm(new Map([a, b].map((t) => [t, onDevice(t)])));
+  expect([onOpaque.device, onOpaque.shape]).toEqual(["opaque", []]);
   const here = gradientNorm(new Map([a, b].map((t) => [t, t])));
-  expect((await there.read())[0]).toBeCloseTo(here.at(), 5);
+  expect((await onOpaque.read())[0]).toBeCloseTo(here.at(), 5);
 });
 
 describe("train() of a model that was moved", () => {
@@ -306,13 +306,13 @@ describe("train() of a model that was moved", () => {
   it("has the losses and the weights of the CPU to the bit, and frees the memory of its steps", async () => {
     use("reference", 1);
     const before = await stored();
-    const there = await run("opaque");
+    const onOpaque = await run("opaque");
     const here = await run("cpu");
-    expect(there.result).toEqual(here.result);
-    expect(there.weights).toEqual(here.weights);
+    expect(onOpaque.result).toEqual(here.result);
+    expect(onOpaque.weights).toEqual(here.weights);
     // Parameters, and their two moments.
-    expect(await stored()).toBe(before + 3 * there.model.parameters().size);
-    expect(() => meanLoss(there.trainable, [batchOf(0, 1)])).toThrow(
+    expect(await stored()).toBe(before + 3 * onOpaque.model.parameters().size);
+    expect(() => meanLoss(onOpaque.trainable, [batchOf(0, 1)])).toThrow(
       /meanLoss: the model is on the device "opaque"/,
     );
   });
@@ -328,7 +328,7 @@ describe("train() of a model that was moved", () => {
 
   it("resumes from a checkpoint, on either device, with the bits of an uninterrupted run", async () => {
     use("reference", 1);
-    const whole = await run("cpu");
+    const onCpu = await run("cpu");
     let saved: Uint8Array = new Uint8Array(0);
     const save = async (_: string, bytes: Uint8Array) => {
       saved = bytes;
@@ -336,7 +336,7 @@ describe("train() of a model that was moved", () => {
     await run("opaque", { steps: 3, heldOut: undefined, checkpoint: { path: "memory", save } });
     for (const device of ["opaque", "cpu"]) {
       const { weights } = await run(device, { resume: readCheckpoint(saved) });
-      expect(weights, device).toEqual(whole.weights);
+      expect(weights, device).toEqual(onCpu.weights);
     }
   });
 

@@ -11,11 +11,14 @@ import { ablateHeads, locateShipped, readModel } from "../../src/models/index.ts
 import { writeBundle } from "../../src/store/formats/bundle.ts";
 import { openStore } from "../../src/store/formats/open.ts";
 import { renderFigure } from "../../src/view/figure/index.ts";
-import { at } from "../../tools/setup.mjs";
 import { heed, unix, work } from "../platforms/cli.ts";
+import { describeBuilt, isBuilt } from "../support/built.ts";
 import { runCommand } from "../support/processes/command.ts";
 import { get, send } from "../support/processes/raw-http.ts";
 import { madeInput } from "./support/stores.ts";
+
+/** Commands that read a file and write a picture of it; `html` needs the build. */
+const FILE_COMMANDS = isBuilt ? ["figure", "html"] : ["figure"];
 
 /** Runs a command here, over files of the working folder; names in angle brackets are such files. */
 async function run(...args: string[]) {
@@ -27,7 +30,6 @@ async function run(...args: string[]) {
 }
 
 const tokens = ["[CLS]", "the", "cat", "sat", "</script>", "[SEP]"];
-const built = existsSync(at("dist/attention-view.js")) && existsSync(at("dist/page/page.js"));
 
 /** A bundle in the working folder. */
 async function bundle(name = "run.safetensors") {
@@ -35,7 +37,7 @@ async function bundle(name = "run.safetensors") {
 }
 
 describe("a model in place of a file of attention", () => {
-  it.each(["figure", "html", "view"])("heed %s names the options that run the model", async (command) => {
+  it.each([...FILE_COMMANDS, "view"])("heed %s names the options that run the model", async (command) => {
     const folder = locateShipped("encoder");
     const output = { figure: ["-o", "<a.svg>"], html: ["-o", "<a.html>"] }[command] ?? ["--no-open"];
     const advice = `not attention; for its attention on a text: --text TEXT --model ${folder} (see`;
@@ -56,7 +58,7 @@ describe("a file of 64 MiB or more", () => {
     truncateSync(join(work, name), 70 * 2 ** 20);
   };
 
-  it.each(["figure", "html"])("heed %s says that it reads all of an npz or npy file", async (command) => {
+  it.each(FILE_COMMANDS)("heed %s says that it reads all of an npz or npy file", async (command) => {
     sparse("large.npy", "\x93NUMPY\x09\x00");
     const { code, err } = await run(
       command,
@@ -218,7 +220,7 @@ describe("files as people have them", () => {
     for (const args of [
       ["figure", "<seven.json>", "-o", "<x.svg>"],
       ["figure", "<seven.json>", "-o", "<x.csv>", "--json"],
-      ...(built ? [["html", "<seven.json>", "-o", "<x.html>"]] : []),
+      ...(isBuilt ? [["html", "<seven.json>", "-o", "<x.html>"]] : []),
     ]) {
       const { code, out, err } = await run(...args);
       expect([args, code, err.split("should sum to 1").length]).toEqual([args, 0, 2]);
@@ -227,7 +229,7 @@ describe("files as people have them", () => {
   });
 });
 
-describe.skipIf(!built)("heed html", () => {
+describeBuilt("heed html", () => {
   it("writes one file with the module and the data in it, and prints its size", async () => {
     await bundle();
     const args = ["--dtype", "float16", "--title", "<b>"];
@@ -256,7 +258,7 @@ describe.skipIf(!built)("heed html", () => {
   });
 });
 
-describe.skipIf(!built || !unix)("heed view", () => {
+describe.skipIf(!isBuilt || !unix)("heed view", () => {
   /** Starts `heed view`, hands the address over, and ends it with Ctrl-C. */
   async function view(args: string[], during: (url: URL) => Promise<void>) {
     return heed(["view", "--no-open", ...args], {}, (child) => {
@@ -314,10 +316,10 @@ describe.skipIf(!built || !unix)("heed view", () => {
     const [{ layers }] = madeInput({ Nq: 6, layers: 1 }).blocks;
     const blocks = ["cross", "dec", "enc"].map((name) => ({ name, tokens, layers }));
     writeFileSync(join(work, "parts.safetensors"), await writeBundle({ blocks }));
-    const given = { data: Float32Array.of(7, 0, 3, 4), shape: [1, 2, 2] };
+    const weights = { data: Float32Array.of(7, 0, 3, 4), shape: [1, 2, 2] };
     writeFileSync(
       join(work, "seven.safetensors"),
-      await writeBundle({ blocks: [{ tokens: ["a", "b"], layers: [{ weights: given }] }] }),
+      await writeBundle({ blocks: [{ tokens: ["a", "b"], layers: [{ weights }] }] }),
     );
     const { code, err } = await view(["parts.safetensors", "seven.safetensors"], async (url) => {
       expect(decode(url.hash)).toMatchObject({ view: "head", block: "enc" });
@@ -370,10 +372,10 @@ describe.skipIf(!built || !unix)("heed view", () => {
         expect((await ask(`${path}&heads=1.1`, "Sec-Fetch-Site: cross-site")).status).toBe(403);
         expect((await ask(`${path}&heads=1.1`)).status).toBe(403);
         // The attention of that run differs only in the layers after the ablated head.
-        const made = JSON.parse((await ask(`${path}&heads=0.1&attention=1`, same)).body);
-        expect(made.name).toBe("the president of the united, without L0 H1");
+        const ablatedFile = JSON.parse((await ask(`${path}&heads=0.1&attention=1`, same)).body);
+        expect(ablatedFile.name).toBe("the president of the united, without L0 H1");
         const stores = await Promise.all(
-          [made, files[0]].map(async (file) =>
+          [ablatedFile, files[0]].map(async (file) =>
             openStore(Buffer.from((await ask(file.path + url.search, same)).body, "latin1")),
           ),
         );
@@ -400,22 +402,25 @@ describe.skipIf(!built || !unix)("heed view", () => {
       const session = await ask(`/data/session${url.search}`);
       expect(session.welcome).toBe(true);
       expect(session.files.map(({ name }: { name: string }) => name)).toEqual([
-        "The cat sat on the mat because it was tired",
         "time flies like an arrow",
         "fruit flies like a banana",
+        "they walked along the bank of the river",
         "they walked along the river bank",
         "they walked to the savings bank",
+        "they sat by the bank of the table",
+        "The cat sat on the mat because it was tired",
+        "The cat sat on the mat because it was soft",
       ]);
-      expect(url.hash).toBe("#v1/head?b=self&l=5&h=11&i=8&j=2");
+      expect(url.hash).toBe("#v1/head?b=self&l=0&h=4&i=2&j=1");
       const first = await send(port, get(port, session.files[0].path + url.search, same));
       const store = await openStore(Buffer.from(first.body, "latin1"));
-      await store.load({ block: 0, layer: 5, head: 11 });
-      expect(store.cell({ block: 0, layer: 5, head: 11 }, 8, 2, "weights")).toBeCloseTo(0.68, 2);
-      const made = await ask(`/text${url.search}&text=${encodeURIComponent("the old ship & the sea")}`);
-      expect(made.name).toBe("the old ship & the sea");
-      const file = await send(port, get(port, made.path + url.search, same));
-      const own = await openStore(Buffer.from(file.body, "latin1"));
-      expect(own.blocks[0].queryTokens).toContain("ship");
+      await store.load({ block: 0, layer: 0, head: 4 });
+      expect(store.cell({ block: 0, layer: 0, head: 4 }, 2, 1, "weights")).toBeCloseTo(0.8, 2);
+      const answer = await ask(`/text${url.search}&text=${encodeURIComponent("the old ship & the sea")}`);
+      expect(answer.name).toBe("the old ship & the sea");
+      const file = await send(port, get(port, answer.path + url.search, same));
+      const textStore = await openStore(Buffer.from(file.body, "latin1"));
+      expect(textStore.blocks[0].queryTokens).toContain("ship");
       // Without its token, or from another site, nothing is computed.
       expect((await send(port, get(port, "/text?token=guess&text=a", same))).status).toBe(403);
       expect(
@@ -423,9 +428,9 @@ describe.skipIf(!built || !unix)("heed view", () => {
       ).toBe(403);
     });
     expect(code).toBe(0);
-    expect(out).toMatch(/The cat sat on the mat/i);
+    expect(out).toMatch(/time flies like an arrow/i);
     // One head, with the way to the others.
-    expect(out.match(/^layer \d+, head \d+/gm)).toEqual(["layer 5, head 11"]);
+    expect(out.match(/^layer \d+, head \d+/gm)).toEqual(["layer 0, head 4"]);
     expect(out).toMatch(/strongest links.*--all prints all 72 heads.*In the explorer: http:/s);
   });
 

@@ -15,14 +15,14 @@ import { cellAt, settled, textOf } from "./support/site.mjs";
 
 /** Opens a matrix of weights as given. @param {Page} page @param {readonly (readonly number[])[]} rows */
 const openWeights = (page, rows) =>
-  page.evaluate(async (given) => {
+  page.evaluate(async (weights) => {
     const { view } = /** @type {any} */ (globalThis);
-    const n = given.length;
+    const n = weights.length;
     await view.open({
       blocks: [
         {
           tokens: Array.from({ length: n }, (_, i) => `w${i}`),
-          layers: [{ weights: { data: Float32Array.from(given.flat()), shape: [1, n, n] } }],
+          layers: [{ weights: { data: Float32Array.from(weights.flat()), shape: [1, n, n] } }],
         },
       ],
     });
@@ -78,7 +78,7 @@ test("rows that sum to more than 1, and logarithms, are reported", ({ visit }) =
 
 test("numbers that are no shares of attention are not called shares", ({ visit }) =>
   visit({ heads: { Nq: 4 } }, async (page) => {
-    const said = async () => {
+    const texts = async () => {
       await page.evaluate(() => /** @type {any} */ (globalThis).view.setCursor({ query: 1, key: 1 }));
       await settled(page);
       return `${await textOf(page, ".side")} ${await textOf(page, ".notices")}`;
@@ -91,16 +91,92 @@ test("numbers that are no shares of attention are not called shares", ({ visit }
       [log, log, log, log],
     ]) {
       await openWeights(page, rows);
-      const text = await said();
+      const text = await texts();
       expect(text).toContain("not a share of attention, of ‹w1› for ‹w1›");
       expect(text).toMatch(/key ?weight/);
       expect(text).not.toMatch(/of its attention|spread as if|key ?share|[.?!]\.|NaN ?%/);
     }
     await openWeights(page, [EVEN, EVEN, EVEN, EVEN]);
-    expect(await said()).toMatch(
+    expect(await texts()).toMatch(
       /‹w1› gives 25\s%\s*of its attention to ‹w1›.*spread as if over.*key ?share/,
     );
   }));
+
+test("pinned heads are listed with a measure, and are opened and unpinned there", ({ visit }) =>
+  visit({ heads: { Nq: 6 } }, async (page) => {
+    const list = page.locator("attention-view .pins li");
+    await page.locator("attention-view .atlas").focus();
+    for (const head of [0, 1]) {
+      await page.evaluate((head) => /** @type {any} */ (globalThis).view.setCursor({ layer: 1, head }), head);
+      await page.keyboard.press("p");
+    }
+    await expect(list).toHaveCount(2);
+    await expect(list.nth(0)).toContainText(/A\s*L1 H0\s*\d/);
+    await expect(page.locator("attention-view").getByText("Bars: effective keys.")).toBeVisible();
+    await list.nth(0).getByRole("button", { name: "L1 H0", exact: true }).click();
+    expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.head)).toBe(0);
+    await page.locator("attention-view").getByRole("button", { name: "Unpin L1 H0" }).click();
+    await expect(list).toHaveCount(1);
+    await expect(list).toContainText("L1 H1");
+  }));
+
+test("at every stage headline, ledger, grid and picture have one number for a cell, with tokens left out and rescaled too", ({
+  visit,
+}) =>
+  visit({ heads: { tokens: ["[CLS]", "a", "b", "c", "[SEP]"] } }, async (page) => {
+    for (const stage of ["weights", "contribution", "scores", "scaled", "masked"])
+      for (const renormalize of [false, true]) {
+        await page.evaluate(
+          (patch) => {
+            const { view } = /** @type {any} */ (globalThis);
+            view.state = { hide: "special", query: 1, key: 2, ...patch };
+          },
+          { stage, renormalize },
+        );
+        await settled(page);
+        const values = await page.evaluate(() => {
+          const root = /** @type {any} */ (globalThis).view.shadowRoot;
+          const headline = root.querySelector(".readout .big data").value;
+          const line = root.querySelector(".ledger .at data").value;
+          return [headline, line].map(Number);
+        });
+        expect(values[1], `${stage} ${renormalize}`).toBeCloseTo(values[0], 9);
+        const grid = await page.evaluate(
+          () =>
+            /** @type {any} */ (globalThis).view.shadowRoot.querySelector(
+              ".matrix [role=gridcell][tabindex='0']",
+            ).textContent,
+        );
+        const headline = await textOf(page, ".readout .big");
+        expect(grid.replace(/\s/g, ""), `${stage} ${renormalize}`).toContain(headline.replace(/\s/g, ""));
+        // Leaving tokens out changes no score, and rescaling concerns weights only.
+        expect(await textOf(page, ".toolbar")).toMatch(
+          stage === "weights" ? /rescale to 100 %/ : /^(?!.*rescale to 100 %)/,
+        );
+      }
+  }));
+
+test("a rank is among the keys that a query may attend to and that are not left out", ({ visit }) =>
+  visit(
+    { heads: { tokens: ["[CLS]", "a", "b", "c", "[SEP]"], recipe: { mask: "causal" } } },
+    async (page) => {
+      const label = async (/** @type {object} */ patch) => {
+        await page.evaluate((state) => {
+          /** @type {any} */ (globalThis).view.state = { query: 2, key: 1, ...state };
+        }, patch);
+        await settled(page);
+        return page.evaluate(
+          () =>
+            /** @type {any} */ (globalThis).view.shadowRoot.querySelector(
+              ".matrix [role=gridcell][tabindex='0']",
+            ).textContent,
+        );
+      };
+      expect(await label({})).toMatch(/rank [123] of 3\./);
+      expect(await label({ hide: "special" })).toMatch(/rank [12] of 2\./);
+      expect(await label({ hide: "special", key: 0 })).toMatch(/left out\./);
+    },
+  ));
 
 test("beside hidden tokens, the sentence about a head says that it counts all of them", ({ visit }) =>
   visit({ heads: { Nq: 4 } }, async (page) => {
@@ -221,8 +297,8 @@ for (const width of [1280, 1600])
       async (page) => {
         // Weights below 10⁻⁴ have exponents, the longest numbers on the page.
         await page.evaluate(async () => {
-          const { view, made } = /** @type {any} */ (globalThis);
-          const input = made({ Nq: 14, layers: 1, heads: 1, recipe: { mask: "causal" } });
+          const { view, makeInput } = /** @type {any} */ (globalThis);
+          const input = makeInput({ Nq: 14, layers: 1, heads: 1, recipe: { mask: "causal" } });
           for (const { layers } of input.blocks)
             for (const { query } of layers) query.data = query.data.map((/** @type {number} */ x) => 6 * x);
           await view.open(input);
@@ -353,12 +429,12 @@ test("the pointed cell is cleared with its picture, and lines disable the stages
 
 test("a mask is named only if the head has one", ({ visit }) =>
   visit({ heads: { Nq: 8 } }, async (page) => {
-    const said = async () => `${await textOf(page, ".legend")} ${await textOf(page, ".side .ledger")}`;
+    const wording = async () => `${await textOf(page, ".legend")} ${await textOf(page, ".side .ledger")}`;
     await settled(page);
-    expect(await said()).not.toMatch(/mask/);
+    expect(await wording()).not.toMatch(/mask/);
     await page.evaluate(async () => {
-      const { view, made } = /** @type {any} */ (globalThis);
-      await view.open(made({ Nq: 8, recipe: { mask: "causal" } }));
+      const { view, makeInput } = /** @type {any} */ (globalThis);
+      await view.open(makeInput({ Nq: 8, recipe: { mask: "causal" } }));
       view.state = { query: 6, key: 2 };
     });
     await settled(page);
@@ -374,11 +450,11 @@ test("a text without the cursor's tokens opens at a link between its own words",
       ["[CLS]", "now", "it", "flies", "south", "[SEP]"],
     ];
     await page.evaluate(async (lists) => {
-      const { view, made } = /** @type {any} */ (globalThis);
+      const { view, makeInput } = /** @type {any} */ (globalThis);
       const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
       view.sources = lists.map((/** @type {string[]} */ tokens, /** @type {number} */ n) => ({
         name: tokens.slice(1, -1).join(" "),
-        data: made({ seed: n, tokens }),
+        data: makeInput({ seed: n, tokens }),
       }));
       await loaded;
     }, texts);
@@ -421,8 +497,8 @@ test("a file that is added opens at a telling link; the same text keeps the curs
     const added = (/** @type {string[]} */ tokens, /** @type {number} */ seed) =>
       page.evaluate(
         async ([words, n]) => {
-          const { view, made } = /** @type {any} */ (globalThis);
-          await view.add({ name: `text ${n}`, data: made({ seed: n, tokens: words }) });
+          const { view, makeInput } = /** @type {any} */ (globalThis);
+          await view.add({ name: `text ${n}`, data: makeInput({ seed: n, tokens: words }) });
           const { layer, head, query, key } = view.state;
           return { at: [layer, head, query, key], words: [words[query], words[key]] };
         },
@@ -449,11 +525,11 @@ test("a file that is added opens at a telling link; the same text keeps the curs
 
 test("a store that is replaced while its head is being read is not asked for a cell", ({ visit }) =>
   visit({ heads: { Nq: 4 } }, async (page) => {
-    const asked = await page.evaluate(async () => {
-      const { view, made } = /** @type {any} */ (globalThis);
+    const result = await page.evaluate(async () => {
+      const { view, makeInput } = /** @type {any} */ (globalThis);
       const other = /** @type {any} */ (document.createElement("attention-view"));
       document.body.append(other);
-      await other.open(made({ Nq: 6, layers: 1, heads: 1 }));
+      await other.open(makeInput({ Nq: 6, layers: 1, heads: 1 }));
       let disposed = false;
       /** @type {string[]} */
       const calls = [];
@@ -481,7 +557,7 @@ test("a store that is replaced while its head is being read is not asked for a c
       other.remove();
       return { disposed, calls };
     });
-    expect(asked).toEqual({ disposed: true, calls: [] });
+    expect(result).toEqual({ disposed: true, calls: [] });
   }));
 
 test("a file that is dropped while the explorer loads is opened once it has loaded", async ({

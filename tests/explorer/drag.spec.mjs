@@ -75,22 +75,22 @@ for (const [name, drag, size] of POINTERS)
       const last = await read();
       expect(last.name).toBe("share");
       /** @type {Awaited<ReturnType<typeof read>>[]} */
-      const seen = [];
+      const readings = [];
       await drag(page)([at(1), at(0.7), at(0.35), at(0)], async () => {
         // Input events follow the pointer in the next frame.
         await page.evaluate(
           () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
         );
-        seen.push(await read());
+        readings.push(await read());
       });
-      expect(seen.map(({ value }) => value)).toEqual(
-        [...seen.map(({ value }) => value)].sort((a, b) => b - a),
+      expect(readings.map(({ value }) => value)).toEqual(
+        [...readings.map(({ value }) => value)].sort((a, b) => b - a),
       );
-      const [high, between, first] = seen;
+      const [high, between, first] = readings;
       expect(first).toMatchObject({ value: 0, name: "q·k", lit: "q·k" });
       expect(between.value).toBeGreaterThan(0.5);
       expect(between.value).toBeLessThan(high.value);
-      for (const one of seen) expect(one.lit).toBe(one.name);
+      for (const one of readings) expect(one.lit).toBe(one.name);
       for (const [a, b] of [
         [last, between],
         [between, first],

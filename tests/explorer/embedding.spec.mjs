@@ -23,14 +23,14 @@ test("an address that cannot be read is reported", ({ visit }) => visit({}, miss
 
 /** @param {import("@playwright/test").Page} page */
 async function three(page) {
-  const found = await page.evaluate(async () => {
-    const { made } = /** @type {any} */ (globalThis);
+  const report = await page.evaluate(async () => {
+    const { makeInput } = /** @type {any} */ (globalThis);
     const host = /** @type {HTMLElement} */ (document.getElementById("host"));
     const third = /** @type {any} */ (document.createElement("attention-view"));
     host.attachShadow({ mode: "open" }).append(third);
     const [first, second] = /** @type {any[]} */ ([...document.querySelectorAll("attention-view")]);
-    await second.open(made({ seed: 2 }));
-    await third.open(made({ seed: 3, Nq: 30 }));
+    await second.open(makeInput({ seed: 2 }));
+    await third.open(makeInput({ seed: 3, Nq: 30 }));
     first.setCursor({ query: 4, key: 2 });
     await Promise.all([first, second, third].map((one) => one.updateComplete));
     return {
@@ -50,13 +50,13 @@ async function three(page) {
     hash: "",
     globals: [],
   };
-  if (JSON.stringify(found) !== JSON.stringify(want)) throw new Error(JSON.stringify(found));
+  if (JSON.stringify(report) !== JSON.stringify(want)) throw new Error(JSON.stringify(report));
 }
 
 /** @param {import("@playwright/test").Page} page */
 async function words(page) {
-  const found = await page.evaluate(async () => {
-    const { view, made } = /** @type {any} */ (globalThis);
+  const report = await page.evaluate(async () => {
+    const { view, makeInput } = /** @type {any} */ (globalThis);
     /** @type {string[]} */
     const reported = [];
     for (const name of ["cursorchange", "pin", "viewchange", "load", "error", "progress"])
@@ -67,7 +67,7 @@ async function words(page) {
     view.setAttribute("stage", "masked");
     view.setCursor({ query: 3, key: 1 });
     view.state = { pinned: [3, 1] };
-    await view.open(made({ Nq: 5 }), "another");
+    await view.open(makeInput({ Nq: 5 }), "another");
     const measures = await view.metrics({ layer: 0, head: 1 });
     return {
       reported: [...new Set(reported)],
@@ -83,31 +83,31 @@ async function words(page) {
     "load report",
     "progress what,done",
   ])
-    if (!found.reported.includes(event)) throw new Error(`no event ${event}: ${found.reported.join("; ")}`);
-  if (found.attributes.join() !== "head,matrix,1,0,masked" || !found.entropy)
-    throw new Error(JSON.stringify(found));
+    if (!report.reported.includes(event)) throw new Error(`no event ${event}: ${report.reported.join("; ")}`);
+  if (report.attributes.join() !== "head,matrix,1,0,masked" || !report.entropy)
+    throw new Error(JSON.stringify(report));
 }
 
 /** @param {import("@playwright/test").Page} page */
 async function figures(page) {
-  const found = await page.evaluate(async () => {
+  const report = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
-    const [one, two] = [await view.toSVG(), await view.toSVG()];
-    const parsed = new DOMParser().parseFromString(one, "image/svg+xml");
+    const [first, second] = [await view.toSVG(), await view.toSVG()];
+    const parsed = new DOMParser().parseFromString(first, "image/svg+xml");
     const png = await view.toPNG();
     const page = await view.toHTML();
     return {
-      same: one === two,
+      same: first === second,
       valid: parsed.querySelector("parsererror") === null && parsed.documentElement.nodeName === "svg",
       png: [png.type, png.size > 500],
       html: /^<!doctype html>/.test(page) && page.includes("Content-Security-Policy"),
     };
   });
   if (
-    JSON.stringify(found) !==
+    JSON.stringify(report) !==
     JSON.stringify({ same: true, valid: true, png: ["image/png", true], html: true })
   )
-    throw new Error(JSON.stringify(found));
+    throw new Error(JSON.stringify(report));
 }
 
 /** @param {import("@playwright/test").Page} page */
@@ -139,11 +139,11 @@ async function leaks(page) {
   await settled(page);
   const round = () =>
     page.evaluate(async () => {
-      const { made } = /** @type {any} */ (globalThis);
+      const { makeInput } = /** @type {any} */ (globalThis);
       for (let n = 0; n < 50; n++) {
         const one = /** @type {any} */ (document.createElement("attention-view"));
         document.body.append(one);
-        await one.open(made({ Nq: 6, layers: 1, heads: 1 }));
+        await one.open(makeInput({ Nq: 6, layers: 1, heads: 1 }));
         await one.updateComplete;
         await new Promise((resolve) => requestAnimationFrame(resolve));
         one.remove();
@@ -154,11 +154,11 @@ async function leaks(page) {
   const before = await counts();
   await round();
   // One element or two may still wait to be collected; a listener, or eight nodes, of each of the fifty would be too many.
-  const most = { nodes: 400, listeners: 45, heap: 3e6, workers: 0 };
+  const limits = { nodes: 400, listeners: 45, heap: 3e6, workers: 0 };
   let after = await counts();
   const grown = () =>
-    Object.entries(most).filter(([name, limit]) => {
-      const key = /** @type {keyof typeof most} */ (name);
+    Object.entries(limits).filter(([name, limit]) => {
+      const key = /** @type {keyof typeof limits} */ (name);
       return after[key] > before[key] + limit;
     });
   for (let tries = 0; grown().length > 0 && tries < 8; tries++) after = await counts();
@@ -167,7 +167,7 @@ async function leaks(page) {
 
 /** @param {import("@playwright/test").Page} page */
 async function small(page) {
-  const found = await page.evaluate(async () => {
+  const report = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
     view.style.setProperty("--heed-height", "350px");
     view.style.width = "390px";
@@ -175,19 +175,19 @@ async function small(page) {
     await view.updateComplete;
     for (let n = 0; n < 12; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
     const inside = view.shadowRoot;
-    const seen = (/** @type {string} */ selector) =>
+    const isVisible = (/** @type {string} */ selector) =>
       [...inside.querySelectorAll(selector)].some((one) => one.getClientRects().length > 0);
     const box = view.getBoundingClientRect();
     const area = inside.querySelector(".matrix .area").getBoundingClientRect();
     return {
       size: [box.width, box.height],
-      shown: [".masthead", ".toolbar", ".left", ".side", ".status", ".foot"].filter(seen),
+      shown: [".masthead", ".toolbar", ".left", ".side", ".status", ".foot"].filter(isVisible),
       inside: area.right <= box.right && area.bottom <= box.bottom && area.width > 150,
       names: [...inside.querySelectorAll(".matrix .labels.rows span:not([hidden])")].length,
     };
   });
-  if (JSON.stringify(found) !== JSON.stringify({ size: [390, 350], shown: [], inside: true, names: 13 }))
-    throw new Error(JSON.stringify(found));
+  if (JSON.stringify(report) !== JSON.stringify({ size: [390, 350], shown: [], inside: true, names: 13 }))
+    throw new Error(JSON.stringify(report));
 }
 
 /** @param {import("@playwright/test").Page} page */
@@ -222,7 +222,7 @@ async function scheme(page) {
 
 /** @param {import("@playwright/test").Page} page */
 async function missing(page) {
-  const said = await page.evaluate(async () => {
+  const messages = await page.evaluate(async () => {
     const { view } = /** @type {any} */ (globalThis);
     const failed = new Promise((resolve) =>
       view.addEventListener("error", (/** @type {CustomEvent} */ event) => resolve(event.detail.message), {
@@ -234,5 +234,5 @@ async function missing(page) {
     await view.updateComplete;
     return [message, view.shadowRoot.querySelector("[role=alert]")?.textContent ?? ""];
   });
-  if (said.some((text) => text === "")) throw new Error(JSON.stringify(said));
+  if (messages.some((text) => text === "")) throw new Error(JSON.stringify(messages));
 }

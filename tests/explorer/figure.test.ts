@@ -90,9 +90,9 @@ describe("a matrix", () => {
       const [low, high] = stage === "weights" ? [0, 1] : await store.range(REF, stage);
       const domain = Math.max(Math.abs(low), Math.abs(high));
       for (let i = 0; i < Nq; i++) {
-        const [row, seen] = [store.row(REF, i, stage), store.visible(REF, i)];
+        const [row, visible] = [store.row(REF, i, stage), store.visible(REF, i)];
         for (let j = 0; j < Nk; j++) {
-          const masked = seen[j] === 0 && stage !== "scores" && stage !== "scaled";
+          const masked = visible[j] === 0 && stage !== "scores" && stage !== "scaled";
           const code = signed ? signedCodeOf(row[j], domain) : codeOf(row[j], transfer, domain);
           const fill = fills.get(`${i} ${j}`);
           if (masked) expect(fill).toMatch(/^url\(#heed-masked/);
@@ -103,7 +103,7 @@ describe("a matrix", () => {
   });
 
   it("beyond 128 tokens is one picture with a pixel a cell, in the same colors", async () => {
-    for (const [made, options] of [
+    for (const [input, options] of [
       [{ Nq: 150, Nk: 150 }, {}],
       [
         { Nq: 20, Nk: 200, recipe: {} },
@@ -115,18 +115,18 @@ describe("a matrix", () => {
         { theme: "dark", domain: "row" },
       ],
     ] as const) {
-      const store = madeStore({ ...made, layers: 1, heads: 1 });
+      const store = madeStore({ ...input, layers: 1, heads: 1 });
       const { svg } = await renderFigure(store, options);
       const [pixels] = picturesOf(svg);
       const { stage = "weights", domain, ramp, theme } = options as Record<string, string>;
-      expect([pixels.length, pixels[0].length]).toEqual([made.Nq, made.Nk]);
+      expect([pixels.length, pixels[0].length]).toEqual([input.Nq, input.Nk]);
       const table = colorTable(
         stage === "masked" ? "signed" : ramp === "cividis" ? "cividis" : theme ? "plum-dark" : "plum",
       );
       const range = await store.range(REF, "masked");
-      for (let i = 0; i < made.Nq; i += 7) {
-        const [row, seen] = [store.row(REF, i, stage as "weights"), store.visible(REF, i)];
-        for (let j = 0; j < made.Nk; j++) {
+      for (let i = 0; i < input.Nq; i += 7) {
+        const [row, visible] = [store.row(REF, i, stage as "weights"), store.visible(REF, i)];
+        for (let j = 0; j < input.Nk; j++) {
           if (ramp === "cividis" && j === 0) {
             expect(pixels[i][j]).toBe("#e4e1d8");
             continue;
@@ -136,10 +136,10 @@ describe("a matrix", () => {
             stage === "masked"
               ? signedCodeOf(row[j], Math.max(-range[0], range[1]))
               : codeOf(row[j], "sqrt", full);
-          expect(pixels[i][j], `${i} ${j}`).toBe(seen[j] === 1 ? hex(table[code]) : "");
+          expect(pixels[i][j], `${i} ${j}`).toBe(visible[j] === 1 ? hex(table[code]) : "");
         }
       }
-      expect(svg.includes("heed-masked")).toBe(!("recipe" in made));
+      expect(svg.includes("heed-masked")).toBe(!("recipe" in input));
     }
   });
 
@@ -186,9 +186,9 @@ describe("a matrix", () => {
   });
 
   it("draws nothing for no tokens, one token, and fully masked rows", async () => {
-    for (const made of [{ Nq: 1 }, { Nq: 3, Nk: 1, recipe: { keyLengths: 0 } }])
+    for (const input of [{ Nq: 1 }, { Nq: 3, Nk: 1, recipe: { keyLengths: 0 } }])
       for (const view of ["matrix", "lines", "text", "atlas", "row"] as const)
-        expect((await renderFigure(madeStore(made), { view })).svg).toMatch(/^<svg [^>]+>[\s\S]*<\/svg>\n$/);
+        expect((await renderFigure(madeStore(input), { view })).svg).toMatch(/^<svg [^>]+>[\s\S]*<\/svg>\n$/);
   });
 });
 
@@ -210,10 +210,10 @@ describe("the other views", () => {
     );
     expect(svg.match(/<path d="M[\d.]+ [\d.]+C/g)?.length).toBe(23);
     const mass = await figureTable(store, { view: "lines", keep: "mass", mass: 0.9 });
-    const kept = new Map<number, number>();
+    const shares = new Map<number, number>();
     for (const [i, , , , weight] of mass.rows)
-      kept.set(Number(i), (kept.get(Number(i)) ?? 0) + Number(weight));
-    for (const [, share] of kept) expect(share).toBeGreaterThanOrEqual(0.9);
+      shares.set(Number(i), (shares.get(Number(i)) ?? 0) + Number(weight));
+    for (const [, share] of shares) expect(share).toBeGreaterThanOrEqual(0.9);
   });
 
   it("text reads from queries and to keys, several by mean, sum and maximum", async () => {
@@ -274,10 +274,10 @@ describe("a figure", () => {
   it("has the same bytes every time, with no style sheet, script, handler or address", async () => {
     for (const view of ["matrix", "lines", "text", "atlas", "row"] as const) {
       const draw = () => renderFigure(madeStore({ Nq: 33 }), { view, query: 3, key: 1 });
-      const [one, two] = [await draw(), await draw()];
-      expect(one.svg).toBe(two.svg);
-      expect(one.svg).not.toMatch(/<style|<script|\sstyle=|\son[a-z]+=|(?:href|src)="(?!data:image\/png)/);
-      expect(one.svg.match(/https?:[^"<\s]+/g)).toEqual(["http://www.w3.org/2000/svg"]);
+      const [first, second] = [await draw(), await draw()];
+      expect(first.svg).toBe(second.svg);
+      expect(first.svg).not.toMatch(/<style|<script|\sstyle=|\son[a-z]+=|(?:href|src)="(?!data:image\/png)/);
+      expect(first.svg.match(/https?:[^"<\s]+/g)).toEqual(["http://www.w3.org/2000/svg"]);
     }
   });
 
@@ -307,11 +307,11 @@ describe("a figure", () => {
     }
     expect(digest).toMatchInlineSnapshot(`
       {
-        "atlas": "cf541bd197a72c4e",
-        "lines": "1e69bb898e31bf02",
-        "matrix": "2a08558087bc2733",
-        "row": "83003731888fab33",
-        "text": "4dabd4566742db8f",
+        "atlas": "47556889ea256759",
+        "lines": "7f18a9b9cfffc071",
+        "matrix": "b6816e0101dc7f04",
+        "row": "4a8eac06276bfc46",
+        "text": "de60f5b786d6b1d2",
       }
     `);
   });
@@ -487,7 +487,7 @@ describe("tables and pictures", () => {
     // A viewer that scales it down must average, not sample every n-th pixel.
     expect(svg).not.toContain("pixelated");
     // Ticks at round numbers.
-    const ticks = [...svg.matchAll(/>(\d+)<\/text>/g)].map(([, said]) => Number(said));
+    const ticks = [...svg.matchAll(/>(\d+)<\/text>/g)].map(([, label]) => Number(label));
     const step = ticks.find((x) => x > 1)!;
     expect(String(step)).toMatch(/^[125]0*$/);
     expect(ticks.filter((x) => x > 1).every((x) => x % step === 0)).toBe(true);
@@ -511,7 +511,7 @@ function objectsOf(pdf: Uint8Array): Map<number, { body: string; stream?: Buffer
   const [, count, rows] = /^xref\n0 (\d+)\n([\s\S]*?)trailer/.exec(text.slice(start))!;
   const offsets = rows.match(/\d{10} \d{5} [nf] \n/g)!.map((row) => Number(row.slice(0, 10)));
   expect(offsets.length).toBe(Number(count));
-  const found = new Map<number, { body: string; stream?: Buffer }>();
+  const objects = new Map<number, { body: string; stream?: Buffer }>();
   for (let n = 1; n < offsets.length; n++) {
     const here = text.slice(offsets[n]);
     expect(here.startsWith(`${n} 0 obj\n`), `object ${n}`).toBe(true);
@@ -521,9 +521,9 @@ function objectsOf(pdf: Uint8Array): Map<number, { body: string; stream?: Buffer
     const stream = at
       ? bytes.subarray(offsets[n] + at[0].length, offsets[n] + at[0].length + length)
       : undefined;
-    found.set(n, { body, stream: stream && inflateSync(stream) });
+    objects.set(n, { body, stream: stream && inflateSync(stream) });
   }
-  return found;
+  return objects;
 }
 
 describe("a PDF", () => {

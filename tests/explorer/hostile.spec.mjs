@@ -38,9 +38,9 @@ test("hostile tokens are only ever text", async ({ visit }) => {
   await visit({}, async (page) => {
     await page.evaluate(
       async (tokens) => {
-        const { view, made } = /** @type {any} */ (globalThis);
+        const { view, makeInput } = /** @type {any} */ (globalThis);
         await view.open(
-          made({
+          makeInput({
             tokens: tokens.map((token) => (token === "LONE" ? "\ud800" : token)),
             recipe: { mask: "causal" },
           }),
@@ -85,7 +85,7 @@ test("files that cannot be read are refused with a reason, and the next is opene
     const reported = await page.evaluate(async () => {
       const { view } = /** @type {any} */ (globalThis);
       /** @type {string[]} */
-      const said = [];
+      const messages = [];
       for (const bytes of [
         [],
         [1, 2, 3],
@@ -94,20 +94,20 @@ test("files that cannot be read are refused with a reason, and the next is opene
         [...new TextEncoder().encode('{"a":[[1]]')],
       ])
         await view.open(new Blob([Uint8Array.from(bytes)]), "bad <b>file</b>").then(
-          () => said.push("opened"),
-          (/** @type {Error} */ error) => said.push(error.message),
+          () => messages.push("opened"),
+          (/** @type {Error} */ error) => messages.push(error.message),
         );
       await view.updateComplete;
       const alert = view.shadowRoot.querySelector("[role=alert]");
-      return { said, shown: alert?.textContent ?? "", markup: alert?.querySelector("b") !== null };
+      return { messages, shown: alert?.textContent ?? "", markup: alert?.querySelector("b") !== null };
     });
-    if (reported.said.includes("opened") || reported.said.length !== 5)
+    if (reported.messages.includes("opened") || reported.messages.length !== 5)
       throw new Error(JSON.stringify(reported));
     if (!reported.shown.includes("bad <b>file</b>") || reported.markup)
       throw new Error(`the page says ${reported.shown}`);
     // And it still opens what is good.
     await page.evaluate(() =>
-      /** @type {any} */ (globalThis).view.open(/** @type {any} */ (globalThis).made({})),
+      /** @type {any} */ (globalThis).view.open(/** @type {any} */ (globalThis).makeInput({})),
     );
     await settled(page);
   });

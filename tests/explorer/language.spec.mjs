@@ -20,8 +20,8 @@ test("tokens of a named language have it, in each view, and nothing else has", (
     await everyView(page, undefined);
     await page.evaluate(
       async (wanted) => {
-        const { view, made } = /** @type {any} */ (globalThis);
-        await view.open({ ...made(wanted), lang: "AR" });
+        const { view, makeInput } = /** @type {any} */ (globalThis);
+        await view.open({ ...makeInput(wanted), lang: "AR" });
       },
       /** @type {any} */ (heads),
     );
@@ -32,8 +32,8 @@ test("tokens in the one-file page have their language", ({ visit, site }) =>
   visit({ heads, hash: VIEWS[4] }, async (page) => {
     const text = await page.evaluate(
       async (wanted) => {
-        const { view, made } = /** @type {any} */ (globalThis);
-        await view.open({ ...made(wanted), lang: "ar" });
+        const { view, makeInput } = /** @type {any} */ (globalThis);
+        await view.open({ ...makeInput(wanted), lang: "ar" });
         return view.toHTML();
       },
       /** @type {any} */ (heads),

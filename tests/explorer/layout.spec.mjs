@@ -143,7 +143,7 @@ test("a table's numbers are aligned at their decimal points, and the mark of the
   visit,
 }) => {
   await visit({ heads: { Nq: 12 }, hash: "#v1/head?i=3&j=2&t=1" }, async (page) => {
-    const found = await page.evaluate(() => {
+    const places = await page.evaluate(() => {
       const inside = /** @type {any} */ (globalThis).view.shadowRoot;
       const rows = [...inside.querySelectorAll(".tablewrap tbody tr:not(.space)")];
       const points = rows.flatMap((row) => {
@@ -166,10 +166,10 @@ test("a table's numbers are aligned at their decimal points, and the mark of the
         covered: range.getBoundingClientRect().left - current.getBoundingClientRect().left,
       };
     });
-    expect(found.points.length).toBeGreaterThan(5);
-    for (const at of found.points) expect(at).toBeCloseTo(found.points[0], 0);
+    expect(places.points.length).toBeGreaterThan(5);
+    for (const at of places.points) expect(at).toBeCloseTo(places.points[0], 0);
     // The mark is 3 pixels wide.
-    expect(found.covered).toBeGreaterThan(4);
+    expect(places.covered).toBeGreaterThan(4);
   });
 });
 
@@ -240,16 +240,16 @@ for (const [width, height, Nq, every] of /** @type {const} */ ([
       async (page) => {
         const names = await page.evaluate(() => {
           const { shadowRoot } = /** @type {any} */ (globalThis).view;
-          return ["rows", "columns"].map((side) =>
-            [...shadowRoot.querySelectorAll(`.matrix .labels.${side} span:not([hidden])`)].map((span) => ({
+          return ["rows", "columns"].map((edge) =>
+            [...shadowRoot.querySelectorAll(`.matrix .labels.${edge} span:not([hidden])`)].map((span) => ({
               size: Number.parseFloat(getComputedStyle(span).fontSize),
               y: span.getBoundingClientRect().top + span.offsetHeight / 2,
             })),
           );
         });
-        for (const side of names) {
-          expect(side.length).toBeGreaterThanOrEqual(Math.ceil(Nq / every));
-          for (const { size } of side) expect(size).toBeGreaterThanOrEqual(10);
+        for (const labels of names) {
+          expect(labels.length).toBeGreaterThanOrEqual(Math.ceil(Nq / every));
+          for (const { size } of labels) expect(size).toBeGreaterThanOrEqual(10);
         }
         // Capitals and descenders are about as high as the font is large: the names of rows do not touch.
         const [rows] = names;
@@ -267,11 +267,11 @@ test("without controls a matrix is as high as it is drawn", async ({ visit }) =>
     ]) {
       await page.evaluate(
         async ([rows, columns]) => {
-          const { view, made } = /** @type {any} */ (globalThis);
+          const { view, makeInput } = /** @type {any} */ (globalThis);
           view.style.setProperty("--heed-height", "auto");
           view.style.width = "380px";
           view.controls = "none";
-          await view.open(made({ Nq: rows, Nk: columns }));
+          await view.open(makeInput({ Nq: rows, Nk: columns }));
         },
         [Nq, Nk],
       );
@@ -362,8 +362,8 @@ for (const cell of [14, 11, 10])
       async (page) => {
         const shown = await page.evaluate(() => {
           const { shadowRoot } = /** @type {any} */ (globalThis).view;
-          return ["rows", "columns"].map((side) => {
-            const spans = [...shadowRoot.querySelectorAll(`.matrix .labels.${side} span:not([hidden])`)];
+          return ["rows", "columns"].map((edge) => {
+            const spans = [...shadowRoot.querySelectorAll(`.matrix .labels.${edge} span:not([hidden])`)];
             return spans
               .map((span) => ({
                 name: span.textContent,
@@ -373,13 +373,13 @@ for (const cell of [14, 11, 10])
               .sort((a, b) => a.at - b.at);
           });
         });
-        for (const [side, names] of shown.entries()) {
-          expect(names.map(({ name }) => name)).toContain(["w100", "w99"][side]);
+        for (const [edge, names] of shown.entries()) {
+          expect(names.map(({ name }) => name)).toContain(["w100", "w99"][edge]);
           expect(names.length).toBeGreaterThan(cell > 10 ? 30 : 20);
           // Letters and descenders are about as high as the font is large; columns are slanted by 60 degrees.
           for (const [n, { at, size }] of names.entries())
             if (n > 0)
-              expect((at - names[n - 1].at) * [1, Math.sin(Math.PI / 3)][side]).toBeGreaterThanOrEqual(
+              expect((at - names[n - 1].at) * [1, Math.sin(Math.PI / 3)][edge]).toBeGreaterThanOrEqual(
                 0.95 * size,
               );
         }
@@ -393,8 +393,8 @@ test("the reason why there is no rollout is in the middle of the pane", async ({
         /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said")?.textContent ?? "",
       ),
     );
-    const [[pane], [said]] = [await boxes(page, ".pane"), await boxes(page, ".flow-said")];
-    const share = ((said.top + said.bottom) / 2 - pane.top) / (pane.bottom - pane.top);
+    const [[pane], [message]] = [await boxes(page, ".pane"), await boxes(page, ".flow-said")];
+    const share = ((message.top + message.bottom) / 2 - pane.top) / (pane.bottom - pane.top);
     expect(share).toBeGreaterThan(0.3);
     expect(share).toBeLessThan(0.7);
   });
@@ -445,12 +445,15 @@ test("the tab of the text that is shown is whole, in a window and on a phone", a
   for (const size of [{}, PHONE])
     await visit(size, async (page) => {
       await page.evaluate(async (names) => {
-        const { view, made } = /** @type {any} */ (globalThis);
+        const { view, makeInput } = /** @type {any} */ (globalThis);
         const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
-        view.sources = names.map((name, n) => ({ name, data: made({ seed: n, tokens: name.split(" ") }) }));
+        view.sources = names.map((name, n) => ({
+          name,
+          data: makeInput({ seed: n, tokens: name.split(" ") }),
+        }));
         await loaded;
         const name = "the girl lost the ball because she was sad";
-        await view.add({ name, data: made({ seed: 9, tokens: name.split(" ") }) });
+        await view.add({ name, data: makeInput({ seed: 9, tokens: name.split(" ") }) });
       }, texts);
       await settled(page);
       const isWhole = async () => {
@@ -541,8 +544,9 @@ test("the three pictures of a comparison start at one height", async ({ visit })
             new Set((await boxes(page, ".comparison .area")).map(({ top }) => Math.round(top))).size,
         )
         .toBe(1);
-      const [said] = await boxes(page, ".comparison .compared");
-      for (const { bottom } of await boxes(page, ".comparison .area")) expect(bottom).toBeLessThan(said.top);
+      const [caption] = await boxes(page, ".comparison .compared");
+      for (const { bottom } of await boxes(page, ".comparison .area"))
+        expect(bottom).toBeLessThan(caption.top);
     },
   );
 });
@@ -623,7 +627,7 @@ test("the button over a table is on one line, with its answer beside it", async 
 
 test("the cursor's head is pinned with a button, also without keys and Shift", async ({ visit }) => {
   await visit({ ...PHONE, touch: true, heads: { Nq: 6 }, hash: "#v1/head?l=1&h=1" }, async (page) => {
-    const pin = page.locator("attention-view").getByRole("button", { name: "Pin L1 H1" });
+    const pin = page.locator("attention-view").getByRole("button", { name: "Pin L1 H1", exact: true });
     await pin.tap();
     await expect(pin).toHaveCount(0);
     expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.pins)).toEqual([
@@ -638,8 +642,8 @@ test("the three questions to the heads are in one line", async ({ visit }) => {
     await page.evaluate(() =>
       /** @type {any} */ (globalThis).view.style.setProperty("font-family", "DejaVu Sans"),
     );
-    const found = await boxes(page, '[aria-label="Question"] button');
-    expect(found).toHaveLength(3);
-    expect(new Set(found.map(({ top }) => Math.round(top))).size).toBe(1);
+    const buttons = await boxes(page, '[aria-label="Question"] button');
+    expect(buttons).toHaveLength(3);
+    expect(new Set(buttons.map(({ top }) => Math.round(top))).size).toBe(1);
   });
 });

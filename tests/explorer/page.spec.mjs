@@ -104,11 +104,11 @@ async function settled(page) {
 function picture(page) {
   return page.evaluate(() => {
     const inside = document.querySelector("attention-view")?.shadowRoot;
-    const seen = [...(inside?.querySelectorAll("canvas") ?? [])].filter(
+    const canvases = [...(inside?.querySelectorAll("canvas") ?? [])].filter(
       // A layer that has faded out keeps its old pixels.
       (canvas) => getComputedStyle(canvas).opacity !== "0",
     );
-    return seen.map((canvas) => `${canvas.width}×${canvas.height} ${canvas.toDataURL()}`);
+    return canvases.map((canvas) => `${canvas.width}×${canvas.height} ${canvas.toDataURL()}`);
   });
 }
 
@@ -132,8 +132,8 @@ function cursorCell(page) {
 async function accessible(name, page) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     await page.emulateMedia({ colorScheme });
-    const found = await violations(page, colorScheme === "dark" ? CONTRAST : {});
-    expect.soft(found, `${name}, ${colorScheme}: axe finds nothing`).toEqual([]);
+    const failures = await violations(page, colorScheme === "dark" ? CONTRAST : {});
+    expect.soft(failures, `${name}, ${colorScheme}: axe finds nothing`).toEqual([]);
   }
 }
 
@@ -187,9 +187,9 @@ async function served(browser) {
   const notice = async (name, address, wanted) => {
     const one = await watched(browser, url.origin);
     await one.page.goto(address);
-    const said = one.page.locator("#notice:not([hidden])");
-    await said.waitFor({ timeout: 60_000 }).catch(() => {});
-    expect.soft((await said.count()) > 0 ? await said.textContent() : "nothing", name).toMatch(wanted);
+    const message = one.page.locator("#notice:not([hidden])");
+    await message.waitFor({ timeout: 60_000 }).catch(() => {});
+    expect.soft((await message.count()) > 0 ? await message.textContent() : "nothing", name).toMatch(wanted);
     await one.close();
   };
   await notice("without its token the page says so", `${url.origin}/`, /lacks its token/);
@@ -294,10 +294,10 @@ async function figuresInPages(browser) {
   const drawn = await page.evaluate(async () => {
     const { renderFigure, storeFrom } = await import(/** @type {string} */ ("/dist/view/index.js"));
     const { figures, inputs } = await import(/** @type {string} */ ("/inputs.mjs"));
-    const made = [];
+    const drawings = [];
     for (const { name, input, options } of figures)
-      made.push([name, (await renderFigure(storeFrom(inputs[input]()), options)).svg]);
-    return made;
+      drawings.push([name, (await renderFigure(storeFrom(inputs[input]()), options)).svg]);
+    return drawings;
   });
   const { storeFrom } = await import("heed/view");
   for (const { name, input, options } of figures) {

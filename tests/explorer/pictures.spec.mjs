@@ -5,7 +5,7 @@
  */
 import { expect } from "@playwright/test";
 import { codeOf, colorTable, signedCodeOf } from "heed/view";
-import { another, dropped, edited, given, open, set } from "./support/changes.mjs";
+import { another, assigned, dropped, edited, open, set } from "./support/changes.mjs";
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";
 
@@ -19,11 +19,11 @@ const CHANGES = [
   ["another file of the same size", (page) => open(page, { seed: 21 })],
   ["another text of the list", another],
   ["a file that is dropped", dropped],
-  ["other arrays as the property data", given],
+  ["other arrays as the property data", assigned],
   ["another file of another size", (page) => open(page, { seed: 22, Nq: 9 })],
   ["a causal file in its place", (page) => open(page, { seed: 23, Nq: 9, recipe: { mask: "causal" } })],
   ["a rectangular file", (page) => open(page, { seed: 24, Nq: 5, Nk: 11 })],
-  ["a file of weights", (page) => open(page, { seed: 25, Nq: 7, given: true })],
+  ["a file of weights", (page) => open(page, { seed: 25, Nq: 7, asWeights: true })],
   ["back to queries and keys", (page) => open(page, { seed: 26 })],
   ["another head", (page) => set(page, { head: 1 })],
   ["another layer", (page) => set(page, { layer: 1 })],
@@ -84,8 +84,8 @@ for (const still of [true, false])
   }) => {
     await visit({ heads: { Nq: 8, seed: 40 }, still }, async (page) => {
       await page.evaluate(async () => {
-        const { view, made } = /** @type {any} */ (globalThis);
-        await view.add({ name: "second", data: made({ Nq: 6, seed: 41 }) });
+        const { view, makeInput } = /** @type {any} */ (globalThis);
+        await view.add({ name: "second", data: makeInput({ Nq: 6, seed: 41 }) });
         // From here on, its pictures wait.
         const { store } = view;
         const released = new Promise((resolve) => Object.assign(globalThis, { release: resolve }));
@@ -126,9 +126,9 @@ test("the ends of the legend are those of the colors, for scores as for weights"
     for (const stage of ["scores", "scaled", "masked", "contribution", "weights"]) {
       await set(page, { stage });
       const { range } = await numbers(page);
-      const most = stage === "weights" ? 1 : Number(range.toPrecision(2));
+      const maximum = stage === "weights" ? 1 : Number(range.toPrecision(2));
       const end = page.locator("attention-view .legend .tick").last();
-      await expect.poll(async () => Number(await end.textContent()), stage).toBe(most);
+      await expect.poll(async () => Number(await end.textContent()), stage).toBe(maximum);
     }
   });
 });
@@ -188,17 +188,17 @@ function colorOf(head, i, j) {
   const hides = state.hide === "first" && !signed;
   if ((!early && visible[i][j] === 0) || (hides && j === 0)) return undefined;
   const left = hides && state.renormalize ? 1 - weights[i][0] : 1;
-  const seen = rows[i].filter((_, at) => visible[i][at] && !(hides && at === 0));
-  const most =
+  const visibleScores = rows[i].filter((_, at) => visible[i][at] && !(hides && at === 0));
+  const maximum =
     state.domain === "row"
-      ? Math.max(...seen.map(Math.abs)) / left
+      ? Math.max(...visibleScores.map(Math.abs)) / left
       : signed || stage === "contribution"
         ? range
         : state.domain === "head"
           ? Math.max(...weights.flat())
           : 1;
   const value = rows[i][j] / left;
-  const code = signed ? signedCodeOf(value, most) : codeOf(value, state.transfer, most);
+  const code = signed ? signedCodeOf(value, maximum) : codeOf(value, state.transfer, maximum);
   return colorTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`))[code];
 }
 
@@ -282,8 +282,8 @@ async function margins(page) {
   const entropy = (/** @type {number[]} */ row) =>
     row.reduce((sum, weight) => sum - (weight > 0 ? weight * Math.log(weight) : 0), 0);
   const totals = Array.from({ length: Nk }, (_, j) => rows.reduce((sum, row) => sum + row[j], 0));
-  const pixels = (/** @type {number} */ share, /** @type {number} */ most) =>
-    share > 0 ? Math.max(1, Math.round(most * share)) : 0;
+  const pixels = (/** @type {number} */ share, /** @type {number} */ extent) =>
+    share > 0 ? Math.max(1, Math.round(extent * share)) : 0;
   return [
     ...rows.map((row, i) => ({
       name: `the bar of row ${i}`,
@@ -330,13 +330,13 @@ async function compare(page) {
     for (let j = 0; j < Nk; j++)
       if (early || (a.visible[i][j] && b.visible[i][j] && !(hides && j === 0)))
         differences.push({ i, j, value: shown(a, i, j) - shown(b, i, j) });
-  const most = Math.max(...differences.map(({ value }) => Math.abs(value)));
+  const maximum = Math.max(...differences.map(({ value }) => Math.abs(value)));
   const table = colorTable(dark ? "signed-dark" : "signed");
   for (const { i, j, value } of differences)
     cells.push({
       name: `difference of query ${i}, key ${j}`,
       shown: colors[2][i][j].join(),
-      want: table[signedCodeOf(value, most)].join(),
+      want: table[signedCodeOf(value, maximum)].join(),
     });
   return cells;
 }
@@ -346,10 +346,10 @@ async function flow(page) {
   const head = await numbers(page);
   const { Nq: N, Nk, state } = head;
   if (N !== Nk) {
-    const said = await page.evaluate(
+    const reason = await page.evaluate(
       () => /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".flow-said").textContent,
     );
-    return [{ name: "the reason", shown: String(/queries and \d+ keys/.test(said)), want: "true" }];
+    return [{ name: "the reason", shown: String(/queries and \d+ keys/.test(reason)), want: "true" }];
   }
   const product = await page.evaluate(async () => {
     const { store } = /** @type {any} */ (globalThis).view;
@@ -416,17 +416,18 @@ async function lines(page) {
     const left = hides && state.renormalize ? 1 - row[0] / row.reduce((x, y) => x + y, 0) : 1;
     return row.map((value, j) => (hides && j === 0 ? 0 : value / left));
   });
-  const kept = shown.flatMap((row, i) =>
+  const strongest = shown.flatMap((row, i) =>
     row
       .map((weight, j) => ({ i, j, weight }))
       .filter(({ weight }) => weight > 0)
       .sort((x, y) => y.weight - x.weight || x.j - y.j)
       .slice(0, 3),
   );
-  const most = state.stage !== "contribution" && state.domain === "absolute" ? 1 : Math.max(...shown.flat());
+  const maximum =
+    state.stage !== "contribution" && state.domain === "absolute" ? 1 : Math.max(...shown.flat());
   const share = (/** @type {number} */ i, /** @type {number} */ weight) =>
-    codeOf(weight, state.transfer, state.domain === "row" ? Math.max(...shown[i]) : most) / 255;
-  const found = await page.evaluate(
+    codeOf(weight, state.transfer, state.domain === "row" ? Math.max(...shown[i]) : maximum) / 255;
+  const counts = await page.evaluate(
     ({ links, gaps, Nq, Nk }) => {
       const root = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".pane .lines");
       const canvas = root.querySelector("canvas");
@@ -443,9 +444,9 @@ async function lines(page) {
         probe.style.setProperty("color", `var(--${name})`);
         return getComputedStyle(probe).color;
       };
-      const own = document.createElement("canvas");
-      [own.width, own.height] = [canvas.width, canvas.height];
-      const context = /** @type {any} */ (own.getContext("2d"));
+      const copy = document.createElement("canvas");
+      [copy.width, copy.height] = [canvas.width, canvas.height];
+      const context = /** @type {any} */ (copy.getContext("2d"));
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.beginPath();
       context.rect(left - 4, top, width + 8, height);
@@ -468,7 +469,7 @@ async function lines(page) {
         context.fillRect(left, y(i, Nq) - thick / 2, 12, thick);
       }
       probe.remove();
-      const [one, other] = [canvas, own].map(
+      const [one, other] = [canvas, copy].map(
         (each) => each.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data,
       );
       let [ink, wrong] = [0, 0];
@@ -483,15 +484,15 @@ async function lines(page) {
     {
       Nq,
       Nk,
-      links: kept
+      links: strongest
         .sort((x, y) => x.weight - y.weight)
         .map(({ i, j, weight }) => ({ i, j, share: share(i, weight) })),
       gaps: hides && !state.renormalize ? values.map((row, i) => ({ i, share: share(i, row[0]) })) : [],
     },
   );
   return [
-    { name: "pixels that differ", shown: String(found.wrong), want: "0" },
-    { name: "there are lines", shown: String(found.ink > 200), want: "true" },
+    { name: "pixels that differ", shown: String(counts.wrong), want: "0" },
+    { name: "there are lines", shown: String(counts.ink > 200), want: "true" },
   ];
 }
 
@@ -578,9 +579,9 @@ async function thumbnails(page, selector) {
     const canvas = atlas?.querySelector("canvas");
     /** @type {{ name: string, rows: { weight: number, visible: boolean, color: string }[][] }[]} */
     const boxes = [];
-    const found = { state: { ...state }, dark: matchMedia("(prefers-color-scheme: dark)").matches };
+    const look = { state: { ...state }, dark: matchMedia("(prefers-color-scheme: dark)").matches };
     // On a phone the overview is collapsed.
-    if (!(canvas?.getBoundingClientRect().width > 0)) return { ...found, boxes };
+    if (!(canvas?.getBoundingClientRect().width > 0)) return { ...look, boxes };
     for (const layer of layers)
       for (let head = 0; head < heads; head++) {
         const ref = { block: 0, layer, head };
@@ -609,9 +610,9 @@ async function thumbnails(page, selector) {
         }
         boxes.push({ name: `L${layer} H${head}`, rows });
       }
-    view.state = { layer: found.state.layer, head: found.state.head };
+    view.state = { layer: look.state.layer, head: look.state.head };
     await view.updateComplete;
-    return { ...found, boxes };
+    return { ...look, boxes };
   }, selector);
   if (boxes.length === 0) return [{ name: "collapsed", shown: "", want: "" }];
   const table = colorTable(/** @type {any} */ (`${state.ramp}${dark ? "-dark" : ""}`));
@@ -636,7 +637,7 @@ async function thumbnails(page, selector) {
 
 /** Each number of the row view's ledger and list of keys. @param {Page} page @returns {Promise<Cell[]>} */
 async function row(page) {
-  const found = await page.evaluate(() => {
+  const ledger = await page.evaluate(() => {
     const { view } = /** @type {any} */ (globalThis);
     const { store, state } = view;
     const ref = { block: 0, layer: state.layer, head: state.head };
@@ -660,13 +661,13 @@ async function row(page) {
     };
   });
   return [
-    ...found.bars.map((height, j) => ({
+    ...ledger.bars.map((height, j) => ({
       name: `the bar of key ${j}`,
       // Browsers round the percentages of style sheets.
-      shown: Math.abs(height - 100 * found.shares[j]) <= 1e-4 ? "its share" : `${height} %`,
-      want: found.shares[j] >= 0 ? "its share" : `a share of ${found.shares[j]}`,
+      shown: Math.abs(height - 100 * ledger.shares[j]) <= 1e-4 ? "its share" : `${height} %`,
+      want: ledger.shares[j] >= 0 ? "its share" : `a share of ${ledger.shares[j]}`,
     })),
-    { name: "the ledger's weight", shown: String(found.weight), want: String(found.want) },
-    { name: "the row's strongest", shown: found.listed.join(), want: found.best.join() },
+    { name: "the ledger's weight", shown: String(ledger.weight), want: String(ledger.want) },
+    { name: "the row's strongest", shown: ledger.listed.join(), want: ledger.best.join() },
   ];
 }

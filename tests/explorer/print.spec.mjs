@@ -18,10 +18,10 @@ const LOOKS = /** @type {const} */ ([
   { look: "a dark phone", scheme: "dark", theme: "auto", width: 360 },
 ]);
 
-for (const { look, theme, ...asked } of LOOKS)
+for (const { look, theme, ...options } of LOOKS)
   for (const hash of look === "a dark page" ? VIEWS : VIEWS.slice(0, 1))
     test(`printed from ${look}, ${hash} is dark on white, on one sheet of its size`, ({ visit }) =>
-      visit({ ...asked, heads: HEADS, hash }, (page) => onPaper(page, theme)));
+      visit({ ...options, heads: HEADS, hash }, (page) => onPaper(page, theme)));
 
 /** @param {import("@playwright/test").Page} page @param {string} theme */
 async function onPaper(page, theme) {
@@ -30,7 +30,7 @@ async function onPaper(page, theme) {
   }, theme);
   const before = await atRest(page);
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  const paper = await seen(page);
+  const paper = await visibleParts(page);
   const wrong = paper.texts.filter(({ light }) => light > 0.45);
   if (wrong.length > 0 || paper.texts.length < 2)
     throw new Error(`not dark on white: ${JSON.stringify(wrong)}`);
@@ -53,9 +53,9 @@ async function onPaper(page, theme) {
 /** The visible parts of the element, after no change for half a second. @param {import("@playwright/test").Page} page */
 async function atRest(page) {
   await settled(page);
-  for (let [now, same] = [await seen(page), 0]; ; ) {
+  for (let [now, same] = [await visibleParts(page), 0]; ; ) {
     await page.waitForTimeout(100);
-    const next = await seen(page);
+    const next = await visibleParts(page);
     same = JSON.stringify(next) === JSON.stringify(now) ? same + 1 : 0;
     if (same === 5) return next;
     now = next;
@@ -63,7 +63,7 @@ async function atRest(page) {
 }
 
 /** The visible parts of the element. @param {import("@playwright/test").Page} page */
-function seen(page) {
+function visibleParts(page) {
   return page.evaluate(() => {
     const { view } = /** @type {any} */ (globalThis);
     const inside = /** @type {ShadowRoot} */ (view.shadowRoot);
@@ -97,14 +97,14 @@ function seen(page) {
         counts.set(grey, (counts.get(grey) ?? 0) + 1);
       }
     }
-    const most = [...counts].sort((a, b) => b[1] - a[1])[0];
+    const ground = [...counts].sort((a, b) => b[1] - a[1])[0];
     return {
       paper: getComputedStyle(view).backgroundColor,
       texts: texts.filter(shown).map((one) => ({
         light: light(getComputedStyle(one).color),
         text: one.textContent?.trim().slice(0, 20),
       })),
-      ground: most?.[0],
+      ground: ground?.[0],
       controls: [...inside.querySelectorAll(".toolbar, .top, .left, .side, .status, button.bordered, select")]
         .filter(shown)
         .map((one) => one.className),

@@ -12,8 +12,8 @@ files.set("/guest.css", ["text/css", "body{font:16px/24px serif}"]);
 files.set("/guest.mjs", [
   "text/javascript",
   `await import("./attention-view/element.js");
-import { made } from "./heads.mjs";
-for (const id of ["small", "parts", "row"]) await document.getElementById(id).open(made({ Nq: 10, heads: 2, layers: 2 }));
+import { makeInput } from "./heads.mjs";
+for (const id of ["small", "parts", "row"]) await document.getElementById(id).open(makeInput({ Nq: 10, heads: 2, layers: 2 }));
 globalThis.opened = true;`,
 ]);
 
@@ -21,8 +21,8 @@ plain("readers see one sentence, the author reads what to do on the console", as
   const { base, close } = await serve();
   try {
     /** @type {string[]} */
-    const said = [];
-    page.on("console", (message) => message.type() === "error" && said.push(message.text()));
+    const errors = [];
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     await page.goto(`${base}/guest.html`);
     await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true);
     const missing = page.locator("#missing");
@@ -30,7 +30,7 @@ plain("readers see one sentence, the author reads what to do on the console", as
       "The attention that belongs here could not be shown.",
     );
     await expect(missing).not.toContainText("Choose a file");
-    expect(said.join("\n")).toMatch(/with src nowhere\.safetensors.*404.*Check that the address is right/s);
+    expect(errors.join("\n")).toMatch(/with src nowhere\.safetensors.*404.*Check that the address is right/s);
     // As high as its picture, and no higher; only what was asked for around it; a row leaves room for the page.
     const sizes = await page.evaluate(() =>
       ["small", "row"].map((id) => document.getElementById(id)?.getBoundingClientRect().height ?? 0),

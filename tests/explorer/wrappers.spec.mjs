@@ -30,7 +30,7 @@ const html = (/** @type {string} */ scripts) =>
  * @param {"browser" | "node"} [platform]
  */
 async function bundled(input, suffix, platform = "browser") {
-  const made = await rolldown({
+  const bundle = await rolldown({
     input,
     platform,
     logLevel: "silent",
@@ -47,8 +47,8 @@ async function bundled(input, suffix, platform = "browser") {
       },
     ],
   });
-  const { output } = await made.generate({ format: "esm", codeSplitting: false });
-  await made.close();
+  const { output } = await bundle.generate({ format: "esm", codeSplitting: false });
+  await bundle.close();
   return output[0].code;
 }
 
@@ -60,9 +60,9 @@ const drawnBy = (page) =>
     const matrix = shadowRoot?.querySelector(".pane .matrix:not(.waiting)");
     const ref = { block: 0, layer: element.state.layer, head: element.state.head };
     /** @type {{ weights: number[], colors: string[] }} */
-    const found = { weights: [], colors: [] };
+    const report = { weights: [], colors: [] };
     const canvas = matrix?.querySelector("canvas.cells");
-    if (!canvas?.width || !store?.ready(ref)) return found;
+    if (!canvas?.width || !store?.ready(ref)) return report;
     const { Nq, Nk } = store.blocks[0];
     const [a, b] = [matrix.querySelector(".area"), canvas].map((one) => one.getBoundingClientRect());
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -71,10 +71,10 @@ const drawnBy = (page) =>
         const x = Math.floor(a.left - b.left + ((j + 0.5) * a.width) / Nk);
         const y = Math.floor(a.top - b.top + ((i + 0.5) * a.height) / Nq);
         const at = 4 * (y * canvas.width + x);
-        found.colors.push([...data.slice(at, at + 3)].join());
-        found.weights.push(store.cell(ref, i, j, "weights"));
+        report.colors.push([...data.slice(at, at + 3)].join());
+        report.weights.push(store.cell(ref, i, j, "weights"));
       }
-    return found;
+    return report;
   });
 
 /** @param {Page} page @param {string} suffix */
@@ -123,8 +123,10 @@ async function react(page, suffix) {
       loads.join(),
     );
     check("the ref is the element", await run("app.element === document.querySelector('attention-view')"));
-    const given = await run("[app.element.className, app.element.style.height, app.element.state.layer]");
-    check("class, style and state are set", given.join() === "mine,500px,1", given.join());
+    const attributes = await run(
+      "[app.element.className, app.element.style.height, app.element.state.layer]",
+    );
+    check("class, style and state are set", attributes.join() === "mine,500px,1", attributes.join());
 
     await run(
       "void app.render({ data: undefined, layer: 0, stage: 'scaled', view: 'row', className: 'other' })",
@@ -198,7 +200,7 @@ async function react(page, suffix) {
 /** @param {string} suffix */
 async function reactOnServer(suffix) {
   const entry = "\0entry";
-  const made = await rolldown({
+  const bundle = await rolldown({
     input: entry,
     platform: "node",
     logLevel: "silent",
@@ -221,8 +223,8 @@ async function reactOnServer(suffix) {
       },
     ],
   });
-  const { output } = await made.generate({ format: "esm", codeSplitting: false });
-  await made.close();
+  const { output } = await bundle.generate({ format: "esm", codeSplitting: false });
+  await bundle.close();
   const folder = mkdtempSync(join(tmpdir(), "heed-wrappers-"));
   const file = join(folder, "server.mjs");
   writeFileSync(file, output[0].code);
@@ -247,7 +249,7 @@ async function notebook(page) {
   page.on("pageerror", (error) => errors.push(`${error}`));
   await page.goto(server.url);
   try {
-    const found = await page.evaluate(
+    const results = await page.evaluate(
       async (bytes) => {
         const widget = (await import(/** @type {string} */ ("/anywidget.js"))).default;
         /** A model as anywidget hands it over: traits, and who listens to them. */
@@ -299,10 +301,10 @@ async function notebook(page) {
         one.set("stage", "scaled");
         result.stage = view.state.stage;
         // A second widget in the same page, and the end of the first.
-        const two = model();
+        const second = model();
         const other = document.createElement("div");
         document.body.append(other);
-        const endTwo = widget.render({ model: two, el: other });
+        const endTwo = widget.render({ model: second, el: other });
         result.both = await until(() => /** @type {any} */ (other.querySelector("attention-view")).store);
         end();
         result.gone = el?.childElementCount === 0 && [...one.heard.values()].every((set) => set.size === 0);
@@ -324,7 +326,7 @@ async function notebook(page) {
       reported: '{"block":"self","layer":1,"head":0,"query":4,"key":2}',
     };
     for (const [what, value] of Object.entries(wanted))
-      expect.soft(found[what], `notebook: ${what}`).toEqual(value);
+      expect.soft(results[what], `notebook: ${what}`).toEqual(value);
     expect(errors, "nothing on the console").toEqual([]);
   } finally {
     await server.close();

@@ -20,7 +20,7 @@ const alloc = EngineMemory.prototype.alloc;
 function refuse(k: number): () => number {
   let count = 0;
   vi.spyOn(EngineMemory.prototype, "alloc").mockImplementation(function (this: EngineMemory, bytes: number) {
-    if (++count === k) throw new UnsupportedError("memory", `refused: ${bytes} bytes`, { asked: bytes });
+    if (++count === k) throw new UnsupportedError("memory", `refused: ${bytes} bytes`, { requested: bytes });
     return alloc.call(this, bytes);
   });
   return () => count;

@@ -22,7 +22,7 @@ it("an output larger than any array is rejected with its number of bytes", () =>
       error = e;
     }
     expect(error).toBeInstanceOf(UnsupportedError);
-    expect(error).toMatchObject({ code: "memory", fields: { asked: 16 * N } });
+    expect(error).toMatchObject({ code: "memory", fields: { requested: 16 * N } });
   }
 });
 

@@ -72,7 +72,7 @@ it("the same bits on 1, 2, 3 and 7 threads, for calls of every kind", async () =
 });
 
 describe("a worker is lost, the call is right, and the pool is complete again:", () => {
-  const whole = async () => {
+  const compute = async () => {
     expect(await prepare()).toBe(3);
     right();
     expect(engine().pool.ready(3)).toBe(3);
@@ -83,12 +83,12 @@ describe("a worker is lost, the call is right, and the pool is complete again:",
     workers()[0].terminate();
     right();
     while (!workers()[0].dead) await new Promise((resolve) => setTimeout(resolve, 5));
-    await whole();
+    await compute();
     discardEngine();
     right();
     workers()[1].terminate();
     right();
-    await whole();
+    await compute();
   });
 
   it("ended in the middle of a job, at several moments", async () => {
@@ -124,7 +124,7 @@ describe("a worker is lost, the call is right, and the pool is complete again:",
       // Where a task was under way, the memory it writes to is given up with its engine.
       for (const worker of before === engine() ? ended : [])
         while (!worker.dead) await new Promise((resolve) => setTimeout(resolve, 5));
-      await whole();
+      await compute();
     }
     expect(lost).toBeGreaterThan(0);
   });
@@ -148,7 +148,7 @@ describe("a worker is lost, the call is right, and the pool is complete again:",
     }));
     right();
     expect(engine()).not.toBe(before);
-    await whole();
+    await compute();
   });
 
   it("stalls", async () => {
@@ -157,7 +157,7 @@ describe("a worker is lost, the call is right, and the pool is complete again:",
     Atomics.add(new Int32Array(before.memory.memory.buffer, 0, 1024), CONTROL.active, 1);
     right();
     expect(engine()).not.toBe(before);
-    await whole();
+    await compute();
   });
 
   it("a job canceled from outside: the next call starts again", async () => {
@@ -166,7 +166,7 @@ describe("a worker is lost, the call is right, and the pool is complete again:",
     (before.pool as unknown as { running: boolean }).running = true;
     right();
     expect(engine()).not.toBe(before);
-    await whole();
+    await compute();
   });
 });
 
@@ -219,7 +219,7 @@ it("called near the end of the stack, a call throws or is right; then calls are 
     }
   };
   deep(0);
-  let most = 1000;
+  let longest = 1000;
   const fits = (depth: number) => {
     try {
       at(depth);
@@ -228,8 +228,8 @@ it("called near the end of the stack, a call throws or is right; then calls are 
       return false;
     }
   };
-  while (fits(most)) most = Math.floor(most * 1.3);
-  for (let depth = Math.floor(most * 0.5); depth < most; depth += Math.ceil(most / 40)) {
+  while (fits(longest)) longest = Math.floor(longest * 1.3);
+  for (let depth = Math.floor(longest * 0.5); depth < longest; depth += Math.ceil(longest / 40)) {
     try {
       const got = at(depth);
       if (got !== undefined) expect(got).toBeInstanceOf(RangeError);
@@ -334,6 +334,30 @@ describe.skipIf(!runsSource)("a process that made a threaded call", () => {
     expect(stderr).toBe(
       "heed: running single-threaded: calls lost a thread (killed or out of memory); results are the same, and threads: 1 hides this warning\n",
     );
+  });
+
+  it("tries again after half a minute: failures are forgotten", async () => {
+    const { stdout } = await node(`
+      import { getEngine } from ${JSON.stringify(new URL("../../src/wasm/engine/engine.ts", import.meta.url).href)};
+      const threads = process.getBuiltinModule("node:worker_threads");
+      const { EventEmitter } = process.getBuiltinModule("node:events");
+      const { Worker } = threads;
+      threads.Worker = class extends EventEmitter {
+        constructor() { super(); setImmediate(() => { this.emit("error", new Error("no")); this.emit("exit", 1); }); }
+        unref() {}
+        terminate() { return Promise.resolve(1); }
+      };
+      const first = sum();
+      for (let n = 0; n < 30; n++) { sum(); await new Promise((r) => setTimeout(r, 2)); }
+      const gaveUp = getEngine().pool.unavailable;
+      threads.Worker = Worker;
+      const { now } = performance;
+      performance.now = () => now.call(performance) + 31_000;
+      await prepare();
+      if (sum() !== first) throw new Error("other bits");
+      console.log(gaveUp, getEngine().pool.unavailable, getEngine().pool.ready(2));
+    `);
+    expect(stdout).toBe("true false 2\n");
   });
 });
 

@@ -1,18 +1,21 @@
 /** The captures in models/captures: whole words, and the weights that PyTorch computes in float64 from the same model. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "heed/view";
+import { contrastOf, openStore } from "heed/view";
 import { describe, expect, test } from "vitest";
 
 const folder = join(import.meta.dirname, "../../models/captures");
 
-/** [file, text, links [from, to, layer, head, weight in transformers eager, float64]] */
+/** [file, text, links [from, to, layer, head, weight, others, offset: transformers eager in float64]] */
 const CAPTURES = [
-  ["time-flies", "time flies like an arrow", [["flies", "arrow", 5, 11, 0.580727043383416], ["flies", "time", 2, 11, 0.7480150410756674]]],
-  ["fruit-flies", "fruit flies like a banana", [["flies", "banana", 5, 11, 0.2977260435279798], ["flies", "fruit", 2, 11, 0.31939487091000823]]],
-  ["river-bank", "they walked along the river bank", [["bank", "river", 2, 11, 0.6599205445959672], ["bank", "river", 5, 6, 0.3462179905298496]]],
-  ["savings-bank", "they walked to the savings bank", [["bank", "savings", 2, 11, 0.7505449284357909], ["bank", "savings", 5, 4, 0.7740769387240537]]],
-  ["tired-cat", "The cat sat on the mat because it was tired", [["it", "cat", 5, 11, 0.6826292512967275], ["sat", "cat", 5, 11, 0.7861281538014501]]],
+  ["time-flies", "time flies like an arrow", [["flies", "time", 0, 4, 0.8016218079, 0.0433587356, 0.1541543553], ["flies", "arrow", 5, 11, 0.5807270434, 0.6062500862, 0.035604081], ["flies", "time", 2, 11, 0.7480150411, 0.0084375958, 0.5678609197]]],
+  ["fruit-flies", "fruit flies like a banana", [["flies", "fruit", 0, 4, 0.8109969497, 0.020641998, 0.1167193982], ["flies", "banana", 5, 11, 0.2977260435, 0.2251165952, 0.0437106006]]],
+  ["river-bank", "they walked along the river bank", [["bank", "river", 0, 4, 0.8522737528, 0.1553331938, 0.1621390896], ["bank", "river", 2, 11, 0.6599205446, 0.0066176866, 0.4385480337]]],
+  ["bank-of-the-river", "they walked along the bank of the river", [["bank", "river", 0, 4, 0.7059880262, 0.0733104083, 0.1021930402]]],
+  ["savings-bank", "they walked to the savings bank", [["bank", "savings", 0, 4, 0.6284657945, 0.050009379, 0.1437216368], ["bank", "savings", 5, 4, 0.7740769387, 0.3647105244, 0.1078286096]]],
+  ["bank-of-the-table", "they sat by the bank of the table", [["bank", "table", 0, 4, 0.045063034, 0.0198110886, 0.1240786764]]],
+  ["tired-cat", "The cat sat on the mat because it was tired", [["it", "cat", 3, 1, 0.4873356465, 0.1080378203, 0.2848120686], ["it", "cat", 5, 11, 0.6826292513, 0.640579854, 0.0454415568]]],
+  ["soft-cat", "The cat sat on the mat because it was soft", [["it", "cat", 3, 1, 0.1690963133, 0.1133706319, 0.2757617556], ["it", "mat", 3, 1, 0.2037015665, 0.1176590736, 0.1479604595]]],
 ] as const; // biome-ignore format: one capture a line
 
 describe.each(CAPTURES)("%s", (name, text, links) => {
@@ -31,14 +34,15 @@ describe.each(CAPTURES)("%s", (name, text, links) => {
     store.dispose();
   });
 
-  test("its links have PyTorch's weights, to what float16 keeps", async () => {
+  test("its links have PyTorch's weights and baselines, to what float16 keeps", async () => {
     const store = await openStore(readFileSync(path), { name });
     const [{ queryTokens }] = store.blocks;
-    for (const [from, to, layer, head, weight] of links) {
-      const ref = { block: 0, layer, head };
-      await store.load(ref);
-      const row = store.row(ref, queryTokens.lastIndexOf(from), "weights");
-      expect(Math.abs(row[queryTokens.indexOf(to)] - weight)).toBeLessThan(5e-4);
+    for (const [from, to, layer, head, ...want] of links) {
+      const [query, key] = [queryTokens.lastIndexOf(from), queryTokens.indexOf(to)];
+      const { weight, others, offset } = await contrastOf(store, { block: 0, layer, head }, query, key);
+      [weight, others, offset].forEach((got, n) => {
+        expect(Math.abs(got - want[n]), `${from} → ${to}, number ${n}`).toBeLessThan(5e-4);
+      });
     }
     store.dispose();
   });

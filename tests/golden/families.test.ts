@@ -5,7 +5,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
-import { type DecoderModel, type LayerAttention, modelFromFiles, type TextModel } from "heed/models";
+import {
+  type DecoderModel,
+  type LayerAttention,
+  modelFromFiles,
+  modelToFiles,
+  type TextModel,
+} from "heed/models";
 import { describe, expect, test } from "vitest";
 import { readTensors } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
@@ -24,11 +30,11 @@ const filesOf = (family: string) =>
 
 function worst(got: ArrayLike<number>, want: ArrayLike<number>): number {
   expect(got.length).toBe(want.length);
-  let most = 0;
+  let worst = 0;
   // A NaN must not pass as the smaller number.
   for (let i = 0; i < got.length; i++)
-    if (!(Math.abs(got[i] - want[i]) <= most)) most = Math.abs(got[i] - want[i]);
-  return most;
+    if (!(Math.abs(got[i] - want[i]) <= worst)) worst = Math.abs(got[i] - want[i]);
+  return worst;
 }
 
 const int32 = (t: Tensor) => tensor(Int32Array.from(t.toFloat64()), t.shape, "int32");
@@ -53,10 +59,10 @@ describe.each(families)("%s", (family) => {
       const [B, N] = ids.shape;
       const types = golden.get(`types.${n}`);
       const keep = golden.get(`keep.${n}`);
-      const seen: LayerAttention[] = [];
+      const attention: LayerAttention[] = [];
       const states: Float64Array[] = [];
       const options = {
-        onAttention: (_: number, it: LayerAttention) => void seen.push(it),
+        onAttention: (_: number, it: LayerAttention) => void attention.push(it),
         onHidden: (_: number, x: Tensor) => void states.push(x.toFloat64()),
         ...(types && { typeIds: int32(types) }),
         ...(keep && { keyMask: tensor(Uint8Array.from(keep.toFloat64()), keep.shape, "bool") }),
@@ -75,12 +81,12 @@ describe.each(families)("%s", (family) => {
       });
       const wantWeights = get("attention", n);
       const each = B * heads * N * N;
-      seen.forEach(({ query, key, lse, options: how }, layer) => {
+      attention.forEach(({ query, key, lse, options: how }, layer) => {
         const weights = attentionWeights(query, key, lse, how).toFloat64();
         const want = wantWeights.subarray(layer * each, (layer + 1) * each);
         expect(worst(weights, want), `attention ${layer}`).toBeLessThan(tolerance);
       });
-      expect(seen.length).toBe(layers);
+      expect(attention.length).toBe(layers);
       expect(worst(logits.toFloat64(), get("logits", n)), "logits").toBeLessThan(tolerance);
     });
   });
@@ -100,5 +106,13 @@ describe.each(families)("%s", (family) => {
       next += n;
     }
     expect(cache.length).toBe(ids.length);
+  });
+
+  test("a model that is written and read again gives the same logits", async () => {
+    const { model, tokenizer } = await modelFromFiles(filesOf(family));
+    const again = await modelFromFiles(modelToFiles(model, tokenizer, { dtype: "float32" }));
+    expect(again.model.type).toBe(model.type);
+    const ids = [5, 6, 7, 8];
+    expect(again.model.forward(ids).toFloat64()).toEqual(model.forward(ids).toFloat64());
   });
 });

@@ -20,8 +20,8 @@ async function renamed(
   const fields = config(JSON.parse(readFileSync(join(root, family, "config.json"), "utf8")));
   const { tensors } = readSafetensors(readFileSync(join(root, family, "model.safetensors")));
   const other = new Map(Object.entries(more));
-  for (const [given, t] of tensors as Map<string, Tensor>) {
-    const wanted = name(given);
+  for (const [originalName, t] of tensors as Map<string, Tensor>) {
+    const wanted = name(originalName);
     if (wanted !== undefined) other.set(wanted, t);
   }
   const model = await modelFromFiles(
@@ -70,6 +70,33 @@ describe("other names of the same parts", () => {
     expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
   });
 
+  test("a BLOOM in the names of its published files", async () => {
+    const { model, ids, want, distance } = await renamed(
+      "bloom",
+      ({ hidden_size, n_head, ...fields }) => ({
+        ...fields,
+        n_embed: hidden_size,
+        num_attention_heads: n_head,
+      }),
+      (name) => name.replace(/^transformer\./, ""),
+    );
+    expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
+  });
+
+  test("a Pythia in the names of transformers 4, with the masks of its first files", async () => {
+    const { model, ids, want, distance } = await renamed(
+      "gpt_neox",
+      ({ rope_parameters: _, ...fields }) => ({ ...fields, rotary_pct: 0.5, rotary_emb_base: 100 }),
+      (name) => name,
+      {
+        "gpt_neox.layers.0.attention.bias": tensor(new Float32Array(16), [1, 1, 4, 4]),
+        "gpt_neox.layers.0.attention.masked_bias": tensor(new Float32Array(1), [1]),
+        "gpt_neox.layers.1.attention.rotary_emb.inv_freq": tensor(new Float32Array(1), [1]),
+      },
+    );
+    expect(distance(model.model.forward(ids).toFloat64(), want("logits"))).toBeLessThan(1e-11);
+  });
+
   test.each([
     ["llama2", "model."],
     ["roberta", "roberta."],
@@ -87,7 +114,7 @@ describe("other names of the same parts", () => {
     expect(() => model.model.forward(ids)).toThrow(/no (head|output matrix)/);
   });
 
-  test("an ELECTRA discriminator: its head is passed over with a note", async () => {
+  test("an ELECTRA discriminator: its head is ignored with a note", async () => {
     const { model } = await renamed(
       "electra",
       same,

@@ -35,11 +35,11 @@ describe.skipIf(!hasShared("golden", "nano-gpt-sort"))("the GPT that sorts digit
   test.each(["float32", "float64"] as const)(
     "%s: queries, keys, values, weights and logits agree to 5e-6",
     (dtype) => {
-      const seen: LayerAttention[] = [];
+      const layers: LayerAttention[] = [];
       const idx = tensor(get("idx").data, get("idx").shape, "int32");
-      const logits = model(dtype).forward(idx, { onAttention: (_, it) => void seen.push(it) });
+      const logits = model(dtype).forward(idx, { onAttention: (_, it) => void layers.push(it) });
       expect(worst(logits, get("lm_head"))).toBeLessThan(5e-6);
-      const { query, key, value, lse, options } = seen[0];
+      const { query, key, value, lse, options } = layers[0];
       expect(worst(query, get("q"))).toBeLessThan(5e-6);
       expect(worst(key, get("k"))).toBeLessThan(5e-6);
       expect(worst(value, get("v"))).toBeLessThan(5e-6);

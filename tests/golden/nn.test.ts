@@ -19,9 +19,9 @@ const as = (dtype: Dtype) => (t: Tensor) =>
 /** What differs by more than room·(1 + |want|), or undefined. */
 function off(got: Tensor | undefined, want: Tensor, tolerance: number): string | undefined {
   const numbers = want.toFloat64();
-  const found = got?.toFloat64() ?? new Float64Array(numbers.length);
+  const actual = got?.toFloat64() ?? new Float64Array(numbers.length);
   if (got && got.shape.join() !== want.shape.join()) return `shape [${got.shape}], expected [${want.shape}]`;
-  return difference(found, numbers, (i) => tolerance * (1 + Math.abs(numbers[i])));
+  return difference(actual, numbers, (i) => tolerance * (1 + Math.abs(numbers[i])));
 }
 
 /** bool, true = ignore, turned into true = attend. */

@@ -114,9 +114,9 @@ describe("the decoder", () => {
 
   it("says again what was said", () => {
     const ids = model.tokenizer.ids("seven white birds over the hill, seven white birds");
-    const said = model.tokenizer.decode(
+    const text = model.tokenizer.decode(
       Int32Array.from(generate(model.model as Gpt2, ids, { maxTokens: 6 })),
     );
-    expect(said).toMatch(/^ over the hill/);
+    expect(text).toMatch(/^ over the hill/);
   });
 });

@@ -56,15 +56,15 @@ describe.skipIf(!present)("stories260k", () => {
     const golden = readTensors(`${folder}/attention.safetensors`);
     const get = (name: string) => (golden.get(name) as Tensor).toFloat64();
     const { model: network } = await readModel(folder, { dtype });
-    const seen: LayerAttention[] = [];
+    const layers: LayerAttention[] = [];
     const logits = network.forward(Int32Array.from(get("ids")), {
-      onAttention: (_, it) => void seen.push(it),
+      onAttention: (_, it) => void layers.push(it),
     });
     const want = get("logits");
     logits.toFloat64().forEach((x, i) => expect(Math.abs(x - want[i])).toBeLessThan(logitsWithin));
     const weights = get("attention");
-    const each = weights.length / seen.length;
-    seen.forEach((it, layer) =>
+    const each = weights.length / layers.length;
+    layers.forEach((it, layer) =>
       layerWeights(it)
         .toFloat64()
         .forEach((x, i) => expect(Math.abs(x - weights[layer * each + i])).toBeLessThan(weightsWithin)),

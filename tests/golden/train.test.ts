@@ -106,10 +106,10 @@ function run(model: ReturnType<typeof decoder>) {
 function worst(got: Tensor, want: Tensor, relative = 0, left: (i: number) => boolean = () => false): number {
   const [a, b] = [got.toFloat64(), want.toFloat64()];
   expect(a.length).toBe(b.length);
-  let most = 0;
+  let worst = 0;
   for (let i = 0; i < a.length; i++)
-    if (!left(i)) most = Math.max(most, Math.abs(a[i] - b[i]) / (1 + relative * Math.abs(b[i])));
-  return most;
+    if (!left(i)) worst = Math.max(worst, Math.abs(a[i] - b[i]) / (1 + relative * Math.abs(b[i])));
+  return worst;
 }
 
 describe("training against PyTorch", () => {

@@ -271,8 +271,10 @@ test("anchors: errors of Longformer and Performer on random data, and the attent
         expect(Math.abs(performer / wanted[s] - 1), `${budget}, ${spread}: ${performer}`).toBeLessThan(0.35);
         if (budget === 2) continue;
         expect(Math.abs(longformer / windows[budget][s] - 1), `${budget}, ${spread}`).toBeLessThan(0.15);
-        const kept = (await row(page, "attention kept"))[3];
-        expect(Math.abs(kept / [0.07, 0.24][budget] - 1), `${budget}, ${spread}: ${kept}`).toBeLessThan(0.06);
+        const share = (await row(page, "attention kept"))[3];
+        expect(Math.abs(share / [0.07, 0.24][budget] - 1), `${budget}, ${spread}: ${share}`).toBeLessThan(
+          0.06,
+        );
       }
   }));
 test("words: beads are poured and the head answers; the reader's own sentence is read in the page", ({

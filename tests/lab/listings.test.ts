@@ -1,17 +1,24 @@
 /** The code beside each picture prints the numbers of the picture: TypeScript when it is run here, NumPy when it was run. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { renderCode } from "../../lab/frame/render.ts";
 import { PAGES } from "../../lab/pages.ts";
-import { listings, viewOf } from "../golden/lab/listings.ts";
+import { textOf } from "../../ui/text-of.ts";
+import { type Listing, listingsOf, viewOf } from "../golden/lab/listings.ts";
 
-const expected: readonly { name: string; python: string; printed: string }[] = JSON.parse(
-  readFileSync(new URL("../golden/lab/expected.json", import.meta.url), "utf8"),
-);
+/** What NumPy printed, a file for each page. */
+function expectedOf(page: string): readonly { name: string; python: string; printed: string }[] {
+  const file = new URL(`../golden/lab/${page}.json`, import.meta.url);
+  if (!existsSync(file))
+    throw new Error(
+      `NumPy was not run on the listings of ${page}: npx node tests/golden/lab/listings.ts ${page} | python3 tests/golden/lab/make.py > tests/golden/lab/${page}.json`,
+    );
+  return JSON.parse(readFileSync(file, "utf8"));
+}
 const folder = mkdtempSync(join(tmpdir(), "heed-lab-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -20,16 +27,18 @@ const root = fileURLToPath(new URL("../../src/", import.meta.url));
 const entryOf = (name: string) =>
   pathToFileURL(join(root, name === "heed" ? "index.ts" : `${name.slice(5)}/index.ts`)).href;
 
-const all = await listings();
+const byPage = new Map<string, readonly Listing[]>();
+for (const { name } of PAGES) byPage.set(name, await listingsOf(name));
+const all = [...byPage.values()].flat();
 
-test("NumPy was run on every listing as it is now, and on no other", () => {
-  expect(all.map(({ python }) => python).sort()).toEqual(expected.map(({ python }) => python).sort());
-});
-
-test("what the pages show as printed is what NumPy printed", () => {
-  for (const { name, python, printed } of all)
-    expect(printed, name).toBe(expected.find((one) => one.python === python)?.printed);
-});
+test.for([...byPage])(
+  "%s: NumPy was run on every listing as it is now, and printed what the page shows",
+  ([page, listings]) => {
+    const expected = expectedOf(page);
+    expect(listings.map(({ python }) => python)).toEqual(expected.map(({ python }) => python));
+    expect(listings.map(({ printed }) => printed)).toEqual(expected.map(({ printed }) => printed));
+  },
+);
 
 test("what the pages show as printed is what the TypeScript listings print", () => {
   // One process runs them all: each writes its lines after a line with its number.
@@ -52,17 +61,17 @@ test("what the pages show as printed is what the TypeScript listings print", () 
     expect(blocks[i].trimEnd(), name).toBe(printed.trimEnd());
 });
 
-test("at each stop a line is marked in both languages, and one that computes", async () => {
+test("at each step a line is marked in both languages, and one that computes", async () => {
   for (const entry of PAGES) {
     const page = await entry.load();
     for (const [i, step] of page.steps.entries()) {
-      const markup = renderCode(page, await viewOf(page, step.state, step.predict?.show)).text;
+      const markup = textOf(renderCode(page, await viewOf(page.name, step.state, step.predict?.show)));
       const [typescript, python] = markup.split('class="code py"');
       for (const [language, text] of Object.entries({ typescript, python })) {
         const marked = [...text.matchAll(/<mark>(.*?)<\/mark>/gs)].map(([, line]) => line);
-        expect(marked.length, `${page.name}, stop ${i + 1}: ${language}`).toBeGreaterThan(0);
+        expect(marked.length, `${page.name}, step ${i + 1}: ${language}`).toBeGreaterThan(0);
         for (const line of marked)
-          expect(line, `${page.name}, stop ${i + 1}: ${language}`).not.toMatch(/^(?:import|from) /);
+          expect(line, `${page.name}, step ${i + 1}: ${language}`).not.toMatch(/^(?:import|from) /);
       }
     }
   }

@@ -7,13 +7,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect } from "@playwright/test";
+import { LAB_LIMITS, SLACK } from "../../tools/size.mjs";
 import { must, names, pages, quiet, test } from "./visit.mjs";
 
 /** Bytes after gzip that a page may load until it is drawn by what computes it. */
-const MOST = 120_000;
+const LIMIT = LAB_LIMITS.all * SLACK;
 
 for (const name of names)
-  test(`${name}: at most ${MOST / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
+  test(`${name}: at most ${LAB_LIMITS.all / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
     browser,
     visit,
   }) => {
@@ -28,18 +29,18 @@ for (const name of names)
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
     try {
       /** @type {Set<string>} */
-      const asked = new Set();
-      context.on("request", (request) => asked.add(new URL(request.url()).pathname));
+      const requested = new Set();
+      context.on("request", (request) => requested.add(new URL(request.url()).pathname));
       const page = await context.newPage();
       await page.goto(`${at}/${name}.html`);
       await quiet(page);
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
-      const files = [...asked].filter((path) => path !== "/favicon.ico");
+      const files = [...requested].filter((path) => path !== "/favicon.ico");
       must(files.includes("/lab-worker.js"), `no worker among ${files}`);
       const bytes = files.map((path) => gzipSync(pages.get(path)?.body ?? "", { level: 9 }).length);
       const sum = bytes.reduce((a, b) => a + b, 0);
       process.stdout.write(`  ${name}: ${(sum / 1000).toFixed(1)} kB\n`);
-      expect(sum, files.join(" ")).toBeLessThanOrEqual(MOST);
+      expect(sum, files.join(" ")).toBeLessThanOrEqual(LIMIT);
       const caption = await page.locator(".stage figcaption").textContent();
       await visit(`${name}.html`, {}, async (isolated) => {
         expect(await isolated.evaluate(() => crossOriginIsolated)).toBe(true);

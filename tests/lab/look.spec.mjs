@@ -16,16 +16,16 @@ for (const name of names)
       visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
         const stops = await page.locator(".step").count();
         /** @type {string[]} */
-        const found = [];
+        const problems = [];
         const look = async (/** @type {string} */ at) => {
-          for (const what of await page.evaluate(misplaced)) found.push(`${at}: ${what}`);
+          for (const what of await page.evaluate(misplaced)) problems.push(`${at}: ${what}`);
         };
         const check = async (/** @type {string} */ at) => {
           for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
             await page.emulateMedia({ colorScheme });
             await quiet(page);
             for (const one of await violations(page, colorScheme === "dark" ? CONTRAST : {}))
-              found.push(`${at}, ${colorScheme}: ${one}`);
+              problems.push(`${at}, ${colorScheme}: ${one}`);
           }
         };
         await look("first");
@@ -52,11 +52,11 @@ for (const name of names)
           await expect(page.locator(".step").nth(i).locator(".said")).toContainText("You said");
           // Nothing of the guess is on a label, whatever was guessed.
           for (const what of await page.evaluate(guessesOnLabels, { stop: i, largest }))
-            found.push(`stop ${i + 1}, ${what}`);
+            problems.push(`stop ${i + 1}, ${what}`);
           await quiet(page);
         }
         await check("last");
-        expect(found).toEqual([]);
+        expect(problems).toEqual([]);
         // The end of the text is between picture and control, not above an empty screen.
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
         await quiet(page);
@@ -195,7 +195,7 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
         await page.waitForFunction(() => /own=/.test(location.hash), undefined, { timeout: 60_000 });
         await quiet(page);
         /** @type {string[]} */
-        const found = [];
+        const problems = [];
         for (const [i, step] of (await page.locator(".step").all()).entries()) {
           await step.evaluate((step, width) => {
             const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
@@ -203,13 +203,13 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
           }, width);
           await quiet(page);
           const look = async (/** @type {string} */ when) => {
-            for (const what of await page.evaluate(misplaced)) found.push(`stop ${i + 1}${when}: ${what}`);
+            for (const what of await page.evaluate(misplaced)) problems.push(`stop ${i + 1}${when}: ${what}`);
             if (!(await page.evaluate(() => /own=/.test(location.hash))))
-              found.push(`stop ${i + 1}${when}: the sentence is gone`);
+              problems.push(`stop ${i + 1}${when}: the sentence is gone`);
             // Other sentences are the subject of “Words”.
             const text = (await step.locator("[data-part]").textContent()) ?? "";
             if (name !== "words" && /“(?:the|cat|sat|on|mat|it|tired)”|[Tt]welve/.test(text))
-              found.push(`stop ${i + 1}${when}: ${text}`);
+              problems.push(`stop ${i + 1}${when}: ${text}`);
           };
           await look("");
           const show = page.locator(`[data-act="predict:${i}"]`);
@@ -218,7 +218,7 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
           await quiet(page);
           await look(", answered");
         }
-        expect(found).toEqual([]);
+        expect(problems).toEqual([]);
       }));
 // What a reader may also type: too much, one word, no word, letters that the encoder does not know.
 for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"])
@@ -226,7 +226,7 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
     test(`${name}: ${width}: any text in the field is shown, and each label is readable`, ({ visit }) =>
       visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
         /** @type {string[]} */
-        const found = [];
+        const problems = [];
         for (const text of [
           `@@@@ "<script> ${"a".repeat(60)} 1 2 3 4 5 6 7 8`,
           "Hi",
@@ -246,24 +246,24 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
           await page.keyboard.press("Enter");
           await drawn;
           const problem = page.locator(".problem");
-          if (await problem.isVisible()) found.push(`${text}: ${await problem.textContent()}`);
+          if (await problem.isVisible()) problems.push(`${text}: ${await problem.textContent()}`);
           else await quiet(page);
-          for (const what of await page.evaluate(misplaced)) found.push(`${text}: ${what}`);
-          const said = (await page.locator(".stage figcaption").textContent()) ?? "";
-          if (/“”/.test(said)) found.push(`${text}: ${said}`);
+          for (const what of await page.evaluate(misplaced)) problems.push(`${text}: ${what}`);
+          const caption = (await page.locator(".stage figcaption").textContent()) ?? "";
+          if (/“”/.test(caption)) problems.push(`${text}: ${caption}`);
           // Nothing but the last token is called the end mark.
           const tokens = await page.locator("table tbody th").allTextContents();
-          if (tokens.filter((token) => token === "end").length > 1) found.push(`${text}: ${tokens}`);
+          if (tokens.filter((token) => token === "end").length > 1) problems.push(`${text}: ${tokens}`);
         }
-        expect(found).toEqual([]);
+        expect(problems).toEqual([]);
       }));
 test("a text is about the state that it names: another state leaves it as it was", ({ visit }) =>
   visit("arrows.html", {}, async (page) => {
     const stop = page.locator('[data-part="step-2"]');
     await stop.evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
     await page.waitForFunction(() => /mode=same/.test(location.hash));
-    const said = await stop.textContent();
-    expect(said).toMatch(/“it” gives .* to itself/);
+    const content = await stop.textContent();
+    expect(content).toMatch(/“it” gives .* to itself/);
     await page.locator('.wide [data-act="word:1"]').press("Enter");
     await expect(stop).toContainText("“sat” gives");
     const before = await stop.textContent();
@@ -274,7 +274,7 @@ test("a text is about the state that it names: another state leaves it as it was
 
 /** Marks of any guess at a stop that are on the letters of a label. In the page. @param {{ stop: number, largest: number }} at */
 async function guessesOnLabels({ stop, largest }) {
-  const found = [];
+  const problems = [];
   const first = location.hash;
   const state = new URLSearchParams(first.slice(4));
   const lab = /** @type {Element} */ (document.querySelector(".lab"));
@@ -315,11 +315,11 @@ async function guessesOnLabels({ stop, largest }) {
         const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const down = Math.min(a.bottom, b.bottom - inset) - Math.max(a.top, b.top + inset);
         if (across > 1 && down > (mark.tagName === "text" ? 2 : 0))
-          found.push(`guess ${value}: ${mark.tagName} on “${text.textContent}”`);
+          problems.push(`guess ${value}: ${mark.tagName} on “${text.textContent}”`);
       }
   }
   location.hash = first;
-  return found;
+  return problems;
 }
 
 /** Labels of the picture that leave it or cover another, and a page wider than the window. In the page. */
@@ -330,24 +330,25 @@ function misplaced() {
   const frame = svg.getBoundingClientRect();
   const labels = [...svg.querySelectorAll("text")]
     .filter((text) => (text.textContent ?? "").trim() !== "")
-    .map((text) => ({ said: text.textContent, box: text.getBoundingClientRect() }));
-  const found = [];
-  if (document.documentElement.scrollWidth > innerWidth + 1) found.push("the page is wider than the window");
-  for (const [i, { said, box }] of labels.entries()) {
+    .map((text) => ({ content: text.textContent, box: text.getBoundingClientRect() }));
+  const overlaps = [];
+  if (document.documentElement.scrollWidth > innerWidth + 1)
+    overlaps.push("the page is wider than the window");
+  for (const [i, { content, box }] of labels.entries()) {
     if (
       box.left < frame.left - 1 ||
       box.right > frame.right + 1 ||
       box.top < frame.top - 1 ||
       box.bottom > frame.bottom + 1
     )
-      found.push(`“${said}” is cut off`);
+      overlaps.push(`“${content}” is cut off`);
     for (const other of labels.slice(i + 1)) {
       const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
       const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
       // Boxes of letters hold the space of lines above and below, too.
       if (across > 2 && down > 0.35 * Math.min(box.height, other.box.height))
-        found.push(`“${said}” covers “${other.said}”`);
+        overlaps.push(`“${content}” covers “${other.content}”`);
     }
   }
-  return found;
+  return overlaps;
 }

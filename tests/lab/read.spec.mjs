@@ -63,18 +63,18 @@ function beadsElsewhere() {
     text: word.textContent,
     box: word.getBoundingClientRect(),
   }));
-  const found = new Set();
+  const names = new Set();
   for (const bead of svg.querySelectorAll('[data-name="shares"] circle')) {
     const { left, right, top, bottom } = bead.getBoundingClientRect();
-    if (left < frame.left - 0.5 || right > frame.right + 0.5) found.add("a bead is cut off");
+    if (left < frame.left - 0.5 || right > frame.right + 0.5) names.add("a bead is cut off");
     for (const { text, box } of words)
       if (
         Math.min(right, box.right) - Math.max(left, box.left) > 0.5 &&
         Math.min(bottom, box.bottom) - Math.max(top, box.top) > 0.5
       )
-        found.add(`a bead is on “${text}”`);
+        names.add(`a bead is on “${text}”`);
   }
-  return [...found];
+  return [...names];
 }
 
 test("pages without scripts answer their predictions, and show the answer", ({ visit }) =>

@@ -17,9 +17,9 @@ async function press(page, selector, ...keys) {
     await quiet(page);
   }
 }
-/** Presses a key until a task is ticked. @param {Page} page @param {number} count @param {string} selector @param {string} key @param {number} most */
-async function until(page, count, selector, key, most) {
-  for (let i = 0; i < most && (await ticked(page)) < count; i++) await press(page, selector, key);
+/** Presses a key until a task is ticked. @param {Page} page @param {number} count @param {string} selector @param {string} key @param {number} limit */
+async function until(page, count, selector, key, limit) {
+  for (let i = 0; i < limit && (await ticked(page)) < count; i++) await press(page, selector, key);
   expect(await ticked(page)).toBeGreaterThanOrEqual(count);
 }
 /** Scrolls through the text to the tasks, as a reader does who changes nothing on the way. @param {Page} page */

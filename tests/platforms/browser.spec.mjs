@@ -103,7 +103,7 @@ async function visit(page, address) {
   /** @type {string[]} */
   const errors = [];
   /** @type {any} */
-  const found = await new Promise((resolve, reject) => {
+  const result = await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no result after 170 s; ${errors.join("; ")}`)), 170_000);
     page.on("pageerror", (error) => errors.push(`${error}`));
     page.on("requestfailed", (request) => errors.push(`${request.url()} failed`));
@@ -117,8 +117,8 @@ async function visit(page, address) {
     });
     page.goto(address).catch(reject);
   });
-  expect(found.error).toBeUndefined();
-  return { found, warnings, errors };
+  expect(result.error).toBeUndefined();
+  return { result, warnings, errors };
 }
 
 /** The first few of many lines. @param {string[]} lines */
@@ -131,12 +131,12 @@ const bits = new Map();
 /**
  * Checks the results of a page: every case is right, with the same bits on every page and thread count, and in every run.
  * @param {string} name
- * @param {any} found
+ * @param {any} result
  * @param {{ level?: string, threads?: number }} [want] the level a run takes that names none, and the threads a plan
  *   may have where that is not what was requested
  */
-function judge(name, found, want = {}) {
-  for (const { simd, threads, results } of found.runs) {
+function judge(name, result, want = {}) {
+  for (const { simd, threads, results } of result.runs) {
     const problems = [];
     const level = simd || want.level;
     const large = results.find((/** @type {{ name: string }} */ one) => one.name === LARGE);
@@ -146,9 +146,9 @@ function judge(name, found, want = {}) {
     for (const { name: what, problem, bits: got } of results) {
       if (problem !== "") problems.push(`${what}: ${problem}`);
       const key = `${level}: ${what}`;
-      const known = bits.get(key) ?? got;
-      bits.set(key, known);
-      if (got !== known) problems.push(`${what}: bits ${got}, elsewhere ${known}`);
+      const expected = bits.get(key) ?? got;
+      bits.set(key, expected);
+      if (got !== expected) problems.push(`${what}: bits ${got}, elsewhere ${expected}`);
     }
     expect.soft(short(problems), `${name}, ${simd || "as it chooses"}, threads ${threads}`).toBe("");
   }
@@ -190,21 +190,21 @@ const levels = "simd=relaxed,strict,reference";
 
 test("an isolated page computes every case on every level with 1, 2 and 3 threads", async ({ page }) => {
   const reported = await visit(page, `${base}/isolated/index.html?${levels}&threads=1,2,3`);
-  expect(reported.found.isolated).toBe(true);
-  judge("isolated page", reported.found);
+  expect(reported.result.isolated).toBe(true);
+  judge("isolated page", reported.result);
   warned("isolated page", reported, null);
 });
 
 test("a worker of an isolated page computes the same bits", async ({ page }) => {
   const reported = await visit(page, `${base}/isolated/index.html?worker&${levels}&threads=1,2`);
-  judge("worker of an isolated page", reported.found);
+  judge("worker of an isolated page", reported.result);
   warned("worker of an isolated page", reported, null);
 });
 
 test("a page that is not isolated uses one thread, gives one warning and the same bits", async ({ page }) => {
   const reported = await visit(page, `${base}/plain/index.html?${levels}&threads=2`);
-  expect(reported.found.isolated).toBe(false);
-  judge("plain page", reported.found, { threads: 1 });
+  expect(reported.result.isolated).toBe(false);
+  judge("plain page", reported.result, { threads: 1 });
   warned("plain page", reported, /isolat|SharedArrayBuffer/i);
 });
 
@@ -212,20 +212,20 @@ test("a page whose policy forbids WebAssembly computes with the reference and gi
   page,
 }) => {
   const reported = await visit(page, `${base}/strict/index.html?threads=1,2`);
-  judge("page without 'wasm-unsafe-eval'", reported.found, { level: "reference" });
+  judge("page without 'wasm-unsafe-eval'", reported.result, { level: "reference" });
   // Chromium itself reports each refused compilation.
   warned("page without 'wasm-unsafe-eval'", reported, /wasm-unsafe-eval/, /Content Security Policy/i);
 });
 
 test("a page that imports heed from another origin has threads, whose code is a Blob", async ({ page }) => {
   const reported = await visit(page, `${base}/importing/index.html?simd=relaxed&threads=2`);
-  judge("page with heed from another origin", reported.found);
+  judge("page with heed from another origin", reported.result);
   warned("page with heed from another origin", reported, null);
 });
 
 test("a page whose policy forbids workers gives one warning that names the policy", async ({ page }) => {
-  const { found } = await visit(page, `${base}/workerless/warning.html`);
-  expect(found.warnings).toEqual([
+  const { result } = await visit(page, `${base}/workerless/warning.html`);
+  expect(result.warnings).toEqual([
     expect.stringMatching(/^heed: running single-threaded: .*content security policy .*worker-src blob:/),
   ]);
 });

@@ -183,9 +183,9 @@ export function inputs(c) {
   const v = make(B * Hkv * Nk * E);
   if (c.poison === "key")
     for (let j = 0; j < Nk; j++) {
-      let seen = false;
-      for (let i = 0; i < Nq; i++) seen ||= c.see?.(i, j) ?? true;
-      if (seen) continue;
+      let warned = false;
+      for (let i = 0; i < Nq; i++) warned ||= c.see?.(i, j) ?? true;
+      if (warned) continue;
       for (let b = 0; b < B * Hkv; b++) {
         k.fill(Number.NaN, (b * Nk + j) * D, (b * Nk + j + 1) * D);
         v.fill(Number.NaN, (b * Nk + j) * E, (b * Nk + j + 1) * E);
@@ -279,15 +279,15 @@ export function runCases(heed) {
   return cases.map((c) => {
     try {
       const { B = 1, H, Hkv = H, Nq, Nk, D, E = D } = c;
-      const given = inputs(c);
-      const q = heed.tensor(given.q, [B, H, Nq, D]);
-      const k = heed.tensor(given.k, [B, Hkv, Nk, D]);
-      const v = heed.tensor(given.v, [B, Hkv, Nk, E]);
+      const operands = inputs(c);
+      const q = heed.tensor(operands.q, [B, H, Nq, D]);
+      const k = heed.tensor(operands.k, [B, Hkv, Nk, D]);
+      const v = heed.tensor(operands.v, [B, Hkv, Nk, E]);
       const options = c.options?.(heed, c) ?? {};
       const { output, lse } = heed.scaledDotProductAttention(q, k, v, options);
       const { backend, simd, threads } = heed.explain(q, k, v, options);
       const level = backend === "reference" ? backend : String(simd);
-      const problem = compare(c, given, output.data, lse.data);
+      const problem = compare(c, operands, output.data, lse.data);
       return { name: c.name, problem, bits: fingerprint(output.data, lse.data), level, threads };
     } catch (error) {
       return { name: c.name, problem: `threw ${error}`, bits: "", level: "", threads: 0 };

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The Chromium of the browser tests: CHROME_PATH, or an installed one. As root on Debian it is installed where missing;
- * nothing is downloaded otherwise. Imports Node's own modules only, so that `npm test` can look for it before anything is
+ * The Chromium of the browser tests: CHROME_PATH, or an installed one. `npm test` installs it as root on
+ * Debian where it is missing; nothing is downloaded otherwise. Imports Node's own modules only, so that `npm test` can look for it before anything is
  * installed.
  *
  * Debian's headless shell comes first: it is the same engine without the browser's own window, whose renderer takes about
@@ -35,7 +35,7 @@ export function chromiumPath() {
 }
 
 /** The error where there is none. */
-export const NO_CHROMIUM = "no Chromium found; set CHROME_PATH to one";
+export const NO_CHROMIUM = "no Chromium found; set CHROME_PATH to one, or HEED_INSTALL=1 to install it";
 
 /** Switches of every Chromium that is started: no sandbox (root in a container), no traffic of its own. */
 const SWITCHES = [

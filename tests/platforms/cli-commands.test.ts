@@ -78,7 +78,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     const { code, out } = await heed(["inspect", "qkv.safetensors", "--stats", "--json"]);
     expect(code).toBe(0);
     const { kind, metadata, tensors } = JSON.parse(out);
-    expect({ kind, metadata }).toEqual({ kind: "safetensors", metadata: { made: "here" } });
+    expect({ kind, metadata }).toEqual({ kind: "safetensors", metadata: { origin: "here" } });
     const mask = tensors.find((t: { name: string }) => t.name === "pad");
     expect(mask).toMatchObject({
       dtype: "bool",
@@ -123,9 +123,9 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
     const { tensors } = readSafetensors(readFileSync(join(work, "half.safetensors")));
     expect([tensors.get("a")?.dtype, tensors.get("pad")?.dtype]).toEqual(["float16", "bool"]);
     await heed(["convert", "qkv.safetensors", "b.safetensors", "--dtype", "bfloat16", "--only", "key,value"]);
-    const made = readSafetensors(readFileSync(join(work, "b.safetensors")));
-    expect([...made.tensors.keys()]).toEqual(["key", "value"]);
-    expect(made.metadata.get("made")).toBe("here");
+    const merged = readSafetensors(readFileSync(join(work, "b.safetensors")));
+    expect([...merged.tensors.keys()]).toEqual(["key", "value"]);
+    expect(merged.metadata.get("origin")).toBe("here");
   });
 
   it("bench checks, then measures every level and number of threads asked for", async () => {
@@ -149,7 +149,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
   });
 
   it("an output in a missing folder is rejected before the input is read", async () => {
-    const there = {
+    const paths = {
       code: 1,
       out: "",
       err: expect.stringMatching(/cannot write nowhere\/o\.\w+: the folder nowhere does not exist/),
@@ -159,7 +159,7 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
       ["convert", "no-such-input.npy", "nowhere/o.npy"],
       ["show", "hi", "--model", "no-such-model", "-o", "nowhere/o.svg"],
     ])
-      expect(await heed(args)).toMatchObject(there);
+      expect(await heed(args)).toMatchObject(paths);
     expect((await heed(["run", "qkv.safetensors", "-o", "q.npy/o.npy"])).err).toContain(
       "q.npy is not a folder",
     );
@@ -176,11 +176,11 @@ describe("heed explain, inspect, convert, bench, doctor", () => {
   it("doctor finds at least one level whose results are right", async () => {
     const { code, out } = await heed(["doctor", "--json"], { HEED_SIMD: undefined, HEED_THREADS: undefined });
     expect(code).toBe(0);
-    const found = JSON.parse(out);
-    expect(found.levels.reference).toEqual({ runs: true });
-    expect(found.levels[found.level].runs).toBe(true);
-    expect(found.verdict).toContain(`level ${found.level}`);
-    expect(found.threads).toBe(true);
+    const report = JSON.parse(out);
+    expect(report.levels.reference).toEqual({ runs: true });
+    expect(report.levels[report.level].runs).toBe(true);
+    expect(report.verdict).toContain(`level ${report.level}`);
+    expect(report.threads).toBe(true);
   });
 
   it("show is dispatched like the other commands", async () => {

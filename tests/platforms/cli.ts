@@ -125,7 +125,7 @@ beforeEach(async () => {
   writeFileSync(join(work, "qkv.npz"), await writeNpz({ q: query, k: key, v: value, pad }));
   writeFileSync(
     join(work, "qkv.safetensors"),
-    writeSafetensors({ query, key, value, pad }, { metadata: { made: "here" } }),
+    writeSafetensors({ query, key, value, pad }, { metadata: { origin: "here" } }),
   );
   writeFileSync(join(work, "bad.npy"), writeNpy(query).subarray(0, 1000));
 });

@@ -21,6 +21,7 @@ import { COMMANDS } from "../../src/cli/commands/index.ts";
 import { parseCommandLine } from "../../src/cli/support/line/arguments.ts";
 import { randn, type Tensor } from "../../src/index.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../src/io/index.ts";
+import { isBuilt } from "../support/built.ts";
 import { heed, pad, root, shellOf, unix, work } from "./cli.ts";
 
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -121,7 +122,7 @@ async function addFiles() {
   const put = (name: string, data: string | Uint8Array) => writeFileSync(join(work, name), data);
   const draw = (shape: number[], seed: number): Tensor => randn(shape, { seed });
   cpSync(join(root, "models/captures/tired-cat.safetensors"), join(work, "run.safetensors"));
-  cpSync(join(root, "models/captures/river-bank.safetensors"), join(work, "bank.safetensors"));
+  cpSync(join(root, "models/captures/bank-of-the-river.safetensors"), join(work, "bank.safetensors"));
   // As many queries as keys, so that --causal is defined.
   const qkv = {
     query: draw([2, 4, 40, 16], 1),
@@ -224,30 +225,26 @@ describe("command lines of the pages and of --help", () => {
   });
 
   const run = ours.filter((line) => reasonNotToRun(line.text) === undefined && !isName(line));
-  it.skipIf(!unix).each(run.filter(({ text }) => !serves(text)))(
-    "$text ends with 0 ($pages)",
-    async ({ text }) => {
-      await addFiles();
-      const { code, err } = await runLine(text);
-      expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
-      expect(err).not.toMatch(/^(?:warning|note):/m);
-    },
-  );
+  const ends = run.filter(({ text }) => !serves(text) && (isBuilt || !/\bheed html\b/.test(text)));
+  it.skipIf(!unix).each(ends)("$text ends with 0 ($pages)", async ({ text }) => {
+    await addFiles();
+    const { code, err } = await runLine(text);
+    expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
+    expect(err).not.toMatch(/^(?:warning|note):/m);
+  });
 
-  const built =
-    existsSync(join(root, "dist/page/page.js")) && existsSync(join(root, "dist/lab/attention-lab.js"));
-  it.skipIf(!unix || !built).each(run.filter(({ text }) => serves(text)))(
+  it.skipIf(!unix || !isBuilt).each(run.filter(({ text }) => serves(text)))(
     "$text serves until Ctrl-C ($pages)",
     async ({ text }) => {
       await addFiles();
       // Another program may have the port.
       const args = argumentsOf(text)!.filter((word) => !/^--(?:no-open|port)$|^8080$/.test(word));
-      let [seen, out] = ["", ""];
+      let [output, out] = ["", ""];
       const ended = await heed([...args, "--no-open"], {}, (child) => {
-        const look = (said: string) => {
-          seen += said;
-          if (out === "" && /http:\/\/127\.0\.0\.1:\d+/.test(seen)) {
-            out = seen;
+        const look = (chunk: string) => {
+          output += chunk;
+          if (out === "" && /http:\/\/127\.0\.0\.1:\d+/.test(output)) {
+            out = output;
             child.kill("SIGINT");
           }
         };

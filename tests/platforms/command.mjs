@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Tally } from "../../tools/tally.mjs";
+import { Tally } from "../../tools/parts/tally.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
@@ -48,18 +48,18 @@ const meant = wrong.status === 2 && wrong.stdout === "" && /did you mean show/.t
 tally.check("heed shw", meant ? "" : wrong.reported);
 
 const doctor = heed("doctor", "--json");
-const found = json(doctor.stdout);
-tally.check("heed doctor", doctor.status === 0 && found !== undefined ? "" : doctor.reported);
-if (found !== undefined) {
+const report = json(doctor.stdout);
+tally.check("heed doctor", doctor.status === 0 && report !== undefined ? "" : doctor.reported);
+if (report !== undefined) {
   const runs = ["reference", "strict"];
   if (major >= 22) runs.push("relaxed");
   if (major >= 24) runs.push("wide");
   for (const level of runs)
     tally.check(
       `level ${level} runs`,
-      found.levels[level]?.runs === true ? "" : `${found.levels[level]?.why}`,
+      report.levels[level]?.runs === true ? "" : `${report.levels[level]?.why}`,
     );
-  tally.check("threads start", found.threads === true ? "" : "they do not");
+  tally.check("threads start", report.threads === true ? "" : "they do not");
 }
 
 process.stdout.write(`${tally}\n`);

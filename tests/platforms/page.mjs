@@ -5,14 +5,14 @@
  */
 import { runCases } from "./cases.mjs";
 
-const asked = new URLSearchParams(location.search);
+const query = new URLSearchParams(location.search);
 
 /** @returns {Promise<object>} */
 async function compute() {
   const heed = await import(/** @type {string} */ ("./dist/index.js"));
   const runs = [];
-  for (const simd of (asked.get("simd") ?? "").split(","))
-    for (const threads of (asked.get("threads") ?? "1").split(",").map(Number)) {
+  for (const simd of (query.get("simd") ?? "").split(","))
+    for (const threads of (query.get("threads") ?? "1").split(",").map(Number)) {
       // An empty level means the default of the engine.
       heed.configure(
         simd === ""
@@ -29,14 +29,14 @@ async function compute() {
   return { isolated: globalThis.crossOriginIsolated, runs };
 }
 
-if (typeof document !== "undefined" && asked.has("worker")) {
-  const worker = new Worker(`${location.pathname.replace(/[^/]*$/, "")}page.mjs?${asked}`, {
+if (typeof document !== "undefined" && query.has("worker")) {
+  const worker = new Worker(`${location.pathname.replace(/[^/]*$/, "")}page.mjs?${query}`, {
     type: "module",
   });
   worker.onmessage = ({ data }) => console.log(`RESULT ${data}`);
   worker.onerror = (event) => console.log(`RESULT ${JSON.stringify({ error: event.message })}`);
 } else {
-  const found = JSON.stringify(await compute().catch((error) => ({ error: `${error.stack ?? error}` })));
-  if (typeof document === "undefined") postMessage(found);
-  else console.log(`RESULT ${found}`);
+  const result = JSON.stringify(await compute().catch((error) => ({ error: `${error.stack ?? error}` })));
+  if (typeof document === "undefined") postMessage(result);
+  else console.log(`RESULT ${result}`);
 }

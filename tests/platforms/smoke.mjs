@@ -5,7 +5,7 @@
  * keeps it alive makes the run hang. `heed` is the package itself, resolved by its own exports.
  */
 import { Socket } from "node:net";
-import { Tally } from "../../tools/tally.mjs";
+import { Tally } from "../../tools/parts/tally.mjs";
 import { LARGE, runCases } from "./cases.mjs";
 
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));

@@ -17,7 +17,7 @@ for (const [dtype, bound] of [
   assert.equal(output.dtype, "float32");
   const worst = output
     .toFloat64()
-    .reduce((most, x, i) => Math.max(most, Math.abs(x - (exact[i] ?? Number.NaN))), 0);
+    .reduce((worstSoFar, x, i) => Math.max(worstSoFar, Math.abs(x - (exact[i] ?? Number.NaN))), 0);
   assert.ok(worst > 0 && worst < bound, `${dtype} differs by ${worst}`);
 }
 console.log("float16 and bfloat16 caches");

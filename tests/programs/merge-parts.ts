@@ -11,10 +11,10 @@ const parts = [[0, 7], [7, 8], [8, 30]] as const;
 const merged = mergeStates(
   parts.map(([from, to]) => scaledDotProductAttention(q, slice(k, -2, from, to), slice(v, -2, from, to))),
 );
-const whole = scaledDotProductAttention(q, k, v);
+const full = scaledDotProductAttention(q, k, v);
 for (const name of ["output", "lse"] as const) {
-  const [a, b] = [merged[name].toFloat64(), whole[name].toFloat64()];
-  const worst = a.reduce((most, x, i) => Math.max(most, Math.abs(x - (b[i] ?? Number.NaN))), 0);
+  const [a, b] = [merged[name].toFloat64(), full[name].toFloat64()];
+  const worst = a.reduce((worstSoFar, x, i) => Math.max(worstSoFar, Math.abs(x - (b[i] ?? Number.NaN))), 0);
   assert.ok(worst < 2e-6, `${name} differs by ${worst}`);
 }
 console.log(`${parts.length} parts: ${merged.output.shape}`);

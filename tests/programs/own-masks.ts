@@ -14,10 +14,10 @@ const { weights } = scaledDotProductAttention(q, k, k, {
   returnWeights: true,
 });
 
-for (const [h, most] of reach.entries())
+for (const [h, limit] of reach.entries())
   for (let i = 0; i < 10; i++) {
     const shares = Array.from({ length: 10 }, (_, j) => {
-      if (j > i || i - j > most) return 0;
+      if (j > i || i - j > limit) return 0;
       let score = 0;
       for (let e = 0; e < 4; e++) score += q.at(0, h, i, e) * k.at(0, h, j, e);
       return Math.exp(score / 2 - 0.1 * (i - j));

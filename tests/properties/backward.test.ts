@@ -4,8 +4,8 @@
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { draw, smallest } from "../support/cases/draw.ts";
 import { BACKWARD_STATISTIC, checkBackward } from "../support/oracles/backward-oracle.ts";
-import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 1500);
 const SEED = Number(process.env.HEED_SEED ?? 31_121);

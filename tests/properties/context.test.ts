@@ -10,6 +10,7 @@ import {
   alibiSlopes,
   and,
   attentionBackward,
+  cast,
   causal,
   documents,
   globalTokens,
@@ -129,10 +130,10 @@ describe("contextAttention", () => {
           const [tolerance, gradientTolerance] = dtype === "float64" ? [1e-13, 1e-12] : [2e-6, 8e-6];
           const [q, k] = [normal([2, H, N, d], 1, dtype), normal([2, Hkv, N, d], 2, dtype)];
           const [v, dOut] = [normal([2, Hkv, N, dv], 3, dtype), normal([2, H, N, dv], 4, dtype)];
-          const whole = options(N, H, dtype);
-          const want = scaledDotProductAttention(q, k, v, whole);
-          const gradients = attentionBackward(dOut, q, k, v, want, whole);
-          const call = toContext(whole);
+          const full = options(N, H, dtype);
+          const want = scaledDotProductAttention(q, k, v, full);
+          const gradients = attentionBackward(dOut, q, k, v, want, full);
+          const call = toContext(full);
           const plan = shardSequence({
             length: N,
             ranks,
@@ -195,6 +196,49 @@ describe("contextAttention", () => {
           }
         }
     });
+
+  it("a rank's rows that see only keys of the other rank count in the gradient of a sink", async () => {
+    const N = 8;
+    const half = N / 2;
+    const attnMask = maskMod(({ q, k }) => or(and(q.lt(half), k.ge(half)), and(q.ge(half), k.lt(half))));
+    const options = { attnMask, sinks: [0.5, -1] };
+    const plan = shardSequence({ length: N, ranks: 2, attnMask, cost: "tokens" });
+    for (const dtype of ["float64", "float32", "float16", "bfloat16"] as const) {
+      const [q, k, v, dOut] = [1, 2, 3, 4].map((seed) => cast(normal([1, 2, N, 8], seed, "float64"), dtype));
+      const state = scaledDotProductAttention(q, k, v, options);
+      const { dSinks } = attentionBackward(dOut, q, k, v, state, options);
+      for (const via of VIAS) {
+        const ranks = await localCluster(2, async (comm) => {
+          const [dOr, qr, kr, vr] = [dOut, q, k, v].map((t) => plan.take(comm.rank, t));
+          const part = await contextAttention(comm, plan, qr, kr, vr, { ...options, via });
+          return contextAttentionBackward(comm, plan, dOr, qr, kr, vr, part, { ...options, via });
+        });
+        const tolerance = { float64: 1e-7, float32: 8e-6, float16: 2 ** -9, bfloat16: 2 ** -6 }[dtype];
+        for (const rank of ranks)
+          close((rank.dSinks as Tensor).toFloat64(), dSinks as Tensor, tolerance, `${via}, ${dtype}`);
+      }
+    }
+  });
+
+  it("sinks of tensors without an axis of heads have one gradient, that of their one head", async () => {
+    const N = 6;
+    const plan = shardSequence({ length: N, ranks: 2 });
+    const [q, k, v] = [1, 2, 3].map((seed) => normal([3, N, 4], seed, "float32"));
+    const options = { sinks: [0.5] };
+    const state = scaledDotProductAttention(q, k, v, options);
+    const { dSinks } = attentionBackward(q, q, k, v, state, options);
+    for (const via of VIAS) {
+      const ranks = await localCluster(2, async (comm) => {
+        const [qr, kr, vr] = [q, k, v].map((t) => plan.take(comm.rank, t));
+        const part = await contextAttention(comm, plan, qr, kr, vr, { ...options, via });
+        return contextAttentionBackward(comm, plan, qr, qr, kr, vr, part, { ...options, via });
+      });
+      for (const rank of ranks) {
+        expect(rank.dSinks?.shape).toEqual([1]);
+        close((rank.dSinks as Tensor).toFloat64(), dSinks as Tensor, 8e-6, via);
+      }
+    }
+  });
 
   it("has the same bits on every run, with any timing", async () => {
     const [ranks, N] = [3, 64];
@@ -336,7 +380,7 @@ describe("contextAttention", () => {
       );
     const first = shardSequence({ length: prompt, ranks, isCausal: true });
     const sinks = Float64Array.of(0.5, -1, 0, 2);
-    const whole = scaledDotProductAttention(q, k, v, { isCausal: true, sinks });
+    const full = scaledDotProductAttention(q, k, v, { isCausal: true, sinks });
     const results = await localCluster(ranks, async (comm) => {
       let plan = first;
       const outputs: Float64Array[] = [];
@@ -361,7 +405,7 @@ describe("contextAttention", () => {
     });
     for (const outputs of results)
       outputs.forEach((output, n) => {
-        close(output, row(whole.output, prompt + n), 2e-6, `token ${n}`);
+        close(output, row(full.output, prompt + n), 2e-6, `token ${n}`);
       });
     expect(results[1]).toEqual(results[0]);
   });
@@ -460,8 +504,8 @@ describe("ranks that disagree", () => {
     await expect(contextAttention(one as never, one, t, t, t)).rejects.toMatchObject(noComm);
     const state = { output: t, lse: normal([1, 8], 1, "float32") };
     await localCluster(1, async (comm) => {
-      const backward = (given: typeof state, options: object) =>
-        contextAttentionBackward(comm, one, t, t, t, t, given, options);
+      const backward = (forwardState: typeof state, options: object) =>
+        contextAttentionBackward(comm, one, t, t, t, t, forwardState, options);
       for (const options of [null, 5])
         await expect(backward(state, options as never)).rejects.toThrow(/options must be an object/);
       await expect(backward(state, { wanted: "sinks" })).rejects.toThrow(
@@ -493,9 +537,9 @@ describe("shardSequence", () => {
             ranks,
             ...(mask === "causal" ? { isCausal: true } : { attnMask: mask }),
           });
-          const seen = new Uint8Array(length);
-          for (let rank = 0; rank < ranks; rank++) for (const at of plan.positions(rank)) seen[at]++;
-          expect(seen.every((n) => n === 1)).toBe(true);
+          const counts = new Uint8Array(length);
+          for (let rank = 0; rank < ranks; rank++) for (const at of plan.positions(rank)) counts[at]++;
+          expect(counts.every((n) => n === 1)).toBe(true);
           const grown = plan.extend(length + 5);
           for (let rank = 0; rank < ranks; rank++)
             expect([...grown.positions(rank)].filter((at) => at < length)).toEqual([...plan.positions(rank)]);

@@ -6,8 +6,8 @@ import { type AttentionOptions, attentionBackward, scaledDotProductAttention, Te
 import { attentionDoubleBackward } from "heed/reference";
 import { expect, it } from "vitest";
 import { type Case, describeCase } from "../support/cases/case.ts";
+import { draw } from "../support/cases/draw.ts";
 import { type Random, random } from "../support/cases/random.ts";
-import { draw } from "./draw.ts";
 
 const STEP = 1e-5;
 
@@ -38,9 +38,9 @@ const product = (a: Tensor, b: Tensor): number => {
 };
 
 /** Cases with ordinary numbers, for which differences are accurate. */
-function* ordinary(from: number, count: number, most: number): Generator<Case> {
+function* ordinary(from: number, count: number, longest: number): Generator<Case> {
   for (let seed = from, n = 0; n < count; seed++) {
-    const c = draw(seed, most, "float64");
+    const c = draw(seed, longest, "float64");
     if (!/ normal /.test(c.name) || c.query.size * c.key.size * c.value.size === 0) continue;
     n++;
     yield c;

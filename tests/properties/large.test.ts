@@ -9,18 +9,18 @@ const fast = LEVELS.filter((level) => level !== "reference" && has(level));
 afterAll(restore);
 
 /** A row of the formula in float64. */
-function rowOf(q: Tensor, k: Tensor, v: Tensor, i: number, seen: number): Float64Array {
+function rowOf(q: Tensor, k: Tensor, v: Tensor, i: number, visible: number): Float64Array {
   const [N, d] = [k.shape[0], k.shape[1]];
   const s = new Float64Array(N);
   let m = -Infinity;
-  for (let j = 0; j < seen; j++) {
+  for (let j = 0; j < visible; j++) {
     for (let e = 0; e < d; e++) s[j] += (q.data[i * d + e] as number) * (k.data[j * d + e] as number);
     s[j] /= Math.sqrt(d);
     m = Math.max(m, s[j]);
   }
   let l = 0;
   const o = new Float64Array(d);
-  for (let j = 0; j < seen; j++) {
+  for (let j = 0; j < visible; j++) {
     const p = Math.exp(s[j] - m);
     l += p;
     for (let e = 0; e < d; e++) o[e] += p * (v.data[j * d + e] as number);
@@ -96,16 +96,16 @@ describe.skipIf(fast.length === 0)("past 2^31", () => {
       for (const [name, options] of Object.entries(cases)) {
         use(level, 2);
         configure({ bytesPerThread: 2 ** 28 });
-        const whole = attend(q, k, v, { ...options, returnWeights: { rows: [0, 250, 399] } });
+        const full = attend(q, k, v, { ...options, returnWeights: { rows: [0, 250, 399] } });
         expect(explain(q, k, v, options).stages).toBe(1);
         const turned = [q, k, v].map((t) => t.transpose(1, 2));
         configure({ bytesPerThread: 2 ** 20 });
         expect(explain(q, k, v, options).stages).toBeGreaterThan(1);
         const pieces = attend(q, k, v, { ...options, returnWeights: { rows: [0, 250, 399] } });
-        expectSame(pieces, whole, name);
-        expectBits(pieces.weights as Tensor, whole.weights as Tensor, `${name} weights`);
+        expectSame(pieces, full, name);
+        expectBits(pieces.weights as Tensor, full.weights as Tensor, `${name} weights`);
         const across = attend(turned[0], turned[1], turned[2], { ...options, layout: "bshd" });
-        expectBits(across.output.transpose(1, 2).contiguous(), whole.output, `${name} in bshd`);
+        expectBits(across.output.transpose(1, 2).contiguous(), full.output, `${name} in bshd`);
         configure({ bytesPerThread });
       }
     });

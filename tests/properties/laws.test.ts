@@ -94,17 +94,17 @@ for (const level of LEVELS.filter(has))
       const { output, weights } = attend(q, k, v, { isCausal: "upper-left", returnWeights: true });
       const w = (weights as Tensor).toFloat64();
       for (let row = 0; row < 2 * 4 * 37; row++) {
-        const own = w.subarray(row * 61, (row + 1) * 61);
-        expect(own.every((x, j) => x >= 0 && (j <= row % 37 || x === 0))).toBe(true);
-        expect(Math.abs(own.reduce((a, b) => a + b, 0) - 1)).toBeLessThan(2e-6);
+        const weights = w.subarray(row * 61, (row + 1) * 61);
+        expect(weights.every((x, j) => x >= 0 && (j <= row % 37 || x === 0))).toBe(true);
+        expect(Math.abs(weights.reduce((a, b) => a + b, 0) - 1)).toBeLessThan(2e-6);
         for (let e = 0; e < 12; e++) {
-          const seen = Array.from(
+          const visible = Array.from(
             { length: (row % 37) + 1 },
             (_, j) => v.data[(Math.floor(row / 37) * 61 + j) * 12 + e] as number,
           );
           const x = output.data[row * 12 + e] as number;
-          expect(x).toBeGreaterThanOrEqual(Math.min(...seen) - 1e-6);
-          expect(x).toBeLessThanOrEqual(Math.max(...seen) + 1e-6);
+          expect(x).toBeGreaterThanOrEqual(Math.min(...visible) - 1e-6);
+          expect(x).toBeLessThanOrEqual(Math.max(...visible) + 1e-6);
         }
       }
     });
@@ -126,7 +126,7 @@ for (const level of LEVELS.filter(has))
     });
 
     it("keys in two or three parts, merged in any order, with empty parts, give the whole", () => {
-      const whole = attend(q, k, v);
+      const full = attend(q, k, v);
       for (const cuts of [
         [0, 30, 61],
         [0, 1, 61],
@@ -135,20 +135,20 @@ for (const level of LEVELS.filter(has))
         const parts = cuts.slice(1).map((end, n) => attend(q, rows(k, cuts[n], end), rows(v, cuts[n], end)));
         for (const list of [parts, [...parts].reverse()]) {
           const merged = mergeStates(list);
-          expectNear(merged.output, whole.output, NEAR);
-          expectNear(merged.lse, whole.lse, NEAR);
+          expectNear(merged.output, full.output, NEAR);
+          expectNear(merged.lse, full.lse, NEAR);
         }
       }
     });
 
     it("shifting all scores of a row by t shifts its lse by t and leaves its output", () => {
       const t = Float32Array.from({ length: 37 }, (_, i) => (i - 18) / 2);
-      const whole = attend(q, k, v);
+      const full = attend(q, k, v);
       const shifted = attend(q, k, v, { attnMask: new Tensor(t, [37, 1], "float32") });
-      expectNear(shifted.output, whole.output, 1e-5);
+      expectNear(shifted.output, full.output, 1e-5);
       expectNear(
         shifted.lse,
-        filledWith(whole.lse.shape, (n) => (whole.lse.data[n] as number) + t[n % 37]),
+        filledWith(full.lse.shape, (n) => (full.lse.data[n] as number) + t[n % 37]),
         NEAR,
       );
     });
@@ -169,13 +169,13 @@ for (const level of LEVELS.filter(has))
     it("decoding step by step with a growing cache gives the prefill's rows", () => {
       const N = 40;
       const [a, b, c] = [normal(10, [1, 4, N, 16]), normal(11, [1, 2, N, 16]), normal(12, [1, 2, N, 16])];
-      const whole = attend(a, b, c, { isCausal: true });
+      const full = attend(a, b, c, { isCausal: true });
       for (let i = 0; i < N; i++) {
         const step = attend(rows(a, i, i + 1), rows(b, 0, i + 1), rows(c, 0, i + 1), {
           isCausal: true,
           queryOffset: i,
         });
-        expectNear(step.output, rows(whole.output, i, i + 1), NEAR, `row ${i}`);
+        expectNear(step.output, rows(full.output, i, i + 1), NEAR, `row ${i}`);
       }
     });
 
@@ -254,10 +254,10 @@ for (const level of LEVELS.filter(has))
     });
 
     it("a batch with other entries appended, or its heads alone, keeps its bits", () => {
-      const two = attend(q, k, v, { isCausal: "lower-right" });
+      const aligned = attend(q, k, v, { isCausal: "lower-right" });
       const one = attend(entries(q, 0, 1), entries(k, 0, 1), entries(v, 0, 1), { isCausal: "lower-right" });
-      expectBits(entries(two.output, 0, 1).contiguous(), one.output);
-      expectBits(entries(two.lse, 0, 1).contiguous(), one.lse);
+      expectBits(entries(aligned.output, 0, 1).contiguous(), one.output);
+      expectBits(entries(aligned.lse, 0, 1).contiguous(), one.lse);
     });
 
     it("repeated calls and any number of threads give the same bits", () => {
@@ -340,12 +340,12 @@ for (const level of LEVELS.filter(has))
       const options = { dropoutP: 0.3, seed: 42 };
       const { output, lse, weights } = attend(q, k, v, { ...options, returnWeights: true });
       const [w, p] = [(weights as Tensor).toFloat64(), plain.toFloat64()];
-      let kept = 0;
+      let nonzero = 0;
       w.forEach((x, n) => {
-        if (x !== 0) kept++;
+        if (x !== 0) nonzero++;
         if (x !== 0) expect(Math.abs(x - p[n] / 0.7)).toBeLessThan(NEAR);
       });
-      expect(Math.abs(kept / w.length - 0.7)).toBeLessThan(0.01);
+      expect(Math.abs(nonzero / w.length - 0.7)).toBeLessThan(0.01);
       expectNear(lse, attend(q, k, v).lse, NEAR, "lse is of the undropped softmax");
       expectNear(output, weighted(weights as Tensor, v), NEAR);
       // A row alone, at its position, drops the same cells.

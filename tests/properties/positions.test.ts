@@ -10,6 +10,7 @@ import {
   attentionBackward,
   attentionWeights,
   blockSparse,
+  cast,
   causal,
   dilated,
   documents,
@@ -150,8 +151,8 @@ for (const level of LEVELS)
           normal([B, Hkv, N, D], 3, dtype),
         ];
         const dOut = normal([B, Hq, N, D], 4, dtype);
-        const whole = scaledDotProductAttention(q, k, v, options);
-        const gradients = attentionBackward(dOut, q, k, v, whole, options);
+        const full = scaledDotProductAttention(q, k, v, options);
+        const gradients = attentionBackward(dOut, q, k, v, full, options);
         const shards = cut(N);
         const [few] = [[1, N - 20, N - 1]];
         for (const mine of [...shards, few]) {
@@ -163,12 +164,12 @@ for (const level of LEVELS)
             }),
           );
           const merged = mergeStates(states);
-          close(merged.output, rows(whole.output, mine), tolerance, "output");
-          close(merged.lse, values(whole.lse, mine), tolerance, "lse");
+          close(merged.output, rows(full.output, mine), tolerance, "output");
+          close(merged.lse, values(full.lse, mine), tolerance, "lse");
         }
         let [dQuery, dTable]: (Tensor | undefined)[] = [];
         for (const theirs of shards) {
-          const part = attentionBackward(dOut, q, rows(k, theirs), rows(v, theirs), whole, {
+          const part = attentionBackward(dOut, q, rows(k, theirs), rows(v, theirs), full, {
             ...options,
             keyPositions: theirs,
           });
@@ -219,6 +220,42 @@ for (const level of LEVELS)
         keyOffset: [3, 25],
       });
       close(got.output, want.output, tolerance, "output");
+    });
+
+    it("the gradient of a sink counts rows that see no key of a shard, and is that of the whole for every shard", () => {
+      use(level, 1);
+      // Queries below half see only keys of the upper half, the others only keys of the lower half; nothing sees the last two keys.
+      const [n, half] = [100, 50];
+      const options = {
+        attnMask: maskMod(({ q, k }) =>
+          or(and(q.lt(half), k.ge(half), k.lt(n - 2)), and(q.ge(half), k.lt(half))),
+        ),
+        sinks: [0.5, -1, 0, 2],
+      };
+      for (const stored of level === "reference" ? [dtype] : (["float32", "float16", "bfloat16"] as const))
+        for (const layout of ["bhsd", "bshd"] as const) {
+          const [q, k, v, dOut] = [Hq, Hkv, Hkv, Hq].map((H, seed) => {
+            const t = normal([B, H, n, D], seed + 1, dtype);
+            return stored === dtype ? t : cast(t, stored);
+          });
+          const turned = (t: Tensor) => (layout === "bshd" ? t.transpose(1, 2) : t);
+          const state = scaledDotProductAttention(turned(q), turned(k), turned(v), { ...options, layout });
+          const gradient = (places: readonly number[]) => {
+            const [keys, values] = [k, v].map((t) => turned(rows(t, places)));
+            const shard = { ...options, layout, keyPositions: places };
+            return attentionBackward(turned(dOut), turned(q), keys, values, state, shard).dSinks as Tensor;
+          };
+          const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+          const want = gradient(range(0, n));
+          // δ of a row is a sum over the keys of its state, so every shard has the sinks' gradient of all rows.
+          for (const places of [range(0, half), range(half, n), [0], [n - 3], [n - 2, n - 1], []])
+            close(
+              gradient(places),
+              want,
+              stored === dtype ? 3e-6 : 1e-2,
+              `${places.length} keys, ${stored}, ${layout}`,
+            );
+        }
     });
 
     it("weights of a shard are those of the whole", () => {

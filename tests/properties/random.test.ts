@@ -5,9 +5,9 @@
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { has, LEVELS, restore, THREADS, use } from "../support/backends/levels.ts";
+import { draw, smallest } from "../support/cases/draw.ts";
 import { check, type Measure } from "../support/oracles/oracle.ts";
 import { STATISTIC_A } from "../support/oracles/tolerance.ts";
-import { draw, smallest } from "./draw.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 3000);
 const SEED = Number(process.env.HEED_SEED ?? 20261121);

@@ -14,7 +14,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Tally } from "../../tools/tally.mjs";
+import { Tally } from "../../tools/parts/tally.mjs";
 import { launchChromium, NO_CHROMIUM } from "../platforms/chromium.mjs";
 import { FIXTURES } from "./fixtures.mjs";
 

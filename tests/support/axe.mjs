@@ -21,8 +21,8 @@ export async function violations(page, { only, rules } = {}) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(source);
   return page.evaluate(
     async (options) => {
-      const found = await /** @type {any} */ (globalThis).axe.run(document, options);
-      return found.violations.flatMap((/** @type {any} */ one) =>
+      const report = await /** @type {any} */ (globalThis).axe.run(document, options);
+      return report.violations.flatMap((/** @type {any} */ one) =>
         one.nodes
           .slice(0, 3)
           .map(

@@ -1,6 +1,6 @@
 /** The parts of `npm test` run side by side; their output is read one part after the other, and no failure is lost. */
 import { describe, expect, it } from "vitest";
-import { type Part, Parts } from "../../tools/parts.mjs";
+import { type Part, Parts } from "../../tools/parts/parts.mjs";
 
 const node = process.execPath;
 
@@ -28,20 +28,20 @@ function releasedPart(parts: Parts, title: string, first: string) {
 describe("output", () => {
   it("of the first part that has not ended is shown as it is written, of later ones when their turn comes", async () => {
     const { parts, text } = collect();
-    const [one, two, three] = ["one", "two", "three"].map((title) =>
+    const [first, second, third] = ["one", "two", "three"].map((title) =>
       releasedPart(parts, title, `${title} begins\n`),
     );
-    const all = [three, two, one].map(({ begin }) => begin());
+    const all = [third, second, first].map(({ begin }) => begin());
     expect(text()).toMatch(/^\n── one \(from \d+ s\)\none begins\n$/);
-    two.release();
+    second.release();
     await all[1];
     expect(text()).not.toContain("two");
-    one.release();
+    first.release();
     await all[2];
     expect(text()).toMatch(
       /one ends\n── 0 passed.*\n\n── two .*\ntwo begins\ntwo ends\n.*\n\n── three .*\nthree begins\n$/,
     );
-    three.release();
+    third.release();
     await all[0];
     expect(text()).toMatch(/three begins\nthree ends\n── 0 passed, 0 failed, 0 skipped in \d+ s\n$/);
   });
@@ -81,25 +81,25 @@ describe("a failure is counted", () => {
     ["a check whose program ends with 1", "process.exit(1)", /it ended with status 1/],
     ["a check whose program is killed", "process.kill(process.pid)", /it ended with status null/],
   ])("%s", async (_, code, problem) => {
-    const found = await counts((part) => part.check("it", node, ["-e", code]));
-    expect(found.counts).toBe("0 passed, 1 failed, 0 skipped");
-    expect(found.text).toMatch(problem);
+    const totals = await counts((part) => part.check("it", node, ["-e", code]));
+    expect(totals.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(totals.text).toMatch(problem);
   });
 
   it("a program that cannot be started", async () => {
-    const found = await counts((part) => part.check("it", "/nowhere/program", []));
-    expect(found.counts).toBe("0 passed, 1 failed, 0 skipped");
-    expect(found.text).toContain("ENOENT");
+    const totals = await counts((part) => part.check("it", "/nowhere/program", []));
+    expect(totals.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(totals.text).toContain("ENOENT");
   });
 
   it("a script with failures in its closing line, once", async () => {
-    const found = await script("console.log('4 passed, 2 failed, 1 skipped'); process.exitCode = 1");
-    expect(found.counts).toBe("4 passed, 2 failed, 1 skipped");
+    const totals = await script("console.log('4 passed, 2 failed, 1 skipped'); process.exitCode = 1");
+    expect(totals.counts).toBe("4 passed, 2 failed, 1 skipped");
   });
 
   it("a script that ends with 1 although its closing line has no failure", async () => {
-    const found = await script("console.log('4 passed, 0 failed, 0 skipped'); process.exitCode = 1");
-    expect(found.counts).toBe("4 passed, 1 failed, 0 skipped");
+    const totals = await script("console.log('4 passed, 0 failed, 0 skipped'); process.exitCode = 1");
+    expect(totals.counts).toBe("4 passed, 1 failed, 0 skipped");
   });
 
   it("a script without a closing line, and one that hangs", async () => {
@@ -110,9 +110,9 @@ describe("a failure is counted", () => {
   });
 
   it("a part whose work throws", async () => {
-    const found = await counts(() => Promise.reject(new Error("a mistake")));
-    expect(found.counts).toBe("0 passed, 1 failed, 0 skipped");
-    expect(found.text).toContain("a mistake");
+    const totals = await counts(() => Promise.reject(new Error("a mistake")));
+    expect(totals.counts).toBe("0 passed, 1 failed, 0 skipped");
+    expect(totals.text).toContain("a mistake");
   });
 
   it("of one part does not end the others, whose counts are added", async () => {
@@ -121,7 +121,7 @@ describe("a failure is counted", () => {
       parts.add("one", async (part) => void (await part.check("it", node, ["-e", "process.exit(3)"]))),
       parts.add("two", async (part) => void (await part.check("it", node, ["-e", ""]))),
     ];
-    await Promise.all(begin.map((one) => one()));
+    await Promise.all(begin.map((start) => start()));
     expect(`${parts.tally()}`).toBe("1 passed, 1 failed, 0 skipped");
   });
 });

@@ -11,7 +11,7 @@ import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
 
 /**
- * Removes indentation, which templates and style sheets do not need (no string in explorer/ depends on it), and from style
+ * Removes indentation, which templates and style sheets do not need (no string in explorer/ and ui/ depends on it), and from style
  * sheets also comments and the spaces around their punctuation.
  */
 const outdent = {
@@ -21,7 +21,7 @@ const outdent = {
    * @param {string} id
    */
   transform: (code, id) =>
-    id.startsWith(at("explorer"))
+    id.startsWith(at("explorer")) || id.startsWith(at("ui"))
       ? code.replace(/\n[ \t]+/g, "\n").replace(/(?<=\bcss`)[^`]*/g, withoutSpaces)
       : undefined,
 };
@@ -102,16 +102,16 @@ async function bundleParts() {
         // No lit here: workers load it too.
         {
           name: "words",
-          test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/transfer|sentences\/sentence|types)\.ts/,
+          test: /src\/core\/errors|src\/view\/color\.ts|src\/store\/(?:text\/(?:label|tokens|number)|measures\/transfer|sentences\/sentence|block|head-store)\.ts/,
         },
         // Modules that workers compute with, and that opening a file needs too.
         {
           name: "messages",
-          test: /src\/(?:masks|core\/(?:tensor|nested|format|dtype|record|arena|device)|store\/(?:recipe|compute\/(?:work|head|compute|scheduler|visibility|messages|row-source)|measures\/(?:measures|claims|pool)))/,
+          test: /src\/(?:masks|rows|core\/(?:tensor|nested|format|dtype|record|recording|changes|strides|arena|device)|store\/(?:recipe|compute\/(?:work|head|compute|scheduler|request|messages|row-source)|measures\/(?:measures|claims|pool|tile)))/,
         },
         {
           name: "base",
-          test: /node_modules|explorer\/(?:app\/(?:session|workers|element|row-element)\.|entries\/define|state\/(?:history|select|state|url)|styles\/(?:theme|css)|canvas\/axis)/,
+          test: /node_modules|explorer\/(?:app\/(?:session|workers|element|row-element)\.|entries\/define|state\/(?:history|select|state|url)|styles\/theme|canvas\/axis)|ui\/(?:address|colors|css|markup|worker)/,
         },
       ],
     },

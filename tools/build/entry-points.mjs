@@ -9,7 +9,7 @@ import { at, root } from "../setup.mjs";
 const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
 
 /**
- * Every entry point: what a user imports ("heed", "heed/io"), its source and its built file. `src/attention.ts` counts as one,
+ * Every entry point: what a user imports ("heed", "heed/io"), its source and its built file. `src/api/attention.ts` counts as one,
  * because tests of behavior import it directly.
  * @type {{ name: string | undefined, source: string, built: string }[]}
  */
@@ -21,7 +21,7 @@ export const entryPoints = [
       source: at(sourceOf(name, target.default)),
       built: at(target.default),
     })),
-  { name: undefined, source: at("src/attention.ts"), built: at("dist/attention.js") },
+  { name: undefined, source: at("src/api/attention.ts"), built: at("dist/api/attention.js") },
 ];
 
 /**
@@ -52,16 +52,16 @@ export function importsOf(text) {
  * What a test imports from src/, its helpers included: whether entry points, and whether internal files.
  * @param {string} file
  * @param {{ entryPoint: boolean, internal: boolean }} reached
- * @param {Set<string>} seen
+ * @param {Set<string>} visited
  */
-function reach(file, reached = { entryPoint: false, internal: false }, seen = new Set()) {
-  if (seen.has(file)) return reached;
-  seen.add(file);
+function reach(file, reached = { entryPoint: false, internal: false }, visited = new Set()) {
+  if (visited.has(file)) return reached;
+  visited.add(file);
   for (const name of importsOf(readFileSync(file, "utf8"))) {
     const path = name.startsWith(".") ? resolve(dirname(file), name) : name;
     if (entryPoints.some(({ name, source }) => source === path || name === path)) reached.entryPoint = true;
     else if (path.startsWith(at("src/"))) reached.internal = true;
-    else if (name.startsWith(".") && existsSync(path)) reach(path, reached, seen);
+    else if (name.startsWith(".") && existsSync(path)) reach(path, reached, visited);
   }
   return reached;
 }

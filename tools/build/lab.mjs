@@ -10,23 +10,24 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
 
-/** The packages in two of the bundles; their licenses are in THIRD-PARTY.md. @type {Record<string, string>} */
-const NOTICES = {
-  lab: "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem). */\n",
-  "attention-lab":
-    "/*! heed, the Lab. Contains morphdom (MIT, © Patrick Steele-Idem) and lit (BSD-3-Clause, © Google LLC): texts in THIRD-PARTY.md */\n",
-};
+/** A package in two of the bundles, in the parts that they load together; its license is in THIRD-PARTY.md. */
+const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): text in THIRD-PARTY.md */\n";
 
 /** Modules that most pages load together are one chunk: one file compresses better than several small ones. */
 const GROUPS = [
   {
+    name: "page",
+    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|save|svg-text)|src[\\/]view[\\/](?:color|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|save|sentence|state)))/,
+    includeDependenciesRecursively: false,
+  },
+  {
     name: "attention",
-    test: /[\\/]src[\\/](?:attention|dispatch[\\/](?:rule|forward)|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|tensor|shape|nested|format|dtype|record|random|device(?![\\/]tensor)|construct|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|forward|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
+    test: /[\\/]src[\\/](?:api[\\/](?:attention|dispatch[\\/](?:rule|forward))|rows[\\/][a-z-]+|reference[\\/](?:rows?|problem-forward)|core[\\/](?:arena|changes|strides|tensor|shape|nested|format|dtype|record(?:ing)?|random|device(?![\\/]tensor)|construct|option-names|numbers)|masks[\\/](?:kind|causal|expression[\\/](?:expr|bounds|foreign|js))|backend[\\/](?!packed|plan[\\/]plan|gradients|array|index)[a-z]+|wasm[\\/](?:assembler|codegen|attention(?:[\\/](?:forward|weights))?|engine[\\/](?!arena|resident)[a-z-]+|kernels[\\/](?:lanes|memory|attention[\\/](?:softmax|row-tile|decode|products|pack|score-row|forward|weights))))(?:[\\/][a-z]+)?\.(?:ts|js)$/,
     includeDependenciesRecursively: false,
   },
   {
     name: "operations",
-    test: /[\\/]src[\\/](?:array|matmul|rowwise|backend[\\/]array|dispatch[\\/](?:array|matmul|rowwise)|reference[\\/](?:array|matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device[\\/]tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/]rowwise[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
+    test: /[\\/]src[\\/](?:api[\\/](?:array|matmul|rowwise|dispatch[\\/](?:array|matmul|rowwise))|backend[\\/]array|reference[\\/](?:array|matmul|rowwise|erf)|nn[\\/]ops[\\/](?:arithmetic|products|operand|shapes|softmax)|core[\\/]device[\\/]tensor|wasm[\\/](?:ops[\\/]row[a-z-]+|kernels[\\/]rowwise[\\/](?:norm|elementwise|row-pipeline|cross-entropy|adamw|column-sums)))\.ts$/,
     includeDependenciesRecursively: false,
   },
 ];
@@ -60,7 +61,10 @@ async function scripts() {
   await bundle.close();
   return output.map((chunk) => ({
     name: chunk.fileName,
-    code: chunk.type === "chunk" ? `${NOTICES[chunk.name] ?? ""}${chunk.code}` : "",
+    code:
+      chunk.type === "chunk"
+        ? `${chunk.moduleIds.some((id) => id.includes("node_modules")) ? NOTICE : ""}${chunk.code}`
+        : "",
   }));
 }
 

@@ -17,15 +17,15 @@ import { withoutSpaces } from "./element.mjs";
  * @param {string} [banner] text before the code
  */
 async function bundle(input, output, external = [], banner = "") {
-  const made = await rolldown({
+  const bundle = await rolldown({
     input: at(input),
     platform: "browser",
     logLevel: "warn",
     external,
     transform: { target: "es2022" },
   });
-  const { output: chunks } = await made.generate({ format: "esm", minify: true, codeSplitting: false });
-  await made.close();
+  const { output: chunks } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false });
+  await bundle.close();
   writeFileSync(at(output), banner + chunks[0].code);
 }
 

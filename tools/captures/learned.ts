@@ -18,8 +18,8 @@ import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { toFloat16 } from "../../src/core/dtype.ts";
 import { configure, Tensor } from "../../src/index.ts";
-import type { LayerAttention } from "../../src/models/families/attend.ts";
-import type { Gpt2 } from "../../src/models/families/gpt2.ts";
+import type { Gpt2 } from "../../src/models/families/gpt/gpt2.ts";
+import type { LayerAttention } from "../../src/models/transformer/attend.ts";
 import {
   type Batch,
   crossEntropy,
@@ -91,10 +91,10 @@ function batchOf(random: Generator, size: number, tossed: boolean, last = false)
   let count = 0;
   for (let row = 0; row < size; row++) {
     const ids = idsOf(sentence(random, tossed));
-    const asked = ids.length - 1;
+    const targetCount = ids.length - 1;
     inputs.set(ids, row * LENGTH);
-    for (let i = last ? asked - 1 : 0; i < asked; i++) targets[row * LENGTH + i] = ids[i + 1];
-    count += last ? 1 : asked;
+    for (let i = last ? targetCount - 1 : 0; i < targetCount; i++) targets[row * LENGTH + i] = ids[i + 1];
+    count += last ? 1 : targetCount;
   }
   return {
     inputs: new Tensor(inputs, [size, LENGTH], "int32"),
@@ -127,10 +127,10 @@ function momentOf(model: Gpt2, step: number, tossed: boolean): Moment {
   const sentences = Object.fromEntries(
     Object.entries(SHOWN).map(([name, text]) => {
       const words = text.split(" ");
-      let seen: LayerAttention | undefined;
+      let layer: LayerAttention | undefined;
       const states = model.hidden(Int32Array.from(idsOf(words)), {
-        onAttention: (layer, it) => {
-          if (layer === HEAD.layer) seen = it;
+        onAttention: (index, it) => {
+          if (index === HEAD.layer) layer = it;
           return undefined;
         },
       });
@@ -139,7 +139,7 @@ function momentOf(model: Gpt2, step: number, tossed: boolean): Moment {
       const scores = WORDS.map((_, id) => logits.at(was, id));
       const sum = scores.reduce((total, score) => total + Math.exp(score), 0);
       const says = REASONS.map((word) => Number((Math.exp(scores[WORDS.indexOf(word)]) / sum).toFixed(4)));
-      return [name, { query: packed(seen!.query), key: packed(seen!.key), says }];
+      return [name, { query: packed(layer!.query), key: packed(layer!.key), says }];
     }),
   );
   return { step, surprise: Number(surprise.toFixed(4)), sentences };
@@ -158,7 +158,7 @@ export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Mome
   });
   const model = learner.model as Gpt2;
   const random = new Generator(SEED);
-  const kept = [momentOf(model, 0, tossed)];
+  const moments = [momentOf(model, 0, tossed)];
   if (until > 0)
     await train({
       model: learner,
@@ -167,10 +167,10 @@ export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Mome
       schedule: schedule({ lr }),
       adamw: { weightDecay: 0.01 },
       onStep: ({ step }) => {
-        if ((steps as readonly number[]).includes(step)) kept.push(momentOf(model, step, tossed));
+        if ((steps as readonly number[]).includes(step)) moments.push(momentOf(model, step, tossed));
       },
     });
-  return kept;
+  return moments;
 }
 
 /** One sentence of a run, as the page's files store it. */

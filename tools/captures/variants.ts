@@ -29,7 +29,7 @@ const packed = (heads: Tensor, head: number) => {
   );
   return Buffer.from(bits.buffer).toString("base64");
 };
-const kept = Object.fromEntries(
+const tensors = Object.fromEntries(
   Object.entries(HEADS).map(([name, [layer, head]]) => {
     const { query, key, value } = layers[layer];
     return [name, { query: packed(query, head), key: packed(key, head), value: packed(value, head) }];
@@ -41,7 +41,7 @@ writeFileSync(
  * Two heads of the encoder that heed ships (models/encoder; layer 0, heads 0 and 1) on a text of ${tokens.length} tokens: [${tokens.length}, 32] each,
  * float16 in base64. Written by \`node tools/captures/variants.ts\`, which holds the text.
  */
-export const HEADS = ${JSON.stringify(kept)} as const;
+export const HEADS = ${JSON.stringify(tensors)} as const;
 `,
 );
 process.exit(0);

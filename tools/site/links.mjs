@@ -57,11 +57,11 @@ export function brokenLinks(folder) {
       if (/^(?:[a-z]+:|\/\/)/.test(link)) continue;
       const [path, id] = link.split("#");
       const file = path === "" ? page : resolve(dirname(page), decodeURIComponent(path.split("?")[0]));
-      const found =
+      const target =
         existsSync(file) &&
         statSync(file).isFile() &&
         (id === undefined || id === "" || /^v1[/?]/.test(id) || hasId(file, decodeURIComponent(id)));
-      if (!found) broken.push(`${relative(folder, page)}: ${link}`);
+      if (!target) broken.push(`${relative(folder, page)}: ${link}`);
     }
   return broken;
 }

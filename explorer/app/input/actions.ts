@@ -7,13 +7,14 @@ import { headSetting, setHead } from "../../state/ablation.ts";
 import { stepAnswer } from "../../state/ask.ts";
 import { largest } from "../../state/facts.ts";
 import { stepBack, WITHOUT_TOKENS } from "../../state/select.ts";
-import { STAGES, type State, TRANSFERS, togglePin } from "../../state/state.ts";
+import { STAGES, TRANSFERS, togglePin } from "../../state/state.ts";
+import { head } from "../../views/head.ts";
 import { DRAWINGS, PAGES, pageOf } from "../../views/registry.ts";
 import { axesOf, hiddenKeys, type Session } from "../session.ts";
 import { headBeside } from "./moves.ts";
 
 /** Functions of the element that actions may call. */
-export interface Doer {
+export interface ActionContext {
   readonly session: Session;
   readonly zoom: (factor: number) => void;
   readonly follow: () => void;
@@ -33,26 +34,27 @@ export interface Action {
   /** Values of `KeyboardEvent.key`; `Control+` also matches Command. */
   readonly keys?: readonly string[];
   readonly when?: (session: Session) => boolean;
-  readonly run: (doer: Doer) => void;
+  readonly run: (doer: ActionContext) => void;
 }
 
 const open = ({ store }: Session) => store !== undefined;
-const inHead = ({ store, state }: Session) => store !== undefined && state.view === "head";
+/** The page has the toolbar of one head. */
+const inHead = ({ store, state }: Session) => store !== undefined && pageOf(state).layout.toolbar;
 
 /** The next head, by layer and then by head, in the cursor's block. */
-function byHeads({ session }: Doer, by: number): void {
+function byHeads({ session }: ActionContext, by: number): void {
   const { block, state } = session;
-  const head = block && headBeside(block, state, by);
-  if (head !== undefined) session.set(head);
+  const name = block && headBeside(block, state, by);
+  if (name !== undefined) session.set(name);
 }
 
-function byLayers({ session }: Doer, by: number): void {
+function byLayers({ session }: ActionContext, by: number): void {
   const { block, state } = session;
   const layer = block?.layers[block.layers.indexOf(state.layer) + by];
   if (layer !== undefined) session.set({ layer });
 }
 
-function byBlocks({ session }: Doer): void {
+function byBlocks({ session }: ActionContext): void {
   const { store, state } = session;
   if (store === undefined || store.blocks.length < 2) return;
   const at = store.blocks.findIndex(({ name }) => name === state.block);
@@ -63,7 +65,7 @@ function byBlocks({ session }: Doer): void {
 }
 
 /** The next cell of the row by weight: weaker, or stronger. */
-function byStrength(doer: Doer, by: number): void {
+function byStrength(doer: ActionContext, by: number): void {
   const { session } = doer;
   const { block, state } = session;
   if (block === undefined || !session.ready) return;
@@ -82,7 +84,7 @@ function byStrength(doer: Doer, by: number): void {
 }
 
 /** Moves the cursor by cells. */
-export function moveCell({ session, follow }: Doer, rows: number, columns: number): void {
+export function moveCell({ session, follow }: ActionContext, rows: number, columns: number): void {
   const { block, state } = session;
   if (block === undefined) return;
   const axes = axesOf(block, state);
@@ -94,14 +96,15 @@ export function moveCell({ session, follow }: Doer, rows: number, columns: numbe
   follow();
 }
 
-/** Pins the cursor's cell, or unpins it. */
-function pinCell({ session }: Doer): void {
-  const { pinned: pinnedCell, query, key, view } = session.state;
-  if (view === "model") session.set({ view: "head" });
+/** Opens the page that Enter leads to; else pins the cursor's cell, or unpins it. */
+function pinCell({ session }: ActionContext): void {
+  const { pinned: pinnedCell, query, key } = session.state;
+  const { down } = pageOf(session.state);
+  if (down) session.set({ view: down });
   else session.set({ pinned: pinnedCell?.[0] === query && pinnedCell[1] === key ? null : [query, key] });
 }
 
-function back(doer: Doer): void {
+function back(doer: ActionContext): void {
   const { session } = doer;
   if (session.state.edits.length > 0 || session.state.temperature !== 1) {
     session.set({ edits: [], temperature: 1 });
@@ -126,7 +129,7 @@ export const ACTIONS: readonly Action[] = [
       label: command,
       ...(key !== undefined && { keys: [key] }),
       when: (session) => open(session) && when?.(session) !== false,
-      run: ({ session }) => session.set({ view: name as State["view"] }),
+      run: ({ session }) => session.set({ view: name }),
     }),
   ),
   ...DRAWINGS.map(
@@ -135,7 +138,7 @@ export const ACTIONS: readonly Action[] = [
       label: command,
       ...(key !== undefined && { keys: [key] }),
       when: open,
-      run: ({ session }) => session.set({ mode: name as State["mode"], view: "head" }),
+      run: ({ session }) => session.set({ mode: name, view: head.name }),
     }),
   ),
   ...STAGES.map(

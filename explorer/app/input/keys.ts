@@ -1,11 +1,11 @@
 /** Handles keys: cursor moves in the focused region, actions everywhere, arrow keys along a toolbar. */
 
 import type { HeadName } from "../../state/state.ts";
-import { actionOf, type Doer, moveCell } from "./actions.ts";
+import { type ActionContext, actionOf, moveCell } from "./actions.ts";
 import { moveOf } from "./moves.ts";
 
 /** What keys need besides actions. */
-export interface Keyed extends Doer {
+export interface Keyed extends ActionContext {
   /** Single-letter shortcuts are off: arrows, Enter, Escape and keys with Control still work. */
   readonly lettersOff: boolean;
   /** The names of the available actions; undefined: all. */

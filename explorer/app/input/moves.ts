@@ -1,5 +1,5 @@
 /** The keys that move the cursor, the same in every view, and the order of heads. */
-import type { Block } from "../../../src/store/types.ts";
+import type { Block } from "../../../src/store/block.ts";
 import type { HeadName } from "../../state/state.ts";
 
 /** The head so many places after another in the order of the block, layer by layer; undefined if there is none. */

@@ -10,7 +10,7 @@ import { largest } from "../../state/facts.ts";
 import type { SwitchedHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
 import type { Session } from "../session.ts";
-import { bar, choice, figure, quoted, token, type Ui } from "../ui.ts";
+import { bar, choice, numeral, quoted, token, type Ui } from "../ui.ts";
 
 /** How many of the tokens whose states moved most are listed. */
 const LISTED = 5;
@@ -61,7 +61,7 @@ function outcome(ui: Ui, model: SourceModel): TemplateResult {
     ${position(session, model)}
     ${
       answer === undefined
-        ? html`<p class="quiet" role="status">Running ${model.name} without ${many ? html`${figure(ablated.length, "heads")} heads` : "it"} …</p>`
+        ? html`<p class="quiet" role="status">Running ${model.name} without ${many ? html`${numeral(ablated.length, "heads")} heads` : "it"} …</p>`
         : answer.result === undefined
           ? html`<p class="warning" role="alert">${answer.error}</p>`
           : html`${prediction(session, model, answer.result)}${states(session, answer.result)}`
@@ -109,11 +109,11 @@ function prediction(
   const at = quoted(query[predicted.position], lang.query);
   const maximum = Math.max(...predicted.tokens.map(({ before, after }) => Math.max(before, after)));
   return html`<table class="compared-tokens">
-    <caption>${model.predicts === "next" ? html`The token after ${at}` : predicted.masked ? html`A mask in place of ${at}` : html`The mask, token ${figure(predicted.position, "position")}`}</caption>
+    <caption>${model.predicts === "next" ? html`The token after ${at}` : predicted.masked ? html`A mask in place of ${at}` : html`The mask, token ${numeral(predicted.position, "position")}`}</caption>
     <thead><tr><th scope="col">token</th><th scope="col" class="num before">all heads</th><th scope="col" class="num after">without</th><th scope="col"><span class="hid">bars</span></th></tr></thead>
     <tbody>${predicted.tokens.map(
       ({ token: text, before, after }) => html`<tr><th scope="row">${token(text)}</th>
-      <td class="num">${figure(before, "ablateHeads before")}</td><td class="num">${figure(after, "ablateHeads after")}</td>
+      <td class="num">${numeral(before, "ablateHeads before")}</td><td class="num">${numeral(after, "ablateHeads after")}</td>
       <td class="wide">${bar(before / maximum, "query")}${bar(after / maximum)}</td></tr>`,
     )}</tbody></table>`;
 }
@@ -123,12 +123,12 @@ function states(session: Session, { moved, cosine }: AblationResult): TemplateRe
   const { query, lang } = session.labels(session.block!);
   const ranked = largest(moved, LISTED);
   return html`<table class="moved">
-    <caption>Final hidden states: their mean over all tokens has cosine similarity ${figure(cosine, "ablateHeads cosine", { digits: 6 })} to that of the run with all heads.</caption>
+    <caption>Final hidden states: their mean over all tokens has cosine similarity ${numeral(cosine, "ablateHeads cosine", { digits: 6 })} to that of the run with all heads.</caption>
     <thead><tr><th scope="col">moved most</th><th scope="col" class="num">by</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
     <tbody>${ranked.map(
       (
         n,
       ) => html`<tr><th scope="row"><button type="button" class="link" @click=${() => session.set({ query: n })}>${token(query[n] ?? "", lang.query)}</button></th>
-      <td class="num">${figure(moved[n], "ablateHeads moved", { style: "percent" })}</td><td class="wide">${bar(moved[n] / (moved[ranked[0]] || 1))}</td></tr>`,
+      <td class="num">${numeral(moved[n], "ablateHeads moved", { style: "percent" })}</td><td class="wide">${bar(moved[n] / (moved[ranked[0]] || 1))}</td></tr>`,
     )}</tbody></table>`;
 }

@@ -1,7 +1,8 @@
 /** The caption of a picture: the sentence of the view, the sentence of the head, and badges for changed values. */
 import { html, type TemplateResult } from "lit";
+import type { Block } from "../../../src/store/block.ts";
+import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
-import type { Block, HeadMeasures } from "../../../src/store/types.ts";
 import { badges } from "../../state/words.ts";
 import { hiddenKeys, type Session } from "../session.ts";
 
@@ -9,12 +10,12 @@ const sentences = new WeakMap<HeadMeasures, string>();
 
 /** The sentence of a head, cached. */
 function sentence(block: Block, measures: HeadMeasures): string {
-  let found = sentences.get(measures);
-  if (found === undefined) {
-    found = describeHead(block, measures);
-    sentences.set(measures, found);
+  let text = sentences.get(measures);
+  if (text === undefined) {
+    text = describeHead(block, measures);
+    sentences.set(measures, text);
   }
-  return found;
+  return text;
 }
 
 /** @param first the sentence of the view */

@@ -137,14 +137,14 @@ function find({ session }: Ui, state: DialogState, set: Dialogs["set"], close: (
   const choices: Choice[] = [];
   const axes = axesOf(block, session.state);
   const same = block.queryTokens === block.keyTokens || names.query === names.key;
-  for (const side of same ? (["query"] as const) : (["query", "key"] as const))
-    names[side].forEach((name, index) => {
+  for (const role of same ? (["query"] as const) : (["query", "key"] as const))
+    names[role].forEach((name, index) => {
       if (choices.length >= FOUND || !name.toLowerCase().includes(wanted)) return;
       choices.push({
-        text: html`${token(name, names.lang[side])} <span class="quiet">${same ? "" : side} ${index}</span>`,
+        text: html`${token(name, names.lang[role])} <span class="quiet">${same ? "" : role} ${index}</span>`,
         run: (shift) => {
           close();
-          const asKey = shift || side === "key";
+          const asKey = shift || role === "key";
           session.set(asKey ? { key: nearest(axes.columns, index) } : { query: nearest(axes.rows, index) });
         },
       });
@@ -159,12 +159,12 @@ function find({ session }: Ui, state: DialogState, set: Dialogs["set"], close: (
 }
 
 function report({ session }: Ui): TemplateResult {
-  const found = session.store?.report;
-  if (found === undefined) return html`<p>Nothing is open.</p>`;
-  return html`<ul class="sentences">${found.sentences.map((sentence) => html`<li>${withCode(sentence)}</li>`)}</ul>
+  const loadReport = session.store?.report;
+  if (loadReport === undefined) return html`<p>Nothing is open.</p>`;
+  return html`<ul class="sentences">${loadReport.sentences.map((sentence) => html`<li>${withCode(sentence)}</li>`)}</ul>
     ${
-      found.problems.length > 0
-        ? html`<h3>Noticed</h3><ul class="sentences">${found.problems.map(({ severity, text }) => html`<li><span class="badge">${severity}</span> ${withCode(text)}</li>`)}</ul>`
+      loadReport.problems.length > 0
+        ? html`<h3>Noticed</h3><ul class="sentences">${loadReport.problems.map(({ severity, text }) => html`<li><span class="badge">${severity}</span> ${withCode(text)}</li>`)}</ul>`
         : html`<p class="quiet">No problems were found.</p>`
     }`;
 }

@@ -1,13 +1,14 @@
 /** The left column: blocks, sorting, filters, the atlas, and the pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
+import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
+import { css } from "../../../ui/css.ts";
 import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { WITHOUT_TOKENS } from "../../state/select.ts";
 import { type Filter, MAX_PINS, SORTS, sameHead, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
-import { css } from "../../styles/css.ts";
 import { PIN_LETTERS } from "../../views/atlas/letters.ts";
-import { bar, choice, figure, select, type Ui } from "../ui.ts";
+import { bar, choice, numeral, select, type Ui } from "../ui.ts";
 
 export function atlasPanel(ui: Ui, atlas: HTMLElement): TemplateResult {
   return html`<h2>Layers × heads</h2>
@@ -68,16 +69,16 @@ function span(session: Ui["session"], metric: string): readonly [number, number]
 }
 
 function addFilter(session: Ui["session"], metric: string): void {
-  const found = span(session, metric);
-  if (found === undefined || session.state.filters.some((filter) => filter.metric === metric)) return;
-  session.set({ filters: [...session.state.filters, { metric, low: found[0], high: found[1] }] });
+  const extent = span(session, metric);
+  if (extent === undefined || session.state.filters.some((filter) => filter.metric === metric)) return;
+  session.set({ filters: [...session.state.filters, { metric, low: extent[0], high: extent[1] }] });
 }
 
 function range(session: Ui["session"], filter: Filter): TemplateResult {
   const metric = metricOf(filter.metric);
-  const found = span(session, filter.metric);
-  if (metric === undefined || found === undefined) return html``;
-  const [low, high] = found;
+  const extent = span(session, filter.metric);
+  if (metric === undefined || extent === undefined) return html``;
+  const [low, high] = extent;
   const set = (part: "low" | "high", how: "push" | "replace") => (event: Event) => {
     const input = event.target as HTMLInputElement;
     const dragged = Number(input.value);
@@ -101,7 +102,7 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
     .value=${live(String(filter[part]))} aria-label=${`${metric.label}, ${part === "low" ? "at least" : "at most"}`}
     @input=${set(part, "replace")} @change=${set(part, "push")}>`;
   const share = (value: number) => `${(100 * ((value - low) / (high - low || 1))).toFixed(1)}%`;
-  return html`<li><span class="bounds">${metric.label} <span>${figure(filter.low, filter.metric, metric.options)} – ${figure(filter.high, filter.metric, metric.options)}</span></span>
+  return html`<li><span class="bounds">${metric.label} <span>${numeral(filter.low, filter.metric, metric.options)} – ${numeral(filter.high, filter.metric, metric.options)}</span></span>
     <span class="range" ${css({ "--from": share(filter.low), "--to": share(filter.high) })}>${input("low")}${input("high")}</span>
     <button type="button" aria-label=${`Remove the filter of ${metric.label}`} @click=${() =>
       session.set({
@@ -112,10 +113,10 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
 /** The pinned heads, each with its letter. */
 export function pins({ session }: Ui): TemplateResult {
   const { state, block } = session;
-  const name = state.sort === "" ? "effective" : state.sort;
+  const name = state.sort === "" ? ("effectiveKeys" satisfies keyof HeadMeasures) : state.sort;
   const metric = metricOf(name);
   // Measures of all heads are requested only where they are shown.
-  const found = state.pins.length > 0 ? span(session, name) : undefined;
+  const extent = state.pins.length > 0 ? span(session, name) : undefined;
   return html`<h2>Pinned</h2>
     ${
       state.pins.length === 0 || block === undefined || metric === undefined
@@ -124,8 +125,8 @@ export function pins({ session }: Ui): TemplateResult {
             const value = metricValue(session.measures(pin), name);
             return html`<li><span class="letter" aria-hidden="true">${PIN_LETTERS[i]}</span>
           <button type="button" class="link" @click=${() => session.set({ block: pin.block, layer: pin.layer, head: pin.head })}>${shortName(session, pin)}</button>
-          ${bar(value !== undefined && found ? value / (found[1] || 1) : 0)}
-          ${value === undefined ? html`<span></span>` : figure(value, name, metric.options)}
+          ${bar(value !== undefined && extent ? value / (extent[1] || 1) : 0)}
+          ${value === undefined ? html`<span></span>` : numeral(value, name, metric.options)}
           <button type="button" aria-label=${`Unpin ${shortName(session, pin)}`} @click=${() => session.set({ pins: togglePin(state.pins, pin) })}>×</button></li>`;
           })}</ul>`
     }

@@ -1,11 +1,11 @@
 /** The right column: the number under the pointer, its computation, and the largest weights of its row. */
 import { html, nothing, type TemplateResult } from "lit";
-import type { Edits } from "../../../src/store/types.ts";
-import { factsOf, largest } from "../../state/facts.ts";
+import type { Edits } from "../../../src/store/head-store.ts";
+import { areShares, factsOf, largest } from "../../state/facts.ts";
 import { ledgerOf } from "../../state/whatif.ts";
-import { areShares, selection, shownWeights } from "../../state/words.ts";
+import { selection, shownWeights } from "../../state/words.ts";
 import { byMagnitude, carried, lines, readout, strip, stripLabel } from "../../views/row/ledger.ts";
-import { bar, figure, quoted, token, type Ui } from "../ui.ts";
+import { bar, numeral, quoted, token, type Ui } from "../ui.ts";
 
 export function inspector(ui: Ui): TemplateResult {
   const { session } = ui;
@@ -19,7 +19,7 @@ export function inspector(ui: Ui): TemplateResult {
     ${lines(ui, ledger)}
     ${
       ledger.products.length > 0
-        ? html`<h3>the ${figure(ledger.products.length, "d")} products <span class="math">qᵢ·kᵢ</span></h3>
+        ? html`<h3>the ${numeral(ledger.products.length, "d")} products <span class="math">qᵢ·kᵢ</span></h3>
       ${strip(ledger.products, "products", stripLabel("products", ledger.products), 40, session.state.terms === "size" ? byMagnitude(ledger.products) : undefined)}
       ${carried(ledger.products)}`
         : nothing
@@ -27,24 +27,24 @@ export function inspector(ui: Ui): TemplateResult {
     <p class="action"><button type="button" class="bordered" @click=${() => ui.act("open-row")}>Open the row</button></p>
     ${
       chosen
-        ? html`<h2>Selection</h2><p><span class="medium">${figure(chosen.value, "row weights")}</span> ${chosen.text}</p>
+        ? html`<h2>Selection</h2><p><span class="medium">${numeral(chosen.value, "row weights")}</span> ${chosen.text}</p>
       <p><button type="button" @click=${() => session.set({ rows: [], columns: [] })}>clear the selection</button></p>`
         : nothing
     }
-    ${thisRow(ui)}`;
+    ${rowSummary(ui)}`;
 }
 
 /** The keys with the largest weights, and the cumulative weight. */
-export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResult {
+export function rowSummary({ session }: Ui, edits?: Edits, count = 8): TemplateResult {
   const { block, state } = session;
   const { query, key } = session.shown;
   const names = session.labels(block!);
   const row = shownWeights(session, query, edits);
-  const given = edits
+  const rawWeights = edits
     ? session.store!.row(session.ref, query, "weights", edits)
     : session.row(query, "weights");
-  const { entropy, nonFinite } = factsOf(given);
-  const isShare = areShares(given);
+  const { entropy, nonFinite } = factsOf(rawWeights);
+  const isShare = areShares(rawWeights);
   // Weights from a file may be negative; those are listed too.
   const signed = row.some((weight) => weight < 0);
   const best = signed
@@ -54,9 +54,9 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
   return html`<h2>This row: ${quoted(names.query[query], names.lang.query)}</h2>
     <p class="quiet">${
       isShare
-        ? html`spread as if over ${figure(Math.exp(entropy), "e^entropy of row")} of ${figure(row.length, "keys")} tokens`
+        ? html`spread as if over ${numeral(Math.exp(entropy), "e^entropy of row")} of ${numeral(row.length, "keys")} tokens`
         : nonFinite > 0
-          ? html`${figure(nonFinite, "not numbers")} not a number`
+          ? html`${numeral(nonFinite, "not numbers")} not a number`
           : "not shares of attention"
     }</p>
     <table class="keys"><thead><tr><th scope="col">key</th><th scope="col" class="num">${isShare ? "share" : "weight"}</th><th scope="col"><span class="hid">bar</span></th><th scope="col" class="num">together</th></tr></thead>
@@ -64,7 +64,7 @@ export function thisRow({ session }: Ui, edits?: Edits, count = 8): TemplateResu
       together += row[j];
       return html`<tr class=${j === key ? "current" : ""}>
         <th scope="row"><button type="button" class="link" @click=${() => session.set({ query, key: j, pinned: state.pinned && [query, j] })}>${token(names.key[j], names.lang.key)}</button></th>
-        <td class="num">${figure(row[j], "row weights")}</td><td class="wide">${bar(row[j] / (Math.abs(row[best[0]]) || 1), row[j] < 0 ? "key" : "weight", signed)}</td>
-        <td class="num">${figure(together, "cumulative weight")}</td></tr>`;
+        <td class="num">${numeral(row[j], "row weights")}</td><td class="wide">${bar(row[j] / (Math.abs(row[best[0]]) || 1), row[j] < 0 ? "key" : "weight", signed)}</td>
+        <td class="num">${numeral(together, "cumulative weight")}</td></tr>`;
     })}</tbody></table>`;
 }

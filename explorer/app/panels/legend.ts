@@ -3,8 +3,8 @@ import { html, nothing, type TemplateResult } from "lit";
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
 import { formatNumber, num } from "../../../src/store/text/number.ts";
 import { colorTable, hex } from "../../../src/view/color.ts";
+import { css } from "../../../ui/css.ts";
 import { rampOf } from "../../canvas/colors.ts";
-import { css } from "../../styles/css.ts";
 import { hasMask } from "../../views/row/steps.ts";
 import type { Session } from "../session.ts";
 

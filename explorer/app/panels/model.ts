@@ -1,10 +1,11 @@
 /** The column next to the large atlas: blocks, sorting, filters, the description and measures of a head, pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
-import type { HeadMeasures } from "../../../src/store/types.ts";
 import { METRICS, metricValue } from "../../state/metrics.ts";
 import { headName } from "../../state/words.ts";
-import { check, figure, type Ui } from "../ui.ts";
+import { head } from "../../views/head.ts";
+import { check, numeral, type Ui } from "../ui.ts";
 import { blocks, pins, sorting } from "./heads.ts";
 
 /** The measures that are always shown. */
@@ -20,8 +21,8 @@ function table(measures: HeadMeasures, names: readonly (keyof HeadMeasures)[]): 
       return value === undefined
         ? nothing
         : html`<tr title=${metric.meaning}><th scope="row">${metric.label}<span class="hid">: ${metric.meaning}</span></th>
-          <td class="num">${figure(value, `measures.${metric.name}`, metric.options)}</td>
-          <td class="num quiet">${chance === undefined || Number.isNaN(chance) ? nothing : figure(chance, `measures.even.${metric.name}`, metric.options)}</td></tr>`;
+          <td class="num">${numeral(value, `measures.${metric.name}`, metric.options)}</td>
+          <td class="num quiet">${chance === undefined || Number.isNaN(chance) ? nothing : numeral(chance, `measures.even.${metric.name}`, metric.options)}</td></tr>`;
     })}</tbody></table>`;
 }
 
@@ -43,7 +44,7 @@ export function modelSide(ui: Ui): TemplateResult {
       METRICS.map(({ name }) => name).filter((name) => !FIRST.includes(name)),
     )}</details>`
     }
-    <p><button type="button" class="bordered" @click=${() => session.set({ view: "head", block: name.block, layer: name.layer, head: name.head })}>Open this head</button></p>
+    <p><button type="button" class="bordered" @click=${() => session.set({ view: head.name, block: name.block, layer: name.layer, head: name.head })}>Open this head</button></p>
     ${ui.headPanels()}
     ${pins(ui)}`;
 }

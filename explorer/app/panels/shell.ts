@@ -1,15 +1,13 @@
 /** The layout of the page: the bar at the top, three columns, the status bar at the bottom. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { LoadReport } from "../../../src/store/sentences/report.ts";
 import { num } from "../../../src/store/text/number.ts";
-import type { LoadReport } from "../../../src/store/types.ts";
-import { thumbnailShape } from "../../state/metrics.ts";
-import type { State } from "../../state/state.ts";
+import { css } from "../../../ui/css.ts";
 import { isChanged } from "../../state/whatif.ts";
 import { describeCell, headName, STAGE_NAMES } from "../../state/words.ts";
-import { css } from "../../styles/css.ts";
-import { PAGES, pageOf } from "../../views/registry.ts";
+import { PAGES, pageOf, viewOf } from "../../views/registry.ts";
 import type { Session } from "../session.ts";
-import { figure, shown, token, type Ui } from "../ui.ts";
+import { numeral, shown, token, type Ui } from "../ui.ts";
 import { caption } from "./caption.ts";
 import { atlasPanel } from "./heads.ts";
 import { inspector } from "./inspector.ts";
@@ -18,7 +16,7 @@ import { toolbar } from "./toolbar.ts";
 import { forReaders, welcome } from "./welcome.ts";
 
 /** The content of the layout. */
-export interface Parts {
+export interface ShellParts {
   readonly atlas: HTMLElement;
   /** The picture of the main column. */
   readonly pane: HTMLElement | TemplateResult;
@@ -27,18 +25,18 @@ export interface Parts {
   readonly controls: unknown;
   readonly caption: unknown;
   /** The column next to the picture; undefined: the inspector. */
-  readonly side: unknown;
+  readonly role: unknown;
   readonly dialogs: TemplateResult | typeof nothing;
 }
 
-export function shell(ui: Ui, parts: Parts): TemplateResult {
+export function shell(ui: Ui, parts: ShellParts): TemplateResult {
   const { session } = ui;
   const { state, status } = session;
   const open = session.store !== undefined && session.block !== undefined;
   const page = pageOf(state);
-  const { heads, side, foot, scrolls = false } = page.layout;
+  const { heads, foot, scrolls = false, inspector: hasInspector } = page.layout;
   const busy = status.kind === "loading" ? status.done : session.progress;
-  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${side ? "" : "without-side"}" part="root" ${css({ "--natural": naturalHeight(session) })}>
+  return html`<div class="root ${open ? page.name : "closed"} ${heads ? "" : "without-heads"} ${hasInspector ? "" : "without-side"}" part="root" ${css({ "--natural": naturalHeight(session) })}>
     <div class="masthead">${top(ui)}${sourceTabs(ui)}${notices(ui)}</div>
     <div class="line" aria-hidden="true">${busy < 1 ? html`<i ${css({ width: `${(100 * busy).toFixed(1)}%` })}></i>` : nothing}</div>
     ${
@@ -53,7 +51,7 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
         <div class="pane ${scrolls && !state.table ? "scrolls" : ""}" part="pane">${parts.pane}</div>
         ${foot ? html`<div class="foot">${caption(session, parts.caption)}${parts.legend}</div>` : nothing}
       </section>
-      ${side ? html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${parts.side ?? inspector(ui)}</section>` : nothing}`
+      ${hasInspector ? html`<section class="side" part="inspector" aria-label="Inspector" tabindex="-1">${parts.role ?? inspector(ui)}</section>` : nothing}`
         : html`<section class="main" part="main" aria-label="Open">${ui.owns ? welcome(ui) : forReaders(ui)}</section>`
     }
     ${open ? statusBar(session) : nothing}
@@ -61,24 +59,9 @@ export function shell(ui: Ui, parts: Parts): TemplateResult {
   </div>`;
 }
 
-/**
- * The height that a picture needs for legible tokens, between a minimum and a maximum. Cells are square, so the width of the
- * element limits the height of a matrix or an atlas.
- */
-function naturalHeight({ block, state }: Ui["session"]): string {
-  if (block === undefined) return "120px";
-  const { Nq, Nk, layers, heads } = block;
-  const square = (min: number, max: number, margin: number, rows: number, columns: number) =>
-    `clamp(${min}px, ${margin}px + (100cqi - ${margin + 8}px) * ${(rows / Math.max(1, columns)).toFixed(4)}, ${max}px)`;
-  if (state.view === "model") {
-    const [width, height] = thumbnailShape(block);
-    return square(100, 520, 34, layers.length * height, heads * width);
-  }
-  if (state.view !== "head") return "520px";
-  if (state.mode === "text") return `${Math.min(480, 96 + 48 * Math.ceil(Math.max(Nq, Nk) / 8))}px`;
-  if (state.mode === "lines") return `${Math.max(160, Math.min(480, 60 + 26 * Math.max(Nq, Nk)))}px`;
-  return square(180, Math.max(220, Math.min(520, 110 + 26 * Nq)), 112, Nq, Nk);
-}
+/** The height that the picture needs in an element that is as high as its content. */
+const naturalHeight = ({ block, state }: Session): string =>
+  block === undefined ? "120px" : (viewOf(state).height?.(block) ?? "520px");
 
 function top({ session, act }: Ui): TemplateResult {
   const { state, block, store } = session;
@@ -95,12 +78,12 @@ function top({ session, act }: Ui): TemplateResult {
               hint,
               key,
             }) => html`<button type="button" aria-current=${state.view === name ? "page" : nothing}
-            title=${key === undefined ? hint : `${hint} (${key.toUpperCase()})`} @click=${() => session.set({ view: name as State["view"] })}>${label}</button>`,
+            title=${key === undefined ? hint : `${hint} (${key.toUpperCase()})`} @click=${() => session.set({ view: name })}>${label}</button>`,
           )}</nav>
     <span class="about">${about(session)} · ${counted(block.layers.length, "layer")} × ${counted(block.heads, "head")} · ${
       block.Nq === block.Nk
         ? counted(block.Nk, "token")
-        : html`${figure(block.Nq, "queries")} queries × ${figure(block.Nk, "keys")} keys`
+        : html`${numeral(block.Nq, "queries")} queries × ${numeral(block.Nk, "keys")} keys`
     }${store?.report.verified ? html` · ${verified(store.report.verified)}` : nothing}</span>`
     }
     <span class="tools">
@@ -123,7 +106,7 @@ function about({ store, sources }: Session): string {
 }
 
 const counted = (count: number, what: string) =>
-  html`${figure(count, `${what}s`)} ${what}${count === 1 ? "" : "s"}`;
+  html`${numeral(count, `${what}s`)} ${what}${count === 1 ? "" : "s"}`;
 
 /**
  * Whether the log-sum-exps computed here match those of the model. A weight is exp(score − log-sum-exp), so a difference of
@@ -138,9 +121,9 @@ function verified({
 }: NonNullable<LoadReport["verified"]>): TemplateResult {
   const checked = `Checked: the sum that softmax divides by was computed here for ${rows} rows, from the file's q and k`;
   if (differs)
-    return html`<span class="badge" title=${`${checked}. It is not the one that the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${figure(maxDelta, "report.verified", { digits: 1 })}</span>`;
+    return html`<span class="badge" title=${`${checked}. It is not the one that the model saved: the recipe (scale, mask, bias) is not the model's.`}>not verified: differs by ${numeral(maxDelta, "report.verified", { digits: 1 })}</span>`;
   if (!passed)
-    return html`<span class="badge" title=${`${checked}. The other rows match the model's.`}>the model has NaN in ${figure(notNumbers, "report.verified")} of ${figure(rows, "report.verified")} rows checked</span>`;
+    return html`<span class="badge" title=${`${checked}. The other rows match the model's.`}>the model has NaN in ${numeral(notNumbers, "report.verified")} of ${numeral(rows, "report.verified")} rows checked</span>`;
   // An upper bound, rounded up to a tenth of a percent.
   const bound = Math.max(0.001, Math.ceil(1000 * Math.expm1(maxDelta)) / 1000);
   const share = num(bound, "report.verified", { style: "percent" });

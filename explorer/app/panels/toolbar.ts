@@ -2,16 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { toggled } from "../../state/select.ts";
-import {
-  DOMAINS,
-  HIDES,
-  type Hide,
-  RAMPS,
-  STAGES,
-  type Stage,
-  type State,
-  TRANSFERS,
-} from "../../state/state.ts";
+import { DOMAINS, HIDES, type Hide, RAMPS, STAGES, type StageName, TRANSFERS } from "../../state/state.ts";
 import { STAGE_MEANINGS, STAGE_NAMES, TRANSFER_NAMES } from "../../state/words.ts";
 import { DRAWINGS, viewOf } from "../../views/registry.ts";
 import { hiddenKeys } from "../session.ts";
@@ -52,18 +43,13 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
   if (block === undefined) return nothing;
   const score = state.stage === "scores" || state.stage === "scaled" || state.stage === "masked";
   const segments = block.segments;
-  const hidden = hiddenKeys(block, state);
   const { weightsOnly = false } = viewOf(state);
   return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn">
     ${choice(
       "View",
       DRAWINGS.map(
         ({ name, label, hint, key }) =>
-          [
-            name as State["mode"],
-            label,
-            key === undefined ? hint : `${hint} (${key.toUpperCase()})`,
-          ] as const,
+          [name, label, key === undefined ? hint : `${hint} (${key.toUpperCase()})`] as const,
       ),
       state.mode,
       (mode) => session.set({ mode }),
@@ -92,20 +78,31 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
             (transfer) => session.set({ transfer }),
           )
     }
+    ${score ? nothing : hiding(ui)}
+    ${controls}
+    ${moreMenu(session)}
     ${
-      score
-        ? nothing
-        : html`${select(
-            "leave out",
-            HIDES.map(
-              (hide) => [hide, hide === "special" ? specialNames(session) : HIDE_NAMES[hide]] as const,
-            ),
-            state.hide,
-            (hide) => session.set({ hide }),
-            "hide",
-          )}
+      segments.length > 0
+        ? html`<span class="segments">${(["query", "key"] as const).map((role) => chips(session, role))}</span>`
+        : nothing
+    }
+  </div>`;
+}
+
+/** The keys to leave out, and what happens to their share. */
+function hiding(ui: Ui): TemplateResult {
+  const { session } = ui;
+  const { state, block } = session;
+  const hidden = hiddenKeys(block!, state);
+  return html`${select(
+    "leave out",
+    HIDES.map((hide) => [hide, hide === "special" ? specialNames(session) : HIDE_NAMES[hide]] as const),
+    state.hide,
+    (hide) => session.set({ hide }),
+    "hide",
+  )}
     ${
-      hidden.length > 0 || state.hide === "chosen"
+      state.stage === "weights" && (hidden.length > 0 || state.hide === "chosen")
         ? choice(
             "Their share",
             [
@@ -128,10 +125,13 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
               : "Click tokens at the top to select them."
           }</span>`
         : nothing
-    }`
-    }
-    ${controls}
-    <span class="ends">${check("table", state.table, (table) => session.set({ table }))}
+    }`;
+}
+
+/** The table, and the settings that are seldom changed. */
+function moreMenu(session: Ui["session"]): TemplateResult {
+  const { state } = session;
+  return html`<span class="ends">${check("table", state.table, (table) => session.set({ table }))}
     <details class="more"><summary>more</summary><div class="menu">
       ${select(
         "full color at",
@@ -164,48 +164,42 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
         state.aggregate,
         (aggregate) => session.set({ aggregate }),
       )}
-    </div></details></span>
-    ${
-      segments.length > 0
-        ? html`<span class="segments">${(["query", "key"] as const).map((side) => chips(session, side))}</span>`
-        : nothing
-    }
-  </div>`;
+    </div></details></span>`;
 }
 
 /** The tooltip of a stage's button. */
-function hintOf(stage: Stage, key: number, scored: boolean, weightsOnly: boolean): string {
+function hintOf(stage: StageName, key: number, scored: boolean, weightsOnly: boolean): string {
   if (!scored && stage !== "weights") return "The file has only weights; this stage needs q and k";
   if (weightsOnly && isSigned(stage)) return "This picture shows weights, not scores";
   return `${STAGE_MEANINGS[stage]} (${key})`;
 }
 
 /** The name of a segment; if it has at most two letters, with its first words. */
-function segmentName(session: Ui["session"], index: number, side: "query" | "key"): string {
+function segmentName(session: Ui["session"], index: number, role: "query" | "key"): string {
   const { name, ...ranges } = session.block!.segments[index];
-  const range = ranges[side];
+  const range = ranges[role];
   if (name.length > 2 || range === undefined) return name;
-  const names = session.labels(session.block!)[side];
-  const special = session.block!.special[side];
+  const names = session.labels(session.block!)[role];
+  const special = session.block!.special[role];
   const words = names.slice(...range).filter((_, n) => !special[range[0] + n]);
   return `${name}: ${words.slice(0, 2).join(" ")}${words.length > 2 ? " …" : ""}`;
 }
 
 /** Toggle buttons for the segments of the queries or of the keys. */
-function chips(session: Ui["session"], side: "query" | "key"): TemplateResult {
-  const part = side === "query" ? "querySegments" : "keySegments";
+function chips(session: Ui["session"], role: "query" | "key"): TemplateResult {
+  const part = role === "query" ? "querySegments" : "keySegments";
   const chosen = session.state[part];
   const { segments } = session.block!;
-  return html`<span class="choice" role="group" aria-label=${side === "query" ? "Segments of the queries" : "Segments of the keys"}>
-    <button type="button" aria-pressed=${chosen.length === 0} @click=${() => session.set({ [part]: [], camera: null })}>${side === "query" ? "all queries" : "all keys"}</button>
+  return html`<span class="choice" role="group" aria-label=${role === "query" ? "Segments of the queries" : "Segments of the keys"}>
+    <button type="button" aria-pressed=${chosen.length === 0} @click=${() => session.set({ [part]: [], camera: null })}>${role === "query" ? "all queries" : "all keys"}</button>
     ${segments.map((segment, i) =>
-      segment[side] === undefined
+      segment[role] === undefined
         ? nothing
         : html`<button type="button" aria-pressed=${chosen.includes(i)} @click=${() =>
             session.set({
               [part]: toggled(chosen, i),
               camera: null,
-            })}>${segmentName(session, i, side)}</button>`,
+            })}>${segmentName(session, i, role)}</button>`,
     )}
   </span>`;
 }

@@ -1,12 +1,12 @@
 /** The page while nothing is open: how to open a file, the progress of opening, or an error. */
 import { html, type TemplateResult } from "lit";
-import { figure, type Ui, withCode } from "../ui.ts";
+import { numeral, type Ui, withCode } from "../ui.ts";
 
 export function welcome({ session, act }: Ui): TemplateResult {
   const { status } = session;
   if (status.kind === "loading")
     return html`<div class="welcome" role="status"><h2>Opening ${status.what}</h2>
-      <p>${figure(status.done, "progress", { style: "percent" })} read.</p></div>`;
+      <p>${numeral(status.done, "progress", { style: "percent" })} read.</p></div>`;
   return html`<div class="welcome">
     ${
       status.kind === "error"

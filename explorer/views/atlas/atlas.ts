@@ -8,14 +8,17 @@ import { codeOf } from "../../../src/store/measures/transfer.ts";
 import type { Session } from "../../app/session.ts";
 import { cellSize, fitted, pan, type Scene, settle, zoom } from "../../canvas/camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
-import { listen, type Point } from "../../canvas/gestures.ts";
+import { DrawnPane, resizeCanvas } from "../../canvas/drawn-pane.ts";
+import { listen, type PointerPoint } from "../../canvas/gestures.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { ablatedHead } from "../../state/ablation.ts";
 import { answersOf } from "../../state/ask.ts";
-import { type Arrangement, arrange, type Placed, thumbnailShape } from "../../state/metrics.ts";
+import { arrange, type HeadGrid, type PlacedHead } from "../../state/metrics.ts";
 import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
+import type { PixelBox } from "../matrix/frame.ts";
 import { PIN_DASHES, PIN_LETTERS } from "./letters.ts";
 import type { Overviews } from "./overviews.ts";
+import { thumbnailShape } from "./shape.ts";
 
 export interface AtlasHost {
   readonly session: Session;
@@ -23,7 +26,7 @@ export interface AtlasHost {
   readonly takesWheel: (event: WheelEvent) => boolean;
   readonly describe: (head: HeadName, full: boolean) => string;
   /** Shows a preview of the head under the pointer; undefined hides it. */
-  readonly preview: (head: HeadName | undefined, at?: Point) => void;
+  readonly preview: (head: HeadName | undefined, at?: PointerPoint) => void;
   readonly openHead: () => void;
 }
 
@@ -34,63 +37,29 @@ const TOP = 18;
 /** The minimum size in pixels of a thumbnail with a name. */
 const NAMED = 36;
 
-/** Where a thumbnail is drawn, in CSS pixels. */
-interface Box {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
-
-export class Atlas {
-  readonly root = document.createElement("div");
+export class Atlas extends DrawnPane {
   readonly #host: AtlasHost;
   /** It can be panned and zoomed; else it is as high as it needs. */
   readonly #large: boolean;
   readonly #canvas = document.createElement("canvas");
   readonly #grid = new Grid(() => this.#gridded());
   readonly #probe = document.createElement("i");
-  readonly #stop = new AbortController();
-  readonly #sizes: ResizeObserver;
-  #size: readonly [number, number] = [0, 0];
-  #due = 0;
   /** The weights of the question "ask the heads" by layer and head; undefined: nothing is asked. */
   #weights: ReadonlyMap<string, number> | undefined;
   #drawn = "";
   #paints: Paints | undefined;
-  #arranged: Arrangement = { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
+  #arranged: HeadGrid = { placed: [], rows: 0, columns: 0, rowNames: [], columnNames: [], group: 1 };
   #scene: Scene | undefined;
   #view = { scale: 1, x: 0, y: 0 };
 
   constructor(host: AtlasHost, large: boolean) {
+    super(large ? "atlas large" : "atlas");
     this.#host = host;
     this.#large = large;
-    this.root.className = large ? "atlas large" : "atlas";
     this.#canvas.setAttribute("aria-hidden", "true");
     this.#probe.hidden = true;
     this.root.append(this.#canvas, this.#grid.root, this.#probe);
-    this.#sizes = new ResizeObserver(() => {
-      this.#size = [this.root.clientWidth, this.root.clientHeight];
-      this.schedule();
-    });
     this.#listen();
-  }
-
-  connect(): void {
-    this.#sizes.observe(this.root);
-    this.#size = [this.root.clientWidth, this.root.clientHeight];
-    this.schedule();
-  }
-
-  disconnect(): void {
-    this.#sizes.disconnect();
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
-  }
-
-  dispose(): void {
-    this.disconnect();
-    this.#stop.abort();
   }
 
   restyle(): void {
@@ -101,10 +70,6 @@ export class Atlas {
   focus(): void {
     if (this.root.isConnected) this.draw();
     this.#grid.focus();
-  }
-
-  schedule(): void {
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
   }
 
   /** The head at an offset from the cursor's, in rows and columns. */
@@ -127,17 +92,10 @@ export class Atlas {
     });
   }
 
-  /** Draws immediately: there is no frame between `beforeprint` and printing. */
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#draw();
-  }
-
-  #draw(): void {
-    this.#due = 0;
+  protected paint(): void {
     const { session, overviews } = this.#host;
     const { block, state } = session;
-    const [width] = this.#size;
+    const [width] = this.size;
     if (block === undefined || width < 40) return;
     const { layer, head, pins, sort, descending, sortHow, filters, flipped, transfer, ramp, pool } = state;
     const answers = answersOf(session);
@@ -165,7 +123,7 @@ export class Atlas {
       session.opened,
       session.measured,
       overviews.version,
-      this.#size,
+      this.size,
       devicePixelRatio,
     ]);
     if (key === this.#drawn && this.#paints) return;
@@ -180,7 +138,7 @@ export class Atlas {
     const shape = thumbnailShape(block);
     // The scale is the longer side of a thumbnail.
     const scale = Math.max(18, Math.min(48, Math.floor((width - LEFT) / columns))) / shape[0];
-    const height = this.#large ? this.#size[1] : Math.ceil(TOP + scale * shape[1] * rows + 2);
+    const height = this.#large ? this.size[1] : Math.ceil(TOP + scale * shape[1] * rows + 2);
     this.#scene = {
       width: Math.max(16, (this.#large ? width : Math.max(width, LEFT + scale * shape[0] * columns)) - LEFT),
       height: Math.max(16, height - TOP),
@@ -194,13 +152,7 @@ export class Atlas {
     this.#view = this.#large ? settle(this.#scene, state.modelCamera) : fitted(this.#scene);
     const ratio = devicePixelRatio;
     const [w, h] = [this.#scene.width + LEFT, height];
-    const [pw, ph] = [Math.round(w * ratio), Math.round(h * ratio)];
-    if (this.#canvas.width !== pw || this.#canvas.height !== ph) {
-      this.#canvas.width = pw;
-      this.#canvas.height = ph;
-      this.#canvas.style.setProperty("width", `${w}px`);
-      this.#canvas.style.setProperty("height", `${h}px`);
-    }
+    resizeCanvas(this.#canvas, w, h, ratio);
     const context = this.#canvas.getContext("2d")!;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, w, h);
@@ -226,7 +178,7 @@ export class Atlas {
     const { x, y } = this.#view;
     const { width, height } = this.#scene ?? { width: 0, height: 0 };
     const [w, h] = this.#slot;
-    const isVisible = ({ row, column }: Placed) =>
+    const isVisible = ({ row, column }: PlacedHead) =>
       row >= y - 1 && column >= x - 1 && row < y + height / h && column < x + width / w;
     const { placed } = this.#arranged;
     return [...placed.filter(isVisible), ...placed.filter((head) => !isVisible(head))];
@@ -241,7 +193,7 @@ export class Atlas {
     return this.#view.scale >= 40 ? 6 : 2;
   }
 
-  #box({ row, column }: { row: number; column: number }): Box {
+  #box({ row, column }: { row: number; column: number }): PixelBox {
     const [w, h] = this.#slot;
     const gap = this.#gap;
     return {
@@ -252,7 +204,7 @@ export class Atlas {
     };
   }
 
-  #thumbnail(context: CanvasRenderingContext2D, head: Placed, ratio: number): void {
+  #thumbnail(context: CanvasRenderingContext2D, head: PlacedHead, ratio: number): void {
     const { session, overviews } = this.#host;
     const { x, y, width, height } = this.#box(head);
     const [w, h] = [this.#scene!.width + LEFT, this.#scene!.height + TOP];
@@ -290,7 +242,7 @@ export class Atlas {
   }
 
   /** A cross over an ablated head. */
-  #crossOut(context: CanvasRenderingContext2D, head: Placed): void {
+  #crossOut(context: CanvasRenderingContext2D, head: PlacedHead): void {
     const { x, y, width, height } = this.#box(head);
     const { paper, ink } = this.#paints!;
     for (const [thickness, color] of [
@@ -309,7 +261,7 @@ export class Atlas {
   }
 
   /** The name of a head in the sorted list, where rows and columns have no names. */
-  #caption(context: CanvasRenderingContext2D, head: Placed): void {
+  #caption(context: CanvasRenderingContext2D, head: PlacedHead): void {
     const { x, y, width: across, height } = this.#box(head);
     if (across < 24) return;
     const text = `${head.layer}·${head.head}`;
@@ -325,11 +277,11 @@ export class Atlas {
   }
 
   /** The outline of the cursor's head, the hovered head, and pinned heads with their letters. */
-  #outline(context: CanvasRenderingContext2D, head: Placed): void {
+  #outline(context: CanvasRenderingContext2D, head: PlacedHead): void {
     const { session } = this.#host;
     const paints = this.#paints!;
     const { x, y, width: across, height } = this.#box(head);
-    const side = Math.min(across, height);
+    const length = Math.min(across, height);
     const pin = session.state.pins.findIndex((one) => sameHead(one, head));
     const current = sameHead(session.state, head);
     const hovered = session.hoverHead !== null && sameHead(session.hoverHead, head);
@@ -346,14 +298,14 @@ export class Atlas {
       box(current ? 2 : 1, current ? paints.query : paints.ink);
     }
     if (pin < 0) return;
-    const lettered = side >= 26;
+    const lettered = length >= 26;
     if (!current) {
       box(3, paints.paper);
       box(1.5, paints.ink, PIN_DASHES[pin]);
     }
     // A letter would cover a small thumbnail; its dashes identify the pin.
     if (!lettered) return;
-    const size = Math.min(14, Math.max(11, side / 3));
+    const size = Math.min(14, Math.max(11, length / 3));
     context.fillStyle = paints.ink;
     context.fillRect(x + across - size + 1, y - 1, size, size);
     context.fillStyle = paints.paper;
@@ -374,17 +326,17 @@ export class Atlas {
     const every = (pixels: number) => Math.max(1, Math.ceil(16 / pixels));
     context.textAlign = "right";
     for (let row = 0; row < rowNames.length; row += every(slotHeight)) {
-      const { y, height: side } = this.#box({ row, column: 0 });
-      if (y + side / 2 < TOP || y > height) continue;
+      const { y, height: length } = this.#box({ row, column: 0 });
+      if (y + length / 2 < TOP || y > height) continue;
       context.fillStyle = rowNames[row] === String(layer) ? paints.ink : paints.second;
-      context.fillText(rowNames[row], LEFT - 6, y + side / 2);
+      context.fillText(rowNames[row], LEFT - 6, y + length / 2);
     }
     context.textAlign = "center";
     for (let column = 0; column < columnNames.length; column += every(slotWidth)) {
-      const { x, width: side } = this.#box({ row: 0, column });
-      if (x + side / 2 < LEFT || x > width) continue;
+      const { x, width: length } = this.#box({ row: 0, column });
+      if (x + length / 2 < LEFT || x > width) continue;
       context.fillStyle = columnNames[column] === String(head) ? paints.ink : paints.second;
-      context.fillText(columnNames[column], x + side / 2, 7);
+      context.fillText(columnNames[column], x + length / 2, 7);
     }
     if (group <= 1) return;
     context.strokeStyle = paints.key;
@@ -405,7 +357,7 @@ export class Atlas {
     context.stroke();
   }
 
-  #headAt([x, y]: Point): Placed | undefined {
+  #headAt([x, y]: PointerPoint): PlacedHead | undefined {
     const { x: left, y: top } = this.#view;
     if (x < LEFT || y < TOP) return undefined;
     const [w, h] = this.#slot;
@@ -415,7 +367,7 @@ export class Atlas {
 
   #listen(): void {
     const { session, preview, openHead } = this.#host;
-    const point = (at: Point | undefined) => {
+    const point = (at: PointerPoint | undefined) => {
       const head = at && this.#headAt(at);
       const before = session.hoverHead;
       preview(head, at);
@@ -423,7 +375,7 @@ export class Atlas {
       session.hoverHead = head ?? null;
       session.changed();
     };
-    let last: Point = [0, 0];
+    let last: PointerPoint = [0, 0];
     listen(
       this.#canvas,
       {
@@ -461,7 +413,7 @@ export class Atlas {
         zoomed: () => session.changed("push"),
         takesWheel: (event) => this.#large && this.#host.takesWheel(event),
       },
-      this.#stop.signal,
+      this.listening.signal,
     );
   }
 

@@ -2,8 +2,10 @@
  * The overviews of all heads: requested from the store once, visible heads first, and colored at the size they are drawn in.
  * Downsampling takes the maximum, so that a pattern one cell wide is kept.
  */
+
+import type { HeadStore } from "../../../src/store/head-store.ts";
+import type { Overview } from "../../../src/store/measures/pool.ts";
 import { codeOf } from "../../../src/store/measures/transfer.ts";
-import type { HeadStore, Overview } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
 import { NOT_A_WEIGHT, rampOf, wordOf, wordsOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
@@ -17,7 +19,7 @@ const FINE = 512;
 
 export class Overviews {
   readonly #session: Session;
-  readonly #known = new Map<string, Overview>();
+  readonly #overviews = new Map<string, Overview>();
   readonly #fine = new Map<string, Overview | null>();
   readonly #requested = new Set<string>();
   readonly #settled = new Set<string>();
@@ -41,7 +43,7 @@ export class Overviews {
   get done(): number {
     if (this.#waiting === 0) return 1;
     let done = 0;
-    for (const overview of this.#known.values()) done += overview.done;
+    for (const overview of this.#overviews.values()) done += overview.done;
     return done / this.#requested.size;
   }
   #waiting = 0;
@@ -59,9 +61,9 @@ export class Overviews {
     this.#waiting += fresh.length;
     this.#changed();
     const { signal } = this.#stop;
-    const take = (name: HeadName, overview: Overview | undefined) => {
+    const accept = (name: HeadName, overview: Overview | undefined) => {
       if (signal.aborted || overview === undefined) return;
-      this.#known.set(keyOf(name), overview);
+      this.#overviews.set(keyOf(name), overview);
       this.#changed();
     };
     const settle = (name: HeadName) => {
@@ -72,13 +74,13 @@ export class Overviews {
       store
         .overview(this.#session.refOf(name), size, {
           signal,
-          onProgress: (_done, overview) => take(name, overview),
+          onProgress: (_done, overview) => accept(name, overview),
         })
         .then(
           (overview) => {
             if (signal.aborted) return;
             settle(name);
-            take(name, overview);
+            accept(name, overview);
           },
           (error) => {
             if (signal.aborted) return;
@@ -94,18 +96,18 @@ export class Overviews {
     const key = keyOf(name);
     if (this.#session.store !== this.#store || !this.#requested.has(key)) return undefined;
     if (!this.#settled.has(key)) return "under way";
-    return this.#known.has(key) ? "done" : undefined;
+    return this.#overviews.has(key) ? "done" : undefined;
   }
 
   get(name: HeadName): Overview | undefined {
-    return this.#known.get(keyOf(name));
+    return this.#overviews.get(keyOf(name));
   }
 
   /** The overview of a head at full size, which is requested if it is not cached; until then, the small one. */
   #finer(name: HeadName): Overview | undefined {
     const key = keyOf(name);
-    const known = this.#fine.get(key);
-    if (known === undefined && this.#store !== undefined) {
+    const fine = this.#fine.get(key);
+    if (fine === undefined && this.#store !== undefined) {
       this.#fine.set(key, null);
       const { signal } = this.#stop;
       this.#store.overview(this.#session.refOf(name), FINE, { signal }).then(
@@ -118,7 +120,7 @@ export class Overviews {
         },
       );
     }
-    return known ?? this.get(name);
+    return fine ?? this.get(name);
   }
 
   /** The picture of a head with at most this size in device pixels; undefined until its overview arrives. */
@@ -135,18 +137,18 @@ export class Overviews {
     const ramp = rampOf(state.ramp, false, dark);
     const [w, h] = [stepBelow(width, overview.columns), stepBelow(height, overview.rows)];
     const key = `${keyOf(name)} ${w} ${h} ${ramp} ${transfer} ${state.pool} ${overview.done}`;
-    let found = this.#painted.get(key);
-    if (found === undefined) {
-      found = colored(overview, w, h, lookUp(wordsOf(ramp), transfer), state.pool === "mean");
-      this.#painted.set(key, found, 4 * w * h);
+    let canvas = this.#painted.get(key);
+    if (canvas === undefined) {
+      canvas = colored(overview, w, h, lookUp(wordsOf(ramp), transfer), state.pool === "mean");
+      this.#painted.set(key, canvas, 4 * w * h);
     }
-    return found;
+    return canvas;
   }
 
   clear(): void {
     this.#stop.abort();
     this.#stop = new AbortController();
-    this.#known.clear();
+    this.#overviews.clear();
     this.#fine.clear();
     this.#requested.clear();
     this.#settled.clear();

@@ -3,10 +3,11 @@
  * popover next to the pointer and ignores pointer events.
  */
 import { html, render } from "lit";
+import type { HeadStore } from "../../../src/store/head-store.ts";
+import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
-import type { HeadMeasures, HeadStore } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
-import { figure, quoted } from "../../app/ui.ts";
+import { numeral, quoted } from "../../app/ui.ts";
 import { largest } from "../../state/facts.ts";
 import { metricOf, metricValue } from "../../state/metrics.ts";
 import { type HeadName, sameHead } from "../../state/state.ts";
@@ -84,10 +85,10 @@ export class Preview {
     render(
       html`${this.#canvas}
         <p><b>${shortName(session, head)}</b> ${
-          sort && value !== undefined ? html`${sort.label} ${figure(value, sort.name, sort.options)}` : ""
+          sort && value !== undefined ? html`${sort.label} ${numeral(value, sort.name, sort.options)}` : ""
         }</p>
         ${measures ? html`<p>${describeHead(block, measures)}</p>` : ""}
-        ${best ? html`<p class="quiet">strongest: ${quoted(names.query[best.query], names.lang.query)} to ${quoted(names.key[best.key], names.lang.key)} ${figure(best.weight, "row weights")}</p>` : ""}`,
+        ${best ? html`<p class="quiet">strongest: ${quoted(names.query[best.query], names.lang.query)} to ${quoted(names.key[best.key], names.lang.key)} ${numeral(best.weight, "row weights")}</p>` : ""}`,
       this.root,
     );
   }

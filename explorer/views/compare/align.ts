@@ -62,11 +62,11 @@ export function align(a: readonly string[], b: readonly string[]): readonly Pair
 }
 
 /** The indices of two partners. */
-export interface Shared {
+export interface SharedToken {
   readonly a: number;
   readonly b: number;
 }
 
 /** The pairs that have a token of both lists. */
-export const shared = (pairs: readonly Pair[]): readonly Shared[] =>
+export const shared = (pairs: readonly Pair[]): readonly SharedToken[] =>
   pairs.flatMap(({ a, b }) => (a === undefined || b === undefined ? [] : [{ a, b }]));

@@ -3,20 +3,15 @@
  * that both texts have. It implements only what a matrix needs. Its stage is `scores`, because the numbers have signs.
  */
 import { UnsupportedError } from "../../../src/core/errors.ts";
+import type { Block, HeadRef, Stage } from "../../../src/store/block.ts";
+import type { HeadStore } from "../../../src/store/head-store.ts";
+import { TILE, type Tile } from "../../../src/store/measures/tile.ts";
 import { signedCodeOf } from "../../../src/store/measures/transfer.ts";
-import {
-  type Block,
-  type HeadRef,
-  type HeadStore,
-  type Stage,
-  TILE,
-  type Tile,
-} from "../../../src/store/types.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import { shownWeights } from "../../state/words.ts";
 
 /** One of the two heads, and its tokens that have partners. */
-export interface Side {
+export interface HeadSelection {
   readonly session: Session;
   readonly rows: readonly number[];
   readonly columns: readonly number[];
@@ -29,7 +24,7 @@ export function shownRow(session: Session, query: number): Float64Array {
     : session.row(query, session.state.stage);
 }
 
-export function differenceStore(first: Side, second: Side, stage: Stage): HeadStore {
+export function differenceStore(first: HeadSelection, second: HeadSelection, stage: Stage): HeadStore {
   const [a, b] = [first.session, second.session];
   const name = (one: string, other: string) => (one === other ? one : `${one}|${other}`);
   const label = (axis: "query" | "key", places: "rows" | "columns") =>
@@ -54,14 +49,14 @@ export function differenceStore(first: Side, second: Side, stage: Stage): HeadSt
     },
     stages: ["scores"],
   };
-  const visibleOf = ({ session, rows, columns }: Side, i: number): Uint8Array => {
+  const visibleOf = ({ session, rows, columns }: HeadSelection, i: number): Uint8Array => {
     const visible = session.store!.visible(session.ref, rows[i]);
     const hidden = new Set(hiddenKeys(session.block!, session.state));
     return Uint8Array.from(columns, (j) =>
       stage === "scores" || stage === "scaled" ? 1 : hidden.has(j) ? 0 : visible[j],
     );
   };
-  const numbers = ({ session, rows, columns }: Side, i: number): Float64Array => {
+  const numbers = ({ session, rows, columns }: HeadSelection, i: number): Float64Array => {
     const row = shownRow(session, rows[i]);
     return Float64Array.from(columns, (j) => row[j]);
   };

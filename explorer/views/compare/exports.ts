@@ -1,11 +1,11 @@
 /** The exports of a comparison: both heads and their difference as one figure, and all pairs of tokens as a table. */
-import type { HeadStore } from "../../../src/store/types.ts";
+import type { HeadStore } from "../../../src/store/head-store.ts";
 import type { FigureOptions } from "../../../src/view/figure/options.ts";
 import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
 import type { FigureTable } from "../../../src/view/figure/table.ts";
 import type { Exports, Session } from "../../app/session.ts";
 import { badges, headName, STAGE_NAMES } from "../../state/words.ts";
-import type { Shared } from "./align.ts";
+import type { SharedToken } from "./align.ts";
 import { shownRow } from "./difference.ts";
 
 /** Two heads, their difference, and the tokens that both texts have. */
@@ -14,8 +14,8 @@ export interface Compared {
   readonly second: Session;
   readonly difference: Session;
   /** The queries and keys of the difference as tokens of both texts. */
-  readonly rows: readonly Shared[];
-  readonly columns: readonly Shared[];
+  readonly rows: readonly SharedToken[];
+  readonly columns: readonly SharedToken[];
 }
 
 const nameOf = (session: Session) => `${session.store!.report.name}, ${headName(session)}`;
@@ -33,10 +33,10 @@ function figureOf({ first, second, difference }: Compared, options: FigureOption
     const { state } = session;
     const { block, layer, head, stage, transfer, domain, ramp, hide, hidden, renormalize } = state;
     const { values, query, key } = state;
-    const own = { block, layer, head, stage, transfer, domain, ramp, hide, hidden, renormalize };
+    const picked = { block, layer, head, stage, transfer, domain, ramp, hide, hidden, renormalize };
     return matrixPanel(title, session.store as HeadStore, {
       ...options,
-      ...own,
+      ...picked,
       values,
       query,
       key,
@@ -58,8 +58,8 @@ function figureOf({ first, second, difference }: Compared, options: FigureOption
 }
 
 function tableOf({ first, second, difference, rows, columns }: Compared): FigureTable {
-  const names = (session: Session, side: "query" | "key") =>
-    side === "query" ? session.block!.queryTokens : session.block!.keyTokens;
+  const names = (session: Session, role: "query" | "key") =>
+    role === "query" ? session.block!.queryTokens : session.block!.keyTokens;
   const value = (x: number) => (Number.isFinite(x) ? x : String(x));
   return {
     columns: ["query A", "query B", "key A", "key B", "A", "B", "A − B"],
@@ -67,7 +67,7 @@ function tableOf({ first, second, difference, rows, columns }: Compared): Figure
       *[Symbol.iterator]() {
         const { store, ref } = difference;
         for (const [i, { a, b }] of rows.entries()) {
-          const [own, other] = [shownRow(first, a), shownRow(second, b)];
+          const [firstRow, other] = [shownRow(first, a), shownRow(second, b)];
           const differences = store!.row(ref, i, "scores");
           for (const [j, key] of columns.entries())
             yield [
@@ -75,7 +75,7 @@ function tableOf({ first, second, difference, rows, columns }: Compared): Figure
               names(second, "query")[b],
               names(first, "key")[key.a],
               names(second, "key")[key.b],
-              value(own[key.a]),
+              value(firstRow[key.a]),
               value(other[key.b]),
               value(differences[j]),
             ];

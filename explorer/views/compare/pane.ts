@@ -4,11 +4,14 @@
  */
 import { html, render, type TemplateResult } from "lit";
 import { UnsupportedError } from "../../../src/core/errors.ts";
-import { type Cell, type Exports, Session } from "../../app/session.ts";
-import { figure, quoted, select } from "../../app/ui.ts";
+import { type Exports, Session, type TokenPair } from "../../app/session.ts";
+import { numeral, quoted, select } from "../../app/ui.ts";
+import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import type { State } from "../../state/state.ts";
 import { describeCell, STAGE_MEANINGS } from "../../state/words.ts";
+import { head } from "../head.ts";
 import { Matrix } from "../matrix/matrix.ts";
+import { matrix } from "../matrix/view.ts";
 import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
 import { align, comparable, shared } from "./align.ts";
@@ -22,14 +25,13 @@ type SecondHead = NonNullable<State["other"]>;
 /** The tokens of both texts in each row and column of the difference. */
 type Axes = Pick<Compared, "rows" | "columns">;
 
-export class ComparePane implements Pane {
-  readonly root = document.createElement("div");
+export class ComparePane extends DrawnPane implements Pane {
   readonly #context: PaneContext;
   readonly #second = new Session();
   readonly #difference = new Session();
   readonly #matrices: readonly [Matrix, Matrix, Matrix];
   readonly #heads = Array.from({ length: 3 }, () => document.createElement("div"));
-  readonly #said = document.createElement("p");
+  readonly #cellLine = document.createElement("p");
   readonly #stages: HTMLElement[] = [];
   readonly #tabled = document.createElement("div");
   readonly #table: TablePane;
@@ -41,13 +43,12 @@ export class ComparePane implements Pane {
   /** The store of the first head for which the second head and the difference were opened. */
   #first: unknown;
   #linking = false;
-  #due = 0;
   #exports: Exports | undefined;
 
   constructor(context: PaneContext) {
+    super("comparison cursor-keys");
     this.#context = context;
-    this.root.className = "comparison cursor-keys";
-    this.#said.className = "compared";
+    this.#cellLine.className = "compared";
     const make = (session: Session, bare: boolean) =>
       new Matrix({
         session,
@@ -73,16 +74,18 @@ export class ComparePane implements Pane {
       this.root.append(part);
     });
     this.#tabled.className = "compare-table";
-    this.root.append(this.#tabled, this.#said);
-    this.#table = new TablePane(context.session, context.slices, {
-      table: () => (this.#paired ? comparedTable(this.#compared) : undefined),
-      key: () => `${this.#key} ${context.session.state.query}`,
-    });
+    this.root.append(this.#tabled, this.#cellLine);
+    this.#table = new TablePane(context.session, context.slices, () =>
+      this.#paired
+        ? { ...comparedTable(this.#compared), key: `${this.#key} ${context.session.state.query}` }
+        : undefined,
+    );
     for (const session of [this.#second, this.#difference])
       session.failed = (error) => context.session.failed(error);
   }
 
-  connect(): void {
+  override connect(): void {
+    super.connect();
     const { session } = this.#context;
     this.#stop.push(
       session.subscribe(() => this.#link(session)),
@@ -98,17 +101,16 @@ export class ComparePane implements Pane {
     this.#link(session);
   }
 
-  disconnect(): void {
+  override disconnect(): void {
+    super.disconnect();
     for (const stop of this.#stop.splice(0)) stop();
     if (this.#context.session.exports === this.#exports) this.#context.session.exports = undefined;
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
     for (const matrix of this.#matrices) matrix.disconnect();
     this.#table.disconnect();
   }
 
-  dispose(): void {
-    this.disconnect();
+  override dispose(): void {
+    super.dispose();
     this.#table.dispose();
     for (const matrix of this.#matrices) matrix.dispose();
   }
@@ -118,13 +120,7 @@ export class ComparePane implements Pane {
     for (const matrix of this.#matrices) matrix.restyle();
   }
 
-  schedule(): void {
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.draw());
-  }
-
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
+  protected paint(): void {
     this.#second.sources = this.#context.session.sources;
     this.#update();
     this.#swap();
@@ -176,11 +172,11 @@ export class ComparePane implements Pane {
 
   /** The second head: the one in the state, else the same head of the model's most similar text, else the next head of this text. */
   get #other(): SecondHead {
-    const { state, sources, block, model: own } = this.#context.session;
+    const { state, sources, block, model: currentModel } = this.#context.session;
     if (state.other !== null)
       return { ...state.other, text: Math.min(state.other.text, Math.max(0, sources.length - 1)) };
     const text = mostSimilar(
-      sources.map(({ name, model }) => (model?.name === own?.name ? name : undefined)),
+      sources.map(({ name, model }) => (model?.name === currentModel?.name ? name : undefined)),
       state.text,
     );
     if (text !== state.text) return { text, layer: state.layer, head: state.head };
@@ -207,16 +203,16 @@ export class ComparePane implements Pane {
       this.#open(other.text);
     const second = this.#second;
     if (second.store === undefined || second.block === undefined || this.#opened !== other.text) return;
-    const found = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
+    const otherBlock = second.store.blocks.find(({ name }) => name === block.name) ?? second.store.blocks[0];
     // A file of weights has no scores: then the weights of both heads are compared.
-    if (!found.stages.includes(state.stage)) session.set({ stage: "weights" }, "replace");
+    if (!otherBlock.stages.includes(state.stage)) session.set({ stage: "weights" }, "replace");
     this.#linking = true;
     const { mode, stage, transfer, domain, ramp, hide, renormalize, values } = session.state;
     second.set(
       {
-        ...{ view: "head", mode, stage, transfer, domain, ramp, values, table: false },
+        ...{ view: head.name, mode, stage, transfer, domain, ramp, values, table: false },
         ...{ hide: hide === "chosen" ? "none" : hide, renormalize },
-        ...{ block: found.name, layer: other.layer, head: other.head },
+        ...{ block: otherBlock.name, layer: other.layer, head: other.head },
       },
       "replace",
     );
@@ -228,17 +224,20 @@ export class ComparePane implements Pane {
     const key = `${session.opened} ${second.opened} ${JSON.stringify([session.ref, second.ref, stage, left])}`;
     if (key === this.#key) return;
     this.#key = key;
-    const axis = (side: "query" | "key") =>
-      shared(align(comparable(block[`${side}Tokens`]), comparable(second.block![`${side}Tokens`])));
+    const axis = (role: "query" | "key") =>
+      shared(align(comparable(block[`${role}Tokens`]), comparable(second.block![`${role}Tokens`])));
     this.#axes = { rows: axis("query"), columns: axis("key") };
-    const side = (of: Session, which: "a" | "b") => ({
+    const tokensOf = (of: Session, which: "a" | "b") => ({
       session: of,
       rows: this.#axes.rows.map((pair) => pair[which]),
       columns: this.#axes.columns.map((pair) => pair[which]),
     });
     this.#linking = true;
-    this.#difference.open(differenceStore(side(session, "a"), side(second, "b"), stage));
-    this.#difference.set({ view: "head", mode: "matrix", stage: "scores", domain: "absolute" }, "replace");
+    this.#difference.open(differenceStore(tokensOf(session, "a"), tokensOf(second, "b"), stage));
+    this.#difference.set(
+      { view: head.name, mode: matrix.name, stage: "scores", domain: "absolute" },
+      "replace",
+    );
     this.#linking = false;
     this.#link(session);
   }
@@ -282,13 +281,13 @@ export class ComparePane implements Pane {
     this.schedule();
     if (this.#linking) return;
     const which = [this.#context.session, this.#second, this.#difference].indexOf(from);
-    const placeOf = ({ query, key }: Cell): Cell | undefined => {
+    const placeOf = ({ query, key }: TokenPair): TokenPair | undefined => {
       const at = (axis: Axes["rows"], index: number) =>
         which === 2 ? index : axis.findIndex((pair) => pair[which === 0 ? "a" : "b"] === index);
       const cell = { query: at(this.#axes.rows, query), key: at(this.#axes.columns, key) };
       return cell.query < 0 || cell.key < 0 ? undefined : cell;
     };
-    const cellIn = (session: number, { query, key }: Cell): Cell | undefined => {
+    const cellIn = (session: number, { query, key }: TokenPair): TokenPair | undefined => {
       const [row, column] = [this.#axes.rows[query], this.#axes.columns[key]];
       if (row === undefined || column === undefined) return undefined;
       if (session === 2) return { query, key };
@@ -325,14 +324,14 @@ export class ComparePane implements Pane {
       html`<h2>A − B</h2><p class="quiet">blue: more in A · ${session.dark ? "orange" : "brown"}: more in B${this.#scale()}${this.#models()}</p>`,
       this.#heads[2],
     );
-    render(this.#sentence(), this.#said);
+    render(this.#sentence(), this.#cellLine);
   }
 
   #scale(): TemplateResult | string {
     const { domain } = this.#matrices[2];
     return domain === undefined
       ? ""
-      : html` · full color at ±${figure(domain, "largest difference", { digits: 2 })}`;
+      : html` · full color at ±${numeral(domain, "largest difference", { digits: 2 })}`;
   }
 
   /** The two models, if they differ: heads with the same number have nothing in common. */
@@ -377,17 +376,17 @@ export class ComparePane implements Pane {
     const paired =
       this.#axes.rows.some(({ a, b }) => a === one.query && b === other.query) &&
       this.#axes.columns.some(({ a, b }) => a === one.key && b === other.key);
-    const of = (which: Session, { query, key }: Cell) => {
+    const of = (which: Session, { query, key }: TokenPair) => {
       const names = which.labels(which.block!);
       return html`${quoted(names.query[query], names.lang.query)} → ${quoted(names.key[key], names.lang.key)}`;
     };
     const { stage } = session.state;
     const a = shownRow(session, one.query)[one.key];
     if (!paired)
-      return html`${of(session, one)}: ${figure(a, `row ${stage}`)} in A. These tokens are in one of the texts only.`;
+      return html`${of(session, one)}: ${numeral(a, `row ${stage}`)} in A. These tokens are in one of the texts only.`;
     const b = shownRow(second, other.query)[other.key];
-    return html`<strong>A</strong> ${of(session, one)}: ${figure(a, `row ${stage}`)}.
-      <strong>B</strong> ${of(second, other)}: ${figure(b, `row ${stage}`)}.
-      Difference ${figure(a - b, "difference")}. <span class="quiet">${STAGE_MEANINGS[stage]}</span>`;
+    return html`<strong>A</strong> ${of(session, one)}: ${numeral(a, `row ${stage}`)}.
+      <strong>B</strong> ${of(second, other)}: ${numeral(b, `row ${stage}`)}.
+      Difference ${numeral(a - b, "difference")}. <span class="quiet">${STAGE_MEANINGS[stage]}</span>`;
   }
 }

@@ -37,9 +37,9 @@ export function mostSimilar(names: readonly (string | undefined)[], index: numbe
     const at = (index + by) % names.length;
     const other = names[at];
     if (other === undefined) continue;
-    const found = similarity(name, other);
-    if (found < MIN_SIMILARITY && isSentence(name) && isSentence(other)) continue;
-    if (found > highest) [best, highest] = [at, found];
+    const score = similarity(name, other);
+    if (score < MIN_SIMILARITY && isSentence(name) && isSentence(other)) continue;
+    if (score > highest) [best, highest] = [at, score];
   }
   return best;
 }

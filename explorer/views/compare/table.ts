@@ -1,10 +1,10 @@
 /** The table of a comparison: for each key of the cursor's query, the values of both heads and their difference. */
-import type { Table } from "../../state/tables.ts";
+import type { NumberTable } from "../../state/tables.ts";
 import { STAGE_NAMES } from "../../state/words.ts";
 import { shownRow } from "./difference.ts";
 import type { Compared } from "./exports.ts";
 
-export function comparedTable({ first, second, difference, rows, columns }: Compared): Table {
+export function comparedTable({ first, second, difference, rows, columns }: Compared): NumberTable {
   const { stage } = first.state;
   const at = rows.findIndex(({ a }) => a === first.state.query);
   const names = difference.labels(difference.block!);

@@ -8,9 +8,10 @@ export const compare: View = {
   hint: "Two texts, layers or heads side by side, and their difference",
   command: "Compare two heads or texts",
   key: "c",
+  meaning: "Two of its heads, or one head of two texts, side by side; the third picture is their difference.",
   keys: "←↑↓→ move · [ ] head · { } layer · 1–5 stage · Esc back · ? keyboard",
   up: "head",
   ownTable: true,
-  layout: { heads: false, side: false, toolbar: false, foot: false },
+  layout: { heads: false, inspector: false, toolbar: false, foot: false },
   load: async () => (await import("./parts.ts")).parts,
 };

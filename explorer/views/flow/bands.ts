@@ -36,7 +36,7 @@ export function bandsOf({ steps, tokens }: Pick<LayerMatrices, "steps" | "tokens
   let after = new Float64Array(tokens);
   after[target] = 1;
   const shares: Float64Array[] = [after];
-  const found: Band[] = [];
+  const bands: Band[] = [];
   for (let step = steps.length - 1; step >= 0; step--) {
     const before = new Float64Array(tokens);
     for (let to = 0; to < tokens; to++) {
@@ -44,19 +44,19 @@ export function bandsOf({ steps, tokens }: Pick<LayerMatrices, "steps" | "tokens
       for (let from = 0; from < tokens; from++) {
         const share = after[to] * steps[step][to * tokens + from];
         before[from] += share;
-        if (share >= MIN_SHARE) found.push({ step, from, to, share });
+        if (share >= MIN_SHARE) bands.push({ step, from, to, share });
       }
     }
     after = before;
     shares.unshift(before);
   }
-  return strongest(shares, found, steps.length);
+  return strongest(shares, bands, steps.length);
 }
 
 /** The strongest links; `total` is the flow through all layers, summed over the layers. */
-function strongest(shares: readonly Float64Array[], found: Band[], total: number): Bands {
-  found.sort((a, b) => b.share - a.share);
-  const bands = found.slice(0, MAX_BANDS).reverse();
+function strongest(shares: readonly Float64Array[], candidates: Band[], total: number): Bands {
+  candidates.sort((a, b) => b.share - a.share);
+  const bands = candidates.slice(0, MAX_BANDS).reverse();
   const carried = bands.reduce((sum, { share }) => sum + share, 0);
   return { shares, bands, drawn: total > 0 ? carried / total : 1 };
 }
@@ -73,14 +73,14 @@ export function flowBands(
   const { value, links } = pairFlow(steps, N, target, input);
   const shares = Array.from({ length: steps.length + 1 }, () => new Float64Array(N));
   shares[steps.length][target] = value;
-  const found: Band[] = [];
+  const bands: Band[] = [];
   for (const [step, carried] of links.entries())
     for (let at = 0; at < carried.length; at++) {
       const share = carried[at];
       if (share <= 0) continue;
       const from = at % N;
       shares[step][from] += share;
-      if (share >= MIN_SHARE) found.push({ step, from, to: Math.floor(at / N), share });
+      if (share >= MIN_SHARE) bands.push({ step, from, to: Math.floor(at / N), share });
     }
-  return strongest(shares, found, steps.length * value);
+  return strongest(shares, bands, steps.length * value);
 }

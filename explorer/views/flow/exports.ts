@@ -2,7 +2,8 @@
 import { truncate } from "../../../src/store/text/label.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
-import { element, MONO, text, textWidth } from "../../../src/view/figure/sheet.ts";
+import { MONO, textWidth } from "../../../src/view/figure/sheet.ts";
+import { element, text } from "../../../src/view/plot/svg.ts";
 import type { Exports, Session } from "../../app/session.ts";
 import type { Bands } from "./bands.ts";
 import type { Rolling } from "./rolled.ts";

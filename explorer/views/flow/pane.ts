@@ -7,35 +7,26 @@ import { UnsupportedError } from "../../../src/core/errors.ts";
 import { storeFrom } from "../../../src/store/layout/from.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { legend } from "../../app/panels/legend.ts";
-import { type Cell, type Exports, Session } from "../../app/session.ts";
-import { figure, quoted } from "../../app/ui.ts";
+import { type Exports, Session, type TokenPair } from "../../app/session.ts";
+import { numeral, quoted } from "../../app/ui.ts";
 import { axisOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { DrawnPane, resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { Labels, labelWidth } from "../../canvas/labels.ts";
 import { rankOf } from "../../state/facts.ts";
+import { head } from "../head.ts";
 import { Matrix } from "../matrix/matrix.ts";
+import { matrix } from "../matrix/view.ts";
 import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
 import { type Bands, bandsOf, flowBands } from "./bands.ts";
 import { exportsOf } from "./exports.ts";
+import { type ColumnPlace, paintBands, TOP } from "./paint.ts";
 import { type Rolling, rolledOf } from "./rolled.ts";
 import { specialShare } from "./side.ts";
 import { flowTable } from "./table.ts";
 
-/** The pixels above the columns of tokens, and the maximum width of a band. */
-const TOP = 22;
-const MAX_WIDTH = 32;
-
-/** The position of the columns in pixels. */
-interface Place {
-  readonly left: number;
-  readonly right: number;
-  readonly height: number;
-  readonly pitch: number;
-}
-
-export class FlowPane implements Pane {
-  readonly root = document.createElement("div");
+export class FlowPane extends DrawnPane implements Pane {
   readonly #context: PaneContext;
   readonly #product = new Session();
   readonly #matrix: Matrix;
@@ -46,27 +37,24 @@ export class FlowPane implements Pane {
   readonly #frame = document.createElement("div");
   readonly #heading = document.createElement("div");
   readonly #under = document.createElement("div");
-  readonly #said = document.createElement("p");
+  readonly #sentence = document.createElement("p");
   readonly #probe = document.createElement("i");
   readonly #table: TablePane;
-  readonly #sizes = new ResizeObserver(() => this.schedule());
-  readonly #listening = new AbortController();
   #stop: (() => void)[] = [];
   #paints: Paints | undefined;
   #bands: Bands | undefined;
-  #place: Place | undefined;
+  #place: ColumnPlace | undefined;
   #shown = "";
   #drawn = "";
-  #due = 0;
   #exports: Exports | undefined;
   #linking = false;
   /** The column and position under the pointer; column 0 is the input. */
   #pointed: readonly [column: number, position: number] | undefined;
 
   constructor(context: PaneContext) {
+    super("rollout cursor-keys");
     this.#context = context;
     const { session } = context;
-    this.root.className = "rollout cursor-keys";
     this.#product.failed = (error) => session.failed(error);
     this.#matrix = new Matrix({
       session: this.#product,
@@ -84,7 +72,7 @@ export class FlowPane implements Pane {
     this.#stage.append(this.#canvas, this.#inputs.root, this.#targets.root);
     this.#heading.className = "flow-heading";
     this.#under.className = "flow-under";
-    this.#said.className = "flow-said";
+    this.#sentence.className = "flow-said";
     const part = (name: string, ...children: Element[]) => {
       const section = document.createElement("section");
       section.setAttribute("role", "group");
@@ -95,23 +83,24 @@ export class FlowPane implements Pane {
     const stage = this.#frame;
     stage.className = "flow-matrix";
     this.root.append(
-      part("Flow through the layers", this.#heading, this.#stage, this.#said),
+      part("Flow through the layers", this.#heading, this.#stage, this.#sentence),
       part("Rollout", this.#under, stage),
       this.#probe,
     );
-    this.#table = new TablePane(session, context.slices, {
-      table: () => {
-        const { done } = rolledOf(session);
-        return done && flowTable(session, done);
-      },
-      key: () => String(rolledOf(session).version),
+    this.#table = new TablePane(session, context.slices, () => {
+      const { done, version } = rolledOf(session);
+      return done && { ...flowTable(session, done), key: String(version) };
     });
     this.#listen();
   }
 
-  connect(): void {
+  protected override get sized(): HTMLElement {
+    return this.#stage;
+  }
+
+  override connect(): void {
+    super.connect();
     const { session } = this.#context;
-    this.#sizes.observe(this.#stage);
     this.#stop = [
       session.subscribe(() => this.#link(session, this.#product)),
       this.#product.subscribe(() => this.#link(this.#product, session)),
@@ -127,19 +116,16 @@ export class FlowPane implements Pane {
     this.#link(session, this.#product);
   }
 
-  disconnect(): void {
+  override disconnect(): void {
+    super.disconnect();
     for (const stop of this.#stop.splice(0)) stop();
     if (this.#context.session.exports === this.#exports) this.#context.session.exports = undefined;
-    this.#sizes.disconnect();
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
     this.#matrix.disconnect();
     this.#table.disconnect();
   }
 
-  dispose(): void {
-    this.disconnect();
-    this.#listening.abort();
+  override dispose(): void {
+    super.dispose();
     this.#table.dispose();
     this.#matrix.dispose();
     this.#product.store?.dispose();
@@ -151,10 +137,6 @@ export class FlowPane implements Pane {
     Object.assign(this.#product, { dark: this.#context.session.dark, still: this.#context.session.still });
     this.#matrix.restyle();
     this.schedule();
-  }
-
-  schedule(): void {
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.draw());
   }
 
   focus(): void {
@@ -171,9 +153,7 @@ export class FlowPane implements Pane {
     this.#matrix.zoomBy(factor);
   }
 
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
+  protected paint(): void {
     const { session } = this.#context;
     const { block, state } = session;
     if (block === undefined) return;
@@ -190,7 +170,7 @@ export class FlowPane implements Pane {
       this.#open(done.matrix, done.tokens);
     }
     this.#mirror();
-    render(this.#words(problem), this.#said);
+    render(this.#words(problem), this.#sentence);
     const [heading, under] = this.#titles();
     render(heading, this.#heading);
     render(under, this.#under);
@@ -205,7 +185,7 @@ export class FlowPane implements Pane {
     const names = session.labels(block);
     const named = labelWidth(names.key, Math.min(120, width * 0.28));
     const number = width < 420 ? 0 : 44;
-    const place: Place = {
+    const place: ColumnPlace = {
       left: named + number + 12,
       right: width - named - 12,
       height: height - TOP - 4,
@@ -213,13 +193,22 @@ export class FlowPane implements Pane {
     };
     this.#place = place;
     this.#bands = this.#bandsFor(done);
-    this.#canvas.width = Math.round(width * ratio);
-    this.#canvas.height = Math.round(height * ratio);
-    this.#canvas.style.setProperty("width", `${width}px`);
-    this.#canvas.style.setProperty("height", `${height}px`);
+    resizeCanvas(this.#canvas, width, height, ratio);
     const target = Math.min(state.query, done.tokens - 1);
     const inputs = done.matrix.subarray(target * done.tokens, (target + 1) * done.tokens);
-    this.#paint(this.#canvas.getContext("2d")!, done.layers, ratio, number, inputs);
+    paintBands(this.#canvas.getContext("2d")!, {
+      bands: this.#bands,
+      place,
+      paints: this.#paints,
+      ratio,
+      layers: done.layers,
+      number,
+      inputs,
+      query: state.query,
+      key: state.key,
+      special: block.special.key,
+      pointed: this.#pointed,
+    });
     const axis = axisOf(done.tokens);
     const sight = { pixels: place.pitch, from: 0, length: place.height };
     const none = new Set<number>();
@@ -298,7 +287,10 @@ export class FlowPane implements Pane {
     if (product.store === undefined) return;
     const { transfer, ramp, domain, pool } = state;
     this.#linking = true;
-    product.set({ view: "head", mode: "matrix", transfer, ramp, domain, pool, values: true }, "replace");
+    product.set(
+      { view: head.name, mode: matrix.name, transfer, ramp, domain, pool, values: true },
+      "replace",
+    );
     this.#linking = false;
   }
 
@@ -314,77 +306,6 @@ export class FlowPane implements Pane {
       to.changed();
     }
     this.#linking = false;
-  }
-
-  #paint(
-    context: CanvasRenderingContext2D,
-    layers: readonly number[],
-    ratio: number,
-    number: number,
-    inputs: Float64Array,
-  ): void {
-    const paints = this.#paints!;
-    const { left, right, pitch, height } = this.#place!;
-    const { shares, bands } = this.#bands!;
-    const { state } = this.#context.session;
-    const columns = shares.length;
-    const x = (column: number) => left + ((right - left) * column) / Math.max(1, columns - 1);
-    const y = (position: number) => TOP + (position + 0.5) * pitch;
-    const widest = Math.min(MAX_WIDTH, Math.max(6, pitch * 0.85));
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-    context.font = `11px ${paints.mono}`;
-    context.textBaseline = "middle";
-    context.textAlign = "center";
-    context.fillStyle = paints.second;
-    const every = Math.max(1, Math.ceil(40 / Math.max(1, x(1) - x(0))));
-    for (let column = 0; column < columns; column++)
-      if (column === 0 || column === columns - 1 || (column % every === 0 && columns - 1 - column >= every))
-        context.fillText(column === 0 ? "input" : `L${layers[column - 1]}`, x(column), 9);
-    context.strokeStyle = paints.line;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (let column = 0; column < columns; column++) {
-      context.moveTo(x(column), TOP);
-      context.lineTo(x(column), TOP + height);
-    }
-    context.stroke();
-    const lit = this.#pointed;
-    const special = this.#context.session.block!.special.key;
-    for (const { step, from, to, share } of bands) {
-      // Bands from special tokens are gray: they have the largest shares of a rollout, and say little about a text.
-      context.strokeStyle = special[from] ? paints.second : paints.weight;
-      const touched =
-        lit === undefined || (lit[0] === step && lit[1] === from) || (lit[0] === step + 1 && lit[1] === to);
-      const [a, b] = [x(step), x(step + 1)];
-      context.globalAlpha = touched ? Math.max(0.18, Math.min(0.8, 0.25 + share)) : 0.06;
-      context.lineWidth = Math.max(0.6, share * widest);
-      context.beginPath();
-      context.moveTo(a, y(from));
-      context.bezierCurveTo((a + b) / 2, y(from), (a + b) / 2, y(to), b, y(to));
-      context.stroke();
-    }
-    context.globalAlpha = 1;
-    for (const [column, share] of shares.entries())
-      for (let position = 0; position < share.length; position++) {
-        if (share[position] < 0.002) continue;
-        const size = Math.max(1.5, share[position] * widest);
-        const on = lit?.[0] === column && lit[1] === position;
-        context.fillStyle =
-          on || (column === columns - 1 && position === state.query)
-            ? paints.query
-            : special[position]
-              ? paints.second
-              : paints.weight;
-        context.fillRect(x(column) - 2.5, y(position) - size / 2, 5, size);
-      }
-    if (number === 0 || pitch < 12) return;
-    context.textAlign = "right";
-    context.font = `11px ${paints.mono}`;
-    for (let position = 0; position < inputs.length; position++) {
-      context.fillStyle = position === state.key ? paints.ink : paints.second;
-      context.fillText(percent(inputs[position]), left - 8, y(position));
-    }
   }
 
   #titles(): readonly [TemplateResult, TemplateResult] {
@@ -418,7 +339,7 @@ export class FlowPane implements Pane {
       const amount = bands.shares[this.#pointed?.[0] ?? bands.shares.length - 1];
       const at = this.#pointed?.[1] ?? state.query;
       const input = quoted(names.key[state.key] ?? "", names.lang.key);
-      const value = figure(amount?.[at] ?? 0, "attentionFlow");
+      const value = numeral(amount?.[at] ?? 0, "attentionFlow");
       return this.#pointed === undefined
         ? html`<span class="quiet">At most ${value} of ${target} can come from ${input}. Click a token at the left to choose the input, at the right the target.</span>`
         : html`${value} passes through ${quoted(names.key[at] ?? "", names.lang.key)} ${this.#pointed[0] === 0 ? "as the input" : html`after layer ${done.layers[this.#pointed[0] - 1]}`}.`;
@@ -426,14 +347,14 @@ export class FlowPane implements Pane {
     const aside = specialShare(bands.shares[0], block!.special.key);
     const gray =
       aside > 0
-        ? html`Gray: ${figure(aside, "rollout", { style: "percent" })} comes from special tokens. `
+        ? html`Gray: ${numeral(aside, "rollout", { style: "percent" })} comes from special tokens. `
         : nothing;
     if (this.#pointed === undefined)
-      return html`<span class="quiet">${gray}Bands drawn carry ${figure(bands.drawn, "rollout bands", { style: "percent", round: "down" })} of the flow. Click a token at the right to choose the target.</span>`;
+      return html`<span class="quiet">${gray}Bands drawn carry ${numeral(bands.drawn, "rollout bands", { style: "percent", round: "down" })} of the flow. Click a token at the right to choose the target.</span>`;
     const [column, position] = this.#pointed;
     const share = bands.shares[column]?.[position] ?? 0;
     const at = quoted(names.key[position] ?? "", names.lang.key);
-    const value = figure(share, "rollout", { style: "percent" });
+    const value = numeral(share, "rollout", { style: "percent" });
     return column === 0
       ? html`${value} of ${target} comes from the input token ${at}.`
       : html`${value} of what ends in ${target} is at the position of ${at} after layer ${done.layers[column - 1]}.`;
@@ -447,11 +368,12 @@ export class FlowPane implements Pane {
     const row = product.row(query, "weights");
     const text = `${formatNumber(row[key])}, ${names.query[query]} from ${names.key[key]}`;
     if (!full) return text;
-    return `${text}, rank ${formatNumber(rankOf(row, key))} of ${formatNumber(row.length)}. ${rolledOf(session).done?.by === "flow" ? "Attention flow" : "Rollout"}.`;
+    const { rank, of } = rankOf(row, key);
+    return `${text}, rank ${formatNumber(rank)} of ${formatNumber(of)}. ${rolledOf(session).done?.by === "flow" ? "Attention flow" : "Rollout"}.`;
   }
 
   #listen(): void {
-    const { signal } = this.#listening;
+    const { signal } = this.listening;
     const { session } = this.#context;
     const at = (event: PointerEvent | MouseEvent): readonly [number, number] | undefined => {
       if (this.#place === undefined || this.#bands === undefined) return undefined;
@@ -474,10 +396,10 @@ export class FlowPane implements Pane {
     this.#stage.addEventListener(
       "click",
       (event) => {
-        const found = at(event);
-        if (found === undefined || this.#bands === undefined) return;
-        const [column, position] = found;
-        const patch: Partial<Cell> =
+        const hit = at(event);
+        if (hit === undefined || this.#bands === undefined) return;
+        const [column, position] = hit;
+        const patch: Partial<TokenPair> =
           column === this.#bands.shares.length - 1 ? { query: position } : { key: position };
         session.set(patch);
       },
@@ -489,4 +411,3 @@ export class FlowPane implements Pane {
 /** The text while the rollout is computed. */
 const progressOf = (done: number) =>
   `Multiplying the layers … ${done > 0 ? formatNumber(done, { style: "percent" }) : ""}`;
-const percent = (share: number) => formatNumber(share, { style: "percent", digits: 2 });

@@ -3,4 +3,4 @@ import type { ViewParts } from "../view.ts";
 import { FlowPane } from "./pane.ts";
 import { flowSide } from "./side.ts";
 
-export const parts: ViewParts = { pane: (context) => new FlowPane(context), side: flowSide };
+export const parts: ViewParts = { pane: (context) => new FlowPane(context), inspector: flowSide };

@@ -3,9 +3,10 @@
  * setting changes; while the next one is computed, the previous one stays on screen.
  */
 import { messageOf } from "../../../src/core/errors.ts";
+import type { RequestOptions } from "../../../src/store/compute/request.ts";
+import type { HeadStore } from "../../../src/store/head-store.ts";
 import { attentionFlow, MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
 import { type LayerMatrices, type RolloutOptions, rollout } from "../../../src/store/measures/rollout.ts";
-import type { Asking, HeadStore } from "../../../src/store/types.ts";
 import type { Session } from "../../app/session.ts";
 
 /** The result for all layers together. */
@@ -30,13 +31,13 @@ export interface Rolled {
   readonly version: number;
 }
 
-interface Kept extends Rolled {
+interface RolloutEntry extends Rolled {
   readonly key: string;
   readonly text: string;
   readonly stop: AbortController;
 }
 
-const known = new WeakMap<Session, Kept>();
+const rollouts = new WeakMap<Session, RolloutEntry>();
 
 /** The rollout for the session's state; it is computed if it is not cached. */
 export function rolledOf(session: Session): Rolled {
@@ -47,12 +48,12 @@ export function rolledOf(session: Session): Rolled {
   // Longer texts only have a rollout.
   const by = (store?.blocks[block]?.Nq ?? 0) > MAX_FLOW_TOKENS ? "rollout" : state.flowBy;
   const key = JSON.stringify([text, alpha, fuse, discard, fromLayer, by]);
-  const before = known.get(session);
+  const before = rollouts.get(session);
   if (before?.key === key || store === undefined) return before ?? NONE;
   before?.stop.abort();
   const stop = new AbortController();
   const same = before?.text === text ? before : NONE;
-  const kept: Kept = {
+  const entry: RolloutEntry = {
     key,
     text,
     stop,
@@ -61,18 +62,18 @@ export function rolledOf(session: Session): Rolled {
     problem: undefined,
     version: same.version,
   };
-  known.set(session, kept);
+  rollouts.set(session, entry);
   const from = store.blocks[block]?.layers.includes(fromLayer ?? -1) ? { from: fromLayer! } : {};
   const put = (patch: Partial<Rolled>) => {
-    if (known.get(session)?.key !== key) return;
-    known.set(session, { ...kept, ...patch, version: ++versions });
+    if (rollouts.get(session)?.key !== key) return;
+    rollouts.set(session, { ...entry, ...patch, version: ++versions });
     session.changed();
   };
   const onProgress = (progress: number) => {
-    const now = known.get(session);
+    const now = rollouts.get(session);
     // Every tenth is reported, to limit how often the page is drawn.
     if (now?.key !== key || progress < now.progress + 0.1) return;
-    known.set(session, { ...now, progress });
+    rollouts.set(session, { ...now, progress });
     session.changed();
   };
   allLayers(by, store, { block, alpha, fuse, discard, ...from }, { signal: stop.signal, onProgress }).then(
@@ -81,7 +82,7 @@ export function rolledOf(session: Session): Rolled {
       if (!stop.signal.aborted) put({ done: undefined, problem: reasonOf(error) });
     },
   );
-  return kept;
+  return entry;
 }
 
 const NONE: Rolled = { done: undefined, progress: 0, problem: undefined, version: 0 };
@@ -91,14 +92,14 @@ async function allLayers(
   by: Rolling["by"],
   store: HeadStore,
   options: RolloutOptions,
-  asking: Asking,
+  request: RequestOptions,
 ): Promise<Rolling> {
   if (by === "rollout") {
-    const { products, ...rest } = await rollout(store, options, asking);
+    const { products, ...rest } = await rollout(store, options, request);
     // The products before the last one are dropped: they are as large, and are not shown.
     return { ...rest, by, matrix: products[products.length - 1] };
   }
-  const { shares, rowSums, ...rest } = await attentionFlow(store, options, asking);
+  const { shares, rowSums, ...rest } = await attentionFlow(store, options, request);
   const N = rest.tokens;
   let worst = 0;
   for (let i = 0; i < N; i++) {

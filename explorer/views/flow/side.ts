@@ -1,11 +1,13 @@
 /** The right column of the flow: the input tokens of the target, the settings, the row sums, and the warning. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { Block } from "../../../src/store/block.ts";
 import { MAX_FLOW_TOKENS } from "../../../src/store/measures/attention-flow.ts";
 import { formatNumber } from "../../../src/store/text/number.ts";
 import { blocks } from "../../app/panels/heads.ts";
-import { bar, choice, figure, quoted, select, token, type Ui } from "../../app/ui.ts";
+import type { Session } from "../../app/session.ts";
+import { bar, choice, numeral, quoted, select, token, type Ui } from "../../app/ui.ts";
 import { largest } from "../../state/facts.ts";
-import { rolledOf } from "./rolled.ts";
+import { type Rolling, rolledOf } from "./rolled.ts";
 
 /** How many input tokens are listed. */
 const LISTED = 8;
@@ -14,89 +16,106 @@ const SUMS = 200;
 
 export function flowSide(ui: Ui): TemplateResult {
   const { session } = ui;
-  const { state, block } = session;
+  const { block, state } = session;
   if (block === undefined) return html``;
   const { done, problem } = rolledOf(session);
   const names = session.labels(block);
-  const { query, key } = state;
-  const target = quoted(names.query[query] ?? "", names.lang.query);
-  const product = done?.matrix;
-  const isFlow = done?.by === "flow";
-  const long = block.Nq > MAX_FLOW_TOKENS;
-  const N = done?.tokens ?? 0;
-  const row = product?.subarray(query * N, (query + 1) * N);
-  // Words are listed first: in many models special tokens have the largest shares, and they say little about a text.
-  const { special } = block;
-  const ranked = row ? largest(row, row.length) : [];
-  const best = [...ranked.filter((at) => !special.key[at]), ...ranked.filter((at) => special.key[at])];
-  const words = Math.min(LISTED, ranked.filter((at) => !special.key[at]).length);
-  const listed = best.filter((at, n) => n < words || special.key[at]).slice(0, LISTED + 4);
-  const aside = row ? specialShare(row, special.key) : 0;
-  const settled = () => session.changed("push");
-  const go = (at: number) => session.set({ key: at });
+  const target = quoted(names.query[state.query] ?? "", names.lang.query);
   return html`${blocks(ui)}
     ${
-      row === undefined
-        ? problem === undefined
+      done
+        ? html`<h2>What ${target} comes from</h2>${inputs(session, done)}<h2>Row sums</h2>${rowSums(session, done, target)}`
+        : problem === undefined
           ? html`<h2>What ${target} comes from</h2><p class="quiet" role="status">Multiplying the layers …</p>`
           : nothing
-        : html`<h2>What ${target} comes from</h2><p class="quiet">after ${done!.layers.length === 1 ? "layer" : "layers"} ${span(done!.layers)}</p>
-      <table class="keys"><thead><tr><th scope="col">input token</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
-      <tbody>${listed.map(
-        (at) => html`<tr class="${at === key ? "current" : ""} ${special.key[at] ? "quiet" : ""}">
-        <th scope="row"><button type="button" class="link" @click=${() => go(at)}>${token(names.key[at], names.lang.key)}</button></th>
-        <td class="num">${figure(row[at], "rollout")}</td><td class="wide">${special.key[at] ? nothing : bar(row[at] / (row[best[0]] || 1))}</td></tr>`,
-      )}</tbody></table>
-      ${aside > 0 ? html`<p class="quiet">Special tokens: ${figure(aside, "rollout", { style: "percent" })} together. They are listed last, without bars.</p>` : nothing}
-      <h2>Row sums</h2>
-      <p>${target}: Σ ${figure(done!.rowSums[query], "rollout.rowSums", { digits: 4 })}${isFlow ? ", by which its flows are divided" : nothing}. Each of the ${figure(N, "rows")} rows sums to 1 (largest error ${figure(done!.worst, "rollout.worst", { digits: 2 })}).</p>
-      <details><summary>All row sums</summary><table class="keys"><tbody>${Array.from(
-        done!.rowSums.subarray(0, SUMS),
-        (sum, at) =>
-          html`<tr><th scope="row">${token(names.query[at], names.lang.query)}</th><td class="num">${figure(sum, "rollout.rowSums", { digits: 4 })}</td></tr>`,
-      )}</tbody></table>${N > SUMS ? html`<p class="quiet">The first ${figure(SUMS, "rows")} of ${figure(N, "rows")}.</p>` : nothing}</details>`
     }
     <h2>How it is computed</h2>
-    <p>${choice(
-      "How the layers are joined",
-      [
-        ["rollout", "rollout", "All layers multiplied"],
-        [
-          "flow",
-          "largest flow",
-          long ? `Texts of at most ${MAX_FLOW_TOKENS} tokens` : "How much can pass from each input token",
-          long,
-        ],
-      ],
-      long ? "rollout" : state.flowBy,
-      (flowBy) => session.set({ flowBy }),
-    )}</p>
+    ${method(session, block, done?.by === "flow")}
+    ${settings(session, block)}
+    <p class="warning" role="note">${done?.warning ?? nothing}</p>`;
+}
+
+/** The input tokens of the target by share: words first, in many models special tokens have the largest shares and say little about a text. */
+function inputs(session: Session, { matrix: product, tokens: N, layers }: Rolling): TemplateResult {
+  const { block, state } = session;
+  const names = session.labels(block!);
+  const special = block!.special.key;
+  const row = product.subarray(state.query * N, (state.query + 1) * N);
+  const ranked = largest(row, row.length);
+  const [words, others] = [ranked.filter((at) => !special[at]), ranked.filter((at) => special[at])];
+  const listed = [...words.slice(0, LISTED), ...others].slice(0, LISTED + 4);
+  const longest = row[(words[0] ?? others[0]) as number] || 1;
+  const specialTotal = specialShare(row, special);
+  return html`<p class="quiet">after ${layers.length === 1 ? "layer" : "layers"} ${span(layers)}</p>
+    <table class="keys"><thead><tr><th scope="col">input token</th><th scope="col" class="num">share</th><th scope="col"><span class="hid">bar</span></th></tr></thead>
+    <tbody>${listed.map(
+      (at) => html`<tr class="${at === state.key ? "current" : ""} ${special[at] ? "quiet" : ""}">
+      <th scope="row"><button type="button" class="link" @click=${() => session.set({ key: at })}>${token(names.key[at], names.lang.key)}</button></th>
+      <td class="num">${numeral(row[at], "rollout")}</td><td class="wide">${special[at] ? nothing : bar(row[at] / longest)}</td></tr>`,
+    )}</tbody></table>
+    ${specialTotal > 0 ? html`<p class="quiet">Special tokens: ${numeral(specialTotal, "rollout", { style: "percent" })} together. They are listed last, without bars.</p>` : nothing}`;
+}
+
+/** The sum of the target's row before it is divided by it, and those of all rows. */
+function rowSums(
+  session: Session,
+  { rowSums: sums, worst, tokens: N, by }: Rolling,
+  target: TemplateResult,
+): TemplateResult {
+  const names = session.labels(session.block!);
+  const sum = (value: number) => numeral(value, "rollout.rowSums", { digits: 4 });
+  return html`<p>${target}: Σ ${sum(sums[session.state.query])}${by === "flow" ? ", by which its flows are divided" : nothing}. Each of the ${numeral(N, "rows")} rows sums to 1 (largest error ${numeral(worst, "rollout.worst", { digits: 2 })}).</p>
+    <details><summary>All row sums</summary><table class="keys"><tbody>${Array.from(
+      sums.subarray(0, SUMS),
+      (value, at) =>
+        html`<tr><th scope="row">${token(names.query[at], names.lang.query)}</th><td class="num">${sum(value)}</td></tr>`,
+    )}</tbody></table>${N > SUMS ? html`<p class="quiet">The first ${numeral(SUMS, "rows")} of ${numeral(N, "rows")}.</p>` : nothing}</details>`;
+}
+
+/** How the layers are joined. */
+function method(session: Session, { Nq }: Block, isFlow: boolean): TemplateResult {
+  const isLong = Nq > MAX_FLOW_TOKENS;
+  const limit = `Texts of at most ${MAX_FLOW_TOKENS} tokens`;
+  return html`<p>${choice(
+    "How the layers are joined",
+    [
+      ["rollout", "rollout", "All layers multiplied"],
+      ["flow", "largest flow", isLong ? limit : "How much can pass from each input token", isLong],
+    ],
+    isLong ? "rollout" : session.state.flowBy,
+    (flowBy) => session.set({ flowBy }),
+  )}</p>
     <p class="quiet">Each layer: α·I + (1 − α)·(its heads joined), rows divided by their sum. ${
       isFlow
         ? "These are capacities: the largest flow through all layers is found for each pair of tokens."
         : "Then all layers are multiplied."
-    } Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”.</p>
-    <div class="settings">
-      ${slider("α: the part that stays in place (residual)", state.alpha, 1, (alpha) => session.set({ alpha }, "replace"), settled)}
-      ${select(
-        "heads joined by",
-        [
-          ["mean", "mean"],
-          ["max", "largest"],
-          ["min", "smallest"],
-        ],
-        state.fuse,
-        (fuse) => session.set({ fuse }),
-      )}
-      ${slider("smallest weights left out", state.discard, 0.95, (discard) => session.set({ discard }, "replace"), settled)}
-      ${select(
-        "first layer",
-        block.layers.map((layer) => [String(layer), String(layer)] as const),
-        String(block.layers.includes(state.fromLayer ?? -1) ? state.fromLayer : block.layers[0]),
-        (layer) => session.set({ fromLayer: Number(layer) === block.layers[0] ? null : Number(layer) }),
-      )}
-    </div>
-    <p class="warning" role="note">${done?.warning ?? nothing}</p>`;
+    } Abnar and Zuidema 2020, “Quantifying Attention Flow in Transformers”.</p>`;
+}
+
+/** The settings of a layer's matrix, and the first layer. */
+function settings(session: Session, { layers }: Block): TemplateResult {
+  const { alpha, fuse, discard, fromLayer } = session.state;
+  const done = () => session.changed("push");
+  return html`<div class="settings">
+    ${slider("α: the part that stays in place (residual)", alpha, 1, (alpha) => session.set({ alpha }, "replace"), done)}
+    ${select(
+      "heads joined by",
+      [
+        ["mean", "mean"],
+        ["max", "largest"],
+        ["min", "smallest"],
+      ],
+      fuse,
+      (fuse) => session.set({ fuse }),
+    )}
+    ${slider("smallest weights left out", discard, 0.95, (discard) => session.set({ discard }, "replace"), done)}
+    ${select(
+      "first layer",
+      layers.map((layer) => [String(layer), String(layer)] as const),
+      String(layers.includes(fromLayer ?? -1) ? fromLayer : layers[0]),
+      (layer) => session.set({ fromLayer: Number(layer) === layers[0] ? null : Number(layer) }),
+    )}
+  </div>`;
 }
 
 /** The total share of special tokens in a row. */

@@ -1,10 +1,13 @@
 /** The flow as a table: for each position after the last layer, its largest input tokens and the sum of its row. */
 import type { Session } from "../../app/session.ts";
 import { largest } from "../../state/facts.ts";
-import { type Table, TOP, topCells, topColumns } from "../../state/tables.ts";
+import { type NumberTable, TOP, topCells, topColumns } from "../../state/tables.ts";
 import type { Rolling } from "./rolled.ts";
 
-export function flowTable(session: Session, { matrix: product, rowSums, tokens: N, layers }: Rolling): Table {
+export function flowTable(
+  session: Session,
+  { matrix: product, rowSums, tokens: N, layers }: Rolling,
+): NumberTable {
   const names = session.labels(session.block!);
   const { query } = session.state;
   return {

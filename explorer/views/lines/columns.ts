@@ -2,16 +2,15 @@
  * The two columns of tokens next to the lines: names, headings, scrolling, and the lists for keyboards and screen readers. The
  * browser scrolls the columns; names and lines are drawn in the same frame, so that they stay aligned.
  */
-import { hiddenKeys, type Session } from "../../app/session.ts";
+import { hiddenKeys, type Session, type TokenRole } from "../../app/session.ts";
 import { type Axis, indexAt, nearest, placeOf } from "../../canvas/axis.ts";
 import { Labels } from "../../canvas/labels.ts";
-import type { Box } from "../matrix/frame.ts";
+import type { PixelBox } from "../matrix/frame.ts";
 import { stageOf } from "./edges.ts";
-import type { Over, Picture } from "./focus.ts";
-import { heightOf, type Layout, outside } from "./layout.ts";
+import type { LinesPicture, Over } from "./focus.ts";
+import { heightOf, type LinesLayout, outside } from "./layout.ts";
 import { TokenList } from "./list.ts";
 
-export type Side = "query" | "key";
 const SIDES = ["query", "key"] as const;
 
 /** Creates an element with a class. */
@@ -32,19 +31,19 @@ export function put(element: HTMLElement, styles: Readonly<Record<string, number
 /** The arguments of an update of the columns. */
 export interface ColumnsUpdate {
   readonly session: Session;
-  readonly layout: Layout;
-  readonly picture: Picture;
+  readonly layout: LinesLayout;
+  readonly picture: LinesPicture;
   readonly width: number;
   /** The column that has the keyboard focus. */
-  readonly active: Side;
+  readonly active: TokenRole;
   readonly over: Over | undefined;
   /** The text of the cursor's token for screen readers. */
-  readonly said: string;
+  readonly description: string;
 }
 
 export class Columns {
   /** The elements that scroll and receive pointer events. */
-  readonly scrollers: Readonly<Record<Side, HTMLElement>> = {
+  readonly scrollers: Readonly<Record<TokenRole, HTMLElement>> = {
     query: make("div", "column queries"),
     key: make("div", "column keys"),
   };
@@ -55,24 +54,24 @@ export class Columns {
   readonly #lists = { query: new TokenList(), key: new TokenList() } as const;
 
   constructor() {
-    for (const side of SIDES) {
+    for (const role of SIDES) {
       const stuck = make("div", "stuck");
-      stuck.append(this.#labels[side].root, this.#lists[side].root);
-      this.scrollers[side].append(stuck, this.#spacers[side]);
-      this.scrollers[side].tabIndex = -1;
-      this.#headings[side].setAttribute("aria-hidden", "true");
+      stuck.append(this.#labels[role].root, this.#lists[role].root);
+      this.scrollers[role].append(stuck, this.#spacers[role]);
+      this.scrollers[role].tabIndex = -1;
+      this.#headings[role].setAttribute("aria-hidden", "true");
     }
     this.#labels.key.root.classList.add("keys");
     this.all = [this.scrollers, this.#headings].flatMap(({ query, key }) => [query, key]);
   }
 
-  focus(side: Side): void {
-    if (!this.#lists[side].root.hidden) this.#lists[side].focus();
+  focus(role: TokenRole): void {
+    if (!this.#lists[role].root.hidden) this.#lists[role].focus();
   }
 
   /** Whether this column has a visible keyboard focus. */
-  keyed(side: Side): boolean {
-    return this.#lists[side].root.matches(":has(:focus-visible)");
+  keyed(role: TokenRole): boolean {
+    return this.#lists[role].root.matches(":has(:focus-visible)");
   }
 
   update(change: ColumnsUpdate): void {
@@ -91,37 +90,37 @@ export class Columns {
       query: ends.map(({ row }) => indexAt(picture.rows, row) ?? 0),
       key: ends.map(({ column }) => indexAt(picture.columns, column) ?? 0),
     };
-    for (const side of SIDES) {
-      const [left, right] = boxes[side];
-      const scroller = this.scrollers[side];
-      const { count, from } = side === "query" ? layout.rows : layout.columns;
+    for (const role of SIDES) {
+      const [left, right] = boxes[role];
+      const scroller = this.scrollers[role];
+      const { count, from } = role === "query" ? layout.rows : layout.columns;
       const space = Math.max(0, right - left);
       put(scroller, { left, width: space, top, height });
-      put(this.#headings[side], arcs ? { left: 0, width } : { left, width: space });
+      put(this.#headings[role], arcs ? { left: 0, width } : { left, width: space });
       // With arcs, the column of keys only has its list; it covers the column of queries.
-      const bare = arcs && side === "key";
+      const bare = arcs && role === "key";
       const scrolls = layout.scrolls && !bare;
-      put(this.#spacers[side], { height: scrolls ? count * pitch : 0 });
+      put(this.#spacers[role], { height: scrolls ? count * pitch : 0 });
       scroller.classList.toggle("scrolls", scrolls && count * pitch > height + 0.5);
       scroller.classList.toggle("bare", bare);
-      this.#labels[side].root.hidden = bare;
+      this.#labels[role].root.hidden = bare;
       if (scrolls && Math.abs(scroller.scrollTop - from * pitch) > 1) scroller.scrollTop = from * pitch;
-      put(this.#labels[side].root, { height, width: space });
-      if (!bare) this.#name(side, change, arcs ? [...named.key, ...named.query] : named[side]);
-      this.#list(side, change, space);
+      put(this.#labels[role].root, { height, width: space });
+      if (!bare) this.#name(role, change, arcs ? [...named.key, ...named.query] : named[role]);
+      this.#list(role, change, space);
     }
   }
 
-  #name(side: Side, { session, layout, picture }: ColumnsUpdate, named: readonly number[]): void {
+  #name(role: TokenRole, { session, layout, picture }: ColumnsUpdate, named: readonly number[]): void {
     const { state, hover } = session;
     const block = session.block!;
     const { arcs, pitch, height } = layout;
-    const isQuery = side === "query";
+    const isQuery = role === "query";
     const chosen = arcs ? [...state.rows, ...state.columns] : isQuery ? state.rows : state.columns;
     const hidden = isQuery && !arcs ? [] : hiddenKeys(block, { ...state, stage: stageOf(state) });
-    this.#labels[side].update(
+    this.#labels[role].update(
       isQuery ? picture.rows : picture.columns,
-      session.labels(block)[side],
+      session.labels(block)[role],
       { pixels: pitch, from: (isQuery ? layout.rows : layout.columns).from, length: height },
       {
         cursor: isQuery ? state.query : state.key,
@@ -130,36 +129,36 @@ export class Columns {
         faded: new Set(hidden),
         named: arcs ? [state.key, ...named] : named,
       },
-      session.labels(block).lang[side],
+      session.labels(block).lang[role],
     );
   }
 
-  #list(side: Side, update: ColumnsUpdate, width: number): void {
-    const { session, layout, picture, active, said } = update;
+  #list(role: TokenRole, update: ColumnsUpdate, width: number): void {
+    const { session, layout, picture, active, description } = update;
     const { state } = session;
-    const isQuery = side === "query";
+    const isQuery = role === "query";
     const axis: Axis = isQuery ? picture.rows : picture.columns;
-    const names = session.labels(session.block!)[side];
+    const names = session.labels(session.block!)[role];
     const nameOf = (place: number) => names[indexAt(axis, place) ?? 0] ?? "";
     const place = placeOf(axis, nearest(axis, isQuery ? state.query : state.key)) ?? 0;
     const at = isQuery ? layout.rows : layout.columns;
     const chosen = new Set(isQuery ? state.rows : state.columns);
     const size = Math.max(16, layout.pitch);
     const isVisible = outside(layout, at, place) === 0;
-    const box: Box = {
+    const box: PixelBox = {
       x: 0,
       y: isVisible ? heightOf(layout, at, place) - size / 2 - layout.top : 0,
       width,
       height: size,
     };
-    this.#lists[side].update({
+    this.#lists[role].update({
       label: `${isQuery ? "Queries" : "Keys"} of layer ${state.layer} head ${state.head}. Left and right switch between queries and keys.`,
       count: axis.count,
       place,
-      active: side === active,
+      active: role === active,
       name: nameOf,
-      lang: session.labels(session.block!).lang[side],
-      text: side === active ? said : nameOf(place),
+      lang: session.labels(session.block!).lang[role],
+      text: role === active ? description : nameOf(place),
       selected: (p) => {
         const index = indexAt(axis, p) ?? -1;
         return chosen.has(index) || state.pinned?.[isQuery ? 0 : 1] === index;

@@ -3,8 +3,9 @@
  * many of them are drawn: a fixed number, or as many as contain a share of the row. Rows are read one at a time, so no N × N
  * array is ever allocated.
  */
+
+import type { Stage } from "../../../src/store/block.ts";
 import { largestKeys } from "../../../src/store/measures/aggregate.ts";
-import type { Stage } from "../../../src/store/types.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import type { State } from "../../state/state.ts";
 
@@ -102,7 +103,7 @@ export function linksOf(
 }
 
 /** How many of a row's strongest keys are drawn. */
-export function keptOf({ weights, sum }: RowLinks, { keep, top, mass }: Keep): number {
+export function countOf({ weights, sum }: RowLinks, { keep, top, mass }: Keep): number {
   if (keep === "top") return Math.min(top, weights.length);
   let [count, total] = [0, 0];
   // A small tolerance: 0.9 of ten equal keys is nine of them.
@@ -111,7 +112,7 @@ export function keptOf({ weights, sum }: RowLinks, { keep, top, mass }: Keep): n
 }
 
 /** Totals over the rows read so far: the links that are drawn, and all links. */
-export interface Kept {
+export interface LinkTotals {
   readonly edges: number;
   /** The number of links with any weight. */
   readonly of: number;
@@ -128,7 +129,7 @@ export interface Kept {
 }
 
 /** One line: the places of its ends, and its weight. */
-export interface Link {
+export interface WeightedLink {
   readonly row: number;
   readonly column: number;
   readonly weight: number;
@@ -144,8 +145,8 @@ export class Links {
   #first: readonly [from: number, to: number] = [0, 0];
   /** How many rows have been read. */
   done = 0;
-  #kept: { key: string; kept: Kept } | undefined;
-  #incoming: { key: string; start: Int32Array; links: Link[] } | undefined;
+  #totals: { key: string; totals: LinkTotals } | undefined;
+  #incoming: { key: string; start: Int32Array; links: WeightedLink[] } | undefined;
 
   constructor(rows: Axis, columns: Axis, read: (query: number) => RowLinks) {
     this.#read = read;
@@ -154,7 +155,7 @@ export class Links {
     this.#rows = new Array(rows.count).fill(undefined);
   }
 
-  get whole(): boolean {
+  get isComplete(): boolean {
     return this.done === this.#rows.length;
   }
 
@@ -181,29 +182,29 @@ export class Links {
     }
     if (place >= this.#rows.length) return false;
     this.row(place);
-    return !this.whole;
+    return !this.isComplete;
   }
 
   /** The row at a place; it is read if it has not been. */
   row(place: number): RowLinks {
-    let found = this.#rows[place];
-    if (found === undefined) {
-      found = this.#read(indexAt(this.#axis, place) ?? 0);
-      this.#rows[place] = found;
+    let links = this.#rows[place];
+    if (links === undefined) {
+      links = this.#read(indexAt(this.#axis, place) ?? 0);
+      this.#rows[place] = links;
       this.done++;
     }
-    return found;
+    return links;
   }
 
   /** The row at a place if it has been read. */
-  known(place: number): RowLinks | undefined {
+  peek(place: number): RowLinks | undefined {
     return this.#rows[place];
   }
 
   /** The drawn links of one row, the strongest first. */
-  outgoing(place: number, keep: Keep): Link[] {
+  outgoing(place: number, keep: Keep): WeightedLink[] {
     const row = this.row(place);
-    return Array.from({ length: keptOf(row, keep) }, (_, n) => ({
+    return Array.from({ length: countOf(row, keep) }, (_, n) => ({
       row: place,
       column: row.places[n],
       weight: row.weights[n],
@@ -211,7 +212,7 @@ export class Links {
   }
 
   /** The drawn links to one key from the rows read so far, the strongest first. */
-  incoming(place: number, keep: Keep): Link[] {
+  incoming(place: number, keep: Keep): WeightedLink[] {
     const key = `${this.done} ${keep.keep} ${keep.top} ${keep.mass}`;
     if (this.#incoming?.key !== key) this.#incoming = { key, ...this.#byKey(keep) };
     const { start, links } = this.#incoming;
@@ -219,14 +220,14 @@ export class Links {
   }
 
   /** The links sorted by key: those to place p have the indices from start[p] to start[p + 1], exclusive. */
-  #byKey(keep: Keep): { start: Int32Array; links: Link[] } {
+  #byKey(keep: Keep): { start: Int32Array; links: WeightedLink[] } {
     const start = new Int32Array(this.#columns + 1);
-    const counts = this.#rows.map((row) => (row === undefined ? 0 : keptOf(row, keep)));
+    const counts = this.#rows.map((row) => (row === undefined ? 0 : countOf(row, keep)));
     this.#rows.forEach((row, place) => {
       for (let n = 0; n < counts[place]; n++) start[row!.places[n] + 1]++;
     });
     for (let place = 0; place < this.#columns; place++) start[place + 1] += start[place];
-    const links: Link[] = new Array(start[this.#columns]);
+    const links: WeightedLink[] = new Array(start[this.#columns]);
     const next = start.slice();
     this.#rows.forEach((row, place) => {
       for (let n = 0; n < counts[place]; n++) {
@@ -237,17 +238,17 @@ export class Links {
     return { start, links };
   }
 
-  kept(keep: Keep): Kept {
+  totals(keep: Keep): LinkTotals {
     const key = `${this.done} ${keep.keep} ${keep.top} ${keep.mass}`;
-    if (this.#kept?.key !== key) this.#kept = { key, kept: this.#count(keep) };
-    return this.#kept.kept;
+    if (this.#totals?.key !== key) this.#totals = { key, totals: this.#count(keep) };
+    return this.#totals.totals;
   }
 
-  #count(keep: Keep): Kept {
+  #count(keep: Keep): LinkTotals {
     let [edges, of, shown, mass, cut, max, nonFinite] = [0, 0, 0, 0, 0, 0, 0];
     for (const row of this.#rows) {
       if (row === undefined) continue;
-      const count = keptOf(row, keep);
+      const count = countOf(row, keep);
       let total = 0;
       for (let n = 0; n < count; n++) total += row.weights[n];
       edges += count;

@@ -3,20 +3,20 @@
  * One column with arcs: arcs to earlier tokens are on the right, arcs to later tokens on the left, so that it is clear which end
  * is the query.
  */
-import type { Block } from "../../../src/store/types.ts";
-import type { Link } from "./edges.ts";
+import type { Block } from "../../../src/store/block.ts";
+import type { WeightedLink } from "./edges.ts";
 
 /** Whether queries and keys are the same tokens: then one column can show both. */
 export const hasArcs = ({ kind, Nq, Nk, queryOffset }: Block): boolean =>
   kind === "self" && Nq === Nk && queryOffset === 0;
 
 /** A column of tokens: their number, and the place at the top edge (negative if a short column is centered). */
-export interface Column {
+export interface TokenColumn {
   readonly count: number;
   readonly from: number;
 }
 
-export interface Layout {
+export interface LinesLayout {
   readonly arcs: boolean;
   /** The x coordinates where lines start and end; with arcs, the edges of the column of tokens. */
   readonly left: number;
@@ -28,8 +28,8 @@ export interface Layout {
   readonly height: number;
   /** The height of a token in pixels. */
   readonly pitch: number;
-  readonly rows: Column;
-  readonly columns: Column;
+  readonly rows: TokenColumn;
+  readonly columns: TokenColumn;
   /** Only a part of the tokens is visible. */
   readonly scrolls: boolean;
 }
@@ -41,7 +41,7 @@ const SCROLLED_PITCH = 18;
 const NAMED_PITCH = 14;
 
 /** The arguments of a layout. */
-export interface Laid {
+export interface LayoutInput {
   readonly width: number;
   readonly height: number;
   readonly rows: number;
@@ -62,11 +62,11 @@ export function pitches({
   height,
   rows,
   columns,
-}: Pick<Laid, "height" | "rows" | "columns">): readonly [number, number] {
+}: Pick<LayoutInput, "height" | "rows" | "columns">): readonly [number, number] {
   return [Math.min(MAX_PITCH, height / Math.max(1, rows, columns)), MAX_PITCH];
 }
 
-export function layoutOf(laid: Laid): Layout {
+export function layoutOf(laid: LayoutInput): LinesLayout {
   const { width, height, rows, columns, names, arcs, ahead, scroll } = laid;
   const longest = Math.max(1, rows, columns);
   const [min, max] = pitches(laid);
@@ -74,7 +74,7 @@ export function layoutOf(laid: Laid): Layout {
   const wanted = laid.pitch ?? (min < NAMED_PITCH ? SCROLLED_PITCH : min);
   const pitch = Math.max(min, Math.min(max, wanted));
   const scrolls = pitch * longest > height + 0.5;
-  const column = (count: number, at: number): Column => {
+  const column = (count: number, at: number): TokenColumn => {
     const over = count - height / pitch;
     // A shorter column is centered relative to the other.
     if (over <= 1e-6) return { count, from: scrolls ? 0 : (count - longest) / 2 };
@@ -93,30 +93,42 @@ export function layoutOf(laid: Laid): Layout {
       columns: column(columns, scroll[1]),
     };
   }
-  const side = ahead ? Math.max(0, (width - names[0]) / 2) : 0;
+  const sideWidth = ahead ? Math.max(0, (width - names[0]) / 2) : 0;
   const one = column(longest, scroll[0]);
-  return { ...shared, left: side - 6, right: side + names[0] + 6, x: 0, width, rows: one, columns: one };
+  return {
+    ...shared,
+    left: sideWidth - 6,
+    right: sideWidth + names[0] + 6,
+    x: 0,
+    width,
+    rows: one,
+    columns: one,
+  };
 }
 
 /** The height of a place in a column. */
-export function heightOf({ top, pitch }: Layout, { from }: Column, place: number): number {
+export function heightOf({ top, pitch }: LinesLayout, { from }: TokenColumn, place: number): number {
   return top + (place + 0.5 - from) * pitch;
 }
 
 /** The place at a height; undefined if there is no token. */
-export function placeAt({ top, pitch }: Layout, { from, count }: Column, y: number): number | undefined {
+export function placeAt(
+  { top, pitch }: LinesLayout,
+  { from, count }: TokenColumn,
+  y: number,
+): number | undefined {
   const place = Math.floor((y - top) / pitch + from);
   return place >= 0 && place < count ? place : undefined;
 }
 
 /** −1: above the viewport, 1: below, 0: inside. */
-export function outside(layout: Layout, column: Column, place: number): -1 | 0 | 1 {
+export function outside(layout: LinesLayout, column: TokenColumn, place: number): -1 | 0 | 1 {
   const y = heightOf(layout, column, place);
   return y < layout.top ? -1 : y > layout.top + layout.height ? 1 : 0;
 }
 
 /** The width of an arc of `height` pixels: longer arcs are wider, up to the available space. */
-function bulge({ x, width, left, right }: Layout, height: number, ahead: boolean): number {
+function bulge({ x, width, left, right }: LinesLayout, height: number, ahead: boolean): number {
   const space = ahead ? left - x : x + width - right;
   const max = Math.max(8, space - 8);
   return max * (1 - Math.exp(-(height * 0.75 + 8) / max));
@@ -128,8 +140,8 @@ const HANDLE = 0.42;
 /** Adds a link's curve to the current path. */
 export function trace(
   context: Pick<CanvasRenderingContext2D, "moveTo" | "bezierCurveTo">,
-  layout: Layout,
-  link: Link,
+  layout: LinesLayout,
+  link: WeightedLink,
 ): void {
   const from = heightOf(layout, layout.rows, link.row);
   const to = heightOf(layout, layout.columns, link.column);
@@ -173,7 +185,7 @@ const eased = (t: number) => t * t * (3 - 2 * t);
 const uneased = (share: number) => 0.5 - Math.sin(Math.asin(1 - 2 * share) / 3);
 
 /** The x coordinate of a link's curve at a height between its ends. */
-export function crossing(layout: Layout, link: Link, y: number): number {
+export function crossing(layout: LinesLayout, link: WeightedLink, y: number): number {
   const from = heightOf(layout, layout.rows, link.row);
   const to = heightOf(layout, layout.columns, link.column);
   const t = uneased(Math.max(0, Math.min(1, (y - from) / (to - from || 1))));
@@ -186,14 +198,14 @@ export function crossing(layout: Layout, link: Link, y: number): number {
 
 /** The link whose curve is nearest to a point, of equals the strongest; undefined if none is within `reach` pixels. */
 export function linkAt(
-  layout: Layout,
-  links: Iterable<Link>,
+  layout: LinesLayout,
+  links: Iterable<WeightedLink>,
   x: number,
   y: number,
   reach = 5,
-): Link | undefined {
+): WeightedLink | undefined {
   const share = layout.arcs ? 0 : eased(along((x - layout.left) / (layout.right - layout.left)));
-  let best: Link | undefined;
+  let best: WeightedLink | undefined;
   let nearest = reach;
   for (const link of links) {
     const from = heightOf(layout, layout.rows, link.row);
@@ -213,7 +225,14 @@ export function linkAt(
   return best;
 }
 
-function arcDistance(layout: Layout, link: Link, from: number, to: number, x: number, y: number): number {
+function arcDistance(
+  layout: LinesLayout,
+  link: WeightedLink,
+  from: number,
+  to: number,
+  x: number,
+  y: number,
+): number {
   const { right, pitch } = layout;
   if (link.row === link.column) {
     const size = Math.min(7, pitch * 0.4);

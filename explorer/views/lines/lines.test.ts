@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { axisOf } from "../../canvas/axis.ts";
-import { keptOf, type Link, Links, linksOf, MAX_KEYS } from "./edges.ts";
+import { countOf, Links, linksOf, MAX_KEYS, type WeightedLink } from "./edges.ts";
 import {
   crossing,
   hasArcs,
   heightOf,
-  type Laid,
+  type LayoutInput,
   layoutOf,
   linkAt,
   outside,
   placeAt,
   trace,
 } from "./layout.ts";
-import { seenOf, strokeOf } from "./paint.ts";
+import { linksInView, strokeOf } from "./paint.ts";
 
 const top = (n: number) => ({ keep: "top", top: n, mass: 0 }) as const;
 const mass = (share: number) => ({ keep: "mass", top: 0, mass: share }) as const;
@@ -30,12 +30,12 @@ describe("the links of a row", () => {
 
   it("are chosen by number, or by their share of the row", () => {
     const row = read([0.1, 0.05, 0.6, 0.25]);
-    expect(keptOf(row, top(2))).toBe(2);
-    expect(keptOf(row, top(16))).toBe(4);
-    expect(keptOf(row, mass(0.6))).toBe(1);
-    expect(keptOf(row, mass(0.61))).toBe(2);
-    expect(keptOf(row, mass(0.99))).toBe(4);
-    expect(keptOf(read(new Array(10).fill(0.1)), mass(0.9))).toBe(9);
+    expect(countOf(row, top(2))).toBe(2);
+    expect(countOf(row, top(16))).toBe(4);
+    expect(countOf(row, mass(0.6))).toBe(1);
+    expect(countOf(row, mass(0.61))).toBe(2);
+    expect(countOf(row, mass(0.99))).toBe(4);
+    expect(countOf(read(new Array(10).fill(0.1)), mass(0.9))).toBe(9);
   });
 
   it("leave out hidden keys, whose weight is reported or redistributed", () => {
@@ -83,28 +83,28 @@ describe("the links of a head", () => {
     some.prefer(2, 3);
     expect(some.preferring).toBe(true);
     some.step();
-    expect([some.known(0), some.known(2)?.places[0]]).toEqual([undefined, 2]);
+    expect([some.peek(0), some.peek(2)?.places[0]]).toEqual([undefined, 2]);
     expect(some.preferring).toBe(false);
     expect(some.step()).toBe(true);
     expect(some.step()).toBe(false);
-    expect(some.whole).toBe(true);
+    expect(some.isComplete).toBe(true);
     expect(some.step()).toBe(false);
   });
 
   it("report how many of all links are drawn", () => {
     const all = links();
     while (all.step());
-    const kept = all.kept(top(1));
-    expect(kept).toMatchObject({ edges: 3, of: 6, rows: 3, cut: 0, max: 1 });
-    expect(kept.shown / kept.mass).toBeCloseTo((1 + 0.5 + 0.7) / 3);
-    expect(all.kept(mass(0.99)).edges).toBe(6);
+    const totals = all.totals(top(1));
+    expect(totals).toMatchObject({ edges: 3, of: 6, rows: 3, cut: 0, max: 1 });
+    expect(totals.shown / totals.mass).toBeCloseTo((1 + 0.5 + 0.7) / 3);
+    expect(all.totals(mass(0.99)).edges).toBe(6);
   });
 
   it("report rows whose share needs more keys than are stored", () => {
     const wide = new Links(axisOf(2), axisOf(200), () => read(new Array(200).fill(0.005)));
     while (wide.step());
-    expect(wide.kept(mass(0.9))).toMatchObject({ cut: 2, edges: 2 * MAX_KEYS });
-    expect(wide.kept(top(16)).cut).toBe(0);
+    expect(wide.totals(mass(0.9))).toMatchObject({ cut: 2, edges: 2 * MAX_KEYS });
+    expect(wide.totals(top(16)).cut).toBe(0);
   });
 
   it("are the same by query (outgoing) and by key (incoming)", () => {
@@ -118,7 +118,7 @@ describe("the links of a head", () => {
         (weights, count) => {
           const some = new Links(axisOf(weights.length), axisOf(7), (query) => read(weights[query]));
           while (some.step());
-          const name = ({ row, column, weight }: Link) => `${row} ${column} ${weight}`;
+          const name = ({ row, column, weight }: WeightedLink) => `${row} ${column} ${weight}`;
           const out = weights.flatMap((_, place) => some.outgoing(place, top(count)).map(name));
           const into = Array.from({ length: 7 }, (_, place) =>
             some.incoming(place, top(count)).map(name),
@@ -130,7 +130,7 @@ describe("the links of a head", () => {
   });
 });
 
-const LAID: Laid = {
+const LAID: LayoutInput = {
   width: 600,
   height: 500,
   rows: 20,
@@ -181,9 +181,9 @@ describe("the layout of lines", () => {
   });
 
   /** Points along the curve that `trace` draws. */
-  const points = (layout: ReturnType<typeof layoutOf>, link: Link) => {
+  const points = (layout: ReturnType<typeof layoutOf>, link: WeightedLink) => {
     let [x0, y0] = [0, 0];
-    const found: [number, number][] = [];
+    const pairs: [number, number][] = [];
     trace(
       {
         moveTo: (x: number, y: number) => {
@@ -192,14 +192,14 @@ describe("the layout of lines", () => {
         bezierCurveTo: (x1: number, y1: number, x2: number, y2: number, x3: number, y3: number) => {
           for (let t = 0.1; t < 0.95; t += 0.1) {
             const [a, b, c, d] = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3];
-            found.push([a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3]);
+            pairs.push([a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3]);
           }
         },
       },
       layout,
       link,
     );
-    return found;
+    return pairs;
   };
 
   for (const arcs of [false, true])
@@ -259,11 +259,11 @@ describe("the painted lines", () => {
     );
     while (links.step());
     const layout = layoutOf({ ...LAID, rows: n, columns: n, scroll: [100, 100] });
-    const seen = seenOf(layout, links, top(3));
-    expect(seen.rows.find(({ place }) => place === 110)).toEqual({ place: 110, above: 1, below: 1 });
-    expect(seen.links.every(({ row, column }) => row === column)).toBe(true);
-    expect(seen.columns).toEqual([]);
-    const start = seenOf(layoutOf({ ...LAID, rows: n, columns: n, scroll: [100, 0] }), links, top(3));
+    const inView = linksInView(layout, links, top(3));
+    expect(inView.rows.find(({ place }) => place === 110)).toEqual({ place: 110, above: 1, below: 1 });
+    expect(inView.links.every(({ row, column }) => row === column)).toBe(true);
+    expect(inView.columns).toEqual([]);
+    const start = linksInView(layoutOf({ ...LAID, rows: n, columns: n, scroll: [100, 0] }), links, top(3));
     const seenRows = Math.round(500 / layout.pitch);
     expect(start.columns.find(({ place }) => place === 0)?.above).toBe(100);
     expect(start.links.length).toBeGreaterThanOrEqual(seenRows - 1);

@@ -7,19 +7,20 @@
  * highlighted ones, pointing.ts handles pointer and keys, columns.ts has the columns of tokens.
  */
 import { nothing, render } from "lit";
+import type { Block } from "../../../src/store/block.ts";
 import { num } from "../../../src/store/text/number.ts";
-import type { Block } from "../../../src/store/types.ts";
-import { hiddenKeys, type Session } from "../../app/session.ts";
+import { hiddenKeys, type Session, type TokenRole } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
+import { DrawnPane, resizeCanvas } from "../../canvas/drawn-pane.ts";
 import { labelWidth } from "../../canvas/labels.ts";
 import { shortName } from "../../state/words.ts";
-import { Columns, make, put, type Side } from "./columns.ts";
-import { focusLine, keptLine } from "./controls.ts";
+import { Columns, make, put } from "./columns.ts";
+import { focusLine, totalsLine } from "./controls.ts";
 import { stageOf } from "./edges.ts";
-import { cellOf, type Focus, linksChosen, linksOver, type Over, type Picture } from "./focus.ts";
-import { hasArcs, type Layout, layoutOf, pitches } from "./layout.ts";
+import { cellOf, type Focus, type LinesPicture, linksChosen, linksOver, type Over } from "./focus.ts";
+import { hasArcs, type LinesLayout, layoutOf, pitches } from "./layout.ts";
 import {
   type Brush,
   begin,
@@ -27,26 +28,25 @@ import {
   drawGaps,
   drawLinks,
   drawTails,
-  type Seen,
+  type LinksInView,
+  linksInView,
   type Stroke,
-  seenOf,
   widestOf,
 } from "./paint.ts";
-import { keyAlong, pointAlong } from "./pointing.ts";
 import { LinksReader } from "./reader.ts";
 import {
   drawSplit,
   drawStrands,
+  type HeadSplit,
   joined,
-  keptOfAll,
-  type Split,
   type StrandPicture,
   StrandReaders,
   splitLine,
   splitOf,
   strandsOf,
+  totalsOfAll,
 } from "./together.ts";
-import { Values } from "./values.ts";
+import { LinkNumbers } from "./values.ts";
 
 /** What the lines need of their element. */
 export interface LinesHost {
@@ -62,35 +62,30 @@ function revealed(from: number, place: number, count: number): number {
   return Math.min(place - 1, Math.max(place + 2 - count, from));
 }
 
-export class Lines {
-  readonly root = make("div", "lines");
+export class Lines extends DrawnPane {
   readonly host: LinesHost;
   /** The column that has the keyboard focus. */
-  side: Side = "query";
+  role: TokenRole = "query";
   /** The token or link under the pointer. */
   focusOn: Focus | undefined;
-  layout: Layout | undefined;
-  picture: Picture | undefined;
-  seen: Seen | undefined;
+  layout: LinesLayout | undefined;
+  picture: LinesPicture | undefined;
+  inView: LinksInView | undefined;
   readonly stage = make("div", "stage");
   readonly area = make("div", "area");
   readonly columns = new Columns();
   readonly #base = make("canvas", "cells");
   readonly #over = make("canvas", "cells");
-  readonly #values = new Values();
-  readonly #kept = make("p", "kept");
-  readonly #said = make("div", "said");
+  readonly #values = new LinkNumbers();
+  readonly #totals = make("p", "kept");
+  readonly #focusLine = make("div", "said");
   readonly #probe = document.createElement("i");
-  readonly #stop = new AbortController();
-  readonly #sizes: ResizeObserver;
-  #size: readonly [number, number] = [0, 0];
   #paints: Paints | undefined;
   readonly #reader: LinksReader;
   /** The readers of the heads that are drawn together. */
   readonly #strands: StrandReaders;
   #painted = "";
   #overPainted = "";
-  #due = 0;
   #pitch: number | undefined;
   #scroll: [row: number, column: number] = [0, 0];
   #reveal = true;
@@ -98,43 +93,37 @@ export class Lines {
   stroke: Stroke | undefined;
 
   constructor(host: LinesHost) {
+    super("lines");
     this.host = host;
     this.#probe.hidden = true;
     for (const canvas of [this.#base, this.#over]) canvas.setAttribute("aria-hidden", "true");
     this.#reader = new LinksReader(host.session, host.slices, () => this.schedule());
     this.#strands = new StrandReaders(host.session, host.slices, () => this.schedule());
     const { all } = this.columns;
-    this.stage.append(this.#base, this.#over, this.area, ...all, this.#said, this.#values.root);
-    this.root.append(this.stage, this.#kept, this.#probe);
-    const { signal } = this.#stop;
-    pointAlong(this, signal);
-    this.root.addEventListener("keydown", (event) => keyAlong(this, event), { signal });
+    this.stage.append(this.#base, this.#over, this.area, ...all, this.#focusLine, this.#values.root);
+    this.root.append(this.stage, this.#totals, this.#probe);
+    const { signal } = this.listening;
     for (const name of ["focusin", "focusout"])
       this.root.addEventListener(name, () => this.schedule(), { signal });
-    this.#sizes = new ResizeObserver(() => this.#measure());
   }
 
-  connect(): void {
-    this.#sizes.observe(this.stage);
+  protected override get sized(): HTMLElement {
+    return this.stage;
+  }
+
+  override connect(): void {
     this.#reveal = true;
-    this.#measure();
+    super.connect();
     // The canvas is repainted once the font of its numbers has been loaded.
     document.fonts?.ready.then(() => this.schedule(true));
   }
 
-  disconnect(): void {
-    this.#sizes.disconnect();
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
+  override disconnect(): void {
+    super.disconnect();
     this.#reader.stop();
     this.#strands.stop();
     this.focusOn = undefined;
     this.#painted = "";
-  }
-
-  dispose(): void {
-    this.disconnect();
-    this.#stop.abort();
   }
 
   restyle(): void {
@@ -142,14 +131,13 @@ export class Lines {
     this.schedule(true);
   }
 
-  schedule(repaint = false): void {
-    if (repaint) this.#painted = "";
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
+  protected override outdated(): void {
+    this.#painted = "";
   }
 
   /** Focuses the cursor's token. */
   focus(): void {
-    this.columns.focus(this.side);
+    this.columns.focus(this.role);
   }
 
   /** Scrolls to the cursor's tokens. */
@@ -191,22 +179,10 @@ export class Lines {
     this.schedule();
   }
 
-  #measure(): void {
-    this.#size = [this.stage.clientWidth, this.stage.clientHeight];
-    this.schedule(true);
-  }
-
-  /** Draws immediately: there is no frame between `beforeprint` and printing. */
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#draw();
-  }
-
-  #draw(): void {
-    this.#due = 0;
+  protected paint(): void {
     const { session } = this.host;
     const { block, state } = session;
-    const [width, height] = this.#size;
+    const [width, height] = this.size;
     if (block === undefined || width < 60 || height < 60 || !session.ready) return;
     const arcs = state.arcs && hasArcs(block);
     const picture = this.#reader.picture(block, arcs);
@@ -223,15 +199,15 @@ export class Lines {
     const pictures = this.#strands.pictures(strands.length > 1 ? strands : [], arcs);
     this.#strands.read(pictures, first, last);
     const together = pictures.length > 1;
-    const kept = together ? keptOfAll(pictures) : links.kept(keep);
+    const totals = together ? totalsOfAll(pictures) : links.totals(keep);
     const stage = stageOf(state);
     const brush: Brush = {
       layout,
-      stroke: this.#strokeFor(picture, stage === "weights" && state.domain === "absolute" ? 1 : kept.max),
+      stroke: this.#strokeFor(picture, stage === "weights" && state.domain === "absolute" ? 1 : totals.max),
       paints: this.#paints,
       ratio: devicePixelRatio,
     };
-    const key = this.#paint(brush, picture, pictures);
+    const key = this.#paintLines(brush, picture, pictures);
     const focus = this.#focus(picture);
     const split = together ? splitOf(pictures, focus, state) : undefined;
     const over = split ? joined(split) : focus ? linksOver(picture, focus) : linksChosen(picture, state);
@@ -254,19 +230,27 @@ export class Lines {
     this.root.classList.toggle("together", together);
     this.root.classList.toggle("centered", arcs && layout.left > 0);
     put(this.area, { left: layout.x, top: layout.top, width: layout.width, height: layout.height });
-    const said = this.host.describe(state.query, state.key, true) + this.#byHead(pictures);
-    this.columns.update({ session, layout, picture, width, active: this.side, over, said });
-    render(keptLine(session, kept, this.seen!, rows.count), this.#kept);
+    const description = this.host.describe(state.query, state.key, true) + this.#byHead(pictures);
+    this.columns.update({
+      session,
+      layout,
+      picture,
+      width,
+      active: this.role,
+      over,
+      description: description,
+    });
+    render(totalsLine(session, totals, this.inView!, rows.count), this.#totals);
     const cell = focus && cellOf(picture, focus, state);
-    const tokenAt = (side: Side, place: number) =>
-      names[side][indexAt(side === "query" ? rows : columns, place) ?? 0] ?? "";
+    const tokenAt = (role: TokenRole, place: number) =>
+      names[role][indexAt(role === "query" ? rows : columns, place) ?? 0] ?? "";
     render(
       cell && split && focus
         ? splitLine(session, split, focus, cell, tokenAt)
         : cell && over
           ? focusLine(session, cell, over)
           : nothing,
-      this.#said,
+      this.#focusLine,
     );
     this.root.classList.toggle("said", cell !== undefined);
   }
@@ -284,13 +268,13 @@ export class Lines {
   }
 
   /** The widths of lines: relative to `max`, or to the largest weight of each row. Notifies the legend of a change. */
-  #strokeFor({ links }: Picture, max: number): Stroke {
+  #strokeFor({ links }: LinesPicture, max: number): Stroke {
     const { session } = this.host;
     const { transfer, domain } = session.state;
     const before = this.stroke;
     const widest = widestOf(this.layout!.pitch);
     if (domain === "row")
-      this.stroke = { transfer, widest, domain: (row) => links.known(row)?.weights[0] ?? 1 };
+      this.stroke = { transfer, widest, domain: (row) => links.peek(row)?.weights[0] ?? 1 };
     else this.stroke = { transfer, widest, domain: max };
     const same = typeof before?.domain === typeof this.stroke.domain;
     if (before?.widest !== widest || !same || (domain !== "row" && before?.domain !== max)) session.changed();
@@ -298,11 +282,11 @@ export class Lines {
   }
 
   /** Paints all lines if anything about them has changed; returns the key of the painting. */
-  #paint(brush: Brush, { links, keep }: Picture, pictures: readonly StrandPicture[]): string {
+  #paintLines(brush: Brush, { links, keep }: LinesPicture, pictures: readonly StrandPicture[]): string {
     const { state, block } = this.host.session;
     const together = pictures.length > 1;
     const { layout, stroke, ratio } = brush;
-    const [width, height] = this.#size;
+    const [width, height] = this.size;
     const domain = typeof stroke.domain === "number" ? stroke.domain : "row";
     const key = [
       this.#reader.version,
@@ -317,45 +301,45 @@ export class Lines {
       ratio,
     ].join(" ");
     if (key === this.#painted) return key;
-    this.#resize(width, height, ratio);
+    for (const canvas of [this.#base, this.#over]) resizeCanvas(canvas, width, height, ratio);
     const each = pictures.map(({ color, picture }) => ({
       color,
-      ...seenOf(layout, picture.links, picture.keep),
+      ...linksInView(layout, picture.links, picture.keep),
     }));
-    const own = seenOf(layout, links, keep);
-    const seen: Seen = together
+    const ofHead = linksInView(layout, links, keep);
+    const inView: LinksInView = together
       ? {
-          ...own,
+          ...ofHead,
           links: each.flatMap((one) => one.links),
           dropped: each.reduce((sum, { dropped }) => sum + dropped, 0),
           droppedMass: each.reduce((sum, { droppedMass }) => sum + droppedMass, 0),
         }
-      : own;
+      : ofHead;
     const context = this.#base.getContext("2d")!;
     begin(context, brush);
     if (together) drawStrands(context, brush, each);
-    else drawLinks(context, brush, seen.links);
+    else drawLinks(context, brush, inView.links);
     drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalize);
-    if (layout.scrolls) drawTails(context, brush, seen);
-    this.seen = seen;
+    if (layout.scrolls) drawTails(context, brush, inView);
+    this.inView = inView;
     this.#painted = key;
     this.#overPainted = "";
-    this.root.dispatchEvent(new CustomEvent("painted", { detail: { lines: seen.links.length } }));
+    this.root.dispatchEvent(new CustomEvent("painted", { detail: { lines: inView.links.length } }));
     return key;
   }
 
   /** The highlighted token or link: under the pointer, else with the keyboard focus. */
-  #focus(picture: Picture): Focus | undefined {
+  #focus(picture: LinesPicture): Focus | undefined {
     if (this.focusOn !== undefined) return this.focusOn;
     const { state } = this.host.session;
-    const { side } = this;
-    if (!this.columns.keyed(side)) return undefined;
-    const place = side === "query" ? placeOf(picture.rows, state.query) : placeOf(picture.columns, state.key);
+    const { role } = this;
+    if (!this.columns.keyed(role)) return undefined;
+    const place = role === "query" ? placeOf(picture.rows, state.query) : placeOf(picture.columns, state.key);
     // In the column of keys, the line from the cursor's query to the key is highlighted.
     const row = placeOf(picture.rows, state.query);
     if (place === undefined || row === undefined) return undefined;
-    return side === "query"
-      ? { kind: side, place }
+    return role === "query"
+      ? { kind: role, place }
       : { kind: "link", link: this.#reader.linkOf(picture, row, place) };
   }
 
@@ -366,7 +350,7 @@ export class Lines {
     return rows.length > 0 || pinnedCell !== null ? "query" : undefined;
   }
 
-  #lay(block: Block, rows: Axis, columns: Axis, arcs: boolean, width: number, height: number): Layout {
+  #lay(block: Block, rows: Axis, columns: Axis, arcs: boolean, width: number, height: number): LinesLayout {
     const { session } = this.host;
     const { state } = session;
     const names = session.labels(block);
@@ -401,23 +385,12 @@ export class Lines {
     return layout;
   }
 
-  #resize(width: number, height: number, ratio: number): void {
-    for (const canvas of [this.#base, this.#over]) {
-      const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-      if (canvas.width === w && canvas.height === h) continue;
-      canvas.width = w;
-      canvas.height = h;
-      canvas.style.setProperty("width", `${width}px`);
-      canvas.style.setProperty("height", `${height}px`);
-    }
-  }
-
   #drawOver(
     brush: Brush,
     over: Over | undefined,
     focus: Focus | undefined,
     base: string,
-    split: Split | undefined,
+    split: HeadSplit | undefined,
   ): void {
     const { state } = this.host.session;
     const { rows, columns } = this.picture!;

@@ -4,7 +4,7 @@
  * picture, so that screen magnifiers follow it.
  */
 import { setLang } from "../../canvas/labels.ts";
-import type { Box } from "../matrix/frame.ts";
+import type { PixelBox } from "../matrix/frame.ts";
 
 /** How many options have elements. */
 const SIDE = 8;
@@ -26,7 +26,7 @@ export interface Listed {
   readonly text: string;
   readonly selected: (place: number) => boolean;
   /** The box of the cursor's token, relative to the list. */
-  readonly box: Box | undefined;
+  readonly box: PixelBox | undefined;
 }
 
 export class TokenList {

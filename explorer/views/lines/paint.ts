@@ -6,8 +6,8 @@ import { codeOf } from "../../../src/store/measures/transfer.ts";
 import { num } from "../../../src/store/text/number.ts";
 import type { Paints } from "../../canvas/colors.ts";
 import type { TransferName } from "../../state/state.ts";
-import type { Keep, Link, Links } from "./edges.ts";
-import { type Column, heightOf, type Layout, outside, trace } from "./layout.ts";
+import type { Keep, Links, WeightedLink } from "./edges.ts";
+import { heightOf, type LinesLayout, outside, type TokenColumn, trace } from "./layout.ts";
 
 /** The maximum number of lines of a picture: the strongest are drawn, the rest are counted. 2,000 take 70 ms on a slow core. */
 export const MAX_LINES = 4000;
@@ -31,7 +31,7 @@ export const widestOf = (pitch: number): number => Math.max(1, Math.min(MAX_STRO
 
 /** The width in pixels and the opacity of a link; both have a minimum, so that every line is visible. */
 export function strokeOf(
-  { row, weight }: Link,
+  { row, weight }: WeightedLink,
   { transfer, domain, widest }: Stroke,
 ): { width: number; opacity: number } {
   const share = codeOf(weight, transfer, typeof domain === "number" ? domain : domain(row)) / 255;
@@ -46,9 +46,9 @@ export interface Tail {
 }
 
 /** The visible links. */
-export interface Seen {
+export interface LinksInView {
   /** Links with both ends visible, the weakest first. */
-  readonly links: readonly Link[];
+  readonly links: readonly WeightedLink[];
   /** The number of visible links beyond the maximum, which are not drawn, and their total weight. */
   readonly dropped: number;
   readonly droppedMass: number;
@@ -56,14 +56,14 @@ export interface Seen {
   readonly columns: readonly Tail[];
 }
 
-const span = (layout: Layout, { from, count }: Column): readonly [number, number] => [
+const span = (layout: LinesLayout, { from, count }: TokenColumn): readonly [number, number] => [
   Math.max(0, Math.ceil(from - 0.5)),
   Math.min(count, Math.floor(from + layout.height / layout.pitch - 0.5) + 1),
 ];
 
 /** The visible links of the rows read so far. */
-export function seenOf(layout: Layout, links: Links, keep: Keep): Seen {
-  const found: Link[] = [];
+export function linksInView(layout: LinesLayout, links: Links, keep: Keep): LinksInView {
+  const drawn: WeightedLink[] = [];
   const rows: Tail[] = [];
   const columns: Tail[] = [];
   const count = (list: Tail[], place: number, ends: Iterable<-1 | 0 | 1>) => {
@@ -75,17 +75,17 @@ export function seenOf(layout: Layout, links: Links, keep: Keep): Seen {
   };
   const [first, last] = span(layout, layout.rows);
   for (let place = first; place < last; place++) {
-    if (links.known(place) === undefined) continue;
-    const own = links.outgoing(place, keep);
+    if (links.peek(place) === undefined) continue;
+    const outgoing = links.outgoing(place, keep);
     if (!layout.scrolls) {
-      found.push(...own);
+      drawn.push(...outgoing);
       continue;
     }
-    for (const link of own) if (outside(layout, layout.columns, link.column) === 0) found.push(link);
+    for (const link of outgoing) if (outside(layout, layout.columns, link.column) === 0) drawn.push(link);
     count(
       rows,
       place,
-      own.map(({ column }) => outside(layout, layout.columns, column)),
+      outgoing.map(({ column }) => outside(layout, layout.columns, column)),
     );
   }
   if (layout.scrolls) {
@@ -97,15 +97,15 @@ export function seenOf(layout: Layout, links: Links, keep: Keep): Seen {
         links.incoming(place, keep).map(({ row }) => outside(layout, layout.rows, row)),
       );
   }
-  found.sort((a, b) => a.weight - b.weight);
-  const dropped = Math.max(0, found.length - MAX_LINES);
-  const droppedMass = found.slice(0, dropped).reduce((sum, { weight }) => sum + weight, 0);
-  return { links: dropped > 0 ? found.slice(dropped) : found, dropped, droppedMass, rows, columns };
+  drawn.sort((a, b) => a.weight - b.weight);
+  const dropped = Math.max(0, drawn.length - MAX_LINES);
+  const droppedMass = drawn.slice(0, dropped).reduce((sum, { weight }) => sum + weight, 0);
+  return { links: dropped > 0 ? drawn.slice(dropped) : drawn, dropped, droppedMass, rows, columns };
 }
 
 /** The settings of a painting. */
 export interface Brush {
-  readonly layout: Layout;
+  readonly layout: LinesLayout;
   readonly stroke: Stroke;
   readonly paints: Paints;
   readonly ratio: number;
@@ -121,7 +121,7 @@ export function begin(context: Context, { ratio }: Brush): void {
 }
 
 /** Draws with a clip to the area of the lines. */
-export function inside(context: Context, { x, width, top, height }: Layout, draw: () => void): void {
+export function inside(context: Context, { x, width, top, height }: LinesLayout, draw: () => void): void {
   context.save();
   context.beginPath();
   context.rect(x - 4, top, width + 8, height);
@@ -131,7 +131,7 @@ export function inside(context: Context, { x, width, top, height }: Layout, draw
 }
 
 /** Draws links in the given order. */
-export function drawLinks(context: Context, brush: Brush, links: Iterable<Link>): void {
+export function drawLinks(context: Context, brush: Brush, links: Iterable<WeightedLink>): void {
   inside(context, brush.layout, () => {
     context.strokeStyle = brush.paints.weight;
     for (const link of links) drawLink(context, brush, link);
@@ -142,7 +142,7 @@ export function drawLinks(context: Context, brush: Brush, links: Iterable<Link>)
 export function drawLink(
   context: Context,
   { layout, stroke }: Pick<Brush, "layout" | "stroke">,
-  link: Link,
+  link: WeightedLink,
 ): void {
   const { width, opacity } = strokeOf(link, stroke);
   context.globalAlpha = opacity;
@@ -156,7 +156,7 @@ export function drawLink(
 export function drawCursor(
   context: Context,
   { layout, stroke, paints }: Brush,
-  link: Link,
+  link: WeightedLink,
   pinnedCell: boolean,
 ): void {
   inside(context, layout, () => {
@@ -183,14 +183,14 @@ const TAIL = 16;
 export function drawTails(
   context: Context,
   brush: Brush,
-  { rows, columns }: Pick<Seen, "rows" | "columns">,
+  { rows, columns }: Pick<LinksInView, "rows" | "columns">,
 ): void {
   const { layout, paints } = brush;
   inside(context, layout, () => {
     context.lineWidth = 1.25;
     context.font = `10px ${paints.mono}`;
     context.textBaseline = "middle";
-    const side = (tails: readonly Tail[], column: Column, x: number, way: 1 | -1) => {
+    const drawColumn = (tails: readonly Tail[], column: TokenColumn, x: number, way: 1 | -1) => {
       context.textAlign = way > 0 ? "left" : "right";
       for (const { place, above, below } of tails) {
         const y = heightOf(layout, column, place);
@@ -216,8 +216,8 @@ export function drawTails(
         context.lineWidth = 1.25;
       }
     };
-    side(rows, layout.rows, layout.arcs ? layout.right : layout.left, 1);
-    side(columns, layout.columns, layout.arcs ? layout.left : layout.right, -1);
+    drawColumn(rows, layout.rows, layout.arcs ? layout.right : layout.left, 1);
+    drawColumn(columns, layout.columns, layout.arcs ? layout.left : layout.right, -1);
   });
 }
 
@@ -232,7 +232,7 @@ export function drawGaps(
     const [first, last] = span(layout, layout.rows);
     const x = layout.arcs ? layout.right : layout.left;
     for (let place = first; place < last; place++) {
-      const row = links.known(place);
+      const row = links.peek(place);
       const y = heightOf(layout, layout.rows, place);
       if (hiding && row !== undefined && row.hidden > 0) {
         const { width, opacity } = strokeOf({ row: place, column: 0, weight: row.hidden }, stroke);

@@ -7,7 +7,7 @@ import { nearest, placeOf, step } from "../../canvas/axis.ts";
 import { clickCell, clickToken, span } from "../../state/select.ts";
 import { cellOf, type Focus } from "./focus.ts";
 import { linkAt, outside, placeAt } from "./layout.ts";
-import type { Lines } from "./lines.ts";
+import { Lines, type LinesHost } from "./lines.ts";
 
 /** The width in pixels of the area where the pointer selects the tail of a token. */
 const TAIL = 44;
@@ -20,7 +20,18 @@ const same = (a: Focus | undefined, b: Focus | undefined) =>
     ? b?.kind === "link" && a.link.row === b.link.row && a.link.column === b.link.column
     : b?.kind !== "link" && a?.place === b?.place);
 
-export function pointAlong(lines: Lines, signal: AbortSignal): void {
+const heightIn = (lines: Lines, event: MouseEvent) => event.clientY - lines.stage.getBoundingClientRect().top;
+
+/** Creates the lines with their pointer and keys. */
+export function createLines(host: LinesHost): Lines {
+  const lines = new Lines(host);
+  const { signal } = lines.listening;
+  pointAlong(lines, signal);
+  lines.root.addEventListener("keydown", (event) => keyAlong(lines, event), { signal });
+  return lines;
+}
+
+function pointAlong(lines: Lines, signal: AbortSignal): void {
   const { session } = lines.host;
   const on = <K extends keyof HTMLElementEventMap>(
     element: HTMLElement,
@@ -41,42 +52,41 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
     lines.schedule();
   };
 
-  const heightIn = (event: MouseEvent) => event.clientY - lines.stage.getBoundingClientRect().top;
-
   /** The token or line at a point between the columns. */
   const inMiddle = (event: MouseEvent): Focus | undefined => {
-    const { layout, picture, seen } = lines;
-    if (layout === undefined || picture === undefined || seen === undefined) return undefined;
+    const { layout, picture, inView } = lines;
+    if (layout === undefined || picture === undefined || inView === undefined) return undefined;
     const x = event.clientX - lines.stage.getBoundingClientRect().left;
-    const y = heightIn(event);
+    const y = heightIn(lines, event);
     if (layout.scrolls && !layout.arcs)
-      for (const side of ["query", "key"] as const) {
-        const edge = side === "query" ? x - layout.left : layout.right - x;
-        const [own, other] = side === "query" ? [layout.rows, layout.columns] : [layout.columns, layout.rows];
-        const place = edge < TAIL ? placeAt(layout, own, y) : undefined;
+      for (const role of ["query", "key"] as const) {
+        const edge = role === "query" ? x - layout.left : layout.right - x;
+        const [column, other] =
+          role === "query" ? [layout.rows, layout.columns] : [layout.columns, layout.rows];
+        const place = edge < TAIL ? placeAt(layout, column, y) : undefined;
         if (place === undefined) continue;
         const all =
-          side === "query"
+          role === "query"
             ? picture.links.outgoing(place, picture.keep)
             : picture.links.incoming(place, picture.keep);
-        const way = y < layout.top + (place + 0.5 - own.from) * layout.pitch ? -1 : 1;
+        const way = y < layout.top + (place + 0.5 - column.from) * layout.pitch ? -1 : 1;
         const out = all.filter(
-          (link) => outside(layout, other, side === "query" ? link.column : link.row) !== 0,
+          (link) => outside(layout, other, role === "query" ? link.column : link.row) !== 0,
         );
         const tail =
-          out.find((link) => outside(layout, other, side === "query" ? link.column : link.row) === way) ??
+          out.find((link) => outside(layout, other, role === "query" ? link.column : link.row) === way) ??
           out[0];
         if (tail) return { kind: "link", link: tail };
       }
-    const link = linkAt(layout, seen.links, x, y);
+    const link = linkAt(layout, inView.links, x, y);
     return link && { kind: "link", link };
   };
 
-  const inColumn = (side: "query" | "key", event: MouseEvent): Focus | undefined => {
+  const inColumn = (role: "query" | "key", event: MouseEvent): Focus | undefined => {
     const { layout } = lines;
     if (layout === undefined) return undefined;
-    const place = placeAt(layout, side === "query" ? layout.rows : layout.columns, heightIn(event));
-    return place === undefined ? undefined : { kind: side, place };
+    const place = placeAt(layout, role === "query" ? layout.rows : layout.columns, heightIn(lines, event));
+    return place === undefined ? undefined : { kind: role, place };
   };
 
   /** A click pins; on touch screens, which have no hover, the first tap highlights. */
@@ -92,10 +102,10 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
       lines.focusOn = focus;
     } else if (focus.kind === "link") session.set(clickCell(state, cell.query, cell.key, keysOf(event)));
     else {
-      const side = focus.kind === "query" ? "rows" : "columns";
-      const patch = clickToken(state, side, focus.kind === "query" ? cell.query : cell.key, keysOf(event));
+      const axis = focus.kind === "query" ? "rows" : "columns";
+      const patch = clickToken(state, axis, focus.kind === "query" ? cell.query : cell.key, keysOf(event));
       session.set(event.shiftKey ? patch : { ...cell, ...patch });
-      lines.side = focus.kind;
+      lines.role = focus.kind;
     }
     lines.focus();
     if (focus.kind === "link") lines.follow();
@@ -105,61 +115,62 @@ export function pointAlong(lines: Lines, signal: AbortSignal): void {
   on(lines.area, "pointermove", (event) => pointTo(inMiddle(event)));
   on(lines.area, "pointerleave", () => pointTo(undefined));
   on(lines.area, "click", (event) => click(inMiddle(event), event));
-  for (const side of ["query", "key"] as const) {
-    const column = lines.columns.scrollers[side];
-    on(column, "pointermove", (event) => pointTo(inColumn(side, event)));
+  for (const role of ["query", "key"] as const) {
+    const column = lines.columns.scrollers[role];
+    on(column, "pointermove", (event) => pointTo(inColumn(role, event)));
     on(column, "pointerleave", () => pointTo(undefined));
-    on(column, "click", (event) => click(inColumn(side, event), event));
+    on(column, "click", (event) => click(inColumn(role, event), event));
     on(column, "scroll", () => {
       const { layout } = lines;
       if (!layout?.scrolls) return;
-      const from = (side === "query" ? layout.rows : layout.columns).from;
+      const from = (role === "query" ? layout.rows : layout.columns).from;
       if (Math.abs(column.scrollTop - from * layout.pitch) <= 1) return;
       const place = column.scrollTop / layout.pitch;
-      lines.scrollTo(side === "query" ? place : undefined, side === "key" ? place : undefined);
+      lines.scrollTo(role === "query" ? place : undefined, role === "key" ? place : undefined);
     });
   }
-  on(
-    lines.stage,
-    "wheel",
-    (event) => {
-      const { layout } = lines;
-      if (layout === undefined) return;
-      const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-      if (event.ctrlKey || event.metaKey) {
-        event.preventDefault();
-        lines.zoomAt(Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * 0.004), heightIn(event));
-      } else if (layout.scrolls && event.target === lines.area) {
-        // Between the columns, the wheel scrolls both. At their ends it scrolls the page.
-        const before = [layout.rows.from, layout.columns.from];
-        const by = (event.deltaY * unit) / layout.pitch;
-        const space = (count: number) => Math.max(0, count - layout.height / layout.pitch);
-        const next = [
-          Math.max(0, Math.min(space(layout.rows.count), before[0] + by)),
-          Math.max(0, Math.min(space(layout.columns.count), before[1] + by)),
-        ];
-        if (next[0] === before[0] && next[1] === before[1]) return;
-        event.preventDefault();
-        lines.scrollTo(next[0], next[1]);
-      }
-    },
-    false,
-  );
+  on(lines.stage, "wheel", (event) => turnWheel(lines, event), false);
+}
+
+/** The wheel scrolls both columns; with Control it zooms. At the ends of the columns it scrolls the page. */
+function turnWheel(lines: Lines, event: WheelEvent): void {
+  const { layout } = lines;
+  if (layout === undefined) return;
+  const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+  if (event.ctrlKey || event.metaKey) {
+    event.preventDefault();
+    lines.zoomAt(
+      Math.exp(-Math.max(-240, Math.min(240, event.deltaY * unit)) * 0.004),
+      heightIn(lines, event),
+    );
+  } else if (layout.scrolls && event.target === lines.area) {
+    // Between the columns, the wheel scrolls both. At their ends it scrolls the page.
+    const before = [layout.rows.from, layout.columns.from];
+    const by = (event.deltaY * unit) / layout.pitch;
+    const space = (count: number) => Math.max(0, count - layout.height / layout.pitch);
+    const next = [
+      Math.max(0, Math.min(space(layout.rows.count), before[0] + by)),
+      Math.max(0, Math.min(space(layout.columns.count), before[1] + by)),
+    ];
+    if (next[0] === before[0] && next[1] === before[1]) return;
+    event.preventDefault();
+    lines.scrollTo(next[0], next[1]);
+  }
 }
 
 /** Handles keys inside the lines; other keys bubble to the element. */
-export function keyAlong(lines: Lines, event: KeyboardEvent): void {
+function keyAlong(lines: Lines, event: KeyboardEvent): void {
   const { session } = lines.host;
   const { picture } = lines;
   const { block, state } = session;
   if (block === undefined || picture === undefined || event.altKey) return;
-  const { side } = lines;
-  const axis = side === "query" ? picture.rows : picture.columns;
-  const index = side === "query" ? state.query : state.key;
+  const { role } = lines;
+  const axis = role === "query" ? picture.rows : picture.columns;
+  const index = role === "query" ? state.query : state.key;
   const control = event.ctrlKey || event.metaKey;
   if (control && (event.key === "Enter" || event.key === " ")) {
     event.preventDefault();
-    session.set(clickToken(state, side === "query" ? "rows" : "columns", index, { add: true, range: false }));
+    session.set(clickToken(state, role === "query" ? "rows" : "columns", index, { add: true, range: false }));
     return;
   }
   const move = moveOf(event);
@@ -169,7 +180,7 @@ export function keyAlong(lines: Lines, event: KeyboardEvent): void {
   lines.focusOn = undefined;
   session.hover = null;
   if (Math.abs(columns) === 1) {
-    lines.side = columns < 0 ? "query" : "key";
+    lines.role = columns < 0 ? "query" : "key";
     lines.schedule();
     lines.follow();
     requestAnimationFrame(() => lines.focus());
@@ -178,13 +189,13 @@ export function keyAlong(lines: Lines, event: KeyboardEvent): void {
   // Home and End go to the ends of the column.
   const next = step(axis, nearest(axis, index), rows === 0 ? columns : rows);
   const cell =
-    side === "key"
+    role === "key"
       ? { key: next }
       : cellOf(picture, { kind: "query", place: placeOf(picture.rows, next) ?? 0 }, state);
-  const chosen = side === "query" ? state.rows : state.columns;
+  const chosen = role === "query" ? state.rows : state.columns;
   const anchor = chosen.length === 0 ? index : chosen[0] === index ? (chosen.at(-1) ?? index) : chosen[0];
   session.set(
-    event.shiftKey ? { ...cell, [side === "query" ? "rows" : "columns"]: span(anchor, next) } : cell,
+    event.shiftKey ? { ...cell, [role === "query" ? "rows" : "columns"]: span(anchor, next) } : cell,
     "replace",
   );
   lines.follow();

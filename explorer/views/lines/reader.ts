@@ -2,13 +2,13 @@
  * Reads the links of a head: visible rows within the current frame, the rest in idle slices. They are read again when the head,
  * the stage, the hidden keys or the shown tokens change.
  */
-import type { Block } from "../../../src/store/types.ts";
+import type { Block } from "../../../src/store/block.ts";
 import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import type { HeadName } from "../../state/state.ts";
-import { type Link, Links, linksOf, NO_LINKS, stageOf } from "./edges.ts";
-import type { Picture } from "./focus.ts";
+import { Links, linksOf, NO_LINKS, stageOf, type WeightedLink } from "./edges.ts";
+import type { LinesPicture } from "./focus.ts";
 
 /** The milliseconds of a frame for reading rows, and between two drawings while more rows are read. */
 const FRAME_BUDGET = 8;
@@ -41,12 +41,12 @@ export class LinksReader {
   }
 
   /** The links to draw, with their axes. With arcs, both axes are the same and have the tokens of both. */
-  picture(block: Block, arcs: boolean): Picture {
+  picture(block: Block, arcs: boolean): LinesPicture {
     const { state } = this.#session;
     const ref = this.#session.refOf(this.#head ?? state);
     const store = this.#session.store!;
-    const own = axesOf(block, state);
-    let { rows, columns } = own;
+    const axes = axesOf(block, state);
+    let { rows, columns } = axes;
     if (arcs) {
       const runs = [...rows.runs, ...columns.runs].map(({ start, end }) => [start, end] as const);
       rows = axisOf(block.Nk, runs);
@@ -62,8 +62,8 @@ export class LinksReader {
       stage,
       hidden,
       state.renormalize,
-      runsOf(own.rows),
-      runsOf(own.columns),
+      runsOf(axes.rows),
+      runsOf(axes.columns),
       arcs,
     ].join(" ");
     if (key !== this.#key || this.#store !== store || this.#links === undefined) {
@@ -72,9 +72,9 @@ export class LinksReader {
       this.#store = store;
       this.version++;
       this.#links = new Links(rows, columns, (query) =>
-        placeOf(own.rows, query) === undefined
+        placeOf(axes.rows, query) === undefined
           ? NO_LINKS
-          : linksOf(store.row(ref, query, stage), columns, hidden, state.renormalize, own.columns),
+          : linksOf(store.row(ref, query, stage), columns, hidden, state.renormalize, axes.columns),
       );
     }
     const keep = { keep: state.keep, top: state.top, mass: state.mass };
@@ -83,14 +83,14 @@ export class LinksReader {
 
   /** Reads the rows of a range of places first, then all others. */
   read(links: Links, from: number, to: number): void {
-    if (links.whole) return;
+    if (links.isComplete) return;
     links.prefer(from, to);
     const end = performance.now() + FRAME_BUDGET;
     let more = true;
     const before = links.done;
     while (more && links.preferring && performance.now() < end) more = links.step();
     if (links.done > before) this.version++;
-    if (this.#reading !== undefined || links.whole) return;
+    if (this.#reading !== undefined || links.isComplete) return;
     let reportedAt = performance.now();
     this.#reading = () => {
       if (links !== this.#links) return false;
@@ -107,7 +107,7 @@ export class LinksReader {
   }
 
   /** The link of two places with its weight, whether it is drawn or not. */
-  linkOf({ links, rows, columns }: Picture, row: number, column: number): Link {
+  linkOf({ links, rows, columns }: LinesPicture, row: number, column: number): WeightedLink {
     const { places, weights } = links.row(row);
     const n = places.indexOf(column);
     const query = indexAt(rows, row) ?? 0;

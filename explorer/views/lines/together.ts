@@ -5,15 +5,15 @@
  */
 import { html, type TemplateResult } from "lit";
 import { codeOf } from "../../../src/store/measures/transfer.ts";
+import { css } from "../../../ui/css.ts";
 import type { Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
-import { figure, quoted } from "../../app/ui.ts";
+import { numeral, quoted } from "../../app/ui.ts";
 import { type HeadName, type State, sameHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
-import { css } from "../../styles/css.ts";
 import { PIN_LETTERS } from "../atlas/letters.ts";
-import type { Kept, Link } from "./edges.ts";
-import type { Focus, Over, Picture } from "./focus.ts";
+import type { LinkTotals, WeightedLink } from "./edges.ts";
+import type { Focus, LinesPicture, Over } from "./focus.ts";
 import { linksChosen, linksOver } from "./focus.ts";
 import { heightOf, outside } from "./layout.ts";
 import { type Brush, drawLink, inside } from "./paint.ts";
@@ -34,7 +34,7 @@ export interface Strand {
 }
 
 /** The heads that are drawn together; with fewer than two, only the cursor's head is drawn. */
-export function strandsOf({ state, dark }: Session, own: string): readonly Strand[] {
+export function strandsOf({ state, dark }: Session, color: string): readonly Strand[] {
   if (!state.together) return [];
   const colors = HEAD_COLORS[dark ? "dark" : "light"];
   const pinned = state.pins.flatMap((head, n) =>
@@ -44,12 +44,12 @@ export function strandsOf({ state, dark }: Session, own: string): readonly Stran
   const cursor = { block, layer, head };
   return pinned.some((one) => sameHead(one.head, cursor))
     ? pinned
-    : [...pinned, { head: cursor, letter: "", color: own }];
+    : [...pinned, { head: cursor, letter: "", color: color }];
 }
 
 /** A head with its links. */
 export interface StrandPicture extends Strand {
-  readonly picture: Picture;
+  readonly picture: LinesPicture;
 }
 
 /** Reads the links of several heads, with one reader for each head that is drawn. */
@@ -79,8 +79,8 @@ export class StrandReaders {
   /** The pictures of the heads that are in memory; the others are loaded. */
   pictures(strands: readonly Strand[], arcs: boolean): readonly StrandPicture[] {
     const { store, block } = this.#session;
-    const kept = new Map<string, LinksReader>();
-    const found: StrandPicture[] = [];
+    const readers = new Map<string, LinksReader>();
+    const pictures: StrandPicture[] = [];
     for (const strand of strands) {
       const { head } = strand;
       const ref = this.#session.refOf(head);
@@ -93,12 +93,12 @@ export class StrandReaders {
       const name = `${head.layer} ${head.head}`;
       const reader =
         this.#readers.get(name) ?? new LinksReader(this.#session, this.#slices, this.#changed, head);
-      kept.set(name, reader);
-      found.push({ ...strand, picture: reader.picture(block!, arcs) });
+      readers.set(name, reader);
+      pictures.push({ ...strand, picture: reader.picture(block!, arcs) });
     }
-    for (const [name, reader] of this.#readers) if (kept.get(name) !== reader) reader.stop();
-    this.#readers = kept;
-    return found;
+    for (const [name, reader] of this.#readers) if (readers.get(name) !== reader) reader.stop();
+    this.#readers = readers;
+    return pictures;
   }
 
   /** Reads the rows of a range of places first, then all others. */
@@ -109,9 +109,9 @@ export class StrandReaders {
 }
 
 /** The totals of all heads. */
-export function keptOfAll(pictures: readonly StrandPicture[]): Kept {
-  const all = pictures.map(({ picture: { links, keep } }) => links.kept(keep));
-  const sum = (part: (kept: Kept) => number) => all.reduce((total, kept) => total + part(kept), 0);
+export function totalsOfAll(pictures: readonly StrandPicture[]): LinkTotals {
+  const all = pictures.map(({ picture: { links, keep } }) => links.totals(keep));
+  const sum = (part: (totals: LinkTotals) => number) => all.reduce((total, one) => total + part(one), 0);
   return {
     edges: sum(({ edges }) => edges),
     of: sum(({ of }) => of),
@@ -128,7 +128,7 @@ export function keptOfAll(pictures: readonly StrandPicture[]): Kept {
 export function drawStrands(
   context: CanvasRenderingContext2D,
   brush: Brush,
-  strands: readonly { readonly color: string; readonly links: readonly Link[] }[],
+  strands: readonly { readonly color: string; readonly links: readonly WeightedLink[] }[],
 ): void {
   const all = strands.flatMap(({ color, links }) => links.map((link) => ({ color, link })));
   all.sort((a, b) => a.link.weight - b.link.weight);
@@ -141,14 +141,14 @@ export function drawStrands(
 }
 
 /** The highlighted links of each head. */
-export type Split = readonly { readonly strand: StrandPicture; readonly over: Over }[];
+export type HeadSplit = readonly { readonly strand: StrandPicture; readonly over: Over }[];
 
 /** For each head, the links of the highlighted token, else of the selection; undefined if there is neither. */
 export function splitOf(
   pictures: readonly StrandPicture[],
   focus: Focus | undefined,
   state: State,
-): Split | undefined {
+): HeadSplit | undefined {
   if (focus === undefined) {
     const chosen = pictures.flatMap((strand) => {
       const over = linksChosen(strand.picture, state);
@@ -167,7 +167,7 @@ export function splitOf(
 }
 
 /** The links of all heads as one list, the strongest first. */
-export function joined(split: Split): Over {
+export function joined(split: HeadSplit): Over {
   const links = split.flatMap(({ over }) => over.links).sort((a, b) => b.weight - a.weight);
   return { links, more: split.reduce((sum, { over }) => sum + over.more, 0) };
 }
@@ -180,16 +180,16 @@ const STEP = 9;
 export function drawSplit(
   context: CanvasRenderingContext2D,
   { layout, stroke, paints }: Brush,
-  found: Split,
+  split: HeadSplit,
   kind: Focus["kind"],
 ): void {
   const atRows = kind === "key";
   const column = atRows ? layout.rows : layout.columns;
   const size = Math.min(SWATCH, Math.max(3, layout.pitch - 2));
-  const width = found.length * STEP;
+  const width = split.length * STEP;
   const x = atRows ? layout.left + 3 : layout.right - 3 - width;
   const places = new Set(
-    found.flatMap(({ over }) => over.links.map((link) => (atRows ? link.row : link.column))),
+    split.flatMap(({ over }) => over.links.map((link) => (atRows ? link.row : link.column))),
   );
   for (const place of places) {
     if (outside(layout, column, place) !== 0) continue;
@@ -197,7 +197,7 @@ export function drawSplit(
     context.globalAlpha = 1;
     context.fillStyle = paints.paper;
     context.fillRect(x - 2, y - 2, width + 2, size + 4);
-    for (const [n, { strand, over }] of found.entries()) {
+    for (const [n, { strand, over }] of split.entries()) {
       const link = over.links.find((one) => (atRows ? one.row : one.column) === place);
       const full = typeof stroke.domain === "number" ? stroke.domain : stroke.domain(link?.row ?? 0);
       context.globalAlpha = 1;
@@ -216,10 +216,10 @@ export function drawSplit(
 /** The strongest link of each head: "‹it› → A ‹cat› 0.68 · B ‹mat› 0.12", or one link: "‹it› → ‹cat›: A 0.68 · B 0.12". */
 export function splitLine(
   session: Session,
-  found: Split,
+  split: HeadSplit,
   focus: Focus,
   cell: { readonly query: number; readonly key: number },
-  tokenAt: (side: "query" | "key", place: number) => string,
+  tokenAt: (role: "query" | "key", place: number) => string,
 ): TemplateResult {
   const names = session.labels(session.block!);
   const { lang } = names;
@@ -233,7 +233,7 @@ export function splitLine(
       : focus.kind === "query"
         ? html`${token} →`
         : html`→ ${token}`;
-  return html`${start} ${found.map(({ strand, over }, n) => {
+  return html`${start} ${split.map(({ strand, over }, n) => {
     const [first] = over.links;
     const end =
       focus.kind === "link" || first === undefined
@@ -241,7 +241,7 @@ export function splitLine(
         : focus.kind === "query"
           ? quoted(tokenAt("key", first.column), lang.key)
           : html`from ${quoted(tokenAt("query", first.row), lang.query)}`;
-    const share = first === undefined ? "–" : figure(first.weight, "row weights", { digits: 2 });
+    const share = first === undefined ? "–" : numeral(first.weight, "row weights", { digits: 2 });
     return html`${n > 0 ? " · " : ""}${mark(session, strand)} ${end} ${share}`;
   })}`;
 }

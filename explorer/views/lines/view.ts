@@ -8,7 +8,10 @@ export const lines: View = {
   hint: "The strongest links between the tokens as lines",
   command: "Draw as lines",
   key: "l",
-  layout: { heads: true, side: true, toolbar: true, foot: true },
+  meaning: "Each line goes from a word that looks to a word it looks at; the stronger the line, the more.",
+  height: ({ Nq, Nk }) => `${Math.max(160, Math.min(480, 60 + 26 * Math.max(Nq, Nk)))}px`,
+  figure: "lines",
+  layout: { heads: true, inspector: true, toolbar: true, foot: true },
   weightsOnly: true,
   load: async () => (await import("./parts.ts")).parts,
 };

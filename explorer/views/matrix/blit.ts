@@ -3,9 +3,9 @@
  * cell of a tile has at least one device pixel. Tiles are pooled by maximum, so that a pattern one cell wide is never lost.
  * Masked cells are transparent: the hatch below shows through.
  */
-import { TILE } from "../../../src/store/types.ts";
+import { TILE } from "../../../src/store/measures/tile.ts";
 import { type Axis, between } from "../../canvas/axis.ts";
-import type { Drawn, Plan, Tiles } from "./tiles.ts";
+import type { Drawn, TilePlan, Tiles } from "./tiles.ts";
 import { topLevel } from "./tiles.ts";
 
 /** The viewport of a picture on a canvas in device pixels; `x` and `y` are the places at its upper left corner. */
@@ -54,7 +54,7 @@ interface Span {
 export function blit(
   context: CanvasRenderingContext2D,
   tiles: Tiles,
-  plan: Plan,
+  plan: TilePlan,
   rows: Axis,
   columns: Axis,
   view: Viewport,
@@ -72,19 +72,21 @@ export function blit(
   const coarsest = top > level && backdrop === undefined ? tiles.get(plan, top, 0, 0) : undefined;
   // A running overview also computes these tiles: a request would start the same work again, with a higher priority.
   const wait = backdrop?.waiting === true && level >= FROM_MAP;
-  const side = TILE * 2 ** level;
+  const length = TILE * 2 ** level;
   let [missing, bare] = [0, 0];
   let domain = coarsest?.domain;
-  const down = spans(rows, side, view.y, view.y + view.height / view.cellHeight, (place) => yOf(view, place));
-  const across = spans(columns, side, view.x, view.x + view.width / view.cellWidth, (place) =>
+  const down = spans(rows, length, view.y, view.y + view.height / view.cellHeight, (place) =>
+    yOf(view, place),
+  );
+  const across = spans(columns, length, view.x, view.x + view.width / view.cellWidth, (place) =>
     xOf(view, place),
   );
   for (const vertical of down)
     for (const horizontal of across) {
-      const [i, j] = [Math.floor(vertical.start / side), Math.floor(horizontal.start / side)];
-      const found = wait ? tiles.peek(plan, level, i, j) : tiles.get(plan, level, i, j);
-      if (found === undefined) missing++;
-      const [shown, at] = found ? [found, level] : fallback(tiles, plan, level, top, i, j);
+      const [i, j] = [Math.floor(vertical.start / length), Math.floor(horizontal.start / length)];
+      const tile = wait ? tiles.peek(plan, level, i, j) : tiles.get(plan, level, i, j);
+      if (tile === undefined) missing++;
+      const [shown, at] = tile ? [tile, level] : fallback(tiles, plan, level, top, i, j);
       if (shown === undefined) {
         if (backdrop?.picture) drawOverview(context, backdrop.picture, [Nq, Nk], vertical, horizontal);
         else bare++;
@@ -100,29 +102,35 @@ export function blit(
 /** The finest cached tile of a coarser level. */
 function fallback(
   tiles: Tiles,
-  plan: Plan,
+  plan: TilePlan,
   level: number,
   top: number,
   i: number,
   j: number,
 ): [Drawn | undefined, number] {
   for (let up = level + 1; up <= top; up++) {
-    const found = tiles.peek(plan, up, i >> (up - level), j >> (up - level));
-    if (found !== undefined) return [found, up];
+    const tile = tiles.peek(plan, up, i >> (up - level), j >> (up - level));
+    if (tile !== undefined) return [tile, up];
   }
   return [undefined, top];
 }
 
 /** The runs of tokens between two places, split at tile boundaries. */
-function spans(axis: Axis, side: number, from: number, to: number, pixel: (place: number) => number): Span[] {
-  const found: Span[] = [];
+function spans(
+  axis: Axis,
+  length: number,
+  from: number,
+  to: number,
+  pixel: (place: number) => number,
+): Span[] {
+  const list: Span[] = [];
   for (const { start, end, at } of between(axis, from, to))
     for (let first = start; first < end; ) {
-      const next = Math.min(end, (Math.floor(first / side) + 1) * side);
-      found.push({ start: first, end: next, from: pixel(at + first - start), to: pixel(at + next - start) });
+      const next = Math.min(end, (Math.floor(first / length) + 1) * length);
+      list.push({ start: first, end: next, from: pixel(at + first - start), to: pixel(at + next - start) });
       first = next;
     }
-  return found;
+  return list;
 }
 
 /** Draws a part of the overview instead of a tile. */

@@ -2,13 +2,13 @@
  * The layout of a matrix in CSS pixels: labels at the left and the top, the cells, and thin margins for the entropy of each row
  * (right) and the sum of each column (bottom).
  */
-import type { Labels as Names } from "../../app/session.ts";
+import type { TokenLabels as Names } from "../../app/session.ts";
 import { type Axis, placeOf } from "../../canvas/axis.ts";
 import { cellSize, type Scene, settle } from "../../canvas/camera.ts";
 import { labelWidth } from "../../canvas/labels.ts";
 import type { State } from "../../state/state.ts";
 
-export interface Frame {
+export interface MatrixFrame {
   readonly width: number;
   readonly height: number;
   /** The cells' area. */
@@ -44,13 +44,13 @@ export function frameOf(
   /** The labels whose widths set the space at the left and the top; pictures side by side have the same space. */
   names: readonly Pick<Names, "query" | "key">[],
   { camera }: State,
-): Frame {
+): MatrixFrame {
   const small = width < 520;
-  const widest = (of: "query" | "key", most: number) =>
-    Math.max(...names.map((one) => labelWidth(one[of], most)));
-  const side = widest("query", Math.min(128, width * 0.3));
+  const widest = (of: "query" | "key", limit: number) =>
+    Math.max(...names.map((one) => labelWidth(one[of], limit)));
+  const queryWidth = widest("query", Math.min(128, width * 0.3));
   const lean = widest("key", small ? Math.max(72, width * 0.25) : 120);
-  const left = side + 12 + TICK;
+  const left = queryWidth + 12 + TICK;
   // The tick of the hovered column is between its label and the cells.
   const top = Math.ceil(lean * 0.866) + 14 + TICK;
   const right = small ? 28 : 44;
@@ -87,7 +87,7 @@ export function frameOf(
 }
 
 /** The row and column at a pixel of the whole picture, with fractions. */
-export function placeAt({ left, top, x, y, cellWidth, cellHeight }: Frame, px: number, py: number) {
+export function placeAt({ left, top, x, y, cellWidth, cellHeight }: MatrixFrame, px: number, py: number) {
   return { column: x + (px - left) / cellWidth, row: y + (py - top) / cellHeight };
 }
 
@@ -98,7 +98,7 @@ export interface Axes {
 }
 
 /** A box in CSS pixels. */
-export interface Box {
+export interface PixelBox {
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -106,7 +106,12 @@ export interface Box {
 }
 
 /** The box of a cell in the whole picture, its edges on device pixels as on the canvas; undefined if it is not shown. */
-export function boxOf(frame: Frame, { rows, columns }: Axes, query: number, key: number): Box | undefined {
+export function boxOf(
+  frame: MatrixFrame,
+  { rows, columns }: Axes,
+  query: number,
+  key: number,
+): PixelBox | undefined {
   const [row, column] = [placeOf(rows, query), placeOf(columns, key)];
   if (row === undefined || column === undefined) return undefined;
   const ratio = devicePixelRatio;

@@ -4,8 +4,8 @@
  */
 import type { Session } from "../../app/session.ts";
 import { type Axis, indexAt } from "../../canvas/axis.ts";
-import type { Point } from "../../canvas/gestures.ts";
-import { type Axes, type Box, boxOf, type Frame } from "./frame.ts";
+import type { PointerPoint } from "../../canvas/gestures.ts";
+import { type Axes, boxOf, type MatrixFrame, type PixelBox } from "./frame.ts";
 
 const NAMES = ["row-tick", "column-tick", "selection", "pointed", "cursor", "pinned", "band"] as const;
 type Name = (typeof NAMES)[number];
@@ -13,35 +13,36 @@ type Name = (typeof NAMES)[number];
 export class Marks {
   readonly all: readonly HTMLElement[];
   /** The rectangle being dragged, relative to the area of the cells. */
-  band: readonly [from: Point, to: Point] | undefined;
+  band: readonly [from: PointerPoint, to: PointerPoint] | undefined;
   readonly #of: Readonly<Record<Name, HTMLElement>>;
 
   constructor() {
-    const made = NAMES.map((name) => {
+    const elements = NAMES.map((name) => {
       const mark = document.createElement("div");
       mark.className = `mark ${name}`;
       mark.setAttribute("aria-hidden", "true");
       mark.hidden = true;
       return [name, mark] as const;
     });
-    this.#of = Object.fromEntries(made) as unknown as Record<Name, HTMLElement>;
-    this.all = made.map(([, mark]) => mark);
+    this.#of = Object.fromEntries(elements) as unknown as Record<Name, HTMLElement>;
+    this.all = elements.map(([, mark]) => mark);
   }
 
-  update(frame: Frame, axes: Axes, { state, hover, pointed }: Session): void {
-    const inside = ({ x, y, width, height }: Box): Box => ({
+  update(frame: MatrixFrame, axes: Axes, { state, hover, pointed }: Session): void {
+    const inside = ({ x, y, width, height }: PixelBox): PixelBox => ({
       x: x - frame.left,
       y: y - frame.top,
       width,
       height,
     });
-    const cell = (query: number | undefined, key: number | undefined): Box | undefined => {
+    const cell = (query: number | undefined, key: number | undefined): PixelBox | undefined => {
       if (query === undefined || key === undefined) return undefined;
       const box = boxOf(frame, axes, query, key);
       if (box === undefined) return undefined;
       const { x, y, width, height } = inside(box);
-      const seen = x + width > -1 && y + height > -1 && x < frame.usedWidth + 1 && y < frame.usedHeight + 1;
-      return seen ? { x, y, width: Math.max(1, width), height: Math.max(1, height) } : undefined;
+      const isInView =
+        x + width > -1 && y + height > -1 && x < frame.usedWidth + 1 && y < frame.usedHeight + 1;
+      return isInView ? { x, y, width: Math.max(1, width), height: Math.max(1, height) } : undefined;
     };
     this.#put("cursor", cell(state.query, state.key));
     this.#put("pointed", cell(hover?.query, hover?.key));
@@ -64,7 +65,12 @@ export class Marks {
   }
 
   /** The box around the selection; without selected rows (or columns) it spans all of them. */
-  #selected(frame: Frame, axes: Axes, rows: readonly number[], columns: readonly number[]): Box | undefined {
+  #selected(
+    frame: MatrixFrame,
+    axes: Axes,
+    rows: readonly number[],
+    columns: readonly number[],
+  ): PixelBox | undefined {
     if (rows.length === 0 && columns.length === 0) return undefined;
     const ends = (values: readonly number[], axis: Axis) =>
       values.length > 0
@@ -84,7 +90,7 @@ export class Marks {
     );
   }
 
-  #put(name: Name, box: Box | undefined): void {
+  #put(name: Name, box: PixelBox | undefined): void {
     const { style } = this.#of[name];
     this.#of[name].hidden = box === undefined;
     if (box === undefined) return;

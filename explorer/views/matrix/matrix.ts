@@ -4,23 +4,24 @@
  * canvas, canvas/grid.ts is the grid for keyboards and screen readers.
  */
 
-import { axesOf, hiddenKeys, type Labels as Names, type Session } from "../../app/session.ts";
+import { axesOf, hiddenKeys, type TokenLabels as Names, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import { reveal, zoom } from "../../canvas/camera.ts";
 import { type Paints, paintsOf, rampOf, wordsOf } from "../../canvas/colors.ts";
+import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { Labels } from "../../canvas/labels.ts";
 import { HeadFacts } from "../../state/facts.ts";
 import type { HeadName } from "../../state/state.ts";
 import { cellValue } from "../../state/words.ts";
 import type { Backdrop } from "./blit.ts";
-import { type Box, boxOf, type Frame, frameOf, TICK } from "./frame.ts";
+import { boxOf, frameOf, type MatrixFrame, type PixelBox, TICK } from "./frame.ts";
 import { Marks } from "./marks.ts";
 import { Minimap } from "./minimap.ts";
 import { paint, resize } from "./paint.ts";
 import { type Area, pointAt } from "./pointing.ts";
-import { type Plan, Tiles } from "./tiles.ts";
+import { type TilePlan, Tiles } from "./tiles.ts";
 
 /** What the matrix needs of its element. */
 export interface Host {
@@ -42,12 +43,10 @@ export interface Host {
   readonly overviewed: () => "under way" | "done" | undefined;
 }
 
-const EMPTY: Axis = axisOf(0);
 /** Milliseconds without a painting before the tiles of other heads are prefetched. */
 const IDLE = 100;
 
-export class Matrix {
-  readonly root = document.createElement("div");
+export class Matrix extends DrawnPane {
   /** The value at full color of the last painting, for the legend. */
   domain: number | undefined;
   readonly #host: Host;
@@ -63,11 +62,9 @@ export class Matrix {
   #drawn = -1;
   readonly #tiles: Tiles;
   readonly #minimap: Minimap;
-  readonly #stop = new AbortController();
-  readonly #sizes: ResizeObserver;
-  #frame: Frame | undefined;
-  #axes: { rows: Axis; columns: Axis } = { rows: EMPTY, columns: EMPTY };
-  #plan: Plan | undefined;
+  #frame: MatrixFrame | undefined;
+  #axes: { rows: Axis; columns: Axis } = { rows: axisOf(0), columns: axisOf(0) };
+  #plan: TilePlan | undefined;
   #facts: HeadFacts | undefined;
   #factsKey = "";
   #paints: Paints | undefined;
@@ -76,13 +73,11 @@ export class Matrix {
   /** The tokens of the picture's rows and columns. */
   #tokens = "";
   #missing = 0;
-  #due = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
-  #size: readonly [number, number] = [0, 0];
 
   constructor(host: Host) {
+    super("matrix waiting");
     this.#host = host;
-    this.root.className = "matrix waiting";
     this.#canvas.className = "cells";
     this.#ghost.className = "cells ghost";
     for (const canvas of [this.#canvas, this.#ghost]) canvas.setAttribute("aria-hidden", "true");
@@ -92,7 +87,7 @@ export class Matrix {
     this.#minimap = new Minimap(
       this.#tiles,
       (camera, how) => host.session.set({ camera }, how),
-      this.#stop.signal,
+      this.listening.signal,
     );
     this.#probe.hidden = true;
     this.#area.append(...this.#marks.all, this.#grid.root);
@@ -119,33 +114,14 @@ export class Matrix {
       },
       focus: () => this.focus(),
     };
-    pointAt(area, this.#stop.signal);
-    this.#sizes = new ResizeObserver(() => {
-      this.#size = [this.root.clientWidth, this.root.clientHeight];
-      this.schedule(true);
-    });
+    pointAt(area, this.listening.signal);
   }
 
-  /** Starts to observe the size. */
-  connect(): void {
-    this.#sizes.observe(this.root);
-    this.#size = [this.root.clientWidth, this.root.clientHeight];
-    this.schedule(true);
-  }
-
-  disconnect(): void {
-    this.#sizes.disconnect();
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
+  override disconnect(): void {
+    super.disconnect();
     clearTimeout(this.#idle);
     this.#tiles.clear();
     this.#painted = "";
-  }
-
-  /** Removes all listeners. */
-  dispose(): void {
-    this.disconnect();
-    this.#stop.abort();
   }
 
   /** How many tiles have not arrived. */
@@ -159,12 +135,12 @@ export class Matrix {
     else this.#startIdle();
   }
 
-  get scene(): Frame["scene"] | undefined {
+  get scene(): MatrixFrame["scene"] | undefined {
     return this.#frame?.scene;
   }
 
   /** The cell's box inside the root. */
-  boxOf(query: number, key: number): Box | undefined {
+  boxOf(query: number, key: number): PixelBox | undefined {
     return this.#frame && boxOf(this.#frame, this.#axes, query, key);
   }
 
@@ -181,22 +157,14 @@ export class Matrix {
     this.schedule(true);
   }
 
-  schedule(repaint = false): void {
-    if (repaint) this.#painted = "";
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
+  protected override outdated(): void {
+    this.#painted = "";
   }
 
-  /** Draws immediately: there is no frame between `beforeprint` and printing. */
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#draw();
-  }
-
-  #draw(): void {
-    this.#due = 0;
+  protected paint(): void {
     const { session } = this.#host;
     const { block, store, state } = session;
-    const [width, height] = this.#size;
+    const [width, height] = this.size;
     if (block === undefined || store === undefined || width < 40 || height < 40 || !session.ready) return;
     const names = session.labels(block);
     this.#axes = axesOf(block, state);
@@ -241,7 +209,7 @@ export class Matrix {
         rows,
         columns,
         paints: this.#paints,
-        facts: facts && (facts.whole || facts.entropy.length > 512) ? facts : undefined,
+        facts: facts && (facts.isComplete || facts.entropy.length > 512) ? facts : undefined,
         readRow: (query) => session.row(query, state.stage),
         backdrop,
         tiled: !this.#meaned(ratio),
@@ -283,8 +251,8 @@ export class Matrix {
     const { session, overview, overviewed } = this.#host;
     const { state, block } = session;
     const { rows, columns } = this.#axes;
-    const whole = rows.count === block!.Nq && columns.count === block!.Nk;
-    if (!whole || state.stage !== "weights" || this.#plan!.domain !== undefined || this.#plan!.rowMax)
+    const isEntire = rows.count === block!.Nq && columns.count === block!.Nk;
+    if (!isEntire || state.stage !== "weights" || this.#plan!.domain !== undefined || this.#plan!.rowMax)
       return undefined;
     if (this.#plan!.renormalize) return undefined;
     const { usedWidth, usedHeight } = this.#frame!;
@@ -303,7 +271,7 @@ export class Matrix {
   }
 
   /** The data and the colors of the next painting. */
-  #planOf(): Plan {
+  #planOf(): TilePlan {
     const { session } = this.#host;
     const { state } = session;
     const { stage, transfer } = state;
@@ -322,7 +290,7 @@ export class Matrix {
     };
   }
 
-  #lookOf({ ref, stage, transfer, domain, colors, hidden, renormalize, rowMax }: Plan): string {
+  #lookOf({ ref, stage, transfer, domain, colors, hidden, renormalize, rowMax }: TilePlan): string {
     return [
       this.#host.session.opened,
       this.#tokens,
@@ -340,7 +308,7 @@ export class Matrix {
   }
 
   /** The facts of the rows, collected in idle slices. */
-  #factsOf({ store, ref, hidden, renormalize }: Plan): HeadFacts {
+  #factsOf({ store, ref, hidden, renormalize }: TilePlan): HeadFacts {
     const key = `${ref.block} ${ref.layer} ${ref.head} ${renormalize} ${hidden.join()}`;
     if (
       this.#facts === undefined ||

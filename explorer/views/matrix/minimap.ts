@@ -2,8 +2,8 @@
 import type { Paints } from "../../canvas/colors.ts";
 import { listen } from "../../canvas/gestures.ts";
 import type { Camera } from "../../state/state.ts";
-import type { Frame } from "./frame.ts";
-import { type Plan, type Tiles, topLevel } from "./tiles.ts";
+import type { MatrixFrame } from "./frame.ts";
+import { type TilePlan, type Tiles, topLevel } from "./tiles.ts";
 
 /** The length of the longer edge in pixels. */
 const EDGE = 112;
@@ -12,7 +12,7 @@ const MANY = 256;
 
 export class Minimap {
   readonly root = document.createElement("canvas");
-  #frame: Frame | undefined;
+  #frame: MatrixFrame | undefined;
   readonly #tiles: Tiles;
 
   constructor(tiles: Tiles, move: (camera: Camera, how: "push" | "replace") => void, signal: AbortSignal) {
@@ -49,14 +49,14 @@ export class Minimap {
     );
   }
 
-  update(plan: Plan, frame: Frame, zoomed: boolean, paints: Paints, ratio: number): void {
+  update(plan: TilePlan, frame: MatrixFrame, zoomed: boolean, paints: Paints, ratio: number): void {
     const { Nq, Nk } = plan.store.blocks[plan.ref.block];
     const { columns, rows } = frame.scene;
     this.#frame = frame;
     this.root.hidden = !zoomed || Math.max(Nq, Nk) <= MANY || columns !== Nk || rows !== Nq;
     if (this.root.hidden) return;
-    const whole = this.#tiles.get(plan, topLevel(Nq, Nk), 0, 0);
-    if (whole === undefined) return;
+    const top = this.#tiles.get(plan, topLevel(Nq, Nk), 0, 0);
+    if (top === undefined) return;
     const scale = EDGE / Math.max(columns, rows);
     const [width, height] = [columns, rows].map((count) => Math.max(8, Math.round(count * scale)));
     const [w, h] = [width, height].map((length) => Math.round(length * ratio));
@@ -70,8 +70,8 @@ export class Minimap {
     context.imageSmoothingEnabled = false;
     context.fillStyle = paints.paper;
     context.fillRect(0, 0, w, h);
-    context.drawImage(whole.canvas, 0, 0, whole.columns, whole.rows, 0, 0, w, h);
-    const seen = [
+    context.drawImage(top.canvas, 0, 0, top.columns, top.rows, 0, 0, w, h);
+    const viewport = [
       (frame.x / columns) * w,
       (frame.y / rows) * h,
       Math.max(4, (frame.usedWidth / frame.cellWidth / columns) * w),
@@ -79,9 +79,9 @@ export class Minimap {
     ] as const;
     context.lineWidth = 4 * ratio;
     context.strokeStyle = paints.paper;
-    context.strokeRect(...seen);
+    context.strokeRect(...viewport);
     context.lineWidth = 2 * ratio;
     context.strokeStyle = paints.query;
-    context.strokeRect(...seen);
+    context.strokeRect(...viewport);
   }
 }

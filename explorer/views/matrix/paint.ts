@@ -10,16 +10,16 @@ import { type Axis, between, placeOf } from "../../canvas/axis.ts";
 import type { Paints } from "../../canvas/colors.ts";
 import type { HeadFacts } from "../../state/facts.ts";
 import { type Backdrop, blit, hatch, type Viewport, xOf, yOf } from "./blit.ts";
-import type { Frame } from "./frame.ts";
-import type { Plan, Tiles } from "./tiles.ts";
+import type { MatrixFrame } from "./frame.ts";
+import type { TilePlan, Tiles } from "./tiles.ts";
 
 export interface Painting {
   /** Width and height of the canvas, in device pixels. */
   readonly size: readonly [number, number];
-  readonly frame: Frame;
+  readonly frame: MatrixFrame;
   /** The pixel ratio: device pixels per CSS pixel. */
   readonly ratio: number;
-  readonly plan: Plan;
+  readonly plan: TilePlan;
   readonly rows: Axis;
   readonly columns: Axis;
   readonly paints: Paints;
@@ -100,13 +100,13 @@ export function resize(canvas: HTMLCanvasElement, [width, height]: readonly [num
 /** A second canvas for each canvas (double buffering), so that an incomplete picture is never visible. */
 const scratches = new WeakMap<HTMLCanvasElement, CanvasRenderingContext2D>();
 function scratch(canvas: HTMLCanvasElement, size: Painting["size"]): CanvasRenderingContext2D {
-  let found = scratches.get(canvas);
-  if (found === undefined) {
-    found = document.createElement("canvas").getContext("2d")!;
-    scratches.set(canvas, found);
+  let scratch = scratches.get(canvas);
+  if (scratch === undefined) {
+    scratch = document.createElement("canvas").getContext("2d")!;
+    scratches.set(canvas, scratch);
   }
-  resize(found.canvas, size);
-  return found;
+  resize(scratch.canvas, size);
+  return scratch;
 }
 
 /** Lines in the paper color between large cells, and between segments. */
@@ -185,10 +185,10 @@ function cellMarks(
     for (let query = down.start; query < down.end; query++) {
       const y = (yOf(view, down.at + query - down.start) + yOf(view, down.at + query - down.start + 1)) / 2;
       const row = readRow(query);
-      const seen = plan.store.visible(plan.ref, query);
+      const mask = plan.store.visible(plan.ref, query);
       for (const across of between(columns, view.x, view.x + view.width / view.cellWidth))
         for (let key = across.start; key < across.end; key++) {
-          if (!seen[key] || hidden.has(key)) continue;
+          if (!mask[key] || hidden.has(key)) continue;
           const place = across.at + key - across.start;
           const x = (xOf(view, place) + xOf(view, place + 1)) / 2;
           if (!Number.isFinite(row[key])) {
@@ -208,7 +208,7 @@ function cellMarks(
 }
 
 /** The text of a value that fits its cell. Weights have two or three decimals; in small cells a weight that rounds to 0 is "". */
-function written(value: number, stage: Plan["stage"], space: number): string {
+function written(value: number, stage: TilePlan["stage"], space: number): string {
   const source = `row ${stage}`;
   if (stage !== "weights") return num(value, source, { digits: space >= 36 ? 3 : 2 }).text;
   const places = space >= 40 ? 3 : 2;
@@ -218,7 +218,7 @@ function written(value: number, stage: Plan["stage"], space: number): string {
 }
 
 /** The ink that is legible on the color of a value. */
-function inkOn({ colors, stage, transfer }: Plan, value: number, domain: number): "dark" | "light" {
+function inkOn({ colors, stage, transfer }: TilePlan, value: number, domain: number): "dark" | "light" {
   const code = isSigned(stage) ? signedCodeOf(value, domain) : codeOf(value, transfer, domain);
   const [red, green, blue] = new Uint8Array(colors.buffer, 4 * code, 3);
   return lightness([red, green, blue]) > 0.6 ? "dark" : "light";

@@ -2,12 +2,12 @@
  * Pointer gestures on a matrix: hovering previews, a click pins, dragging selects a rectangle (or pans a zoomed picture), the
  * wheel zooms, a click on a label selects its row or column.
  */
-import type { Cell, Session } from "../../app/session.ts";
+import type { Session, TokenPair } from "../../app/session.ts";
 import { indexAt } from "../../canvas/axis.ts";
 import { pan, zoom } from "../../canvas/camera.ts";
-import { listen, type Phase, type Point } from "../../canvas/gestures.ts";
+import { listen, type Phase, type PointerPoint } from "../../canvas/gestures.ts";
 import { clickCell, clickToken, span } from "../../state/select.ts";
-import { type Axes, type Frame, placeAt } from "./frame.ts";
+import { type Axes, type MatrixFrame, placeAt } from "./frame.ts";
 
 /** What the gestures need of a matrix. */
 export interface Area {
@@ -15,11 +15,11 @@ export interface Area {
   readonly cells: HTMLElement;
   readonly rows: HTMLElement;
   readonly columns: HTMLElement;
-  readonly frame: () => Frame | undefined;
+  readonly frame: () => MatrixFrame | undefined;
   readonly axes: () => Axes;
   readonly takesWheel: (event: WheelEvent) => boolean;
   /** Called when the rectangle being dragged changes. */
-  readonly band: (band: readonly [Point, Point] | undefined) => void;
+  readonly band: (band: readonly [PointerPoint, PointerPoint] | undefined) => void;
   readonly focus: () => void;
 }
 
@@ -27,13 +27,13 @@ const keysOf = (event: MouseEvent) => ({ add: event.ctrlKey || event.metaKey, ra
 
 export function pointAt(area: Area, signal: AbortSignal): void {
   const { session } = area;
-  const hover = (cell: Cell | null) => {
+  const hover = (cell: TokenPair | null) => {
     const before = session.hover;
     if (before?.query === cell?.query && before?.key === cell?.key) return;
     session.hover = cell;
     session.changed();
   };
-  const cellAt = ([x, y]: Point): Cell | undefined => {
+  const cellAt = ([x, y]: PointerPoint): TokenPair | undefined => {
     const frame = area.frame();
     if (frame === undefined) return undefined;
     const { column, row } = placeAt(frame, x + frame.left, y + frame.top);
@@ -42,9 +42,9 @@ export function pointAt(area: Area, signal: AbortSignal): void {
     return query === undefined || key === undefined ? undefined : { query, key };
   };
 
-  let moving: Point | undefined;
+  let moving: PointerPoint | undefined;
   let drawing = false;
-  const drag = (phase: Phase, from: Point, to: Point, event: PointerEvent) => {
+  const drag = (phase: Phase, from: PointerPoint, to: PointerPoint, event: PointerEvent) => {
     const frame = area.frame();
     if (frame === undefined) return;
     if (phase === "start") {
@@ -61,7 +61,7 @@ export function pointAt(area: Area, signal: AbortSignal): void {
     if (phase === "start" || phase === "move") return;
     area.band(undefined);
     if (drawing && phase === "end") {
-      const inside = ([x, y]: Point): Point => [
+      const inside = ([x, y]: PointerPoint): PointerPoint => [
         Math.max(0, Math.min(frame.usedWidth - 1e-3, x)),
         Math.max(0, Math.min(frame.usedHeight - 1e-3, y)),
       ];
@@ -105,18 +105,18 @@ export function pointAt(area: Area, signal: AbortSignal): void {
     signal,
   );
 
-  for (const side of ["rows", "columns"] as const) {
-    const labels = area[side];
+  for (const axis of ["rows", "columns"] as const) {
+    const labels = area[axis];
     const indexOf = (event: MouseEvent) => {
       const frame = area.frame();
       if (frame === undefined) return undefined;
       const box = area.cells.getBoundingClientRect();
       // A slanted label belongs to the column at its lower end.
-      const lean = side === "columns" ? (box.top - event.clientY) / Math.tan(Math.PI / 3) : 0;
+      const lean = axis === "columns" ? (box.top - event.clientY) / Math.tan(Math.PI / 3) : 0;
       const [x, y] = [event.clientX - box.left - lean + frame.left, event.clientY - box.top + frame.top];
       const { column, row } = placeAt(frame, x, y);
       const axes = area.axes();
-      return side === "rows" ? indexAt(axes.rows, row) : indexAt(axes.columns, column);
+      return axis === "rows" ? indexAt(axes.rows, row) : indexAt(axes.columns, column);
     };
     const on = <K extends keyof HTMLElementEventMap>(
       name: K,
@@ -124,12 +124,12 @@ export function pointAt(area: Area, signal: AbortSignal): void {
     ) => labels.addEventListener(name, listener, { signal });
     on("click", (event) => {
       const index = indexOf(event);
-      if (index !== undefined) session.set(clickToken(session.state, side, index, keysOf(event)));
+      if (index !== undefined) session.set(clickToken(session.state, axis, index, keysOf(event)));
     });
     on("pointermove", (event) => {
       const index = indexOf(event);
       const { query, key } = session.state;
-      if (index !== undefined) hover(side === "rows" ? { query: index, key } : { query, key: index });
+      if (index !== undefined) hover(axis === "rows" ? { query: index, key } : { query, key: index });
     });
     on("pointerleave", () => hover(null));
   }

@@ -6,22 +6,18 @@
  * relative to each row's maximum), tiles are computed here, row by row: a pooled tile does not record the row of a value.
  */
 
+import type { HeadRef, Stage } from "../../../src/store/block.ts";
+import type { HeadStore } from "../../../src/store/head-store.ts";
+import { TILE, type Tile } from "../../../src/store/measures/tile.ts";
+import type { TileTransfer } from "../../../src/store/measures/transfer.ts";
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
-import {
-  type HeadRef,
-  type HeadStore,
-  type Stage,
-  TILE,
-  type Tile,
-  type TileTransfer,
-} from "../../../src/store/types.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { NOT_A_WEIGHT, wordOf } from "../../canvas/colors.ts";
 import { Lru } from "../../canvas/lru.ts";
 import { factsOf } from "../../state/facts.ts";
 
 /** The data and the colors of a picture. */
-export interface Plan {
+export interface TilePlan {
   readonly store: HeadStore;
   readonly ref: HeadRef;
   readonly stage: Stage;
@@ -87,13 +83,13 @@ export class Tiles {
   }
 
   /** The tile; if it is not cached, it is requested and undefined is returned. */
-  get(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+  get(plan: TilePlan, level: number, i: number, j: number): Drawn | undefined {
     this.#keepOnly(plan.store);
     const key = `${keyOf(plan)} ${level} ${i} ${j}`;
     this.#wanted.add(key);
     this.#visible.push([level, i, j]);
-    const found = this.#drawn.get(key) ?? this.#recolored(plan, level, i, j);
-    if (found !== undefined || this.#requests.has(key)) return found;
+    const canvas = this.#drawn.get(key) ?? this.#recolored(plan, level, i, j);
+    if (canvas !== undefined || this.#requests.has(key)) return canvas;
     const ahead = this.#ahead.get(key);
     if (ahead === undefined) this.#request(plan, key, level, i, j);
     else {
@@ -104,7 +100,7 @@ export class Tiles {
   }
 
   /** The tile if it is cached. */
-  peek(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+  peek(plan: TilePlan, level: number, i: number, j: number): Drawn | undefined {
     this.#keepOnly(plan.store);
     return this.#drawn.get(`${keyOf(plan)} ${level} ${i} ${j}`) ?? this.#recolored(plan, level, i, j);
   }
@@ -115,12 +111,12 @@ export class Tiles {
     this.#store = store;
   }
 
-  #recolored(plan: Plan, level: number, i: number, j: number): Drawn | undefined {
+  #recolored(plan: TilePlan, level: number, i: number, j: number): Drawn | undefined {
     const tile = this.#codes.get(`${nameOf(plan)} ${level} ${i} ${j}`);
     return tile && this.#keep(tile, plan, level, i, j);
   }
 
-  #keep(tile: Tile, plan: Plan, level: number, i: number, j: number): Drawn {
+  #keep(tile: Tile, plan: TilePlan, level: number, i: number, j: number): Drawn {
     const { rows, columns, domain } = tile;
     const drawn = { canvas: colored(tile, plan.colors), rows, columns, domain };
     this.#drawn.set(`${keyOf(plan)} ${level} ${i} ${j}`, drawn, BYTES);
@@ -145,7 +141,7 @@ export class Tiles {
    * Requests the tiles of the last painting for other heads, so that a switch to one of them draws a sharp picture at once.
    * Only plans whose tiles the workers compute, each without a pass over the head.
    */
-  prefetch(plans: readonly Plan[]): void {
+  prefetch(plans: readonly TilePlan[]): void {
     this.#dropAhead();
     if (this.#requests.size > 0 || this.#settled.length > MAX_AHEAD) return;
     for (const plan of plans) {
@@ -175,7 +171,7 @@ export class Tiles {
     this.#store = undefined;
   }
 
-  #request(plan: Plan, key: string, level: number, i: number, j: number, of = this.#requests): void {
+  #request(plan: TilePlan, key: string, level: number, i: number, j: number, of = this.#requests): void {
     const control = new AbortController();
     of.set(key, control);
     /** Whether a painting waits for it. */
@@ -209,16 +205,16 @@ export class Tiles {
 }
 
 /** Whether the tiles of a plan are computed on this thread: their rows have factors of their own. */
-const inSlices = ({ renormalize, rowMax }: Plan) => renormalize || rowMax;
+const inSlices = ({ renormalize, rowMax }: TilePlan) => renormalize || rowMax;
 
-function keyOf(plan: Plan): string {
+function keyOf(plan: TilePlan): string {
   return `${nameOf(plan)} ${plan.colors[0]} ${plan.colors[255]}`;
 }
 
 /** The cache key of a plan without its colors. */
-function nameOf({ ref, stage, transfer, domain, hidden, renormalize, rowMax }: Plan): string {
-  const own = renormalize || rowMax ? `${hidden.join()} ${renormalize} ${rowMax}` : "";
-  return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${own}`;
+function nameOf({ ref, stage, transfer, domain, hidden, renormalize, rowMax }: TilePlan): string {
+  const settings = renormalize || rowMax ? `${hidden.join()} ${renormalize} ${rowMax}` : "";
+  return `${ref.block} ${ref.layer} ${ref.head} ${stage} ${transfer} ${domain} ${settings}`;
 }
 
 /** The coarsest level, at which one tile contains the whole head. */
@@ -241,7 +237,7 @@ function colored({ codes, marks }: Tile, colors: Uint32Array): HTMLCanvasElement
 }
 
 /** Computes a tile whose rows have their own factors, one row per call; returns the tile once it is complete. */
-function maker(plan: Plan, level: number, i: number, j: number): () => Tile | undefined {
+function maker(plan: TilePlan, level: number, i: number, j: number): () => Tile | undefined {
   const { store, ref, stage, hidden, renormalize, rowMax } = plan;
   const { Nq, Nk } = store.blocks[ref.block];
   const pool = 2 ** level;

@@ -1,5 +1,5 @@
 /** The matrix view: one row for each query, one column for each key. */
-import type { View } from "../view.ts";
+import { ROWS, squareHeight, type View } from "../view.ts";
 
 export const matrix: View = {
   name: "matrix",
@@ -8,6 +8,9 @@ export const matrix: View = {
   hint: "Every weight as a cell: a row for each query, a column for each key",
   command: "Draw as a matrix",
   key: "m",
-  layout: { heads: true, side: true, toolbar: true, foot: true },
+  meaning: ROWS,
+  height: ({ Nq, Nk }) => squareHeight([180, Math.max(220, Math.min(520, 110 + 26 * Nq))], 112, Nq, Nk),
+  figure: "matrix",
+  layout: { heads: true, inspector: true, toolbar: true, foot: true },
   load: async () => (await import("./parts.ts")).parts,
 };

@@ -4,6 +4,7 @@ import { legend } from "../../app/panels/legend.ts";
 import { modelSide } from "../../app/panels/model.ts";
 import { Atlas } from "../atlas/atlas.ts";
 import type { ViewParts } from "../view.ts";
+import { headsTable } from "./table.ts";
 
 /** With more tokens than this, a thumbnail merges cells. */
 const MERGED = 64;
@@ -24,7 +25,8 @@ export const parts: ViewParts = {
     atlas.root.classList.add("cursor-keys");
     return atlas;
   },
-  side: modelSide,
+  inspector: modelSide,
+  table: headsTable,
   legend: (session) => legend(session, 1, true),
   caption: ({ block, state }) =>
     block === undefined || state.table

@@ -1,6 +1,6 @@
 /** The content of <attention-row>: the name of the head and the row view, or why there is none. */
 import { html, type TemplateResult } from "lit";
-import { figure, type Ui } from "../../app/ui.ts";
+import { numeral, type Ui } from "../../app/ui.ts";
 import { headName } from "../../state/words.ts";
 
 export function alone({ session, owns }: Ui, row: TemplateResult): TemplateResult {
@@ -12,7 +12,7 @@ export function alone({ session, owns }: Ui, row: TemplateResult): TemplateResul
         : status.kind === "error"
           ? html`<p role="alert">${owns ? `${status.title}. ${status.text}` : "The attention that belongs here could not be shown."}</p>`
           : status.kind === "loading"
-            ? html`<p class="quiet" role="status">Opening ${status.what}: ${figure(status.done, "progress", { style: "percent" })} read.</p>`
+            ? html`<p class="quiet" role="status">Opening ${status.what}: ${numeral(status.done, "progress", { style: "percent" })} read.</p>`
             : html`<p class="quiet">Nothing is open.</p>`
     }</div>
   </div>`;

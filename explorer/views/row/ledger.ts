@@ -3,14 +3,25 @@
  * store computes the ledger; its last line is the value of the cell.
  */
 import { html, nothing, svg, type TemplateResult } from "lit";
+import type { Stage } from "../../../src/store/block.ts";
+import type { Ledger } from "../../../src/store/measures/ledger.ts";
 import { rescaledLedger } from "../../../src/store/measures/ledger.ts";
+import { evidenceOf } from "../../../src/store/sentences/evidence.ts";
 import { num } from "../../../src/store/text/number.ts";
-import type { Ledger, Stage } from "../../../src/store/types.ts";
-import { hiddenKeys } from "../../app/session.ts";
-import { bar, figure, quoted, shown, type Ui } from "../../app/ui.ts";
+import { css } from "../../../ui/css.ts";
+import { hiddenKeys, type Session } from "../../app/session.ts";
+import { bar, numeral, quoted, shown, type Ui } from "../../app/ui.ts";
+import { evidenceAt } from "../../state/evidence.ts";
+import { areShares } from "../../state/facts.ts";
 import { editsOf, isChanged } from "../../state/whatif.ts";
-import { areShares, cellValue, isVisible, leftOut, STAGE_MEANINGS, shownWeights } from "../../state/words.ts";
-import { css } from "../../styles/css.ts";
+import {
+  cellValue,
+  isVisible,
+  leftOut,
+  STAGE_MEANINGS,
+  shownWeights,
+  stateOfWeights,
+} from "../../state/words.ts";
 import { formula } from "./math.ts";
 
 /** The number in large type, and its meaning in a sentence. */
@@ -27,20 +38,41 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
   const from = quoted(names.query[query], names.lang.query);
   const to = quoted(names.key[key], names.lang.key);
   return html`<div class="readout">
-    <p class="big">${masked ? html`<span class="masked">masked</span>` : figure(value, `row ${state.stage}`)}</p>
+    <p class="big">${masked ? html`<span class="masked">masked</span>` : numeral(value, `row ${state.stage}`)}</p>
     <p>${
       masked
         ? html`The mask hides ${to} from ${from}.`
         : state.stage === "weights" && areShares(session.row(query, "weights"))
-          ? html`${from} gives ${figure(value, "row weights", { style: "percent" })} of its attention to ${to}`
+          ? html`${from} gives ${numeral(value, "row weights", { style: "percent" })} of its attention to ${to}`
           : html`${state.stage === "weights" ? "not a share of attention" : STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
     }</p>
-    <p class="quiet">query ${figure(query, "index")}, key ${figure(key, "index")}
+    ${masked || changed || state.stage !== "weights" ? nothing : evidence(session)}
+    <p class="quiet">query ${numeral(query, "index")}, key ${numeral(key, "index")}
       ${state.pinned === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
       ${changed ? html`<span class="badge">changed</span>` : nothing}
     </p>
   </div>`;
 }
+
+/** What the other rows give the same key, in one sentence: a weight alone is no evidence. */
+function evidence(session: Session): TemplateResult | typeof nothing {
+  const { block, shown: cell } = session;
+  const link = evidenceAt(session);
+  if (block === undefined || link === undefined || !areShares(session.row(cell.query, "weights")))
+    return nothing;
+  const names = session.labels(block);
+  const parts = evidenceOf(block, { ...link, ...cell }, KEY).flatMap((part) =>
+    typeof part === "string"
+      ? part
+          .split(KEY)
+          .flatMap((text, n) => (n === 0 ? [text] : [quoted(names.key[cell.key], names.lang.key), text]))
+      : [numeral(part.value, part.source, { style: "percent" })],
+  );
+  return parts.length === 0 ? nothing : html`<p class="evidence">${parts}</p>`;
+}
+
+/** Where the name of the key goes in a sentence. */
+const KEY = "\u0000";
 
 /** The ledger steps that have the value of each stage, in order of preference. */
 const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
@@ -54,7 +86,7 @@ const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
 /** The ledger with one more line if the row is rescaled without hidden tokens. */
 function shownLedger(session: Ui["session"], ledger: Ledger): Ledger {
   const { block, state, store, ref } = session;
-  const weights = { ...state, stage: "weights" } as const;
+  const weights = stateOfWeights(state);
   const row = store!.row(ref, ledger.i, "weights", editsOf(session));
   const { by } = leftOut(block!, weights, row);
   if (by === 1) return ledger;
@@ -77,7 +109,7 @@ export function lines(
   const { lines: shownSteps } = shownLedger(session, ledger);
   const at = STAGE_STEPS[session.state.stage]
     .map((wanted) => shownSteps.findIndex(({ step }) => step === wanted))
-    .find((found) => found >= 0);
+    .find((at) => at >= 0);
   return html`<ol class=${formulas ? "ledger formulas" : "ledger"}>
     ${shownSteps.map((line, n) => {
       const { step, name, about, code, formula: parts, value } = line;
@@ -146,7 +178,7 @@ export function carried(products: Float64Array): TemplateResult | typeof nothing
   const all = products.reduce((sum, value) => sum + Math.abs(value), 0);
   const three = order.slice(0, 3).reduce((sum, c) => sum + Math.abs(products[c]), 0);
   if (!(all > 0)) return nothing;
-  return html`<p class="quiet">3 of the ${figure(count, "d")} products make up ${figure(three / all, "topShare", { style: "percent" })} of the total size</p>`;
+  return html`<p class="quiet">3 of the ${numeral(count, "d")} products make up ${numeral(three / all, "topShare", { style: "percent" })} of the total size</p>`;
 }
 
 /** Indices by magnitude, largest first. */

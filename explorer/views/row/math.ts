@@ -1,6 +1,6 @@
 /** Formulas with the actual numbers as MathML, which assistive technology can read and which needs no fonts. */
 import { html, mathml, type TemplateResult } from "lit";
-import type { Num } from "../../../src/store/types.ts";
+import type { Num } from "../../../src/store/text/number.ts";
 
 type Part = string | Num;
 

@@ -1,10 +1,10 @@
 /** The contribution of a row to the output, Σ weight·v: the largest dimensions, key by key. */
 import { html, nothing, type TemplateResult } from "lit";
-import type { Ledger } from "../../../src/store/types.ts";
-import { figure, token, type Ui } from "../../app/ui.ts";
+import type { Ledger } from "../../../src/store/measures/ledger.ts";
+import { css } from "../../../ui/css.ts";
+import { numeral, token, type Ui } from "../../app/ui.ts";
 import { largest } from "../../state/facts.ts";
 import { editsOf } from "../../state/whatif.ts";
-import { css } from "../../styles/css.ts";
 import { byMagnitude, strip, stripLabel } from "./ledger.ts";
 
 /** How many dimensions of the output, and how many keys, are listed. */
@@ -43,8 +43,8 @@ export function outputView({ session }: Ui, ledger: Ledger): TemplateResult {
       (c) => {
         let rest = output[c];
         for (const part of parts) rest -= part[c];
-        return html`<li><span class="name">dimension ${figure(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], maximum)}${figure(output[c], "output")}
-        <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j], names.lang.key)} ${figure(parts[at][c], "weight × value")}</span> `)}<span>others ${figure(rest, "output")}</span></span></li>`;
+        return html`<li><span class="name">dimension ${numeral(c, "index")}</span>${stack([...parts.map((part) => part[c]), rest], maximum)}${numeral(output[c], "output")}
+        <span class="formula">${keys.map((j, at) => html`<span class=${j === key ? "current" : ""}>${token(names.key[j], names.lang.key)} ${numeral(parts[at][c], "weight × value")}</span> `)}<span>others ${numeral(rest, "output")}</span></span></li>`;
       },
     )}</ol>
     ${keys.length === 0 ? html`<p>No key has any weight: the output is 0.</p>` : nothing}

@@ -4,9 +4,9 @@
  * the rest, and Escape restores them. Its sections are groups, not landmarks, because a page may have several rows.
  */
 import { html, nothing, type TemplateResult } from "lit";
-import type { Ledger } from "../../../src/store/types.ts";
-import { thisRow } from "../../app/panels/inspector.ts";
-import { choice, figure, quoted, type Ui } from "../../app/ui.ts";
+import type { Ledger } from "../../../src/store/measures/ledger.ts";
+import { rowSummary } from "../../app/panels/inspector.ts";
+import { choice, numeral, quoted, type Ui } from "../../app/ui.ts";
 import { edit, editsOf, isChanged, ledgerOf, scaleOf } from "../../state/whatif.ts";
 import { byMagnitude, carried, lines, readout, strip, stripLabel } from "./ledger.ts";
 import { outputView } from "./output.ts";
@@ -33,7 +33,7 @@ export function rowView(ui: Ui): TemplateResult {
     </section></div>
     <div>${
       // In <attention-row>, which has the size of a figure, the other sections are collapsed.
-      session.fixed.view === "row"
+      session.fixed.view !== undefined
         ? html`${scored ? products(ui, ledger) : nothing}
       <details><summary>The whole row</summary><section role="group" aria-label="The row">${wholeRow(ui)}</section></details>
       ${block.has.values ? html`<details><summary>What it adds to the output</summary>${outputView(ui, ledger)}</details>` : nothing}`
@@ -49,28 +49,28 @@ function scaleField({ session, say }: Ui): TemplateResult {
   const { d } = session.block!;
   const recipe = scaleOf(session) ?? Number.NaN;
   const divides = Math.abs(recipe * Math.sqrt(d) - 1) < 1e-6;
-  const given = session.edits.scale ?? recipe;
-  const number = divides ? 1 / given : given;
-  const text = divides && given === recipe ? `√${d}` : String(Number(number.toPrecision(6)));
-  const take = (value: string) => {
+  const scale = session.edits.scale ?? recipe;
+  const number = divides ? 1 / scale : scale;
+  const text = divides && scale === recipe ? `√${d}` : String(Number(number.toPrecision(6)));
+  const accept = (value: string) => {
     const typedIn = typedNumber(value);
     if (typedIn === undefined || (divides && typedIn === 0)) return false;
     return edit(session, "scale", 0, String(divides ? 1 / typedIn : typedIn));
   };
   const label = divides ? `divide by; the model divides by √d_k = √${d}` : "multiply by the scale";
   return html`<label class="scale" title=${label}>${divides ? "÷" : "×"} <input type="text" inputmode="text" class="num" size="7" .value=${text}
-    aria-label="scale" @change=${(event: Event) => typed(event, text, take, say)}></label>`;
+    aria-label="scale" @change=${(event: Event) => typed(event, text, accept, say)}></label>`;
 }
 
 /** Applies the typed text; if it is invalid, shows why and restores the previous text. */
 function typed(
   event: Event,
   before: string,
-  take: (text: string) => boolean,
+  accept: (text: string) => boolean,
   say: (text: string) => void,
 ): void {
   const input = event.target as HTMLInputElement;
-  const ok = take(input.value);
+  const ok = accept(input.value);
   input.setCustomValidity(
     ok ? "" : `"${input.value}" is not a number. Type a number such as 0.25, 1/4 or √32.`,
   );
@@ -90,7 +90,7 @@ function products(ui: Ui, ledger: Ledger): TemplateResult {
   let sum = 0;
   for (let at = 0; at < all.length; at++) running[at] = sum += all[order?.[at] ?? at];
   return html`<section role="group" aria-label="Products">
-    <h2>the ${figure(all.length, "d")} products <span class="math">qᵢ·kᵢ</span> ${choice(
+    <h2>the ${numeral(all.length, "d")} products <span class="math">qᵢ·kᵢ</span> ${choice(
       "Order of the products",
       [
         ["index", "by index"],
@@ -123,9 +123,9 @@ function productTable({ session, say }: Ui, { q, k, products: all }: Ledger): Te
       .slice(0, LISTED)
       .map(
         (c) =>
-          html`<tr><th scope="row">${figure(c, "index")}</th>${field("query", c, q[c])}${field("key", c, k[c])}<td class="num">${figure(all[c], "ledger.products", { digits: 4 })}</td></tr>`,
+          html`<tr><th scope="row">${numeral(c, "index")}</th>${field("query", c, q[c])}${field("key", c, k[c])}<td class="num">${numeral(all[c], "ledger.products", { digits: 4 })}</td></tr>`,
       )}</tbody></table>
-    ${order.length > LISTED ? html`<p class="quiet">${figure(order.length - LISTED, "d")} more products are in the strips above.</p>` : nothing}`;
+    ${order.length > LISTED ? html`<p class="quiet">${numeral(order.length - LISTED, "d")} more products are in the strips above.</p>` : nothing}`;
 }
 
 /** The bars of all keys, the temperature, and the keys with the largest weights. */
@@ -139,13 +139,13 @@ function wholeRow(ui: Ui): TemplateResult {
     ${
       block!.has.qk
         ? html`<p><label class="temperature"><span>What if the scores of this row were divided by
-        <data class="num" value=${String(state.temperature)} data-source="temperature">${figure(state.temperature, "temperature")}</data>? (temperature)</span>
+        <data class="num" value=${String(state.temperature)} data-source="temperature">${numeral(state.temperature, "temperature")}</data>? (temperature)</span>
         <input type="range" min="-2" max="2" step="0.05" aria-label="temperature of this row" .value=${String(Math.log10(state.temperature || 1))}
           @input=${(event: Event) => session.set({ temperature: atNotch(event) }, "replace")}
           @change=${() => session.changed("push")}></label></p>`
         : nothing
     }
-    ${thisRow(ui, editsOf(session))}`;
+    ${rowSummary(ui, editsOf(session))}`;
 }
 
 /** The position of the slider as a temperature; near the middle it is exactly 1. */

@@ -5,10 +5,10 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { exponentiateRow } from "../../../src/reference/index.ts";
 import { num } from "../../../src/store/text/number.ts";
+import { css } from "../../../ui/css.ts";
 import { token, type Ui } from "../../app/ui.ts";
 import { editsOf } from "../../state/whatif.ts";
 import { shownWeights } from "../../state/words.ts";
-import { css } from "../../styles/css.ts";
 import { hasMask } from "./steps.ts";
 
 /** A step of the row: its name, its numbers, and whether they are signed. */

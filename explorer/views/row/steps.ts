@@ -1,5 +1,5 @@
 /** Helpers of the row view: whether a block has a mask, and parsing of typed numbers. */
-import type { Block } from "../../../src/store/types.ts";
+import type { Block } from "../../../src/store/block.ts";
 
 /** Whether the mask of the block can hide a key from a query. */
 export function hasMask({ recipe }: Block): boolean {

@@ -8,8 +8,11 @@ export const row: View = {
   hint: "Where one number comes from, step by step",
   command: "Row: where this number comes from",
   key: "w",
+  meaning: "This is how one of its numbers is computed: how much one word looks at another.",
   keys: "←→ key · ↑↓ query · N strongest · Esc restore or back · ? keyboard",
   up: "head",
-  layout: { heads: true, side: false, toolbar: false, foot: false, scrolls: true },
+  figure: "row",
+  editable: true,
+  layout: { heads: true, inspector: false, toolbar: false, foot: false, scrolls: true },
   load: async () => (await import("./parts.ts")).parts,
 };

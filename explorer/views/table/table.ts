@@ -4,31 +4,22 @@
  */
 import { html, render, type TemplateResult } from "lit";
 import { formatNumber, type NumberOptions } from "../../../src/store/text/number.ts";
+import { css } from "../../../ui/css.ts";
 import type { Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
-import { figure, token } from "../../app/ui.ts";
-import { type Column, csvOf, sortValue, type Table, type TableCell, tableOf } from "../../state/tables.ts";
-import { css } from "../../styles/css.ts";
+import { numeral, token } from "../../app/ui.ts";
+import { DrawnPane } from "../../canvas/drawn-pane.ts";
+import { csvOf, type NumberTable, sortValue, type TableCell, type TableColumn } from "../../state/tables.ts";
 import type { Pane } from "../view.ts";
 
 /** The height of a row in pixels, and how many rows are rendered beyond each edge. */
 const PITCH = 28;
 const OVERSCAN = 6;
 
-/** The table of a view that provides its own. */
-export interface OwnTable {
-  /** Undefined while there is nothing to show. */
-  readonly table: () => Table | undefined;
-  /** Changes when any row of the table changes. */
-  readonly key: () => string;
-}
-
-export class TablePane {
-  readonly root = document.createElement("div");
+export class TablePane extends DrawnPane {
   readonly #session: Session;
   readonly #slices: Slices;
-  readonly #own: OwnTable | undefined;
-  #due = 0;
+  readonly #tableOf: () => NumberTable | undefined;
   #sort: { readonly column: number; readonly descending: boolean } | undefined;
   #order: { readonly key: string; readonly places: readonly number[] } | undefined;
   #sorting = "";
@@ -36,30 +27,21 @@ export class TablePane {
   #key = "";
   #copied = "";
 
-  /** @param own the table of a view that provides its own; by default, the table of the session's state */
-  constructor(session: Session, slices: Slices, own?: OwnTable) {
+  /** @param tableOf the table to show; undefined while there is none */
+  constructor(session: Session, slices: Slices, tableOf: () => NumberTable | undefined) {
+    super("tablewrap cursor-keys");
     this.#session = session;
     this.#slices = slices;
-    this.#own = own;
-    this.root.className = "tablewrap cursor-keys";
+    this.#tableOf = tableOf;
     this.root.tabIndex = 0;
     this.root.setAttribute("role", "region");
     this.root.addEventListener("scroll", () => this.schedule(), { passive: true });
   }
 
-  connect(): void {
-    this.schedule();
-  }
-
-  disconnect(): void {
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
+  override disconnect(): void {
+    super.disconnect();
     this.#rows.clear();
     this.#order = undefined;
-  }
-
-  dispose(): void {
-    this.disconnect();
   }
 
   restyle(): void {}
@@ -85,7 +67,7 @@ export class TablePane {
 
   /** Scrolls to the cursor's row. */
   follow(): void {
-    const table = this.#shown;
+    const table = this.#tableOf();
     if (table === undefined) return;
     const at = this.#places(table).findIndex((place) => table.current(place));
     const [top, height] = [at * PITCH, this.root.clientHeight - 3 * PITCH];
@@ -93,25 +75,10 @@ export class TablePane {
     else if (top > this.root.scrollTop + height) this.root.scrollTop = top - height;
   }
 
-  schedule(): void {
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
-  }
-
-  /** Draws immediately: there is no frame between `beforeprint` and printing. */
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#draw();
-  }
-
-  get #shown(): Table | undefined {
-    return this.#own === undefined ? tableOf(this.#session) : this.#own.table();
-  }
-
-  #draw(): void {
-    this.#due = 0;
+  protected paint(): void {
     const session = this.#session;
     if (!session.ready) return;
-    const table = this.#shown;
+    const table = this.#tableOf();
     if (table === undefined) return;
     const { ref, state } = session;
     const key = [
@@ -128,8 +95,7 @@ export class TablePane {
       state.flipped,
       state.querySegments,
       session.opened,
-      this.#own?.key() ?? "",
-      state.view === "row" ? [session.shown.query, JSON.stringify(state.edits), state.temperature] : "",
+      table.key ?? "",
     ].join(" ");
     if (key !== this.#key) {
       if (this.#key.split(" ")[3] !== state.view) this.#sort = undefined;
@@ -140,9 +106,8 @@ export class TablePane {
     render(this.#table(table), this.root);
   }
 
-  #row(table: Table, at: number): readonly TableCell[] {
-    // The measures of heads arrive over time: these rows are not cached.
-    if (this.#session.state.view === "model") return table.row(at);
+  #row(table: NumberTable, at: number): readonly TableCell[] {
+    if (table.growing) return table.row(at);
     let row = this.#rows.get(at);
     if (row === undefined) {
       row = table.row(at);
@@ -152,12 +117,12 @@ export class TablePane {
   }
 
   /** The indices of the rows in the order they are shown; while they are being sorted, in the previous order. */
-  #places(table: Table): readonly number[] {
+  #places(table: NumberTable): readonly number[] {
     const plain = Array.from({ length: table.count }, (_, at) => at);
     const sort = this.#sort;
     if (sort === undefined) return plain;
-    const known = this.#session.state.view === "model" ? Math.floor(performance.now() / 500) : 0;
-    const key = `${this.#key} ${sort.column} ${sort.descending} ${known}`;
+    const half = table.growing ? Math.floor(performance.now() / 500) : 0;
+    const key = `${this.#key} ${sort.column} ${sort.descending} ${half}`;
     if (this.#order?.key === key) return this.#order.places;
     if (this.#sorting !== key) {
       this.#sorting = key;
@@ -179,7 +144,7 @@ export class TablePane {
     return this.#order?.places.length === table.count ? this.#order.places : plain;
   }
 
-  #table(table: Table): TemplateResult {
+  #table(table: NumberTable): TemplateResult {
     const places = this.#places(table);
     const first = Math.max(0, Math.floor(this.root.scrollTop / PITCH) - OVERSCAN);
     const last = Math.min(
@@ -203,7 +168,7 @@ export class TablePane {
       <tr class="space" ${css({ height: (table.count - last) * PITCH })}></tr></tbody></table>`;
   }
 
-  #line(table: Table, at: number, shown: number): TemplateResult {
+  #line(table: NumberTable, at: number, shown: number): TemplateResult {
     const cells = this.#row(table, at);
     const current = table.current(at);
     return html`<tr aria-rowindex=${shown + 2} class=${current ? "current" : ""} aria-current=${current ? "true" : "false"}
@@ -221,7 +186,7 @@ export class TablePane {
     this.schedule();
   }
 
-  async #copy(table: Table): Promise<void> {
+  async #copy(table: NumberTable): Promise<void> {
     try {
       await navigator.clipboard.writeText([...csvOf(table, this.#places(table))].join(""));
       this.#copied = "Copied.";
@@ -234,15 +199,15 @@ export class TablePane {
 
 function content(
   { token: text, lang, value }: TableCell,
-  { source, options }: Column,
+  { source, options }: TableColumn,
 ): TemplateResult | string {
   if (value === undefined) return text === undefined ? "" : html`${token(text, lang)}`;
-  const number = html`<span class="num" ${css({ "padding-inline-end": `${afterPoint(value, source, options)}ch` })}>${figure(value, source || "index", options)}</span>`;
+  const number = html`<span class="num" ${css({ "padding-inline-end": `${afterPoint(value, source, options)}ch` })}>${numeral(value, source || "index", options)}</span>`;
   return text === undefined ? number : html`<span class="pair">${token(text, lang)} ${number}</span>`;
 }
 
 /** Cells with only a number are right-aligned. The first columns, which name the row, stay in place while the others scroll. */
-function classOf({ columns }: Table, cell: TableCell | undefined, at: number): string {
+function classOf({ columns }: NumberTable, cell: TableCell | undefined, at: number): string {
   const figures = cell?.value !== undefined && cell.token === undefined;
   const names = columns.slice(0, at + 1).every(({ source }) => source === "" || source === "index");
   return `${figures ? "figures" : ""}${names ? " stays" : ""}`;

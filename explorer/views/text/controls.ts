@@ -2,11 +2,11 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
 import type { Session } from "../../app/session.ts";
-import { check, choice, figure, quoted, type Ui } from "../../app/ui.ts";
+import { check, choice, numeral, quoted, type Ui } from "../../app/ui.ts";
 import { rankOf } from "../../state/facts.ts";
 import { STAGE_MEANINGS } from "../../state/words.ts";
-import type { Reading } from "./pane.ts";
-import { MARK, type Values } from "./values.ts";
+import type { Reading } from "./flow.ts";
+import { MARK, type UnitValues } from "./values.ts";
 
 /** The controls above the text: the direction, and tokens or whole words. */
 export function textControls({ session }: Ui): TemplateResult {
@@ -23,15 +23,15 @@ export function textControls({ session }: Ui): TemplateResult {
   ${check("words", state.words, (words) => session.set({ words }))}`;
 }
 
-const langOf = ({ block }: Session, side: "query" | "key") =>
-  side === "query" ? block?.queryLang : block?.keyLang;
+const langOf = ({ block }: Session, role: "query" | "key") =>
+  role === "query" ? block?.queryLang : block?.keyLang;
 
 /** The chosen tokens: ‹sat›, or the mean of 3 queries. */
 function chosenText({ units, chooser, chosen }: Reading, session: Session): TemplateResult {
   const { state } = session;
-  const side = chooser === "query" ? "queries" : "keys";
+  const plural = chooser === "query" ? "queries" : "keys";
   if (chosen.length === 1) return quoted(units[chooser][chosen[0]]?.text ?? "", langOf(session, chooser));
-  return html`the ${state.aggregate === "max" ? "largest" : state.aggregate} of ${figure(chosen.length, "selection")} ${state.words ? "words" : side}`;
+  return html`the ${state.aggregate === "max" ? "largest" : state.aggregate} of ${numeral(chosen.length, "selection")} ${state.words ? "words" : plural}`;
 }
 
 /** The meaning of the tint: "Color: how much of the attention of ‹sat› each token gets". */
@@ -49,13 +49,13 @@ export function tintLine(reading: Reading, session: Session, missing: number): T
     : "words: the sum over their keys, the mean over their queries";
   return html`<p>Color: ${by}.${reading.pinned ? nothing : html` <span class="quiet">Click to pin.</span>`}
     ${state.words ? html`<span class="quiet">${words}.</span>` : nothing}
-    ${missing > 0 && !state.renormalize ? html`<span class="quiet">The tokens left out have ${figure(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
+    ${missing > 0 && !state.renormalize ? html`<span class="quiet">The tokens left out have ${numeral(missing, "hidden share", { style: "percent" })}.</span>` : nothing}</p>`;
 }
 
 /** The number of a unit: "0.412, ‹sat› to ‹cat›, rank 1 of 24". */
 export function readLine(
   reading: Reading,
-  { values, marks }: Values,
+  { values, marks }: UnitValues,
   unit: number,
   session: Session,
 ): TemplateResult {
@@ -67,5 +67,10 @@ export function readLine(
   const pair = state.direction === "from" ? html`${of} to ${text}` : html`${text} to ${of}`;
   if (mark === MARK.masked || mark === MARK.hidden)
     return html`<p>${mark === MARK.masked ? "masked" : "hidden"}, ${pair}</p>`;
-  return html`<p>${figure(values[unit], source)}, ${pair}, rank ${figure(rankOf(values, unit), "rankOf")} of ${figure(values.length, "units")}</p>`;
+  const { rank, of: count } = rankOf(
+    values,
+    unit,
+    (at) => marks[at] !== MARK.masked && marks[at] !== MARK.hidden,
+  );
+  return html`<p>${numeral(values[unit], source)}, ${pair}, rank ${numeral(rank, "rankOf")} of ${numeral(count, "rankOf")}</p>`;
 }

@@ -2,6 +2,7 @@
  * A head's tokens as running text: the text of each token, which tokens are joined, and line breaks. Spaces between words are
  * gaps; all other white space and control characters are visible. passage.ts creates the elements.
  */
+import type { Block } from "../../../src/store/block.ts";
 import {
   continues,
   isSpecial,
@@ -11,6 +12,7 @@ import {
   visible,
   wordsOf,
 } from "../../../src/store/text/tokens.ts";
+import type { TokenRole } from "../../app/session.ts";
 
 /** One token, or the pieces of one word: the tokens from `start` to `end`, exclusive. */
 export interface Unit {
@@ -21,6 +23,20 @@ export interface Unit {
   readonly apart: boolean;
   /** The line ends after it. */
   readonly breaks: boolean;
+}
+
+/** The texts on the page, and the chosen tokens. */
+export interface Reading {
+  readonly block: Block;
+  /** Queries and keys are the same text. */
+  readonly single: boolean;
+  /** Tokens are chosen in one text and read in the other. */
+  readonly chooser: TokenRole;
+  readonly target: TokenRole;
+  readonly units: Readonly<Record<TokenRole, readonly Unit[]>>;
+  /** The indices of the chosen units, and whether they are selected (or only hovered). */
+  readonly chosen: readonly number[];
+  readonly pinned: boolean;
 }
 
 /** The maximum number of characters of a token. */
@@ -65,7 +81,7 @@ export function directionOf(tokens: readonly string[]): "ltr" | "rtl" {
 }
 
 /** The units of one line, from `first` to `end`, exclusive. */
-export interface Line {
+export interface TextLine {
   readonly first: number;
   readonly end: number;
 }
@@ -83,8 +99,8 @@ export function flow(
   units: readonly Unit[],
   width: number,
   measure: (text: string) => number,
-): readonly Line[] {
-  const lines: Line[] = [];
+): readonly TextLine[] {
+  const lines: TextLine[] = [];
   let first = 0;
   let x = 0;
   // The first unit of the current word, and its x coordinate.
@@ -123,7 +139,7 @@ export function flow(
 }
 
 /** The index of a unit's line. */
-export function lineOf(lines: readonly Line[], unit: number): number {
+export function lineOf(lines: readonly TextLine[], unit: number): number {
   let [low, high] = [0, lines.length - 1];
   while (low < high) {
     const middle = (low + high + 1) >> 1;

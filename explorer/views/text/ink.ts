@@ -43,10 +43,10 @@ const tints = new Map<Ramp, readonly Tint[]>();
 
 /** The 256 colors of a scale with their text colors. */
 export function tintsOf(ramp: Ramp): readonly Tint[] {
-  let found = tints.get(ramp);
-  if (found === undefined) {
-    found = colorTable(ramp).map((color) => ({ ground: hex(color), ink: hex(inkOn(color)) }));
-    tints.set(ramp, found);
+  let list = tints.get(ramp);
+  if (list === undefined) {
+    list = colorTable(ramp).map((color) => ({ ground: hex(color), ink: hex(inkOn(color)) }));
+    tints.set(ramp, list);
   }
-  return found;
+  return list;
 }

@@ -7,20 +7,20 @@
  * breaks the text into lines, passage.ts renders it, values.ts computes its numbers.
  */
 import { nothing, render } from "lit";
+import type { Block } from "../../../src/store/block.ts";
 import type { Span } from "../../../src/store/measures/aggregate.ts";
 import { codeOf, isSigned, signedCodeOf } from "../../../src/store/measures/transfer.ts";
-import type { Block } from "../../../src/store/types.ts";
-import { axesOf, type Session } from "../../app/session.ts";
+import { axesOf, type Session, type TokenRole } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { placeOf } from "../../canvas/axis.ts";
 import { rampOf } from "../../canvas/colors.ts";
+import { DrawnPane } from "../../canvas/drawn-pane.ts";
 import type { State } from "../../state/state.ts";
 import { readLine, tintLine } from "./controls.ts";
-import { directionOf, type Unit, unitOf, unitsOf } from "./flow.ts";
+import { directionOf, type Reading, type Unit, unitOf, unitsOf } from "./flow.ts";
 import { tintsOf } from "./ink.ts";
 import { LEADING, type Look, Passage } from "./passage.ts";
-import { keyOver, pointOver } from "./pointing.ts";
-import { MARK, TextValues, type Values } from "./values.ts";
+import { MARK, TextValues, type UnitValues } from "./values.ts";
 
 /** What the text needs of its element. */
 export interface TextHost {
@@ -30,24 +30,7 @@ export interface TextHost {
   readonly describe: (query: number, key: number, full: boolean) => string;
 }
 
-/** Whether a text has the queries or the keys. */
-export type Side = "query" | "key";
-
-/** The texts on the page, and the chosen tokens. */
-export interface Reading {
-  readonly block: Block;
-  /** Queries and keys are the same text. */
-  readonly single: boolean;
-  /** Tokens are chosen in one text and read in the other. */
-  readonly chooser: Side;
-  readonly target: Side;
-  readonly units: Readonly<Record<Side, readonly Unit[]>>;
-  /** The indices of the chosen units, and whether they are selected (or only hovered). */
-  readonly chosen: readonly number[];
-  readonly pinned: boolean;
-}
-
-const other = (side: Side): Side => (side === "query" ? "key" : "query");
+const other = (role: TokenRole): TokenRole => (role === "query" ? "key" : "query");
 /** The classes of units without a value, in the order of the marks. */
 const KINDS = ["masked", "hidden", "non-finite"] as const;
 
@@ -61,70 +44,59 @@ const isSingle = ({ kind, Nq, Nk, queryOffset, queryTokens, keyTokens }: Block) 
 /** The font sizes in pixels: the largest one that fits is used. */
 const SIZES = [24, 20, 17, 15] as const;
 
-export class TextPane {
-  readonly root = document.createElement("div");
+export class TextPane extends DrawnPane {
   readonly host: TextHost;
-  readonly passages: Readonly<Record<Side, Passage>> = { query: new Passage(), key: new Passage() };
+  readonly passages: Readonly<Record<TokenRole, Passage>> = { query: new Passage(), key: new Passage() };
   readonly scroller = document.createElement("div");
   /** The text that has the keyboard focus, if there are two. */
-  side: Side | undefined;
+  role: TokenRole | undefined;
   /** The unit under the pointer. */
-  pointed: { readonly side: Side; readonly unit: number } | undefined;
+  pointed: { readonly role: TokenRole; readonly unit: number } | undefined;
   /** The values of the text that is read. */
-  values: Values | undefined;
+  values: UnitValues | undefined;
   /** The value at full color, for the legend. */
   domain: number | undefined;
   readonly #values: TextValues;
   readonly #headings = { query: document.createElement("h3"), key: document.createElement("h3") } as const;
   readonly #says = document.createElement("div");
-  readonly #stop = new AbortController();
-  readonly #sizes: ResizeObserver;
   readonly #widths = new Map<string, number>();
   readonly #units = new WeakMap<readonly string[], { words?: readonly Unit[]; pieces?: readonly Unit[] }>();
   readonly #directions = new WeakMap<readonly string[], "ltr" | "rtl">();
   #pen: OffscreenCanvasRenderingContext2D | null = null;
   #font = "";
   #size = 0;
-  #due = 0;
   #follow = true;
 
   constructor(host: TextHost) {
+    super("text");
     this.host = host;
-    this.root.className = "text";
     this.scroller.className = "scroller";
     this.#says.className = "says";
     this.#values = new TextValues(host.session, host.slices, () => this.schedule());
-    for (const side of ["query", "key"] as const) {
-      this.#headings[side].textContent = side === "query" ? "queries" : "keys";
-      this.scroller.append(this.#headings[side], this.passages[side].root);
+    for (const role of ["query", "key"] as const) {
+      this.#headings[role].textContent = role === "query" ? "queries" : "keys";
+      this.scroller.append(this.#headings[role], this.passages[role].root);
     }
     this.root.append(this.scroller, this.#says);
-    const { signal } = this.#stop;
+    const { signal } = this.listening;
     this.scroller.addEventListener("scroll", () => this.schedule(), { signal, passive: true });
-    pointOver(this, signal);
-    this.root.addEventListener("keydown", (event) => keyOver(this, event), { signal });
-    this.#sizes = new ResizeObserver(() => this.schedule());
   }
 
-  connect(): void {
-    this.#sizes.observe(this.scroller);
+  protected override get sized(): HTMLElement {
+    return this.scroller;
+  }
+
+  override connect(): void {
     this.#follow = true;
-    this.schedule();
+    super.connect();
     // Widths are measured again once the font has been loaded.
     document.fonts?.ready.then(() => this.restyle());
   }
 
-  disconnect(): void {
-    this.#sizes.disconnect();
-    cancelAnimationFrame(this.#due);
-    this.#due = 0;
+  override disconnect(): void {
+    super.disconnect();
     this.pointed = undefined;
     this.#values.stop();
-  }
-
-  dispose(): void {
-    this.disconnect();
-    this.#stop.abort();
   }
 
   restyle(): void {
@@ -133,16 +105,12 @@ export class TextPane {
     this.schedule();
   }
 
-  schedule(): void {
-    if (this.#due === 0 && this.root.isConnected) this.#due = requestAnimationFrame(() => this.#draw());
-  }
-
   /** Focuses the cursor's token. */
   focus(): void {
     const { reading } = this;
     if (reading === undefined) return;
-    const side = this.activeSide(reading);
-    this.passages[reading.single ? "query" : side]
+    const role = this.activeSide(reading);
+    this.passages[reading.single ? "query" : role]
       .element(this.activeUnit(reading))
       ?.focus({ preventScroll: true });
   }
@@ -154,14 +122,14 @@ export class TextPane {
   }
 
   /** The axis that the keyboard moves along: with a selection, the one that is read. */
-  activeSide({ single, pinned, chooser, target }: Reading): Side {
-    return single ? (pinned ? target : chooser) : (this.side ?? (pinned ? target : chooser));
+  activeSide({ single, pinned, chooser, target }: Reading): TokenRole {
+    return single ? (pinned ? target : chooser) : (this.role ?? (pinned ? target : chooser));
   }
 
   activeUnit(reading: Reading): number {
     const { state } = this.host.session;
-    const side = this.activeSide(reading);
-    return unitOf(reading.units[side], side === "query" ? state.query : state.key);
+    const role = this.activeSide(reading);
+    return unitOf(reading.units[role], role === "query" ? state.query : state.key);
   }
 
   /** The current texts and chosen tokens, independent of the last drawing. */
@@ -172,16 +140,16 @@ export class TextPane {
 
   /** The tokens of a text as units, cached. */
   #unitsOf(tokens: readonly string[], words: boolean): readonly Unit[] {
-    const made = this.#units.get(tokens) ?? {};
-    this.#units.set(tokens, made);
+    const entry = this.#units.get(tokens) ?? {};
+    this.#units.set(tokens, entry);
     const name = words ? "words" : "pieces";
-    made[name] ??= unitsOf(tokens, words);
-    return made[name];
+    entry[name] ??= unitsOf(tokens, words);
+    return entry[name];
   }
 
   #readingOf(block: Block, state: State): Reading {
     const single = isSingle(block);
-    const chooser: Side = state.direction === "from" ? "query" : "key";
+    const chooser: TokenRole = state.direction === "from" ? "query" : "key";
     const units = {
       query: this.#unitsOf(block.queryTokens, state.words),
       key: this.#unitsOf(single ? block.queryTokens : block.keyTokens, state.words),
@@ -193,20 +161,13 @@ export class TextPane {
     ];
     const pinned = pinnedUnits.length > 0;
     const { pointed } = this;
-    const previews = pointed !== undefined && (single || pointed.side === chooser);
+    const previews = pointed !== undefined && (single || pointed.role === chooser);
     const cursor = unitOf(units[chooser], chooser === "query" ? state.query : state.key);
     const chosen = pinned ? pinnedUnits : [previews ? pointed.unit : cursor];
     return { block, single, chooser, target: other(chooser), units, chosen, pinned };
   }
 
-  /** Draws immediately: there is no frame between `beforeprint` and printing. */
-  draw(): void {
-    cancelAnimationFrame(this.#due);
-    this.#draw();
-  }
-
-  #draw(): void {
-    this.#due = 0;
+  protected paint(): void {
     const { session } = this.host;
     const { block, state } = session;
     const width = this.scroller.clientWidth - 8;
@@ -214,18 +175,19 @@ export class TextPane {
     const reading = this.#readingOf(block, state);
     this.#lay(reading, width, this.#sizeFor(reading, width));
     const { chooser, target, units } = reading;
-    const spans = (side: Side, which: readonly number[]): Span[] => which.map((unit) => units[side][unit]);
+    const spans = (role: TokenRole, which: readonly number[]): Span[] =>
+      which.map((unit) => units[role][unit]);
     // Until columns arrive, the previous values stay.
-    const found = this.#values.ask(block, {
+    const values = this.#values.ask(block, {
       direction: state.direction,
       stage: state.stage,
       chosen: spans(chooser, reading.chosen),
       over: units[target],
       aggregate: state.aggregate,
     });
-    if (found === undefined && this.values?.values.length !== units[target].length) this.values = undefined;
-    else if (found !== undefined) this.values = found;
-    this.root.classList.toggle("waiting", found === undefined);
+    if (values === undefined && this.values?.values.length !== units[target].length) this.values = undefined;
+    else if (values !== undefined) this.values = values;
+    this.root.classList.toggle("waiting", values === undefined);
     const domain = this.domain;
     this.domain = this.#domainOf(state);
     // Notifies the legend.
@@ -259,26 +221,26 @@ export class TextPane {
   #lay({ block, single, units, chooser }: Reading, width: number, size: number): void {
     const measure = this.#measurer();
     this.root.classList.toggle("single", single);
-    for (const side of ["query", "key"] as const) {
-      const there = side === "query" || !single;
-      const passage = this.passages[side];
-      passage.root.hidden = !there;
-      this.#headings[side].hidden = single;
-      if (!there) continue;
-      const tokens = side === "query" ? block.queryTokens : block.keyTokens;
+    for (const role of ["query", "key"] as const) {
+      const isPlaced = role === "query" || !single;
+      const passage = this.passages[role];
+      passage.root.hidden = !isPlaced;
+      this.#headings[role].hidden = single;
+      if (!isPlaced) continue;
+      const tokens = role === "query" ? block.queryTokens : block.keyTokens;
       let direction = this.#directions.get(tokens);
       if (direction === undefined) {
         direction = directionOf(tokens);
         this.#directions.set(tokens, direction);
       }
-      const role = side === chooser ? "to choose from" : "to read";
+      const purpose = role === chooser ? "to choose from" : "to read";
       passage.lay({
-        units: units[side],
+        units: units[role],
         direction,
-        lang: side === "query" ? block.queryLang : block.keyLang,
+        lang: role === "query" ? block.queryLang : block.keyLang,
         width,
         size,
-        label: single ? "The text" : `The ${side === "query" ? "queries" : "keys"}, ${role}`,
+        label: single ? "The text" : `The ${role === "query" ? "queries" : "keys"}, ${purpose}`,
         key: `${block.name} ${this.#font}`,
         measure,
       });
@@ -328,21 +290,21 @@ export class TextPane {
     const active = this.activeUnit(reading);
     const activeSide = this.activeSide(reading);
     const lookOf =
-      (side: Side) =>
+      (role: TokenRole) =>
       (unit: number): Look => {
-        const span = units[side][unit];
-        const reads = single || side === target;
-        const axis = (single ? target : side) === "query" ? axes.rows : axes.columns;
+        const span = units[role][unit];
+        const reads = single || role === target;
+        const axis = (single ? target : role) === "query" ? axes.rows : axes.columns;
         const outside = placeOf(axis, span.start) === undefined;
         const mark = reads && !outside ? this.values?.marks[unit] : undefined;
-        const isChosen = (single || side === chooser) && among.has(unit);
+        const isChosen = (single || role === chooser) && among.has(unit);
         const kinds = [
           outside ? "outside" : "",
           mark !== undefined && mark !== MARK.value ? KINDS[mark - 1] : "",
           isChosen ? (pinned ? "chosen" : "previewed") : "",
-          this.pointed?.unit === unit && (single || this.pointed.side === side) ? "pointed" : "",
+          this.pointed?.unit === unit && (single || this.pointed.role === role) ? "pointed" : "",
         ];
-        const isActive = unit === active && (single || side === activeSide);
+        const isActive = unit === active && (single || role === activeSide);
         return {
           tint: mark === MARK.value && this.domain !== undefined ? tints[this.#code(unit)] : undefined,
           kind: kinds.filter((kind) => kind !== "").join(" "),
@@ -353,16 +315,16 @@ export class TextPane {
     const show = () => {
       const top = this.scroller.scrollTop;
       const bottom = top + this.scroller.clientHeight;
-      for (const side of ["query", "key"] as const) {
-        if (single && side === "key") continue;
-        const passage = this.passages[side];
+      for (const role of ["query", "key"] as const) {
+        if (single && role === "key") continue;
+        const passage = this.passages[role];
         const at = passage.root.offsetTop;
-        const own = single || side === activeSide;
+        const isActive = single || role === activeSide;
         const { query, key } = state;
-        const unit = own ? active : unitOf(units[side], side === "query" ? query : key);
+        const unit = isActive ? active : unitOf(units[role], role === "query" ? query : key);
         const focused = passage.focused;
         // Each text is one tab stop: its last focused token.
-        passage.show(top - at, bottom - at, unit, true, lookOf(side));
+        passage.show(top - at, bottom - at, unit, true, lookOf(role));
         if (focused) passage.element(unit)?.focus({ preventScroll: true });
       }
     };
@@ -381,19 +343,19 @@ export class TextPane {
     const { session, describe } = this.host;
     const { query, key } = session.state;
     const { single, pinned, units } = reading;
-    const side = this.activeSide(reading);
-    const unit = units[side][this.activeUnit(reading)];
-    const text = single || pinned || side === reading.target ? describe(query, key, true) : "";
+    const role = this.activeSide(reading);
+    const unit = units[role][this.activeUnit(reading)];
+    const text = single || pinned || role === reading.target ? describe(query, key, true) : "";
     return text === "" ? unit.text : `${unit.text}: ${text}`;
   }
 
   #reveal(reading: Reading): void {
     const { single } = reading;
-    const side = single ? "query" : this.activeSide(reading);
-    const element = this.passages[side].element(this.activeUnit(reading));
+    const role = single ? "query" : this.activeSide(reading);
+    const element = this.passages[role].element(this.activeUnit(reading));
     const line = element?.parentElement;
     if (!line) return;
-    const top = this.passages[side].root.offsetTop + line.offsetTop;
+    const top = this.passages[role].root.offsetTop + line.offsetTop;
     const { scrollTop, clientHeight } = this.scroller;
     const { offsetHeight } = line;
     // One more line is shown.

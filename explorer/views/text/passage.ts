@@ -3,7 +3,7 @@
  * options, with their full number, and one of them is focusable.
  */
 import { setLang } from "../../canvas/labels.ts";
-import { flow, GAP, type Line, lineOf, paddingOf, type Unit } from "./flow.ts";
+import { flow, GAP, lineOf, paddingOf, type TextLine, type Unit } from "./flow.ts";
 import type { Tint } from "./ink.ts";
 
 /** The height of a line as a multiple of the font size. */
@@ -38,7 +38,7 @@ export interface Passed {
 
 export class Passage {
   readonly root = document.createElement("div");
-  lines: readonly Line[] = [];
+  lines: readonly TextLine[] = [];
   #units: readonly Unit[] = [];
   #key = "";
   /** The height of a line in pixels. */
@@ -80,14 +80,14 @@ export class Passage {
   show(top: number, bottom: number, active: number, roving: boolean, lookOf: (unit: number) => Look): void {
     const first = Math.max(0, Math.floor(top / this.#line) - OVERSCAN);
     const end = Math.min(this.lines.length, Math.ceil(bottom / this.#line) + OVERSCAN);
-    const kept = lineOf(this.lines, active);
+    const activeLine = lineOf(this.lines, active);
     for (const [n, element] of this.#shown)
-      if ((n < first || n >= end) && n !== kept) {
+      if ((n < first || n >= end) && n !== activeLine) {
         element.remove();
         this.#shown.delete(n);
       }
     const wanted = Array.from({ length: Math.max(0, end - first) }, (_, n) => first + n);
-    if (this.lines.length > 0 && !wanted.includes(kept)) wanted.push(kept);
+    if (this.lines.length > 0 && !wanted.includes(activeLine)) wanted.push(activeLine);
     for (const n of wanted) if (!this.#shown.has(n)) this.#make(n);
     for (const [n, element] of this.#shown) {
       const { first: from } = this.lines[n];
@@ -153,8 +153,8 @@ export class Passage {
   /** The unit at the target of an event. */
   unitAt(event: Event): number | undefined {
     const target = event.target as HTMLElement;
-    const found = target.closest<HTMLElement>("[data-unit]");
-    return found && this.root.contains(found) ? Number(found.dataset.unit) : undefined;
+    const hit = target.closest<HTMLElement>("[data-unit]");
+    return hit && this.root.contains(hit) ? Number(hit.dataset.unit) : undefined;
   }
 
   /** The horizontally nearest unit `by` lines below (or above, if negative). */
@@ -162,7 +162,7 @@ export class Passage {
     const n = lineOf(this.lines, unit);
     const to = Math.max(0, Math.min(this.lines.length - 1, n + by));
     if (to === n) return by < 0 ? this.lines[n].first : this.lines[n].end - 1;
-    const middle = (line: Line, wanted: number) => {
+    const middle = (line: TextLine, wanted: number) => {
       let x = 0;
       for (let u = line.first; u < wanted; u++)
         x += this.#measure(this.#units[u].text) + paddingOf(this.#units, u) + GAP;

@@ -1,20 +1,20 @@
 /** Pointer and keys of the text view: hovering previews, a click pins, arrow keys move along and between lines. */
 import { moveOf } from "../../app/input/moves.ts";
-import type { Cell } from "../../app/session.ts";
+import type { TokenPair, TokenRole } from "../../app/session.ts";
 import { largest } from "../../state/facts.ts";
 import { span } from "../../state/select.ts";
 import { indexSet, type State } from "../../state/state.ts";
-import type { Unit } from "./flow.ts";
-import type { Reading, Side, TextPane } from "./pane.ts";
+import type { Reading, Unit } from "./flow.ts";
+import { type TextHost, TextPane } from "./pane.ts";
 
 /** The cell of a unit: with the chosen token, or with the unit's strongest key. */
-function cellOf(pane: TextPane, reading: Reading, side: Side, unit: number): Cell {
+function cellOf(pane: TextPane, reading: Reading, role: TokenRole, unit: number): TokenPair {
   const { session } = pane.host;
   const { state } = session;
   const { units, chosen, pinned, chooser } = reading;
-  const index = units[side][unit].start;
+  const index = units[role][unit].start;
   const chosenToken = units[chooser][chosen[0]]?.start ?? 0;
-  if (side !== chooser || (reading.single && pinned))
+  if (role !== chooser || (reading.single && pinned))
     return chooser === "query" ? { query: chosenToken, key: index } : { query: index, key: chosenToken };
   if (chooser === "key") return { query: state.query, key: index };
   const [best] = largest(session.row(index, state.stage), 1);
@@ -33,17 +33,17 @@ function choose(
   add: boolean,
   range: boolean,
 ) {
-  const side = chooser === "query" ? "rows" : "columns";
-  const own = units[chooser];
-  if (range) return { [side]: tokensOf(own, span(chosen[chosen.length - 1] ?? unit, unit)) };
-  const tokens = tokensOf(own, [unit]);
-  const before = state[side];
+  const axis = chooser === "query" ? "rows" : "columns";
+  const texts = units[chooser];
+  if (range) return { [axis]: tokensOf(texts, span(chosen[chosen.length - 1] ?? unit, unit)) };
+  const tokens = tokensOf(texts, [unit]);
+  const before = state[axis];
   const was = pinned && chosen.includes(unit);
   if (add)
     return {
-      [side]: was ? before.filter((token) => !tokens.includes(token)) : indexSet([...before, ...tokens]),
+      [axis]: was ? before.filter((token) => !tokens.includes(token)) : indexSet([...before, ...tokens]),
     };
-  return { [side]: was && chosen.length === 1 ? [] : tokens };
+  return { [axis]: was && chosen.length === 1 ? [] : tokens };
 }
 
 /** Selects a unit. If queries and keys are the same text, the cursor moves to it on both axes. */
@@ -56,25 +56,34 @@ function pin(pane: TextPane, reading: Reading, unit: number, add: boolean, range
   session.set({ ...choose(state, reading, unit, add, range), ...cursor, pinned: null });
 }
 
-export function pointOver(pane: TextPane, signal: AbortSignal): void {
+/** Creates the text with its pointer and keys. */
+export function createText(host: TextHost): TextPane {
+  const pane = new TextPane(host);
+  const { signal } = pane.listening;
+  pointOver(pane, signal);
+  pane.root.addEventListener("keydown", (event) => keyOver(pane, event), { signal });
+  return pane;
+}
+
+function pointOver(pane: TextPane, signal: AbortSignal): void {
   const { session } = pane.host;
   const pointTo = (pointed: TextPane["pointed"]) => {
     const { reading } = pane;
     if (reading === undefined) return;
-    const same = pointed?.unit === pane.pointed?.unit && pointed?.side === pane.pointed?.side;
+    const same = pointed?.unit === pane.pointed?.unit && pointed?.role === pane.pointed?.role;
     if (same && (pointed !== undefined || session.hover === null)) return;
     pane.pointed = pointed;
-    const side =
-      pointed && (reading.single ? (reading.pinned ? reading.target : reading.chooser) : pointed.side);
-    const cell = pointed && side ? cellOf(pane, reading, side, pointed.unit) : null;
+    const role =
+      pointed && (reading.single ? (reading.pinned ? reading.target : reading.chooser) : pointed.role);
+    const cell = pointed && role ? cellOf(pane, reading, role, pointed.unit) : null;
     if (session.hover?.query !== cell?.query || session.hover?.key !== cell?.key) {
       session.hover = cell;
       session.changed();
     }
     pane.schedule();
   };
-  for (const side of ["query", "key"] as const) {
-    const passage = pane.passages[side];
+  for (const role of ["query", "key"] as const) {
+    const passage = pane.passages[role];
     const on = <K extends keyof HTMLElementEventMap>(
       name: K,
       listener: (event: HTMLElementEventMap[K]) => void,
@@ -82,7 +91,7 @@ export function pointOver(pane: TextPane, signal: AbortSignal): void {
     on("pointermove", (event) => {
       const unit = passage.unitAt(event);
       // Between two tokens, the last one stays hovered.
-      if (unit !== undefined) pointTo({ side, unit });
+      if (unit !== undefined) pointTo({ role: role, unit });
     });
     on("pointerleave", () => pointTo(undefined));
     on("click", (event) => {
@@ -92,9 +101,9 @@ export function pointOver(pane: TextPane, signal: AbortSignal): void {
       const add = event.ctrlKey || event.metaKey;
       const touch = (event as PointerEvent).pointerType === "touch";
       const active =
-        pane.activeUnit(reading) === unit && (reading.single || pane.activeSide(reading) === side);
-      pane.side = side;
-      if (!reading.single && side !== reading.chooser) session.set(cellOf(pane, reading, side, unit));
+        pane.activeUnit(reading) === unit && (reading.single || pane.activeSide(reading) === role);
+      pane.role = role;
+      if (!reading.single && role !== reading.chooser) session.set(cellOf(pane, reading, role, unit));
       // Touch has no hover: the first tap previews, the second pins.
       else if (touch && !active && !reading.pinned)
         session.set(cellOf(pane, reading, reading.chooser, unit), "replace");
@@ -105,19 +114,19 @@ export function pointOver(pane: TextPane, signal: AbortSignal): void {
 }
 
 /** Handles keys inside the text; other keys bubble to the element. */
-export function keyOver(pane: TextPane, event: KeyboardEvent): void {
+function keyOver(pane: TextPane, event: KeyboardEvent): void {
   const { session } = pane.host;
   const { reading } = pane;
   if (reading === undefined || event.altKey) return;
   const { units, single, chooser } = reading;
   // Keys apply to the text that has the focus.
-  if (!single) pane.side = pane.passages.key.focused ? "key" : "query";
-  const side = pane.activeSide(reading);
-  const passage = pane.passages[single ? "query" : side];
+  if (!single) pane.role = pane.passages.key.focused ? "key" : "query";
+  const role = pane.activeSide(reading);
+  const passage = pane.passages[single ? "query" : role];
   const unit = pane.activeUnit(reading);
   const control = event.ctrlKey || event.metaKey;
   if (event.key === "Enter" || event.key === " ") {
-    if (!single && side !== chooser) return;
+    if (!single && role !== chooser) return;
     event.preventDefault();
     pin(pane, reading, unit, control, event.shiftKey);
     return;
@@ -126,7 +135,7 @@ export function keyOver(pane: TextPane, event: KeyboardEvent): void {
   if (move === undefined) return;
   event.preventDefault();
   const [rows, columns] = move;
-  const last = units[side].length - 1;
+  const last = units[role].length - 1;
   const ltr = passage.root.dir !== "rtl";
   const next = (() => {
     if (event.key === "Home") return control ? 0 : passage.ends(unit)[0];
@@ -137,11 +146,11 @@ export function keyOver(pane: TextPane, event: KeyboardEvent): void {
   const to = Math.max(0, Math.min(last, next));
   pane.pointed = undefined;
   session.hover = null;
-  const index = units[side][to].start;
+  const index = units[role][to].start;
   // While a range grows, the cursor stays at its end.
-  const cell = event.shiftKey && single ? { query: index, key: index } : cellOf(pane, reading, side, to);
+  const cell = event.shiftKey && single ? { query: index, key: index } : cellOf(pane, reading, role, to);
   const range =
-    event.shiftKey && (single || side === chooser)
+    event.shiftKey && (single || role === chooser)
       ? {
           [chooser === "query" ? "rows" : "columns"]: tokensOf(
             units[chooser],

@@ -127,10 +127,10 @@ describe("the numbers of a tinted text", () => {
     ...some,
   });
   /** Asks until the columns have arrived. */
-  const asked = async (values: TextValues, block: ReturnType<typeof setup>["block"], what: Question) => {
+  const computed = async (values: TextValues, block: ReturnType<typeof setup>["block"], what: Question) => {
     for (let n = 0; n < 200; n++) {
-      const found = values.ask(block, what);
-      if (found) return found;
+      const answer = values.ask(block, what);
+      if (answer) return answer;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     throw new Error("no columns appeared");
@@ -138,17 +138,17 @@ describe("the numbers of a tinted text", () => {
 
   it("from one query are its row, masked keys marked", () => {
     const { store, values, block, session } = setup();
-    const found = values.ask(block, question({}))!;
-    expect([...found.values]).toEqual([...store.row(session.ref, 5, "weights")]);
-    expect([...found.marks]).toEqual([0, 0, 0, 0, 0, 0, MARK.masked]);
+    const answer = values.ask(block, question({}))!;
+    expect([...answer.values]).toEqual([...store.row(session.ref, 5, "weights")]);
+    expect([...answer.marks]).toEqual([0, 0, 0, 0, 0, 0, MARK.masked]);
   });
 
   it("to one key are its column, with queries that cannot see it marked", async () => {
     const { store, values, block, session } = setup();
-    const found = await asked(values, block, question({ direction: "to", chosen: [one(2)] }));
+    const answer = await computed(values, block, question({ direction: "to", chosen: [one(2)] }));
     const want = tokens.map((_, i) => store.cell(session.ref, i, 2, "weights"));
-    for (const [i, value] of want.entries()) expect(found.values[i]).toBeCloseTo(value, 6);
-    expect([...found.marks]).toEqual([MARK.masked, MARK.masked, 0, 0, 0, 0, 0]);
+    for (const [i, value] of want.entries()) expect(answer.values[i]).toBeCloseTo(value, 6);
+    expect([...answer.marks]).toEqual([MARK.masked, MARK.masked, 0, 0, 0, 0, 0]);
   });
 
   it("from several queries are their mean, sum or largest", () => {
@@ -168,7 +168,7 @@ describe("the numbers of a tinted text", () => {
     const want = rows.reduce((sum, row) => sum + row[1] + row[2] + row[3], 0) / 3;
     const from = values.ask(block, question({ chosen: [words[1]], over: words }))!;
     expect(from.values[1]).toBeCloseTo(want, 12);
-    const to = await asked(values, block, question({ direction: "to", chosen: [words[1]], over: words }));
+    const to = await computed(values, block, question({ direction: "to", chosen: [words[1]], over: words }));
     expect(to.values[1]).toBeCloseTo(want, 6);
     expect(from.values.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
   });
@@ -184,16 +184,16 @@ describe("the numbers of a tinted text", () => {
     session.set({ renormalize: true });
     const shared = values.ask(block, question({}))!;
     expect(shared.values[1]).toBeCloseTo(row[1] / (1 - row[0]), 12);
-    const to = await asked(values, block, question({ direction: "to", chosen: [one(1)] }));
+    const to = await computed(values, block, question({ direction: "to", chosen: [one(1)] }));
     expect(to.values[5]).toBeCloseTo(row[1] / (1 - row[0]), 6);
   });
 
   it("at score stages are the scores, means over words", () => {
     const { store, values, block, session } = setup();
     const row = store.row(session.ref, 5, "scores");
-    const found = values.ask(block, question({ stage: "scores", over: words }))!;
-    expect(found.values[1]).toBeCloseTo((row[1] + row[2] + row[3]) / 3, 12);
-    expect([...found.marks]).toEqual(words.map(() => MARK.value));
+    const answer = values.ask(block, question({ stage: "scores", over: words }))!;
+    expect(answer.values[1]).toBeCloseTo((row[1] + row[2] + row[3]) / 3, 12);
+    expect([...answer.marks]).toEqual(words.map(() => MARK.value));
     const masked = values.ask(block, question({ stage: "masked" }))!;
     expect(masked.marks[6]).toBe(MARK.masked);
     expect([...masked.values].every(Number.isFinite)).toBe(true);

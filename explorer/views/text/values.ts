@@ -6,9 +6,10 @@
  *
  * Rows are read synchronously; columns are requested, and the result is undefined until they arrive.
  */
+
+import type { Block, Stage } from "../../../src/store/block.ts";
 import { combineRows, hideKeys, type Span } from "../../../src/store/measures/aggregate.ts";
 import { isSigned } from "../../../src/store/measures/transfer.ts";
-import type { Block, Stage } from "../../../src/store/types.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { HeadFacts } from "../../state/facts.ts";
@@ -17,7 +18,7 @@ import { HeadFacts } from "../../state/facts.ts";
 export const MARK = { value: 0, masked: 1, hidden: 2, nonFinite: 3 } as const;
 
 /** The values of a text, one for each unit. */
-export interface Values {
+export interface UnitValues {
   readonly values: Float64Array;
   readonly marks: Uint8Array;
   /** The share of hidden keys in the chosen rows (only for `from`). */
@@ -52,7 +53,7 @@ export class TextValues {
   }
 
   /** The values; undefined while columns are loading. */
-  ask(block: Block, question: Question): Values | undefined {
+  ask(block: Block, question: Question): UnitValues | undefined {
     this.#fresh();
     return question.direction === "from" ? this.#from(block, question) : this.#to(block, question);
   }
@@ -62,8 +63,8 @@ export class TextValues {
     this.#fresh();
     const { store, ref } = this.#session;
     const key = `${ref.block} ${ref.layer} ${ref.head} ${stage}`;
-    const found = this.#ranges.get(key);
-    if (found === undefined && store !== undefined) {
+    const entry = this.#ranges.get(key);
+    if (entry === undefined && store !== undefined) {
       this.#ranges.set(key, null);
       store.range(ref, stage).then(
         ([low, high]) => {
@@ -74,7 +75,7 @@ export class TextValues {
         (error) => this.#failed(store, error),
       );
     }
-    return found ?? undefined;
+    return entry ?? undefined;
   }
 
   /** Stops collecting facts until the next call of `ask`. */
@@ -95,18 +96,18 @@ export class TextValues {
     if (store === this.#session.store) this.#session.failed(error);
   }
 
-  #from(block: Block, { stage, chosen, over, aggregate }: Question): Values {
+  #from(block: Block, { stage, chosen, over, aggregate }: Question): UnitValues {
     const session = this.#session;
     const { store, ref, state } = session;
     const hidden = hiddenKeys(block, { ...state, stage });
     const hides = new Set(hidden);
     const signed = isSigned(stage);
-    const seen = new Uint8Array(block.Nk);
+    const visibleKeys = new Uint8Array(block.Nk);
     let missing = 0;
     const rowOf = (query: number): Float64Array => {
       const visible = store!.visible(ref, query);
       const row = session.row(query, stage);
-      for (let j = 0; j < seen.length; j++) if (visible[j] === 1) seen[j] = 1;
+      for (let j = 0; j < visibleKeys.length; j++) if (visible[j] === 1) visibleKeys[j] = 1;
       if (signed) return stage === "masked" ? row.map((x, j) => (visible[j] === 1 ? x : 0)) : row;
       if (hidden.length === 0) return row;
       const how = state.renormalize && stage === "weights" ? "renormalize" : "gap";
@@ -127,13 +128,13 @@ export class TextValues {
     return {
       ...this.#over(row, over, !signed, (j) => {
         if (hides.has(j)) return MARK.hidden;
-        return masks && seen[j] === 0 ? MARK.masked : MARK.value;
+        return masks && visibleKeys[j] === 0 ? MARK.masked : MARK.value;
       }),
       missing: missing / Math.max(1, queries),
     };
   }
 
-  #to(block: Block, { stage, chosen, over, aggregate }: Question): Values | undefined {
+  #to(block: Block, { stage, chosen, over, aggregate }: Question): UnitValues | undefined {
     const { state } = this.#session;
     const hidden = hiddenKeys(block, { ...state, stage });
     const hides = new Set(hidden);
@@ -144,10 +145,10 @@ export class TextValues {
     const scores = masks ? keys.map((key) => this.#column(key, "masked")) : [];
     const shared = state.renormalize && stage === "weights" && hidden.length > 0;
     const facts = shared ? this.#hiddenShares(hidden) : undefined;
-    if ([...columns, ...scores].includes(undefined) || (shared && !facts?.whole)) return undefined;
-    const seen = new Uint8Array(block.Nq);
-    for (let i = 0; i < seen.length; i++)
-      seen[i] = !masks || scores.some((column) => column![i] !== Number.NEGATIVE_INFINITY) ? 1 : 0;
+    if ([...columns, ...scores].includes(undefined) || (shared && !facts?.isComplete)) return undefined;
+    const visibleQueries = new Uint8Array(block.Nq);
+    for (let i = 0; i < visibleQueries.length; i++)
+      visibleQueries[i] = !masks || scores.some((column) => column![i] !== Number.NEGATIVE_INFINITY) ? 1 : 0;
     const columnOf = (key: number): Float64Array => {
       const column = columns[keys.indexOf(key)]!;
       if (!signed && hides.has(key)) return new Float64Array(column.length);
@@ -162,7 +163,8 @@ export class TextValues {
       ),
     );
     const allHidden = !signed && keys.every((key) => hides.has(key));
-    const mark = (i: number) => (allHidden ? MARK.hidden : seen[i] === 0 ? MARK.masked : MARK.value);
+    const mark = (i: number) =>
+      allHidden ? MARK.hidden : visibleQueries[i] === 0 ? MARK.masked : MARK.value;
     return { ...this.#over(combineRows(all, aggregate), over, false, mark), missing: 0 };
   }
 
@@ -178,8 +180,8 @@ export class TextValues {
       let [total, mark] = [0, markOf(start)];
       for (let index = start; index < end; index++) {
         total += values[index];
-        const own = markOf(index);
-        if (own === MARK.value) mark = own;
+        const unitMark = markOf(index);
+        if (unitMark === MARK.value) mark = unitMark;
       }
       const value = sum ? total : total / (end - start);
       marks[n] = mark === MARK.value && !Number.isFinite(value) ? MARK.nonFinite : mark;
@@ -192,8 +194,8 @@ export class TextValues {
   #column(key: number, stage: Stage): Float64Array | undefined {
     const { store, ref } = this.#session;
     const name = `${ref.block} ${ref.layer} ${ref.head} ${stage} ${key}`;
-    const found = this.#columns.get(name);
-    if (found === undefined && store !== undefined) {
+    const entry = this.#columns.get(name);
+    if (entry === undefined && store !== undefined) {
       for (const [old, column] of this.#columns) {
         if (this.#columns.size < MAX_COLUMNS) break;
         if (column !== null) this.#columns.delete(old);
@@ -211,7 +213,7 @@ export class TextValues {
         },
       );
     }
-    return found ?? undefined;
+    return entry ?? undefined;
   }
 
   /** The share of hidden keys in each row, collected in idle slices. */

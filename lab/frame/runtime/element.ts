@@ -3,14 +3,15 @@
  * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state is not written into the address. The
  * module may come from another origin if it is sent with CORS; the policy of the page must then allow `blob:` workers.
  */
+import { html, nothing, render, type TemplateResult } from "../../../ui/markup.ts";
+import { startWorker } from "../../../ui/worker.ts";
 import { PAGES } from "../../pages.ts";
-import { html } from "../markup.ts";
-import { changeOf, type Page, type State, type View } from "../page.ts";
+import type { LabState } from "../fields.ts";
+import { changeOf, type LabView, type NamedPage } from "../page.ts";
 import { renderStage, renderText } from "../render.ts";
 import { style } from "../style.ts";
-import type { ComputeReply } from "./messages.ts";
-import { type Mounted, mount } from "./mount.ts";
-import { startWorker } from "./start-worker.ts";
+import { type MountedPage, mount } from "./mount.ts";
+import { Requests } from "./request.ts";
 
 let sheet: CSSStyleSheet | undefined;
 
@@ -20,7 +21,7 @@ const worker = () => startWorker(new URL("./lab-worker.js", import.meta.url));
 export class AttentionLab extends HTMLElement {
   static readonly tag = "attention-lab";
   static readonly observedAttributes = ["page"];
-  #mounted: Mounted | undefined;
+  #mounted: MountedPage | undefined;
   /** Counts connections and changes of page: work that an earlier one started is dropped. */
   #turn = 0;
 
@@ -49,55 +50,75 @@ export class AttentionLab extends HTMLElement {
     }
     root.adoptedStyleSheets = [sheet];
     const name = this.getAttribute("page") ?? "";
-    const entry = PAGES.find((one) => one.name === name);
+    const entry = PAGES.find((page) => page.name === name);
     if (entry === undefined) {
-      root.innerHTML =
-        html`<p class="problem">The Lab has no page “${name}”. Its pages are ${PAGES.map((one) => one.name).join(", ")}.</p>`.text;
-      return;
+      const names = PAGES.map((page) => page.name).join(", ");
+      return write(root, html`<p class="problem">The Lab has no page “${name}”. Its pages are ${names}.</p>`);
     }
     // The title is where the page's own will be; `waiting` keeps space for the rest.
-    root.innerHTML =
-      html`<div class="lab waiting"><div class="columns"><article class="text"><h1>${entry.title}</h1><p class="point">${entry.point}</p><p role="status">The numbers of this page are being computed.</p></article></div></div>`.text;
-    const views: View[] = [];
-    let page: Page;
+    const waiting = (page?: NamedPage) =>
+      html`<div class="lab waiting"><div class="columns"><article class="text">${page === undefined ? nothing : html`<h1>${page.title}</h1><p class="point">${page.point}</p>`}<p role="status">The numbers of this page are being computed.</p></article></div></div>`;
+    write(root, waiting());
     try {
-      page = await entry.load();
-      const first = await this.#numbers(page, changeOf(page.steps[0].state, page.initial));
-      // Stops whose text keeps its own numbers need them now; the others are written when they are reached.
-      for (const step of page.steps)
-        views.push(step.fixed ? await this.#numbers(page, changeOf(step.state, page.initial)) : first);
-    } catch (error) {
+      const page = await entry.load();
       if (turn !== this.#turn) return;
-      root.innerHTML =
-        html`<p class="problem">This page could not be computed: ${(error as Error).message}</p>`.text;
-      return;
-    }
-    if (turn !== this.#turn) return;
-    const explorer = this.getAttribute("explorer") ?? new URL("../explorer/", import.meta.url).href;
-    root.innerHTML =
-      html`<div class="lab"><div class="columns">${renderText(page, views, [], views[0], { explorer })}${renderStage(page, views[0])}</div></div>`.text;
-    this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, {
-      worker,
-      address: false,
-    });
-  }
-
-  /** The numbers of a state, from a worker that is terminated after its reply. */
-  #numbers(page: Page, change: Partial<State>): Promise<View> {
-    const state = page.check({ ...page.initial, ...change } as State);
-    const own = worker();
-    return new Promise<View>((resolve, reject) => {
-      own.addEventListener("message", ({ data }: MessageEvent<ComputeReply>) => {
-        if (data.error !== undefined) reject(new Error(data.error));
-        else if (data.progress === undefined)
-          resolve({ state, numbers: data.numbers, wide: true, used: false });
-      });
-      own.addEventListener("error", (event) =>
-        reject(new Error(event.message || "its worker could not be started")),
+      write(root, waiting(page));
+      const first = await numbersOf(
+        page,
+        page.check({ ...page.initial, ...changeOf(page.steps[0].state, page.initial) } as LabState),
       );
-      own.postMessage({ id: 1, page: page.name, state });
-    }).finally(() => own.terminate());
+      // Steps whose text keeps its own numbers need them now; the others are written when they are reached.
+      const views: LabView[] = [];
+      for (const { fixed, state } of page.steps)
+        views.push(
+          fixed
+            ? await numbersOf(
+                page,
+                page.check({ ...page.initial, ...changeOf(state, page.initial) } as LabState),
+              )
+            : first,
+        );
+      if (turn !== this.#turn) return;
+      const explorer = this.getAttribute("explorer") ?? new URL("../explorer/", import.meta.url).href;
+      write(
+        root,
+        html`<div class="lab"><div class="columns">${renderText(page, views, [], { explorer })}${renderStage(page, first)}</div></div>`,
+      );
+      this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, { worker, address: false });
+    } catch (error) {
+      if (turn === this.#turn)
+        write(
+          root,
+          html`<p class="problem">This page could not be computed: ${(error as Error).message}</p>`,
+        );
+    }
   }
+}
+
+/** Replaces the content of a shadow root. A mounted page changes its parts itself, so each content has a root of its own. */
+function write(root: ShadowRoot, content: TemplateResult): void {
+  const fragment = document.createDocumentFragment();
+  render(content, fragment);
+  root.replaceChildren(fragment);
+}
+
+/** The numbers of a state, from a worker that is terminated after its reply. */
+function numbersOf(page: NamedPage, state: LabState): Promise<LabView> {
+  return new Promise<LabView>((resolve, reject) => {
+    const requests = new Requests<LabState, unknown>(worker, page.name, {
+      sent() {},
+      computed(_, numbers) {
+        if (!requests.isIdle) return;
+        requests.end();
+        resolve({ state, numbers, wide: true, changed: false });
+      },
+      failed(message) {
+        requests.end();
+        reject(new Error(message));
+      },
+    });
+    requests.send(state);
+  });
 }
 
 if (customElements.get(AttentionLab.tag) === undefined) customElements.define(AttentionLab.tag, AttentionLab);

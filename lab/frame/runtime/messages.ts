@@ -1,11 +1,11 @@
 /** Messages between a page and its worker. */
-import type { State } from "../page.ts";
+import type { LabState } from "../fields.ts";
 
 /** A request for the numbers of a page. */
 export interface ComputeRequest {
   readonly id: number;
   readonly page: string;
-  readonly state: State;
+  readonly state: LabState;
 }
 
 /** The numbers, or why there are none. */
@@ -20,6 +20,6 @@ export interface ComputeReply {
 }
 
 /** What a page's compute.ts exports: numbers from a state. `report` sends intermediate numbers of long work. */
-export interface Computation<S extends State = State, N = unknown> {
+export interface PageComputation<S extends LabState = LabState, N = unknown> {
   compute(state: S, report?: (numbers: N, progress: number) => void): N | Promise<N>;
 }

@@ -1,6 +1,7 @@
 /** Exports: the picture as an SVG file with its colors, and the table as CSV. */
-import type { Table } from "../page.ts";
+import type { LabTable } from "../page.ts";
 
+/** Properties of the style sheet that become attributes. */
 const PAINTED = [
   "fill",
   "fill-opacity",
@@ -43,7 +44,7 @@ export function svgFile(svg: SVGSVGElement): string {
 }
 
 /** A table as CSV (RFC 4180). */
-export function tableCsv({ columns, rows }: Table): string {
+export function tableCsv({ columns, rows }: LabTable): string {
   const cell = (value: string | number) => {
     const text = String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,14 +1,9 @@
 /** The worker: replies with the numbers of a page. The code of a page is loaded with its first request. */
 import { messageOf } from "../../../src/core/errors.ts";
 import { configure } from "../../../src/index.ts";
+import type { Port } from "../../../src/store/compute/messages.ts";
 import { COMPUTATIONS } from "../../computations.ts";
 import type { ComputeReply, ComputeRequest } from "./messages.ts";
-
-/** A message port: a worker's global scope, or one end of a channel. */
-export interface Port {
-  postMessage(message: unknown): void;
-  addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
-}
 
 /** What browsers say of a script that import() could not load. */
 const UNLOADED = /imported module|Importing a module/;

@@ -1,6 +1,7 @@
 /** The one script of a page: mounts it on its static markup, keeps the reader's sentence, and shows progress on the map. */
 import { PAGES } from "../../pages.ts";
-import { mount, stored } from "./mount.ts";
+import { mount } from "./mount.ts";
+import { storedTasks } from "./progress.ts";
 import { keepSentence, SENTENCE, sentence } from "./sentence.ts";
 
 const root = document.querySelector<HTMLElement>(".lab[data-page]");
@@ -36,6 +37,6 @@ if (field !== null) {
 }
 
 for (const item of document.querySelectorAll("[data-page] [data-done]")) {
-  const count = stored()[item.closest("[data-page]")!.getAttribute("data-page")!]?.length ?? 0;
+  const count = storedTasks()[item.closest("[data-page]")!.getAttribute("data-page")!]?.length ?? 0;
   item.textContent = count === 0 ? "" : `${count} of 2 tasks done`;
 }

@@ -1,6 +1,7 @@
 /** The Lab's worker. */
+import type { Port } from "../../../src/store/compute/messages.ts";
 import { setBase } from "./base.ts";
-import { type Port, serveComputations } from "./serve.ts";
+import { serveComputations } from "./serve.ts";
 
 setBase(import.meta.url);
 serveComputations(globalThis as unknown as Port);

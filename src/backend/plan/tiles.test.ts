@@ -50,7 +50,7 @@ describe("with tiles of 8 to 128 keys and 1 to 48 rows:", () => {
       ]) {
         const map = new TileMap(problem, keyTile, panel);
         const counts = countTiles(problem, rows, keyTile, panel);
-        const seen = { full: 0, partial: 0 };
+        const visited = { full: 0, partial: 0 };
         for (let b = 0; b < B; b++)
           for (let h = 0; h < H; h++)
             for (let row = 0; row < Nq; row += rows) {
@@ -63,7 +63,7 @@ describe("with tiles of 8 to 128 keys and 1 to 48 rows:", () => {
                 expect(run.to).toBeGreaterThan(run.from);
                 end = run.to;
                 kinds.fill(run.partial ? "partial" : "full", run.from, run.to);
-                seen[run.partial ? "partial" : "full"] +=
+                visited[run.partial ? "partial" : "full"] +=
                   Math.ceil(run.to / keyTile) - Math.floor(run.from / keyTile);
               }
               expect(end).toBeLessThanOrEqual(Nk);
@@ -71,12 +71,13 @@ describe("with tiles of 8 to 128 keys and 1 to 48 rows:", () => {
                 const cells = Array.from({ length: last - row }, (_, n) =>
                   allowed({ b, h, i: row + n, q: row + n + problem.offsets[b], k, score: 0 }),
                 );
-                if (kinds[k] === "none" && cells.includes(1)) expect.fail(`key ${k} is seen, but in no run`);
+                if (kinds[k] === "none" && cells.includes(1))
+                  expect.fail(`key ${k} is visible, but in no run`);
                 if (kinds[k] === "full" && cells.includes(0))
                   expect.fail(`key ${k} is hidden, but called full`);
               }
             }
-        expect([counts.full, counts.partial]).toEqual([seen.full, seen.partial]);
+        expect([counts.full, counts.partial]).toEqual([visited.full, visited.partial]);
         const tiles = B * H * Math.ceil(Nq / rows) * Math.ceil(Nk / keyTile);
         expect(counts.skipped + counts.full + counts.partial).toBe(tiles);
       }
@@ -150,10 +151,10 @@ it("random masks, tile sizes and ranges of keys: no visible cell outside the run
           }
           for (let i = row; i < last; i++)
             for (let k = from; k < to; k++) {
-              const seen = allowed({ b, h, i, q: i + problem.offsets[b], k, score: 0 }) !== 0;
-              if (seen && kinds[k] === 0)
-                expect.fail(`mask ${n}: (${b}, ${h}, ${i}, ${k}) is seen, but in no run`);
-              if (!seen && kinds[k] === 2)
+              const isVisible = allowed({ b, h, i, q: i + problem.offsets[b], k, score: 0 }) !== 0;
+              if (isVisible && kinds[k] === 0)
+                expect.fail(`mask ${n}: (${b}, ${h}, ${i}, ${k}) is visible, but in no run`);
+              if (!isVisible && kinds[k] === 2)
                 expect.fail(`mask ${n}: (${b}, ${h}, ${i}, ${k}) is hidden, but in a full run`);
             }
         }

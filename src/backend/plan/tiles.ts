@@ -54,11 +54,11 @@ export class TileMap {
 
   /** Runs of rows `row0` … `row1` (not included) of head h of batch entry b, between two keys; `from` a multiple of the key tile. */
   runs(b: number, h: number, row0: number, row1: number, from: number, to: number): KeyRun[] {
-    const found: KeyRun[] = [];
-    if (to <= from) return found;
+    const runs: KeyRun[] = [];
+    if (to <= from) return runs;
     if (!this.classOf) {
-      found.push({ from, to, partial: false });
-      return found;
+      runs.push({ from, to, partial: false });
+      return runs;
     }
     const box = this.box;
     box.b0 = box.b1 = b;
@@ -68,9 +68,9 @@ export class TileMap {
     box.i0 = row0;
     box.i1 = row1 - 1;
     for (const run of coarse)
-      if (run.partial) this.visit(run.from, run.to, found);
-      else add(found, run.from, run.to, false);
-    return found;
+      if (run.partial) this.visit(run.from, run.to, runs);
+      else add(runs, run.from, run.to, false);
+    return runs;
   }
 
   /** Runs of the 1,024 rows around a tile, in full key tiles: those of the tile are inside. Cached for all tiles of these rows. */
@@ -102,18 +102,18 @@ export class TileMap {
     return (this.classOf as (box: Box) => TileClass)(this.box);
   }
 
-  private visit(from: number, to: number, found: KeyRun[], trim = true): void {
+  private visit(from: number, to: number, runs: KeyRun[], trim = true): void {
     const kind = this.at(from, to);
     if (kind === "skip") return;
     if (kind === "full") {
-      add(found, from, to, false);
+      add(runs, from, to, false);
       return;
     }
     const tiles = Math.ceil((to - from) / this.keyTile);
     if (tiles > 1) {
       const middle = from + Math.floor(tiles / 2) * this.keyTile;
-      this.visit(from, middle, found, trim);
-      this.visit(middle, to, found, trim);
+      this.visit(from, middle, runs, trim);
+      this.visit(middle, to, runs, trim);
       return;
     }
     // Inside one tile: drop empty panels at both ends, by bisection.
@@ -127,7 +127,7 @@ export class TileMap {
       if (cut > low && cut < high && this.at(cut, high) === "skip") high = cut;
     }
     if (!trim) {
-      add(found, low, high, true);
+      add(runs, low, high, true);
       return;
     }
     // The remaining panels may begin or end with full ones, which need no predicate.
@@ -137,7 +137,7 @@ export class TileMap {
       const cut = low + Math.ceil((last - low - step) / this.panel) * this.panel;
       if (cut > first && cut < last && this.at(cut, last) === "full") last = cut;
     }
-    found.push({ from: low, to: high, partial: true, masked: [first, last] });
+    runs.push({ from: low, to: high, partial: true, masked: [first, last] });
   }
 
   private half(n: number): number {
@@ -145,10 +145,10 @@ export class TileMap {
   }
 }
 
-function add(found: KeyRun[], from: number, to: number, partial: boolean): void {
-  const last = found[found.length - 1];
+function add(runs: KeyRun[], from: number, to: number, partial: boolean): void {
+  const last = runs[runs.length - 1];
   if (last && last.to === from && last.partial === partial && !last.masked) last.to = to;
-  else found.push({ from, to, partial });
+  else runs.push({ from, to, partial });
 }
 
 /** Tiles by class, over all heads. */

@@ -1,8 +1,8 @@
 /** Tilings: splits cover the keys, stages fit their budget, and neither depends on the number of threads. */
 import { expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
+import { explain } from "../../api/explain.ts";
 import { zeros } from "../../core/construct.ts";
-import { explain } from "../../explain.ts";
 import { alibi, causal, maskMod, slidingWindow } from "../../masks/index.ts";
 import { tileFor } from "../../wasm/engine/features.ts";
 import { type AttentionOptions, resolve } from "../problem.ts";
@@ -107,14 +107,14 @@ it("tilings and stages have the sizes that the kernels of every level need", () 
         expect(how.rowTile).toBe(how.headsPerTask * Nq);
       }
       const costs = { key: 4 * d * r.int(1, 4), row: 8 * d + 4, cell: r.pick([0, 0, 1, 5]) };
-      const made = planStaging(problem, how, costs, budget);
-      expect([made.rows, made.keys].every((x) => x > 0)).toBe(true);
-      if (made.keys < Nk) expect([made.keys % how.keyTile, how.splits]).toEqual([0, 1]);
-      if (made.rows < Nq) expect(made.rows % how.rowTile).toBe(0);
-      if (made.heads > 1) expect([made.rows, made.keys]).toEqual([Nq, Nk]);
+      const staging = planStaging(problem, how, costs, budget);
+      expect([staging.rows, staging.keys].every((x) => x > 0)).toBe(true);
+      if (staging.keys < Nk) expect([staging.keys % how.keyTile, how.splits]).toEqual([0, 1]);
+      if (staging.rows < Nq) expect(staging.rows % how.rowTile).toBe(0);
+      if (staging.heads > 1) expect([staging.rows, staging.keys]).toEqual([Nq, Nk]);
       const { B } = problem.shape;
-      expect(made.count).toBe(
-        Math.ceil((B * Hkv) / made.heads) * Math.ceil(Nq / made.rows) * Math.ceil(Nk / made.keys),
+      expect(staging.count).toBe(
+        Math.ceil((B * Hkv) / staging.heads) * Math.ceil(Nq / staging.rows) * Math.ceil(Nk / staging.keys),
       );
     }
   }

@@ -39,10 +39,10 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
     'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',
   ],
   async run(values, positionals, io) {
-    const [name, given, ...more] = positionals;
-    if (name === undefined || given === undefined || more.length > 0)
+    const [name, textArgument, ...more] = positionals;
+    if (name === undefined || textArgument === undefined || more.length > 0)
       throw new UsageError('name a model and one text: heed ablate decoder "the president of the united"');
-    const text = await expandText(given, io);
+    const text = await expandText(textArgument, io);
     const count = (option: string, least: number) =>
       values[option] === undefined ? undefined : integer(option, values[option], least);
     const [layer, head, top = 10] = [count("layer", 0), count("head", 0), count("top", 1)];

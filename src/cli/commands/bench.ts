@@ -4,11 +4,11 @@
  * benchmarks, with other libraries, are in `bench/` of the repository.
  */
 import { existsSync } from "node:fs";
-import { scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../api/attention.ts";
+import { explain } from "../../api/explain.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { explain } from "../../explain.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { integer, integers, shape as shapeOf } from "../support/line/values.ts";
 import { runBlocking } from "../support/output/interrupt.ts";

@@ -22,13 +22,13 @@ describe("heed capture", () => {
     const store = await openStore(readFileSync(path), { name: "run" });
     expect(store.blocks.map(({ name }) => name)).toEqual(["text1", "text2"]);
     for (const [block, text] of ["the old ship", "a whale"].entries()) {
-      const seen = model.attention(text);
-      expect(store.blocks[block].queryTokens).toEqual(seen.tokens);
+      const attention = model.attention(text);
+      expect(store.blocks[block].queryTokens).toEqual(attention.tokens);
       const ref = { block, layer: 2, head: 1 };
       await store.load(ref);
-      const { query, key, lse, options } = seen.layers[2];
+      const { query, key, lse, options } = attention.layers[2];
       const weights = attentionWeights(query, key, lse, options);
-      for (let i = 0; i < seen.ids.length; i++)
+      for (let i = 0; i < attention.ids.length; i++)
         store.row(ref, i, "weights").forEach((w, j) => expect(w).toBeCloseTo(weights.at(1, i, j), 6));
     }
     store.dispose();

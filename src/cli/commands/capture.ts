@@ -61,8 +61,8 @@ each process takes its own share; see docs/09-cluster.md.`,
   ],
   async run(values, positionals, io) {
     const output = values.output as string | undefined;
-    const [name, ...given] = positionals;
-    const texts = await expandTexts(given, io);
+    const [name, ...textArguments] = positionals;
+    const texts = await expandTexts(textArguments, io);
     if (values.python === true) {
       if (positionals.length > 0) throw new UsageError("--python takes no model and no text");
       io.stdout.write(RECORDER);
@@ -84,13 +84,13 @@ each process takes its own share; see docs/09-cluster.md.`,
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
     const options = bundleOptions(values);
     await checkPlace(output);
-    noteFiles(given, io, (text) => `heed capture ${name} - < ${text}`);
+    noteFiles(textArguments, io, (text) => `heed capture ${name} - < ${text}`);
     const model = await pickTextModel(name, io);
-    const seen = texts.map((text) => model.attention(text, pair));
-    for (const one of seen) warnOfCuts(model, one, io);
-    const bytes = await bundleOfTexts(model, seen, options);
+    const attentions = texts.map((text) => model.attention(text, pair));
+    for (const one of attentions) warnOfCuts(model, one, io);
+    const bytes = await bundleOfTexts(model, attentions, options);
     await save(output, bytes);
-    const tokens = seen.map((one) => one.tokens.length);
+    const tokens = attentions.map((one) => one.tokens.length);
     if (values.json)
       io.stdout.write(
         jsonText({
@@ -143,9 +143,9 @@ async function captureCorpus(
     await breathe(io.signal);
     let bytes: Uint8Array;
     try {
-      const seen = model.attention(text, pair);
-      warnOfCuts(model, seen, io, `${path}, line ${line}: `);
-      bytes = await bundleOfTexts(model, [seen], options);
+      const attention = model.attention(text, pair);
+      warnOfCuts(model, attention, io, `${path}, line ${line}: `);
+      bytes = await bundleOfTexts(model, [attention], options);
     } catch (error) {
       if (!(error instanceof HeedError)) throw error;
       failures.push(`${path}, line ${line} (${name}): ${error.message}`);

@@ -1,8 +1,8 @@
 /** `heed convert`: converts tensors between file formats, and to another dtype if requested. */
-import type { FloatDType } from "../../core/dtype.ts";
+import { FLOAT_DTYPES, isFloat } from "../../core/dtype.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
-import { isFloating, toFloat } from "../support/input/elements.ts";
+import { toFloat } from "../support/input/elements.ts";
 import {
   MEMORY_HELP,
   MEMORY_OPTIONS,
@@ -16,8 +16,6 @@ import { save } from "../support/output/interrupt.ts";
 import { checkPlace, suffixOf } from "../support/output/output.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, shapeText } from "../support/output/terminal.ts";
-
-const DTYPES: readonly FloatDType[] = ["float32", "float64", "float16", "bfloat16"];
 
 export const command: Command = {
   name: "convert",
@@ -52,7 +50,7 @@ export const command: Command = {
       throw new UsageError(`expected IN and OUT, got ${positionals.length || "neither"}`);
     const [from, to] = positionals;
     const suffix = suffixOf(to);
-    const dtype = values.dtype === undefined ? undefined : oneOf("dtype", values.dtype, DTYPES);
+    const dtype = values.dtype === undefined ? undefined : oneOf("dtype", values.dtype, FLOAT_DTYPES);
     if (values.compress && suffix !== ".npz") throw new UsageError("--compress is for npz files");
     await checkPlace(to, [from]);
     const { path, name: one } = splitAddress(from);
@@ -72,11 +70,7 @@ export const command: Command = {
       const bar = startProgress(io, "converting");
       for (const [n, name] of names.entries()) {
         let tensor: FileTensor = await file.read(name);
-        if (
-          dtype !== undefined &&
-          tensor.dtype !== dtype &&
-          (named !== undefined || isFloating(tensor.dtype))
-        ) {
+        if (dtype !== undefined && tensor.dtype !== dtype && (named !== undefined || isFloat(tensor.dtype))) {
           const converted = toFloat(name, tensor, dtype);
           tensor = converted.tensor as FileTensor;
           if (converted.overflows > 0) overflows.set(name, converted.overflows);

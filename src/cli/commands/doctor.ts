@@ -4,13 +4,13 @@
  */
 import * as os from "node:os";
 import { Worker } from "node:worker_threads";
-import { scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../api/attention.ts";
+import { explain } from "../../api/explain.ts";
 import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import { launchOf } from "../../cluster/index.ts";
 import { describeMpi } from "../../cluster/mpi/binding.ts";
 import { zeros } from "../../core/construct.ts";
-import { explain } from "../../explain.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { bytesText, columnsOf, jsonText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";
@@ -106,13 +106,13 @@ function tryLevel(level: EngineLevel): LevelFinding {
   const plan = explain(query, key, value);
   const { output } = scaledDotProductAttention(query, key, value);
   const check = checkRows(resolve("heed doctor", query, key, value, {}), output, 16);
-  const said = warnings[0]?.replace(/^heed: /, "");
+  const reason = warnings[0]?.replace(/^heed: /, "");
   if (!(check.bounds <= 1))
     return { runs: false, why: `its results are wrong: off by ${check.worst} in row ${check.at.row}` };
   // A failed self-test shows only after the call.
   const reached = levelOf(explain(query, key, value));
   if (reached !== level)
-    return { runs: false, why: said ?? plan.fallbackReason ?? `the engine took ${reached}` };
+    return { runs: false, why: reason ?? plan.fallbackReason ?? `the engine took ${reached}` };
   if (level === "reference") return { runs: true };
   const [q, k, v] = [4, 5, 6].map((seed) => seededTensor([1, 4, 512, 64], seed));
   const times = Array.from({ length: 9 }, () => {
@@ -140,7 +140,7 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
   }
   const probe = zeros([1, 8, 1024, 64]);
   const plan = explain(probe, probe, probe);
-  const found = {
+  const findings = {
     node: process.versions.node,
     v8: process.versions.v8,
     system: `${os.type()} ${os.release()} ${process.arch}`,
@@ -160,12 +160,12 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
     threadsUsed: plan.threads,
     terminal: { isTTY: io.isTTY, color: io.color, columns: io.columns ?? null },
   };
-  return { ...found, ...judge(found) };
+  return { ...findings, ...judge(findings) };
 }
 
 /** The verdict and the advice. */
-function judge(found: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
-  const { level, levels, wasm, threads, threadsUsed, mpi } = found;
+function judge(findings: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
+  const { level, levels, wasm, threads, threadsUsed, mpi } = findings;
   const advice: string[] = [];
   if (!mpi.found) advice.push(mpi.text.replace("heed/cluster: ", ""));
   if (!NODE_HAS_WIDE)
@@ -197,19 +197,22 @@ export const command: Command = {
   async run(values, positionals, io) {
     if (positionals.length > 0)
       throw new UsageError(`doctor takes no arguments, got ${positionals.join(" ")}`);
-    const found = await examine(io);
-    const healthy = LEVELS.some((level) => found.levels[level].runs);
+    const findings = await examine(io);
+    const healthy = LEVELS.some((level) => findings.levels[level].runs);
     if (values.json) {
-      io.stdout.write(jsonText(found));
+      io.stdout.write(jsonText(findings));
       return healthy ? EXIT.ok : EXIT.failed;
     }
     const { bold, green, yellow, dim } = styler(io);
     const yes = (good: boolean, text = "") => `${good ? "yes" : "no"}${text && ` (${text})`}`;
-    const { memory, wasm, terminal } = found;
+    const { memory, wasm, terminal } = findings;
     const facts = [
-      ["Node", `${found.node}, V8 ${found.v8}`],
-      ["system", found.system],
-      ["processor", `${found.cpu}, ${found.cores} ${found.cores === 1 ? "core" : "cores"} for this process`],
+      ["Node", `${findings.node}, V8 ${findings.v8}`],
+      ["system", findings.system],
+      [
+        "processor",
+        `${findings.cpu}, ${findings.cores} ${findings.cores === 1 ? "core" : "cores"} for this process`,
+      ],
       [
         "memory",
         `${bytesText(memory.total)}, ${bytesText(memory.free)} free${memory.limit ? `, limited to ${bytesText(memory.limit)}` : ""}`,
@@ -217,12 +220,15 @@ export const command: Command = {
       ["SIMD128", yes(wasm.simd128)],
       ["relaxed SIMD", yes(wasm.relaxed)],
       ["shared memory", yes(wasm.sharedMemory)],
-      ["threads start", yes(found.threads)],
+      ["threads start", yes(findings.threads)],
       [
         "Float16Array",
-        yes(found.float16Array, found.float16Array ? "" : "16-bit tensors are returned as Uint16Array bits"),
+        yes(
+          findings.float16Array,
+          findings.float16Array ? "" : "16-bit tensors are returned as Uint16Array bits",
+        ),
       ],
-      ["MPI", found.mpi.found ? found.mpi.text : "no (only for more than one machine)"],
+      ["MPI", findings.mpi.found ? findings.mpi.text : "no (only for more than one machine)"],
       [
         "terminal",
         terminal.isTTY ? `${terminal.columns ?? "?"} columns, ${terminal.color || "no"} bits of color` : "no",
@@ -231,17 +237,17 @@ export const command: Command = {
     const lines = columnsOf(facts);
     lines.push("", bold("Levels, fastest first"));
     const rows = LEVELS.map((level) => {
-      const { runs, gflops, why } = found.levels[level];
+      const { runs, gflops, why } = findings.levels[level];
       const speed = gflops ? `, ${gflops.toFixed(0)} GFLOP/s on one thread` : "";
       return [
         `  ${level}`,
         runs ? `runs, checked${speed}` : (why ?? "does not run"),
-        level === found.level ? "← in use" : "",
+        level === findings.level ? "← in use" : "",
       ];
     });
     lines.push(...columnsOf(rows), "");
-    lines.push(`${healthy ? green("✓") : yellow("!")} ${bold(found.verdict)}`);
-    lines.push(...found.advice.map((text) => `${dim("·")} ${text}`));
+    lines.push(`${healthy ? green("✓") : yellow("!")} ${bold(findings.verdict)}`);
+    lines.push(...findings.advice.map((text) => `${dim("·")} ${text}`));
     io.stdout.write(`${lines.join("\n")}\n`);
     return healthy ? EXIT.ok : EXIT.failed;
   },

@@ -58,11 +58,11 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
     const bar = startProgress(io, "embed");
     const rows: Float32Array[] = [];
     const long: number[] = [];
-    let most = 0;
+    let longest = 0;
     try {
       for (const [i, line] of lines.entries()) {
         const { leftOut, maxTokens } = sentenceCuts(model, pooling, line);
-        most = maxTokens;
+        longest = maxTokens;
         if (leftOut > 0) long.push(i + 1);
         rows.push(embedTexts(model, [line], pooling).data as Float32Array);
         bar.update((i + 1) / lines.length);
@@ -73,7 +73,7 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
     }
     if (long.length > 0)
       io.stderr.write(
-        `warning: ${model.name} reads at most ${most} tokens of a text; ${long.length} of ${lines.length} texts are longer and were cut, the first is text ${long[0]}\n`,
+        `warning: ${model.name} reads at most ${longest} tokens of a text; ${long.length} of ${lines.length} texts are longer and were cut, the first is text ${long[0]}\n`,
       );
     const width = rows[0].length;
     const all = new Float32Array(rows.length * width);

@@ -1,10 +1,10 @@
 /** `heed explain`: prints the plan of a call without running it. */
 
+import { explain, explainMatmul } from "../../api/explain.ts";
 import type { AttentionOptions, Problem } from "../../backend/problem.ts";
 import { type ContextPlan, explainContext } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { explain, explainMatmul } from "../../explain.ts";
 import {
   dtypeOption,
   emptyTensor,
@@ -79,17 +79,18 @@ const WITH_PRODUCT = [...PRODUCT, ...Object.keys(ENGINE_OPTIONS), "dtype", "json
 
 /** Prints the plan of a matrix product; undefined if the options are not of one. */
 function explainProduct(values: Values, positionals: readonly string[], io: Io): number | undefined {
-  const given = PRODUCT.find((name) => values[name] !== undefined);
-  if (given === undefined) return undefined;
+  const option = PRODUCT.find((name) => values[name] !== undefined);
+  if (option === undefined) return undefined;
   for (const name of ["a-shape", "b-shape"])
     if (values[name] === undefined)
-      throw new UsageError(`--${given} is of a matrix product: give --${name} too`);
+      throw new UsageError(`--${option} is of a matrix product: give --${name} too`);
   if (positionals.length > 0)
-    throw new UsageError(`--${given} replaces files; got ${positionals[0]} as well`);
+    throw new UsageError(`--${option} replaces files; got ${positionals[0]} as well`);
   const other = Object.keys(values).find(
     (name) => values[name] !== undefined && !WITH_PRODUCT.includes(name),
   );
-  if (other !== undefined) throw new UsageError(`--${other} does not go with --${given}: it is of attention`);
+  if (other !== undefined)
+    throw new UsageError(`--${other} does not go with --${option}: it is of attention`);
   const dtype = dtypeOption(values);
   const [a, b] = ["a-shape", "b-shape"].map((name) => emptyTensor(shape(name, values[name]), dtype));
   const plan = explainMatmul(a, b, {

@@ -3,9 +3,9 @@
  * CSV or JSON, by the extension of the output. view/figure renders it; this file reads the options.
  */
 import { basename, extname } from "node:path";
+import type { HeadStore } from "../../store/head-store.ts";
 import { storeOfWords } from "../../store/layout/words.ts";
 import { tellingLink } from "../../store/sentences/telling.ts";
-import type { HeadStore } from "../../store/types.ts";
 import {
   csvLines,
   FIGURE_VIEWS,
@@ -150,7 +150,7 @@ function checkWords({ words }: Values, { stage = "weights", view }: FigureOption
 /** The options; without a head or a cell, those of the most telling link are added. */
 async function withHead(store: HeadStore, options: FigureOptions): Promise<FigureOptions> {
   const { view, layer, head, query, key } = options;
-  if (view === "atlas" || [layer, head, query, key].some((given) => given !== undefined)) return options;
+  if (view === "atlas" || [layer, head, query, key].some((value) => value !== undefined)) return options;
   const named = store.blocks.findIndex(({ name }) => name === options.block);
   const link = await tellingLink(store, { block: Math.max(0, named) });
   if (!link) return options;

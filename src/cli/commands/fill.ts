@@ -25,10 +25,10 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
     'heed fill ./bert-base-uncased "The cat sat on the [MASK]." --top 10',
   ],
   async run(values, positionals, io) {
-    const [name, given, ...more] = positionals;
-    if (name === undefined || given === undefined || more.length > 0)
+    const [name, textArgument, ...more] = positionals;
+    if (name === undefined || textArgument === undefined || more.length > 0)
       throw new UsageError('name a model and one text: heed fill encoder "the [MASK] of the river"');
-    const text = await expandText(given, io);
+    const text = await expandText(textArgument, io);
     const top = values.top === undefined ? 5 : integer("top", values.top, 1);
     const model = await pickTextModel(name, io);
     const fills = fillMask(model, text, { top });

@@ -45,10 +45,10 @@ second is printed on stderr.`,
     'heed generate ./gpt2 "Once upon a time" --tokens 40 --stop "."',
   ],
   async run(values, positionals, io) {
-    const [name, given, ...more] = positionals;
-    if (name === undefined || given === undefined || more.length > 0)
+    const [name, promptArgument, ...more] = positionals;
+    if (name === undefined || promptArgument === undefined || more.length > 0)
       throw new UsageError('name a model and one prompt: heed generate decoder "The whale"');
-    const prompt = await expandPrompt(given, io);
+    const prompt = await expandPrompt(promptArgument, io);
     const optional = <T>(option: string, read: (name: string, text: unknown) => T) =>
       values[option] === undefined ? undefined : read(option, values[option]);
     const share = (name: string, text: unknown) => {

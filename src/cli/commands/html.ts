@@ -1,8 +1,9 @@
 /** `heed html`: the explorer with a file of attention in it, as one HTML file that opens from disk and makes no request. */
 import { basename, extname } from "node:path";
 import { builtFile } from "../../server/assets.ts";
+import type { BundleOptions } from "../../store/formats/bundle.ts";
+import type { HeadStore } from "../../store/head-store.ts";
 import { tellingLink } from "../../store/sentences/telling.ts";
-import type { BundleOptions, HeadStore } from "../../store/types.ts";
 import { htmlFile } from "../../view/html.ts";
 import { addressOf } from "../support/explorer/explore.ts";
 import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
@@ -62,8 +63,8 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     try {
       checkParts(store, options);
       const spot = await tellingLink(store, { block: 0 });
-      const kept = spot && isKept(spot, options);
-      const hash = spot && kept ? addressOf(store.blocks[spot.block].name, spot) : undefined;
+      const spotInPage = spot && isKept(spot, options);
+      const hash = spot && spotInPage ? addressOf(store.blocks[spot.block].name, spot) : undefined;
       const name = `${basename(called, extname(called))}.safetensors`;
       const data = await store.bundle(options);
       const title = (values.title as string | undefined) ?? called;

@@ -44,12 +44,12 @@ async function statsOf(
   const counter = new Counter();
   const [rows = 1] = facts.shape;
   const step = Math.max(1, Math.floor(PIECE / Math.max(1, facts.bytes / Math.max(1, rows))));
-  const whole = file.kind !== "safetensors" || facts.shape.length === 0 || rows <= step;
+  const readsAll = file.kind !== "safetensors" || facts.shape.length === 0 || rows <= step;
   for (let from = 0; from === 0 || from < rows; from += step) {
-    const piece = await file.read(name, whole ? undefined : [from, Math.min(rows, from + step)]);
+    const piece = await file.read(name, readsAll ? undefined : [from, Math.min(rows, from + step)]);
     if (!counter.add(piece)) return undefined;
     await breathe(io.signal);
-    if (whole) break;
+    if (readsAll) break;
   }
   return counter.stats;
 }

@@ -18,6 +18,7 @@ export const command: Command = {
   examples: ["heed lab", "heed lab saturation", "heed lab masks --port 8080 --no-open"],
   async run(values, positionals, io) {
     if (positionals.length > 1) throw new UsageError(`lab takes one page at most, got ${positionals.length}`);
+    const options = serveOptions(values);
     const pages = labPages();
     const names = [...pages.keys()].flatMap((path) => /^\/(?!index)([a-z-]+)\.html$/.exec(path)?.[1] ?? []);
     const [name] = positionals;
@@ -25,7 +26,6 @@ export const command: Command = {
       throw new UsageError(
         `there is no page ${JSON.stringify(name)}${didYouMean(name, names) || `; the pages are ${names.join(", ")}`}`,
       );
-    const options = serveOptions(values);
     const server = await startServer({ pages }, options);
     // The pages have no user data, so the address needs no token.
     const url = new URL(name === undefined ? "/" : `/${name}.html`, server.url).href;

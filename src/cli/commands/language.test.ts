@@ -58,12 +58,12 @@ describe("texts that are too long or empty", () => {
   });
 
   test("ablate reads both spellings of a mask, and says where a mask is too far", async () => {
-    const [own, other] = await Promise.all(
+    const [words, other] = await Promise.all(
       ["the [MASK] ship", "the <mask> ship"].map((text) => heed("ablate", "encoder", text, "--layer", "0")),
     );
-    expect(own.code).toBe(0);
-    expect(own.out).toMatch(/^predicted in place of "\[MASK\]" \(token 2, from 0\)/);
-    expect(other).toEqual(own);
+    expect(words.code).toBe(0);
+    expect(words.out).toMatch(/^predicted in place of "\[MASK\]" \(token 2, from 0\)/);
+    expect(other).toEqual(words);
     const { code, err } = await heed("ablate", "encoder", `${long} [MASK]`);
     expect(code).toBe(1);
     expect(err).toContain("tokens, and each mask of the text is after them");

@@ -17,9 +17,9 @@ function broken(which: "encoder" | "decoder", tensor: string, bits: number): str
   cpSync(locateShipped(which), path, { recursive: true });
   const file = join(path, "model.safetensors");
   const { tensors } = readSafetensors(readFileSync(file));
-  const own = new Map([...tensors].map(([name, x]) => [name, { ...x, data: x.data.slice() }]));
-  own.get(tensor)!.data[0] = bits;
-  writeFileSync(file, writeSafetensors(own as never, { metadata: { format: "pt" } }));
+  const copies = new Map([...tensors].map(([name, x]) => [name, { ...x, data: x.data.slice() }]));
+  copies.get(tensor)!.data[0] = bits;
+  writeFileSync(file, writeSafetensors(copies as never, { metadata: { format: "pt" } }));
   return path;
 }
 
@@ -81,8 +81,8 @@ describe("a model with a weight that is not finite", () => {
   test("a figure of a head without numbers says so in its caption, and its table holds NaN", async () => {
     const of = async (output: string, ...more: string[]) => {
       const path = join(folder, output);
-      const given = ["--text", "the old ship", "--model", encoder, "--layer", "1", "--head", "0"];
-      const { code, err } = await heed("figure", ...given, ...more, "-o", path);
+      const args = ["--text", "the old ship", "--model", encoder, "--layer", "1", "--head", "0"];
+      const { code, err } = await heed("figure", ...args, ...more, "-o", path);
       expect(code).toBe(0);
       expect(err).toMatch(/warning: layer 1, head 0: \d+ weights are not numbers \(NaN\)/);
       return readFileSync(path, "utf8");
@@ -100,8 +100,8 @@ describe("a model with a weight that is not finite", () => {
 
   test("the table of all heads holds NaN, in JSON too", async () => {
     const path = join(folder, "atlas.json");
-    const given = ["--text", "the old ship", "--model", encoder, "--view", "atlas", "-o", path];
-    expect((await heed("figure", ...given)).code).toBe(0);
+    const args = ["--text", "the old ship", "--model", encoder, "--view", "atlas", "-o", path];
+    expect((await heed("figure", ...args)).code).toBe(0);
     const { columns, rows } = JSON.parse(readFileSync(path, "utf8"));
     const entropy = columns.indexOf("entropy");
     const head = rows.find(([layer, head]: number[]) => layer === 1 && head === 0);

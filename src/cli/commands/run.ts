@@ -1,7 +1,7 @@
 /** `heed run`: computes attention over query, key and value in files, with every option of `scaledDotProductAttention`. */
 
 import { printPlan } from "../../backend/plan/plan.ts";
-import { selectionOf } from "../../backend/problem.ts";
+import { selectionOf } from "../../backend/selection.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
 import { INPUT_HELP, INPUT_OPTIONS, readInputs } from "../support/input/inputs.ts";

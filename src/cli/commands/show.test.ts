@@ -58,10 +58,10 @@ test("--words joins the pieces of a word, and --token asks every head about a wo
   const { out } = await decoder(text, "--words");
   expect(out).toContain("9 tokens, joined to 5 words");
   expect(out).toMatch(/^ *flies +\d+/m);
-  const asked = (await decoder(text, "--token", "flies")).out;
-  expect(asked).toMatch(/^where “flies” looks/m);
-  expect(asked).toMatch(/^who looks at “flies”/m);
-  expect(asked.match(/^L\d H\d +[01]\.\d\d/gm)!.length).toBeGreaterThan(8);
+  const words = (await decoder(text, "--token", "flies")).out;
+  expect(words).toMatch(/^where “flies” looks/m);
+  expect(words).toMatch(/^who looks at “flies”/m);
+  expect(words.match(/^L\d H\d +[01]\.\d\d/gm)!.length).toBeGreaterThan(8);
 });
 
 test("--token with a word of no text is an error that lists the words", async () => {
@@ -150,8 +150,8 @@ test("-o writes a figure of one head, of all of them, or the bundle, and says so
   const { err } = await decoder("time flies", "-o", file);
   expect(err).toBe(`wrote ${file}\n`);
   expect(readFileSync(file, "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n?$/);
-  const two = (await decoder("time flies", "fruit flies", "--all", "-o", file)).err;
-  expect(two).toBe(`wrote ${file.replace(".svg", "-1.svg")}\nwrote ${file.replace(".svg", "-2.svg")}\n`);
+  const errors = (await decoder("time flies", "fruit flies", "--all", "-o", file)).err;
+  expect(errors).toBe(`wrote ${file.replace(".svg", "-1.svg")}\nwrote ${file.replace(".svg", "-2.svg")}\n`);
   const bundle = join(folder, "run.safetensors");
   await decoder("time flies", "-o", bundle);
   const store = await openStore(bundle);
@@ -178,9 +178,9 @@ test("a model with a NaN: a warning that says where, NaN instead of zeros, and e
   cpSync(locateShipped("encoder"), broken, { recursive: true });
   const file = join(broken, "model.safetensors");
   const { tensors } = readSafetensors(readFileSync(file));
-  const own = new Map([...tensors].map(([name, x]) => [name, { ...x, data: x.data.slice() }]));
-  own.get("bert.encoder.layer.1.attention.self.query.weight")!.data[0] = 0x7e00;
-  writeFileSync(file, writeSafetensors(own as never, { metadata: { format: "pt" } }));
+  const copies = new Map([...tensors].map(([name, x]) => [name, { ...x, data: x.data.slice() }]));
+  copies.get("bert.encoder.layer.1.attention.self.query.weight")!.data[0] = 0x7e00;
+  writeFileSync(file, writeSafetensors(copies as never, { metadata: { format: "pt" } }));
   const { code, out, err } = await run("the old ship", "--model", broken, "--all");
   expect(code).toBe(1);
   expect(err).toMatch(

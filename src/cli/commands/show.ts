@@ -5,12 +5,15 @@
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
+import type { HeadRef } from "../../store/block.ts";
+import type { HeadStore } from "../../store/head-store.ts";
 import { storeFrom } from "../../store/layout/from.ts";
+import type { HeadMeasures } from "../../store/measures/measures.ts";
 import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts";
-import type { HeadMeasures, HeadRef, HeadStore } from "../../store/types.ts";
 import { renderFigure } from "../../view/figure/figure.ts";
 import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/paint.ts";
-import { renderText, spansOf, wordList } from "../../view/terminal/text.ts";
+import { renderText } from "../../view/terminal/text.ts";
+import { spansOf, wordList } from "../../view/terminal/words.ts";
 import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
@@ -126,12 +129,12 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   const serving = serveOptions(values);
   if (output !== undefined) await checkPlace(output);
   const model = await pickModel(values.model as string | undefined, io);
-  for (const [name, value, most] of [
+  for (const [name, value, maximum] of [
     ["layer", layer, model.layers],
     ["head", head, model.heads],
   ] as const)
-    if (value !== undefined && value >= most)
-      throw new UsageError(`--${name} must be an integer from 0 to ${most - 1}, got ${value}`);
+    if (value !== undefined && value >= maximum)
+      throw new UsageError(`--${name} must be an integer from 0 to ${maximum - 1}, got ${value}`);
   const attended = texts.map((text) => model.attention(text, pair));
   for (const text of attended) warnOfCuts(model, text, io);
   noteFiles(positionals, io, (text) => `heed show - < ${text}`);

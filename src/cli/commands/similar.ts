@@ -24,8 +24,8 @@ The vectors are those of heed embed. Cosines are most meaningful with a model th
     'heed similar ./all-MiniLM-L6-v2 "How old are you?" "What is your age?"',
   ],
   async run(values, positionals, io) {
-    const [name, ...given] = positionals;
-    const texts = await expandTexts(given, io);
+    const [name, ...textArguments] = positionals;
+    const texts = await expandTexts(textArguments, io);
     if (name === undefined || texts.length < 2)
       throw new UsageError('name a model and two or more texts: heed similar encoder "one text" "another"');
     const { model, pooling } = await pickSentenceModel(name, io);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configure } from "../../index.ts";
 import type { Io } from "../support/line/command.ts";
 import { dispatch } from "../support/line/dispatch.ts";
-import { readKept, readSettings, resumedSettings, type Settings } from "../support/run/train-settings.ts";
+import { readConfig, readSettings, resumedSettings, type TrainSettings } from "../support/train/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-train-"));
 const at = (...path: string[]) => join(folder, ...path);
@@ -22,10 +22,19 @@ afterAll(() => {
 });
 
 /** Runs a line in this process; names in braces are files of the folder. */
-async function train(line: string, signal = new AbortController().signal) {
+async function train(
+  line: string,
+  signal = new AbortController().signal,
+  onWrite: (text: string) => unknown = () => undefined,
+) {
   const text = { out: "", err: "" };
   const io: Io = {
-    stdout: { write: (x) => (text.out += x) },
+    stdout: {
+      write(x) {
+        text.out += x;
+        onWrite(x);
+      },
+    },
     stderr: { write: (x) => (text.err += x) },
     env: {},
     isTTY: false,
@@ -52,7 +61,7 @@ describe("heed train refuses, before any work,", () => {
     ["{text.txt} -o {m} --kind both", '--kind must be decoder or encoder, got "both"'],
     ["{text.txt} -o {m} --lr 0", "--lr must be a number > 0, got 0"],
     ["{text.txt} -o {m} --held-out 0.9", "--held-out must be from 0 to 0.5, got 0.9"],
-    ["{text.txt} -o {m} --dtype int8", '--dtype must be float16, bfloat16 or float32, got "int8"'],
+    ["{text.txt} -o {m} --dtype int8", '--dtype must be float32, float16 or bfloat16, got "int8"'],
   ])("the command line %s", async (line, message) => {
     expect(await train(line)).toEqual({
       code: 2,
@@ -112,6 +121,7 @@ describe("heed train refuses, before any work,", () => {
     });
     writeFileSync(at("run", "checkpoint.safetensors"), checkpoint);
 
+    rmSync(at("run", "checkpoint.safetensors.1"));
     writeFileSync(at("run", "checkpoint.safetensors"), checkpoint.subarray(0, 1000));
     expect(await train("{text.txt} -o {run} --resume")).toMatchObject({
       code: 1,
@@ -127,6 +137,16 @@ describe("heed train refuses, before any work,", () => {
     expect(await train(line)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/run already has a model\.safetensors; choose another folder/),
+    });
+  });
+
+  it("neither a folder that only has the older checkpoint", async () => {
+    const line = `{text.txt} -o {older} --steps 2 --checkpoint-every 1 ${SIZES}`;
+    expect(await train(line)).toMatchObject({ code: 0, err: "" });
+    rmSync(at("older", "checkpoint.safetensors"));
+    expect(await train(line)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/older already has a checkpoint\.safetensors\.1; --resume continues it/),
     });
   });
 
@@ -157,6 +177,44 @@ describe("heed train", () => {
   });
 });
 
+describe("heed train --resume", () => {
+  it("reads the older checkpoint where the newer is damaged, says so, and ends with the same bits", async () => {
+    const line = `{text.txt} --steps 6 --checkpoint-every 2 ${SIZES}`;
+    expect(await train(`${line} -o {intact}`)).toMatchObject({ code: 0, err: "" });
+    expect(await train(`${line} -o {damaged}`)).toMatchObject({ code: 0, err: "" });
+    const path = at("damaged", "checkpoint.safetensors");
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 40] ^= 1;
+    writeFileSync(path, bytes);
+    expect(await train("{text.txt} -o {damaged} --resume")).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(
+        /^heed train: damaged\/checkpoint\.safetensors: the file is damaged: the checksum of ".*" does not match; resuming from damaged\/checkpoint\.safetensors\.1, of step 4\n$/,
+      ),
+    });
+    for (const name of ["model.safetensors", "checkpoint.safetensors", "checkpoint.safetensors.1"])
+      expect(readFileSync(at("damaged", name)).equals(readFileSync(at("intact", name))), name).toBe(true);
+  });
+
+  it("remembers when to evaluate and to save, and the dtype of the file; each may be changed", async () => {
+    const settingsOf = (name: string) => JSON.parse(readFileSync(at(name, "training.json"), "utf8"));
+    const line = `{text.txt} --steps 4 --evaluate-every 1 --checkpoint-every 3 --dtype float32 ${SIZES}`;
+    const stopAt2 = new AbortController();
+    const write = (text: string) => text.startsWith("step 2 of") && stopAt2.abort();
+    expect(await train(`${line} -o {kept}`, stopAt2.signal, write)).toMatchObject({ code: 130 });
+    expect(await train("{text.txt} -o {kept} --resume")).toMatchObject({ code: 0, err: "" });
+    expect(settingsOf("kept")).toMatchObject({
+      dtype: "float32",
+      settings: { evaluateEvery: 1, checkpointEvery: 3 },
+      heldOut: [1, 2, 3, 4].map((step) => [step, expect.any(Number)]),
+    });
+    const changed = "{text.txt} -o {kept} --resume --steps 6 --evaluate-every 3 --dtype float16";
+    expect(await train(changed)).toMatchObject({ code: 0, err: "" });
+    expect(settingsOf("kept").heldOut.map(([step]: [number]) => step)).toEqual([1, 2, 3, 4, 6]);
+    expect(settingsOf("kept").dtype).toBe("float16");
+  });
+});
+
 describe("settings", () => {
   it("have defaults that follow others", () => {
     expect(readSettings({})).toMatchObject({ inner: 512, warmup: 50, steps: 1000, kind: "decoder" });
@@ -166,14 +224,22 @@ describe("settings", () => {
   it("of a checkpoint are read back and compared", () => {
     const settings = readSettings({ seed: "7" });
     const text = JSON.stringify({ settings, data: "x", tokens: 3, tokenizer: "{}" });
-    expect(readKept("c", text).settings).toEqual(settings);
+    expect(readConfig("c", text).settings).toEqual(settings);
     expect(resumedSettings({ seed: "7" }, settings)).toEqual(settings);
     expect(resumedSettings({ steps: "70" }, settings)).toEqual({ ...settings, steps: 70 });
     expect(() => resumedSettings({ seed: "8" }, settings)).toThrow(
       expect.objectContaining({ code: "resume" }),
     );
-    for (const wrong of ["", "null", "{}", JSON.stringify({ settings: {} as Settings, data: "", tokens: 1 })])
-      expect(() => readKept("c", wrong)).toThrow(
+    const { checkpointEvery: _, evaluateEvery: __, dtype: ___, ...old } = settings;
+    const oldText = JSON.stringify({ settings: old, data: "x", tokens: 3, tokenizer: "{}" });
+    expect(readConfig("c", oldText).settings).toEqual(settings);
+    for (const wrong of [
+      "",
+      "null",
+      "{}",
+      JSON.stringify({ settings: {} as TrainSettings, data: "", tokens: 1 }),
+    ])
+      expect(() => readConfig("c", wrong)).toThrow(
         expect.objectContaining({ name: "FormatError", code: "checkpoint" }),
       );
   });

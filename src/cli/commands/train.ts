@@ -4,11 +4,10 @@
  * work.
  */
 
-import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Communicator } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
-import { lockFolder } from "../../io/filesystem/lock.ts";
+import { makeFolder } from "../../io/filesystem/save.ts";
 import {
   modelToFiles,
   readTokenizer,
@@ -18,36 +17,36 @@ import {
 } from "../../models/index.ts";
 import { Corpus } from "../../train/data/corpus.ts";
 import {
+  type Checkpoint,
+  type LanguageModel,
   languageModel,
   readCheckpoint,
-  renderLoss,
-  type StepReport,
   schedule,
   specialIds,
+  type TrainResult,
   train,
 } from "../../train/index.ts";
+import { checkpointSaver } from "../../train/loop/checkpointing.ts";
 import { STDIN, STDIN_NAME, stdinText } from "../support/input/stdin.ts";
 import { naming } from "../support/input/tensors.ts";
 import { decodeText, readBytes } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
-import { integer, oneOf } from "../support/line/values.ts";
-import { answers, save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
-import { type Progress, startProgress } from "../support/output/progress.ts";
+import { answers, save, saving } from "../support/output/interrupt.ts";
+import { startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
 import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/together.ts";
 import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { CHECKPOINT, checkFolder, FolderLock, readLastCheckpoint } from "../support/train/folder.ts";
+import { lossText, Report } from "../support/train/report.ts";
 import {
-  type Kept,
-  readKept,
+  type RunConfig,
+  readConfig,
   readSettings,
   resumedSettings,
   SETTING_HELP,
   SETTING_OPTIONS,
-  type Settings,
-} from "../support/run/train-settings.ts";
-
-const CHECKPOINT = "checkpoint.safetensors";
+  type TrainSettings,
+} from "../support/train/settings.ts";
 
 export const command: Command = {
   name: "train",
@@ -58,9 +57,6 @@ export const command: Command = {
     ...SETTING_OPTIONS,
     tokenizer: { type: "string" },
     words: { type: "string" },
-    "checkpoint-every": { type: "string" },
-    "evaluate-every": { type: "string" },
-    dtype: { type: "string" },
     resume: { type: "boolean" },
     json: { type: "boolean" },
     ...ENGINE_OPTIONS,
@@ -70,16 +66,13 @@ export const command: Command = {
     ...SETTING_HELP,
     words: "FILE  words that an encoder's vocabulary keeps whole regardless of their count, one per line",
     tokenizer: "FILE  a tokenizer.json to use instead of learning one",
-    "checkpoint-every": "N  steps between two checkpoints (default 100)",
-    "evaluate-every":
-      "N  steps between two held-out losses (default a twentieth of the steps, or as many as cost a tenth of the time)",
-    dtype: "DTYPE  float16 (default), bfloat16 or float32 weights in the file",
-    resume: "resume from the checkpoint in DIR, with the same texts and settings; --steps may differ",
+    resume:
+      "resume from the checkpoint in DIR, with its settings and the same texts; --steps, --checkpoint-every, --evaluate-every and --dtype may differ",
     json: "the result as a JSON object",
     ...ENGINE_HELP,
   },
   notes: `TEXT is a UTF-8 file, or - for standard input. DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
-training.json with the losses, and checkpoint.safetensors, which only --resume needs. Losses are in nats per token; the baselines
+training.json with the losses, and checkpoint.safetensors and the one before it, checkpoint.safetensors.1, which only --resume needs. Losses are in nats per token; the baselines
 are n-gram models (Kneser–Ney) of the same training tokens, evaluated on the same held-out ones. Ctrl-C, SIGTERM and SIGHUP save
 a checkpoint. Only one process at a time can train in a folder.`,
   examples: [
@@ -95,21 +88,12 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   const folder = values.output as string | undefined;
   if (positionals.length === 0) throw new UsageError("expected one or more text files");
   if (folder === undefined) throw new UsageError("-o DIR says where the model goes");
-  const dtype = oneOf("dtype", values.dtype ?? "float16", ["float16", "bfloat16", "float32"] as const);
-  const every = integer("checkpoint-every", values["checkpoint-every"] ?? "100", 1);
-  const evaluate =
-    values["evaluate-every"] === undefined
-      ? undefined
-      : integer("evaluate-every", values["evaluate-every"], 1);
   readSettings(values); // a wrong option is an error before anything starts
-  return withRanks(io, async (own, comm) => {
-    const asked = readSettings(comm ? inMicroBatches(values, comm.size) : values);
-    const lock = { release: async () => {} };
+  return withRanks(io, async (rankIo, comm) => {
+    const settings = readSettings(comm ? inMicroBatches(values, comm.size) : values);
+    const lock = new FolderLock(folder, rankIo);
     try {
-      const line = { values, positionals, io: own, comm, dtype, every, evaluate, asked };
-      return await trainIn(folder, line, async () => {
-        lock.release = await lockFolder(folder, "heed train");
-      });
+      return await trainIn({ folder, values, positionals, io: rankIo, comm, settings, lock });
     } finally {
       await lock.release();
     }
@@ -128,109 +112,151 @@ function inMicroBatches(values: Values, ranks: number): Values {
 
 /** A parsed command line. */
 interface Line {
+  readonly folder: string;
   readonly values: Values;
   readonly positionals: readonly string[];
   readonly io: Io;
   readonly comm: Communicator | undefined;
-  readonly dtype: "float16" | "bfloat16" | "float32";
-  readonly every: number;
-  readonly evaluate: number | undefined;
-  readonly asked: Settings;
+  readonly settings: TrainSettings;
+  readonly lock: FolderLock;
 }
 
-async function trainIn(folder: string, line: Line, lock: () => Promise<void>): Promise<number> {
-  const { values, positionals, io, comm, dtype, every, evaluate, asked } = line;
+/** A run that is ready to start. */
+interface Run {
+  /** The settings of the line, or of the checkpoint. */
+  readonly settings: TrainSettings;
+  readonly checkpoint: Checkpoint | undefined;
+  /** What the checkpoint was saved with. */
+  readonly config: RunConfig | undefined;
+  readonly tokenizer: Tokenizer;
+  readonly corpus: Corpus;
+  readonly model: LanguageModel;
+  /** Number of parameters. */
+  readonly parameters: number;
+  /** Held-out losses of n-gram models. */
+  readonly baselines: readonly (readonly [name: string, loss: number])[];
+}
+
+async function trainIn(line: Line): Promise<number> {
+  const { folder, values, io, comm, lock } = line;
   // Only rank 0 accesses the folder; it sends the checkpoint to the others.
   const isLead = comm === undefined || comm.rank === 0;
-  const given = await together(comm, "heed train", isLead ? () => beginIn(folder, values, lock) : undefined);
-  const bytes = await fromLead(comm, given ?? new Uint8Array(0));
-  const found = bytes.length > 0 ? readCheckpoint(bytes) : undefined;
-  const kept = found && readKept(join(folder, CHECKPOINT), found.config);
-  const settings = kept ? resumedSettings(values, kept.settings) : asked;
-  const texts = (await together(comm, "heed train", () => readTexts(positionals, io, comm))) ?? [];
-  const say = (line: string) => values.json || io.stdout.write(`${line}\n`);
-
-  const start = performance.now();
-  const tokenizer = await tokenizerOf(texts, settings, kept, values, io);
-  const { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed } = settings;
-  const data = { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed };
-  const corpus = new Corpus(texts, tokenizer, data);
-  if (kept && corpus.fingerprint !== kept.data)
-    throw new OptionError(
-      "resume",
-      `the texts are not those of the run in ${folder}: ${corpus.ids.length} tokens, the run has ${kept.tokens}`,
-      { tokens: corpus.ids.length, expected: kept.tokens },
-    );
-  const { layers, heads, width, inner, dropout, lr, decay, warmup, steps, floor } = settings;
-  const model = languageModel(kind, {
-    context,
-    layers,
-    heads,
-    width,
-    inner,
-    dropout,
-    seed,
-    vocabulary: tokenizer.size,
-    ids: specialIds(kind, tokenizer),
-  });
-  const parameters = [...model.parameters().values()].reduce((sum, { size }) => sum + size, 0);
-  say(
-    `${kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} ${lines ? "batches" : "sequences"} an epoch`,
-  );
-  await breathe(io.signal);
-  const baselines: (readonly [string, number])[] = [];
-  if (corpus.heldOut.length > 0)
-    for (const order of [2, 5]) {
-      baselines.push([order === 2 ? "bigram" : `${order}-gram`, corpus.baseline(order)]);
-      await breathe(io.signal);
-    }
-  for (const [name, loss] of baselines) say(`${name}: held-out loss ${loss.toFixed(4)}`);
-
-  const begin = async () => {
-    await mkdir(folder, { recursive: true });
-    await lock();
-    await look(folder, values); // another process may have started there meanwhile
+  const print = (text: string) => values.json || io.stdout.write(`${text}\n`);
+  const resume = async () => {
+    if (!(await checkFolder(folder, values.resume === true))) return undefined;
+    await lock.acquire();
+    return readLastCheckpoint(folder, io);
   };
-  await together(comm, "heed train", isLead && !found ? begin : undefined);
-  const config: Kept = kept
-    ? { ...kept, settings }
-    : {
-        settings,
-        data: corpus.fingerprint,
-        tokens: corpus.ids.length,
-        tokenizer: new TextDecoder().decode(writeTokenizer(tokenizer)),
-      };
-  if (found) say(`resuming at step ${found.step} of ${steps}`);
-  const report = new Report(io, say, settings, found?.step ?? 0);
-  const result = await answers(() =>
-    train({
-      model,
-      data: (step) => corpus.batches(step),
-      steps,
-      schedule: schedule({ lr, decay, warmup, steps, floor }),
-      adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
-      maxNorm: settings.clip,
-      seed,
-      heldOut:
-        corpus.heldOut.length === 0
-          ? undefined
-          : { batches: corpus.heldOut, every: evaluate ?? evaluationsOf(settings, corpus) },
-      checkpoint: { path: join(folder, CHECKPOINT), every, config: JSON.stringify(config), save },
-      resume: found,
-      signal: io.signal,
-      ...(comm && { comm }),
-      onStep: (step) => report.step(step),
-    }),
-  ).finally(() => report.end());
+  const bytes = await together(comm, "heed train", isLead ? resume : undefined);
+  const checkpointBytes = await fromLead(comm, bytes ?? new Uint8Array(0));
+  const start = performance.now();
+  const run = await prepare(line, checkpointBytes, print);
+  const begin = async () => {
+    await makeFolder(folder);
+    await lock.acquire();
+    await checkFolder(folder, false); // another process may have started there meanwhile
+  };
+  await together(comm, "heed train", isLead && !run.checkpoint ? begin : undefined);
+  const { steps } = run.settings;
+  if (run.checkpoint) print(`resuming at step ${run.checkpoint.step} of ${steps}`);
+  const report = new Report(io, print, run.settings, run.checkpoint?.step ?? 0);
+  const result = await answers(() => runTraining(line, run, report)).finally(() => report.end());
   if (result.interrupted) {
     io.stderr.write(
       `heed train: stopped after step ${result.step} of ${steps}; the checkpoint is saved, --resume continues\n`,
     );
     return EXIT.interrupted;
   }
+  if (isLead) await writeModel(line, run, result, { report, seconds: (performance.now() - start) / 1e3 });
+  return EXIT.ok;
+}
 
-  if (!isLead) return EXIT.ok;
-  const seconds = (performance.now() - start) / 1e3;
+/** Reads the texts, learns the tokenizer, makes the model and measures the baselines. */
+async function prepare(
+  { folder, values, positionals, io, comm, settings: lineSettings }: Line,
+  checkpointBytes: Uint8Array,
+  print: (text: string) => void,
+): Promise<Run> {
+  const checkpoint = checkpointBytes.length > 0 ? readCheckpoint(checkpointBytes) : undefined;
+  const config = checkpoint && readConfig(join(folder, CHECKPOINT), checkpoint.config);
+  const settings = config ? resumedSettings(values, config.settings) : lineSettings;
+  const texts = (await together(comm, "heed train", () => readTexts(positionals, io, comm))) ?? [];
+  const tokenizer = config
+    ? readTokenizer(config.tokenizer)
+    : await newTokenizer(texts, settings, values, io);
+  const { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed } = settings;
+  const data = { kind, context, batch, accumulate, heldOut, repeats, short, lines, masked, seed };
+  const corpus = new Corpus(texts, tokenizer, data);
+  if (config && corpus.fingerprint !== config.data)
+    throw new OptionError(
+      "resume",
+      `the texts are not those of the run in ${folder}: ${corpus.ids.length} tokens, the run has ${config.tokens}`,
+      { tokens: corpus.ids.length, expected: config.tokens },
+    );
+  const { layers, heads, width, inner, dropout } = settings;
+  const sizes = { context, layers, heads, width, inner, dropout, seed, vocabulary: tokenizer.size };
+  const model = languageModel(kind, { ...sizes, ids: specialIds(kind, tokenizer) });
+  const parameters = [...model.parameters().values()].reduce((sum, { size }) => sum + size, 0);
+  print(
+    `${kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} ${lines ? "batches" : "sequences"} an epoch`,
+  );
+  await breathe(io.signal);
+  const baselines: (readonly [string, number])[] = [];
+  for (const order of corpus.heldOut.length > 0 ? [2, 5] : []) {
+    const [name, loss] = [order === 2 ? "bigram" : `${order}-gram`, corpus.baseline(order)];
+    baselines.push([name, loss]);
+    await breathe(io.signal);
+  }
+  for (const [name, loss] of baselines) print(`${name}: held-out loss ${loss.toFixed(4)}`);
+  return { settings, checkpoint, config, tokenizer, corpus, model, parameters, baselines };
+}
+
+function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report): Promise<TrainResult> {
+  const { settings, checkpoint, corpus, model, tokenizer } = run;
+  const { lr, decay, warmup, steps, floor, seed } = settings;
+  const config: RunConfig = {
+    settings,
+    data: corpus.fingerprint,
+    tokens: corpus.ids.length,
+    tokenizer: run.config?.tokenizer ?? new TextDecoder().decode(writeTokenizer(tokenizer)),
+  };
+  const saveCheckpoint = checkpointSaver(checkpoint !== undefined);
+  return train({
+    model,
+    data: (step) => corpus.batches(step),
+    steps,
+    schedule: schedule({ lr, decay, warmup, steps, floor }),
+    adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
+    maxNorm: settings.clip,
+    seed,
+    heldOut:
+      corpus.heldOut.length === 0
+        ? undefined
+        : { batches: corpus.heldOut, every: settings.evaluateEvery || evaluationsOf(settings, corpus) },
+    checkpoint: {
+      path: join(folder, CHECKPOINT),
+      every: settings.checkpointEvery,
+      config: JSON.stringify(config),
+      async save(path, bytes) {
+        await lock.check();
+        await saving(() => saveCheckpoint(path, bytes));
+      },
+    },
+    resume: checkpoint,
+    signal: io.signal,
+    ...(comm && { comm }),
+    onStep: (step) => report.step(step),
+  });
+}
+
+/** Writes the files of a trained model, and prints the result. */
+async function writeModel(
+  { folder, values, positionals, io, lock }: Line,
+  { settings, checkpoint, tokenizer, corpus, model, parameters, baselines }: Run,
+  result: TrainResult,
+  { report, seconds }: { readonly report: Report; readonly seconds: number },
+): Promise<void> {
+  const { dtype } = settings;
   const files = modelToFiles(model.model, tokenizer, { dtype });
   const facts = {
     settings,
@@ -243,83 +269,29 @@ async function trainIn(folder: string, line: Line, lock: () => Promise<void>): P
     loss: result.losses.at(-1),
     heldOut: result.heldOut,
     baselines: Object.fromEntries(baselines),
-    seconds: found ? undefined : Math.round(seconds),
+    seconds: checkpoint ? undefined : Math.round(seconds),
     tokensPerSecond: Math.round(report.tokensPerSecond),
     dtype,
   };
   const log = new TextEncoder().encode(`${JSON.stringify(facts, undefined, 1)}\n`);
+  await lock.check();
   for (const [name, bytes] of [["training.json", log] as const, ...files])
     await save(join(folder, name), bytes);
-
-  if (values.json) io.stdout.write(jsonText({ folder, ...facts }));
-  else {
-    const columns = Math.min(io.columns || 80, 100);
-    const curve = { losses: result.losses, heldOut: result.heldOut, lines: baselines };
-    const ascii = io.env.TERM === "dumb";
-    io.stdout.write(`${renderLoss(curve, { columns, ascii }).join("\n")}\n`);
-    const last = result.heldOut.at(-1);
-    const against = baselines.map(([name, loss]) => `${name} ${loss.toFixed(4)}`).join(", ");
-    if (last) io.stdout.write(`held-out loss ${last[1].toFixed(4)}, ${against}\n`);
-    const size = (files.get("model.safetensors") as Uint8Array).length;
-    io.stdout.write(
-      `wrote ${folder}: ${parameters} parameters, ${bytesText(size)} ${dtype}, ${secondsText(seconds)}\n`,
-    );
+  if (values.json) {
+    io.stdout.write(jsonText({ folder, ...facts }));
+    return;
   }
-  return EXIT.ok;
+  const size = (files.get("model.safetensors") as Uint8Array).length;
+  io.stdout.write(
+    `${lossText(io, result, baselines)}wrote ${folder}: ${parameters} parameters, ${bytesText(size)} ${dtype}, ${secondsText(seconds)}\n`,
+  );
 }
 
 /** Steps between two held-out losses: at least a twentieth of all, and enough that they take at most a tenth of the time. */
-function evaluationsOf({ steps, batch, context }: Settings, { heldOut }: Corpus): number {
+function evaluationsOf({ steps, batch, context }: TrainSettings, { heldOut }: Corpus): number {
   const tokens = heldOut.reduce((sum, { inputs }) => sum + inputs.size, 0);
   // A forward pass is a third of a step.
   return Math.min(steps, Math.max(Math.ceil(steps / 20), Math.ceil((10 / 3) * (tokens / (batch * context)))));
-}
-
-/** Checks the folder; with a checkpoint to resume, locks the folder and returns the bytes of the checkpoint. */
-async function beginIn(
-  folder: string,
-  values: Values,
-  lock: () => Promise<void>,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (!(await look(folder, values))) return undefined;
-  await lock();
-  return look(folder, values); // another process may have trained in it until now
-}
-
-/** The bytes of the checkpoint to resume. Throws if the folder has files that a new run would overwrite. */
-async function look(folder: string, values: Values): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const path = join(folder, CHECKPOINT);
-  const place = await stat(folder).catch(() => undefined);
-  if (place === undefined) {
-    if (values.resume)
-      throw new OptionError("resume", `there is no folder ${folder} to resume`, { path: folder });
-    await checkPlace(folder);
-    return undefined;
-  }
-  await checkPlace(path);
-  const names = new Set(await readdir(folder));
-  if (values.resume) {
-    if (names.has(CHECKPOINT)) {
-      const bytes = new Uint8Array(await readFile(path));
-      await naming(path, () => readCheckpoint(bytes)); // throws for an invalid one
-      return bytes;
-    }
-    throw new OptionError(
-      "resume",
-      `there is no ${CHECKPOINT} in ${folder}; omit --resume to start a new run`,
-      {
-        path,
-      },
-    );
-  }
-  for (const name of [CHECKPOINT, "model.safetensors", "config.json", "tokenizer.json"])
-    if (names.has(name))
-      throw new OptionError(
-        "output",
-        `${folder} already has a ${name}; ${names.has(CHECKPOINT) ? "--resume continues it, or " : ""}choose another folder`,
-        { path: join(folder, name) },
-      );
-  return undefined;
 }
 
 /** The text of a file, or of standard input. Throws typed errors for a file that is missing, empty or not UTF-8. */
@@ -341,14 +313,12 @@ function readTexts(
   return Promise.all(paths.map((path) => readText(path, io)));
 }
 
-async function tokenizerOf(
+async function newTokenizer(
   texts: readonly string[],
-  { kind, vocab, cased, wholeWords }: Settings,
-  kept: Kept | undefined,
+  { kind, vocab, cased, wholeWords }: TrainSettings,
   values: Values,
   io: Io,
 ): Promise<Tokenizer> {
-  if (kept) return readTokenizer(kept.tokenizer);
   const path = values.tokenizer as string | undefined;
   if (path !== undefined) {
     const bytes = await readBytes(path);
@@ -367,47 +337,5 @@ async function tokenizerOf(
     });
   } finally {
     bar.end();
-  }
-}
-
-/** Reports the progress of a run: a bar on a terminal, a line for each held-out loss. */
-class Report {
-  /** Tokens a second since the first step of this process. */
-  tokensPerSecond = 0;
-  readonly #say: (line: string) => void;
-  readonly #settings: Settings;
-  readonly #bar: Progress;
-  readonly #first: number;
-  readonly #start = performance.now();
-  #smooth = 0;
-
-  constructor(io: Io, say: (line: string) => void, settings: Settings, first: number) {
-    this.#say = say;
-    this.#settings = settings;
-    this.#first = first;
-    this.#bar = startProgress(io, "training");
-  }
-
-  step({ step, loss, heldOut }: StepReport): void {
-    const { steps, batch, context } = this.#settings;
-    const seconds = (performance.now() - this.#start) / 1e3;
-    this.tokensPerSecond = ((step - this.#first) * batch * context) / seconds;
-    this.#smooth = this.#smooth === 0 ? loss : 0.95 * this.#smooth + 0.05 * loss;
-    const rate = `${Math.round(this.tokensPerSecond)} tokens/s`;
-    if (heldOut !== undefined) {
-      this.#bar.end();
-      this.#say(
-        `step ${step} of ${steps}: loss ${this.#smooth.toFixed(4)}, held-out ${heldOut.toFixed(4)}, ${rate}`,
-      );
-    }
-    // The share of the steps of this process, from which the remaining time is estimated.
-    this.#bar.update(
-      (step - this.#first) / (steps - this.#first),
-      `loss ${this.#smooth.toFixed(3)}  ${rate}  `,
-    );
-  }
-
-  end(): void {
-    this.#bar.end();
   }
 }

@@ -3,12 +3,13 @@
  * Nothing leaves the machine.
  */
 import type { TextModel } from "../../models/text-model.ts";
+import type { ServedFile } from "../../server/content.ts";
 import { openStore } from "../../store/formats/open.ts";
-import { tellingLink } from "../../store/sentences/telling.ts";
-import type { HeadStore } from "../../store/types.ts";
+import type { HeadStore } from "../../store/head-store.ts";
+import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts";
 import { choosePaint, dim } from "../../view/terminal/paint.ts";
 import { renderText, type TextOptions } from "../../view/terminal/text.ts";
-import { addressOf, explore, type ServedFile, type ServeOptions } from "../support/explorer/explore.ts";
+import { addressOf, explore, type ServeOptions } from "../support/explorer/explore.ts";
 import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
 import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/input/attention-file.ts";
 import { shippedCaptures } from "../support/input/captures.ts";
@@ -40,7 +41,7 @@ export const command: Command = {
     json: "print the address and what was loaded as JSON",
   },
   notes: `${FILE_NOTES}
-Without a file or text, five sentences captured from a real model are shown.
+Without a file or text, eight sentences captured from a real model are shown.
 For a text the terminal prints one head and its strongest links; --all prints every head.
 The page is served on a random port of the loopback address. Only requests with the printed address get data.
 Nothing is sent to other machines. Ctrl-C ends.`,
@@ -56,8 +57,8 @@ Nothing is sent to other machines. Ctrl-C ends.`,
 };
 
 async function view(values: Values, positionals: readonly string[], io: Io): Promise<number> {
-  const given = values.text as string[] | undefined;
-  const texts = given && (await expandTexts(given, io));
+  const textOptions = values.text as string[] | undefined;
+  const texts = textOptions && (await expandTexts(textOptions, io));
   const options = serveOptions(values);
   if (texts !== undefined && positionals.length > 0) throw new UsageError("give files or --text, not both");
   if (texts === undefined && values.pair !== undefined) throw new UsageError("--pair goes with --text TEXT");
@@ -89,14 +90,16 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       const isPlain = values.tokens === undefined && values.causal === undefined;
       files.push({ name, source: isPlain ? source : await store.bundle() });
     }
-    const spot = nothing ? FIRST : await tellingLink(stores[0], { block: 0 });
+    const spot = await tellingLink(stores[0], { block: 0 });
     const hash = spot && addressOf(stores[0].blocks[spot.block].name, spot);
     if (!json && !nothing)
       for (const { report } of stores) io.stderr.write(`${report.sentences.join("\n")}\n`);
     if (!json && positionals.length === 0) {
       const printed = nothing ? stores.slice(0, 1) : stores;
       for (const [n, store] of printed.entries())
-        io.stdout.write(await renderedText(store, files[n].name, all, nothing ? FIRST : {}, io));
+        io.stdout.write(
+          await renderedText(store, files[n].name, all, nothing && spot ? cellOf(spot) : {}, io),
+        );
       io.stdout.write("In the explorer: ");
     }
     const reports = stores.map(({ report }) => report);
@@ -111,8 +114,8 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
   }
 }
 
-/** The first cell to show: “it” gives 68 % of its attention to “cat”. */
-const FIRST = { block: 0, layer: 5, head: 11, query: 8, key: 2 };
+/** The cell of a link, without its baselines: options of `renderText`. */
+const cellOf = ({ layer, head, query, key }: TellingLink) => ({ layer, head, query, key });
 
 /** One head of a text (the one of `cell`, which is explained) and its strongest links, or every head, for the terminal. */
 async function renderedText(
@@ -179,9 +182,9 @@ async function textFiles(
   ]);
   const files: ServedFile[] = [];
   for (const text of texts) {
-    const seen = model.attention(text, pair);
-    warnOfCuts(model, seen, io);
-    files.push(await fileOfRun(model, seen));
+    const attention = model.attention(text, pair);
+    warnOfCuts(model, attention, io);
+    files.push(await fileOfRun(model, attention));
   }
   return files;
 }

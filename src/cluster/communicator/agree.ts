@@ -4,6 +4,7 @@
  * differs, or a rank's own arguments are invalid, every rank throws before any work.
  */
 import { HeedError, OptionError } from "../../core/errors.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { type Expression, tablesOf, textOf } from "../../masks/expression/expr.ts";
 import type { Communicator } from "./communicator.ts";
 
@@ -18,8 +19,8 @@ export function agreed<E extends Error>(error: E, where: "own" | "elsewhere" | "
 
 /** True for an error that every rank throws, so that ranks may end together; with `where`, only if another rank or all caused it. */
 export function isAgreed(error: unknown, where?: "elsewhere"): boolean {
-  const known = typeof error === "object" && error !== null ? AGREED.get(error) : undefined;
-  return known !== undefined && (where === undefined || known !== "own");
+  const cause = typeof error === "object" && error !== null ? AGREED.get(error) : undefined;
+  return cause !== undefined && (where === undefined || cause !== "own");
 }
 
 /** The values that ranks must agree on, by name. */
@@ -47,17 +48,17 @@ export async function agree<T>(
   }
   if (comm.size === 1 && mine) return mine.value;
   const text = mine ? JSON.stringify([what, mine.terms]) : "";
-  const own = Uint32Array.of(mine ? 1 : 0, ...digest(text));
-  const all = new Uint32Array(own.length * comm.size);
-  await comm.allGather(own, all);
+  const digests = Uint32Array.of(mine ? 1 : 0, ...digest(text));
+  const all = new Uint32Array(digests.length * comm.size);
+  await comm.allGather(digests, all);
   const same = Array.from({ length: comm.size }, (_, r) =>
-    own.every((x, n) => all[r * own.length + n] === x),
+    digests.every((x, n) => all[r * digests.length + n] === x),
   );
   if (mine && same.every(Boolean)) return mine.value;
-  const said = mine ? text : failure instanceof Error ? failure.message : String(failure);
-  const texts = await gatherTexts(comm, said);
+  const message = mine ? text : failure instanceof Error ? failure.message : String(failure);
+  const texts = await gatherTexts(comm, message);
   if (mine === undefined) throw failure instanceof Error ? agreed(failure, "own") : failure;
-  const failed = texts.findIndex((_, r) => all[r * own.length] === 0);
+  const failed = texts.findIndex((_, r) => all[r * digests.length] === 0);
   if (failed >= 0)
     throw agreed(
       new HeedError("cluster-rank", `${what}: rank ${failed} of ${comm.size} cannot: ${texts[failed]}`, {
@@ -86,9 +87,9 @@ async function gatherTexts(comm: Communicator, text: string): Promise<string[]> 
 /** The first difference between descriptions, as text. */
 function differenceOf(texts: readonly string[]): string {
   const rule = "every rank must make the same calls with the same options";
-  let said: [string, Terms][];
+  let calls: [string, Terms][];
   try {
-    said = texts.map((text) => JSON.parse(text));
+    calls = texts.map((text) => JSON.parse(text));
   } catch {
     return `ranks disagree in their options; ${rule}`;
   }
@@ -96,10 +97,10 @@ function differenceOf(texts: readonly string[]): string {
     const other = values.findIndex((value) => value !== values[0]);
     return `ranks disagree: ${name} is ${values[0]} on rank 0, but ${values[other]} on rank ${other}; ${rule}`;
   };
-  const calls = said.map(([what]) => what);
-  if (new Set(calls).size > 1) return split("the call", calls);
-  for (const name of new Set(said.flatMap(([, terms]) => Object.keys(terms)))) {
-    const values = said.map(([, terms]) => terms[name]);
+  const names = calls.map(([what]) => what);
+  if (new Set(names).size > 1) return split("the call", names);
+  for (const name of new Set(calls.flatMap(([, terms]) => Object.keys(terms)))) {
+    const values = calls.map(([, terms]) => terms[name]);
     if (new Set(values).size > 1) return split(name, values);
   }
   return `ranks disagree in their options; ${rule}`;
@@ -123,20 +124,56 @@ function digestBytes(bytes: Uint8Array): Uint32Array {
 
 const hex = (words: Uint32Array): string => [...words].map((x) => x.toString(16).padStart(8, "0")).join("");
 
-const KNOWN = new WeakMap<Expression, string>();
+/** Terms of expressions, which do not change. */
+const TERMS = new WeakMap<Expression, string>();
+
+const TENSOR_SUMS = new WeakMap<object, Map<string, string>>();
+
+/**
+ * A tensor as a text that is equal for equal tensors: its shape, its dtype and a digest of its elements. The digest is computed
+ * once for each array.
+ */
+export function termOfTensor(t: Tensor): string {
+  const place = [t.shape, t.strides, t.offset].join("; ");
+  const sums = TENSOR_SUMS.get(t.data) ?? new Map<string, string>();
+  TENSOR_SUMS.set(t.data, sums);
+  let sum = sums.get(place);
+  if (sum === undefined) {
+    const { data, offset, size } = t.dense();
+    const elements = (data as Float32Array).subarray(offset, offset + size);
+    sum = hex(digestElements(new Uint8Array(elements.buffer, elements.byteOffset, elements.byteLength)));
+    sums.set(place, sum);
+  }
+  return `[${t.shape.join(", ")}] ${t.dtype} ${sum}`;
+}
+
+/** 128 bits of many bytes: four hashes, each of every fourth word, and one of the rest. */
+function digestElements(bytes: Uint8Array): Uint32Array {
+  const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, 4 * Math.floor(bytes.length / 16));
+  let [a, b, c, d] = [0x811c9dc5, 0x9e3779b1, 0x85ebca6b, 0xc2b2ae3d];
+  for (let i = 0; i < words.length; i += 4) {
+    a = Math.imul(a ^ words[i], 0x01000193) ^ (a >>> 15);
+    b = Math.imul(b ^ words[i + 1], 0x01000193) ^ (b >>> 15);
+    c = Math.imul(c ^ words[i + 2], 0x01000193) ^ (c >>> 15);
+    d = Math.imul(d ^ words[i + 3], 0x01000193) ^ (d >>> 15);
+  }
+  const lanes = [a, b, c, d].flatMap((x) => [x, x >>> 8, x >>> 16, x >>> 24]);
+  return digestBytes(Uint8Array.of(...lanes, ...aligned.subarray(4 * words.length)));
+}
 
 /** A mask or score expression as a text that is equal for equal expressions: its formula, and a digest of its tables. */
 export function termOf(expr: Expression | undefined): string {
   if (expr === undefined) return "none";
-  const known = KNOWN.get(expr);
-  if (known !== undefined) return known;
+  const cached = TERMS.get(expr);
+  if (cached !== undefined) return cached;
   const tables = tablesOf(expr).map(({ data }) =>
     hex(digestBytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))),
   );
   const text = textOf(expr);
   const short = text.length > 300 ? `${text.slice(0, 200)}… ${hex(digest(text))}` : text;
   const term = [short, ...tables].join(" ");
-  KNOWN.set(expr, term);
+  TERMS.set(expr, term);
   return term;
 }
 

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { at } from "../../../tools/setup.mjs";
 import { HeedError, OptionError } from "../../core/errors.ts";
-import { VERSION } from "../context/forward.ts";
+import { VERSION } from "../../core/version.ts";
 import { type Communicator, joinCluster, launchOf, localCluster, shardSequence } from "../index.ts";
 import { singleRank } from "./local.ts";
 import { broadcast, reduceFixed } from "./reduce.ts";

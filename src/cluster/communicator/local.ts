@@ -108,12 +108,12 @@ class Hub {
     if (kind === "send") await this.#options.deliver?.(from, to);
     if (this.#failure) throw this.#aborted();
     const key = `${from} ${to}`;
-    const own = kind === "send" ? this.#sends : this.#receives;
+    const queue = kind === "send" ? this.#sends : this.#receives;
     const other = kind === "send" ? this.#receives : this.#sends;
     const peer = other.get(key)?.shift();
     if (!peer) {
-      const box = own.get(key) ?? [];
-      own.set(key, box);
+      const box = queue.get(key) ?? [];
+      queue.set(key, box);
       await new Promise<void>((resolve, reject) => box.push({ bytes, resolve, reject }));
       return;
     }

@@ -96,10 +96,12 @@ export async function broadcast(
   root = 0,
 ): Promise<void> {
   const { size } = comm;
-  const own = (comm.rank - root + size) % size;
+  const distanceToRoot = (comm.rank - root + size) % size;
   const real = (n: number) => (n + root) % size;
   for (let distance = 1; distance < size; distance *= 2)
-    if (own < distance) {
-      if (own + distance < size) await comm.exchange(real(own + distance), data, undefined, NOTHING);
-    } else if (own < 2 * distance) await comm.exchange(undefined, NOTHING, real(own - distance), data);
+    if (distanceToRoot < distance) {
+      if (distanceToRoot + distance < size)
+        await comm.exchange(real(distanceToRoot + distance), data, undefined, NOTHING);
+    } else if (distanceToRoot < 2 * distance)
+      await comm.exchange(undefined, NOTHING, real(distanceToRoot - distance), data);
 }

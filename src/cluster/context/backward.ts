@@ -9,31 +9,20 @@
  *   resident  queries, outputs and gradients of outputs are collected; each rank computes the contributions of its keys, and
  *             sends the gradients of queries to their ranks
  */
+
+import { type AttentionGradients, attentionBackward, type Extra } from "../../api/backward.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
-import { type AttentionGradients, attentionBackward, type Extra } from "../../backward.ts";
-import { arrayFor } from "../../core/dtype.ts";
+import { arrayFor, isFloat } from "../../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import type { State } from "../../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
-import {
-  aroundRing,
-  type ContextCall,
-  type ContextOptions,
-  column,
-  exactDtype,
-  flat,
-  type Local,
-  likeInput,
-  ownRows,
-  prepare,
-  rowsOf,
-  wholeOf,
-  widened,
-} from "./forward.ts";
+import { allRows, type ContextCall, type LocalRows, localQueries, prepare, rowsOf } from "./call.ts";
 import {
   addInto,
   addMaskPart,
+  column,
+  flat,
   formOf,
   gatherRows,
   messageBytes,
@@ -42,6 +31,9 @@ import {
   unpack,
   zeroRows,
 } from "./messages.ts";
+import type { ContextOptions } from "./options.ts";
+import { aroundRing } from "./ring.ts";
+import { exactDtype, likeInput, widened } from "./rounding.ts";
 
 /** Options of `contextAttentionBackward`: those of the forward call, and the gradients to compute. */
 export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
@@ -102,7 +94,7 @@ export async function contextAttentionBackward(
   const parts = await { gather, ring, resident }[call.via]({ ...call, ...backward });
   const { dSinks, dTables, names } = await summed(
     call,
-    parts.extras.map(({ found }) => found),
+    parts.extras.map(({ gradients }) => gradients),
     wanted.includes("sinks"),
   );
   const masks = wanted.includes("mask") ? await maskGradients(call, parts.extras) : [];
@@ -181,9 +173,9 @@ interface Parts {
 }
 
 interface LocalGradients {
-  readonly found: AttentionGradients;
-  readonly queries: Local;
-  readonly keys: Local;
+  readonly gradients: AttentionGradients;
+  readonly queries: LocalRows;
+  readonly keys: LocalRows;
 }
 
 /** One local backward call. `sinks` is true in one call per row, so that sinks count once. */
@@ -191,13 +183,13 @@ function local(
   call: BackwardCall,
   [dOutput, query, output, lse]: readonly [Tensor, Tensor, Tensor, Tensor],
   [key, value]: readonly Tensor[],
-  queries: Local,
-  keys: Local,
+  queries: LocalRows,
+  keys: LocalRows,
   sinks: boolean,
 ): LocalGradients {
   const { wanted } = call;
   const options: AttentionOptions = call.local(queries, keys);
-  const found = attentionBackward(
+  const gradients = attentionBackward(
     dOutput,
     query,
     widened(key),
@@ -209,7 +201,7 @@ function local(
       wanted: wanted.filter((name) => name !== "sinks" || sinks),
     },
   );
-  return { found, queries, keys };
+  return { gradients, queries, keys };
 }
 
 const ownQueries = ({ dOutput, query, state }: BackwardCall) =>
@@ -218,10 +210,10 @@ const ownQueries = ({ dOutput, query, state }: BackwardCall) =>
 async function gather(call: BackwardCall): Promise<Parts> {
   const { comm, plan } = call;
   const all = await gatherRows(comm, plan, [call.key, call.value]);
-  const extra = local(call, ownQueries(call), all, ownRows(call), wholeOf(plan), true);
-  const { found } = extra;
-  const [dKey, dValue] = await sumRows(comm, plan, [found.dKey, found.dValue]);
-  return { dQuery: found.dQuery, dKey, dValue, extras: [extra] };
+  const extra = local(call, ownQueries(call), all, localQueries(call), allRows(plan), true);
+  const { gradients } = extra;
+  const [dKey, dValue] = await sumRows(comm, plan, [gradients.dKey, gradients.dValue]);
+  return { dQuery: gradients.dQuery, dKey, dValue, extras: [extra] };
 }
 
 async function resident(call: BackwardCall): Promise<Parts> {
@@ -233,16 +225,23 @@ async function resident(call: BackwardCall): Promise<Parts> {
     column(call.state.lse),
   ]);
   const queries = [dOutput, query, output, flat(lse)] as const;
-  const extra = local(call, queries, [call.key, call.value], wholeOf(plan), ownRows(call), comm.rank === 0);
-  const { found } = extra;
-  const [dQuery] = await sumRows(comm, plan, [found.dQuery]);
-  return { dQuery, dKey: found.dKey, dValue: found.dValue, extras: [extra] };
+  const extra = local(
+    call,
+    queries,
+    [call.key, call.value],
+    allRows(plan),
+    localQueries(call),
+    comm.rank === 0,
+  );
+  const { gradients } = extra;
+  const [dQuery] = await sumRows(comm, plan, [gradients.dQuery]);
+  return { dQuery, dKey: gradients.dKey, dValue: gradients.dValue, extras: [extra] };
 }
 
 async function ring(call: BackwardCall): Promise<Parts> {
   const { comm, plan, exact } = call;
   const { rank, size } = comm;
-  const mine = ownRows(call);
+  const mine = localQueries(call);
   const [kForm, vForm] = [call.key, call.value].map(formOf);
   const dQuery = zeroRows(exact, call.query.shape.slice(0, -2), plan.size(rank), kForm.width);
   const zeros = (rows: number) => [
@@ -258,11 +257,11 @@ async function ring(call: BackwardCall): Promise<Parts> {
   for await (const { owner, tensors, step } of aroundRing(comm, plan, [call.key, call.value])) {
     const theirs = rowsOf(plan, owner);
     const extra = local(call, ownQueries(call), tensors, mine, theirs, step === 0);
-    const { found } = extra;
-    addInto(dQuery, found.dQuery);
+    const { gradients } = extra;
+    addInto(dQuery, gradients.dQuery);
     extras.push(extra);
     // The sum of the ranks that had this shard before, plus this rank's part: the same order on every run.
-    const sums = [found.dKey, found.dValue];
+    const sums = [gradients.dKey, gradients.dValue];
     const last = arriving;
     if (arriving) {
       await arriving.ended;
@@ -298,22 +297,22 @@ async function maskGradients(
   call: ContextCall,
   extras: readonly LocalGradients[],
 ): Promise<(Tensor | undefined)[]> {
-  const gradients: (Tensor | undefined)[] = [];
+  const list: (Tensor | undefined)[] = [];
   const exact = exactDtype(call.query.dtype);
   for (const [n, mask] of call.masks.entries()) {
-    if (!(mask instanceof Tensor) || mask.dtype === "bool") {
-      gradients.push(undefined);
+    if (!(mask instanceof Tensor) || !isFloat(mask.dtype)) {
+      list.push(undefined);
       continue;
     }
-    const whole = new Tensor(arrayFor(exact, mask.size), mask.shape, exact);
-    for (const { found, queries, keys } of extras) {
-      const part = found.dMasks?.[n];
-      if (part) addMaskPart(whole, part, queries.ranges, keys.ranges);
+    const gradient = new Tensor(arrayFor(exact, mask.size), mask.shape, exact);
+    for (const { gradients, queries, keys } of extras) {
+      const part = gradients.dMasks?.[n];
+      if (part) addMaskPart(gradient, part, queries.ranges, keys.ranges);
     }
-    await call.comm.reduce(whole.data as Float32Array | Float64Array);
-    gradients.push(likeInput(whole, mask));
+    await call.comm.reduce(gradient.data as Float32Array | Float64Array);
+    list.push(likeInput(gradient, mask));
   }
-  return gradients;
+  return list;
 }
 
 /** Gradients of sinks and tables, summed over a rank's calls and then over ranks, in float64. */
@@ -330,7 +329,7 @@ async function summed(
   );
   const hasSinks = call.sinks !== undefined && wantsSinks;
   if (tables.length === 0 && !hasSinks) return { names: [] };
-  const heads = call.query.shape.length > 2 ? call.query.shape[call.query.shape.length - 3] : 1;
+  const { heads } = call;
   const widths = [hasSinks ? heads : 0, ...tables.map((t) => t.size)];
   const sum = new Float64Array(widths.reduce((a, b) => a + b, 0));
   let at = 0;

@@ -32,11 +32,11 @@ describe("explainContext", () => {
       expect(mean).toBeLessThan(plan.bytes.forward + 4096);
     });
 
-  it("has the operations and the weights of the whole call, and the share of each rank", () => {
+  it("has the operations and the weights of the single call, and the share of each rank", () => {
     for (const pass of ["forward", "backward"] as const) {
       const plan = explainContext(4, q, k, v, { isCausal: true, pass });
-      const whole = explain(q, k, v, { isCausal: true, pass });
-      expect(plan.operations).toBe(whole.operations);
+      const single = explain(q, k, v, { isCausal: true, pass });
+      expect(plan.operations).toBe(single.operations);
       expect(plan.weightsBytes).toBe(4 * H * N * N);
       expect(plan.slowest.plan.operation).toBe(pass);
       expect(plan.shares.reduce((sum, x) => sum + x, 0)).toBeCloseTo(1, 12);
@@ -48,12 +48,12 @@ describe("explainContext", () => {
     const ids = Int32Array.from({ length: N }, (_, n) => Math.floor(n / 30));
     const shards = shardSequence({ length: N, ranks, attnMask: documents(ids) });
     const { slowest } = explainContext(shards, q, k, v, { attnMask: documents(ids) });
-    const own = explain(shards.take(slowest.rank, q), k, v, {
+    const local = explain(shards.take(slowest.rank, q), k, v, {
       attnMask: documents(ids),
       queryPositions: shards.positions(slowest.rank),
     });
     for (const name of ["tasks", "tiles", "rowTile", "keyTile", "operations", "weightsBytes"] as const)
-      expect(slowest.plan[name], name).toEqual(own[name]);
+      expect(slowest.plan[name], name).toEqual(local[name]);
   });
 
   it("of a ring has one call per rank, over two shards of keys", () => {

@@ -2,22 +2,17 @@
  * How attention over shards would run: the positions and the work of each rank, the bytes that ranks send, and the plan of the
  * slowest rank. Nothing is computed or sent.
  */
+
+import { explain } from "../../api/explain.ts";
 import { bytesText, countText, type Plan } from "../../backend/plan/plan.ts";
 import { resolve } from "../../backend/problem.ts";
-import { arrayFor, BYTES, type DType } from "../../core/dtype.ts";
+import { arrayFor, DTYPES, type DType } from "../../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { explain } from "../../explain.ts";
-import {
-  type ContextOptions,
-  chooseVia,
-  exactDtype,
-  localOptions,
-  rowsOf,
-  type Via,
-  wholeOf,
-} from "./forward.ts";
+import { allRows, localOptions, rowsOf } from "./call.ts";
+import { type ContextOptions, chooseVia, type Via } from "./options.ts";
+import { exactDtype } from "./rounding.ts";
 import { ShardPlan, shardSequence } from "./shard.ts";
 
 /** Options of `explainContext`: those of `contextAttention` for sharded queries, how to shard, and which pass is planned. */
@@ -121,13 +116,17 @@ export function explainContext(
       { plan: shards.length, got: Nq },
     );
   const chosen = via === "auto" ? chooseVia(problem, k, v, false, options) : via;
-  const whole = explain(q, k, v, { ...call, pass });
+  const single = explain(q, k, v, { ...call, pass });
   const { costs } = shards;
   const total = costs.reduce((sum, x) => sum + x, 0);
   const rank = costs.indexOf(Math.max(...costs));
-  const own = rowsOf(shards, rank);
-  const all = wholeOf(shards);
-  const [queries, keys] = { gather: [own, all], ring: [own, own], resident: [all, own] }[chosen];
+  const localRows = rowsOf(shards, rank);
+  const all = allRows(shards);
+  const [queries, keys] = {
+    gather: [localRows, all],
+    ring: [localRows, localRows],
+    resident: [all, localRows],
+  }[chosen];
   const [rows, columns] = [queries.positions.length, keys.positions.length];
   // Partial results are float32 or float64: 16-bit queries are widened before the call.
   const widened = new Tensor(
@@ -140,7 +139,7 @@ export function explainContext(
     (t) => new Tensor(t.data, withRows(t, columns), t.dtype, t.strides),
   );
   const plan = explain(widened, localKey, localValue, { ...local(queries, keys), ...sinks, pass });
-  const both = BYTES[k.dtype] * k.size + BYTES[v.dtype] * v.size;
+  const both = DTYPES[k.dtype].bytes * k.size + DTYPES[v.dtype].bytes * v.size;
   const sent = (both * (shards.ranks - 1)) / shards.ranks;
   const result: ContextPlan = {
     shards,
@@ -148,8 +147,8 @@ export function explainContext(
     via: chosen,
     tiles: costs,
     shares: costs.map((x) => (total === 0 ? 1 / shards.ranks : x / total)),
-    operations: whole.operations,
-    weightsBytes: whole.weightsBytes ?? 4 * B * Hq * Nq * Nk,
+    operations: single.operations,
+    weightsBytes: single.weightsBytes ?? 4 * B * Hq * Nq * Nk,
     bytes: {
       forward: Math.round(sent),
       backward: Math.round(sent + (chosen === "ring" ? both : sent)),

@@ -1,5 +1,5 @@
 /** Tensors as messages: several in one message, gathered from all ranks, or sent to the ranks of their rows. */
-import { arrayFor, BYTES, type DType, readerOf } from "../../core/dtype.ts";
+import { arrayFor, DTYPES, type DType, readerOf } from "../../core/dtype.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
 import { bytesOf, type Communicator } from "../communicator/communicator.ts";
@@ -26,7 +26,7 @@ export const formOf = (t: Tensor): Form => ({
 });
 
 const formBytes = ({ dtype, lead, width }: Form, rows: number): number =>
-  BYTES[dtype] * sizeOf(lead) * rows * width;
+  DTYPES[dtype].bytes * sizeOf(lead) * rows * width;
 
 /** Bytes of a message with this number of rows of each form. */
 export const messageBytes = (forms: readonly Form[], rows: number): number =>
@@ -34,7 +34,9 @@ export const messageBytes = (forms: readonly Form[], rows: number): number =>
 
 /** Wide elements first, so every array begins at a multiple of its element size. */
 function order(forms: readonly Form[]): number[] {
-  return forms.map((_, n) => n).sort((a, b) => BYTES[forms[b].dtype] - BYTES[forms[a].dtype] || a - b);
+  return forms
+    .map((_, n) => n)
+    .sort((a, b) => DTYPES[forms[b].dtype].bytes - DTYPES[forms[a].dtype].bytes || a - b);
 }
 
 /** Tensors with equal numbers of rows as one message in a buffer of `takeBuffer`; with `ranges`, only these rows. */
@@ -49,8 +51,8 @@ export function pack(
   for (const n of order(forms)) {
     const { data, offset, shape, dtype } = tensors[n].dense();
     const { lead, width } = forms[n];
-    const rowBytes = width * BYTES[dtype];
-    const bytes = bytesOf(data).subarray(offset * BYTES[dtype]);
+    const rowBytes = width * DTYPES[dtype].bytes;
+    const bytes = bytesOf(data).subarray(offset * DTYPES[dtype].bytes);
     const N = shape[shape.length - 2];
     for (let h = 0; h < sizeOf(lead); h++)
       for (const [from, to] of ranges) {
@@ -77,17 +79,17 @@ export function unpack(message: Uint8Array, forms: readonly Form[], rows: number
       n: number,
     ) => Tensor["data"];
     tensors[n] = new Tensor(new Numbers(message.buffer, at, count), [...lead, rows, width], dtype);
-    at += count * BYTES[dtype];
+    at += count * DTYPES[dtype].bytes;
   }
   return tensors;
 }
 
 /** Writes rows of a shard [lead…, n, width] to their ranges of a whole tensor [lead…, N, width]. */
-function placeRows(whole: Tensor, shard: Tensor, ranges: readonly PositionRange[]): void {
-  const width = whole.shape[whole.shape.length - 1];
-  const [N, n] = [whole, shard].map((t) => t.shape[t.shape.length - 2]);
-  const lead = sizeOf(whole.shape.slice(0, -2));
-  const [into, from] = [whole.data as Float32Array, shard.data as Float32Array];
+function placeRows(target: Tensor, shard: Tensor, ranges: readonly PositionRange[]): void {
+  const width = target.shape[target.shape.length - 1];
+  const [N, n] = [target, shard].map((t) => t.shape[t.shape.length - 2]);
+  const lead = sizeOf(target.shape.slice(0, -2));
+  const [into, from] = [target.data as Float32Array, shard.data as Float32Array];
   for (let h = 0; h < lead; h++) {
     let at = shard.offset + h * n * width;
     for (const [first, last] of ranges) {
@@ -103,19 +105,19 @@ function placeRows(whole: Tensor, shard: Tensor, ranges: readonly PositionRange[
  * axes in the whole; an axis of length 1 in the whole was broadcast, and is summed. Undefined ranges: the whole axis.
  */
 export function addMaskPart(
-  whole: Tensor,
+  target: Tensor,
   part: Tensor,
   rows: readonly PositionRange[] | undefined,
   columns: readonly PositionRange[] | undefined,
 ): void {
-  const [N, M] = [whole.shape.at(-2) ?? 1, whole.shape.at(-1) ?? 1];
+  const [N, M] = [target.shape.at(-2) ?? 1, target.shape.at(-1) ?? 1];
   const rangesOf = (
     length: number,
     ranges: readonly PositionRange[] | undefined,
   ): readonly PositionRange[] => (length === 1 || ranges === undefined ? [[0, length]] : ranges);
   const [down, across] = [rangesOf(N, rows), rangesOf(M, columns)];
-  const lead = sizeOf(whole.shape.slice(0, -2));
-  const into = whole.data as Float32Array | Float64Array;
+  const lead = sizeOf(target.shape.slice(0, -2));
+  const into = target.data as Float32Array | Float64Array;
   const dense = part.dense();
   const read = readerOf(dense.dtype, dense.data);
   let at = dense.offset;
@@ -141,23 +143,23 @@ export async function gatherRows(
   const mine = pack(comm, tensors);
   await comm.allGather(mine, all, bytes);
   releaseBuffer(comm, mine);
-  const whole = forms.map(({ lead, width, dtype, like }) => {
+  const sequences = forms.map(({ lead, width, dtype, like }) => {
     const shape = [...lead, plan.length, width];
     return new Tensor(emptyLike(like, sizeOf(shape)), shape, dtype);
   });
   let at = 0;
   for (let r = 0; r < comm.size; r++) {
     // A part that is not aligned is copied.
-    const isAligned = forms.every(({ dtype }) => at % BYTES[dtype] === 0);
+    const isAligned = forms.every(({ dtype }) => at % DTYPES[dtype].bytes === 0);
     const message = isAligned ? all.subarray(at, at + bytes[r]) : all.slice(at, at + bytes[r]);
     const part = unpack(message, forms, plan.size(r));
     part.forEach((shard, n) => {
-      placeRows(whole[n], shard, plan.ranges(r));
+      placeRows(sequences[n], shard, plan.ranges(r));
     });
     at += bytes[r];
   }
   releaseBuffer(comm, all);
-  return whole;
+  return sequences;
 }
 
 /**
@@ -212,3 +214,10 @@ export const zeroRows = (
   rows: number,
   width: number,
 ): Tensor => new Tensor(arrayFor(dtype, sizeOf(lead) * rows * width), [...lead, rows, width], dtype);
+
+/** lse [..., N] as rows of one number: [..., N, 1]. */
+export const column = (lse: Tensor): Tensor =>
+  new Tensor(lse.data, [...lse.shape, 1], lse.dtype, undefined, lse.offset);
+/** The inverse of `column`. */
+export const flat = (lse: Tensor): Tensor =>
+  new Tensor(lse.data, lse.shape.slice(0, -1), lse.dtype, undefined, lse.offset);

@@ -87,8 +87,8 @@ export class ShardPlan {
 
   /** Positions that a rank holds, as a list: for `queryPositions`, `keyPositions`, and `positions` of `rope`. */
   positions(rank: number): Int32Array {
-    const known = this.#positions[this.#check(rank)];
-    if (known) return known;
+    const cached = this.#positions[this.#check(rank)];
+    if (cached) return cached;
     const list = new Int32Array(this.size(rank));
     let n = 0;
     for (const [from, to] of this.ranges(rank)) for (let at = from; at < to; at++) list[n++] = at;
@@ -112,15 +112,15 @@ export class ShardPlan {
    * @param axis axis of positions; default −2: [..., N, d]
    */
   take(rank: number, sequence: TensorLike, axis = -2): Tensor {
-    const whole = asTensor("ShardPlan.take: sequence", sequence);
-    const at = axis < 0 ? whole.shape.length + axis : axis;
-    if (whole.shape[at] !== this.length)
+    const rows = asTensor("ShardPlan.take: sequence", sequence);
+    const at = axis < 0 ? rows.shape.length + axis : axis;
+    if (rows.shape[at] !== this.length)
       throw new ShapeError(
         "shard",
-        `ShardPlan.take: axis ${axis} must have the ${this.length} positions of the plan, got [${whole.shape.join(", ")}]`,
-        { got: whole.shape, length: this.length },
+        `ShardPlan.take: axis ${axis} must have the ${this.length} positions of the plan, got [${rows.shape.join(", ")}]`,
+        { got: rows.shape, length: this.length },
       );
-    return takeRanges(whole, at, this.ranges(rank));
+    return takeRanges(rows, at, this.ranges(rank));
   }
 
   /**
@@ -259,8 +259,8 @@ function dealt(
   ranks: number,
   tiles: (from: number, to: number) => number,
 ): PositionRange[][] {
-  const whole = Math.floor(length / (ranks * BLOCKS_PER_RANK) / TILE_ROWS) * TILE_ROWS;
-  const size = Math.max(1, whole || Math.floor(length / (ranks * BLOCKS_PER_RANK)) || 1);
+  const tileRows = Math.floor(length / (ranks * BLOCKS_PER_RANK) / TILE_ROWS) * TILE_ROWS;
+  const size = Math.max(1, tileRows || Math.floor(length / (ranks * BLOCKS_PER_RANK)) || 1);
   const blocks = Array.from({ length: Math.ceil(length / size) }, (_, n) => {
     const range: PositionRange = [n * size, Math.min(length, (n + 1) * size)];
     return { range, cost: tiles(...range) };

@@ -4,13 +4,8 @@
  * relatives, and a fixed number in the standard ABI of MPI 5 (`libmpi_abi`, mpi-forum/mpi-abi-stubs `mpi.h`).
  */
 import { HeedError, messageOf, UnsupportedError } from "../../core/errors.ts";
-import {
-  type ForeignFunction,
-  type ForeignInterface,
-  type ForeignLibrary,
-  loadForeign,
-  type Parameter,
-} from "./foreign.ts";
+import type { ForeignFunction, ForeignInterface, ForeignLibrary, Parameter } from "./foreign.ts";
+import { loadForeign } from "./koffi.ts";
 
 /** The kind of library, by its handles. */
 export type MpiFamily = "mpi-abi" | "openmpi" | "mpich";

@@ -4,7 +4,7 @@
  */
 
 /** Called when a call has ended: an error or null, and the code that the C function returned. */
-export type Done = (error: unknown, code: number) => void;
+export type CallEnd = (error: unknown, code: number) => void;
 
 /** What a worker sends when the call `id` has ended. */
 interface Answer {
@@ -26,7 +26,7 @@ interface Thread {
 export class CallThread<C extends { readonly id: number }> {
   readonly #url: URL;
   readonly #workerData: unknown;
-  readonly #pending = new Map<number, Done>();
+  readonly #pending = new Map<number, CallEnd>();
   #thread: Thread | undefined;
   #count = 0;
 
@@ -37,7 +37,7 @@ export class CallThread<C extends { readonly id: number }> {
   }
 
   /** Sends a call; `done` gets its result. */
-  call(message: Omit<C, "id">, done: Done): void {
+  call(message: Omit<C, "id">, done: CallEnd): void {
     this.#thread ??= this.#start();
     const id = this.#count++;
     this.#pending.set(id, done);

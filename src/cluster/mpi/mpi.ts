@@ -21,7 +21,7 @@ import {
 import { lengthError } from "../communicator/local.ts";
 import { reduceFixed } from "../communicator/reduce.ts";
 import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
-import type { Done } from "./call-thread.ts";
+import type { CallEnd } from "./call-thread.ts";
 import { Transfers } from "./transfers.ts";
 
 /** Bytes of one MPI message; MPI counts in 32-bit integers. */
@@ -31,6 +31,9 @@ const TAG = 77;
 const LARGE = 2 ** 16;
 /** A status is at most 32 bytes in every family. */
 const STATUS_BYTES = 64;
+
+/** Milliseconds between the message of a rank that ends the job and the end: launchers read it from a pipe. */
+const ABORT_DELAY = 100;
 
 /** Arrays of running calls. */
 const PINNED = new Set<readonly unknown[]>();
@@ -169,8 +172,7 @@ class MpiRank implements Communicator {
     this.#onExit = (code) => {
       if (this.#closed) return;
       // After an uncaught error, or an exit in the middle of the job, the other ranks would wait forever.
-      if (code !== 0 || this.#running || this.size === 1)
-        this.#binding.functions.MPI_Abort(this.#world, code || 1);
+      if (code !== 0 || this.#running || this.size === 1) this.#abort(code || 1);
       else finalize(this.#binding);
     };
     // Node prints an uncaught error after its exit handlers have run, and ours ends the job.
@@ -186,6 +188,12 @@ class MpiRank implements Communicator {
     return this.#binding.constants.world;
   }
 
+  /** Ends the job on all ranks, once the launcher had time to read what this rank wrote: MPICH's drops what it has not read. */
+  #abort(code: number): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ABORT_DELAY);
+    this.#binding.functions.MPI_Abort(this.#world, code);
+  }
+
   /** Calls a function on another thread, after the operations before it. */
   #call(what: string, name: MpiName, args: readonly unknown[], pinned: readonly unknown[]): Promise<void> {
     return this.#queued(what, [...pinned, ...args], (done) =>
@@ -194,7 +202,7 @@ class MpiRank implements Communicator {
   }
 
   /** Runs an operation after the operations before it. */
-  #queued(what: string, pinned: readonly unknown[], run: (done: Done) => void): Promise<void> {
+  #queued(what: string, pinned: readonly unknown[], run: (done: CallEnd) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = () => {
         if (this.#closed) {
@@ -322,7 +330,7 @@ class MpiRank implements Communicator {
 
   abort(code: number): never {
     this.#closed = true;
-    this.#binding.functions.MPI_Abort(this.#world, code);
+    this.#abort(code);
     // MPI_Abort normally does not return. If it does, this rank exits and the launcher ends the others.
     return process.exit(code);
   }

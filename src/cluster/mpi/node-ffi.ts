@@ -3,7 +3,7 @@
  * on the current thread, so the worker `ffi-worker.js` makes the calls on another thread: this thread sends it addresses, and
  * keeps the arrays reachable until the answer.
  */
-import { CallThread, type Done } from "./call-thread.ts";
+import { type CallEnd, CallThread } from "./call-thread.ts";
 import type { ForeignInterface, ForeignLibrary, Parameter } from "./foreign.ts";
 
 /** The part of node:ffi that is used. */
@@ -55,18 +55,18 @@ function loadLibrary(ffi: NodeFfi, path: string | null): ForeignLibrary {
       const f = library.getFunction(symbol, { arguments: types, return: "int32" });
       const call = (...args: unknown[]): number => {
         const written: { readonly from: Int32Array; readonly to: number[] }[] = [];
-        const given = parameters.map((parameter, n) => {
+        const callArguments = parameters.map((parameter, n) => {
           if (parameter !== "int-out") return toArgument(ffi, parameter, args[n]);
           const from = new Int32Array(1);
           written.push({ from, to: args[n] as number[] });
           return addressOf(ffi, from);
         });
-        const code = Number(f(...given));
+        const code = Number(f(...callArguments));
         for (const { from, to } of written) to[0] = from[0];
         return code;
       };
       return Object.assign(call, {
-        async: (args: readonly unknown[], done: Done) => {
+        async: (args: readonly unknown[], done: CallEnd) => {
           const numbers = parameters.map((parameter, n) => toArgument(ffi, parameter, args[n]));
           thread.call({ symbol, types, args: numbers }, done);
         },

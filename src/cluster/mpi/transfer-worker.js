@@ -4,7 +4,7 @@
  * continuously while data moves, and with sleeps in between while nothing moves.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { loadForeign } from "./foreign.ts";
+import { loadForeign } from "./koffi.ts";
 
 /**
  * A poll whose duration in milliseconds is between these has moved data. An idle poll takes 1 to 2 µs. A poll that yielded its
@@ -24,7 +24,7 @@ const [receive, send] = [library.func("MPI_Irecv", start), library.func("MPI_Ise
 const test = library.func("MPI_Test", ["pointer", "int-out", "pointer"]);
 const never = new Int32Array(new SharedArrayBuffer(4));
 
-parentPort?.on("message", (/** @type {import("./transfers.ts").Transfer} */ transfer) => {
+parentPort?.on("message", (/** @type {import("./transfers.ts").Exchange} */ transfer) => {
   const { id, tag, sending, receiving } = transfer;
   try {
     /** Requests that have not ended. */

@@ -3,7 +3,7 @@
  * sends it addresses; the caller keeps the arrays reachable until the transfer has ended.
  */
 import type { MpiBinding } from "./binding.ts";
-import { CallThread, type Done } from "./call-thread.ts";
+import { type CallEnd, CallThread } from "./call-thread.ts";
 import type { Parameter } from "./foreign.ts";
 
 /** The data with which the thread starts. */
@@ -24,7 +24,7 @@ interface Direction {
 }
 
 /** A transfer in both directions. */
-export interface Transfer {
+export interface Exchange {
   readonly id: number;
   readonly tag: number;
   readonly sending: Direction;
@@ -36,7 +36,7 @@ export interface Transfer {
 /** The thread that transfers large messages. */
 export class Transfers {
   readonly #addressOf: MpiBinding["addressOf"];
-  readonly #thread: CallThread<Transfer>;
+  readonly #thread: CallThread<Exchange>;
 
   constructor({ addressOf, ffi, library, handle, constants, requestBytes }: MpiBinding) {
     const { world, byte } = constants;
@@ -53,7 +53,7 @@ export class Transfers {
     from: number,
     tag: number,
     status: Uint8Array,
-    done: Done,
+    done: CallEnd,
   ): void {
     const sending = { at: this.#addressOf(out), length: out.length, peer: to };
     const receiving = { at: this.#addressOf(into), length: into.length, peer: from };

@@ -6,7 +6,6 @@
 import { zeroArray } from "../arena.ts";
 import { arrayFor, type DType, dtypeOf, type TypedData } from "../dtype.ts";
 import { formatValue, OptionError, UnsupportedError } from "../errors.ts";
-import type { Tensor } from "../tensor.ts";
 
 /** Numbers on a device other than the CPU: a handle. */
 export interface DeviceData {
@@ -42,11 +41,11 @@ export interface Device {
   dispose(storage: TensorStorage): void;
 }
 
-/** Moves tensors to a device. */
+/** Moves tensors to a device. This file does not import Tensor, which imports it. */
 export interface Placement {
   readonly device: Device;
-  /** A tensor on the device with a copy of row-major elements. */
-  place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D>;
+  /** A Tensor on the device with a copy of row-major elements. */
+  place(data: TypedData, shape: readonly number[], dtype: DType): unknown;
 }
 
 const placements = new Map<string, Placement>();
@@ -69,8 +68,13 @@ export function placementOn(caller: string, name: string): Placement {
 }
 
 /** Moves a CPU tensor, which the caller passed as numbers or arrays, to the device of a call. */
-export const placed = <D extends DType>(caller: string, t: Tensor<D>, device: string): Tensor<D> =>
-  device === "cpu" ? t : placementOn(caller, device).place(t.data, t.shape, t.dtype);
+export const placed = <
+  T extends { readonly data: TypedData; readonly shape: readonly number[]; readonly dtype: DType },
+>(
+  caller: string,
+  t: T,
+  device: string,
+): T => (device === "cpu" ? t : (placementOn(caller, device).place(t.data, t.shape, t.dtype) as T));
 
 /** Throws unless a tensor is on the CPU: for tensors that a call reads before it enqueues work. */
 export function checkOnCpu(caller: string, name: string, { device }: { readonly device: string }): void {

@@ -1,7 +1,7 @@
 /** Tensors on devices other than the CPU: their storage is a handle, which only their device reads. */
 
 import { RELEASE } from "../arena.ts";
-import type { DataOf, DType } from "../dtype.ts";
+import type { DataOf, DType, TypedData } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
 import { COPY, denseOf, Tensor, VIEW } from "../tensor.ts";
 import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
@@ -81,7 +81,7 @@ export function tensorOver<D extends DType>(
 export function registerDevice(device: Device): void {
   setPlacement({
     device,
-    place(data, shape, dtype) {
+    place<D extends DType>(data: TypedData, shape: readonly number[], dtype: D): Tensor<D> {
       const storage = device.allocate(dtype, data.length);
       device.write(storage, data);
       return tensorOver(storage, shape, dtype);

@@ -82,13 +82,13 @@ export function deflater(): Deflater {
   const consume = (keep: number) => {
     while (at < end - keep) {
       let [length, distance] = [0, 0];
-      const most = Math.min(LONGEST, end - at);
-      if (most >= SHORTEST) {
+      const limit = Math.min(LONGEST, end - at);
+      if (limit >= SHORTEST) {
         let p = head[hash(at)] - 1;
-        for (let n = 0; n < CHAIN && p >= 0 && at - p <= WINDOW && length < most; n++, p = before[p] - 1) {
+        for (let n = 0; n < CHAIN && p >= 0 && at - p <= WINDOW && length < limit; n++, p = before[p] - 1) {
           if (window[p + length] !== window[at + length]) continue;
           let same = 0;
-          while (same < most && window[p + same] === window[at + same]) same++;
+          while (same < limit && window[p + same] === window[at + same]) same++;
           if (same > length) [length, distance] = [same, at - p];
         }
       }
@@ -189,10 +189,10 @@ function runsOf(lengths: readonly number[]): [code: number, extra: number, bits:
       n--;
     }
     for (; n >= 3; ) {
-      const most = value > 0 ? 6 : 138;
-      const take = Math.min(n, most);
-      runs.push(value > 0 ? [16, take - 3, 2] : take <= 10 ? [17, take - 3, 3] : [18, take - 11, 7]);
-      n -= take;
+      const limit = value > 0 ? 6 : 138;
+      const count = Math.min(n, limit);
+      runs.push(value > 0 ? [16, count - 3, 2] : count <= 10 ? [17, count - 3, 3] : [18, count - 11, 7]);
+      n -= count;
     }
     for (; n > 0; n--) runs.push([value, 0, 0]);
   }
@@ -236,12 +236,12 @@ function depthsOf(counts: readonly number[]): Uint32Array {
   const sums: number[] = [];
   const parent = new Uint32Array(2 * n - 1);
   let [leaf, node] = [0, 0];
-  const take = (sum: number) => {
+  const addNode = (sum: number) => {
     const isLeaf = leaf < n && (node >= sums.length || counts[leaf] <= sums[node]);
     parent[isLeaf ? leaf : n + node] = n + sums.length;
     return sum + (isLeaf ? counts[leaf++] : sums[node++]);
   };
-  while (sums.length < n - 1) sums.push(take(take(0)));
+  while (sums.length < n - 1) sums.push(addNode(addNode(0)));
   const depth = new Uint32Array(2 * n - 1);
   for (let i = 2 * n - 3; i >= 0; i--) depth[i] = depth[parent[i]] + 1;
   return depth.subarray(0, n);

@@ -66,8 +66,8 @@ export interface Directory {
 }
 
 /** The entries of the central directory, before their local headers are read. */
-export function listEntries(view: DataView, { start, end, count }: Directory, refuse: Refuse): Entry[] {
-  const entries: Entry[] = [];
+export function listEntries(view: DataView, { start, end, count }: Directory, refuse: Refuse): ZipEntry[] {
+  const entries: ZipEntry[] = [];
   for (let at = start, i = 0; i < count; i++) {
     const entry = readCentral(view, at, end, refuse);
     entries.push(entry);
@@ -124,7 +124,7 @@ export function findDirectory(view: DataView, refuse: Refuse): Directory {
 }
 
 /** An entry of the central directory. */
-export interface Entry {
+export interface ZipEntry {
   name: string;
   flags: number;
   method: number;
@@ -136,7 +136,7 @@ export interface Entry {
   next: number;
 }
 
-function readCentral(view: DataView, at: number, end: number, refuse: Refuse): Entry {
+function readCentral(view: DataView, at: number, end: number, refuse: Refuse): ZipEntry {
   if (at + 46 > end || view.getUint32(at, true) !== CENTRAL)
     refuse("zip-directory", at, "no central directory entry where one should be");
   const nameLength = view.getUint16(at + 28, true);
@@ -164,7 +164,12 @@ function readCentral(view: DataView, at: number, end: number, refuse: Refuse): E
 }
 
 /** Checks the local header against the directory's entry and finds the data after it. */
-function readLocal(view: DataView, entry: Entry, limit: number, refuse: Refuse): Member & { from: number } {
+function readLocal(
+  view: DataView,
+  entry: ZipEntry,
+  limit: number,
+  refuse: Refuse,
+): Member & { from: number } {
   const { name, flags, method, crc, packed, size, local } = entry;
   if (local + 30 > limit || view.getUint32(local, true) !== LOCAL)
     refuse("zip-local", entry.at + 42, `no local header at byte ${local}`, name);
@@ -179,11 +184,11 @@ function readLocal(view: DataView, entry: Entry, limit: number, refuse: Refuse):
   if (view.getUint16(local + 6, true) !== flags) differs("set of flags");
   if (view.getUint16(local + 8, true) !== method) differs("method");
   const fields = [view.getUint32(local + 22, true), view.getUint32(local + 18, true)];
-  const said = widen(view, fields, local + 30 + nameLength, extraLength, name, refuse);
+  const sizes = widen(view, fields, local + 30 + nameLength, extraLength, name, refuse);
   const later = (flags & SIZES_FOLLOW) !== 0;
   const same = (a: number, b: number) => a === b || (later && a === 0);
   if (!same(view.getUint32(local + 14, true), crc)) differs("CRC");
-  if (!same(said[0], size) || !same(said[1], packed)) differs("size");
+  if (!same(sizes[0], size) || !same(sizes[1], packed)) differs("size");
   return { name, deflated: method === 8, crc, size, start, end: start + packed, from: local };
 }
 

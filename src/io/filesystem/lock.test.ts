@@ -1,8 +1,18 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, describe, expect, test } from "vitest";
 import { OptionError } from "../../core/errors.ts";
 import { LOCK, lockFolder } from "./lock.ts";
 
@@ -22,9 +32,9 @@ test("one caller has the lock; another gets an error that names it, and the lock
 
 test("of many callers at once, one gets it", async () => {
   const tries = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder, "x")));
-  const got = tries.filter((one) => one.status === "fulfilled");
-  expect(got.length).toBe(1);
-  for (const one of got) await one.value();
+  const unlocks = tries.filter((one) => one.status === "fulfilled");
+  expect(unlocks.length).toBe(1);
+  for (const one of unlocks) await one.value();
 });
 
 test("the lock of a process that died is taken over, by one of many each time", async () => {
@@ -36,9 +46,9 @@ test("the lock of a process that died is taken over, by one of many each time", 
     if (round % 4 === 0) writeFileSync(join(folder, `${LOCK}-removal`), dead(`removal ${round}`));
     if (round % 8 === 0) writeFileSync(join(folder, `${LOCK}-removal-removal`), dead(`second ${round}`));
     const tries = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder, "x")));
-    const got = tries.filter((one) => one.status === "fulfilled");
-    expect(got.length).toBe(1);
-    for (const one of got) await one.value();
+    const unlocks = tries.filter((one) => one.status === "fulfilled");
+    expect(unlocks.length).toBe(1);
+    for (const one of unlocks) await one.value();
     expect(readdirSync(folder)).toEqual([]);
   }
 });
@@ -85,4 +95,116 @@ test("a lock that is released during the wait is taken", async () => {
   const release = await lockFolder(folder, "test");
   expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: process.pid, doing: "test" });
   await release();
+});
+
+describe("a process elsewhere", () => {
+  const file = join(folder, LOCK);
+  const elsewhere = {
+    pid: 1,
+    host: hostname(),
+    doing: "heed train",
+    start: "100",
+    boot: "b",
+    namespace: "n",
+  };
+  const timing = { interval: 20, limit: 300 };
+
+  test("that gives no sign of life for the limit is dead, and the wait is announced", async () => {
+    writeFileSync(file, JSON.stringify({ ...elsewhere, beats: true }));
+    const waits: string[] = [];
+    const release = await lockFolder(folder, "test", { ...timing, onWait: (text) => waits.push(text) });
+    expect(waits).toEqual([
+      `${folder} was locked by process 1 on ${hostname()} (heed train); waiting up to 0.3 s for a sign of life`,
+    ]);
+    await release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("that renews its lock is alive, whatever its clock says", async () => {
+    writeFileSync(file, JSON.stringify({ ...elsewhere, beats: true }));
+    let clock = 1000;
+    const beats = setInterval(() => utimesSync(file, clock, clock++), 20);
+    await expect(lockFolder(folder, "test", timing)).rejects.toThrow(/is in use by process 1/);
+    clearInterval(beats);
+    rmSync(file);
+  });
+
+  test("that has a version without heartbeats is not taken over", async () => {
+    writeFileSync(file, JSON.stringify(elsewhere));
+    await expect(lockFolder(folder, "test", timing)).rejects.toThrow(/is in use by process 1/);
+    rmSync(file);
+  });
+});
+
+test("the lock is renewed while the main thread computes", async () => {
+  const release = await lockFolder(folder, "test", { interval: 20 });
+  const file = join(folder, LOCK);
+  await wait(300);
+  utimesSync(file, 1, 1);
+  for (
+    const start = performance.now();
+    performance.now() - start < 1000 && statSync(file).mtimeMs === 1000;
+  );
+  expect(statSync(file).mtimeMs).toBeGreaterThan(1000);
+  await release();
+});
+
+test("a holder that lost its lock learns it from check()", async () => {
+  const release = await lockFolder(folder, "test");
+  await release.check();
+  writeFileSync(join(folder, LOCK), JSON.stringify({ pid: 7, host: "node07", doing: "heed train" }));
+  await expect(release.check()).rejects.toMatchObject({
+    code: "lock-lost",
+    message: expect.stringContaining("is now in use by process 7 on node07 (heed train)"),
+  });
+  rmSync(join(folder, LOCK));
+});
+
+describe.skipIf(process.platform !== "linux")("a number that was used again", () => {
+  test("is not the process that held the lock", async () => {
+    const release = await lockFolder(folder, "test");
+    const text = readFileSync(join(folder, LOCK), "utf8");
+    await release();
+    const { start } = JSON.parse(text);
+    writeFileSync(join(folder, LOCK), text.replace(`"start":"${start}"`, '"start":"1"'));
+    await (await lockFolder(folder, "test"))();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  /** Runs a program as process 1 of a new namespace, as a container does; resolves to what it printed when it ended. */
+  const asPid1 = (flags: readonly string[], program: string) =>
+    new Promise<string>((resolve) => {
+      const child = spawn("unshare", [
+        "--pid",
+        "--fork",
+        ...flags,
+        process.execPath,
+        "--input-type=module",
+        "-e",
+        program,
+      ]);
+      let text = "";
+      child.stdout.on("data", (data) => {
+        text += data;
+      });
+      child.on("close", () => resolve(text));
+    });
+  const isRoot = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
+  const module = JSON.stringify(new URL("./lock.ts", import.meta.url).href);
+  // Node runs TypeScript without a flag from version 22.18 on.
+  const runsTypeScript = Boolean((process.features as { typescript?: unknown }).typescript);
+
+  test.skipIf(!isRoot || !runsTypeScript).each([[["--mount-proc"]], [[]]])(
+    "in a restarted container, also as process 1: unshare %j",
+    async (flags) => {
+      const program = `import { lockFolder } from ${module};
+        const unlock = await lockFolder(${JSON.stringify(folder)}, "test", { interval: 100, limit: 2000 });
+        console.log("locked by", process.pid);`;
+      const killed = await asPid1(flags, `${program} process.kill(process.pid, "SIGKILL"); process.abort();`);
+      expect(killed).toBe("locked by 1\n");
+      expect(JSON.parse(readFileSync(join(folder, LOCK), "utf8")).pid).toBe(1);
+      expect(await asPid1(flags, `${program} await unlock();`)).toBe("locked by 1\n");
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
 });

@@ -39,11 +39,8 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
   const folder = dirname(target);
   await attempt("look into the folder of", sweep(folder));
 
-  // The base name is truncated: many file systems allow 255 bytes, and the suffix takes up to 80.
-  const stem = basename(target).slice(0, 40);
   const begin = async (): Promise<readonly [string, FileHandle]> => {
-    const name = `.${stem}.${host()}.${process.pid}.${uniqueName()}.heed-tmp`;
-    const temporary = join(folder, name);
+    const temporary = join(folder, temporaryName(basename(target)));
     try {
       return [temporary, await fs.open(temporary, "wx", old === undefined ? 0o666 : old.mode & 0o777)];
     } catch (error) {
@@ -68,6 +65,39 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
   }
   await attempt("make durable the folder of", syncFolder(folder));
 }
+
+/** The path of the previous version of a file. */
+export const previousOf = (path: string): string => `${path}.1`;
+
+/**
+ * Keeps the file at `path` under the name `previousOf(path)` as well, in place of the one there, so that the next `saveFile`
+ * leaves two versions. `path` always names a file. A second name of the same file, where the file system allows it, else a copy.
+ */
+export async function keepPrevious(path: string): Promise<void> {
+  const fs = fileSystem("keepPrevious");
+  const { basename, dirname, join } = builtin<typeof import("node:path")>("node:path")!;
+  const previous = previousOf(path);
+  const temporary = join(dirname(path), temporaryName(basename(previous)));
+  try {
+    await fs.link(await fs.realpath(path), temporary);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return;
+    return saveFile(previous, new Uint8Array(await fs.readFile(path)));
+  }
+  try {
+    await fs.rename(temporary, previous);
+  } catch (error) {
+    throw fileError("keepPrevious", "replace", previous, error);
+  } finally {
+    // Renaming a name of a file to another name of the same file does nothing (POSIX).
+    await fs.unlink(temporary).catch(() => {});
+  }
+}
+
+/** A name for a temporary file that `sweep` recognizes. Truncated: many file systems allow 255 bytes, and the suffix takes up to 80. */
+const temporaryName = (name: string): string =>
+  `.${name.slice(0, 40)}.${host()}.${process.pid}.${uniqueName()}.heed-tmp`;
 
 function piecesOf(contents: Contents): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   if (ArrayBuffer.isView(contents) || contents instanceof ArrayBuffer) return [asBytes(WHAT, contents)];
@@ -97,6 +127,17 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, Math.min(bytes.length - done, 2 ** 26));
     done += bytesWritten;
+  }
+}
+
+/** Makes a folder, and those above it that are missing, durably. */
+export async function makeFolder(path: string): Promise<void> {
+  const { dirname } = builtin<typeof import("node:path")>("node:path")!;
+  try {
+    const first = await fileSystem("makeFolder").mkdir(path, { recursive: true });
+    if (first !== undefined) await syncFolder(dirname(first));
+  } catch (error) {
+    throw fileError("makeFolder", "make the folder", path, error);
   }
 }
 

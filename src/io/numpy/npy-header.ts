@@ -88,7 +88,7 @@ export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict 
   const space = () => {
     while (text[at] === " " || text[at] === "\n" || text[at] === "\t") at++;
   };
-  const take = (token: string) => {
+  const accept = (token: string) => {
     space();
     if (!text.startsWith(token, at)) bad(token);
     at += token.length;
@@ -123,44 +123,44 @@ export function scanDict(bytes: Uint8Array, base: number, refuse: Refuse): Dict 
   };
   const tuple = (): number[] => {
     const axes: number[] = [];
-    take("(");
+    accept("(");
     while (!takeIf(")")) {
       if (axes.length === MAX_RANK) bad(`at most ${MAX_RANK} axes`);
       axes.push(integer());
       if (takeIf(",")) continue;
       if (axes.length === 1) bad('"," after the only axis of a tuple');
-      take(")");
+      accept(")");
       break;
     }
     return axes;
   };
 
-  const found: Partial<Dict> = {};
-  take("{");
+  const dict: Partial<Dict> = {};
+  accept("{");
   while (!takeIf("}")) {
     space();
     const start = at;
     const key = string();
     const name = key === "fortran_order" ? "fortran" : key;
-    if (name in found) refuse("npy-header", base + start, `the key ${quote(key)} appears twice`);
-    take(":");
+    if (name in dict) refuse("npy-header", base + start, `the key ${quote(key)} appears twice`);
+    accept(":");
     space();
     const valueAt = base + at;
     if (key === "descr") {
       if (text[at] === "[") refuse("npy-dtype", valueAt, "a structured array; only plain numbers are read");
-      found.descr = { text: string(), at: valueAt };
+      dict.descr = { text: string(), at: valueAt };
     } else if (key === "fortran_order") {
-      found.fortran = takeIf("True");
-      if (!found.fortran) take("False");
-    } else if (key === "shape") found.shape = { axes: tuple(), at: valueAt };
+      dict.fortran = takeIf("True");
+      if (!dict.fortran) accept("False");
+    } else if (key === "shape") dict.shape = { axes: tuple(), at: valueAt };
     else refuse("npy-header", base + start, `the key ${quote(key)}; expected descr, fortran_order, shape`);
     if (takeIf(",")) continue;
-    take("}");
+    accept("}");
     break;
   }
   space();
   if (at < text.length) bad("the end of the header");
-  const { descr, fortran, shape } = found;
+  const { descr, fortran, shape } = dict;
   if (descr === undefined || fortran === undefined || shape === undefined)
     return refuse("npy-header", base, "the header needs descr, fortran_order and shape");
   return { descr, fortran, shape };

@@ -66,10 +66,10 @@ export function readNpyTextAt(
   const decoder = new TextDecoder();
   const one = (at: number): string => {
     if (kind === "S") {
-      const own = bytes.subarray(start + at * width, start + (at + 1) * width);
+      const bytesOfText = bytes.subarray(start + at * width, start + (at + 1) * width);
       let end = width;
-      while (end > 0 && own[end - 1] === 0) end--;
-      return decoder.decode(own.subarray(0, end));
+      while (end > 0 && bytesOfText[end - 1] === 0) end--;
+      return decoder.decode(bytesOfText.subarray(0, end));
     }
     let text = "";
     let zeros = "";

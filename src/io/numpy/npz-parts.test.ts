@@ -33,11 +33,11 @@ describe.each([false, true])("an npz file in parts, deflated: %s", (compress) =>
     expect([...file.members.keys()]).toEqual(["a", "b", "c"]);
     expect((await file.header("c")).shape).toEqual([500, 1000]);
     expect(count.read).toBeLessThan(200_000);
-    const whole = openNpz(bytes);
-    expect(await file.read("a")).toEqual(await whole.read("a"));
+    const opened = openNpz(bytes);
+    expect(await file.read("a")).toEqual(await opened.read("a"));
     expect(count.read).toBeLessThan(1_500_000);
-    expect(await file.read("b")).toEqual(await whole.read("b"));
-    expect(await file.read("c")).toEqual(await whole.read("c"));
+    expect(await file.read("b")).toEqual(await opened.read("b"));
+    expect(await file.read("c")).toEqual(await opened.read("c"));
     await expect(file.read("d")).rejects.toThrow(/no array "d"/);
   });
 

@@ -12,7 +12,7 @@ export async function readNpzTexts(
 ): Promise<Map<string, TextArray>> {
   const maxBytes = sizeLimit("readNpz", options);
   const refuse = refuser("readNpz");
-  const found = new Map<string, TextArray>();
+  const arrays = new Map<string, TextArray>();
   for (const member of listMembers(file, refuse)) {
     const name = member.name.replace(/\.npy$/, "");
     const { start, end, deflated, size } = member;
@@ -24,7 +24,7 @@ export async function readNpzTexts(
     checkSize("readNpz", JSON.stringify(name), size, maxBytes);
     const data = await unpack(packed, member, name, refuse, () => header);
     const texts = readNpyTextAt("readNpz", data, start, name, maxBytes);
-    if (texts) found.set(name, texts);
+    if (texts) arrays.set(name, texts);
   }
-  return found;
+  return arrays;
 }

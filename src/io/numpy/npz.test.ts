@@ -32,14 +32,14 @@ describe("texts in an npz", () => {
   });
 
   test("that are cut off, too many or too long are refused by type", async () => {
-    const whole = textNpy(words, "U");
-    const cut = readNpzTexts(zipSync({ "t.npy": whole.subarray(0, whole.length - 3) }, { level: 0 }));
+    const full = textNpy(words, "U");
+    const cut = readNpzTexts(zipSync({ "t.npy": full.subarray(0, full.length - 3) }, { level: 0 }));
     await expect(cut).rejects.toThrow(
       expect.objectContaining({ name: "FormatError", code: "npy-truncated" }),
     );
     const more = readNpzTexts(zipSync({ "t.npy": textNpy(words, "U", "(9007199254740991,)") }));
     await expect(more).rejects.toThrow(expect.objectContaining({ name: "FormatError", code: "npy-size" }));
-    const small = readNpzTexts(zipSync({ "t.npy": whole }), { maxBytes: 64 });
+    const small = readNpzTexts(zipSync({ "t.npy": full }), { maxBytes: 64 });
     await expect(small).rejects.toThrow(expect.objectContaining({ code: "max-bytes" }));
     const odd = textNpy(["ab"], "U");
     new DataView(odd.buffer).setUint32(odd.length - 8, 0xd800, true);

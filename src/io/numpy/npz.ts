@@ -66,11 +66,11 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
   const maxBytes = sizeLimit("readNpz", options);
   const file = asBytes("readNpz", bytes);
   const refuse = refuser("readNpz");
-  const found = listMembers(file, refuse);
-  for (const { name, start } of found)
+  const list = listMembers(file, refuse);
+  for (const { name, start } of list)
     if (!name.endsWith(".npy") || name === ".npy" || name === "__proto__.npy")
       refuse("npz-member", start, "expected members NAME.npy only", name);
-  const members = new Map(found.map((member) => [member.name.slice(0, -4), member]));
+  const members = new Map(list.map((member) => [member.name.slice(0, -4), member]));
   const packed = ({ start, end }: Member) => file.subarray(start, end);
   const named = (name: string): Member => {
     const member = members.get(name);
@@ -111,21 +111,21 @@ export async function beginning(
   refuse: Refuse,
 ): Promise<Uint8Array> {
   // The first kilobyte contains most headers; a longer header is read from the whole member.
-  for (const given of [packed.subarray(0, 1024), packed]) {
-    let seen: Uint8Array = new Uint8Array(0);
-    const pieces = inflate(given);
+  for (const prefix of [packed.subarray(0, 1024), packed]) {
+    let inflated: Uint8Array = new Uint8Array(0);
+    const pieces = inflate(prefix);
     try {
       for (;;) {
         const piece = await pieces.next();
         if (piece.done) break;
-        seen = join("readNpz", [seen, piece.value]);
-        const end = npyHeaderEnd(seen, refuser("readNpz", start, name));
-        if (end !== undefined && end <= seen.length) return seen;
+        inflated = join("readNpz", [inflated, piece.value]);
+        const end = npyHeaderEnd(inflated, refuser("readNpz", start, name));
+        if (end !== undefined && end <= inflated.length) return inflated;
       }
     } catch (error) {
       if (error instanceof HeedError) throw error;
       // The first kilobyte may end in the middle of the stream; a complete member may not.
-      if (given === packed)
+      if (prefix === packed)
         return refuse(
           "npz-inflate",
           start,

@@ -54,19 +54,19 @@ export function readHeader(json: Uint8Array, size: number, refuse: Refuse): Safe
   const data = 8 + json.length;
   if (json[0] !== 0x7b) refuse("json", 8, 'the header must begin with "{"');
   let metadata = new Map<string, string>();
-  const found: [string, TensorInfo][] = [];
+  const entries: [string, TensorInfo][] = [];
   scanObject(
     json,
     (code, at, what, tensor, fields) => refuse(code, 8 + at, what, tensor, fields),
     (name, value, at) => {
       if (name === "__metadata__") metadata = readMetadata(value, 8 + at, refuse);
-      else found.push([name, readEntry(name, value, 8 + at, data, refuse)]);
+      else entries.push([name, readEntry(name, value, 8 + at, data, refuse)]);
     },
     { maxDepth: 3, maxItems: MAX_RANK, rootKeys: "tensors" },
   );
-  found.sort(([, a], [, b]) => a.start - b.start || a.end - b.end);
+  entries.sort(([, a], [, b]) => a.start - b.start || a.end - b.end);
   let covered = data;
-  for (const [name, { start, end }] of found) {
+  for (const [name, { start, end }] of entries) {
     if (start !== covered)
       refuse(
         start < covered ? "safetensors-overlap" : "safetensors-hole",
@@ -83,7 +83,7 @@ export function readHeader(json: Uint8Array, size: number, refuse: Refuse): Safe
       covered,
       `the tensors end here, the file has ${size - covered} bytes more`,
     );
-  return { metadata, tensors: new Map(found) };
+  return { metadata, tensors: new Map(entries) };
 }
 
 function readMetadata(value: Json, at: number, refuse: Refuse): Map<string, string> {

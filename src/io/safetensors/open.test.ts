@@ -103,9 +103,9 @@ describe("openSafetensors", () => {
     expect([...(next.data as Float32Array)]).toEqual([6, 7, 8, 9, 10, 11]);
     expect([...(first.data as Float32Array)]).toEqual([...(next.data as Float32Array)]);
     // Memory that is too small is left alone.
-    const whole = await opened.read("a", { into });
-    expect(whole.data.buffer).not.toBe(into.buffer);
-    expect((whole.data as Float32Array)[0]).toBe(0);
+    const full = await opened.read("a", { into });
+    expect(full.data.buffer).not.toBe(into.buffer);
+    expect((full.data as Float32Array)[0]).toBe(0);
     await opened.close();
   });
 

@@ -76,8 +76,8 @@ async function modelPath(path: string): Promise<string> {
   });
   if (!stat.isDirectory()) return path;
   const names = await fs.readdir(path);
-  const found = [INDEX, "model.safetensors"].find((name) => names.includes(name));
-  if (found !== undefined) return join(path, found);
+  const name = [INDEX, "model.safetensors"].find((name) => names.includes(name));
+  if (name !== undefined) return join(path, name);
   throw new OptionError("file", `${WHAT}: ${path} holds neither ${INDEX} nor model.safetensors`, { path });
 }
 
@@ -135,13 +135,13 @@ async function openIndex(
 /** Tensor → shard, from the JSON of an index. */
 function readIndex(json: Uint8Array, refuse: Refuse): Map<string, string> {
   const shardOf = new Map<string, string>();
-  let seen = false;
+  let hasWeightMap = false;
   scanObject(
     json,
     refuse,
     (key, map, at) => {
       if (key !== "weight_map") return;
-      seen = true;
+      hasWeightMap = true;
       if (!(map instanceof Map)) return refuse("index-map", at, "weight_map must be an object");
       for (const [tensor, file] of map) {
         if (typeof file !== "string") return refuse("index-map", at, "its shard is not a text", tensor);
@@ -152,7 +152,7 @@ function readIndex(json: Uint8Array, refuse: Refuse): Map<string, string> {
     },
     { numbers: "finite" },
   );
-  if (!seen) refuse("index-map", json.length, "the index has no weight_map");
+  if (!hasWeightMap) refuse("index-map", json.length, "the index has no weight_map");
   return shardOf;
 }
 

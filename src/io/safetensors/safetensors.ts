@@ -8,7 +8,6 @@ import {
   type Dense,
   ELEMENTS,
   entriesOf,
-  FILE_DTYPES,
   type FileTensor,
   fromBytes,
   type NamedTensors,
@@ -57,6 +56,12 @@ export interface WriteSafetensorsOptions {
   readonly metadata?: ReadonlyMap<string, string> | Readonly<Record<string, string>>;
 }
 
+/** The order of safetensors' `Dtype`, by which its writer sorts tensors. */
+const ORDER: readonly string[] =
+  /* @__PURE__ */ "BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ I16 U16 F16 BF16 I32 U32 F32 F64 I64 U64".split(
+    " ",
+  );
+
 /**
  * Writes a safetensors file. The same tensors and texts give the same bytes, in any order.
  *
@@ -77,7 +82,7 @@ export function writeSafetensors(
     names.add(name);
     entries.push([name, toBytes(`writeSafetensors, ${name}`, value)]);
   }
-  const rank = ([, { dtype }]: [string, Dense]) => FILE_DTYPES.indexOf(dtype);
+  const rank = ([, { dtype }]: [string, Dense]) => ORDER.indexOf(ELEMENTS[dtype].safetensors);
   entries.sort((a, b) => rank(b) - rank(a) || (a[0] < b[0] ? -1 : 1));
 
   const members: string[] = [];

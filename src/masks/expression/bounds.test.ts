@@ -46,9 +46,9 @@ const N = 96;
 const HEADS = 3;
 
 function randomBox(r: Random): Box {
-  const range = (n: number, most: number): [number, number] => {
+  const range = (n: number, limit: number): [number, number] => {
     const from = r.int(0, n - 1);
-    return [from, Math.min(n - 1, from + r.int(0, most))];
+    return [from, Math.min(n - 1, from + r.int(0, limit))];
   };
   const [b0, b1] = range(2, 1);
   const [h0, h1] = range(HEADS, 2);
@@ -72,18 +72,18 @@ function checkMask(mask: BoolExpression, count: number, seed: number) {
   const classOf = compileTileClassifier(mask);
   const at = compile(mask);
   const r = random(seed);
-  const seen = { skip: 0, full: 0, partial: 0 };
+  const counts = { skip: 0, full: 0, partial: 0 };
   for (let n = 0; n < count; n++) {
     const box = randomBox(r);
     const tile = classOf(box);
-    seen[tile]++;
+    counts[tile]++;
     if (tile === "partial") continue;
     cells(box, (cell) => {
       if (at(cell) !== (tile === "full" ? 1 : 0))
         expect.fail(`${tile} tile ${JSON.stringify(box)} holds ${JSON.stringify(cell)} with ${at(cell)}`);
     });
   }
-  return seen;
+  return counts;
 }
 
 const ids = (n: number, length: number) =>
@@ -117,6 +117,7 @@ const masks: Record<string, BoolExpression> = {
     tensor(
       Uint8Array.from({ length: HEADS * 100 }, (_, i) => ((i * 7) % 4 === 0 ? 1 : 0)),
       [HEADS, 10, 10],
+      "bool",
     ),
     16,
   ),
@@ -149,8 +150,8 @@ const masks: Record<string, BoolExpression> = {
 describe("over 400 random boxes, classes agree with all cells:", () => {
   for (const [name, mask] of Object.entries(masks)) {
     it(name, () => {
-      const seen = checkMask(mask, 400, 17);
-      expect(seen.skip + seen.full + seen.partial).toBe(400);
+      const counts = checkMask(mask, 400, 17);
+      expect(counts.skip + counts.full + counts.partial).toBe(400);
     });
   }
 });
@@ -198,7 +199,7 @@ function randomNumber(r: Random, depth: number): NumberExpression {
   const a = randomNumber(r, depth - 1);
   const c = () => randomNumber(r, depth - 1);
   const small = (x: NumberExpression) => (x.type === "int" ? x.mod(100) : x.min(100).max(-100));
-  const whole = () => {
+  const fullBox = () => {
     const x = c();
     return x.type === "int" ? x : q.sub(k);
   };
@@ -218,9 +219,9 @@ function randomNumber(r: Random, depth: number): NumberExpression {
     case 6:
       return a.neg();
     case 7:
-      return whole().mod(r.int(1, 20));
+      return fullBox().mod(r.int(1, 20));
     case 8:
-      return whole().floorDiv(r.int(1, 20));
+      return fullBox().floorDiv(r.int(1, 20));
     case 9:
       return a.tanh();
     case 10:
@@ -240,7 +241,7 @@ function randomNumber(r: Random, depth: number): NumberExpression {
         r.next() < 0.5
           ? Int32Array.from({ length: 40 }, () => r.int(-5, 50))
           : Float64Array.from({ length: 300 }, () => r.next() * 10),
-      ).at(whole());
+      ).at(fullBox());
   }
 }
 
@@ -279,18 +280,18 @@ it("1,500 random number expressions are within their bounds", () => {
     const at = compile(x);
     const box = randomBox(r);
     const { low, high, last } = bound(box);
-    const [least, most] = [low[last], high[last]];
+    const [least, greatest] = [low[last], high[last]];
     cells(box, (cell) => {
       const value = at(cell);
-      if (value < least || value > most) expect.fail(`${value} is outside ${least} … ${most}`);
+      if (value < least || value > greatest) expect.fail(`${value} is outside ${least} … ${greatest}`);
     });
   }
 });
 
 it("a score mod of a visible score is unbounded, and its position part is bounded", () => {
-  const whole = { b0: 0, b1: 0, h0: 0, h1: 1, i0: 0, i1: 9, k0: 0, k1: 9, offset0: 0, offset1: 0 };
+  const box = { b0: 0, b1: 0, h0: 0, h1: 1, i0: 0, i1: 9, k0: 0, k1: 9, offset0: 0, offset1: 0 };
   const of = (x: Expression) => {
-    const { low, high, last } = compileBounds(x)(whole);
+    const { low, high, last } = compileBounds(x)(box);
     return [low[last], high[last]];
   };
   expect(of(alibi([0.5, 0.25]).expr)).toEqual([-Infinity, Infinity]);

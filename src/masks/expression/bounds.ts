@@ -54,8 +54,8 @@ export function compileBounds(expr: Expression): (box: Box) => Slots {
   const rows = new Map<Expression, number>();
   const steps: Step[] = [];
   const place = (x: Expression): number => {
-    const seen = rows.get(x);
-    if (seen !== undefined) return seen;
+    const row = rows.get(x);
+    if (row !== undefined) return row;
     const args = x.args.map(place);
     const [a = 0, b = 0, c = 0] = args;
     steps.push({

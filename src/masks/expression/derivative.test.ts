@@ -3,8 +3,9 @@ import { alibi } from "../alibi.ts";
 import { relativeBias } from "../relative.ts";
 import { softcap } from "../softcap.ts";
 import { derivative } from "./derivative.ts";
-import { type NumberExpression, scoreMod, table, type VARS, withScore } from "./expr.ts";
+import { type NumberExpression, scoreMod, type VARS, withScore } from "./expr.ts";
 import { type Cell, compile } from "./js.ts";
+import { table } from "./table.ts";
 
 const cells: Cell[] = [];
 for (const score of [-3.7, -0.4, 0.3, 2.9])
@@ -28,10 +29,10 @@ function agrees(expr: NumberExpression): void {
       // The sum of the derivatives by all entries of a table is the derivative of moving all of them together.
       const data = table.data as Float64Array;
       const shifted = (by: number) => {
-        const kept = data.slice();
+        const copy = data.slice();
         for (let n = 0; n < data.length; n++) data[n] += by;
         const y = f(cell);
-        data.set(kept);
+        data.set(copy);
         return y;
       };
       const reads = tables.filter((other) => other.table === table);

@@ -44,8 +44,8 @@ export function derivative(expr: NumberExpression): Derivative {
       if (!depends(argument)) return;
       const part = partOf(node, n, adjoint);
       if (!part) return;
-      const known = adjoints.get(argument);
-      adjoints.set(argument, known ? known.add(part) : part);
+      const earlier = adjoints.get(argument);
+      adjoints.set(argument, earlier ? earlier.add(part) : part);
     });
   }
   const tables: TableDerivative[] = [];
@@ -67,10 +67,10 @@ function depends(x: Expression): boolean {
 /** Nodes in reverse topological order: each follows all nodes that use it. */
 function fromTheRoot(root: Expression): Expression[] {
   const order: Expression[] = [];
-  const seen = new Set<Expression>();
+  const visited = new Set<Expression>();
   const visit = (x: Expression): void => {
-    if (seen.has(x)) return;
-    seen.add(x);
+    if (visited.has(x)) return;
+    visited.add(x);
     x.args.forEach(visit);
     order.push(x);
   };

@@ -9,11 +9,9 @@
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
-import { checkOnCpu } from "../../core/device/device.ts";
-import { type FloatDType, isFloat } from "../../core/dtype.ts";
-import { argumentError, DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { fromNested, type NestedNumbers } from "../../core/nested.ts";
-import { asTensor, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { DType } from "../../core/dtype.ts";
+import { argumentError, formatValue, OptionError } from "../../core/errors.ts";
+import type { Tensor } from "../../core/tensor.ts";
 
 /** Type of an expression. */
 export type ExprType = "int" | "float" | "bool";
@@ -46,13 +44,13 @@ export interface Table {
   /** The largest position that the caller listed; a call without that position is refused. */
   readonly highest?: number;
   /** The dtype of `source`, and of the gradient. */
-  readonly dtype: FloatDType | "int32" | "int64" | "bool";
+  readonly dtype: DType;
   /** The tensor that the numbers were copied from; a gradient of the table is a gradient of this tensor. */
   readonly source: Tensor;
 }
 
-/** While the function of `maskMod` runs: the boolean expressions that it made, and those that are part of others. */
-let statements: { readonly made: Set<Expression>; readonly used: Set<Expression> } | undefined;
+/** While the function of `maskMod` runs: the boolean expressions that it created, and those that are part of others. */
+let statements: { readonly created: Set<Expression>; readonly used: Set<Expression> } | undefined;
 
 /** Marks boolean expressions as part of others. */
 function noteUse(...used: readonly Expression[]): void {
@@ -70,7 +68,7 @@ export class Expression {
     this.type = type;
     this.args = args;
     this.value = value;
-    if (statements && type === "bool") statements.made.add(this);
+    if (statements && type === "bool") statements.created.add(this);
     if (statements) noteUse(...args);
   }
 }
@@ -248,8 +246,8 @@ function built<T extends Expression>(
   if (typeof build !== "function" || build.length > 1)
     refuse("expected a function of one object, such as ({ q, k }) => …", build);
   const outer = statements;
-  const seen = { made: new Set<Expression>(), used: new Set<Expression>() };
-  statements = seen;
+  const inner = { created: new Set<Expression>(), used: new Set<Expression>() };
+  statements = inner;
   let result: T;
   try {
     result = build(VARS);
@@ -258,7 +256,9 @@ function built<T extends Expression>(
   }
   if (!(result instanceof Kind)) refuse(`the function must return a ${expected}`, result);
   // In JavaScript `a && b` is b, and `a ? b : c` is b: the other statements would be lost silently.
-  const lost = [...seen.made].filter((x) => x !== result && x.op !== "const" && !seen.used.has(x)).length;
+  const lost = [...inner.created].filter(
+    (x) => x !== result && x.op !== "const" && !inner.used.has(x),
+  ).length;
   if (lost > 0)
     throw new OptionError(
       code,
@@ -296,101 +296,6 @@ export function constant(value: number): NumberExpression {
 /** A constant boolean expression. */
 export function boolConst(value: boolean): BoolExpression {
   return new BoolExpression("const", "bool", [], value ? 1 : 0);
-}
-
-/**
- * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values are a tensor, a flat list or nested
- * arrays. An index out of range reads the nearest edge.
- *
- * @example
- * const strength = table([0.5, 2]); // a number for each head
- * scaledDotProductAttention(q, k, v, { scoreMod: scoreMod(({ score, h }) => score.mul(strength.at(h))) });
- */
-export function table(
-  values: TensorLike | ArrayLike<number> | NestedNumbers,
-  about: { name?: string; strict?: boolean; exact?: readonly boolean[]; highest?: number } = {},
-): {
-  /** The table itself. */
-  readonly table: Table;
-  /** The entry at these indices, one for each axis. */
-  at(...index: (NumberExpression | number)[]): NumberExpression;
-} {
-  const name = about.name ?? "table";
-  const source = isTensorLike(values)
-    ? asTensor(name, values)
-    : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));
-  const type = isFloat(source.dtype) ? "float" : "int";
-  // Plans read integers on the CPU: they decide which cells are visible and which entries are read.
-  if (type === "int") checkOnCpu(name, "its integers", source);
-  const numbers = source.device === "cpu" ? source.toFloat64() : undefined;
-  if (type === "int")
-    for (const x of numbers as Float64Array)
-      if (Math.abs(x) >= 2 ** 31)
-        throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
-  const data = type === "int" ? Int32Array.from(numbers as Float64Array) : numbers;
-  const stored: Table = {
-    data: data as Int32Array | Float64Array,
-    type,
-    shape: source.shape,
-    name,
-    strict: about.strict ?? false,
-    ...(about.exact && { exact: about.exact }),
-    ...(about.highest !== undefined && { highest: about.highest }),
-    dtype: source.dtype,
-    source,
-  };
-  // Reading the data of a tensor on another device throws.
-  if (!data) Object.defineProperty(stored, "data", { get: () => source.data });
-  return {
-    table: stored,
-    at(...index) {
-      if (index.length !== stored.shape.length)
-        throw new ShapeError(
-          "table",
-          `${name}: ${index.length} indices for a table of ${stored.shape.length} axes`,
-        );
-      const args = index.map(lift);
-      if (args.some((x) => x.type !== "int"))
-        throw new OptionError("table", `${name}: an index must be an integer expression`);
-      return new NumberExpression("table", type, args, stored);
-    },
-  };
-}
-
-function isTensorLike(x: unknown): x is TensorLike {
-  return typeof x === "object" && x !== null && ("shape" in x || "dims" in x) && "data" in x;
-}
-
-/** A list of integers becomes a table of integers, any other list one of floats. */
-function tensorFromList(name: string, values: ArrayLike<number> | NestedNumbers): TensorLike {
-  if (Array.isArray(values) && Array.isArray(values[0])) {
-    const { data, shape } = fromNested(name, values, "float64");
-    const numbers = data as Float64Array;
-    const isInteger = numbers.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
-    return { data: isInteger ? Int32Array.from(numbers) : numbers, shape };
-  }
-  return tensorFromFlatList(name, values as ArrayLike<number>);
-}
-
-function tensorFromFlatList(name: string, values: ArrayLike<number>): TensorLike {
-  if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
-    throw new OptionError(
-      "table",
-      `${name}: expected a list of numbers or a tensor, got ${formatValue(values)}`,
-      {
-        got: values,
-      },
-    );
-  const list = Array.from(values);
-  for (const x of list)
-    if (typeof x !== "number")
-      throw new OptionError("table", `${name}: expected numbers, got ${formatValue(x)}`, { got: x });
-  const isFloats = values instanceof Float32Array || values instanceof Float64Array;
-  const isInteger = !isFloats && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
-  return {
-    data: isFloats ? values : isInteger ? Int32Array.from(list) : Float64Array.from(list),
-    shape: [list.length],
-  };
 }
 
 /** A number as an expression. */
@@ -456,16 +361,16 @@ export function substitute<E extends Expression>(
   expr: E,
   replacements: ReadonlyMap<Expression, NumberExpression>,
 ): E {
-  const seen = new Map<Expression, Expression>(replacements);
+  const results = new Map<Expression, Expression>(replacements);
   const visit = (x: Expression): Expression => {
-    const known = seen.get(x);
-    if (known) return known;
+    const result = results.get(x);
+    if (result) return result;
     if (x.args.length === 0) return x;
     const args = x.args.map(visit);
     const same = args.every((y, n) => y === x.args[n]);
-    const made = same ? x : new (x.constructor as typeof Expression)(x.op, x.type, args, x.value);
-    seen.set(x, made);
-    return made;
+    const rebuilt = same ? x : new (x.constructor as typeof Expression)(x.op, x.type, args, x.value);
+    results.set(x, rebuilt);
+    return rebuilt;
   };
   return visit(expr) as E;
 }
@@ -502,15 +407,4 @@ export function textOf(
     return `${name}${mark(expr)}[${inner}]`;
   }
   return `${expr.op}(${inner})`;
-}
-
-/** Checks a list of ids or lengths: integers in a list, or rows of them in nested arrays or a tensor. */
-export function integers(
-  what: string,
-  values: TensorLike | ArrayLike<number> | NestedNumbers,
-): ReturnType<typeof table> {
-  const stored = table(values, { name: what, strict: true, exact: [true, true] });
-  if (stored.table.type !== "int")
-    throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(stored.table.shape)} floats`);
-  return stored;
 }

@@ -1,21 +1,22 @@
 /** Reads the fields of a JSON object by rules. */
+import { UnsupportedError } from "../../core/errors.ts";
 import type { Json } from "../../io/json.ts";
 
 /** A field's name, its kind, and the maximum of a size. */
 export type Rule = readonly [
   name: string,
   kind: "size" | "share" | "number" | "text" | "flag" | "id",
-  most?: number,
+  maximum?: number,
 ];
 
 /** What a wrong value must be; undefined for a valid one. */
-export function wrongOf(value: unknown, [, kind, most = 0]: Rule): string | undefined {
+export function wrongOf(value: unknown, [, kind, maximum = 0]: Rule): string | undefined {
   const number = typeof value === "number" ? value : Number.NaN;
   switch (kind) {
     case "size":
-      return Number.isInteger(number) && number >= 1 && number <= most
+      return Number.isInteger(number) && number >= 1 && number <= maximum
         ? undefined
-        : `an integer from 1 to ${most}`;
+        : `an integer from 1 to ${maximum}`;
     case "id":
       return Number.isInteger(number) && number >= 0 ? undefined : "an integer ≥ 0";
     case "share":
@@ -72,18 +73,22 @@ export class Fields {
     return read;
   }
 
+  /** One field by its rule; undefined if it is missing. */
+  optional<T extends number | string | boolean>(rule: Rule): T | undefined {
+    return this.read([rule])[rule[0]] as T | undefined;
+  }
+
   /** One field by its rule, or its default; without a default the field is required. */
   one<T extends number | string | boolean>(rule: Rule, otherwise?: T): T {
-    const value = this.read([rule])[rule[0]] as T | undefined;
-    return value ?? otherwise ?? this.refuse(rule[0], "is missing");
+    return this.optional<T>(rule) ?? otherwise ?? this.refuse(rule[0], "is missing");
   }
 
   /** A list whose items follow one rule; undefined if it is missing. */
-  list<T extends number | string | boolean>(name: string, rule: Rule, most: number): T[] | undefined {
+  list<T extends number | string | boolean>(name: string, rule: Rule, limit: number): T[] | undefined {
     const value = this.value(name);
     if (value === undefined || value === null) return undefined;
-    if (!Array.isArray(value) || value.length > most)
-      return this.refuse(name, `must be a list of at most ${most}`);
+    if (!Array.isArray(value) || value.length > limit)
+      return this.refuse(name, `must be a list of at most ${limit}`);
     for (const item of value) {
       const wrong = wrongOf(item, rule);
       if (wrong !== undefined) this.refuse(name, `must be a list whose items are each ${wrong}`);
@@ -100,4 +105,33 @@ export class Fields {
     const inside = new Map([...(value as Map<string, Json>)].map(([key, one]) => [key, { value: one, at }]));
     return new Fields(inside, at, this.#refuse, `${this.#prefix}${name}.`);
   }
+
+  /** All fields as JavaScript values. */
+  toObject(): Record<string, unknown> {
+    return Object.fromEntries([...this.#values].map(([name, { value }]) => [name, plain(value)]));
+  }
+}
+
+/** Values of fields that heed computes: any other is a computation that it does not have. */
+export type FixedValues = Readonly<Record<string, readonly (string | number | boolean | null)[]>>;
+
+/** Throws an UnsupportedError that names a field with another value; a missing field has none. */
+export function requireValues(fields: Fields, values: FixedValues): void {
+  for (const [name, allowed] of Object.entries(values)) {
+    const value = fields.value(name);
+    if (value !== undefined && !allowed.includes(value as null))
+      throw new UnsupportedError(
+        "config",
+        `config.json: ${name} must be ${allowed.map((one) => JSON.stringify(one)).join(" or ")}, which is what heed computes`,
+        { field: name },
+      );
+  }
+}
+
+/** JSON's objects, which are Maps here, as objects. */
+function plain(value: Json): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Map)
+    return Object.fromEntries([...(value as Map<string, Json>)].map(([key, item]) => [key, plain(item)]));
+  return value;
 }

@@ -3,6 +3,7 @@
  * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
  */
 
+import { isHalf, isStored, type StoredDType } from "../../core/dtype.ts";
 import {
   checkArgument,
   FormatError,
@@ -17,14 +18,16 @@ import { openSafetensors, type SafetensorsFile, saveFile } from "../../io/index.
 import { checkSize, sizeLimit } from "../../io/limit.ts";
 import { GIT_LFS_ADVICE, isGitLfsPointer } from "../../io/safetensors/header.ts";
 import type { Precision } from "../../nn/index.ts";
-import { configFields, type ModelConfig, readConfig } from "../config/config.ts";
-import type { DecoderModel, TransformerModel } from "../families/model.ts";
+import type { ModelConfig } from "../config/types.ts";
+import { familyOfConfig, type ModelFamily, type ModelOf } from "../families/index.ts";
+import { configFields, readConfig } from "../families/read-config.ts";
 import { checkFolder } from "../hub/find.ts";
 import { type TextModel, textModel } from "../text-model.ts";
 import { readTokenizer, type Tokenizer, writeTokenizer } from "../tokenizer/index.ts";
+import type { DecoderModel, TransformerModel } from "../transformer/model.ts";
+import { checkBytes } from "../transformer/parameters.ts";
+import { planOf } from "../transformer/plan.ts";
 import type { ModelFolder } from "./locate.ts";
-import { checkBytes, isHalf } from "./parameters.ts";
-import { type ModelFamily, type ModelOf, pageOf } from "./registry.ts";
 import { checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
 
 /** Options of `readModel`. */
@@ -51,7 +54,7 @@ const READ_OPTIONS: readonly (keyof ReadModelOptions)[] = [
 /** Options of `writeModel`. */
 export interface WriteModelOptions {
   /** Dtype of the weights in the file; default float16. */
-  readonly dtype?: "float32" | "float16" | "bfloat16";
+  readonly dtype?: StoredDType;
 }
 
 const CONFIG = "config.json";
@@ -166,7 +169,7 @@ export async function modelFromFiles(
   const what = "modelFromFiles";
   checkArgument(isMap(files), what, "a Map of bytes by file name", files);
   checkOptionNames(what, options, READ_OPTIONS);
-  const take = (name: string): Uint8Array => {
+  const read = (name: string): Uint8Array => {
     const bytes = files.get(name);
     if (bytes === undefined)
       throw new OptionError(
@@ -178,10 +181,10 @@ export async function modelFromFiles(
       );
     return bytes;
   };
-  const parts = { config: readConfig(take(CONFIG)), tokenizer: readTokenizer(take(TOKENIZER)) };
+  const parts = { config: readConfig(read(CONFIG)), tokenizer: readTokenizer(read(TOKENIZER)) };
   const file = files.has(INDEX)
-    ? await openSafetensors(take(INDEX), { shard: take, maxBytes: UNBOUNDED })
-    : await openSafetensors(take(WEIGHTS), { maxBytes: UNBOUNDED });
+    ? await openSafetensors(read(INDEX), { shard: read, maxBytes: UNBOUNDED })
+    : await openSafetensors(read(WEIGHTS), { maxBytes: UNBOUNDED });
   return assemble(what, parts, file, options);
 }
 
@@ -197,28 +200,28 @@ async function assemble(
       throw new OptionError(
         "family",
         `${what}: the model is of the family "${config.type}", but family is ${formatValue(family)}`,
-        { got: family, found: config.type },
+        { got: family, actual: config.type },
       );
-    const { naming, plan: planOf, make } = pageOf(config.type);
+    const entry = familyOfConfig(config);
     const { tie_word_embeddings: tied } = config.config;
-    const located = await locateWeights(file, naming, tied);
+    const { names } = entry.recipe(config.config);
+    const located = await locateWeights(file, names, entry.files ?? {}, tied);
     const { hasHead, ownOutput, notes } = located;
     // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.
-    const fields =
+    const output =
       ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
-    const own = { ...config.config, ...fields };
-    const plan = planOf(own, hasHead);
+    const fields = { ...config.config, ...output };
+    const plan = planOf(entry.recipe(fields), hasHead);
     checkWeights(what, file, located, plan);
-    checkBytes(what, plan, dtype, limit, (one) => isHalf(file.tensors.get(located.source.get(one)!)!));
-    const { matrix, table } = naming.output;
-    const output = hasHead ? (ownOutput ? matrix : table) : undefined;
-    const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, output);
-    const model = make(own, { dtype, parameters, hasHead });
+    checkBytes(what, plan, dtype, limit, (one) => isHalf(file.tensors.get(located.source.get(one)!)!.dtype));
+    const matrix = hasHead ? `${ownOutput ? names.head : names.embedding}.weight` : undefined;
+    const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, matrix);
+    const model = entry.make(fields, { dtype, parameters, hasHead });
     if (architecture !== undefined && architecture !== model.architecture)
       throw new OptionError(
         "architecture",
         `${what}: the model is of the architecture "${model.architecture}", but architecture is ${formatValue(architecture)}`,
-        { got: architecture, found: model.architecture },
+        { got: architecture, actual: model.architecture },
       );
     return textModel(model, tokenizer, { name, notes: [...notes, ...numbers] });
   } finally {
@@ -257,8 +260,8 @@ export async function writeModel(
 }
 
 /**
- * The files of a model by name, in the order to write them in. Throws an UnsupportedError for a family that heed only reads; it
- * writes bert and gpt2.
+ * The files of a model by name, in the order to write them in. A model that was read from files keeps the other fields of its
+ * config.json. Throws an UnsupportedError for a `Decoder` or `Encoder` whose recipe was not read from one.
  *
  * @example
  * const files = modelToFiles(decoder.model, decoder.tokenizer);
@@ -272,13 +275,13 @@ export function modelToFiles(
   checkOptionNames("modelToFiles", options, ["dtype"]);
   const { dtype = "float16" } = options;
   const what = "writeModel";
-  if (dtype !== "float32" && dtype !== "float16" && dtype !== "bfloat16")
+  if (!isStored(dtype))
     throw new OptionError("dtype", `${what}: dtype must be "float32", "float16" or "bfloat16"`, {
       got: dtype,
     });
   textModel(model, tokenizer); // throws if they do not fit
   const config = {
-    ...configFields({ type: model.type, config: model.config } as ModelConfig),
+    ...configFields(model),
     torch_dtype: dtype,
   };
   const json = (value: object) => new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);
@@ -303,6 +306,9 @@ function tokenizerConfig(model: TransformerModel, tokenizer: Tokenizer): object 
           ...named("mask_token", "[MASK]"),
         }
       : { ...named("bos_token", "<|endoftext|>"), ...named("eos_token", "<|endoftext|>") };
-  const most = model.sizes.positions;
-  return { tokenizer_class: "PreTrainedTokenizerFast", model_max_length: most, ...parts };
+  return {
+    tokenizer_class: "PreTrainedTokenizerFast",
+    model_max_length: model.sizes.positions,
+    ...parts,
+  };
 }

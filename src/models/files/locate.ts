@@ -1,9 +1,9 @@
 /** Locates the models that heed ships (Node). Other models: `hub/find.ts`. */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { shippedFolder } from "../../io/filesystem/shipped.ts";
-import type { Bert } from "../families/bert.ts";
-import type { Gpt2 } from "../families/gpt2.ts";
-import type { TransformerModel } from "../families/model.ts";
+import type { Bert } from "../families/encoders/bert.ts";
+import type { Gpt2 } from "../families/gpt/gpt2.ts";
+import type { TransformerModel } from "../transformer/model.ts";
 
 declare const CLASS: unique symbol;
 

@@ -3,17 +3,24 @@
  * error lists every difference between file and plan, and then the tensors are read. 16-bit numbers stay 16-bit. Nothing is
  * allocated before the file's header agrees with the plan, and never more than the file has.
  */
-import { type DType, narrow, type TypedData } from "../../core/dtype.ts";
+import {
+  arrayFor,
+  DTYPES,
+  type DType,
+  isFloat,
+  isHalf,
+  narrow,
+  type StoredDType,
+  type TypedData,
+} from "../../core/dtype.ts";
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type SafetensorsFile, writeSafetensors } from "../../io/index.ts";
 import type { FloatTensor, Precision } from "../../nn/index.ts";
-import { type PackedDType, type PackedMatrix, packMatrix } from "../../nn/ops/packed.ts";
-import { isHalf, type Plan, type Planned, packedShape, widen } from "./parameters.ts";
-import type { Naming } from "./registry.ts";
-
-/** Dtypes weights are read from. */
-const READ: readonly string[] = ["float32", "float16", "bfloat16", "float64"];
+import { type PackedMatrix, packMatrix } from "../../nn/ops/packed.ts";
+import type { FileNames } from "../families/family.ts";
+import type { TensorNames } from "../transformer/config.ts";
+import { type ParameterPlan, type Planned, packedShape, widen } from "../transformer/parameters.ts";
 
 /** A fact about a model that a user should know: ignored tensors, wrong numbers. */
 export interface ModelNote {
@@ -34,19 +41,27 @@ export interface Located {
   readonly notes: readonly ModelNote[];
 }
 
-/** Finds the tensors of a family in a file. `tied` is the config's tie_word_embeddings, or undefined. */
+/** Heads for other tasks that any family may have. */
+const OTHER_HEADS =
+  /^(classifier|qa_outputs|score|summary|sequence_summary|multiple_choice_head|pre_classifier)\b/;
+
+/** Finds the tensors of a model in a file. `tied` is the config's tie_word_embeddings, or undefined. */
 export async function locateWeights(
   file: SafetensorsFile,
-  naming: Naming,
+  names: TensorNames,
+  files: FileNames,
   tied: boolean | undefined,
 ): Promise<Located> {
   const source = new Map<string, string>();
   const doubled: string[] = [];
-  const tasks: string[] = [];
+  const otherHeads: string[] = [];
+  const canonical = canonicalName(names, files);
+  const [prefix] = names.embedding.split(".", 1);
+  const buffers = new RegExp(`^${prefix}\\.pooler\\.|\\.(position_ids|rotary_emb\\.inv_freq)$`);
   for (const stored of file.tensors.keys()) {
-    const name = canonical(stored, naming);
-    if (naming.passed.test(name)) continue;
-    if (naming.tasks.test(name)) tasks.push(stored);
+    const name = canonical(stored);
+    if (buffers.test(name) || files.ignored?.test(name)) continue;
+    if (OTHER_HEADS.test(name) || files.otherHeads?.test(name)) otherHeads.push(stored);
     else if (source.has(name)) doubled.push(stored);
     else source.set(name, stored);
   }
@@ -55,13 +70,14 @@ export async function locateWeights(
       names: doubled,
     });
   const notes: ModelNote[] = [];
-  if (tasks.length > 0)
+  if (otherHeads.length > 0)
     notes.push({
       severity: "note",
       code: "task-head",
-      text: `the file has parts for another task, which are passed over: ${listed(tasks)}`,
+      text: `the file has parts for another task, which are ignored: ${listed(otherHeads)}`,
     });
-  const { matrix, table, bias } = naming.output;
+  const { headMap, headBias } = names;
+  const [matrix, table] = [`${names.head}.weight`, `${names.embedding}.weight`];
   let ownOutput = source.has(matrix);
   if (ownOutput && tied !== false) {
     ownOutput = !(await sameBytes(file, source, matrix, table));
@@ -74,19 +90,28 @@ export async function locateWeights(
       });
   }
   // The same bias under a second name: that of the output layer takes precedence.
-  if (bias && source.has(bias[0])) {
-    source.set(bias[1], source.get(bias[0])!);
-    source.delete(bias[0]);
+  const secondBias = `${names.head}.bias`;
+  if (headBias && headBias !== secondBias && source.has(secondBias)) {
+    source.set(headBias, source.get(secondBias)!);
+    source.delete(secondBias);
   }
-  const hasHead = naming.head !== undefined ? source.has(naming.head) : ownOutput || tied !== false;
+  // Only files with the head have the map before its output; without such a map the output matrix is the head.
+  const hasHead = headMap !== undefined ? source.has(`${headMap}.weight`) : ownOutput || tied !== false;
   return { source, hasHead, ownOutput: ownOutput && hasHead, notes };
 }
 
-/** A tensor's name in the plan. */
-function canonical(stored: string, { prefix, bare, renames = [] }: Naming): string {
-  let name = stored;
-  for (const [pattern, to] of renames) name = name.replace(pattern, to);
-  return bare.test(name) ? prefix + name : name;
+/** A function from a tensor's name in the file to its name in the plan: a base model saved alone omits the prefix. */
+function canonicalName(names: TensorNames, { renames = [] }: FileNames): (stored: string) => string {
+  const prefix = names.embedding.slice(0, names.embedding.indexOf(".") + 1);
+  const parts = Object.values(names)
+    .filter((name) => name?.startsWith(prefix))
+    .map((name: string) => name.slice(prefix.length).split(".", 1)[0]);
+  const unprefixed = new Set([...parts, "pooler"]);
+  return (stored) => {
+    let name = stored;
+    for (const [pattern, to] of renames) name = name.replace(pattern, to);
+    return unprefixed.has(name.split(".", 1)[0]) ? prefix + name : name;
+  };
 }
 
 async function sameBytes(
@@ -105,14 +130,19 @@ async function sameBytes(
 }
 
 /** Throws a FormatError that lists all that is missing, unexpected or of another shape. */
-export function checkWeights(what: string, file: SafetensorsFile, { source }: Located, plan: Plan): void {
+export function checkWeights(
+  what: string,
+  file: SafetensorsFile,
+  { source }: Located,
+  plan: ParameterPlan,
+): void {
   const unexpected: string[] = [];
   const wrong: string[] = [];
   for (const [name, stored] of source) {
     const want = plan.get(name)?.shape;
     const { shape, dtype } = file.tensors.get(stored)!;
     if (want === undefined) unexpected.push(stored);
-    else if (shape.join() !== want.join() || !READ.includes(dtype))
+    else if (shape.join() !== want.join() || !isFloat(dtype))
       wrong.push(`${stored} is [${shape.join(", ")}] ${dtype}, expected [${want.join(", ")}] of floats`);
   }
   const missing = [...plan.keys()].filter((name) => !source.has(name));
@@ -154,7 +184,7 @@ const SLICE = 2 ** 20;
 export async function readWeights(
   file: SafetensorsFile,
   { source }: Located,
-  plan: Plan,
+  plan: ParameterPlan,
   dtype: Precision,
   output?: string,
 ): Promise<{
@@ -176,16 +206,16 @@ export async function readWeights(
       parameters.set(name, packed.matrix);
       continue;
     }
-    const { data, dtype: given } = await file.read(stored);
+    const { data, dtype: storedDType } = await file.read(stored);
     // A view of the caller's bytes is copied: training updates parameters in place.
-    const own = data.byteLength < data.buffer.byteLength ? data.slice() : data;
-    const tensor = new Tensor(own as TypedData, shape, given as DType);
+    const numbers = data.byteLength < data.buffer.byteLength ? data.slice() : data;
+    const tensor = new Tensor(numbers as TypedData, shape, storedDType as DType);
     if (firstNotFinite(tensor) >= 0) broken.push(stored);
-    parameters.set(name, isHalf(tensor) || given === dtype ? tensor : widen(tensor, dtype));
+    parameters.set(name, isHalf(tensor.dtype) || storedDType === dtype ? tensor : widen(tensor, dtype));
   }
   if (broken.length === 0) return { parameters, notes: [] };
   const more = broken.length === 1 ? "" : ` and in ${broken.length - 1} more tensors`;
-  const text = `the weights hold NaN or infinite numbers, first in ${broken[0]}${more}; what is computed from them is not a number either`;
+  const text = `the weights hold NaN or infinite numbers, first in ${broken[0]}${more}; results will be NaN`;
   return { parameters, notes: [{ severity: "warning", code: "not-a-number", text }] };
 }
 
@@ -197,9 +227,9 @@ async function readPacked(
   slices: Uint8Array,
 ): Promise<{ readonly matrix: PackedMatrix; readonly finite: boolean } | undefined> {
   const [rows] = planned.shape;
-  const { dtype: given, start, end } = file.tensors.get(stored)!;
-  const kept: PackedDType = given === "float16" || given === "bfloat16" ? given : "float32";
-  const matrix = packMatrix(packedShape(planned), kept);
+  const { dtype, start, end } = file.tensors.get(stored)!;
+  const packedDType: StoredDType = isHalf(dtype) ? dtype : "float32";
+  const matrix = packMatrix(packedShape(planned), packedDType);
   if (!matrix) return undefined;
   let finite = true;
   const step = Math.max(1, Math.floor((SLICE * rows) / (end - start)));
@@ -207,7 +237,7 @@ async function readPacked(
     const slice = await file.read(stored, { rows: [row, Math.min(rows, row + step)], into: slices });
     const tensor = new Tensor(slice.data as TypedData, slice.shape, slice.dtype as DType);
     if (firstNotFinite(tensor) >= 0) finite = false;
-    const numbers = (tensor.dtype === kept ? tensor : widen(tensor, "float32")).data;
+    const numbers = (tensor.dtype === packedDType ? tensor : widen(tensor, "float32")).data;
     if (planned.map === "in-out") matrix.writeColumns(row, numbers as Float32Array);
     else matrix.writeRows(row, numbers as Float32Array);
   }
@@ -216,9 +246,9 @@ async function readPacked(
 
 /** Index of the first NaN or infinite number, or −1. */
 function firstNotFinite({ data, dtype }: Tensor): number {
-  if (isHalf({ dtype })) {
+  const exponent = DTYPES[dtype].bits?.overflow;
+  if (exponent !== undefined) {
     // All ones in the exponent.
-    const exponent = dtype === "float16" ? 0x7c00 : 0x7f80;
     return (data as Uint16Array).findIndex((bits) => (bits & exponent) === exponent);
   }
   const numbers = data as Float32Array;
@@ -230,24 +260,20 @@ function firstNotFinite({ data, dtype }: Tensor): number {
 export function writeWeights(
   what: string,
   parameters: ReadonlyMap<string, FloatTensor>,
-  dtype: "float32" | "float16" | "bfloat16",
+  dtype: StoredDType,
 ): Uint8Array<ArrayBuffer> {
   const tensors = new Map<string, Tensor>();
   for (const [name, tensor] of parameters) {
     const numbers = Float32Array.from(tensor.toFloat64());
-    const worst = numbers.findIndex(
-      (x) => !Number.isFinite(x) || (dtype === "float16" && Math.abs(x) >= 65_520),
-    );
+    const data = isHalf(dtype) ? arrayFor(dtype, numbers.length) : numbers;
+    if (isHalf(dtype)) narrow(dtype, numbers, data);
+    const written = new Tensor(data, tensor.shape, dtype);
+    const worst = firstNotFinite(written);
     if (worst >= 0)
       throw new OptionError("dtype", `${what}: ${name} holds ${numbers[worst]}, which ${dtype} cannot keep`, {
         name,
       });
-    if (dtype === "float32") tensors.set(name, new Tensor(numbers, tensor.shape, dtype));
-    else {
-      const bits = new Uint16Array(numbers.length);
-      narrow(dtype, numbers, bits);
-      tensors.set(name, new Tensor(bits, tensor.shape, dtype));
-    }
+    tensors.set(name, written);
   }
   // Hugging Face's loader asks for this text.
   return writeSafetensors(tensors, { metadata: { format: "pt" } });

@@ -70,11 +70,16 @@ export class Client {
     return this.retry(`the list of files of ${id}`, async () => {
       const response = await this.open(url, 0);
       const text = await readText(response, MAX_LIST);
-      let answer: { sha?: unknown; siblings?: unknown };
+      let answer: { sha?: unknown; siblings?: unknown } | null;
       try {
         answer = JSON.parse(text);
       } catch (error) {
-        throw new Broken(`its answer is not JSON: ${(error as Error).message}`);
+        const reason = (error as Error).message;
+        // The beginning of JSON was cut off by the connection; a page of text comes again.
+        if (/^\s*\{/.test(text)) throw new Broken(`its answer is not JSON: ${reason}`);
+        throw new FormatError("hub", `${WHAT}: the answer of ${url.href} is not JSON: ${reason}`, {
+          url: url.href,
+        });
       }
       const { sha, siblings } = answer ?? {};
       if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings))
@@ -82,9 +87,17 @@ export class Client {
           url: url.href,
         });
       const files = new Map<string, number>();
-      for (const { rfilename, size } of siblings as { rfilename?: unknown; size?: unknown }[])
+      for (const [n, entry] of siblings.entries()) {
+        if (typeof entry !== "object" || entry === null)
+          throw new FormatError(
+            "hub",
+            `${WHAT}: ${url.href} answered with a list of files whose entry ${n} is ${formatValue(entry)}, not a file`,
+            { url: url.href },
+          );
+        const { rfilename, size } = entry as { rfilename?: unknown; size?: unknown };
         if (typeof rfilename === "string" && isFileName(rfilename))
           files.set(rfilename, Number.isSafeInteger(size) ? (size as number) : 0);
+      }
       return { commit: sha, files };
     });
   }

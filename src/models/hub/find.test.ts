@@ -65,12 +65,12 @@ test("the cache is that of Python's library", () => {
 
 describe("findModel", () => {
   test("a model of the cache by name, by branch and by commit, with weights in shards that are links", async () => {
-    const whole = await readModel(locateShipped("decoder"));
-    const files = new Map(modelToFiles(whole.model, whole.tokenizer, { dtype: "float32" }));
+    const shipped = await readModel(locateShipped("decoder"));
+    const files = new Map(modelToFiles(shipped.model, shipped.tokenizer, { dtype: "float32" }));
     // One file of weights with an index is a sharded model.
     files.set("shard-1.safetensors", files.get("model.safetensors") as Uint8Array<ArrayBuffer>);
     files.delete("model.safetensors");
-    const names = [...whole.model.parameters().keys()];
+    const names = [...shipped.model.parameters().keys()];
     const index = {
       metadata: {},
       weight_map: Object.fromEntries(names.map((name) => [name, "shard-1.safetensors"])),
@@ -78,12 +78,12 @@ describe("findModel", () => {
     files.set("model.safetensors.index.json", new TextEncoder().encode(JSON.stringify(index)));
     const snapshot = put("org/shards", files);
     for (const name of ["org/shards", "org/shards@main", `org/shards@${COMMIT}`]) {
-      const found = findModel(name, env);
-      expect(found.directory).toBe(snapshot);
-      expect(found.name).toBe("org/shards");
-      const model = await readModel(found.directory, found);
+      const folder = findModel(name, env);
+      expect(folder.directory).toBe(snapshot);
+      expect(folder.name).toBe("org/shards");
+      const model = await readModel(folder.directory, folder);
       expect(model.name).toBe("org/shards");
-      expect(model.tokenize("the whale").ids).toEqual(whole.tokenize("the whale").ids);
+      expect(model.tokenize("the whale").ids).toEqual(shipped.tokenize("the whale").ids);
     }
   });
 
@@ -132,9 +132,9 @@ describe("findModel", () => {
 
 test("the known models are those of the package and of the cache", () => {
   put("org/listed", new Map([["config.json", new TextEncoder().encode("{}")]]));
-  const known = knownModels(env);
-  expect(known.slice(0, 2)).toEqual(["encoder", "decoder"]);
-  expect(known).toContain("org/listed");
+  const names = knownModels(env);
+  expect(names.slice(0, 2)).toEqual(["encoder", "decoder"]);
+  expect(names).toContain("org/listed");
   expect(knownModels({ HF_HUB_CACHE: join(root, "none") })).toEqual(["encoder", "decoder"]);
   // A cache that cannot be listed: a file in its place.
   writeFileSync(join(root, "file"), "");

@@ -64,8 +64,8 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
     );
   const cache = hubCache(env);
   const folder = modelFolder(cache, hub);
-  const found = snapshotOf(folder, hub.revision);
-  if (found === undefined) {
+  const snapshot = snapshotOf(folder, hub.revision);
+  if (snapshot === undefined) {
     const has = existsSync(folder)
       ? `has ${hub.id}, but not its revision ${hub.revision}`
       : `has no ${hub.id}`;
@@ -75,8 +75,8 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
       { model: name, cache },
     );
   }
-  checkFolder(found, `; "heed pull ${name}" downloads what is missing`);
-  return { directory: found, name: hub.id, within: folder };
+  checkFolder(snapshot, `; "heed pull ${name}" downloads what is missing`);
+  return { directory: snapshot, name: hub.id, within: folder };
 }
 
 /** The names of the models in this package and in Hugging Face's cache, if there is one that can be read. */

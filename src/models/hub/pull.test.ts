@@ -33,10 +33,10 @@ const weights = files.get("model.safetensors") as Uint8Array;
 
 let hub: Hub;
 let cache: string;
-let made = 0;
+let cacheCount = 0;
 beforeEach(async () => {
   hub = await new Hub(files).start();
-  cache = join(root, `cache${made++}`);
+  cache = join(root, `cache${cacheCount++}`);
 });
 afterEach(() => hub.stop());
 
@@ -77,17 +77,19 @@ describe("pullModel", () => {
       expect(size).toBe(downloaded);
     }
     expect(readFileSync(join(modelCache(), "refs", "main"), "utf8")).toBe(hub.commit);
-    const found = findModel("org/model", env());
-    expect(found.directory).toBe(pulled.directory);
-    const model = await readModel(found.directory, found);
+    const folder = findModel("org/model", env());
+    expect(folder.directory).toBe(pulled.directory);
+    const model = await readModel(folder.directory, folder);
     expect(model.tokenize("the whale").ids).toEqual(shipped.tokenize("the whale").ids);
   });
 
   test("downloads nothing twice, and again only wrong or missing files", async () => {
     const { directory } = await pull();
-    hub.seen.length = 0;
+    hub.requests.length = 0;
     expect((await pull()).files.every(({ downloaded }) => downloaded === 0)).toBe(true);
-    expect(hub.seen.some(({ method, path }) => method === "GET" && !path.startsWith("/api/"))).toBe(false);
+    expect(hub.requests.some(({ method, path }) => method === "GET" && !path.startsWith("/api/"))).toBe(
+      false,
+    );
     const damaged = Uint8Array.from(weights);
     damaged[1000] ^= 1;
     writeFileSync(join(modelCache(), "blobs", hub.etag("model.safetensors")), damaged);
@@ -103,10 +105,10 @@ describe("pullModel", () => {
   test("the token is sent to the hub only", async () => {
     await pull({ env: env({ HF_TOKEN: "hf_secret" }) });
     const tokens = (server: string) =>
-      new Set(hub.seen.filter((one) => one.server === server).map(({ authorization }) => authorization));
+      new Set(hub.requests.filter((one) => one.server === server).map(({ authorization }) => authorization));
     expect(tokens("hub")).toEqual(new Set(["Bearer hf_secret"]));
     expect(tokens("storage")).toEqual(new Set([undefined]));
-    hub.seen.length = 0;
+    hub.requests.length = 0;
     mkdirSync(join(root, "home"), { recursive: true });
     writeFileSync(join(root, "home", "token"), "hf_file\n");
     await pull({ env: env({ HF_HOME: join(root, "home") }) });
@@ -131,7 +133,7 @@ describe("pullModel", () => {
       "model-2-of-2.safetensors",
     ]);
     expect(readFileSync(join(modelCache(), "refs", "pr", "7"), "utf8")).toBe(hub.commit);
-    expect(hub.seen[0].path).toBe("/api/models/org/model/revision/pr%2F7");
+    expect(hub.requests[0].path).toBe("/api/models/org/model/revision/pr%2F7");
   });
 
   test("progress ends at the total", async () => {
@@ -175,7 +177,7 @@ describe("connections that break", () => {
       );
       const { reported, downloaded } = await wholeAfter(fault);
       expect(reported.length).toBe(1);
-      const ranges = hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range);
+      const ranges = hub.requests.filter(({ server }) => server === "storage").map(({ range }) => range);
       expect(ranges).toEqual([undefined, count === 0 ? undefined : `bytes=${count}-`]);
       expect(downloaded).toBe(count === 0 ? weights.length : weights.length - count);
     },
@@ -259,9 +261,9 @@ describe("connections that break", () => {
     expect(error.message).toMatch(/cannot get model\.safetensors: .*; 4096 bytes are kept/);
     expect(existsSync(join(modelCache(), "refs", "main"))).toBe(false);
     hub.fault = () => false;
-    hub.seen.length = 0;
+    hub.requests.length = 0;
     await pull();
-    expect(hub.seen.filter(({ server }) => server === "storage").map(({ range }) => range)).toEqual([
+    expect(hub.requests.filter(({ server }) => server === "storage").map(({ range }) => range)).toEqual([
       "bytes=4096-",
     ]);
   });
@@ -311,8 +313,23 @@ describe("a faulty server", () => {
     const error = await failure();
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toMatch(message);
-    expect(hub.seen.length).toBe(1);
+    expect(hub.requests.length).toBe(1);
     expect(existsSync(cache)).toBe(false);
+  });
+
+  test.each([
+    ["<html>busy</html>", /^pullModel: the answer of .* is not JSON: /],
+    ["null", /answered without a commit and a list of files/],
+    [`{"sha":"${"0".repeat(40)}","siblings":[null]}`, /a list of files whose entry 0 is null, not a file$/],
+  ])("the list %s is a typed error, and is not asked for again", async (list, message) => {
+    hub.fault = (_, response) => {
+      response.writeHead(200).end(list);
+      return true;
+    };
+    const error = await failure();
+    expect(error).toBeInstanceOf(FormatError);
+    expect(error.message).toMatch(message);
+    expect(hub.requests.length).toBe(1);
   });
 
   test("a redirect to a renamed model is followed; a loop, and an address that is not HTTP, are not", async () => {
@@ -380,7 +397,7 @@ describe("refused before any connection", () => {
   test("HF_HUB_OFFLINE, and an endpoint that is none", async () => {
     expect((await failure({ env: env({ HF_HUB_OFFLINE: "1" }) })).message).toMatch(/HF_HUB_OFFLINE/);
     expect((await failure({ env: env({ HF_ENDPOINT: "ftp://x" }) })).message).toMatch(/HF_ENDPOINT/);
-    expect(hub.seen).toEqual([]);
+    expect(hub.requests).toEqual([]);
   });
   test("an unreachable server is named", async () => {
     const error = await failure({ env: env({ HF_ENDPOINT: "http://127.0.0.1:1" }), attempts: 2 });

@@ -38,9 +38,11 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of 
     model = await golden(family);
     plain = model.model.forward(ids).toFloat64();
   });
-  const run = (change: (seen: LayerAttention) => AttentionChange | undefined) =>
+  const run = (change: (layerAttention: LayerAttention) => AttentionChange | undefined) =>
     model.model
-      .forward(ids, { onAttention: (layer, seen) => (layer === 1 ? change(seen) : undefined) })
+      .forward(ids, {
+        onAttention: (layer, layerAttention) => (layer === 1 ? change(layerAttention) : undefined),
+      })
       .toFloat64();
   const distance = (a: Float64Array, b: Float64Array) => Math.max(...a.map((x, i) => Math.abs(x - b[i])));
 
@@ -65,7 +67,7 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of 
     ).toBe(0);
     expect(
       distance(
-        run((seen) => ({ weights: layerWeights(seen) as never })),
+        run((layerAttention) => ({ weights: layerWeights(layerAttention) as never })),
         plain,
       ),
     ).toBeLessThan(1e-12);
@@ -78,14 +80,14 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of 
         value.shape,
         value.dtype,
       ) as never;
-    const changed = run((seen) => ({ value: twice(seen) }));
+    const changed = run((layerAttention) => ({ value: twice(layerAttention) }));
     // Gemma normalizes the output of a branch, so a factor changes little.
     expect(distance(changed, plain)).toBeGreaterThan(1e-8);
     // Attention is linear in its values.
-    const scaled = run((seen) => ({
+    const scaled = run((layerAttention) => ({
       output: new Tensor(
-        (seen.output.contiguous().data as Float64Array).map((x) => 2 * x),
-        seen.output.shape,
+        (layerAttention.output.contiguous().data as Float64Array).map((x) => 2 * x),
+        layerAttention.output.shape,
         "float64",
       ) as never,
     }));
@@ -99,15 +101,15 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of 
   });
 
   test("withoutHead replaces the output of one head with zeros", () => {
-    let seen: LayerAttention | undefined;
+    let layerAttention: LayerAttention | undefined;
     run((it) => {
-      seen = it;
+      layerAttention = it;
       return undefined;
     });
-    const { output } = seen as LayerAttention;
+    const { output } = layerAttention as LayerAttention;
     const [, N, d] = output.shape;
     const before = output.toFloat64();
-    (withoutHead(seen as LayerAttention, 1).output as Tensor).toFloat64().forEach((x, i) => {
+    (withoutHead(layerAttention as LayerAttention, 1).output as Tensor).toFloat64().forEach((x, i) => {
       expect(x).toBe(Math.floor(i / (N * d)) === 1 ? 0 : before[i]);
     });
     // The position after the last one would be the next head's first.
@@ -117,7 +119,9 @@ describe.each(["bert", "mpnet", "gpt2", "llama3", "gemma2"])("%s: the result of 
       [99, "zero", null],
       [0, "noise" as never, null],
     ] as const)
-      expect(() => withoutHead(seen as LayerAttention, head, replace, position)).toThrow(OptionError);
+      expect(() => withoutHead(layerAttention as LayerAttention, head, replace, position)).toThrow(
+        OptionError,
+      );
   });
 });
 
@@ -137,7 +141,7 @@ describe("ablate", () => {
     const [{ layer, head, probability }] = effects;
     const { ids } = decoder.tokenize("the president of the united");
     const logits = decoder.model.forward(ids, {
-      onAttention: (at, seen) => (at === layer ? withoutHead(seen, head) : undefined),
+      onAttention: (at, layerAttention) => (at === layer ? withoutHead(layerAttention, head) : undefined),
     });
     const V = logits.shape[1];
     const row = logits.toFloat64().subarray(position * V, (position + 1) * V);
@@ -147,9 +151,9 @@ describe("ablate", () => {
 
   test("position is the token that an encoder masks, or whose successor a decoder predicts", async () => {
     const encoder = await readModel(locateShipped("encoder"));
-    const given = ablate(encoder, "the old ship", { position: 2, layer: 0, head: 0 });
+    const atPosition = ablate(encoder, "the old ship", { position: 2, layer: 0, head: 0 });
     const written = ablate(encoder, "the [MASK] ship", { layer: 0, head: 0 });
-    expect(given).toEqual(written);
+    expect(atPosition).toEqual(written);
     const early = ablate(decoder, "the president of the united", { position: 2, layer: 0, head: 0 });
     const { ids } = decoder.tokenize("the president of the united");
     const logits = decoder.model.forward(ids);
@@ -172,11 +176,11 @@ describe("ablate", () => {
       decoder.model.hidden(ids, { onAttention }).toFloat64();
     const [before, after] = [
       states(),
-      states((layer, seen) =>
+      states((layer, layerAttention) =>
         layer === 0
-          ? withoutHead(seen, 1, "mean")
+          ? withoutHead(layerAttention, 1, "mean")
           : layer === 1
-            ? withoutHead(seen, 0, "zero", 2)
+            ? withoutHead(layerAttention, 0, "zero", 2)
             : undefined,
       ),
     ];

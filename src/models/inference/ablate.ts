@@ -3,6 +3,7 @@
  * compared. Ablating a head replaces its output with zeros, or with its mean over the text, at every token or at one.
  */
 
+import { tidy } from "../../api/tidy.ts";
 import {
   argumentError,
   checkArgument,
@@ -13,10 +14,9 @@ import {
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
-import { tidy } from "../../tidy.ts";
-import type { AttentionChange, ForwardOptions, LayerAttention } from "../families/attend.ts";
-import type { EncoderOptions } from "../families/encoder.ts";
+import type { EncoderOptions } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
+import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
 import { tokenShares } from "./generate.ts";
 import {
   finiteLogits,
@@ -117,25 +117,25 @@ export interface AblateHeadsOptions extends Pick<AblateOptions, "position"> {
  *
  * @throws OptionError where there is no such head or position, or `replace` is neither "zero" nor "mean"
  * @example
- * const seen = decoder.attentionOf(decoder.tokenizer.ids("the old ship"), undefined, {
+ * const attention = decoder.attentionOf(decoder.tokenizer.ids("the old ship"), undefined, {
  *   onAttention: (layer, it) => (layer === 0 ? withoutHead(it, 3) : undefined),
  * });
  */
 export function withoutHead(
-  seen: LayerAttention,
+  layerAttention: LayerAttention,
   head: number,
   replace: Replacement = "zero",
   position: number | null = null,
 ): AttentionChange {
   checkArgument(
-    (seen as Partial<LayerAttention> | undefined)?.output !== undefined,
+    (layerAttention as Partial<LayerAttention> | undefined)?.output !== undefined,
     "withoutHead",
     "the attention of a layer, as onAttention receives it",
-    seen,
+    layerAttention,
   );
-  checkIndex("withoutHead", "head", head, seen.output.shape.at(-3) as number);
+  checkIndex("withoutHead", "head", head, layerAttention.output.shape.at(-3) as number);
   checkReplacement("withoutHead", replace);
-  return withoutHeads("withoutHead", seen, [{ head, replace, position }]);
+  return withoutHeads("withoutHead", layerAttention, [{ head, replace, position }]);
 }
 
 /** The change that ablates several heads of a layer, whose numbers are checked. */
@@ -194,9 +194,9 @@ function hookOf(
     checkReplacement(what, ablated.replace ?? "zero");
     byLayer.set(ablated.layer, [...(byLayer.get(ablated.layer) ?? []), ablated]);
   }
-  return (layer, seen) => {
+  return (layer, layerAttention) => {
     const ablated = byLayer.get(layer);
-    return ablated && withoutHeads(what, seen, ablated);
+    return ablated && withoutHeads(what, layerAttention, ablated);
   };
 }
 
@@ -365,12 +365,12 @@ function positionOf(
   what: string,
   { architecture, tokenizer }: TextModel,
   { ids }: TextTokens,
-  given: number | undefined,
+  position: number | undefined,
 ): number {
   if (ids.length === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
-  if (given !== undefined) {
-    checkIndex(what, "position", given, ids.length);
-    return given;
+  if (position !== undefined) {
+    checkIndex(what, "position", position, ids.length);
+    return position;
   }
   if (architecture === "decoder") return ids.length - 1;
   const mask = maskToken(tokenizer);

@@ -104,9 +104,9 @@ test("cosineSimilarity is the cosine of the angle; a row of zeros has none", () 
 describe("readPooling", () => {
   const folder = mkdtempSync(join(tmpdir(), "heed-pooling-"));
   afterAll(() => rmSync(folder, { recursive: true }));
-  let made = 0;
+  let count = 0;
   const model = (files: Record<string, unknown>): string => {
-    const directory = join(folder, String(made++));
+    const directory = join(folder, String(count++));
     mkdirSync(directory);
     for (const [name, content] of Object.entries(files)) {
       mkdirSync(dirname(join(directory, name)), { recursive: true });

@@ -4,6 +4,7 @@
  * encoder's states, or a decoder's last state.
  */
 
+import { tidy } from "../../api/tidy.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { checkArgument, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
@@ -11,7 +12,6 @@ import { Tensor } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { checkSize } from "../../io/limit.ts";
 import type { FloatTensor, Ids } from "../../nn/index.ts";
-import { tidy } from "../../tidy.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 
 /** How the states of N tokens become one vector. The vectors of several modes are concatenated. */
@@ -113,8 +113,11 @@ export async function readPooling(directory: string): Promise<Pooling | undefine
       );
   }
   if (modes === undefined) return bad("there is no module of type Pooling");
-  const own = fieldsOf(await read("sentence_bert_config.json"));
-  const { max_seq_length: maxTokens, do_lower_case: lowercase } = (own ?? {}) as Record<string, unknown>;
+  const modelFields = fieldsOf(await read("sentence_bert_config.json"));
+  const { max_seq_length: maxTokens, do_lower_case: lowercase } = (modelFields ?? {}) as Record<
+    string,
+    unknown
+  >;
   return {
     modes,
     normalize,
@@ -181,8 +184,8 @@ export function embedTexts(
   let width = 0;
   texts.forEach((text, n) => {
     const read = model.tokenize(pooling.lowercase ? text.toLowerCase() : text);
-    const kept = keptOf(read.sequences, pooling.maxTokens ?? read.ids.length);
-    const ids = Int32Array.from(kept, (i) => read.ids[i]);
+    const indices = keptOf(read.sequences, pooling.maxTokens ?? read.ids.length);
+    const ids = Int32Array.from(indices, (i) => read.ids[i]);
     if (ids.length === 0)
       throw new OptionError("texts", `embedTexts: text ${n} (${formatValue(text)}) has no token`, {
         index: n,
@@ -190,7 +193,7 @@ export function embedTexts(
     // Only encoders have token types.
     const options =
       model.architecture === "encoder"
-        ? { typeIds: Int32Array.from(kept, (i) => read.typeIds[i]) }
+        ? { typeIds: Int32Array.from(indices, (i) => read.typeIds[i]) }
         : undefined;
     const states = tidy(() => network.hidden(ids, options).toFloat64()); // [N, C]
     const vector = pool(states, ids.length, pooling);

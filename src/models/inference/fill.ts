@@ -3,10 +3,10 @@
  * masks, each is predicted with the others still masked.
  */
 
+import { tidy } from "../../api/tidy.ts";
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
-import { tidy } from "../../tidy.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
 import { finiteLogits, maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
@@ -53,8 +53,8 @@ export function fillMask(
     throw new OptionError("text", `fillMask: text must be a string, got ${formatValue(text)}`, { got: text });
   checkTextModel("fillMask", model);
   const { tokenizer } = model;
-  const own = maskToken(tokenizer);
-  if (model.architecture !== "encoder" || own === undefined)
+  const maskText = maskToken(tokenizer);
+  if (model.architecture !== "encoder" || maskText === undefined)
     throw new UnsupportedError(
       "mask",
       `fillMask: ${model.name} was not trained to fill in masks${model.architecture === "decoder" ? ": it is a decoder, which continues a text (generateText, heed generate)" : "; its tokenizer has neither [MASK] nor <mask>"}`,
@@ -66,7 +66,7 @@ export function fillMask(
       { model: model.name },
     );
   const read = model.tokenize(spellMasks(tokenizer, text));
-  const mask = tokenizer.id(own);
+  const mask = tokenizer.id(maskText);
   const positions = [...read.ids.keys()].filter((i) => read.ids[i] === mask);
   if (positions.length === 0)
     throw missingMask(
@@ -74,7 +74,7 @@ export function fillMask(
       model,
       read,
       text,
-      `the text has no mask; write ${own} where a token is to be filled in`,
+      `the text has no mask; write ${maskText} where a token is to be filled in`,
     );
   const { model: network } = model as unknown as { model: MaskedModel };
   const rows = tidy(() => {

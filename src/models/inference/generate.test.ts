@@ -82,13 +82,13 @@ describe("generate", () => {
     const logits = model.forward([3, 4]).toFloat64().slice(-20);
     const order = [...logits.keys()].sort((a, b) => logits[b] - logits[a]);
     for (const topK of [undefined, 3]) {
-      const kept = order.slice(0, topK ?? 20);
-      const total = kept.reduce((sum, id) => sum + Math.exp(logits[id] / 2), 0);
+      const candidates = order.slice(0, topK ?? 20);
+      const total = candidates.reduce((sum, id) => sum + Math.exp(logits[id] / 2), 0);
       const counts = new Float64Array(20);
       const runs = 3000;
       for (let seed = 0; seed < runs; seed++) counts[all({ temperature: 2, topK, seed, maxTokens: 1 })[0]]++;
       for (const id of order) {
-        const share = kept.includes(id) ? Math.exp(logits[id] / 2) / total : 0;
+        const share = candidates.includes(id) ? Math.exp(logits[id] / 2) / total : 0;
         // Five standard deviations of a count.
         expect(Math.abs(counts[id] - runs * share)).toBeLessThanOrEqual(
           5 * Math.sqrt(runs * share * (1 - share)),
@@ -172,13 +172,13 @@ describe("generateText", () => {
   });
 
   test("ends before a stop text, across pieces, and yields no part of it", () => {
-    const whole = write().join("");
-    for (let at = 1; at + 3 < whole.length; at += 5) {
-      const stop = whole.slice(at, at + 3);
-      expect(write({ stopTexts: [stop] }).join("")).toBe(whole.slice(0, whole.indexOf(stop)));
+    const full = write().join("");
+    for (let at = 1; at + 3 < full.length; at += 5) {
+      const stop = full.slice(at, at + 3);
+      expect(write({ stopTexts: [stop] }).join("")).toBe(full.slice(0, full.indexOf(stop)));
     }
     // The beginning of a stop text that does not continue is yielded.
-    expect(write({ stopTexts: [`${whole.slice(4, 9)}\u0000never`] }).join("")).toBe(whole);
+    expect(write({ stopTexts: [`${full.slice(4, 9)}\u0000never`] }).join("")).toBe(full);
   });
 
   test("ids that the tokenizer has no token for add nothing to the text", () => {

@@ -4,14 +4,14 @@
  * `generate` yields ids, `generateText` yields text.
  */
 
+import { tidy } from "../../api/tidy.ts";
 import { checkArgument, formatValue, isList, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
-import { tidy } from "../../tidy.ts";
-import type { DecoderModel } from "../families/model.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
+import type { DecoderModel } from "../transformer/model.ts";
 import { finiteLogits, largest } from "./prediction.ts";
 
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../api/attention.ts";
 import { tensor } from "../../core/construct.ts";
 import { type AttentionModel, Gpt2, type LayerAttention, textModel, trainTokenizer } from "../index.ts";
 import { headScores, inductionScores } from "./heads.ts";
@@ -55,15 +55,15 @@ const opening = (row: number, text: string) =>
   text[row] === ")" ? text.slice(0, row).lastIndexOf("(") : row;
 
 test("planted heads score 1 on their own measure, and low on others", () => {
-  const [previous, copies, own, brackets] = headScores(
+  const [previous, copies, same, brackets] = headScores(
     planted("decoder", [before, follower, self, opening]),
     ["ab(cab)c (x)y"],
   );
   expect(previous.previous).toBeCloseTo(1, 9);
   expect(previous.induction).toBeLessThan(0.3);
   expect(copies.induction).toBeCloseTo(1, 9);
-  expect(own.self).toBeCloseTo(1, 9);
-  expect(own.previous).toBeCloseTo(0, 9);
+  expect(same.self).toBeCloseTo(1, 9);
+  expect(same.previous).toBeCloseTo(0, 9);
   expect(brackets.matching).toBeCloseTo(1, 9);
   expect([previous.layer, brackets.head]).toEqual([0, 3]);
 });

@@ -6,8 +6,8 @@
  */
 import { checkArgument } from "../../core/errors.ts";
 import { generatorOf } from "../../core/random/generator.ts";
-import { type LayerAttention, layerWeights } from "../families/attend.ts";
 import { type AttentionModel, checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
+import { type LayerAttention, layerWeights } from "../transformer/attend.ts";
 
 /** Measures of one head, each in [0, 1]; NaN if no row of the texts applies. */
 export interface HeadScores {
@@ -51,8 +51,8 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
   );
   const sums = new Sums(model);
   for (const text of texts) {
-    const seen = model.attention(text);
-    sums.add(seen.layers, questionsOf(seen, model.architecture === "decoder"));
+    const textTokens = model.attention(text);
+    sums.add(textTokens.layers, questionsOf(textTokens, model.architecture === "decoder"));
   }
   return sums.scores();
 }
@@ -104,8 +104,8 @@ class Sums {
     const { heads, architecture } = this.#model;
     const more = (sums: Map<Measure, number>, measure: Measure, by: number) =>
       sums.set(measure, (sums.get(measure) ?? 0) + by);
-    layers.forEach((seen, layer) => {
-      const weights = layerWeights(seen); // [H, N, N]
+    layers.forEach((layerAttention, layer) => {
+      const weights = layerWeights(layerAttention); // [H, N, N]
       const N = weights.shape[2];
       const all = weights.toFloat64();
       for (let head = 0; head < heads; head++)
@@ -138,8 +138,8 @@ class Sums {
 }
 
 /** The rows of a text to measure in every head. */
-function questionsOf(seen: TextTokens, causal: boolean): Question[] {
-  const { ids } = seen;
+function questionsOf(textTokens: TextTokens, causal: boolean): Question[] {
+  const { ids } = textTokens;
   const questions: Question[] = [];
   const before = new Map<number, number[]>();
   ids.forEach((id, row) => {
@@ -148,10 +148,10 @@ function questionsOf(seen: TextTokens, causal: boolean): Question[] {
     questions.push(["first", row, [0]], ["self", row, [row]]);
     const copies = before.get(id) ?? [];
     const followers = copies.map((copy) => copy + 1).filter((key) => key < row);
-    if (followers.length > 0 && !seen.special[row]) questions.push(["induction", row, followers]);
+    if (followers.length > 0 && !textTokens.special[row]) questions.push(["induction", row, followers]);
     before.set(id, [...copies, row]);
   });
-  for (const [open, close] of matchingTokens(seen)) {
+  for (const [open, close] of matchingTokens(textTokens)) {
     questions.push(["matching", close, [open]]);
     if (!causal) questions.push(["matchingNext", open, [close]]);
   }

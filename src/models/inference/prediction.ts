@@ -20,8 +20,8 @@ export function maskToken(tokenizer: Tokenizer): (typeof MASKS)[number] | undefi
 
 /** A text whose masks, `[MASK]` or `<mask>`, are spelled as the tokenizer's own. */
 export function spellMasks(tokenizer: Tokenizer, text: string): string {
-  const own = maskToken(tokenizer);
-  return own === undefined ? text : MASKS.reduce((all, token) => all.replaceAll(token, own), text);
+  const maskText = maskToken(tokenizer);
+  return maskText === undefined ? text : MASKS.reduce((all, token) => all.replaceAll(token, maskText), text);
 }
 
 /** The error about a text without a mask that the model reads. `advice` says what to write. */

@@ -21,14 +21,14 @@ export interface AddedToken {
 }
 
 /** A part of a text: an added token, or plain text if `id` is undefined. */
-export interface Part {
+export interface TextPart {
   readonly id?: number;
   readonly start: number;
   readonly end: number;
 }
 
 /** A function that splits texts at `tokens`. */
-export function splitter(tokens: readonly AddedToken[]): (text: string) => Iterable<Part> {
+export function splitter(tokens: readonly AddedToken[]): (text: string) => Iterable<TextPart> {
   if (tokens.length === 0) return (text) => [{ start: 0, end: text.length }];
   const byContent = new Map(tokens.map((token) => [token.content, token]));
   // Longest first: a regular expression takes the first alternative that matches. Each is a literal.
@@ -40,7 +40,7 @@ export function splitter(tokens: readonly AddedToken[]): (text: string) => Itera
   return (text) => split(text, pattern, byContent);
 }
 
-function* split(text: string, pattern: RegExp, tokens: ReadonlyMap<string, AddedToken>): Generator<Part> {
+function* split(text: string, pattern: RegExp, tokens: ReadonlyMap<string, AddedToken>): Generator<TextPart> {
   let done = 0;
   for (const match of text.matchAll(pattern)) {
     const token = tokens.get(match[0]) as AddedToken;

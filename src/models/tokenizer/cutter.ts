@@ -23,14 +23,14 @@ const MAX_CACHED_LENGTH = 64;
 
 /** `cut` with a cache of the results for short chunks. */
 export function cached<T>(cut: (chunk: string) => T): (chunk: string) => T {
-  const kept = new Map<string, T>();
+  const cache = new Map<string, T>();
   return (chunk) => {
-    const known = kept.get(chunk);
-    if (known !== undefined) return known;
+    const cachedCuts = cache.get(chunk);
+    if (cachedCuts !== undefined) return cachedCuts;
     const cuts = cut(chunk);
     if (chunk.length > MAX_CACHED_LENGTH) return cuts;
-    if (kept.size === MAX_CACHED) kept.clear();
-    kept.set(chunk, cuts);
+    if (cache.size === MAX_CACHED) cache.clear();
+    cache.set(chunk, cuts);
     return cuts;
   };
 }

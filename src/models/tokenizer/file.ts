@@ -11,7 +11,7 @@ import { asBytes, quote, refuser } from "../../io/refuse.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, GPT2_PATTERN } from "./bytes.ts";
 import { readPipeline } from "./pipeline/index.ts";
-import { Part as PipelinePart, shown } from "./pipeline/part.ts";
+import { ConfigPart, shown } from "./pipeline/part.ts";
 import { readPostProcessor } from "./pipeline/post.ts";
 import { Tokenizer, type TokenizerSpec } from "./tokenizer.ts";
 
@@ -38,11 +38,11 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   const parts = new Map<string, Part>();
   scanObject(bytes, refuse, (name, value, at) => parts.set(name, { name, value, at }), { numbers: "finite" });
   const part = <T>(name: string, read: (value: Json, no: No) => T): T => {
-    const found = parts.get(name);
+    const entry = parts.get(name);
     // A missing part is read as null; errors say which of the two it is.
-    const shownAs = (what: string) => (found === undefined ? what.replace(/got null$/, "got nothing") : what);
-    return read(found?.value ?? null, (what) =>
-      refuse("tokenizer", found?.at ?? bytes.length, `${name}: ${shownAs(what)}`),
+    const shownAs = (what: string) => (entry === undefined ? what.replace(/got null$/, "got nothing") : what);
+    return read(entry?.value ?? null, (what) =>
+      refuse("tokenizer", entry?.at ?? bytes.length, `${name}: ${shownAs(what)}`),
     );
   };
 
@@ -59,7 +59,7 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   const model = part("model", readModel);
   const added = part("added_tokens", (value, no) => readAdded(value, model, no));
   const template = part("post_processor", (value, no) =>
-    value === null ? undefined : readPostProcessor(new PipelinePart(value, no)).template,
+    value === null ? undefined : readPostProcessor(new ConfigPart(value, no)).template,
   );
   if (model.kind === "bpe") {
     part("normalizer", (value, no) => {

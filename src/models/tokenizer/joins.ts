@@ -40,8 +40,8 @@ export function join(
     symbols[left] < 0 || symbols[right] < 0 ? undefined : rank.get(symbols[left] * size + symbols[right]);
   const offer = (left: number, right: number) => {
     if (left < 0 || right >= n) return;
-    const found = rankOf(left, right);
-    if (found !== undefined) queue.push(found * n + left);
+    const rank = rankOf(left, right);
+    if (rank !== undefined) queue.push(rank * n + left);
   };
   for (let i = 0; i + 1 < n; i++) offer(i, i + 1);
   for (let top = queue.pop(); top !== undefined; top = queue.pop()) {

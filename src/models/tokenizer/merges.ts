@@ -37,9 +37,9 @@ export function learnMerges(task: MergeTask): [number, number][] {
     const pair = left * size + right;
     counts.set(pair, (counts.get(pair) ?? 0) + by);
     if (by > 0) {
-      const known = places.get(pair);
-      if (known === undefined) places.set(pair, [word]);
-      else if (known[known.length - 1] !== word) known.push(word);
+      const words = places.get(pair);
+      if (words === undefined) places.set(pair, [word]);
+      else if (words[words.length - 1] !== word) words.push(word);
     }
     return pair;
   };
@@ -67,8 +67,8 @@ export function learnMerges(task: MergeTask): [number, number][] {
     const left = (pair - right) / size;
     const spelling = join(tokens[left], tokens[right]);
     // Two merges may give the same spelling: both are kept, with one token.
-    const made = ids.get(spelling) ?? tokens.push(spelling) - 1;
-    ids.set(spelling, made);
+    const id = ids.get(spelling) ?? tokens.push(spelling) - 1;
+    ids.set(spelling, id);
     merges.push([left, right]);
     const grown = new Set<number>();
     for (const word of places.get(pair) ?? []) {
@@ -81,15 +81,15 @@ export function learnMerges(task: MergeTask): [number, number][] {
         if (here) {
           if (end > 0) {
             change(symbols[end - 1], left, -times, word);
-            grown.add(change(symbols[end - 1], made, times, word));
+            grown.add(change(symbols[end - 1], id, times, word));
           }
           if (i + 2 < symbols.length) {
             change(right, symbols[i + 2], -times, word);
-            grown.add(change(made, symbols[i + 2], times, word));
+            grown.add(change(id, symbols[i + 2], times, word));
           }
           i++;
         }
-        symbols[end++] = here ? made : symbols[i];
+        symbols[end++] = here ? id : symbols[i];
       }
       symbols.length = end;
     }

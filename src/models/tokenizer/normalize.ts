@@ -33,26 +33,26 @@ export function normalize(text: string, options: BertNormalizer): Normalized {
   const starts: number[] = [];
   const ends: number[] = [];
   let start = 0;
-  const add = (made: string, end: number) => {
-    for (const character of made) {
+  const add = (replacement: string, end: number) => {
+    for (const character of replacement) {
       characters.push(character);
       starts.push(start);
       ends.push(end);
     }
   };
-  for (const given of text) {
-    const end = start + given.length;
-    const code = given.codePointAt(0)!;
-    let made = given;
+  for (const character of text) {
+    const end = start + character.length;
+    const code = character.codePointAt(0)!;
+    let replacement = character;
     // A lone surrogate is read as U+FFFD.
-    if (given.length === 1 && code >= 0xd800 && code < 0xe000) made = "\ufffd";
-    if (cleanText) made = clean(made, code);
-    if (made !== "" && code >= 0x80) {
-      if (handleChineseChars && isIdeograph(code)) made = ` ${made} `;
-      if (stripAccents) made = made.normalize("NFD").replace(/\p{Mn}/gu, "");
+    if (character.length === 1 && code >= 0xd800 && code < 0xe000) replacement = "\ufffd";
+    if (cleanText) replacement = clean(replacement, code);
+    if (replacement !== "" && code >= 0x80) {
+      if (handleChineseChars && isIdeograph(code)) replacement = ` ${replacement} `;
+      if (stripAccents) replacement = replacement.normalize("NFD").replace(/\p{Mn}/gu, "");
     }
-    if (lowercase) made = made.toLowerCase();
-    add(made, end);
+    if (lowercase) replacement = replacement.toLowerCase();
+    add(replacement, end);
     start = end;
   }
   return { characters, starts, ends };

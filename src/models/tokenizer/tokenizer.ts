@@ -6,7 +6,7 @@
 
 import { checkArgument, FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import { type AddedToken, type Part, splitter } from "./added.ts";
+import { type AddedToken, splitter, type TextPart } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
 import type { Cutter } from "./cutter.ts";
@@ -86,10 +86,10 @@ export class Tokenizer {
   /** One more than the largest id: the rows that an embedding needs. */
   readonly size: number;
   readonly #cutter?: Cutter;
-  readonly #split: (text: string) => Iterable<Part>;
-  readonly #splitPlain: (text: string) => Iterable<Part>;
-  readonly #splitNormalized: (text: string) => Iterable<Part>;
-  readonly #splitNormalizedPlain: (text: string) => Iterable<Part>;
+  readonly #split: (text: string) => Iterable<TextPart>;
+  readonly #splitPlain: (text: string) => Iterable<TextPart>;
+  readonly #splitNormalized: (text: string) => Iterable<TextPart>;
+  readonly #splitNormalizedPlain: (text: string) => Iterable<TextPart>;
   /** Tokens by id; a sparse array takes memory for its entries only. */
   readonly #tokens: (string | undefined)[] = [];
   /** Ids of added tokens that are not in the vocabulary. */
@@ -121,11 +121,11 @@ export class Tokenizer {
     this.size = this.#tokens.length;
     check(spec, (id) => this.#tokens[id] !== undefined);
     if (spec.kind !== "pipeline") this.#cutter = spec.kind === "bpe" ? bpe(spec) : wordPiece(spec);
-    const given = spec.added.filter(({ normalized }) => !normalized);
+    const beforeNormalizing = spec.added.filter(({ normalized }) => !normalized);
     const later = normalizedTokens(spec);
     const plain = (tokens: readonly AddedToken[]) => tokens.filter(({ special }) => !special);
-    this.#split = splitter(given);
-    this.#splitPlain = splitter(plain(given));
+    this.#split = splitter(beforeNormalizing);
+    this.#splitPlain = splitter(plain(beforeNormalizing));
     this.#splitNormalized = splitter(later);
     this.#splitNormalizedPlain = splitter(plain(later));
   }
@@ -197,10 +197,10 @@ export class Tokenizer {
     const texts = pair === undefined ? [text] : [text, pair];
     const trim = spec.kind === "pipeline" ? spec.pipeline.post.trim : undefined;
     const sequences = texts.map((one) => {
-      const found: { id: number; start: number; end: number }[] = [];
-      this.#cut("encode", one, splitSpecialTokens, (id, start, end) => found.push({ id, start, end }));
-      if (trim === undefined) return found;
-      const tokens = found.map((it) => ({ ...it, token: this.#known(it.id) }));
+      const cuts: { id: number; start: number; end: number }[] = [];
+      this.#cut("encode", one, splitSpecialTokens, (id, start, end) => cuts.push({ id, start, end }));
+      if (trim === undefined) return cuts;
+      const tokens = cuts.map((it) => ({ ...it, token: this.#known(it.id) }));
       trimOffsets(tokens, trim);
       return tokens;
     });

@@ -17,21 +17,21 @@ function naive(words: readonly { symbols: number[]; count: number }[], tokens: s
     for (const { symbols, count } of words)
       for (let i = 1; i < symbols.length; i++) {
         const pair: [number, number] = [symbols[i - 1], symbols[i]];
-        const known = counts.get(pair.join()) ?? { pair, count: 0 };
-        known.count += count;
-        counts.set(pair.join(), known);
+        const entry = counts.get(pair.join()) ?? { pair, count: 0 };
+        entry.count += count;
+        counts.set(pair.join(), entry);
       }
     const [best] = [...counts.values()].sort(
       (a, b) => b.count - a.count || a.pair[0] - b.pair[0] || a.pair[1] - b.pair[1],
     );
     if (best === undefined || best.count < 2) break;
     const [left, right] = best.pair;
-    const known = tokens.indexOf(tokens[left] + tokens[right]);
-    const made = known >= 0 ? known : tokens.push(tokens[left] + tokens[right]) - 1;
+    const index = tokens.indexOf(tokens[left] + tokens[right]);
+    const merged = index >= 0 ? index : tokens.push(tokens[left] + tokens[right]) - 1;
     merges.push(best.pair);
     for (const { symbols } of words)
       for (let i = 0; i + 1 < symbols.length; i++)
-        if (symbols[i] === left && symbols[i + 1] === right) symbols.splice(i, 2, made);
+        if (symbols[i] === left && symbols[i + 1] === right) symbols.splice(i, 2, merged);
   }
   return merges;
 }

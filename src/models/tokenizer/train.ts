@@ -70,7 +70,7 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
     "onProgress",
   ]);
   const { kind, vocabSize, minCount = 2, alphabetSize = 1000, wholeWords = 0 } = options;
-  const given = options.words ?? [];
+  const requestedWords = options.words ?? [];
   const refuse = (name: string, expected: string, got: unknown): never => {
     throw new OptionError(name, `trainTokenizer: ${name} must be ${expected}, got ${formatValue(got)}`, {
       got,
@@ -83,9 +83,9 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
   if (!(Number.isInteger(alphabetSize) && alphabetSize > 0))
     refuse("alphabetSize", "an integer ≥ 1", alphabetSize);
   if (!(Number.isInteger(wholeWords) && wholeWords >= 0)) refuse("wholeWords", "an integer ≥ 0", wholeWords);
-  if (typeof given === "string" || typeof given[Symbol.iterator] !== "function")
-    refuse("words", "a list of strings", given);
-  const words = [...given];
+  if (typeof requestedWords === "string" || typeof requestedWords[Symbol.iterator] !== "function")
+    refuse("words", "a list of strings", requestedWords);
+  const words = [...requestedWords];
   if (words.some((word) => typeof word !== "string")) refuse("words", "a list of strings", words);
   if (kind === "bpe" && wholeWords > 0)
     refuse("wholeWords", 'left out for "bpe", which has merges only', wholeWords);
@@ -151,36 +151,37 @@ function trainWordPiece(
   for (const [word, count] of counts) {
     let first = true;
     for (const character of word) {
-      const known = alphabet.get(character) ?? { total: 0, first: false, inside: false };
-      known.total += count;
-      if (first) known.first = true;
-      else known.inside = true;
-      alphabet.set(character, known);
+      const entry = alphabet.get(character) ?? { total: 0, first: false, inside: false };
+      entry.total += count;
+      if (first) entry.first = true;
+      else entry.inside = true;
+      alphabet.set(character, entry);
       first = false;
     }
   }
-  const kept = [...alphabet]
+  const characters = [...alphabet]
     .sort(([a, { total: x }], [b, { total: y }]) => y - x || (a < b ? -1 : 1))
     .slice(0, alphabetSize)
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const tokens = [
     ...specialTokens,
-    ...kept.filter(([, { first }]) => first).map(([character]) => character),
-    ...kept.filter(([, { inside }]) => inside).map(([character]) => PREFIX + character),
+    ...characters.filter(([, { first }]) => first).map(([character]) => character),
+    ...characters.filter(([, { inside }]) => inside).map(([character]) => PREFIX + character),
   ];
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const spelled = (word: string) =>
     Array.from(word, (character, i) => ids.has(i === 0 ? character : PREFIX + character)).every(Boolean);
-  const whole = new Set([...options.words].flatMap(wordsIn).filter(spelled));
+  const vocabulary = new Set([...options.words].flatMap(wordsIn).filter(spelled));
   const frequent = [...counts]
     .filter(([word, count]) => count >= minCount && spelled(word))
     .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
-  for (const [word] of frequent.slice(0, wholeWords)) whole.add(word);
+  for (const [word] of frequent.slice(0, wholeWords)) vocabulary.add(word);
   checkSize(vocabSize, tokens.length);
-  for (const word of [...whole].sort()) if (!ids.has(word) && tokens.length < vocabSize) tokens.push(word);
+  for (const word of [...vocabulary].sort())
+    if (!ids.has(word) && tokens.length < vocabSize) tokens.push(word);
   const words: Word[] = [];
   for (const [word, count] of counts) {
-    if (whole.has(word)) continue;
+    if (vocabulary.has(word)) continue;
     const symbols = Array.from(word, (character, i) => ids.get(i === 0 ? character : PREFIX + character));
     // A word with a character outside the alphabet will be unknown: nothing is learned from it.
     if (!symbols.includes(undefined)) words.push({ symbols: symbols as number[], count });

@@ -45,8 +45,8 @@ export function wordPiece(of: WordPieceVocabulary): Cutter {
       let [id, stop] = [-1, at];
       for (let end = at; end < to && piece.length <= longest; ) {
         piece += characters[end++];
-        const found = vocab.get(piece);
-        if (found !== undefined) [id, stop] = [found, end];
+        const match = vocab.get(piece);
+        if (match !== undefined) [id, stop] = [match, end];
       }
       if (id < 0) return false;
       ids.push(id);
@@ -62,11 +62,11 @@ export function wordPiece(of: WordPieceVocabulary): Cutter {
     const starts: number[] = [];
     const ends: number[] = [];
     for (const { from, to } of words(normalized)) {
-      let made: number[] = [];
+      let pieces: number[] = [];
       let stops: number[] = [];
-      if (!read(normalized.characters, from, to, made, stops)) [made, stops] = [[unknown], [to]];
+      if (!read(normalized.characters, from, to, pieces, stops)) [pieces, stops] = [[unknown], [to]];
       let at = from;
-      made.forEach((id, i) => {
+      pieces.forEach((id, i) => {
         ids.push(id);
         starts.push(normalized.starts[at]);
         at = stops[i];

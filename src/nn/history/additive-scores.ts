@@ -8,7 +8,7 @@
  */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
 import {
   checkShapeIs,

@@ -3,10 +3,8 @@
  *
  *   s(i, j) = w · tanh(Wq·qᵢ + Wk·kⱼ)      output = softmax(s)·V
  */
-import type { WeightsWanted } from "../../attention.ts";
-import { addedScores, maskList } from "../../backend/problem.ts";
+import { addedScores } from "../../backend/problem.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
@@ -17,23 +15,11 @@ import {
   type LayerOptions,
   parameter,
 } from "../initialize.ts";
-import { Module } from "../module.ts";
-import { type AttendOptions, expandKeyMask } from "../multi-head.ts";
-import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
-import { type FloatTensor, numbers, operand, type PrecisionOf, tensorFrom } from "../ops/operand.ts";
+import { type Attended, attention } from "../ops/attend.ts";
+import { type FloatTensor, numbers, operand, tensorFrom } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { additiveScores } from "./additive-scores.ts";
-
-/** Options of a call of additive or multiplicative attention. */
-export type ScoredOptions = Pick<
-  AttendOptions,
-  "attnMask" | "isCausal" | "keyMask" | "queryOffset" | "returnWeights"
->;
-
-/** Names of `ScoredOptions`. */
-export const SCORED_OPTIONS: readonly (keyof ScoredOptions)[] = [
-  "attnMask", "isCausal", "keyMask", "queryOffset", "returnWeights",
-]; // biome-ignore format: one list
+import { type MaskedOptions, ScoredAttention } from "./scored.ts";
 
 /**
  * Additive attention.
@@ -41,7 +27,7 @@ export const SCORED_OPTIONS: readonly (keyof ScoredOptions)[] = [
  * @example
  * new AdditiveAttention(8, 8, 4, { seed: 1 }).forward(x, x).output.shape; // → [2, 3, 8]
  */
-export class AdditiveAttention extends Module {
+export class AdditiveAttention extends ScoredAttention {
   /** [da, dq] */
   readonly wq: FloatTensor;
   /** [da, dk] */
@@ -61,39 +47,24 @@ export class AdditiveAttention extends Module {
     this.w = fillLinear(parameter([da], dtype), seed, da);
   }
 
-  /**
-   * query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv], lse and
-   * weights [..., Nq, Nk] on request. Leading axes are equal.
-   */
-  forward<T extends TensorLike>(
-    query: T,
-    key: TensorLike,
-    value: TensorLike | undefined,
-    options: Omit<ScoredOptions, "returnWeights"> & WeightsWanted,
-  ): WithWeights<Attended<PrecisionOf<T>>>;
-  forward<T extends TensorLike>(
-    query: T,
-    key: TensorLike,
-    value?: TensorLike,
-    options?: ScoredOptions,
-  ): Attended<PrecisionOf<T>>;
-  forward(
+  protected override attend(
+    what: string,
     query: TensorLike,
     key: TensorLike,
-    value: TensorLike = key,
-    options: ScoredOptions = {},
+    value: TensorLike,
+    options: MaskedOptions,
   ): Attended {
-    const what = "AdditiveAttention";
-    checkOptionNames(what, options, SCORED_OPTIONS);
     checkOnCpu(what, "query", asTensor(`${what}: query`, query));
-    const { keyMask, attnMask, ...rest } = options;
-    const [q, k] = [linear(query, this.wq), linear(key, this.wk)];
-    const scores = additiveScores(q, k, this.w);
-    const masks = [...maskList(attnMask), ...(keyMask ? [expandKeyMask(what, keyMask, k, false)] : [])];
+    const scores = additiveScores(linear(query, this.wq), linear(key, this.wk), this.w);
     // The scores are passed as the additive mask of heads of size 0, whose own scores are 0. Masks, empty rows, weights and
     // gradients are then those of every attention call.
-    const none = (t: FloatTensor) => tensorFrom(numbers(t.dtype, 0), [...t.shape.slice(0, -1), 0]);
+    const [Nq, Nk] = scores.shape.slice(-2);
+    const none = (rows: number) =>
+      tensorFrom(numbers(scores.dtype, 0), [...scores.shape.slice(0, -2), rows, 0]);
     const values = operand(what, "value", value, scores);
-    return attention(none(q), none(k), values, { ...rest, attnMask: [addedScores(scores), ...masks] });
+    return attention(none(Nq), none(Nk), values, {
+      ...options,
+      attnMask: [addedScores(scores), ...options.attnMask],
+    });
   }
 }

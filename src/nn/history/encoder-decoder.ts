@@ -91,17 +91,17 @@ export class RecurrentEncoderDecoder extends Module {
         `RecurrentEncoderDecoder: score must be "additive" or "general", got ${formatValue(score)}`,
         { got: score },
       );
-    const own = { dtype, seed: generatorOf(options.seed) };
-    this.source_embedding = new Embedding(sourceWords, embedDim, own);
-    this.target_embedding = new Embedding(targetWords, embedDim, own);
-    this.encoder = new GRU(embedDim, hidden, { ...own, bidirectional: true });
-    this.initial = new Linear(hidden, hidden, own);
+    const layerOptions = { dtype, seed: generatorOf(options.seed) };
+    this.source_embedding = new Embedding(sourceWords, embedDim, layerOptions);
+    this.target_embedding = new Embedding(targetWords, embedDim, layerOptions);
+    this.encoder = new GRU(embedDim, hidden, { ...layerOptions, bidirectional: true });
+    this.initial = new Linear(hidden, hidden, layerOptions);
     this.attention =
       score === "additive"
-        ? new AdditiveAttention(hidden, 2 * hidden, hidden, own)
-        : new LuongAttention(hidden, 2 * hidden, own);
-    this.cell = new GRUCell(embedDim + 2 * hidden, hidden, own);
-    this.output = new Linear(3 * hidden + embedDim, targetWords, own);
+        ? new AdditiveAttention(hidden, 2 * hidden, hidden, layerOptions)
+        : new LuongAttention(hidden, 2 * hidden, layerOptions);
+    this.cell = new GRUCell(embedDim + 2 * hidden, hidden, layerOptions);
+    this.output = new Linear(3 * hidden + embedDim, targetWords, layerOptions);
   }
 
   /** Encodes source words [B, N]; `keyMask` bool [B, N] is true for real words. Returns the memory and the first state [B, hidden]. */

@@ -51,11 +51,11 @@ abstract class FeatureHeads extends Module {
         embedDim,
         numHeads,
       });
-    const own = { bias: options.bias, dtype: options.dtype, seed: generatorOf(options.seed) };
-    this.q_proj = new Linear(embedDim, embedDim, own);
-    this.k_proj = new Linear(embedDim, embedDim, own);
-    this.v_proj = new Linear(embedDim, embedDim, own);
-    this.out_proj = new Linear(embedDim, embedDim, own);
+    const layerOptions = { bias: options.bias, dtype: options.dtype, seed: generatorOf(options.seed) };
+    this.q_proj = new Linear(embedDim, embedDim, layerOptions);
+    this.k_proj = new Linear(embedDim, embedDim, layerOptions);
+    this.v_proj = new Linear(embedDim, embedDim, layerOptions);
+    this.out_proj = new Linear(embedDim, embedDim, layerOptions);
     this.numHeads = numHeads;
     this.#what = what;
   }

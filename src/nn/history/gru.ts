@@ -4,9 +4,9 @@
  *   r = σ(Wᵢᵣx + bᵢᵣ + Wₕᵣh + bₕᵣ)      z = σ(Wᵢ_z x + bᵢ_z + Wₕ_z h + bₕ_z)
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
-import { DTypeError, formatTensor, ShapeError } from "../../core/errors.ts";
+import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { asTensor, sameDevice, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { sameDevice, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
   checkSizes,
@@ -23,6 +23,7 @@ import {
   constantLike,
   type FloatTensor,
   type FloatTensorOf,
+  keyMaskOperand,
   operand,
   type Precision,
   type PrecisionOf,
@@ -194,11 +195,7 @@ export class GRU extends Module {
 
 /** 1 at real steps, 0 at padding, [B, N], with the dtype and on the device of x. */
 function realSteps(x: FloatTensor, keyMask: TensorLike): FloatTensor {
-  const mask = asTensor("GRU: keyMask", keyMask);
-  if (mask.dtype !== "bool")
-    throw new DTypeError("key-mask", `GRU: keyMask must be bool, got ${formatTensor("keyMask", mask)}`, {
-      dtype: mask.dtype,
-    });
+  const mask = keyMaskOperand("GRU", keyMask);
   checkShapeIs("GRU", "keyMask", mask, x.shape.slice(0, 2));
   sameDevice("GRU", [
     ["x", x.device],

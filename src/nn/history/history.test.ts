@@ -15,8 +15,8 @@ const check = (
   layer: nn.Module,
   inputs: Record<string, Tensor>,
   work: () => Tensor | readonly Tensor[],
-  most = 12,
-) => gradcheck({ ...Object.fromEntries(layer.parameters()), ...inputs }, work, { most });
+  limit = 12,
+) => gradcheck({ ...Object.fromEntries(layer.parameters()), ...inputs }, work, { limit });
 
 describe("additive and multiplicative attention", () => {
   const [q, k, v] = [make(2, 3, 4), make(2, 5, 3), make(2, 5, 2)];
@@ -193,9 +193,9 @@ describe("attention by features", () => {
   for (const [name, attend] of Object.entries(kinds)) {
     it(`${name}: gradients, causal or not, with keys masked`, () => {
       for (const options of [{}, { isCausal: true }, { keyMask }, { isCausal: true, keyMask }])
-        gradcheck({ q, k, v }, () => attend(q, k, v, options).output, { most: 20 });
+        gradcheck({ q, k, v }, () => attend(q, k, v, options).output, { limit: 20 });
       const few = make(2, 2, 3, 4);
-      gradcheck({ few, k, v }, () => attend(few, k, v).output, { most: 20 });
+      gradcheck({ few, k, v }, () => attend(few, k, v).output, { limit: 20 });
     });
 
     it(`${name}: the output is the weights times the values, over several chunks too`, () => {
@@ -207,7 +207,7 @@ describe("attention by features", () => {
         for (const [n, y] of list(output).entries()) expect(Math.abs(y - want[n])).toBeLessThan(1e-12);
         if (isCausal) expect(weights!.at(0, 3, 4)).toBe(0);
       }
-      gradcheck({ a, b, c }, () => attend(a, b, c, { isCausal: true }).output, { most: 9 });
+      gradcheck({ a, b, c }, () => attend(a, b, c, { isCausal: true }).output, { limit: 9 });
     });
 
     it(`${name}: masked keys are not read, and a fully masked row returns zeros and no gradient`, () => {

@@ -4,7 +4,7 @@
  * as those of `heed/nn`.
  * @module
  */
-export { AdditiveAttention, type ScoredOptions } from "./additive.ts";
+export { AdditiveAttention } from "./additive.ts";
 export { additiveScores } from "./additive-scores.ts";
 export {
   type DecoderStep,
@@ -21,3 +21,4 @@ export {
 } from "./linear-attention.ts";
 export { LuongAttention } from "./luong.ts";
 export { orthogonalFeatures, type PerformerOptions, performerAttention } from "./performer.ts";
+export type { ScoredOptions } from "./scored.ts";

@@ -12,17 +12,18 @@
  *   daᵢ = Σⱼ (dᵢ·cⱼ)·bⱼ     dbⱼ = Σᵢ (cⱼ·dᵢ)·aᵢ     dcⱼ = Σᵢ (bⱼ·aᵢ)·dᵢ
  */
 
+import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
-import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { matmul } from "../../matmul.ts";
+import { record } from "../../core/recording/record.ts";
+import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { elu1 } from "../ops/activations.ts";
 import type { WithWeights } from "../ops/attend.ts";
 import {
   checkShapeIs,
   type FloatTensor,
+  keyMaskOperand,
   numbers,
   numbersOf,
   operand,
@@ -88,8 +89,8 @@ export function linearAttention(
   const q = operand(what, "query", query);
   checkOnCpu(what, "query", q);
   const k = operand(what, "key", key, q);
-  const kept = realRows(what, k, options.keyMask);
-  return featureAttention(what, elu1(q), elu1(keptRows(k, kept)), value, kept, options);
+  const realKeys = realRows(what, k, options.keyMask);
+  return featureAttention(what, elu1(q), elu1(keptRows(k, realKeys)), value, realKeys, options);
 }
 
 /** 1 for each real row of keys [..., Nk, d], 0 for padding, in row-major order; undefined without a mask. */
@@ -99,22 +100,16 @@ export function realRows(
   keyMask: TensorLike | undefined,
 ): Uint8Array | undefined {
   if (keyMask === undefined) return undefined;
-  const mask = asTensor(`${what}: keyMask`, keyMask);
+  const mask = keyMaskOperand(what, keyMask);
   checkOnCpu(what, "keyMask", mask);
   const { shape } = operand(what, "key", key);
   const want = shape.slice(0, -1);
   const rank = mask.shape.length;
-  if (mask.dtype !== "bool")
-    throw new DTypeError(
-      "key-mask",
-      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}`,
-      { dtype: mask.dtype },
-    );
   const steps = want.map((n, i) => {
     const axis = i - want.length + rank;
-    const own = mask.shape[axis] ?? 1;
-    if (own !== n && (own !== 1 || i === want.length - 1)) return undefined;
-    return own === 1 ? 0 : mask.strides[axis];
+    const length = mask.shape[axis] ?? 1;
+    if (length !== n && (length !== 1 || i === want.length - 1)) return undefined;
+    return length === 1 ? 0 : mask.strides[axis];
   });
   if (rank > want.length || steps.includes(undefined))
     throw new ShapeError(
@@ -132,7 +127,7 @@ export function featureAttention(
   queryFeatures: FloatTensor,
   keyFeatures: FloatTensor,
   value: TensorLike,
-  kept: Uint8Array | undefined,
+  realKeys: Uint8Array | undefined,
   options: LinearAttentionOptions,
 ): LinearAttentionResult {
   const { isCausal = false, returnWeights = false } = options;
@@ -147,10 +142,10 @@ export function featureAttention(
       `${what}: isCausal must be true or false, and true needs as many queries as keys; got ${formatValue(isCausal)} for ${Nq} queries and ${Nk} keys`,
       { got: isCausal, Nq, Nk },
     );
-  const features = keptRows(keyFeatures, kept);
+  const features = keptRows(keyFeatures, realKeys);
   // A column of ones is appended to the values: its weighted sum is the denominator.
   const ones = tensorFrom(numbers(v.dtype, sizeOf([...lead, Nk])).fill(1), [...lead, Nk, 1]);
-  const values = concat([keptRows(v, kept), ones]);
+  const values = concat([keptRows(v, realKeys), ones]);
   const output = divided(summed(queryFeatures, features, values, isCausal));
   if (!returnWeights) return { output };
   const scores = matmul(queryFeatures, features, { transposeB: true }) as FloatTensor;
@@ -174,12 +169,8 @@ function summed(a: FloatTensor, b: FloatTensor, c: FloatTensor, isCausal: boolea
     outputs: [y],
     backward: ([d]) => {
       if (!d) return [];
-      const given = d as FloatTensor;
-      return [
-        chunkedSum(given, c, b, reach),
-        chunkedSum(c, given, a, reverse),
-        chunkedSum(b, a, given, reverse),
-      ];
+      const dy = d as FloatTensor;
+      return [chunkedSum(dy, c, b, reach), chunkedSum(c, dy, a, reverse), chunkedSum(b, a, dy, reverse)];
     },
   });
   return y;
@@ -225,14 +216,14 @@ function maskScores(scores: FloatTensor, reach: Reach): void {
 }
 
 /** x with zeros in the rows that are not kept, whatever their values; they have no gradient. */
-function keptRows(x: FloatTensor, kept: Uint8Array | undefined): FloatTensor {
-  if (!kept) return x;
+function keptRows(x: FloatTensor, realKeys: Uint8Array | undefined): FloatTensor {
+  if (!realKeys) return x;
   const width = x.shape[x.shape.length - 1];
   const pick = (t: Tensor) => {
     const from = numbersOf(t);
     const out = numbers(x.dtype, from.length);
-    for (let row = 0; row < kept.length; row++)
-      if (kept[row]) out.set(from.subarray(row * width, (row + 1) * width), row * width);
+    for (let row = 0; row < realKeys.length; row++)
+      if (realKeys[row]) out.set(from.subarray(row * width, (row + 1) * width), row * width);
     return tensorFrom(out, t.shape);
   };
   const y = pick(x);

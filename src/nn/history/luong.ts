@@ -5,10 +5,7 @@
  *
  * without the division by √dk, which was published two years later.
  */
-import type { WeightsWanted } from "../../attention.ts";
-import { maskList } from "../../backend/problem.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import {
   checkLayerOptions,
@@ -17,12 +14,10 @@ import {
   type LayerOptions,
   parameter,
 } from "../initialize.ts";
-import { Module } from "../module.ts";
-import { expandKeyMask } from "../multi-head.ts";
-import { type Attended, attention, type WithWeights } from "../ops/attend.ts";
-import { type FloatTensor, operand, type PrecisionOf } from "../ops/operand.ts";
+import { type Attended, attention } from "../ops/attend.ts";
+import { type FloatTensor, operand } from "../ops/operand.ts";
 import { matmul } from "../ops/products.ts";
-import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
+import { type MaskedOptions, ScoredAttention } from "./scored.ts";
 
 /**
  * Luong's attention with the score "dot" or "general".
@@ -30,7 +25,7 @@ import { SCORED_OPTIONS, type ScoredOptions } from "./additive.ts";
  * @example
  * new LuongAttention(8, 8, { score: "dot" }).forward(x, x).output.shape; // → [2, 3, 8]
  */
-export class LuongAttention extends Module {
+export class LuongAttention extends ScoredAttention {
   /** [dq, dk]; only with the score "general". */
   readonly w?: FloatTensor;
   readonly score: "dot" | "general";
@@ -58,35 +53,19 @@ export class LuongAttention extends Module {
     this.score = score;
   }
 
-  /** query [..., Nq, dq], key [..., Nk, dk], value [..., Nk, dv] (default: the keys); output [..., Nq, dv]. */
-  forward<T extends TensorLike>(
-    query: T,
-    key: TensorLike,
-    value: TensorLike | undefined,
-    options: Omit<ScoredOptions, "returnWeights"> & WeightsWanted,
-  ): WithWeights<Attended<PrecisionOf<T>>>;
-  forward<T extends TensorLike>(
-    query: T,
-    key: TensorLike,
-    value?: TensorLike,
-    options?: ScoredOptions,
-  ): Attended<PrecisionOf<T>>;
-  forward(
+  protected override attend(
+    what: string,
     query: TensorLike,
     key: TensorLike,
-    value: TensorLike = key,
-    options: ScoredOptions = {},
+    value: TensorLike,
+    { attnMask, ...options }: MaskedOptions,
   ): Attended {
-    const what = "LuongAttention";
     const q = operand(what, "query", query);
     const k = operand(what, "key", key, q);
-    checkOptionNames(what, options, SCORED_OPTIONS);
-    const { keyMask, attnMask, ...rest } = options;
-    const masks = [...maskList(attnMask), ...(keyMask ? [expandKeyMask(what, keyMask, k, false)] : [])];
     return attention(this.w ? matmul(q, this.w) : q, k, value, {
-      ...rest,
+      ...options,
       scale: 1,
-      ...(masks.length > 0 && { attnMask: masks }),
+      ...(attnMask.length > 0 && { attnMask }),
     });
   }
 }

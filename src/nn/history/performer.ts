@@ -10,12 +10,12 @@
  * the largest, which avoids overflow, and no gradient flows through that maximum.
  */
 
+import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { matmul } from "../../matmul.ts";
 import { generatorOf, type LayerOptions } from "../initialize.ts";
 import type { WithWeights } from "../ops/attend.ts";
 import {
@@ -85,10 +85,10 @@ export function performerAttention(
       `${what}: expected features [m, dk], query [..., Nq, dk], key [..., Nk, dk]; ${formatTensor("features", features)}, ${formatTensor("query", q)}, ${formatTensor("key", k)}`,
       { features: features.shape, query: q.shape, key: k.shape },
     );
-  const kept = realRows(what, k, options.keyMask);
+  const realKeys = realRows(what, k, options.keyMask);
   const left = positiveFeatures(q, features, "row", undefined);
-  const right = positiveFeatures(k, features, "head", kept);
-  return featureAttention(what, left, right, value, kept, options);
+  const right = positiveFeatures(k, features, "head", realKeys);
+  return featureAttention(what, left, right, value, realKeys, options);
 }
 
 /** Default number of features for a head of size d: ⌈d·ln d⌉, the order that the paper proves sufficient. */
@@ -99,7 +99,7 @@ function positiveFeatures(
   x: FloatTensor,
   features: FloatTensor,
   factor: "row" | "head",
-  kept: Uint8Array | undefined,
+  realKeys: Uint8Array | undefined,
 ): FloatTensor {
   const [N, d] = x.shape.slice(-2);
   const m = features.shape[0];
@@ -109,7 +109,7 @@ function positiveFeatures(
   const out = y.data;
   const count = d === 0 ? 0 : from.length / d;
   const each = factor === "row" ? 1 : N;
-  const isReal = (row: number) => !kept || kept[row] === 1;
+  const isReal = (row: number) => !realKeys || realKeys[row] === 1;
   for (let first = 0; first < count; first += each) {
     let largest = -Infinity;
     for (let row = first; row < first + each; row++) {
@@ -131,9 +131,9 @@ function positiveFeatures(
     backward: ([dy]) => {
       if (!dy) return [undefined];
       // dφᵣ/dx = φᵣ·(fᵣ/d^¼ − x/√d): with gᵣ = dyᵣ·φᵣ it is Σᵣ gᵣ·fᵣ/d^¼ − (Σᵣ gᵣ)·x/√d.
-      const given = numbersOf(dy);
-      const g = numbers(x.dtype, given.length);
-      for (let n = 0; n < g.length; n++) g[n] = out[n] === 0 ? 0 : given[n] * out[n];
+      const upstream = numbersOf(dy);
+      const g = numbers(x.dtype, upstream.length);
+      for (let n = 0; n < g.length; n++) g[n] = out[n] === 0 ? 0 : upstream[n] * out[n];
       const dx = matmul(tensorFrom(g, y.shape), features);
       for (let row = 0; row < count; row++) {
         let sum = 0;
@@ -183,8 +183,8 @@ export function orthogonalFeatures(
     const length = Math.sqrt(
       Array.from({ length: d }, () => random.normal() ** 2).reduce((a, b) => a + b, 0),
     );
-    const own = Math.sqrt(dot(row, row));
-    rows.push(row.map((x) => Math.fround((x / own) * length)));
+    const norm = Math.sqrt(dot(row, row));
+    rows.push(row.map((x) => Math.fround((x / norm) * length)));
   }
   return tensorFrom(
     rows.reduce(

@@ -2,10 +2,10 @@
  * Element-wise activations: relu, gelu, silu (also called swish), sigmoid, tanh and elu + 1. The formulas and their derivatives are in reference/rowwise.ts.
  */
 
+import { type MapName, rowwise } from "../../api/rowwise.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type MapName, rowwise } from "../../rowwise.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike, storageOf } from "./operand.ts";
 
 /** The name of an activation: what blocks take as `activation`. */

@@ -3,12 +3,12 @@
  * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of a broadcast operand is
  * summed over its repetitions.
  */
-import * as arrays from "../../array.ts";
+import * as arrays from "../../api/array.ts";
+import { rowwise } from "../../api/rowwise.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
-import { rowwise } from "../../rowwise.ts";
 import {
   allocateResult,
   axisOf,
@@ -16,7 +16,6 @@ import {
   type FloatTensor,
   type FloatTensorOf,
   operand,
-  type Precision,
   resultLike,
   storageOf,
   tensorFrom,
@@ -32,40 +31,8 @@ export function add<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number ? Y : X> {
-  const [a, b, shape] = pair("add", x, y);
-  const z = sumOf(a, b, shape);
-  record({
-    name: "add",
-    inputs: [a, b],
-    outputs: [z],
-    backward: ([d]) => [d && sumTo(d, a.shape), d && sumTo(d, b.shape)],
-  });
-  return z;
-}
-
-/** a + b. The row-wise kernel adds operands of equal size. */
-function sumOf<D extends Precision>(
-  a: FloatTensor<D>,
-  b: FloatTensor,
-  shape: readonly number[],
-): FloatTensor<D> {
-  const z = resultLike(a, shape);
-  if (a.size === z.size && b.size === z.size)
-    rowwise({ name: "add", a: storageOf(a), b: storageOf(b), scale: 1, y: z.storage });
-  else arrays.binary({ name: "binary", function: "add", a, b, y: z });
-  return z;
-}
-
-/** a ∘ b in a shape to which both broadcast. */
-function combined<T extends Tensor>(
-  f: "sub" | "multiply" | "divide",
-  a: T,
-  b: Tensor,
-  shape: readonly number[],
-): T {
-  const y = resultLike(a as FloatTensor, shape);
-  arrays.binary({ name: "binary", function: f, a, b, y });
-  return y as Tensor as T;
+  const same = (d: FloatTensor) => d;
+  return binary("add", x, y, same, same, sumOf);
 }
 
 /**
@@ -78,15 +45,13 @@ export function sub<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number ? Y : X> {
-  const [a, b, shape] = pair("sub", x, y);
-  const z = combined("sub", a, b, shape);
-  record({
-    name: "sub",
-    inputs: [a, b],
-    outputs: [z],
-    backward: ([d]) => [d && sumTo(d, a.shape), d && sumTo(scaled(d, -1), b.shape)],
-  });
-  return z;
+  return binary(
+    "sub",
+    x,
+    y,
+    (d) => d,
+    (d) => scaled(d, -1),
+  );
 }
 
 /**
@@ -99,21 +64,13 @@ export function multiply<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number ? Y : X> {
-  const [a, b, shape] = pair("multiply", x, y);
-  const z = combined("multiply", a, b, shape);
-  record({
-    name: "multiply",
-    inputs: [a, b],
-    outputs: [z],
-    backward: ([d], wanted = [true, true]) => {
-      if (!d) return [undefined, undefined];
-      return [
-        wanted[0] ? sumTo(combined("multiply", d, b, shape), a.shape) : undefined,
-        wanted[1] ? sumTo(combined("multiply", d, a, shape), b.shape) : undefined,
-      ];
-    },
-  });
-  return z;
+  return binary(
+    "multiply",
+    x,
+    y,
+    (d, { b }) => combined(d, b, d.shape, "multiply"),
+    (d, { a }) => combined(d, a, d.shape, "multiply"),
+  );
 }
 
 /**
@@ -126,21 +83,61 @@ export function divide<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number ? Y : X> {
-  const [a, b, shape] = pair("divide", x, y);
-  const z = combined("divide", a, b, shape);
-  record({
-    name: "divide",
-    inputs: [a, b],
-    outputs: [z],
-    backward: ([d], wanted = [true, true]) => {
-      if (!d) return [undefined, undefined];
-      return [
-        wanted[0] ? sumTo(combined("divide", d, b, shape), a.shape) : undefined,
-        wanted[1] ? sumTo(quotientGradient(d, z, b), b.shape) : undefined,
-      ];
-    },
-  });
+  return binary(
+    "divide",
+    x,
+    y,
+    (d, { b }) => combined(d, b, d.shape, "divide"),
+    (d, { z, b }) => quotientGradient(d, z, b),
+  );
+}
+
+type BinaryFunction = "add" | "sub" | "multiply" | "divide";
+
+/** The gradient of one operand of z = a ∘ b, in the shape of z, from the gradient d of z. */
+type Derivative = (
+  d: FloatTensor,
+  tensors: { a: FloatTensor; b: FloatTensor; z: FloatTensor },
+) => FloatTensor;
+
+/** z = x ∘ y, recorded; a gradient is summed over the repetitions of its operand. */
+function binary<X extends Operand, Y extends Operand>(
+  name: BinaryFunction,
+  x: X,
+  y: Y,
+  byX: Derivative,
+  byY: Derivative,
+  compute = combined,
+): FloatTensorOf<X extends number ? Y : X> {
+  const [a, b]: FloatTensor[] = operands(name, x, y);
+  const z = compute(a, b, broadcastShape(name, a, b), name);
+  const backward = ([d]: readonly (Tensor | undefined)[], wanted: readonly boolean[] = [true, true]) =>
+    [byX, byY].map((derivative, n) =>
+      d && wanted[n] ? sumTo(derivative(d as FloatTensor, { a, b, z }), [a, b][n].shape) : undefined,
+    );
+  record({ name, inputs: [a, b], outputs: [z], backward });
+  return z as FloatTensorOf<X extends number ? Y : X>;
+}
+
+/** a + b. The row-wise kernel adds operands of equal size. */
+function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatTensor {
+  const z = resultLike(a, shape);
+  if (a.size === z.size && b.size === z.size)
+    rowwise({ name: "add", a: storageOf(a), b: storageOf(b), scale: 1, y: z.storage });
+  else arrays.binary({ name: "binary", function: "add", a, b, y: z });
   return z;
+}
+
+/** a ∘ b in a shape to which both broadcast. */
+function combined(
+  a: FloatTensor,
+  b: FloatTensor,
+  shape: readonly number[],
+  name: BinaryFunction,
+): FloatTensor {
+  const y = resultLike(a, shape);
+  arrays.binary({ name: "binary", function: name, a, b, y });
+  return y;
 }
 
 /** −d·z/b: the gradient of b in z = a/b, in the shape of z. */
@@ -208,10 +205,10 @@ function reduce<T extends TensorLike>(
   const rank = from.shape.length;
   const at = axis === undefined ? undefined : axisOf(name, axis, rank);
   // With the summed axes at length 1 the result broadcasts back over x, which is also its gradient.
-  const kept = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
-  const factor = isMean ? sizeOf(kept) / from.size : 1;
-  const shape = keepAxis ? kept : at === undefined ? [] : kept.filter((_, i) => i !== at);
-  const total = reshaped(sumTo(from, kept) as typeof from, shape);
+  const keptShape = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
+  const factor = isMean ? sizeOf(keptShape) / from.size : 1;
+  const shape = keepAxis ? keptShape : at === undefined ? [] : keptShape.filter((_, i) => i !== at);
+  const total = reshaped(sumTo(from, keptShape) as typeof from, shape);
   const z = isMean ? scaled(total, factor) : viewOf(total, shape, undefined, total.offset);
   record({
     name,
@@ -219,7 +216,7 @@ function reduce<T extends TensorLike>(
     outputs: [z],
     backward: ([d]) => {
       if (!d) return [undefined];
-      return [broadcast(scaled(reshaped(d as FloatTensor, kept), factor), from.shape)];
+      return [broadcast(scaled(reshaped(d as FloatTensor, keptShape), factor), from.shape)];
     },
   });
   return z;
@@ -245,16 +242,6 @@ function resolved(what: string, x: Operand, y: Operand): [FloatTensor, FloatTens
   }
   const a = operand(what, "x", x);
   return [a, typeof y === "number" ? constantLike(a, y) : operand(what, "y", y, a)];
-}
-
-/** The two operands of one dtype, and the shape they broadcast to. */
-function pair<X extends Operand, Y extends Operand>(
-  what: string,
-  x: X,
-  y: Y,
-): [...Pair<X, Y>, shape: number[]] {
-  const [a, b] = operands(what, x, y);
-  return [a, b, broadcastShape(what, a, b)];
 }
 
 /** The shape two tensors broadcast to, aligned at their last axes. */

@@ -6,10 +6,11 @@
  * tables and other tables of `scoreMod` were built from: build `alibi(slopes)` anew for each call, since it copies them.
  * No gradient is defined through `lse` and `weights`: one that reaches them throws.
  */
+
+import { attentionBackward, type Extra } from "../../api/backward.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
-import { attentionBackward, type Extra } from "../../backward.ts";
 import { isFloat } from "../../core/dtype.ts";
-import { type AttentionCall, record, recordWithoutDerivative } from "../../core/record.ts";
+import { type AttentionCall, record, recordWithoutDerivative } from "../../core/recording/record.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type NumberExpression, tablesOf, VARS, withScore } from "../../masks/expression/expr.ts";
 
@@ -25,7 +26,7 @@ export function attentionDerivative({ query, key, value, options, result }: Atte
     outputs: [output],
     backward: ([d], wanted) => {
       if (!d) return [];
-      const asked = extras.filter((_, n) => wanted?.[3 + n] ?? true);
+      const wantedExtras = extras.filter((_, n) => wanted?.[3 + n] ?? true);
       const gradients = attentionBackward(
         d,
         query,
@@ -34,14 +35,14 @@ export function attentionDerivative({ query, key, value, options, result }: Atte
         { output, lse },
         {
           ...same,
-          wanted: [...new Set(asked.map(({ kind }) => kind))],
+          wanted: [...new Set(wantedExtras.map(({ kind }) => kind))],
         },
       );
       return [
         gradients.dQuery,
         gradients.dKey,
         gradients.dValue,
-        ...extras.map((extra) => (asked.includes(extra) ? extra.gradient(gradients) : undefined)),
+        ...extras.map((extra) => (wantedExtras.includes(extra) ? extra.gradient(gradients) : undefined)),
       ];
     },
   });

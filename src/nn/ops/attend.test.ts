@@ -27,7 +27,7 @@ const mask = make(5, 5);
 const sinks = make(4);
 const slopes = make(4);
 const relative = make(8, 4);
-const own = make(5);
+const random = make(5);
 
 const CASES: Record<string, [Record<string, nn.FloatTensor>, () => AttentionOptions]> = {
   "grouped heads": [{}, () => ({})],
@@ -46,11 +46,11 @@ const CASES: Record<string, [Record<string, nn.FloatTensor>, () => AttentionOpti
     () => ({ scoreMod: [relativeBias(relative, { maxDistance: 4 }), softcap(2)] }),
   ],
   "three tables at once": [
-    { own, slopes, relative },
+    { random, slopes, relative },
     () => ({
       scoreMod: [
         alibi(slopes),
-        scoreMod(({ score, k }) => score.mul(table(own).at(k))),
+        scoreMod(({ score, k }) => score.mul(table(random).at(k))),
         relativeBias(relative, { maxDistance: 4 }),
       ],
     }),
@@ -62,7 +62,7 @@ describe("gradients of attention", () => {
   for (const [name, [extra, options]] of Object.entries(CASES))
     it(name, () => {
       gradcheck({ query, key, value, ...extra }, () => nn.attention(query, key, value, options()).output, {
-        most: 24,
+        limit: 24,
       });
     });
 
@@ -98,7 +98,7 @@ it("extras that nobody wants are not computed, and a mask of -Infinity and bool 
   const d = make(2, 4, 5, 4);
   const got = steps[0].backward([d], [true, true, true, false, false, false]);
   expect(got.slice(3)).toEqual([undefined, undefined, undefined]);
-  const bool = tensor(new Uint8Array(25).fill(1), [5, 5]);
+  const bool = tensor(new Uint8Array(25).fill(1), [5, 5], "bool");
   hear(() => nn.attention(query, key, value, { attnMask: bool }));
   expect(steps.findLast(({ name }) => name === "attention")?.inputs.length).toBe(3);
 });

@@ -1,5 +1,5 @@
 /** Attention among the operations of layers. Its derivative is in attend-derivative.ts. */
-import { scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../api/attention.ts";
 import type { FloatTensor, Precision } from "./operand.ts";
 
 /** Result of an attention call. */

@@ -6,7 +6,7 @@
  * Layers apply dropout only inside `withDropout`, so there is no training mode to switch: a training step is
  * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
-import { dropout as drop } from "../../array.ts";
+import { dropout as drop } from "../../api/array.ts";
 import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";

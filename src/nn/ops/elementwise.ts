@@ -1,5 +1,5 @@
 /** Element-wise functions: exp, log, sqrt, square and abs. */
-import { type ElementFunction, elementwise, elementwiseBackward } from "../../array.ts";
+import { type ElementFunction, elementwise, elementwiseBackward } from "../../api/array.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 

@@ -1,7 +1,7 @@
 /** Embedding lookup: rows of a table by id. The gradient of a row is the sum over all reads of it. */
-import { embedding as lookup, embeddingBackward as lookupBackward } from "../../array.ts";
+import { embedding as lookup, embeddingBackward as lookupBackward } from "../../api/array.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { readerOf } from "../../core/dtype.ts";
+import { isInteger, readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
@@ -76,8 +76,8 @@ export function idsOf(what: string, ids: Ids): { list: Float64Array; shape: read
     return { list, shape: [list.length] };
   }
   const t = asTensor(`${what}: ids`, ids as TensorLike);
-  if (t.dtype !== "int32" && t.dtype !== "int64")
-    throw new DTypeError("ids", `${what}: ids must be int32 or int64, got ${formatTensor("ids", t)}`, {
+  if (!isInteger(t.dtype))
+    throw new DTypeError("ids", `${what}: ids must be int32, int64 or uint8, got ${formatTensor("ids", t)}`, {
       dtype: t.dtype,
     });
   checkOnCpu(what, "ids", t);

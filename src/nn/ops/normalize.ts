@@ -6,11 +6,12 @@
  *
  * Their gradients are in reference/rowwise.ts.
  */
+
+import { rowwise } from "../../api/rowwise.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { rowwise } from "../../rowwise.ts";
 import {
   allocateResult,
   checkShapeIs,
@@ -73,8 +74,11 @@ function norm<T extends TensorLike>(
   const [input, w, b] = [storageOf(from), weight && storageOf(weight), bias && storageOf(bias)];
   const y = resultLike(from, from.shape);
   // A tensor, so that its storage is released with the scope that it was made in.
-  const kept = tensorFrom(allocateResult(input, "float32", C === 0 ? 0 : (4 * size) / C), [4, size / C || 0]);
-  const stats = kept.storage;
+  const rowData = tensorFrom(allocateResult(input, "float32", C === 0 ? 0 : (4 * size) / C), [
+    4,
+    size / C || 0,
+  ]);
+  const stats = rowData.storage;
   rowwise({ name: "norm", x: input, y: y.storage, stats, weight: w, bias: b, C, centered, eps });
   record({
     name: what,

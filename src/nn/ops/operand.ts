@@ -3,11 +3,14 @@
  * dtype. 16-bit tensors are refused: layers compute in the dtype of their parameters, and `Module.loadStateDict` widens 16-bit
  * values. Sums are accumulated in float64 and rounded once when stored.
  */
+import { tensor } from "../../core/construct.ts";
 import { allocateLike, isDeviceData, placed, type TensorStorage } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
+import { isMask } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
+import { isNested, type NestedBooleans } from "../../core/nested.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import { asTensor, denseOf, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
@@ -30,6 +33,20 @@ export type PrecisionOf<T> = T extends number
 
 /** What an operation returns for an operand of type `T`: a tensor of the dtype of that operand. */
 export type FloatTensorOf<T> = FloatTensor<PrecisionOf<T>>;
+
+/** A mask of keys as a tensor: true where a key is attended to. */
+export function keyMaskOperand(what: string, keyMask: TensorLike | readonly NestedBooleans[]): Tensor {
+  const mask = isNested(keyMask)
+    ? tensor(keyMask as NestedBooleans)
+    : asTensor(`${what}: keyMask`, keyMask as TensorLike);
+  if (!isMask(mask.dtype))
+    throw new DTypeError(
+      "key-mask",
+      `${what}: keyMask must be bool, true where a key is attended to, got ${formatTensor("keyMask", mask)}`,
+      { dtype: mask.dtype },
+    );
+  return mask;
+}
 
 /** `value` as a tensor of float32 or float64, of the dtype and on the device of `like` where that is given. A Tensor stays the same object. */
 export function operand<T extends TensorLike>(

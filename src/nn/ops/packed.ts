@@ -1,10 +1,11 @@
 /** Linear maps with matrices that were packed in advance (packed.ts). */
+
+import { matmulPacked, type PackedMatrix } from "../../api/packed.ts";
 import { reshaped } from "../../core/tensor.ts";
-import { matmulPacked, type PackedMatrix } from "../../packed.ts";
 import type { FloatTensor } from "./operand.ts";
 import { asRows } from "./products.ts";
 
-export { type PackedDType, type PackedMatrix, packMatrix } from "../../packed.ts";
+export { type PackedMatrix, packMatrix } from "../../api/packed.ts";
 
 /**
  * x·Wᵀ + b over the last axis with a packed matrix, in float32. It has no derivative, so do not call it inside a tape.

@@ -2,11 +2,12 @@
  * Matrix products and the linear map, computed by the engine's kernels (matmul.ts), and their gradients, which are products
  * again:  C = A·B gives dA = dC·Bᵀ and dB = Aᵀ·dC.
  */
+
+import { matmul as product } from "../../api/matmul.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { matmul as product } from "../../matmul.ts";
 import { broadcast, broadcastShape, sumTo } from "./arithmetic.ts";
 import {
   checkShapeIs,
@@ -39,11 +40,11 @@ export function matmul<T extends TensorLike>(
 ): FloatTensorOf<T> {
   checkOptionNames("matmul", options, ["transposeA", "transposeB"]);
   const { transposeA = false, transposeB = false } = options;
-  const given = operand("matmul", "a", a);
-  const other = operand("matmul", "b", b, given);
-  if (given.shape.length === 1 || other.shape.length === 1)
-    return vectorProduct(given, other, options) as typeof given;
-  const [x, y] = broadcastLeading(given, other);
+  const left = operand("matmul", "a", a);
+  const other = operand("matmul", "b", b, left);
+  if (left.shape.length === 1 || other.shape.length === 1)
+    return vectorProduct(left, other, options) as typeof left;
+  const [x, y] = broadcastLeading(left, other);
   const z = product(x, y, { transposeA, transposeB }) as typeof x;
   record({
     name: "matmul",

@@ -12,7 +12,7 @@
  *
  * Sinusoidal positions (Vaswani et al. 2017, section 3.5): PE[n, 2i] = sin(n·base^(−2i/C)), PE[n, 2i + 1] = cos(the same).
  */
-import { rope as rotatePairs } from "../../array.ts";
+import { rope as rotatePairs } from "../../api/array.ts";
 import { placed } from "../../core/device/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
@@ -143,18 +143,18 @@ function rotations(
   R: number,
   base: number,
   at: number | Float64Array,
-  given: ArrayLike<number> | undefined,
+  values: ArrayLike<number> | undefined,
 ): Rotations {
-  const frequencies = given ? Float64Array.from(given) : frequenciesOf(R, base, "rope");
+  const frequencies = values ? Float64Array.from(values) : frequenciesOf(R, base, "rope");
   if (frequencies.length !== R / 2)
     throw new ShapeError(
       "frequencies",
-      `rope: frequencies must be one for each of ${R / 2} pairs, got ${formatValue(given)}`,
+      `rope: frequencies must be one for each of ${R / 2} pairs, got ${formatValue(values)}`,
       { got: frequencies.length, want: R / 2 },
     );
   const key = [N, typeof at === "number" ? at : `[${at.join()}]`, ...frequencies].join();
-  const known = cache.find((entry) => entry.key === key);
-  if (known) return known.rotations;
+  const cached = cache.find((entry) => entry.key === key);
+  if (cached) return cached.rotations;
   const cos = new Float64Array((N * R) / 2);
   const sin = new Float64Array((N * R) / 2);
   for (let n = 0, into = 0; n < N; n++)

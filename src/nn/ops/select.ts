@@ -2,13 +2,13 @@
  * Selection: `where`, triangles, the largest or smallest element of an axis, indexing. The gradient flows to the selected
  * elements.
  */
-import * as arrays from "../../array.ts";
+import * as arrays from "../../api/array.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import { asTensor, reshaped, sizeOf, Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
 import {
@@ -153,8 +153,8 @@ function extreme<T extends TensorLike>(
   checkOptionNames(what, options, ["keepAxis"]);
   const { keepAxis = false } = options;
   const from = operand(what, "x", x);
-  const { rows, y, position, shape, kept } = bestOf(what, from, axis, what);
-  const best = viewOf(y, keepAxis ? kept : shape);
+  const { rows, y, position, shape, keptShape } = bestOf(what, from, axis, what);
+  const best = viewOf(y, keepAxis ? keptShape : shape);
   recordUnary(what, from, best, (dy, dx) =>
     arrays.extremeBackward({ name: "extreme-backward", dy, position, dx: viewOf(dx, rows) }),
   );
@@ -194,8 +194,14 @@ function bestOf<D extends Precision>(
   const y = resultLike(x, [outer, 1, inner]);
   const position = tensorOver(allocateLike(x.storage, "int32", outer * inner), [outer, 1, inner], "int32");
   arrays.extreme({ name: "extreme", function: f, x: reshaped(x, rows), y, position });
-  const kept = x.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
-  return { rows, y, position, kept, shape: at === undefined ? [] : kept.filter((_, i) => i !== at) };
+  const keptShape = x.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
+  return {
+    rows,
+    y,
+    position,
+    keptShape,
+    shape: at === undefined ? [] : keptShape.filter((_, i) => i !== at),
+  };
 }
 
 /** What `pick` takes for an axis: one position (the axis is removed), a range [start, end] or [start, end, step], or null for all. */

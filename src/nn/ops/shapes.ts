@@ -2,9 +2,9 @@
  * Operations that rearrange elements and change no values: reshape, transpose, slice, split, concat, splitHeads, mergeHeads.
  * All but `concat` return views where strides allow it: nothing is copied. The gradient is rearranged in reverse.
  */
-import { assign } from "../../array.ts";
+import { assign } from "../../api/array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { record } from "../../core/record.ts";
+import { record } from "../../core/recording/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
 import { axisOf, type FloatTensor, type FloatTensorOf, operand, resultLike, zerosLike } from "./operand.ts";
 

@@ -2,7 +2,7 @@
  * Softmax over one axis:  y = e^(x − max)/Σ e^(x − max); a row of −∞ gives zeros, as in attention. Its gradient is
  * dx = y·(dy − Σ dy·y).
  */
-import { softmax as compute, softmaxBackward } from "../../array.ts";
+import { softmax as compute, softmaxBackward } from "../../api/array.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { axisOf, type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";

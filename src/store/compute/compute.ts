@@ -1,32 +1,11 @@
 /**
- * Long computations: on this thread in time slices (here), or in workers (`remote.ts`). Both have one interface, `Compute`.
+ * Long computations: on this thread in time slices (here), or in workers (`remote.ts`). Both have the interface `Compute` of `request.ts`.
  */
 import { OptionError } from "../../core/errors.ts";
-import type { Places } from "../measures/measures.ts";
-import type { Asking } from "../types.ts";
-import type { HeadData } from "./head.ts";
+import type { Compute, RequestOptions } from "./request.ts";
 import { type Kernel, plainKernel } from "./row-source.ts";
 import { Runner } from "./scheduler.ts";
-import { type Answer, type Ask, Subject, workOn } from "./work.ts";
-
-/** The head of a request. */
-export interface Asked {
-  /** Identifies the head. */
-  readonly key: string;
-  /** Loads the head's numbers. */
-  readonly data: () => HeadData | Promise<HeadData>;
-  readonly places: Places;
-  /** The current priority of the request: lower runs first. */
-  readonly urgency: () => number;
-}
-
-/** Answers requests about heads. */
-export interface Compute {
-  ask(head: Asked, ask: Ask, asking?: Asking): Promise<Answer>;
-  /** Applies changed urgencies to the requests in flight. */
-  reorder(): void;
-  dispose(): void;
-}
+import { Subject, workOn } from "./work.ts";
 
 /** Maximum number of heads whose sums and maps are cached. */
 const MAX_SUBJECTS = 64;
@@ -59,21 +38,20 @@ export function localCompute(kernel: Kernel = plainKernel): Compute {
   const subjects = new Subjects();
   let disposed = false;
   return {
-    async ask(head, ask, asking = {}) {
+    async answer({ key, request, data, places, urgency }, { onProgress, signal } = {}) {
       if (disposed) throw gone();
-      asking.signal?.throwIfAborted();
-      let subject = subjects.get(head.key);
+      signal?.throwIfAborted();
+      let subject = subjects.get(key);
       if (!subject) {
-        const data = await head.data();
+        const loaded = await data();
         if (disposed) throw gone();
-        asking.signal?.throwIfAborted();
-        subject = subjects.get(head.key) ?? new Subject(data, head.places);
-        subjects.set(head.key, subject);
+        signal?.throwIfAborted();
+        subject = subjects.get(key) ?? new Subject(loaded, places);
+        subjects.set(key, subject);
       }
-      const { onProgress, signal } = asking;
       const { result, cancel } = runner.add({
-        work: () => workOn(subject, ask, kernel),
-        urgency: head.urgency,
+        work: () => workOn(subject, request, kernel),
+        urgency,
         onProgress: onProgress && paced(onProgress),
       });
       return stopping(result, cancel, signal);
@@ -112,7 +90,7 @@ const PACE = 80;
 
 /** A progress handler that calls `report` at most every 80 ms, and makes an overview only then. */
 export function paced(
-  report: NonNullable<Asking["onProgress"]>,
+  report: NonNullable<RequestOptions["onProgress"]>,
 ): (progress: { readonly done: number; readonly overview?: () => Parameters<typeof report>[1] }) => void {
   let last = performance.now();
   return ({ done, overview }) => {

@@ -26,7 +26,7 @@ afterEach(() => {
 
 /** Records the largest array or buffer that is allocated after this call. Views of existing buffers do not count. */
 function watch(): { largest: number } {
-  const seen = { largest: 0 };
+  const record = { largest: 0 };
   const globals = globalThis as unknown as Record<string, new (...args: unknown[]) => object>;
   for (const name of [...NAMES, "ArrayBuffer", "SharedArrayBuffer"]) {
     const original = globals[name];
@@ -35,7 +35,7 @@ function watch(): { largest: number } {
       construct(target, [first, ...rest], newTarget) {
         const length = typeof first === "number" ? first : ((first as ArrayLike<unknown>)?.length ?? 0);
         // Buffers are measured in bytes: 8 for a float64 number.
-        seen.largest = Math.max(seen.largest, buffer ? length / 8 : length);
+        record.largest = Math.max(record.largest, buffer ? length / 8 : length);
         return Reflect.construct(target, [first, ...rest], newTarget);
       },
     });
@@ -43,13 +43,13 @@ function watch(): { largest: number } {
       globals[name] = original;
     });
   }
-  return seen;
+  return record;
 }
 
 it("the wrapped constructors record an array of N² numbers", () => {
-  const seen = watch();
+  const record = watch();
   new Float32Array(N * N);
-  expect(seen.largest).toBe(N * N);
+  expect(record.largest).toBe(N * N);
 });
 
 for (const [name, kernel] of [
@@ -67,7 +67,7 @@ for (const [name, kernel] of [
       recipe: { mask: "causal", softcap: 20 },
     });
     const ref = { block: 0, layer: 0, head: 1 };
-    const seen = watch();
+    const record = watch();
     const store = storeFrom(input, { kernel });
     for (const stage of store.blocks[0].stages) {
       store.row(ref, N - 1, stage);
@@ -86,6 +86,6 @@ for (const [name, kernel] of [
     edgesOf((i) => store.row(ref, i, "weights"), [0, 1024, N - 1], { mass: 0.9 });
     await store.bundle({ dtype: "float16" });
     store.dispose();
-    expect(seen.largest).toBeGreaterThan(0);
-    expect(seen.largest).toBeLessThan((N * N) / 2);
+    expect(record.largest).toBeGreaterThan(0);
+    expect(record.largest).toBeLessThan((N * N) / 2);
   });

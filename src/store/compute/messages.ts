@@ -8,9 +8,9 @@ import {
   UnsupportedError,
 } from "../../core/errors.ts";
 import type { Places } from "../measures/measures.ts";
-import type { Overview } from "../types.ts";
-import type { HeadData } from "./head.ts";
-import type { Answer, Ask } from "./work.ts";
+import type { Overview } from "../measures/pool.ts";
+import type { HeadArrays } from "./head.ts";
+import type { HeadRequest, RequestAnswer } from "./request.ts";
 
 /** A Worker, a MessagePort, or a worker's own scope. */
 export interface Port {
@@ -27,13 +27,13 @@ export interface Port {
 }
 
 export type ToWorker =
-  | { readonly type: "head"; readonly key: string; readonly data: HeadData; readonly places: Places }
+  | { readonly type: "head"; readonly key: string; readonly data: HeadArrays; readonly places: Places }
   | { readonly type: "drop"; readonly key: string }
   | {
-      readonly type: "ask";
+      readonly type: "request";
       readonly id: number;
       readonly key: string;
-      readonly ask: Ask;
+      readonly request: HeadRequest;
       readonly urgency: number;
       readonly progress: boolean;
     }
@@ -42,11 +42,11 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: "progress"; readonly id: number; readonly done: number; readonly overview?: Overview }
-  | { readonly type: "answer"; readonly id: number; readonly answer: Answer }
+  | { readonly type: "answer"; readonly id: number; readonly answer: RequestAnswer }
   | { readonly type: "error"; readonly id: number; readonly error: Failure };
 
 /** An error as plain data, which can be posted between threads. */
-export interface Failure {
+interface Failure {
   readonly name: string;
   readonly code: string;
   readonly message: string;
@@ -65,9 +65,9 @@ export function errorOf({ name, code, message }: Failure): HeedError {
 }
 
 /** Copies the data that a worker needs of a head, and lists the buffers to transfer. Values are left out: their norms are enough. */
-export function packed(data: HeadData): { data: HeadData; transfer: object[] } {
+export function packed(data: HeadArrays): { data: HeadArrays; transfer: object[] } {
   const transfer: object[] = [];
-  const own = <T extends object>(array: T): T => {
+  const copyOf = <T extends object>(array: T): T => {
     const view = array as unknown as Float64Array<ArrayBuffer>;
     if (typeof SharedArrayBuffer !== "undefined" && (view.buffer as unknown) instanceof SharedArrayBuffer)
       return array;
@@ -79,32 +79,32 @@ export function packed(data: HeadData): { data: HeadData; transfer: object[] } {
   return {
     data: {
       ...data,
-      query: query && own(query),
-      key: key && own(key),
-      weights: weights && { ...weights, data: own(weights.data) },
+      query: query && copyOf(query),
+      key: key && copyOf(key),
+      weights: weights && { ...weights, data: copyOf(weights.data) },
       value: undefined,
-      valueNorm: valueNorm && own(valueNorm),
-      keep: keep && { ...keep, data: own(keep.data) },
-      bias: bias && own(bias),
-      lse: lse && own(lse),
+      valueNorm: valueNorm && copyOf(valueNorm),
+      keep: keep && { ...keep, data: copyOf(keep.data) },
+      bias: bias && copyOf(bias),
+      lse: lse && copyOf(lse),
     },
     transfer,
   };
 }
 
 /** Bytes of a head's data in a worker. */
-export function bytesOf({ query, key, weights, valueNorm, keep, bias, lse }: HeadData): number {
+export function bytesOf({ query, key, weights, valueNorm, keep, bias, lse }: HeadArrays): number {
   const arrays = [query, key, weights?.data, valueNorm, keep?.data, bias, lse];
   return arrays.reduce((n, x) => n + ((x as ArrayBufferView | undefined)?.byteLength ?? 0), 0);
 }
 
 /** Buffers of an answer that can be transferred. */
-export function buffersOf(answer: Answer | Overview): object[] {
-  const found: object[] = [];
+export function buffersOf(answer: RequestAnswer | Overview): object[] {
+  const buffers: object[] = [];
   const visit = (x: unknown): void => {
-    if (ArrayBuffer.isView(x)) found.push(x.buffer as ArrayBuffer);
+    if (ArrayBuffer.isView(x)) buffers.push(x.buffer as ArrayBuffer);
     else if (x !== null && typeof x === "object") Object.values(x).forEach(visit);
   };
   visit(answer);
-  return found;
+  return buffers;
 }

@@ -2,8 +2,9 @@ import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
 import { randomInput } from "../../../tests/support/cases/store.ts";
 import { HeedError, OptionError } from "../../core/errors.ts";
+import type { HeadRef } from "../block.ts";
+import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";
-import type { HeadRef, HeadStore } from "../types.ts";
 import { errorOf, failureOf, type Port, packed } from "./messages.ts";
 import { plainKernel } from "./row-source.ts";
 import { Runner } from "./scheduler.ts";
@@ -62,10 +63,10 @@ describe("workers", () => {
     for (let seed = 0; seed < 4; seed++) {
       const input = randomInput(seed + 40, { layers: 2 });
       const here = storeFrom(input);
-      const there = storeFrom(input, { worker, workers: 2 });
-      expect(await everything(there)).toEqual(await everything(here));
+      const remote = storeFrom(input, { worker, workers: 2 });
+      expect(await everything(remote)).toEqual(await everything(here));
       here.dispose();
-      there.dispose();
+      remote.dispose();
     }
   });
 
@@ -74,20 +75,20 @@ describe("workers", () => {
       return context.skip("Node runs TypeScript files from 22.18 on");
     const threads: Worker[] = [];
     const thread = (): Port => {
-      const made = new Worker(new URL("../../../tests/support/cases/store-worker.ts", import.meta.url));
+      const thread = new Worker(new URL("../../../tests/support/cases/store-worker.ts", import.meta.url));
       const { port1, port2 } = new MessageChannel();
-      made.postMessage(port2, [port2 as never]);
-      threads.push(made);
+      thread.postMessage(port2, [port2 as never]);
+      threads.push(thread);
       ends.push(() => port1.close());
       return port1 as unknown as Port;
     };
     const input = randomInput(60, { Nq: 33, Nk: 33 });
     const here = storeFrom(input);
-    const there = storeFrom(input, { worker: thread, workers: 1 });
-    expect(await everything(there)).toEqual(await everything(here));
+    const remote = storeFrom(input, { worker: thread, workers: 1 });
+    expect(await everything(remote)).toEqual(await everything(here));
     here.dispose();
-    there.dispose();
-    for (const made of threads) await made.terminate();
+    remote.dispose();
+    for (const thread of threads) await thread.terminate();
   });
 
   it("that cannot be created are replaced by this thread", async () => {
@@ -127,10 +128,10 @@ describe("workers", () => {
     // The only worker fails: this thread answers.
     listeners.length = 0;
     const alone = storeFrom(input, { worker: mute, workers: 1 });
-    const asked = everything(alone);
+    const lateAnswers = everything(alone);
     await new Promise((resolve) => setTimeout(resolve, 5));
     for (const fail of listeners) fail(new Event("error") as MessageEvent);
-    expect(await asked).toEqual(await everything(here));
+    expect(await lateAnswers).toEqual(await everything(here));
     alone.dispose();
     here.dispose();
   });
@@ -254,10 +255,10 @@ describe("requests", () => {
   it("in flight when the store is disposed are rejected", async () => {
     for (const options of [{}, { worker, workers: 1 }]) {
       const store = storeFrom(randomInput(9, { Nq: 300, Nk: 300 }), options);
-      const asked = store.overview({ block: 0, layer: 0, head: 0 }, 16);
+      const overview = store.overview({ block: 0, layer: 0, head: 0 }, 16);
       store.dispose();
       store.dispose();
-      await expect(asked).rejects.toThrow(/disposed/);
+      await expect(overview).rejects.toThrow(/disposed/);
     }
   });
 
@@ -268,10 +269,10 @@ describe("requests", () => {
       port.start?.();
     });
     port.postMessage({
-      type: "ask",
+      type: "request",
       id: 1,
       key: "none",
-      ask: { what: "range", stage: "weights" },
+      request: { what: "range", stage: "weights" },
       urgency: 0,
       progress: false,
     });
@@ -304,11 +305,11 @@ describe("packed", () => {
 describe("Runner", () => {
   it("runs the most urgent job first, lets the others wait, and passes errors on", async () => {
     const runner = new Runner(0);
-    const seen: string[] = [];
+    const order: string[] = [];
     const work = (name: string, steps: number) =>
       function* () {
         for (let n = 0; n < steps; n++) {
-          seen.push(name);
+          order.push(name);
           yield { done: n / steps };
         }
         return name;
@@ -327,6 +328,6 @@ describe("Runner", () => {
     expect(await soon.result).toBe("soon");
     urgency = 0;
     expect(await late.result).toBe("late");
-    expect(seen.slice(0, 3)).toEqual(["soon", "soon", "soon"]);
+    expect(order.slice(0, 3)).toEqual(["soon", "soon", "soon"]);
   });
 });

@@ -2,10 +2,12 @@
  * Kernels, which compute the rows of a pass: the formula in float64, one row at a time, or the weights of the file. They visit each
  * row and store none.
  */
-import type { Floats, Head } from "./head.ts";
+
+import type { FloatArray } from "../../rows/head-rows.ts";
+import type { StoreHead } from "./head.ts";
 
 /** Receives one row of weights, which is valid until the next call. */
-export type RowVisit = (i: number, weights: Floats, about: RowAbout) => void;
+export type RowVisit = (i: number, weights: FloatArray, about: RowAbout) => void;
 
 /** Properties of a row besides its weights. */
 export interface RowAbout {
@@ -21,9 +23,9 @@ export interface Kernel {
   /** True if lse is exact to float64, so that single cells can be recomputed from it. */
   readonly exact: boolean;
   /** Number of rows of one step of about a millisecond. */
-  rowsPerStep(head: Head): number;
+  rowsPerStep(head: StoreHead): number;
   /** Visits rows `from` to `to` (exclusive) of a head, in order. */
-  run(head: Head, from: number, to: number, visit: RowVisit): void;
+  run(head: StoreHead, from: number, to: number, visit: RowVisit): void;
 }
 
 /** Multiplications of a step: about a millisecond of plain JavaScript. */
@@ -51,12 +53,11 @@ const givenKernel: Kernel = {
   rowsPerStep: ({ data }) => rowsInStep(data.Nk, 0),
   run(head, from, to, visit) {
     const w = new Float64Array(head.data.Nk);
-    for (let i = from; i < to; i++)
-      visit(i, head.weights(i, {}, w), { lse: head.data.lse?.[i] ?? Number.NaN });
+    for (let i = from; i < to; i++) visit(i, head.weights(i, w), { lse: head.data.lse?.[i] ?? Number.NaN });
   },
 };
 
 /** The kernel for a head: the one that reads given weights, or `chosen`. */
-export function kernelFor(head: Head, chosen: Kernel): Kernel {
+export function kernelFor(head: StoreHead, chosen: Kernel): Kernel {
   return head.data.weights ? givenKernel : chosen;
 }

@@ -2,17 +2,17 @@
  * Long jobs on one thread without blocking it: the most urgent job runs for a time slice of a few milliseconds, then the
  * thread handles frames, clicks and messages. Workers use the same runner; between slices they receive cancellations.
  */
-import type { Progress, Work } from "./work.ts";
+import type { Work, WorkProgress } from "./work.ts";
 
 /** A job of the runner. */
-export interface Job<T> {
+export interface RunnerJob<T> {
   readonly work: () => Work<T>;
   /** The priority: lower runs first. It is called before every step. */
   readonly urgency: () => number;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (progress: WorkProgress) => void;
 }
 
-interface Running<T> extends Job<T> {
+interface Running<T> extends RunnerJob<T> {
   steps?: Work<T>;
   readonly resolve: (value: T) => void;
   readonly reject: (error: unknown) => void;
@@ -33,7 +33,7 @@ export class Runner {
   }
 
   /** Adds a job. The promise is rejected with the reason of `cancel`, or with the error that the work throws. */
-  add<T>(job: Job<T>): { readonly result: Promise<T>; cancel(reason: unknown): void } {
+  add<T>(job: RunnerJob<T>): { readonly result: Promise<T>; cancel(reason: unknown): void } {
     let running!: Running<T>;
     const result = new Promise<T>((resolve, reject) => {
       running = { ...job, resolve, reject };

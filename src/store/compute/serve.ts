@@ -22,14 +22,14 @@ export function serveStore(port: Port, { kernel = plainKernel }: { readonly kern
   const cancels = new Map<number, (reason: unknown) => void>();
   const post = (message: FromWorker, transfer: Transferable[] = []) => port.postMessage(message, transfer);
 
-  const answer = async (message: Extract<ToWorker, { type: "ask" }>): Promise<void> => {
-    const { id, key, ask, urgency, progress } = message;
+  const answer = async (message: Extract<ToWorker, { type: "request" }>): Promise<void> => {
+    const { id, key, request, urgency, progress } = message;
     try {
       const subject = subjects.get(key);
       if (!subject) throw new HeedError("head", `serveStore: head ${key} was requested before it was sent`);
       urgencies.set(id, urgency);
       const { result, cancel } = runner.add({
-        work: () => workOn(subject, ask, kernel),
+        work: () => workOn(subject, request, kernel),
         urgency: () => urgencies.get(id) ?? 0,
         onProgress: progress
           ? paced((done, overview) =>
@@ -38,8 +38,8 @@ export function serveStore(port: Port, { kernel = plainKernel }: { readonly kern
           : undefined,
       });
       cancels.set(id, cancel);
-      const found = await result;
-      post({ type: "answer", id, answer: found }, buffersOf(found));
+      const value = await result;
+      post({ type: "answer", id, answer: value }, buffersOf(value));
     } catch (error) {
       post({ type: "error", id, error: failureOf(error) });
     } finally {
@@ -57,7 +57,7 @@ export function serveStore(port: Port, { kernel = plainKernel }: { readonly kern
       case "drop":
         subjects.delete(message.key);
         break;
-      case "ask":
+      case "request":
         void answer(message);
         break;
       case "urgency":

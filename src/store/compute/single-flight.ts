@@ -2,18 +2,18 @@
  * Requests in flight are shared: an equal request joins the one in flight, every caller receives its progress, and it is
  * aborted only when all its callers have canceled.
  */
-import type { Asking } from "../types.ts";
+import type { RequestOptions } from "./request.ts";
 
-interface Entry<T> {
+interface Flight<T> {
   readonly result: Promise<T>;
   readonly stop: AbortController;
-  readonly listeners: Set<NonNullable<Asking["onProgress"]>>;
+  readonly listeners: Set<NonNullable<RequestOptions["onProgress"]>>;
   waiting: number;
 }
 
 /** Requests in flight, by name. */
-export class Shared<T> {
-  private readonly entries = new Map<string, Entry<T>>();
+export class SingleFlight<T> {
+  private readonly entries = new Map<string, Flight<T>>();
 
   /** The name of a request in flight that begins with `prefix` and a space. */
   any(prefix: string): string | undefined {
@@ -22,12 +22,16 @@ export class Shared<T> {
   }
 
   /** The result of the request `name`; `begin` starts it if it is not in flight. */
-  async ask(name: string, { signal, onProgress }: Asking, begin: (whole: Asking) => Promise<T>): Promise<T> {
+  async ask(
+    name: string,
+    { signal, onProgress }: RequestOptions,
+    begin: (shared: RequestOptions) => Promise<T>,
+  ): Promise<T> {
     signal?.throwIfAborted();
     let entry = this.entries.get(name);
     if (!entry) {
       const stop = new AbortController();
-      const listeners: Entry<T>["listeners"] = new Set();
+      const listeners: Flight<T>["listeners"] = new Set();
       const begun = begin({
         signal: stop.signal,
         onProgress: (done, overview) => {
@@ -42,44 +46,32 @@ export class Shared<T> {
     }
     const { result, stop, listeners } = entry;
     // A function for each call: two callers may pass the same one.
-    const own = onProgress && ((...progress: Parameters<typeof onProgress>) => onProgress(...progress));
-    if (own) listeners.add(own);
+    const listener = onProgress && ((...progress: Parameters<typeof onProgress>) => onProgress(...progress));
+    if (listener) listeners.add(listener);
     entry.waiting++;
+    let hasLeft = false;
     const leave = () => {
-      if (own) listeners.delete(own);
-      if (--entry.waiting === 0) {
-        // The next call starts the request again.
-        if (this.entries.get(name) === entry) this.entries.delete(name);
-        stop.abort(signal?.reason);
-      }
+      if (hasLeft) return;
+      hasLeft = true;
+      if (listener) listeners.delete(listener);
+      if (--entry.waiting > 0) return;
+      // The next call starts the request again.
+      if (this.entries.get(name) === entry) this.entries.delete(name);
+      stop.abort(signal?.reason);
     };
-    if (!signal) {
-      try {
-        return await result;
-      } finally {
+    let abort!: () => void;
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => {
         leave();
-      }
-    }
-    return new Promise<T>((resolve, reject) => {
-      const aborted = () => {
-        leave();
-        reject(signal.reason);
+        reject(signal?.reason);
       };
-      signal.addEventListener("abort", aborted, { once: true });
-      const settled = () => {
-        signal.removeEventListener("abort", aborted);
-        if (!signal.aborted) leave();
-      };
-      result.then(
-        (value) => {
-          settled();
-          resolve(value);
-        },
-        (error) => {
-          settled();
-          reject(error);
-        },
-      );
     });
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await Promise.race([result, aborted]);
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      leave();
+    }
   }
 }

@@ -3,54 +3,38 @@
  * the scheduler (`scheduler.ts`) can handle a frame, a message or a more urgent request.
  */
 
-import { weightOf } from "../../reference/row.ts";
+import type { FloatArray } from "../../rows/head-rows.ts";
+import { keysIn } from "../../rows/runs.ts";
+import { weightOf } from "../../rows/softmax.ts";
+import type { Stage } from "../block.ts";
 import { Measurer, outside, type Places } from "../measures/measures.ts";
-import { Pool } from "../measures/pool.ts";
+import { CellPool, type Overview } from "../measures/pool.ts";
+import { cutTile, TILE, type Tile, type TileAddress } from "../measures/tile.ts";
 import { codeOf, isSigned, signedCodeOf } from "../measures/transfer.ts";
-import { type HeadMeasures, type Overview, type Stage, TILE, type Tile, type TileAddress } from "../types.ts";
-import { type Floats, Head, type HeadData } from "./head.ts";
+import { type HeadArrays, StoreHead } from "./head.ts";
+import type { HeadRequest, PassAnswer, RequestAnswer } from "./request.ts";
 import { type Kernel, kernelFor, rowsInStep } from "./row-source.ts";
-import { keysIn } from "./visibility.ts";
-
-/** A request about a head. */
-export type Ask =
-  | { readonly what: "pass"; readonly size: number }
-  | { readonly what: "tile"; readonly address: TileAddress }
-  | { readonly what: "column"; readonly stage: Stage; readonly j: number }
-  | { readonly what: "range"; readonly stage: Stage }
-  | { readonly what: "link"; readonly queries: readonly number[]; readonly keys: readonly number[] }
-  | { readonly what: "weights" };
-
-/** The answer of a pass over a head. */
-export interface PassAnswer {
-  readonly lse: Float64Array;
-  readonly measures: HeadMeasures;
-  readonly overview: Overview;
-}
-
-/** The answer to any request. */
-export type Answer = PassAnswer | Tile | Float64Array | readonly [number, number];
 
 /** The share done, 0 to 1; a pass can make an overview of its rows so far. */
-export interface Progress {
+export interface WorkProgress {
   readonly done: number;
   readonly overview?: () => Overview;
 }
 
-export type Work<T> = Generator<Progress, T, void>;
+export type Work<T> = Generator<WorkProgress, T, void>;
 
 /** A head with the sums, ranges and maps that earlier requests computed. */
 export class Subject {
-  readonly head: Head;
+  readonly head: StoreHead;
   readonly places: Places;
   /** `[Nq]`: exact log-sum-exp; NaN for rows that were not computed. */
   readonly lse: Float64Array;
   readonly ranges = new Map<Stage, readonly [number, number]>();
   /** Pooled stages, which coarse tiles are cut from. */
-  readonly maps = new Map<Stage, Pool>();
+  readonly maps = new Map<Stage, CellPool>();
 
-  constructor(data: HeadData, places: Places) {
-    this.head = new Head(data);
+  constructor(data: HeadArrays, places: Places) {
+    this.head = new StoreHead(data);
     this.places = places;
     this.lse = new Float64Array(data.Nq).fill(Number.NaN);
   }
@@ -69,18 +53,18 @@ export class Subject {
 }
 
 /** The generator that answers a request. */
-export function workOn(subject: Subject, ask: Ask, kernel: Kernel): Work<Answer> {
-  switch (ask.what) {
+export function workOn(subject: Subject, request: HeadRequest, kernel: Kernel): Work<RequestAnswer> {
+  switch (request.what) {
     case "pass":
-      return pass(subject, ask.size, kernel);
+      return pass(subject, request.size, kernel);
     case "tile":
-      return tile(subject, ask.address, kernel);
+      return tile(subject, request.address, kernel);
     case "column":
-      return column(subject, ask.stage, ask.j);
+      return column(subject, request.stage, request.j);
     case "range":
-      return range(subject, ask.stage);
+      return range(subject, request.stage);
     case "link":
-      return link(subject, ask.queries, ask.keys);
+      return link(subject, request.queries, request.keys);
     case "weights":
       return allWeights(subject);
   }
@@ -89,27 +73,27 @@ export function workOn(subject: Subject, ask: Ask, kernel: Kernel): Work<Answer>
 /** Computes each row once: sums, measures, the overview, and for a long head the map that coarse tiles are cut from. */
 function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer> {
   const { head, places } = subject;
-  const { Nq, Nk, lse: own, recipe } = head.data;
+  const { Nq, Nk, lse: modelLse, recipe } = head.data;
   const kernel = kernelFor(head, chosen);
   const lse = new Float64Array(Nq);
   const measurer = new Measurer(places);
-  const given = head.data.weights !== undefined;
-  const overview = new Pool(Nq, Nk, { size }, false, given);
+  const fromFile = head.data.weights !== undefined;
+  const overview = new CellPool(Nq, Nk, { size }, false, fromFile);
   const wantsMap = Math.max(Nq, Nk) > 1024 && !subject.maps.has("weights");
-  const map = wantsMap ? new Pool(Nq, Nk, { level: subject.mapLevel }, false, given) : undefined;
+  const map = wantsMap ? new CellPool(Nq, Nk, { level: subject.mapLevel }, false, fromFile) : undefined;
   let delta = -1;
   const step = kernel.rowsPerStep(head);
   for (let i0 = 0; i0 < Nq; i0 += step) {
     kernel.run(head, i0, Math.min(Nq, i0 + step), (i, weights, about) => {
       const runs = head.runs(i);
       lse[i] = about.lse;
-      if (kernel.exact && !given) subject.lse[i] = about.lse;
-      const sink = recipe.sink === undefined || given ? 0 : weightOf(recipe.sink, about.lse);
-      measurer.add({ i, weights, runs, sink, entropy: about.entropy, given });
-      const shown = given ? shownRuns(head, "weights", i, 0, weights) : runs;
+      if (kernel.exact && !fromFile) subject.lse[i] = about.lse;
+      const sink = recipe.sink === undefined || fromFile ? 0 : weightOf(recipe.sink, about.lse);
+      measurer.add({ i, weights, runs, sink, entropy: about.entropy, fromFile });
+      const shown = fromFile ? shownRuns(head, "weights", i, 0, weights) : runs;
       overview.add(i, weights, shown);
       map?.add(i, weights, shown);
-      if (own && !given) delta = Math.max(delta, deltaOf(about.lse, own[i]));
+      if (modelLse && !fromFile) delta = Math.max(delta, deltaOf(about.lse, modelLse[i]));
     });
     yield { done: Math.min(1, (i0 + step) / Nq), overview: () => overview.overview() };
   }
@@ -151,7 +135,7 @@ function* column(subject: Subject, stage: Stage, j: number): Work<Float64Array> 
  */
 function* link(subject: Subject, queries: readonly number[], keys: readonly number[]): Work<Float64Array> {
   const { head } = subject;
-  const { Nk, d, weights: given } = head.data;
+  const { Nk, d, weights: fileWeights } = head.data;
   const step = rowsInStep(Nk, d);
   const w = new Float64Array(Nk);
   const sums = new Float64Array(keys.length);
@@ -159,13 +143,13 @@ function* link(subject: Subject, queries: readonly number[], keys: readonly numb
   let rows = 0;
   yield* eachRow(queries.length, step, (n) => {
     const i = queries[n];
-    const visible = given ? Nk : keysIn(head.runs(i));
+    const visible = fileWeights ? Nk : keysIn(head.runs(i));
     if (visible === 0) return;
-    head.weights(i, {}, w);
+    head.weights(i, w);
     rows++;
     keys.forEach((j, at) => {
       sums[at] += w[j];
-      if (given || head.sees(i, j)) evens[at] += 1 / visible;
+      if (fileWeights || head.sees(i, j)) evens[at] += 1 / visible;
     });
   });
   const mean = (sum: number) => (rows === 0 ? 0 : sum / rows);
@@ -180,14 +164,14 @@ function* link(subject: Subject, queries: readonly number[], keys: readonly numb
 function* allWeights({ head }: Subject): Work<Float64Array> {
   const { Nq, Nk, d } = head.data;
   const out = new Float64Array(Nq * Nk);
-  yield* eachRow(Nq, rowsInStep(Nk, d), (i) => head.weights(i, {}, out.subarray(i * Nk, (i + 1) * Nk)));
+  yield* eachRow(Nq, rowsInStep(Nk, d), (i) => head.weights(i, out.subarray(i * Nk, (i + 1) * Nk)));
   return out;
 }
 
 /** Smallest and largest finite value of a stage over the cells that are not masked. */
 function* range(subject: Subject, stage: Stage): Work<readonly [number, number]> {
-  const known = subject.ranges.get(stage);
-  if (known) return known;
+  const cached = subject.ranges.get(stage);
+  if (cached) return cached;
   const { head } = subject;
   const { Nq, Nk, d, valueNorm } = head.data;
   let [low, high] = [Infinity, -Infinity];
@@ -208,9 +192,9 @@ function* range(subject: Subject, stage: Stage): Work<readonly [number, number]>
       }),
     );
   }
-  const found = low > high ? ([0, 0] as const) : ([low, high] as const);
-  subject.ranges.set(stage, found);
-  return found;
+  const limits = low > high ? ([0, 0] as const) : ([low, high] as const);
+  subject.ranges.set(stage, limits);
+  return limits;
 }
 
 /** A tile: 128 × 128 codes. */
@@ -231,21 +215,21 @@ function* tile(subject: Subject, address: TileAddress, kernel: Kernel): Work<Til
     : (x: number) => codeOf(x, address.transfer, domain);
   if (level >= subject.mapLevel && Math.max(Nq, Nk) > 1024) {
     const map = yield* mapOf(subject, stage, kernel);
-    return cut(map, level - subject.mapLevel, address, code, domain, signed);
+    return cutTile(map, level - subject.mapLevel, address, code, domain, signed);
   }
-  const pool = new Pool(i1 - i0, j1 - j0, { level }, signed, subject.head.data.weights !== undefined);
+  const pool = new CellPool(i1 - i0, j1 - j0, { level }, signed, subject.head.data.weights !== undefined);
   const cells = cellsOf(subject, stage);
   const step = rowsPerStep(subject, stage, j1 - j0, d);
   const values = new Float64Array(Math.max(0, j1 - j0));
   yield* eachRow(i1 - i0, step, (n) => {
-    cells(i0 + n, j0, j1, (found) => values.set(found));
+    cells(i0 + n, j0, j1, (part) => values.set(part));
     pool.add(n, values, shownRuns(subject.head, stage, i0 + n, j0, values));
   });
-  return cut(pool, 0, { ...address, i: 0, j: 0 }, code, domain, signed);
+  return cutTile(pool, 0, { ...address, i: 0, j: 0 }, code, domain, signed);
 }
 
 /** Runs of the elements of `values` (keys from j0) that are not masked at a stage. Stages before the mask have no masked keys. */
-function shownRuns(head: Head, stage: Stage, i: number, j0: number, values: Floats): number[] {
+function shownRuns(head: StoreHead, stage: Stage, i: number, j0: number, values: FloatArray): number[] {
   const all = [0, values.length];
   if (stage === "scores" || stage === "scaled") return all;
   const runs = head.runs(i);
@@ -259,13 +243,13 @@ function shownRuns(head: Head, stage: Stage, i: number, j0: number, values: Floa
 }
 
 /** A stage of the whole head, pooled to at most 1024 × 1024. */
-function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<Pool> {
-  const known = subject.maps.get(stage);
-  if (known) return known;
+function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<CellPool> {
+  const cached = subject.maps.get(stage);
+  if (cached) return cached;
   const { head } = subject;
   const { Nq, Nk, d, valueNorm } = head.data;
-  const given = head.data.weights !== undefined;
-  const map = new Pool(Nq, Nk, { level: subject.mapLevel }, isSigned(stage), given);
+  const fromFile = head.data.weights !== undefined;
+  const map = new CellPool(Nq, Nk, { level: subject.mapLevel }, isSigned(stage), fromFile);
   if (isSigned(stage)) {
     const cells = cellsOf(subject, stage);
     const step = rowsPerStep(subject, stage, Nk, d);
@@ -289,52 +273,20 @@ function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<Pool> {
   return map;
 }
 
-/** 128 × 128 codes out of a pool, pooled by 2^more again. */
-function cut(
-  pool: Pool,
-  more: number,
-  { i, j }: { readonly i: number; readonly j: number },
-  code: (x: number) => number,
-  domain: number,
-  signed: boolean,
-): Tile {
-  const codes = new Uint8Array(TILE * TILE);
-  const marks = new Uint8Array(TILE * TILE);
-  const side = 2 ** more;
-  const extent = (n: number, at: number) => Math.max(0, Math.min(TILE, Math.ceil(n / side) - at * TILE));
-  const [rows, columns] = [extent(pool.rows, i), extent(pool.columns, j)];
-  for (let r = 0; r < rows; r++)
-    for (let c = 0; c < columns; c++) {
-      const [top, left] = [(i * TILE + r) * side, (j * TILE + c) * side];
-      let [peak, mark] = [0, 1];
-      for (let y = top; y < Math.min(pool.rows, top + side); y++)
-        for (let x = left; x < Math.min(pool.columns, left + side); x++) {
-          const at = y * pool.columns + x;
-          const found = pool.mark(at);
-          if (found === 2 || (found === 0 && mark === 1)) mark = found;
-          const value = pool.peak[at];
-          if (signed ? Math.abs(value) > Math.abs(peak) : value > peak) peak = value;
-        }
-      marks[r * TILE + c] = mark;
-      // Masked ranges have no color; a range with some NaN has the color of its largest number.
-      codes[r * TILE + c] = mark === 1 ? 0 : code(peak);
-    }
-  return { rows, columns, codes, marks, domain, signed };
-}
-
 /** Returns a function that computes keys j0 … j1 of row i at a stage, in float64, and passes them to `visit`. */
 function cellsOf(
   subject: Subject,
   stage: Stage,
 ): (i: number, j0: number, j1: number, visit: (values: Float64Array) => void) => void {
   const { head } = subject;
-  const { Nk, recipe, valueNorm, weights } = head.data;
+  const { Nk, d, recipe, valueNorm, weights } = head.data;
   const sums = new Float64Array(Nk);
+  const q = new Float64Array(d);
   return (i, j0, j1, visit) => {
     const out = sums.subarray(0, j1 - j0);
     if (stage === "scores" || stage === "scaled")
-      head.products(i, stage === "scores" ? 1 : recipe.scale, out, j0, j1);
-    else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.given(i, j);
+      head.products(head.query(i, q), stage === "scores" ? 1 : recipe.scale, out, j0, j0, j1);
+    else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.fileWeight(i, j);
     else {
       const lse = stage === "masked" ? 0 : subject.sum(i);
       head.scores(i, out, j0, j1);

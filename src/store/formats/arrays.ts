@@ -5,12 +5,12 @@
 import { FormatError } from "../../core/errors.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import type { FileTensor } from "../../io/element.ts";
-import type { Part } from "../layout/layout.ts";
+import type { TensorPart } from "../layout/layout.ts";
 import { type Problems, VERSION } from "./metadata.ts";
 import { type Bag, memoryBag } from "./tensor-source.ts";
 
 /** Lowercase names of each part. */
-const NAMES: Readonly<Record<Part, readonly string[]>> = {
+const NAMES: Readonly<Record<TensorPart, readonly string[]>> = {
   w: [
     "w",
     "weights",
@@ -39,6 +39,28 @@ export function isBundle(names: Iterable<string>): boolean {
   return false;
 }
 
+/** The part that a common name means, and the layer of a numbered one; undefined for an unknown name. */
+function partOf(name: string): { readonly part: TensorPart; readonly layer?: number } | undefined {
+  const lower = name.toLowerCase();
+  const numbered = NUMBERED.exec(lower);
+  if (numbered) return { part: "w", layer: Number(numbered[1]) };
+  const part = (Object.keys(NAMES) as TensorPart[]).find((one) => NAMES[one].includes(lower));
+  return part && { part };
+}
+
+/** True if an array of this name, among `names`, is used; otherwise it is reported, and need not be read. */
+export function isUsed(name: string, names: Iterable<string>, problems: Problems): boolean {
+  if (isBundle(names) || partOf(name)) return true;
+  problems.add(
+    "note",
+    "tensor-ignored",
+    `\`${name}\` is not recognized and is left out; expected q and k, or attn (${Object.values(NAMES)
+      .map((names) => names[0])
+      .join(", ")} and their longer names)`,
+  );
+  return false;
+}
+
 /** The tensors of block `block`. Unknown names are reported. */
 export function fromArrays(
   arrays: ReadonlyMap<string, FileTensor>,
@@ -47,24 +69,12 @@ export function fromArrays(
 ): Map<string, FileTensor> {
   const bag = new Map<string, FileTensor>();
   for (const [name, array] of arrays) {
-    const lower = name.toLowerCase();
-    const numbered = NUMBERED.exec(lower);
-    const part = numbered ? "w" : (Object.keys(NAMES) as Part[]).find((one) => NAMES[one].includes(lower));
-    if (part === undefined) {
-      problems.add(
-        "note",
-        "tensor-ignored",
-        `\`${name}\` is not recognized and is left out; expected q and k, or attn (${Object.values(NAMES)
-          .map((names) => names[0])
-          .join(", ")} and their longer names)`,
-      );
-      continue;
-    }
+    const meaning = isUsed(name, [], problems) ? partOf(name) : undefined;
+    if (meaning === undefined) continue;
+    const { part, layer: first } = meaning;
     const rank = part === "lse" || part === "vnorm" || part === "wo" ? 2 : 3;
-    const layers = layersOf(name, array, rank, numbered !== null, problems);
-    layers.forEach((layer, n) =>
-      bag.set(`${block}.${part}.${numbered ? Number(numbered[1]) + n : n}`, layer),
-    );
+    const layers = layersOf(name, array, rank, first !== undefined, problems);
+    layers.forEach((layer, n) => bag.set(`${block}.${part}.${(first ?? 0) + n}`, layer));
   }
   return bag;
 }

@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
 import { randomInput } from "../../../tests/support/cases/store.ts";
 import { readSafetensors } from "../../io/safetensors/safetensors.ts";
+import type { HeadRef } from "../block.ts";
+import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";
 import { sampleBundle } from "../sample.ts";
-import type { HeadRef, HeadStore } from "../types.ts";
 import { writeBundle } from "./bundle.ts";
 import { openStore } from "./open.ts";
 
@@ -131,7 +132,7 @@ describe("writeBundle", () => {
       [{ layers: [7] }, /nothing to write/],
       [{ blocks: ["enc"] }, /nothing to write/],
       [{ tokens: 0 }, /tokens must be an integer ≥ 1, got 0/],
-      [{ dtype: "int8" }, /dtype must be one of float32, float16, bfloat16, float64, got "int8"/],
+      [{ dtype: "int8" }, /dtype must be one of float32, float64, float16, bfloat16, got "int8"/],
       [{ weightDtype: "int8" }, /weightDtype must be uint8 or one of/],
       [{ head: [1] }, /unknown option "head"/],
     ];

@@ -3,25 +3,42 @@
  * dtype. The recipe is changed to match the subset: slopes, sinks and tables keep the entries of the chosen heads, and the
  * model's log-sum-exp is kept only if all keys are.
  */
-import { arrayFor, type FloatDType, writerOf } from "../../core/dtype.ts";
+import { arrayFor, FLOAT_DTYPES, type FloatDType, isFloat, writerOf } from "../../core/dtype.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
 import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
+import type { Block } from "../block.ts";
 import { bagFrom, type StoreInput } from "../layout/input.ts";
 import { type Laid, type Layer, layOut } from "../layout/layout.ts";
 import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";
-import type { Block, BundleOptions } from "../types.ts";
 import { Problems, VERSION } from "./metadata.ts";
 import { type Bag, floatsOf } from "./tensor-source.ts";
+
+/** The part of a store that goes into a bundle. Default: all of it. */
+export interface BundleOptions {
+  /** Names of blocks. */
+  readonly blocks?: readonly string[];
+  readonly layers?: readonly number[];
+  /** Heads of every layer; the head names keep their original numbers. */
+  readonly heads?: readonly number[];
+  /** Number of tokens, from the first. Rows of given weights then no longer sum to 1; computed rows have fewer keys. */
+  readonly tokens?: number;
+  /** dtype of queries, keys, values and weights. Default: unchanged. */
+  readonly dtype?: FloatDType;
+  /** dtype of given weights. `uint8` is n/255, with an error of at most 0.002. */
+  readonly weightDtype?: FloatDType | "uint8";
+  /** False leaves out values and output weights. Default true. */
+  readonly values?: boolean;
+}
 
 /** A tensor to write: its source, the part to take, and the dtype. */
 interface Entry {
   readonly name: string;
   readonly from: string;
   /** Indices along each axis; undefined: all. */
-  readonly take: readonly (readonly number[] | undefined)[];
+  readonly indices: readonly (readonly number[] | undefined)[];
   readonly shape: readonly number[];
   readonly dtype: FileTensor["dtype"];
 }
@@ -31,8 +48,6 @@ interface BundlePlan {
   readonly entries: readonly Entry[];
   readonly metadata: ReadonlyMap<string, string>;
 }
-
-const FLOATS = ["float32", "float16", "bfloat16", "float64"];
 
 /**
  * A bundle of arrays in memory.
@@ -134,20 +149,20 @@ function addLayer(
   const shared = heads?.map((h) => Math.floor(h / group));
   const add = (
     from: string | undefined,
-    take: Entry["take"],
+    indices: Entry["indices"],
     kind: "numbers" | "weights" | "kept",
     name = from!,
   ) => {
     if (from === undefined || entries.some((entry) => entry.name === name)) return;
     const t = bag.tensors.get(from)!;
-    const shape = t.shape.map((n, axis) => take[axis]?.length ?? n);
+    const shape = t.shape.map((n, axis) => indices[axis]?.length ?? n);
     const wanted =
       kind === "numbers"
         ? options.dtype
         : kind === "weights"
           ? (options.weightDtype ?? options.dtype)
           : undefined;
-    entries.push({ name, from, take, shape, dtype: wanted ?? t.dtype });
+    entries.push({ name, from, indices, shape, dtype: wanted ?? t.dtype });
   };
   const { parts } = layer;
   const dv = parts.v === undefined ? 0 : bag.tensors.get(parts.v)!.shape[2];
@@ -176,8 +191,8 @@ function describe(
   { heads, queries, keys }: Kept,
   metadata: Map<string, string>,
 ): Record<string, unknown> {
-  const list = (tokens: readonly string[], kept: readonly number[] | undefined) =>
-    kept ? kept.map((n) => tokens[n]) : tokens;
+  const list = (tokens: readonly string[], indices: readonly number[] | undefined) =>
+    indices ? indices.map((n) => tokens[n]) : tokens;
   const queryTokens = list(block.queryTokens, queries);
   const keyTokens = list(block.keyTokens, keys);
   metadata.set(`tokens.${block.name}`, JSON.stringify(queryTokens));
@@ -217,15 +232,15 @@ function describe(
 
 /** The recipe of the heads that are kept. */
 function recipeFor({ recipe }: Block, { heads, keys }: Kept): ScoreRecipe {
-  const cut = (given: LayerRecipe): LayerRecipe => {
-    const { bias, keyLengths } = given;
+  const cut = (layer: LayerRecipe): LayerRecipe => {
+    const { bias, keyLengths } = layer;
     const lengths =
       typeof keyLengths === "object" && heads && keyLengths.length > 1
         ? heads.map((h) => keyLengths[h])
         : keyLengths;
     const upTo = (n: number) => (keys ? Math.min(n, keys.length) : n);
     return {
-      ...given,
+      ...layer,
       ...(bias && "alibi" in bias && heads ? { bias: { alibi: heads.map((h) => bias.alibi[h]) } } : {}),
       ...(lengths === undefined
         ? {}
@@ -240,8 +255,8 @@ function recipeFor({ recipe }: Block, { heads, keys }: Kept): ScoreRecipe {
 }
 
 /** The entry's part of a tensor, in the entry's dtype. */
-function convert(tensor: FileTensor, { take, shape, dtype, name }: Entry): FileTensor {
-  if (dtype === tensor.dtype && take.every((indices) => indices === undefined)) return tensor;
+function convert(tensor: FileTensor, { indices, shape, dtype, name }: Entry): FileTensor {
+  if (dtype === tensor.dtype && indices.every((axis) => axis === undefined)) return tensor;
   const from =
     dtype === tensor.dtype
       ? (tensor.data as ArrayLike<number>)
@@ -264,7 +279,7 @@ function convert(tensor: FileTensor, { take, shape, dtype, name }: Entry): FileT
   for (let n = 0; n < size; n++) {
     let at = 0;
     for (let axis = 0; axis < shape.length; axis++)
-      at += (take[axis]?.[index[axis]] ?? index[axis]) * steps[axis];
+      at += (indices[axis]?.[index[axis]] ?? index[axis]) * steps[axis];
     write(n, from[at]);
     for (let axis = shape.length - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
   }
@@ -306,16 +321,16 @@ function check(blocks: readonly Laid[], options: BundleOptions): void {
     "weightDtype",
     "values",
   ]);
-  if (dtype !== undefined && !FLOATS.includes(dtype))
+  if (dtype !== undefined && !isFloat(dtype))
     throw new OptionError(
       "dtype",
-      `writeBundle: dtype must be one of ${FLOATS.join(", ")}, got ${formatValue(dtype)}`,
+      `writeBundle: dtype must be one of ${FLOAT_DTYPES.join(", ")}, got ${formatValue(dtype)}`,
       { dtype },
     );
-  if (weightDtype !== undefined && weightDtype !== "uint8" && !FLOATS.includes(weightDtype))
+  if (weightDtype !== undefined && weightDtype !== "uint8" && !isFloat(weightDtype))
     throw new OptionError(
       "dtype",
-      `writeBundle: weightDtype must be uint8 or one of ${FLOATS.join(", ")}, got ${formatValue(weightDtype)}`,
+      `writeBundle: weightDtype must be uint8 or one of ${FLOAT_DTYPES.join(", ")}, got ${formatValue(weightDtype)}`,
       { weightDtype },
     );
   if (tokens !== undefined && !(Number.isInteger(tokens) && tokens >= 1))

@@ -79,7 +79,7 @@ describe("mutated files", () => {
   ];
 
   it("bundles open, or are refused with a typed error", async () => {
-    const seen = new Map<string, number>();
+    const counts = new Map<string, number>();
     for (let seed = 0; seed < 300; seed++) {
       const bytes = await writeBundle(randomInput(seed % 12, { d: 3, dv: 2 }));
       // Most of them in the header, where the words are.
@@ -92,10 +92,10 @@ describe("mutated files", () => {
       if (seed % 4 !== 0)
         new DataView(broken.buffer).setUint32(0, broken.length - (bytes.length - header) - 8, true);
       const result = await look(broken);
-      seen.set(result, (seen.get(result) ?? 0) + 1);
+      counts.set(result, (counts.get(result) ?? 0) + 1);
     }
-    expect(seen.get("opened")).toBeGreaterThan(20);
-    expect(seen.size).toBeGreaterThan(5);
+    expect(counts.get("opened")).toBeGreaterThan(20);
+    expect(counts.size).toBeGreaterThan(5);
   });
 
   it("JSON opens, or is refused with a typed error", async () => {
@@ -105,12 +105,12 @@ describe("mutated files", () => {
       '{"attention": [{"values": "AACAPwAAAAAAAAAAAACAPw==", "shape": [2, 2]}], "tokens": ["a", "b"]}',
       '{"encoder_attention": [[[1]]], "cross_attention": [[[0.5, 0.5]]], "encoder_tokens": ["a"], "decoder_tokens": ["b"]}',
     ].map(encode);
-    const seen = new Map<string, number>();
+    const counts = new Map<string, number>();
     for (let seed = 0; seed < 500; seed++) {
       const result = await look(mutant(samples[seed % samples.length], new Dice(seed + 5000), words));
-      seen.set(result, (seen.get(result) ?? 0) + 1);
+      counts.set(result, (counts.get(result) ?? 0) + 1);
     }
-    expect(seen.get("opened")).toBeGreaterThan(30);
+    expect(counts.get("opened")).toBeGreaterThan(30);
   });
 
   it("npz files open, or are refused with a typed error", async () => {
@@ -221,14 +221,14 @@ async function bombOf(total: number): Promise<Uint8Array> {
     offset += part.length;
   }
   // The format allows a thousandfold; a member may say that much.
-  const most = packed.length * 1000;
-  const count = Math.ceil(total / most);
+  const limit = packed.length * 1000;
+  const count = Math.ceil(total / limit);
   const locals: Uint8Array[] = [];
   const centrals: Uint8Array[] = [];
   let at = 0;
   for (let n = 0; n < count; n++) {
     const name = encode(`a${n}.npy`);
-    const size = Math.min(most, total - n * most);
+    const size = Math.min(limit, total - n * limit);
     const fields = (central: boolean) => {
       const head = new DataView(new ArrayBuffer(central ? 46 : 30));
       const shift = central ? 2 : 0;

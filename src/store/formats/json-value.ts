@@ -6,7 +6,7 @@
 import { FormatError } from "../../core/errors.ts";
 
 /** A nested list of numbers: [shape] row-major. */
-export class Numbers {
+export class NumberList {
   readonly shape: readonly number[];
   readonly data: Float64Array;
   constructor(shape: readonly number[], data: Float64Array) {
@@ -16,14 +16,14 @@ export class Numbers {
 }
 
 /** A value; objects are Maps. */
-export type JsonValue = null | boolean | number | string | Numbers | JsonValue[] | Map<string, JsonValue>;
+export type JsonValue = null | boolean | number | string | NumberList | JsonValue[] | Map<string, JsonValue>;
 
 /** Deepest nesting. */
 const DEPTH = 32;
 
 /** Reads JSON in UTF-8. Errors begin with `name` and include the byte offset. */
 export function readJson(bytes: Uint8Array, name: string): JsonValue {
-  return new Scanner(bytes, name).whole();
+  return new Scanner(bytes, name).document();
 }
 
 class Scanner {
@@ -37,7 +37,7 @@ class Scanner {
     this.name = name;
   }
 
-  whole(): JsonValue {
+  document(): JsonValue {
     const { bytes } = this;
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.at = 3;
     const value = this.value(0);
@@ -111,7 +111,7 @@ class Scanner {
   }
 
   /** A nested list of numbers. All lists at one depth have the same length. */
-  private numbers(): Numbers {
+  private numbers(): NumberList {
     const shape: number[] = [];
     let data = new Float64Array(256);
     let size = 0;
@@ -148,7 +148,7 @@ class Scanner {
         );
     };
     fill(0);
-    return new Numbers(shape, data.subarray(0, size));
+    return new NumberList(shape, data.subarray(0, size));
   }
 
   private number(): number {

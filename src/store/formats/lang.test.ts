@@ -1,10 +1,10 @@
 /** Languages of tokens: where files and programs name them, where they arrive, and that nothing is made up. */
 import { describe, expect, it } from "vitest";
 import { writeNpz } from "../../io/numpy/npz.ts";
+import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";
 import type { StoreInput } from "../layout/input.ts";
 import { sampleBundle } from "../sample.ts";
-import type { HeadStore } from "../types.ts";
 import { writeBundle } from "./bundle.ts";
 import { openStore } from "./open.ts";
 
@@ -72,8 +72,8 @@ describe("the language of tokens", () => {
     const one = json({ attention: [weights(2, 2)], tokens, lang: "ar" });
     expect(langs(await openStore(one))).toEqual([["ar", "ar"]]);
     const sides = { left_text: ["der", "Mond"], right_text: ["القمر", "هو", "."] };
-    const two = json({ attention: [weights(2, 3)], ...sides, lang: "de", key_lang: "ar" });
-    expect(langs(await openStore(two))).toEqual([["de", "ar"]]);
+    const cross = json({ attention: [weights(2, 3)], ...sides, lang: "de", key_lang: "ar" });
+    expect(langs(await openStore(cross))).toEqual([["de", "ar"]]);
     const views = json([
       { attention: [weights(2, 2)], tokens, lang: "ar", name: "first" },
       { attention: [weights(2, 2)], tokens: ["a", "b"], name: "second" },

@@ -76,8 +76,8 @@ describe("JSON of attention", () => {
   it("of packed layers, a list or one for all heads, is read", async () => {
     const values = btoa(String.fromCharCode(...new Uint8Array(Float32Array.of(1, 0, 0.5, 0.5).buffer)));
     const one = { values, shape: [1, 2, 2] };
-    for (const given of [[one, one], { attention: [one, one], tokens: ["a", "b"] }]) {
-      const store = await json(given);
+    for (const views of [[one, one], { attention: [one, one], tokens: ["a", "b"] }]) {
+      const store = await json(views);
       expect(store.blocks[0].layers).toEqual([0, 1]);
       store.dispose();
     }

@@ -3,9 +3,17 @@
  * text: each field is checked, and strings stay text.
  */
 import { FormatError, formatValue, HeedError } from "../../core/errors.ts";
+import type { Segment } from "../block.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
-import type { LoadProblem, Segment } from "../types.ts";
+
+/** A problem or note about a file, as a sentence with the tensor's name, the expected and the actual value, and the remedy. */
+export interface LoadProblem {
+  /** `error`: the part is left out; `warning`: it is shown; `note`: information. */
+  readonly severity: "error" | "warning" | "note";
+  readonly code: string;
+  readonly text: string;
+}
 
 /** The entry of one block under `blocks` in the metadata. All fields are optional. */
 export interface BlockAbout {
@@ -124,13 +132,8 @@ export function languageTag(value: unknown, what: string): string {
   } catch {
     // Not a tag: the error is thrown below.
   }
-  throw new FormatError(
-    "lang",
-    `${what}: expected a language tag such as ar or pt-BR, got ${formatValue(value)}`,
-    {
-      lang: value,
-    },
-  );
+  const text = `${what}: expected a language tag such as ar or pt-BR, got ${formatValue(value)}`;
+  throw new FormatError("lang", text, { lang: value });
 }
 
 function parse(key: string, text: string): unknown {
@@ -148,18 +151,18 @@ function parse(key: string, text: string): unknown {
 const FIELDS = ["kind", "queryTokens", "keyTokens", "queryOffset", "segments", "headNames", "special"];
 
 function blockMap(value: unknown): Map<string, BlockAbout> {
-  const found = new Map<string, BlockAbout>();
+  const blocks = new Map<string, BlockAbout>();
   for (const [name, about] of Object.entries(record(value, "`blocks`")))
-    found.set(name, blockAbout(about, name));
-  return found;
+    blocks.set(name, blockAbout(about, name));
+  return blocks;
 }
 
 function blockAbout(value: unknown, name: string): BlockAbout {
   const where = `\`blocks.${name}\``;
-  const given = record(value, where);
-  for (const key of Object.keys(given))
+  const fields = record(value, where);
+  for (const key of Object.keys(fields))
     if (!FIELDS.includes(key)) bad(where, `one of the fields ${FIELDS.join(", ")}`, key);
-  const { kind, queryTokens, keyTokens, queryOffset, segments, headNames, special } = given;
+  const { kind, queryTokens, keyTokens, queryOffset, segments, headNames, special } = fields;
   if (kind !== undefined && kind !== "self" && kind !== "cross")
     bad(`${where}: kind`, '"self" or "cross"', kind);
   for (const [key, text] of Object.entries({ queryTokens, keyTokens }))
@@ -202,9 +205,9 @@ function span(value: unknown, where: string): readonly [number, number] {
 function specials(value: unknown, where: string): NonNullable<BlockAbout["special"]> {
   const { query = [], key = [] } = record(value, `${where}: special`);
   const places = (x: unknown) => {
-    const found = list(x, `${where}: special`) as number[];
-    if (!found.every((n) => Number.isInteger(n) && n >= 0)) bad(`${where}: special`, "positions", x);
-    return found;
+    const positions = list(x, `${where}: special`) as number[];
+    if (!positions.every((n) => Number.isInteger(n) && n >= 0)) bad(`${where}: special`, "positions", x);
+    return positions;
   };
   return { query: places(query), key: places(key) };
 }
@@ -220,12 +223,6 @@ function record(value: unknown, where: string): Record<string, unknown> {
 }
 
 function bad(where: string, expected: string, got: unknown): never {
-  throw new FormatError(
-    "metadata",
-    `${where}: expected ${expected}, got ${formatValue(got)}; it is left out`,
-    {
-      where,
-      got,
-    },
-  );
+  const text = `${where}: expected ${expected}, got ${formatValue(got)}; it is left out`;
+  throw new FormatError("metadata", text, { where, got });
 }

@@ -9,10 +9,11 @@ import { FormatError, UnsupportedError } from "../../core/errors.ts";
 import { writeNpy } from "../../io/numpy/npy.ts";
 import { writeNpz } from "../../io/numpy/npz.ts";
 import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
+import type { HeadRef } from "../block.ts";
+import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";
 import type { StoreInput } from "../layout/input.ts";
 import { sampleBundle } from "../sample.ts";
-import type { HeadRef, HeadStore } from "../types.ts";
 import { writeBundle } from "./bundle.ts";
 import { openStore } from "./open.ts";
 
@@ -162,9 +163,9 @@ describe("npz, npy and plain safetensors", () => {
     expect(store.blocks[0].keyTokens).toEqual(words);
     expect(problem(store, "tensor-ignored")).toMatch(/`notes` holds texts and is left out/);
     store.dispose();
-    const own = await openStore(file, { tokens: ["a", "b", "c", "d"] });
-    expect(own.blocks[0].keyTokens).toEqual(["a", "b", "c", "d"]);
-    own.dispose();
+    const named = await openStore(file, { tokens: ["a", "b", "c", "d"] });
+    expect(named.blocks[0].keyTokens).toEqual(["a", "b", "c", "d"]);
+    named.dispose();
   });
 
   it("with q and k, or weights, under the names people give them", async () => {
@@ -224,9 +225,23 @@ describe("npz, npy and plain safetensors", () => {
     );
     expect([store.blocks[0].layers, store.blocks[0].heads]).toEqual([[0, 1], 3]);
     store.dispose();
-    const two = await openStore(await writeNpz({ arr_0: { data: attn, shape: [2, 3, 4, 4] } }));
-    expect(problem(two, "batch")).toMatch(/`arr_0` holds a batch of 2 texts; only the first is shown/);
-    two.dispose();
+    const batch = await openStore(await writeNpz({ arr_0: { data: attn, shape: [2, 3, 4, 4] } }));
+    expect(problem(batch, "batch")).toMatch(/`arr_0` holds a batch of 2 texts; only the first is shown/);
+    batch.dispose();
+  });
+
+  it("of an npz, arrays that are not used are not read: one with a wrong checksum does not matter", async () => {
+    const marker = Float32Array.of(1234.5678);
+    const bytes = await writeNpz({
+      attn: { data: attn, shape: [2, 3, 4, 4] },
+      extra: { data: marker, shape: [1] },
+    });
+    const at = Buffer.from(bytes).indexOf(Buffer.from(marker.buffer));
+    bytes[at] ^= 1;
+    const store = await openStore(bytes);
+    expect(problem(store, "tensor-ignored")).toMatch(/`extra` is not recognized and is left out/);
+    expect(store.blocks[0].heads).toBe(3);
+    store.dispose();
   });
 
   it("an npy file is weights; float16 and uint8 are read as they are", async () => {
@@ -259,23 +274,23 @@ describe("npz, npy and plain safetensors", () => {
       return store.report;
     };
     const codes = async (weights: number[]) => (await report(weights)).problems.map(({ code }) => code);
-    const said = async (weights: number[], code: string) =>
+    const warningOf = async (weights: number[], code: string) =>
       (await report(weights)).problems.find((one) => one.code === code)?.text;
-    expect(await said([3, 4, 2, 2], "row-sum")).toBe(
+    expect(await warningOf([3, 4, 2, 2], "row-sum")).toBe(
       "rows of the given weights should sum to 1; the worst row checked sums to 7: are these scores (logits), or is the last axis not the keys?",
     );
-    expect(await said([0.25, 0, 0.5, 0.5], "row-sum")).toMatch(/sums to 0.250: are some keys missing/);
-    expect(await said([0.75, 0.5, 0.25, 0.5], "row-sum")).toMatch(
+    expect(await warningOf([0.25, 0, 0.5, 0.5], "row-sum")).toMatch(/sums to 0.250: are some keys missing/);
+    expect(await warningOf([0.75, 0.5, 0.25, 0.5], "row-sum")).toMatch(
       /the columns sum to 1, so queries and keys seem to be exchanged/,
     );
-    expect(await said([1.4, -0.4, 0.5, 0.5], "negative")).toMatch(
+    expect(await warningOf([1.4, -0.4, 0.5, 0.5], "negative")).toMatch(
       /^1 given weight is negative \(the smallest is −0.400\)/,
     );
     expect(await codes([1.4, -0.4, 0.5, 0.5])).toEqual(["tokens", "negative"]);
-    expect(await said([Math.log(0.5), Math.log(0.5), 0, -Infinity], "negative")).toMatch(
+    expect(await warningOf([Math.log(0.5), Math.log(0.5), 0, -Infinity], "negative")).toMatch(
       /these are log-weights/,
     );
-    expect(await said([-1, -3, -2, -2], "negative")).toMatch(/scores \(logits\) or log-weights/);
+    expect(await warningOf([-1, -3, -2, -2], "negative")).toMatch(/scores \(logits\) or log-weights/);
     // Every row is checked, not three of them.
     const n = 40;
     const many = Array.from({ length: n * n }, (_, at) => (Math.floor(at / n) === 17 ? Number.NaN : 1 / n));
@@ -300,9 +315,9 @@ describe("JSON", () => {
     ];
     const bare = await openStore(text({ attention }), { tokens: ["x", "y"] });
     expect(bare.blocks[0].keyTokens).toEqual(["x", "y"]);
-    const own = await openStore(text({ attention, tokens: ["a", "b"] }), { tokens: ["x", "y"] });
-    expect(own.blocks[0].keyTokens).toEqual(["a", "b"]);
-    expect(problem(own, "tokens")).toMatch(/has tokens; the given ones are not used/);
+    const store = await openStore(text({ attention, tokens: ["a", "b"] }), { tokens: ["x", "y"] });
+    expect(store.blocks[0].keyTokens).toEqual(["a", "b"]);
+    expect(problem(store, "tokens")).toMatch(/has tokens; the given ones are not used/);
   });
 
   it("that is cut off says so", async () => {

@@ -6,14 +6,15 @@ import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
+import type { HeadStore } from "../head-store.ts";
 import { COMPUTE_OPTIONS, type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
 import { sourceOf } from "../layout/source.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
+import type { LoadReport } from "../sentences/report.ts";
 import { type Checks, examine, isWhole, reportOf, sample } from "../sentences/report.ts";
 import { createStore } from "../store.ts";
 import { oneLine } from "../text/label.ts";
-import type { HeadStore, LoadReport } from "../types.ts";
 import { languageTag, Problems, tokenList } from "./metadata.ts";
 import { pickle } from "./pickle.ts";
 import type { Bag } from "./tensor-source.ts";
@@ -126,9 +127,9 @@ async function bagOf(
   options: OpenStoreOptions,
   problems: Problems,
 ): Promise<Bag> {
-  const given = givenTokens(options.tokens);
-  const bag = await tensorsOf(source, format, name, given.tokens, problems, options.maxBytes);
-  const lang = options.lang ?? given.lang;
+  const option = givenTokens(options.tokens);
+  const bag = await tensorsOf(source, format, name, option.tokens, problems, options.maxBytes);
+  const lang = options.lang ?? option.lang;
   if (lang === undefined) return bag;
   const tag = languageTag(lang, "openStore: lang");
   return bag.metadata.has("lang") ? bag : { ...bag, metadata: new Map([...bag.metadata, ["lang", tag]]) };

@@ -14,11 +14,11 @@ export async function readBundle(
   maxBytes: number,
 ): Promise<Bag> {
   // Passed as `{ size, read }`, so that the reader does not close the source.
-  const own = {
+  const reader = {
     size: source.size,
     read: (offset: number, length: number) => source.read(offset, length),
   };
-  const file = await openSafetensors(own, { maxBytes });
+  const file = await openSafetensors(reader, { maxBytes });
   if (isBundle(file.tensors.keys())) {
     const bag = fileBag(file);
     const named = [...file.metadata.keys()].some((key) => key.startsWith("tokens."));

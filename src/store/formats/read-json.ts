@@ -7,10 +7,10 @@ import { FormatError, formatValue } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import { checkSize, sizeLimit } from "../../io/limit.ts";
 import type { Source } from "../../io/source.ts";
+import type { Segment } from "../block.ts";
 import { formatBytes } from "../sentences/report.ts";
-import type { Segment } from "../types.ts";
 import { fromArrays } from "./arrays.ts";
-import { type JsonValue, Numbers, readJson } from "./json-value.ts";
+import { type JsonValue, NumberList, readJson } from "./json-value.ts";
 import { type Problems, VERSION } from "./metadata.ts";
 import { type Bag, memoryBag } from "./tensor-source.ts";
 
@@ -87,7 +87,7 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
   };
 
   const read = (value: JsonValue, fallback: string): void => {
-    if (value instanceof Numbers) add(fallback, tensorOf(value));
+    if (value instanceof NumberList) add(fallback, tensorOf(value));
     else if (Array.isArray(value)) readList(value, fallback);
     else if (value instanceof Map) readObject(value, fallback);
     else unknown(name, value);
@@ -100,12 +100,12 @@ export function fromJson(bytes: Uint8Array, name: string, problems: Problems): C
   const readObject = (value: Fields, fallback: string): void => {
     if (value === root) addLang("lang", value.get("lang"));
     const sides = SIDES.filter(({ attention }) => value.has(attention));
-    for (const side of sides) {
-      const weights = weightsOf(value.get(side.attention)!, name);
-      const [query, key] = [side.query, side.key].map((which) => texts(value.get(`${which}_tokens`)));
-      add(side.block, weights, query, key, { kind: side.block === "cross" ? "cross" : "self" });
-      addLang(`lang.${side.block}`, value.get(`${side.query}_lang`));
-      addLang(`lang.${side.block}.keys`, value.get(`${side.key}_lang`));
+    for (const stack of sides) {
+      const weights = weightsOf(value.get(stack.attention)!, name);
+      const [query, key] = [stack.query, stack.key].map((which) => texts(value.get(`${which}_tokens`)));
+      add(stack.block, weights, query, key, { kind: stack.block === "cross" ? "cross" : "self" });
+      addLang(`lang.${stack.block}`, value.get(`${stack.query}_lang`));
+      addLang(`lang.${stack.block}.keys`, value.get(`${stack.key}_lang`));
     }
     if (sides.length > 0) return;
     const nested = ATTENTION.map((key) => value.get(key)).find((x) => x !== undefined);
@@ -162,12 +162,12 @@ const isList = (x: JsonValue | undefined): x is JsonValue[] => Array.isArray(x);
 
 /** Inspectus's way: a list of base64 texts with their shapes. */
 const isPacked = (x: JsonValue): x is Fields =>
-  x instanceof Map && typeof x.get("values") === "string" && x.get("shape") instanceof Numbers;
+  x instanceof Map && typeof x.get("values") === "string" && x.get("shape") instanceof NumberList;
 
 function blockName(view: JsonValue, n: number): string {
-  const said = view instanceof Map ? view.get("name") : undefined;
-  if (typeof said === "string" && said !== "")
-    return said
+  const title = view instanceof Map ? view.get("name") : undefined;
+  if (typeof title === "string" && title !== "")
+    return title
       .toLowerCase()
       .replace(/[^\p{L}\p{N}_-]+/gu, "-")
       .slice(0, 60);
@@ -200,13 +200,13 @@ function sentences(
   ];
 }
 
-function tensorOf({ data, shape }: Numbers): FileTensor {
+function tensorOf({ data, shape }: NumberList): FileTensor {
   return { data, shape, dtype: "float64" };
 }
 
 /** Weights out of whatever holds them: nested numbers, base64, or a list of those, one a layer. */
 function weightsOf(value: JsonValue, name: string): FileTensor {
-  if (value instanceof Numbers) return tensorOf(value);
+  if (value instanceof NumberList) return tensorOf(value);
   if (isPacked(value)) return unpack(value, name);
   if (Array.isArray(value) && value.length > 0) {
     const layers = value.map((layer) => weightsOf(layer, name));
@@ -227,7 +227,7 @@ function weightsOf(value: JsonValue, name: string): FileTensor {
 
 /** float32 numbers in base64, little-endian. */
 function unpack(fields: Fields, name: string): FileTensor {
-  const shape = Array.from((fields.get("shape") as Numbers).data);
+  const shape = Array.from((fields.get("shape") as NumberList).data);
   const fail = (what: string): never => {
     throw new FormatError("json-attention", `openStore: ${name}: ${what}`);
   };

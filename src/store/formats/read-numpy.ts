@@ -7,7 +7,7 @@ import { openNpz } from "../../io/numpy/npz.ts";
 import { readNpzTexts } from "../../io/numpy/npz-text.ts";
 import { refuser } from "../../io/refuse.ts";
 import type { Source } from "../../io/source.ts";
-import { arrayBag } from "./arrays.ts";
+import { arrayBag, isUsed } from "./arrays.ts";
 import type { Problems } from "./metadata.ts";
 import { pickle } from "./pickle.ts";
 import type { Bag } from "./tensor-source.ts";
@@ -51,9 +51,10 @@ async function unzip(
   const arrays = new Map<string, FileTensor>();
   let texts: readonly string[] | undefined;
   for (const member of file.members.keys()) {
-    const found = named.get(member);
-    if (found === undefined) arrays.set(member, await file.read(member));
-    else if (TOKENS.test(member)) texts = found.data;
+    const text = named.get(member);
+    if (text === undefined) {
+      if (isUsed(member, file.members.keys(), problems)) arrays.set(member, await file.read(member));
+    } else if (TOKENS.test(member)) texts = text.data;
     else
       problems.add(
         "note",

@@ -2,20 +2,11 @@
  * Named tensors, in memory or in a file whose rows are read on demand. Every format is read as a bag of tensors under the names
  * of a bundle (`self.q.0`), so that one function lays out all formats.
  */
-import {
-  arrayFor,
-  arrayName,
-  BYTES,
-  type DType,
-  type FloatDType,
-  isFloat,
-  readerOf,
-  type TypedData,
-} from "../../core/dtype.ts";
+import { arrayFor, arrayName, type DType, readerOf, type TypedData } from "../../core/dtype.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
-import type { FileDType, FileTensor } from "../../io/element.ts";
+import { ELEMENTS, type FileDType, type FileTensor } from "../../io/element.ts";
 import type { SafetensorsFile } from "../../io/safetensors/open.ts";
-import type { Floats } from "../compute/head.ts";
+import type { FloatArray } from "../../rows/head-rows.ts";
 
 /** The dtype and shape of a tensor, known before it is read. */
 export interface TensorHead {
@@ -36,11 +27,11 @@ export interface Bag {
 
 /** A bag of arrays in memory. Reading copies the rows of strided views; rows of dense arrays are views. */
 export function memoryBag(
-  given: ReadonlyMap<string, TensorLike | FileTensor>,
+  arrays: ReadonlyMap<string, TensorLike | FileTensor>,
   metadata: ReadonlyMap<string, string> = new Map(),
 ): Bag {
   const tensors = new Map<string, TensorHead & { readonly read: Bag["read"] }>();
-  for (const [name, value] of given) tensors.set(name, inMemory(name, value));
+  for (const [name, value] of arrays) tensors.set(name, inMemory(name, value));
   return {
     tensors,
     metadata,
@@ -51,16 +42,10 @@ export function memoryBag(
 }
 
 function inMemory(name: string, value: TensorLike | FileTensor): TensorHead & { readonly read: Bag["read"] } {
-  const data = value.data as TypedData;
-  // A Uint8Array without a dtype has numbers here; in heed's tensors it is bool.
-  const bytes = arrayName(data) === "Uint8Array" && !(value instanceof Tensor);
-  const said = (value as TensorLike).dtype ?? (value as TensorLike).type;
-  const numbers = bytes && (said === undefined || said === "uint8" || said === "U8");
-  const t = asTensor(
-    name,
-    numbers ? { ...(value as TensorLike), type: undefined, dtype: "bool" } : (value as TensorLike),
-  );
-  const dtype: FileDType = numbers ? "uint8" : t.dtype;
+  // A Uint8Array without a dtype is uint8 here, as in files.
+  const { dtype: label = arrayName(value.data) === "Uint8Array" ? "uint8" : undefined } = value;
+  const t = asTensor(name, value instanceof Tensor ? value : { type: label, ...(value as TensorLike) });
+  const { dtype } = t;
   return {
     dtype,
     shape: t.shape,
@@ -92,23 +77,18 @@ export function fileBag(file: SafetensorsFile): Bag {
   };
 }
 
-/** True for the dtypes of queries, keys and values. */
-export function isFloatFile(dtype: FileDType): dtype is FloatDType {
-  return isFloat(dtype as DType);
-}
-
 /** The numbers of a tensor: a view of float32 or float64, else decoded to float32. */
-export function floatsOf({ data, dtype, shape }: FileTensor): Floats {
-  if (dtype === "float32" || dtype === "float64") return data as Floats;
+export function floatsOf({ data, dtype, shape }: FileTensor): FloatArray {
+  if (dtype === "float32" || dtype === "float64") return data as FloatArray;
   const read = readerOf(dtype as DType, data as TypedData);
   const out = arrayFor("float32", sizeOf(shape)) as Float32Array;
   for (let i = 0; i < out.length; i++) out[i] = read(i);
   return out;
 }
 
-/** Bytes of a tensor in its file. The size of an integer dtype is the number in its name. */
+/** Bytes of a tensor in its file. */
 export function bytesOfTensor({ dtype, shape }: TensorHead): number {
-  return sizeOf(shape) * (BYTES[dtype as DType] ?? Math.max(8, Number(/\d+$/.exec(dtype)?.[0] ?? 8)) / 8);
+  return sizeOf(shape) * ELEMENTS[dtype].bytes;
 }
 
 /** `[12, 128, 64] float16`. */

@@ -6,16 +6,19 @@ import { FormatError, formatValue, OptionError, UnsupportedError } from "../../c
 import { checkNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
-import { type Compute, localCompute } from "../compute/compute.ts";
-import type { HeadData } from "../compute/head.ts";
+import type { Segment } from "../block.ts";
+import { localCompute } from "../compute/compute.ts";
+import type { HeadArrays } from "../compute/head.ts";
 import type { Port } from "../compute/messages.ts";
 import { remoteCompute } from "../compute/remote.ts";
+import type { Compute } from "../compute/request.ts";
 import { type Kernel, plainKernel } from "../compute/row-source.ts";
 import { Problems } from "../formats/metadata.ts";
+import type { HeadStore } from "../head-store.ts";
 import type { LayerRecipe, ScoreRecipe } from "../recipe/recipe.ts";
+import type { LoadReport } from "../sentences/report.ts";
 import { bytesIn, type Checks, examine, isWhole, reportOf, sample } from "../sentences/report.ts";
 import { createStore } from "../store.ts";
-import type { HeadStore, LoadReport, Segment } from "../types.ts";
 import { bagFrom, type StoreInput } from "./input.ts";
 import { layOut } from "./layout.ts";
 import { sourceOf } from "./source.ts";
@@ -66,7 +69,7 @@ export function storeFrom(input: StoreInput, options: ComputeOptions = {}): Head
   const checks: Checks = {};
   // Heads of a bag in memory are synchronous.
   const all = isWhole(blocks, bag);
-  for (const ref of sample(blocks, bag)) examine(source.head(ref) as HeadData, all, checks);
+  for (const ref of sample(blocks, bag)) examine(source.head(ref) as HeadArrays, all, checks);
   const what: Pick<LoadReport, "name" | "format" | "bytes"> = {
     name: input.name ?? "memory",
     format: "memory",

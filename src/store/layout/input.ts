@@ -4,10 +4,10 @@
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
+import type { Segment } from "../block.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
 import { type Bag, memoryBag } from "../formats/tensor-source.ts";
 import type { ScoreRecipe } from "../recipe/recipe.ts";
-import type { Segment } from "../types.ts";
 
 /** Tensors of one layer: query and key, or weights. */
 export interface LayerInput {

@@ -3,8 +3,8 @@ import { OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
 import { openStore } from "../formats/open.ts";
+import type { HeadStore } from "../head-store.ts";
 import { isSpecial } from "../text/tokens.ts";
-import type { HeadStore } from "../types.ts";
 import { storeFrom } from "./from.ts";
 
 const f32 = (...shape: number[]): TensorLike => ({

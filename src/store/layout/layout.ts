@@ -2,22 +2,23 @@
  * Lays out named tensors as blocks: finds their layers, tokens and the tensors of their recipes, and checks the shapes. Parts
  * that do not fit are left out and reported with the tensor's name, the expected and the actual shape, and the remedy.
  */
+import { isFloat } from "../../core/dtype.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import { maskFromJson } from "../../masks/registry.ts";
+import type { Block, Segment, Stage } from "../block.ts";
 import { type About, type Problems, readAbout } from "../formats/metadata.ts";
-import { type Bag, isFloatFile, shown, type TensorHead } from "../formats/tensor-source.ts";
+import { type Bag, shown, type TensorHead } from "../formats/tensor-source.ts";
 import { type Places, placesOf } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
 import { isSpecial } from "../text/tokens.ts";
-import type { Block, Segment, Stage } from "../types.ts";
 
 /** The kind of a layer's tensor. */
-export type Part = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
+export type TensorPart = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
 
 /** One layer of a bag: its recipe and the names of its tensors. */
 export interface Layer {
   readonly recipe: LayerRecipe;
-  readonly parts: Readonly<Partial<Record<Part, string>>>;
+  readonly parts: Readonly<Partial<Record<TensorPart, string>>>;
   /** Names of the tensors that the recipe reads. */
   readonly mask?: string;
   readonly bias?: string;
@@ -37,9 +38,13 @@ const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
 const AUXILIARY = /\.(?:mask|bias|sinks|relative)(?:\.\d{1,6})?$/;
 
 /** Lays out a bag; `given` is the recipe of blocks with q and k but without a recipe. */
-export function layOut(bag: Bag, problems: Problems, given?: ScoreRecipe): { blocks: Laid[]; about: About } {
+export function layOut(
+  bag: Bag,
+  problems: Problems,
+  defaultRecipe?: ScoreRecipe,
+): { blocks: Laid[]; about: About } {
   const about = readAbout(bag.metadata, problems);
-  const found = new Map<string, Map<number, Partial<Record<Part, string>>>>();
+  const tensors = new Map<string, Map<number, Partial<Record<TensorPart, string>>>>();
   for (const name of bag.tensors.keys()) {
     const match = NAME.exec(name);
     if (!match) {
@@ -52,14 +57,14 @@ export function layOut(bag: Bag, problems: Problems, given?: ScoreRecipe): { blo
       continue;
     }
     const [, block, part, number] = match;
-    const layers = found.get(block) ?? found.set(block, new Map()).get(block)!;
+    const layers = tensors.get(block) ?? tensors.set(block, new Map()).get(block)!;
     const layer = Number(number);
     const parts = layers.get(layer) ?? layers.set(layer, {}).get(layer)!;
-    parts[part as Part] = name;
+    parts[part as TensorPart] = name;
   }
   const blocks: Laid[] = [];
-  for (const [name, layers] of found) {
-    const laid = layBlock(bag, name, layers, about, problems, given);
+  for (const [name, layers] of tensors) {
+    const laid = layBlock(bag, name, layers, about, problems, defaultRecipe);
     if (laid) blocks.push(laid);
   }
   // Files list tensors alphabetically; blocks are shown in the order encoder, others, cross-attention.
@@ -67,9 +72,7 @@ export function layOut(bag: Bag, problems: Problems, given?: ScoreRecipe): { blo
   return { blocks, about };
 }
 
-function orderOf({ name }: Block): number {
-  return /^enc/i.test(name) ? 0 : /cross/i.test(name) ? 2 : 1;
-}
+const orderOf = ({ name }: Block): number => (/^enc/i.test(name) ? 0 : /cross/i.test(name) ? 2 : 1);
 
 function isNamed(name: string, about: About): boolean {
   const base = name.replace(/\.\d+$/, "");
@@ -92,27 +95,27 @@ interface Sizes {
 function layBlock(
   bag: Bag,
   name: string,
-  found: ReadonlyMap<number, Partial<Record<Part, string>>>,
+  tensors: ReadonlyMap<number, Partial<Record<TensorPart, string>>>,
   about: About,
   problems: Problems,
-  given?: ScoreRecipe,
+  defaultRecipe?: ScoreRecipe,
 ): Laid | undefined {
   const badRecipe = about.badRecipes.get(name);
-  const own = about.recipes.get(name);
-  const hasScores = [...found.values()].some(({ q, k }) => q !== undefined && k !== undefined);
-  if (given !== undefined && (own !== undefined || !hasScores))
+  const fileRecipe = about.recipes.get(name);
+  const hasScores = [...tensors.values()].some(({ q, k }) => q !== undefined && k !== undefined);
+  if (defaultRecipe !== undefined && (fileRecipe !== undefined || !hasScores))
     problems.add(
       "warning",
       "recipe-given",
-      own === undefined
+      fileRecipe === undefined
         ? `\`${name}\` holds weights, which are shown as they are; the given recipe is not used`
         : `\`${name}\` has a recipe; the given one is not used`,
     );
-  const recipe: ScoreRecipe = own ?? (hasScores ? given : undefined) ?? {};
+  const recipe: ScoreRecipe = fileRecipe ?? (hasScores ? defaultRecipe : undefined) ?? {};
   let sizes: Sizes | undefined;
   const layers = new Map<number, Layer>();
-  for (const layer of [...found.keys()].sort((a, b) => a - b)) {
-    let parts = { ...found.get(layer)! };
+  for (const layer of [...tensors.keys()].sort((a, b) => a - b)) {
+    let parts = { ...tensors.get(layer)! };
     if (badRecipe !== undefined && parts.q && parts.k) {
       if (!parts.w) {
         problems.add("error", "recipe", `layer ${layer} of \`${name}\` is left out: ${badRecipe}`);
@@ -159,19 +162,19 @@ function sizesOf(
   bag: Bag,
   name: string,
   layer: number,
-  parts: Partial<Record<Part, string>>,
+  parts: Partial<Record<TensorPart, string>>,
   problems: Problems,
 ): Sizes | undefined {
   const fail = (text: string): undefined => {
     problems.add("error", "layer-shape", `layer ${layer} of \`${name}\` is left out: ${text}`);
     return undefined;
   };
-  const head = (part: Part): TensorHead | undefined =>
+  const head = (part: TensorPart): TensorHead | undefined =>
     parts[part] === undefined ? undefined : bag.tensors.get(parts[part]!);
   const [q, k, w, v, vnorm, wo, lse] = (["q", "k", "w", "v", "vnorm", "wo", "lse"] as const).map(head);
   for (const part of ["q", "k", "v", "vnorm", "wo", "lse"] as const) {
     const t = head(part);
-    if (t && !isFloatFile(t.dtype))
+    if (t && !isFloat(t.dtype))
       return fail(`\`${parts[part]}\` is ${shown(t)}, expected float32, float16, bfloat16 or float64`);
   }
   if ((q === undefined) !== (k === undefined))
@@ -188,14 +191,8 @@ function sizesOf(
       );
     if (!divides(k.shape[0], q.shape[0]))
       return fail(`${k.shape[0]} heads of \`${parts.k}\` do not divide the ${q.shape[0]} of \`${parts.q}\``);
-    sizes = {
-      heads: q.shape[0],
-      keyHeads: k.shape[0],
-      Nq: q.shape[1],
-      Nk: k.shape[1],
-      d: q.shape[2],
-      dv: undefined,
-    };
+    const [[heads, Nq, d], [keyHeads, Nk]] = [q.shape, k.shape];
+    sizes = { heads, keyHeads, Nq, Nk, d, dv: undefined };
     if (w)
       problems.add(
         "note",
@@ -204,7 +201,7 @@ function sizesOf(
       );
   } else if (w) {
     if (w.shape.length !== 3) return fail(`\`${parts.w}\` is ${shown(w)}, expected [heads, queries, keys]`);
-    if (!isFloatFile(w.dtype) && w.dtype !== "uint8")
+    if (!isFloat(w.dtype) && w.dtype !== "uint8")
       return fail(`\`${parts.w}\` is ${shown(w)}, expected floats, or uint8 (n/255)`);
     const shared = v?.shape[0] ?? vnorm?.shape[0] ?? w.shape[0];
     sizes = { heads: w.shape[0], keyHeads: shared, Nq: w.shape[1], Nk: w.shape[2], d: 0, dv: undefined };
@@ -268,17 +265,17 @@ function resolve(
       return fail(
         `\`${match}\` is ${shown(t)}, expected ${shapes.map((s) => `[${s.map((n) => (n < 0 ? "buckets" : n)).join(", ")}]`).join(" or ")}`,
       );
-    if (floats && !isFloatFile(t.dtype)) return fail(`\`${match}\` is ${shown(t)}, expected floats`);
+    if (floats && !isFloat(t.dtype)) return fail(`\`${match}\` is ${shown(t)}, expected floats`);
     return match;
   };
-  const cells = [
-    [Nq, Nk],
-    [heads, Nq, Nk],
-  ] as const;
+  const cells = [Nq, Nk];
   const { mask, bias, sinks, keyLengths } = recipe;
-  const found = {
-    mask: typeof mask === "object" && "tensor" in mask ? find(mask.tensor, cells, false) : undefined,
-    bias: bias && "dense" in bias ? find(bias.dense, cells, true) : undefined,
+  const tensors = {
+    mask:
+      typeof mask === "object" && "tensor" in mask
+        ? find(mask.tensor, [cells, [heads, ...cells]], false)
+        : undefined,
+    bias: bias && "dense" in bias ? find(bias.dense, [cells, [heads, ...cells]], true) : undefined,
     table: bias && "relative" in bias ? find(bias.relative, [[-1, heads]], true) : undefined,
     sinks: sinks === undefined ? undefined : find(sinks, [[heads]], true),
   };
@@ -291,7 +288,7 @@ function resolve(
     fail(`its recipe has ${bias.alibi.length} ALiBi slopes for ${heads} heads`);
   if (typeof keyLengths === "object" && keyLengths.length !== 1 && keyLengths.length !== heads)
     fail(`its recipe has ${keyLengths.length} keyLengths for ${heads} heads; give one, or one per head`);
-  return failed ? undefined : { recipe, ...found };
+  return failed ? undefined : { recipe, ...tensors };
 }
 
 /** The block as a store shows it. */
@@ -303,26 +300,31 @@ function describe(
   about: About,
   problems: Problems,
 ): Block {
-  const said = about.blocks.get(name) ?? {};
+  const entry = about.blocks.get(name) ?? {};
   const { heads, keyHeads, Nq, Nk, d, dv } = sizes;
-  const every = (part: Part) => [...layers.values()].every(({ parts }) => parts[part] !== undefined);
+  const every = (part: TensorPart) => [...layers.values()].every(({ parts }) => parts[part] !== undefined);
   const only = about.tokens.size === 1 ? [...about.tokens.keys()][0] : undefined;
-  const own = about.tokens.has(name) ? name : only;
-  const queryList = said.queryTokens ?? own;
-  const keyList = said.keyTokens ?? said.queryTokens ?? own;
-  const kind = said.kind ?? (queryList !== keyList || /cross/i.test(name) ? "cross" : "self");
-  const queryOffset = recipe.queryOffset ?? said.queryOffset ?? 0;
+  const usualList = about.tokens.has(name) ? name : only;
+  const queryList = entry.queryTokens ?? usualList;
+  const keyList = entry.keyTokens ?? entry.queryTokens ?? usualList;
+  const kind = entry.kind ?? (queryList !== keyList || /cross/i.test(name) ? "cross" : "self");
+  const queryOffset = recipe.queryOffset ?? entry.queryOffset ?? 0;
   if (
     recipe.queryOffset !== undefined &&
-    said.queryOffset !== undefined &&
-    recipe.queryOffset !== said.queryOffset
+    entry.queryOffset !== undefined &&
+    recipe.queryOffset !== entry.queryOffset
   )
     problems.add(
       "warning",
       "offset",
-      `\`${name}\`: queryOffset is ${said.queryOffset} in blocks and ${recipe.queryOffset} in the recipe; the recipe's is used`,
+      `\`${name}\`: queryOffset is ${entry.queryOffset} in blocks and ${recipe.queryOffset} in the recipe; the recipe's is used`,
     );
-  else if (kind === "self" && Nq !== Nk && recipe.queryOffset === undefined && said.queryOffset === undefined)
+  else if (
+    kind === "self" &&
+    Nq !== Nk &&
+    recipe.queryOffset === undefined &&
+    entry.queryOffset === undefined
+  )
     problems.add(
       "warning",
       "offset",
@@ -368,16 +370,16 @@ function describe(
     Nk,
     d,
     dv,
-    headNames: said.headNames?.length === heads ? said.headNames : undefined,
+    headNames: entry.headNames?.length === heads ? entry.headNames : undefined,
     queryTokens,
     keyTokens,
     queryLang: slice ? keyLang : langOf(queryList, queryTokens),
     keyLang,
     queryOffset,
-    segments: segmentsOf(name, said.segments ?? [], Nq, Nk, problems),
+    segments: segmentsOf(name, entry.segments ?? [], Nq, Nk, problems),
     special: {
-      query: marked(queryTokens, said.special?.query),
-      key: marked(keyTokens, said.special?.key),
+      query: marked(queryTokens, entry.special?.query),
+      key: marked(keyTokens, entry.special?.key),
     },
     recipe,
     has,
@@ -394,7 +396,7 @@ function marked(tokens: readonly string[], positions: readonly number[] | undefi
 /** The tokens of the queries or of the keys, or their positions if there is no list of the right length. */
 function tokensFor(
   block: string,
-  side: "query" | "key",
+  axis: "query" | "key",
   count: number,
   list: string | undefined,
   about: About,
@@ -407,7 +409,7 @@ function tokensFor(
     problems?.add(
       "note",
       "tokens",
-      `\`${block}\` has no ${side} tokens: positions are shown. Give them with --tokens tokens.json, or as the option tokens`,
+      `\`${block}\` has no ${axis} tokens: positions are shown. Give them with --tokens tokens.json, or as the option tokens`,
     );
   else if (tokens === undefined)
     problems?.add(
@@ -419,19 +421,19 @@ function tokensFor(
     problems?.add(
       "warning",
       "tokens",
-      `\`${block}\` has ${count} ${side} positions, ${tokens.length} tokens are given in \`tokens.${list}\`; positions are shown instead, so that no row has the wrong name`,
+      `\`${block}\` has ${count} ${axis} positions, ${tokens.length} tokens are given in \`tokens.${list}\`; positions are shown instead, so that no row has the wrong name`,
     );
   return positions();
 }
 
 function segmentsOf(
   block: string,
-  given: readonly Segment[],
+  segments: readonly Segment[],
   Nq: number,
   Nk: number,
   problems: Problems,
 ): Segment[] {
-  return given.filter(({ name, query, key }) => {
+  return segments.filter(({ name, query, key }) => {
     const fits = (query?.[1] ?? 0) <= Nq && (key?.[1] ?? 0) <= Nk;
     if (!fits)
       problems.add(

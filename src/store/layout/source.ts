@@ -5,17 +5,18 @@
 import type { TypedData } from "../../core/dtype.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
-import type { Floats, HeadData, WeightDType } from "../compute/head.ts";
+import type { FloatArray } from "../../rows/head-rows.ts";
+import type { Block, HeadRef } from "../block.ts";
+import type { HeadArrays, WeightDType } from "../compute/head.ts";
 import { type Bag, floatsOf } from "../formats/tensor-source.ts";
 import type { HeadRecipe } from "../recipe/head-recipe.ts";
-import type { Block, HeadRef } from "../types.ts";
 import type { Laid, Layer } from "./layout.ts";
 
 /** Blocks, and the data of their heads. */
 export interface HeadSource {
   readonly blocks: readonly Laid[];
   /** The data of a head. Synchronous if the bag is in memory. */
-  head(ref: HeadRef): HeadData | Promise<HeadData>;
+  head(ref: HeadRef): HeadArrays | Promise<HeadArrays>;
   /** The tensors as stored. */
   readonly bag: Bag;
   close(): void | Promise<void>;
@@ -43,8 +44,8 @@ export function layerOf(
       `block must be an integer from 0 to ${blocks.length - 1}, got ${formatValue(block)}`,
       { block },
     );
-  const found = laid.layers.get(layer);
-  if (!found)
+  const match = laid.layers.get(layer);
+  if (!match)
     throw new OptionError(
       "head-ref",
       `layer must be one of ${laid.block.layers.join(", ")} in \`${laid.block.name}\`, got ${formatValue(layer)}`,
@@ -56,7 +57,7 @@ export function layerOf(
       `head must be an integer from 0 to ${laid.block.heads - 1}, got ${formatValue(head)}`,
       { head },
     );
-  return { laid, layer: found };
+  return { laid, layer: match };
 }
 
 type Wanted =
@@ -72,7 +73,7 @@ type Wanted =
   | "table"
   | "sinks";
 
-function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | Promise<HeadData> {
+function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadArrays | Promise<HeadArrays> {
   const { laid, layer } = layerOf(blocks, ref);
   const { block } = laid;
   const { parts } = layer;
@@ -84,7 +85,7 @@ function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | P
     if (name !== undefined) asks.push([what, bag.read(name, rows)]);
   };
   /** The head's rows of a tensor [heads, …]; all rows if the tensor has no axis of heads. */
-  const own = (name: string | undefined, rank: number): readonly [number, number] | undefined =>
+  const headRows = (name: string | undefined, rank: number): readonly [number, number] | undefined =>
     name !== undefined && bag.tensors.get(name)!.shape.length === rank ? [h, h + 1] : undefined;
   if (scored) {
     ask("query", parts.q, [h, h + 1]);
@@ -96,17 +97,17 @@ function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadData | P
   const dv = parts.v === undefined ? 0 : bag.tensors.get(parts.v)!.shape[2];
   ask("wo", parts.wo, [h * dv, (h + 1) * dv]);
   ask("lse", parts.lse, [h, h + 1]);
-  ask("mask", layer.mask, own(layer.mask, 3));
-  ask("bias", layer.bias, own(layer.bias, 3));
+  ask("mask", layer.mask, headRows(layer.mask, 3));
+  ask("bias", layer.bias, headRows(layer.bias, 3));
   ask("table", layer.table);
   ask("sinks", layer.sinks);
   const d = scored ? bag.tensors.get(parts.q!)!.shape[2] : 0;
-  const made = (found: readonly FileTensor[]) =>
-    build({ block, layer, h, d, dv }, new Map(asks.map(([what], n) => [what, found[n]])));
+  const headOf = (tensors: readonly FileTensor[]) =>
+    build({ block, layer, h, d, dv }, new Map(asks.map(([what], n) => [what, tensors[n]])));
   const answers = asks.map(([, answer]) => answer);
   return answers.some((answer) => answer instanceof Promise)
-    ? Promise.all(answers).then(made)
-    : made(answers as FileTensor[]);
+    ? Promise.all(answers).then(headOf)
+    : headOf(answers as FileTensor[]);
 }
 
 /** A head, and the sizes of its vectors. */
@@ -118,18 +119,18 @@ interface Place {
   readonly dv: number;
 }
 
-function build(place: Place, found: ReadonlyMap<Wanted, FileTensor>): HeadData {
+function build(place: Place, tensors: ReadonlyMap<Wanted, FileTensor>): HeadArrays {
   const { block, layer, d, dv } = place;
-  const floats = (what: Wanted): Floats | undefined => {
-    const t = found.get(what);
+  const floats = (what: Wanted): FloatArray | undefined => {
+    const t = tensors.get(what);
     return t && floatsOf(t);
   };
   const wide = (what: Wanted): Float64Array | undefined => {
     const x = floats(what);
     return x && Float64Array.from(x);
   };
-  const weights = found.get("weights");
-  const mask = found.get("mask");
+  const weights = tensors.get("weights");
+  const mask = tensors.get("mask");
   const value = floats("value");
   const { recipe } = layer;
   return {
@@ -153,7 +154,7 @@ function build(place: Place, found: ReadonlyMap<Wanted, FileTensor>): HeadData {
 }
 
 /** The recipe of one head, from the recipe of its layer. */
-function headRecipe({ block, layer, h, d }: Place, table?: Floats, sinks?: Floats): HeadRecipe {
+function headRecipe({ block, layer, h, d }: Place, table?: FloatArray, sinks?: FloatArray): HeadRecipe {
   const { recipe } = layer;
   const { mask = "none", bias, keyLengths, softcap } = recipe;
   const lengths = typeof keyLengths === "number" ? [keyLengths] : keyLengths;
@@ -181,7 +182,7 @@ function headRecipe({ block, layer, h, d }: Place, table?: Floats, sinks?: Float
 }
 
 /** ‖v‖ of each key; with the head's W_O [dv, width], ‖v·W_O‖ = √(v·G·vᵀ) with the small matrix G = W_O·W_Oᵀ. */
-function normsOf(value: Floats, Nk: number, dv: number, wo: Floats | undefined): Float64Array {
+function normsOf(value: FloatArray, Nk: number, dv: number, wo: FloatArray | undefined): Float64Array {
   const gram = wo && gramOf(wo, dv);
   const norms = new Float64Array(Nk);
   for (let j = 0; j < Nk; j++) {
@@ -197,7 +198,7 @@ function normsOf(value: Floats, Nk: number, dv: number, wo: Floats | undefined):
   return norms;
 }
 
-function gramOf(wo: Floats, dv: number): Float64Array {
+function gramOf(wo: FloatArray, dv: number): Float64Array {
   const width = wo.length / Math.max(1, dv);
   const gram = new Float64Array(dv * dv);
   for (let a = 0; a < dv; a++)

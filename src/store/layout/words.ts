@@ -3,15 +3,17 @@
  * and the mean over the pieces of the query, so that rows keep their sums. Scores, queries and keys belong to tokens, so the only
  * stage is `weights`. Heads are merged when they are loaded.
  */
+
+import type { Block, HeadRef, Segment } from "../block.ts";
 import { localCompute } from "../compute/compute.ts";
-import type { HeadData } from "../compute/head.ts";
+import type { HeadArrays } from "../compute/head.ts";
 import { plainKernel } from "../compute/row-source.ts";
 import type { Bag } from "../formats/tensor-source.ts";
+import type { HeadStore } from "../head-store.ts";
 import { type Span, wordRow } from "../measures/aggregate.ts";
 import { placesOf } from "../measures/measures.ts";
 import { createStore } from "../store.ts";
 import { piecesOf, wordsOf, wordText } from "../text/tokens.ts";
-import type { Block, HeadRef, HeadStore, Segment } from "../types.ts";
 import type { Laid } from "./layout.ts";
 
 /** A block of words, and the tokens of each word. */
@@ -94,7 +96,7 @@ async function mergedHead(
   store: HeadStore,
   { laid, queries, keys }: Merged,
   ref: HeadRef,
-): Promise<HeadData> {
+): Promise<HeadArrays> {
   await store.load(ref);
   const [Nq, Nk] = [queries.length, keys.length];
   const weights = new Float64Array(Nq * Nk);

@@ -3,34 +3,38 @@ import { randomInput } from "../../../tests/support/cases/store.ts";
 import { storeFrom } from "../layout/from.ts";
 import { plantsOf, sampleBundle } from "../sample.ts";
 import { askHeads, sortAnswers } from "./ask-heads.ts";
+import { contrastOf } from "./contrast.ts";
 
 describe("askHeads", () => {
-  it("gives each head the weight of its row, and the lift over even attention", async () => {
+  it("gives each head the weight of its row and its contrast, the largest contrast first", async () => {
     for (let seed = 0; seed < 60; seed++) {
       const store = storeFrom(randomInput(seed, { layers: 2 }));
       const { Nq, Nk, heads, layers } = store.blocks[0];
       const [query, key] = [seed % Nq, (seed * 7) % Nk];
       const answers = await askHeads(store, { query, key });
       expect(answers.length).toBe(heads * layers.length);
-      for (const { ref, weight, even, lift } of answers) {
+      for (const { ref, weight, even, contrast } of answers) {
         expect(weight).toBeCloseTo(store.cell(ref, query, key, "weights"), 12);
         const visible = store.visible(ref, query);
         const count = visible.reduce((sum, x) => sum + x, 0);
         expect(even).toBeCloseTo(visible[key] ? 1 / count : 0, 12);
-        expect(lift).toBeCloseTo(even === 0 ? 0 : weight / even, 9);
+        const link = await contrastOf(store, ref, query, key);
+        if (Number.isNaN(link.contrast)) expect(contrast).toBeNaN();
+        else expect(contrast).toBeCloseTo(link.contrast, 12);
       }
-      expect(answers.map(({ weight }) => weight)).toEqual(
-        answers.map(({ weight }) => weight).sort((a, b) => b - a),
-      );
+      const order = answers.map(({ contrast }) => (Number.isNaN(contrast) ? -Infinity : contrast!));
+      expect(order).toEqual(order.toSorted((a, b) => b - a));
     }
   });
 
-  it("ranks the planted head that looks at the previous token first, for that link", async () => {
+  it("ranks the planted head that looks at the previous token first by weight, and gives it no contrast", async () => {
     const store = storeFrom(sampleBundle("causal"));
     const plants = plantsOf("causal");
-    const [{ ref, weight }] = await askHeads(store, { query: 9, key: 8 });
+    const answers = await askHeads(store, { query: 9, key: 8 });
+    const [{ ref, weight, contrast }] = sortAnswers(answers, "weight");
     expect(plants[ref.layer][ref.head]).toBe("previous");
     expect(weight).toBeGreaterThan(0.9);
+    expect(contrast).toBeLessThan(0.1);
   });
 
   it("a word is the mean of its pieces' rows and the sum of its pieces' weights", async () => {
@@ -62,15 +66,16 @@ describe("askHeads", () => {
     }
   });
 
-  it("sorts by lift, and puts what is not a number last", () => {
-    const of = (weight: number, lift: number) => ({
+  it("sorts by contrast or weight, and puts what is not a number last", () => {
+    const of = (weight: number, contrast?: number) => ({
       ref: { block: 0, layer: 0, head: 0 },
       weight,
-      even: weight / lift,
-      lift,
+      even: 0.1,
+      contrast,
     });
-    const sorted = sortAnswers([of(0.5, 2), of(Number.NaN, Number.NaN), of(0.2, 6)], "lift");
-    expect(sorted.map(({ lift }) => lift)).toEqual([6, 2, Number.NaN]);
+    const answers = [of(0.5, 0.1), of(0.6, Number.NaN), of(0.2, 0.15), of(0.1)];
+    expect(sortAnswers(answers, "contrast").map(({ weight }) => weight)).toEqual([0.2, 0.5, 0.6, 0.1]);
+    expect(sortAnswers(answers, "weight").map(({ weight }) => weight)).toEqual([0.6, 0.5, 0.2, 0.1]);
   });
 
   it("names the argument that is wrong", async () => {

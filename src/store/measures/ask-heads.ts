@@ -1,16 +1,18 @@
 /**
- * "Ask the heads": all heads of a block ranked by the weight of one link. For a query and a key this is their weight; for
- * a query alone, its largest weight on one key; for a key alone, the mean weight that all queries give to it.
+ * "Ask the heads": all heads of a block ranked by one link. For a query and a key this is their weight and its contrast
+ * (`contrast.ts`: what the head does here and not for every query); for a query alone, its largest weight on one key; for a key alone,
+ * the mean weight that all queries give to it, which has no contrast.
  *
- *     lift = weight ÷ even      even: the weight if each query attended equally to every unmasked key
- *
- * Computes one row of weights per head (for a key alone, one row per query). No matrix is stored.
+ * Computes the rows of each head once. No matrix is stored.
  */
 
 import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import type { HeadRef } from "../block.ts";
 import { checkObject, checkStore } from "../check.ts";
-import type { Asking, HeadRef, HeadStore } from "../types.ts";
+import type { RequestOptions } from "../compute/request.ts";
+import type { HeadStore } from "../head-store.ts";
 import type { Span } from "./aggregate.ts";
+import { contrastRows } from "./contrast.ts";
 
 /** The link in question: positions, or spans of a word's pieces. At least one of query and key is required. */
 export interface HeadQuestion {
@@ -31,29 +33,35 @@ export interface HeadAnswer {
   readonly weight: number;
   /** The share that even attention would give. */
   readonly even: number;
-  /** weight ÷ even: 1 for even attention; 0 if no query may attend to the key. */
-  readonly lift: number;
+  /** What the other queries give the same key, and what they give at the same offset; NaN where no other query may. Absent for a key alone. */
+  readonly others?: number;
+  readonly offset?: number;
+  /** weight − max(others, offset); NaN where both are. Absent for a key alone. */
+  readonly contrast?: number;
   /** The key that gets the weight, for a question with a query alone. */
   readonly key?: number;
 }
 
-/** How the answers are sorted: by `weight`, or by `lift`. Both largest first. */
-export type HeadOrder = "weight" | "lift";
+/** How the answers are sorted: by `contrast`, or by `weight`. Both largest first. */
+export type HeadOrder = "contrast" | "weight";
+
+/** Maximum number of cells that are read for the baselines of all heads. */
+const CELLS = 2 ** 24;
 
 /**
- * Asks every head of a block about one link and returns the answers with the largest weight first (or lift, see
- * `sortAnswers`). Equal answers stay in the order layer, head; NaN comes last.
+ * Asks every head of a block about one link and returns the answers with the largest contrast first (of a key alone, the largest
+ * weight; see `sortAnswers`). Equal answers stay in the order layer, head; NaN comes last.
  *
  * Errors: `OptionError` if neither query nor key is given, or a position is outside the text.
  *
  * @example
  * const answers = await askHeads(store, { query: 7, key: 2 });
- * answers[0]; // { ref: { block: 0, layer: 5, head: 11 }, weight: 0.68, even: 0.08, lift: 8.2 }
+ * answers[0]; // { ref: { block: 0, layer: 3, head: 1 }, weight: 0.49, even: 0.08, others: 0.11, offset: 0.29, contrast: 0.2 }
  */
 export async function askHeads(
   store: HeadStore,
   question: HeadQuestion,
-  asking: Asking = {},
+  request: RequestOptions = {},
 ): Promise<HeadAnswer[]> {
   checkStore("askHeads", store);
   checkObject("askHeads", "a question, { query, key }", question);
@@ -76,20 +84,56 @@ export async function askHeads(
   let done = 0;
   const answers = await Promise.all(
     refs.map(async (ref): Promise<HeadAnswer> => {
-      const link = await store.link(ref, queries, keys, { signal: asking.signal });
-      asking.onProgress?.(++done / refs.length);
+      const link = await store.link(ref, queries, keys, { signal: request.signal });
+      request.onProgress?.(++done / refs.length);
       const { weight, even } = key === undefined ? (link.strongest ?? { weight: 0, even: 0 }) : link;
-      const found = key === undefined ? { key: link.strongest?.key } : {};
-      return { ref, weight, even, lift: even === 0 ? 0 : weight / even, ...found };
+      if (query === undefined) return { ref, weight, even };
+      const strongest = key === undefined ? { key: link.strongest?.key } : {};
+      const cells = key === undefined ? [link.strongest?.key ?? keys[0]] : keys;
+      const maxCells = CELLS / refs.length;
+      const baselines = await baselinesOf(store, ref, queries, cells, { signal: request.signal, maxCells });
+      return { ref, weight, even, ...baselines, contrast: weight - highest(baselines), ...strongest };
     }),
   );
-  return sortAnswers(answers, "weight");
+  return sortAnswers(answers, query === undefined ? "weight" : "contrast");
 }
 
-/** The answers sorted by weight or lift, the largest first; NaN comes last. Returns a new array. */
+/** What the other rows give the keys, and give at the same offsets: summed over the keys, the mean over the queries. */
+async function baselinesOf(
+  store: HeadStore,
+  ref: HeadRef,
+  queries: readonly number[],
+  keys: readonly number[],
+  options: { readonly signal?: AbortSignal; readonly maxCells: number },
+): Promise<{ others: number; offset: number }> {
+  const [others, offset]: [number[], number[]] = [[], []];
+  for (const query of queries)
+    for await (const row of contrastRows(store, ref, { ...options, query })) {
+      const sum = (values: Float64Array) => {
+        const numbers = keys.map((j) => values[j]).filter((x) => !Number.isNaN(x));
+        return numbers.length === 0 ? Number.NaN : numbers.reduce((total, x) => total + x, 0);
+      };
+      others.push(sum(row.others));
+      offset.push(sum(row.offset));
+    }
+  const mean = (values: readonly number[]) => {
+    const numbers = values.filter((x) => !Number.isNaN(x));
+    return numbers.reduce((total, x) => total + x, 0) / numbers.length;
+  };
+  return { others: mean(others), offset: mean(offset) };
+}
+
+/** The larger of two baselines, where one may be undefined. */
+const highest = ({ others, offset }: { others: number; offset: number }) =>
+  Number.isNaN(others) ? offset : Number.isNaN(offset) ? others : Math.max(others, offset);
+
+/** The answers sorted by contrast or weight, the largest first; NaN and answers without a contrast come last. Returns a new array. */
 export function sortAnswers(answers: readonly HeadAnswer[], order: HeadOrder): HeadAnswer[] {
   checkArgument(Array.isArray(answers), "sortAnswers", "a list, as askHeads returns it", answers);
-  const value = (answer: HeadAnswer) => (Number.isNaN(answer[order]) ? -Infinity : answer[order]);
+  const value = (answer: HeadAnswer) => {
+    const x = answer[order] ?? Number.NaN;
+    return Number.isNaN(x) ? -Infinity : x;
+  };
   return [...answers].sort((a, b) => value(b) - value(a));
 }
 

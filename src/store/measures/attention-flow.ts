@@ -10,7 +10,8 @@
  */
 
 import { checkArgument } from "../../core/errors.ts";
-import type { Asking, HeadStore } from "../types.ts";
+import type { RequestOptions } from "../compute/request.ts";
+import type { HeadStore } from "../head-store.ts";
 import { type LayerMatrices, layerMatrices, type RolloutOptions, TimeSlices } from "./rollout.ts";
 
 /** The limits of attention flow. Show this text with every attention flow. */
@@ -54,19 +55,19 @@ export interface PairFlow {
 export async function attentionFlow(
   store: HeadStore,
   options: RolloutOptions = {},
-  asking: Asking = {},
+  request: RequestOptions = {},
 ): Promise<AttentionFlow> {
-  const matrices = await layerMatrices("attentionFlow", MAX_FLOW_TOKENS, store, options, asking);
+  const matrices = await layerMatrices("attentionFlow", MAX_FLOW_TOKENS, store, options, request);
   const { tokens: N, steps } = matrices;
   const values = new Float64Array(N * N);
   const shares = new Float64Array(N * N);
   const rowSums = new Float64Array(N);
   const network = new Network(steps, N);
-  const slices = new TimeSlices(asking.signal);
+  const slices = new TimeSlices(request.signal);
   for (let i = 0; i < N; i++) {
     for (let j = 0; j < N; j++) {
       if (slices.over) {
-        asking.onProgress?.((1 + (i * N + j) / (N * N)) / 2);
+        request.onProgress?.((1 + (i * N + j) / (N * N)) / 2);
         await slices.pause();
       }
       const value = network.maximize(i, j);

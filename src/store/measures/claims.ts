@@ -5,8 +5,30 @@
  *
  *     share = Σ weight ÷ rows      even = Σ 1/visible(row) ÷ rows      claimed only where share ≥ 2 · even
  */
-import type { Floats } from "../compute/head.ts";
-import type { Claim, Habit } from "../types.ts";
+import type { FloatArray } from "../../rows/head-rows.ts";
+
+export type Habit =
+  | "diagonal"
+  | "previous"
+  | "next"
+  | "sameToken"
+  | "induction"
+  | "special"
+  | "key"
+  | "near"
+  | "aligned"
+  | "reversed";
+
+/** A share of a head's attention that is at least twice the share under even attention. */
+export interface Claim {
+  readonly habit: Habit;
+  /** Mean over all rows that are not fully masked, 0 to 1. A second claim excludes the cells of the first. */
+  readonly share: number;
+  /** The share of the same cells if each row attended equally to every unmasked key. */
+  readonly even: number;
+  /** The key, for the habit `key`. */
+  readonly key?: number;
+}
 
 /** Bits of the habits that depend on the row. */
 const BITS = { diagonal: 1, previous: 2, next: 4, sameToken: 8, induction: 16 } as const;
@@ -64,7 +86,7 @@ export class Claims {
   }
 
   /** Adds a row with the habits noted for it. */
-  add(weights: Floats, runs: readonly number[], visible: number): void {
+  add(weights: FloatArray, runs: readonly number[], visible: number): void {
     this.rows++;
     this.visible += visible;
     const { weight, even } = this.columns;
@@ -140,14 +162,14 @@ export class Claims {
     };
     const candidates = [...byRow(), ...byKey(columns.weight, special)];
     const best = (except?: Candidate): { claim: Claim; candidate: Candidate } | undefined => {
-      let found: { claim: Claim; candidate: Candidate } | undefined;
+      let match: { claim: Claim; candidate: Candidate } | undefined;
       for (const candidate of candidates) {
         if (candidate === except) continue;
         const claim = claimOf(candidate, except);
         const holds = claim.share >= SMALLEST && claim.share >= LIFT * claim.even;
-        if (holds && claim.share > (found?.claim.share ?? 0)) found = { claim, candidate };
+        if (holds && claim.share > (match?.claim.share ?? 0)) match = { claim, candidate };
       }
-      return found;
+      return match;
     };
     const first = best();
     const wide = this.wide();
@@ -201,9 +223,11 @@ function byKey(weight: Float64Array, special: Uint8Array): Candidate[] {
       if (topSpecial < 0 || weight[j] > weight[topSpecial]) topSpecial = j;
     } else if (topOther < 0 || weight[j] > weight[topOther]) topOther = j;
   const one = (key: number): Candidate => ({ habit: "key", key, keys: [key] });
-  const found: Candidate[] = [];
+  const candidates: Candidate[] = [];
   if (topSpecial >= 0)
-    found.push(weight[topSpecial] >= ALONE * sum ? one(topSpecial) : { habit: "special", keys: specials });
-  if (topOther >= 0) found.push(one(topOther));
-  return found;
+    candidates.push(
+      weight[topSpecial] >= ALONE * sum ? one(topSpecial) : { habit: "special", keys: specials },
+    );
+  if (topOther >= 0) candidates.push(one(topOther));
+  return candidates;
 }

@@ -5,11 +5,54 @@
  * operations in the same order.
  */
 
+import { keysIn } from "../../rows/runs.ts";
+import type { WeightSteps } from "../../rows/steps.ts";
+import type { HeadRef } from "../block.ts";
 import { checkObject, checkRow } from "../check.ts";
-import type { Head } from "../compute/head.ts";
-import { keysIn } from "../compute/visibility.ts";
+import type { Edits, StoreHead } from "../compute/head.ts";
+import { namedMods } from "../recipe/head-recipe.ts";
+import type { Num } from "../text/number.ts";
 import { num } from "../text/number.ts";
-import type { Edits, HeadRef, Ledger, LedgerLine, Num } from "../types.ts";
+
+/** One step of a ledger. */
+export interface LedgerLine {
+  /** A stable identifier: `dot`, `scale`, `softcap`, `mask`, `max`, `exp`, `sum`, `weight`, `rescale`, `value` … */
+  readonly step: string;
+  /** A label to show: "÷ √d_k". */
+  readonly name: string;
+  /** An explanation of the step, in one sentence. */
+  readonly about: string;
+  /** The step as a line of NumPy, with the letters of the formula: `score = (q * k).sum()`. */
+  readonly code: string;
+  /** The formula with its actual numbers: texts and numbers in reading order. */
+  readonly formula: readonly (string | Num)[];
+  readonly value: Num;
+}
+
+/** The computation of one weight. */
+export interface Ledger {
+  readonly ref: HeadRef;
+  readonly i: number;
+  readonly j: number;
+  /** From the dot product to the weight, and × v if there are values. For given weights: the weight alone. */
+  readonly lines: readonly LedgerLine[];
+  /** The weight: the value of the last line before × v. */
+  readonly weight: Num;
+  /** The scale that q·k is multiplied by; undefined for given weights. */
+  readonly scale?: number;
+  /** The two vectors and their products, [d]; empty for given weights. */
+  readonly q: Float64Array;
+  readonly k: Float64Array;
+  readonly products: Float64Array;
+  /** v and weight·v, [dv]; empty without values. */
+  readonly v: Float64Array;
+  readonly contribution: Float64Array;
+  readonly visible: boolean;
+  /** True if the row is fully masked: the weight is 0 by definition. */
+  readonly emptyRow: boolean;
+  /** True if there were edits. */
+  readonly changed: boolean;
+}
 
 const DIGITS = { digits: 4 } as const;
 const NONE = new Float64Array(0);
@@ -58,7 +101,7 @@ const STEPS = {
   sum: ["sum", "Add the exponentials of all keys of the row.", "total = np.exp(scores).sum()"],
   weight: ["exp ÷ sum", "Divide by the sum: the shares of a row sum to 1.", "share = e / total"],
   empty: ["weight", "The row is fully masked, so every weight is 0 by definition.", "share = 0"],
-  given: [
+  stored: [
     "given weight",
     "The file holds this weight; q and k would show how it was computed.",
     "share = A[i, j]",
@@ -77,45 +120,34 @@ const STEPS = {
 
 type Step = keyof typeof STEPS;
 
-/** Adds a line of a step; `name` and `about` replace the step's own words. */
+/** Adds a line of a step; `name`, `about` and `code` replace those of the step. */
 type Line = (
   step: Step,
   formula: readonly Part[],
   x: number,
   source: string,
   words?: { readonly name?: string; readonly about?: string; readonly code?: string },
-) => number;
+) => void;
 type Show = (x: number, source: string) => Num;
 
 /** The ledger of cell (i, j). Indices and edits are checked by the store. */
-export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: Edits = {}): Ledger {
-  const { d, dv, value, valueNorm, recipe } = head.data;
+export function ledgerOf(unedited: StoreHead, ref: HeadRef, i: number, j: number, edits: Edits = {}): Ledger {
+  const head = unedited.edited(i, edits);
+  const { dv, value, valueNorm } = head.data;
   const lines: LedgerLine[] = [];
   const show: Show = (x, source) => num(x, source, DIGITS);
   const line: Line = (step, formula, x, source, words = {}) => {
     const [name, about, code] = STEPS[step];
     // A fully masked row ends in a weight, too.
-    const id = step === "empty" ? "weight" : step;
+    const id = step === "empty" ? "weight" : step === "stored" ? "given" : step;
     lines.push({ step: id, name, about, code, ...words, formula, value: show(x, source) });
-    return x;
   };
-  const visible = head.sees(i, j);
-  let [q, k, products]: Float64Array[] = [NONE, NONE, NONE];
-  let weight: number;
-  let emptyRow = false;
-
-  if (head.scored) {
-    q = head.query(i, edits);
-    k = Float64Array.from(
-      edits.key?.index === j ? edits.key.values : head.data.key!.subarray(j * d, (j + 1) * d),
-    );
-    products = q.map((x, n) => x * k[n]);
-    const dot = head.dot(q, j, edits);
-    line("dot", sumOf(products, dot, show), dot, "dot");
-    ({ weight, emptyRow } = fromDot(head, i, j, dot, visible, edits, line, show));
-  } else weight = line("given", ["as it is in the file"], head.given(i, j), "given weights");
-
-  const given = lines[lines.length - 1].value;
+  const steps = head.scored ? head.weight(i, j) : undefined;
+  const visible = steps?.visible ?? head.sees(i, j);
+  if (steps) addSteps(head, i, j, steps, line, show);
+  else line("stored", ["as it is in the file"], head.fileWeight(i, j), "given weights");
+  const { value: shown } = lines[lines.length - 1];
+  const weight = shown.value;
   let [v, contribution]: Float64Array[] = [NONE, NONE];
   if (value) {
     v = Float64Array.from(value.subarray(j * dv, (j + 1) * dv));
@@ -131,15 +163,15 @@ export function ledgerOf(head: Head, ref: HeadRef, i: number, j: number, edits: 
     i,
     j,
     lines,
-    weight: given,
-    ...(head.scored ? { scale: edits.scale ?? recipe.scale } : {}),
-    q,
-    k,
-    products,
+    weight: shown,
+    ...(steps ? { scale: head.inputs.scale } : {}),
+    q: steps?.q ?? NONE,
+    k: steps?.k ?? NONE,
+    products: steps?.products ?? NONE,
     v,
     contribution,
     visible,
-    emptyRow,
+    emptyRow: steps?.l === 0,
     changed: edits.query !== undefined || edits.scale !== undefined || edits.key !== undefined,
   };
 }
@@ -189,77 +221,62 @@ export function rescaledLedger(
   };
 }
 
-/** From the dot product to the weight. */
-function fromDot(
-  head: Head,
-  i: number,
-  j: number,
-  dot: number,
-  visible: boolean,
-  edits: Edits,
-  line: Line,
-  show: Show,
-): { weight: number; emptyRow: boolean } {
-  const { recipe, bias, keep, Nk, d } = head.data;
-  const scale = edits.scale ?? recipe.scale;
-  const usual = scale === 1 / Math.sqrt(d);
-  let s = usual
-    ? line("scale", [show(dot, "dot"), " ÷ √", show(d, "d")], dot * scale, "scaled", {
-        name: "÷ √d_k",
-        about: `Divide by √d_k (= √${d}), so that the size of the scores does not grow with the length of the vectors.`,
-        code: "score = score / np.sqrt(d_k)",
-      })
-    : line(
-        "scale",
-        [show(dot, "dot"), " × ", show(scale, "scale")],
-        dot * scale,
-        "scaled",
-        scale === recipe.scale
-          ? {}
-          : {
-              about: `Multiply by a scale of ${show(scale, "scale").text}; the model's is ${show(recipe.scale, "scale").text}.`,
-            },
-      );
-  for (const { step, score: after } of head.modified(s, i, j)) {
+/** The lines from the dot product to the weight. */
+function addSteps(head: StoreHead, i: number, j: number, steps: WeightSteps, line: Line, show: Show): void {
+  const { recipe, bias, keep, d } = head.data;
+  const { dot, scaled, visible, m, l } = steps;
+  const { scale } = head.inputs;
+  line("dot", sumOf(steps.products, dot, show), dot, "dot");
+  if (scale === 1 / Math.sqrt(d))
+    line("scale", [show(dot, "dot"), " ÷ √", show(d, "d")], scaled, "scaled", {
+      name: "÷ √d_k",
+      about: `Divide by √d_k (= √${d}), so that the size of the scores does not grow with the length of the vectors.`,
+      code: "score = score / np.sqrt(d_k)",
+    });
+  else {
+    const about = `Multiply by a scale of ${show(scale, "scale").text}; the model's is ${show(recipe.scale, "scale").text}.`;
+    const words = scale === recipe.scale ? {} : { about };
+    line("scale", [show(dot, "dot"), " × ", show(scale, "scale")], scaled, "scaled", words);
+  }
+  let s = scaled;
+  for (const [n, { step }] of namedMods(recipe).entries()) {
     const before = s;
+    s = steps.modified[n];
     if (step === "softcap") {
       const c = show(recipe.softcap!, "softcap");
-      s = line("softcap", [c, "·tanh(", show(before, "scaled"), " ÷ ", c, ")"], after, "softcap");
+      line("softcap", [c, "·tanh(", show(before, "scaled"), " ÷ ", c, ")"], s, "softcap");
     } else if (step === "alibi") {
       const far = show(Math.abs(i + recipe.queryOffset - j), "distance");
-      s = line(
-        "alibi",
-        [show(before, "score"), " − ", show(recipe.slope!, "alibi"), " × ", far],
-        after,
-        "alibi",
-      );
+      const slope = show(recipe.slope!, "alibi");
+      line("alibi", [show(before, "score"), " − ", slope, " × ", far], s, "alibi");
     } else {
-      const added = show(after - before, "relativeBias");
-      s = line("relative", [show(before, "score"), " + ", added], after, "relativeBias");
+      const added = show(s - before, "relativeBias");
+      line("relative", [show(before, "score"), " + ", added], s, "relativeBias");
     }
   }
-  if (bias) {
-    const added = bias[i * Nk + j];
-    s = line("bias", [show(s, "score"), " + ", show(added, "bias")], s + added, "bias");
-  }
-  const isMasked = recipe.mask !== "none" || recipe.keyLength !== undefined || keep !== undefined;
-  const before = show(s, "score");
-  if (!visible) s = -Infinity;
-  if (isMasked || !visible) {
+  if (bias) line("bias", [show(s, "score"), " + ", show(steps.bias, "bias")], steps.biased, "bias");
+  const before = show(steps.biased, "score");
+  if (recipe.mask !== "none" || recipe.keyLength !== undefined || keep !== undefined || !visible) {
     const why = visible ? "mask: visible" : "mask: hidden";
-    line("mask", visible ? [before, " stays"] : [before, " becomes ", show(s, why)], s, why, {
-      name: why,
-      about: visible
-        ? "The mask lets this query attend to this key: the score stays."
-        : "The mask hides this key from this query: its score becomes −∞, and its share 0.",
-    });
+    line(
+      "mask",
+      visible ? [before, " stays"] : [before, " becomes ", show(steps.score, why)],
+      steps.score,
+      why,
+      {
+        name: why,
+        about: visible
+          ? "The mask lets this query attend to this key: the score stays."
+          : "The mask hides this key from this query: its score becomes −∞, and its share 0.",
+      },
+    );
   }
-
-  const { m, l } = head.rowSum(i, edits);
-  if (l === 0) return { weight: line("empty", ["the row is fully masked"], 0, "softmax"), emptyRow: true };
-  const x = line("max", [show(s, "masked"), " − ", show(m, "rowSum")], s - m, "rowSum");
-  // −∞ − m is −∞: a masked key has e^−∞ = 0 if the row has visible keys.
-  const e = line("exp", ["e^(", show(x, "max"), ")"], visible ? Math.exp(x) : 0, "exp");
+  if (l === 0) {
+    line("empty", ["the row is fully masked"], 0, "softmax");
+    return;
+  }
+  line("max", [show(steps.score, "masked"), " − ", show(m, "rowSum")], steps.shifted, "rowSum");
+  line("exp", ["e^(", show(steps.shifted, "max"), ")"], steps.exponential, "exp");
   const sink: Part[] =
     recipe.sink === undefined
       ? []
@@ -268,10 +285,7 @@ function fromDot(
   line("sum", ["Σ exp(score − ", show(m, "rowSum"), ")", ...sink], l, "rowSum", {
     name: `sum over ${keys.text} ${keys.value === 1 ? "key" : "keys"}`,
   });
-  return {
-    weight: line("weight", [show(e, "exp"), " ÷ ", show(l, "rowSum")], e / l, "softmax"),
-    emptyRow: false,
-  };
+  line("weight", [show(steps.exponential, "exp"), " ÷ ", show(l, "rowSum")], steps.weight, "softmax");
 }
 
 /** The two largest products, and the sum of the others. */

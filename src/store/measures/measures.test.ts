@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { Block } from "../block.ts";
 import { writeBundle } from "../formats/bundle.ts";
 import { storeFrom } from "../layout/from.ts";
 import { plantsOf, sampleBundle } from "../sample.ts";
 import { describeHead } from "../sentences/sentence.ts";
-import type { Block, HeadMeasures } from "../types.ts";
+import type { HeadMeasures } from "./measures.ts";
 import { entropyOf } from "./measures.ts";
 
 /** Measures of given weights [n, n]. */
@@ -118,10 +119,10 @@ describe("a sample", () => {
       for (const [layer, plants] of plantsOf(kind).entries())
         for (const [head, plant] of plants.entries()) {
           const m = await store.measures({ block: 0, layer, head });
-          const own = MEASURE[plant];
-          if (own) expect(m[own], `${plant}: ${own}`).toBeGreaterThan(0.95);
+          const measure = MEASURE[plant];
+          if (measure) expect(m[measure], `${plant}: ${measure}`).toBeGreaterThan(0.95);
           for (const other of ["previous", "next", "diagonal", "induction", "sameToken"] as const)
-            if (other !== own && m[other] !== undefined)
+            if (other !== measure && m[other] !== undefined)
               expect(m[other], `${plant}: ${other}`).toBeLessThan(0.7);
           if (plant === "uniform") expect(m.effectiveKeys).toBeGreaterThan(8);
           expect(m.leak).toBe(0);
@@ -132,17 +133,17 @@ describe("a sample", () => {
 
   it("is reported in sentences that fit what was planted", async () => {
     const store = storeFrom(sampleBundle("causal"));
-    const said = async (layer: number, head: number) =>
+    const shareOf = async (layer: number, head: number) =>
       describeHead(store.blocks[0], await store.measures({ block: 0, layer, head }));
-    expect(await said(0, 0)).toBe(
+    expect(await shareOf(0, 0)).toBe(
       "Mostly the previous token (96\u202f%; even: 11\u202f%); spread as if over 1 of 14 keys.",
     );
-    expect(await said(0, 1)).toMatch(/^Mostly the token itself \(100\u202f%; even: \d+\u202f%\); spread/);
-    expect(await said(0, 2)).toMatch(/^Spread over most keys: as if over \d+ of \d+ keys\.$/);
-    expect(await said(1, 0)).toMatch(
+    expect(await shareOf(0, 1)).toMatch(/^Mostly the token itself \(100\u202f%; even: \d+\u202f%\); spread/);
+    expect(await shareOf(0, 2)).toMatch(/^Spread over most keys: as if over \d+ of \d+ keys\.$/);
+    expect(await shareOf(1, 0)).toMatch(
       /^Mostly <s> \(54\u202f%; even: 15\u202f%\); 46\u202f% on what followed an earlier copy of the token; spread as if over 1\.3 of/,
     );
-    expect(await said(1, 1)).toMatch(
+    expect(await shareOf(1, 1)).toMatch(
       /^Mostly <s> \(100\u202f%; even: \d+\u202f%\); spread as if over 1\.0 of/,
     );
     store.dispose();

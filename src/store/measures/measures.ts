@@ -4,9 +4,71 @@
  *
  *     entropy = −Σ w·ln w  (nat)      effective keys = e^(mean entropy)      induction: Olsson et al. 2022
  */
-import type { Floats } from "../compute/head.ts";
-import type { EvenMeasure, HeadMeasures } from "../types.ts";
+
+import type { FloatArray } from "../../rows/head-rows.ts";
+import type { Claim } from "./claims.ts";
 import { Claims } from "./claims.ts";
+
+/** Measures that have a value under even attention. */
+export type EvenMeasure =
+  | "diagonal"
+  | "previous"
+  | "next"
+  | "within"
+  | "first"
+  | "special"
+  | "sameToken"
+  | "induction";
+
+/**
+ * Measures of one head: means over the rows that are not fully masked. Shares are between 0 and 1. A mean over no rows is NaN, or
+ * undefined if the measure does not apply to the head.
+ */
+export interface HeadMeasures {
+  /** Number of rows that are not fully masked. */
+  readonly rows: number;
+  /** Mean entropy of a row in nats. */
+  readonly entropy: number;
+  /** e^entropy: a row's attention is as spread out as if it were equal over this many keys. */
+  readonly effectiveKeys: number;
+  /** Mean |query position − key position| in tokens. Undefined in cross-attention, as are the next four. */
+  readonly distance?: number;
+  readonly diagonal?: number;
+  readonly previous?: number;
+  readonly next?: number;
+  /** Share of keys at most `near` positions away, the query's own position included. */
+  readonly within?: number;
+  readonly near: number;
+  readonly first: number;
+  readonly special: number;
+  /** Share of other copies of the query's token, over rows that have one; undefined if no row has one. */
+  readonly sameToken?: number;
+  /** Share of the tokens after earlier copies of the query's token, over rows that have one; undefined if no row has one. */
+  readonly induction?: number;
+  /** Number of rows in each of the two means above. */
+  readonly sameTokenRows: number;
+  readonly inductionRows: number;
+  /** Largest weight of the head. */
+  readonly maxWeight: number;
+  /** Largest sum of a row's weights on masked keys: must be 0. */
+  readonly leak: number;
+  /** Worst |row sum (with its sink) − 1|. */
+  readonly rowSum: number;
+  /** Largest row sum (with its sink): above 1, the numbers are not shares of attention. */
+  readonly largestSum: number;
+  /** Number of unmasked weights or scores that are NaN or infinite. */
+  readonly notNumbers: number;
+  /** Number of given weights below 0. Rows with one are left out of all means. */
+  readonly negative: number;
+  /** Mean number of unmasked keys per row. */
+  readonly visibleKeys: number;
+  /** The shares above under even attention, if they are defined. */
+  readonly even: Readonly<Partial<Record<EvenMeasure, number>>>;
+  /** At most two disjoint shares of the head's attention, the larger first; see `Claim`. */
+  readonly claims: readonly Claim[];
+  /** Worst |lse − the model's own lse|, if the file has it. */
+  readonly lseDelta?: number;
+}
 
 /** Positions of the tokens, which tokens are equal and which are special. Plain data. */
 export interface Places {
@@ -46,7 +108,7 @@ class Mean {
 export interface MeasuredRow {
   readonly i: number;
   /** [Nk], 0 where masked. */
-  readonly weights: Floats;
+  readonly weights: FloatArray;
   /** Keys that the row may attend to: from, to, from, to … */
   readonly runs: readonly number[];
   /** The sink's share of the row. */
@@ -54,7 +116,7 @@ export interface MeasuredRow {
   /** −Σ w·ln w, if the kernel computed it. */
   readonly entropy?: number;
   /** True for a file's weights, which can be nonzero on masked keys. */
-  readonly given?: boolean;
+  readonly fromFile?: boolean;
 }
 
 /** Collects rows in any order. */
@@ -87,8 +149,8 @@ export class Measurer {
     this.places = places;
     const copies = new Map<number, number[]>();
     places.keyIds.forEach((id, j) => {
-      const known = copies.get(id);
-      if (known) known.push(j);
+      const positions = copies.get(id);
+      if (positions) positions.push(j);
       else copies.set(id, [j]);
     });
     this.copies = copies;
@@ -101,7 +163,7 @@ export class Measurer {
     const { places } = this;
     const Nk = w.length;
     const p = i + places.queryOffset;
-    const leak = row.given ? outside(w, runs) : 0;
+    const leak = row.fromFile ? outside(w, runs) : 0;
     if (leak > this.leak || leak !== leak) this.leak = leak;
     let total = 0;
     let distance = 0;
@@ -163,7 +225,7 @@ export class Measurer {
   }
 
   /** Adds a row's weight on the keys at the query's relative position, from the start and from the end (cross-attention). */
-  private addAligned(i: number, w: Floats, evenAt: (j: number) => number): void {
+  private addAligned(i: number, w: FloatArray, evenAt: (j: number) => number): void {
     const [Nq, Nk] = [this.places.queryIds.length, w.length];
     const center = ((i + 0.5) * Nk) / Nq - 0.5;
     const band = Math.max(1, Nk / (2 * Nq));
@@ -179,11 +241,11 @@ export class Measurer {
   }
 
   /** Adds a row's weight and even weight on the visible special tokens. */
-  private addSpecial(w: Floats, runs: readonly number[], even: number): void {
+  private addSpecial(w: FloatArray, runs: readonly number[], even: number): void {
     let [mass, count] = [0, 0];
-    const seen = walker(runs);
+    const isVisible = walker(runs);
     for (const j of this.specials)
-      if (seen(j)) {
+      if (isVisible(j)) {
         mass += w[j];
         count++;
       }
@@ -191,18 +253,18 @@ export class Measurer {
   }
 
   /** Adds a row's weight on visible copies of its token, and on the tokens after earlier copies. */
-  private addCopies(i: number, p: number, w: Floats, runs: readonly number[], even: number): void {
+  private addCopies(i: number, p: number, w: FloatArray, runs: readonly number[], even: number): void {
     const copies = this.copies.get(this.places.queryIds[i]);
     if (!copies) return;
     let [same, after, others, earlier] = [0, 0, 0, 0];
-    const seen = walker(runs);
+    const isVisible = walker(runs);
     for (const j of copies) {
-      if (j !== p && seen(j)) {
+      if (j !== p && isVisible(j)) {
         others++;
         same += w[j];
         this.claims.note(j, "sameToken");
       }
-      if (j < p && j + 1 < w.length && seen(j + 1)) {
+      if (j < p && j + 1 < w.length && isVisible(j + 1)) {
         earlier++;
         after += w[j + 1];
         this.claims.note(j + 1, "induction");
@@ -288,7 +350,7 @@ function walker(runs: readonly number[]): (j: number) => boolean {
 }
 
 /** Number of NaN and infinite weights in the runs. */
-function countNotFinite(w: Floats, runs: readonly number[]): number {
+function countNotFinite(w: FloatArray, runs: readonly number[]): number {
   let count = 0;
   for (let n = 0; n < runs.length; n += 2)
     for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] - w[j] !== 0) count++;
@@ -296,7 +358,7 @@ function countNotFinite(w: Floats, runs: readonly number[]): number {
 }
 
 /** Number of negative weights in the runs. */
-function countNegative(w: Floats, runs: readonly number[]): number {
+function countNegative(w: FloatArray, runs: readonly number[]): number {
   let negative = 0;
   for (let n = 0; n < runs.length; n += 2)
     for (let j = runs[n]; j < runs[n + 1]; j++) if (w[j] < 0) negative++;
@@ -304,7 +366,7 @@ function countNegative(w: Floats, runs: readonly number[]): number {
 }
 
 /** Sum of |weight| outside the runs. */
-export function outside(w: Floats, runs: readonly number[]): number {
+export function outside(w: FloatArray, runs: readonly number[]): number {
   let mass = 0;
   let from = 0;
   for (let n = 0; n <= runs.length; n += 2) {
@@ -325,8 +387,8 @@ export function placesOf(block: {
 }): Places {
   const ids = new Map<string, number>();
   const idOf = (token: string) => {
-    const known = ids.get(token);
-    if (known !== undefined) return known;
+    const id = ids.get(token);
+    if (id !== undefined) return id;
     ids.set(token, ids.size);
     return ids.size - 1;
   };

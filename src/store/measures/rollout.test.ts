@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
 import { randomInput } from "../../../tests/support/cases/store.ts";
+import type { HeadStore } from "../head-store.ts";
 import { storeFrom } from "../layout/from.ts";
 import { sampleBundle } from "../sample.ts";
-import type { HeadStore } from "../types.ts";
 import { rollout } from "./rollout.ts";
 
 /** Rollout as its paper writes it, in nested lists. */

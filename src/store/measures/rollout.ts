@@ -9,8 +9,10 @@
  */
 
 import { formatValue, OptionError } from "../../core/errors.ts";
+import type { HeadRef } from "../block.ts";
 import { checkStore } from "../check.ts";
-import type { Asking, HeadRef, HeadStore } from "../types.ts";
+import type { RequestOptions } from "../compute/request.ts";
+import type { HeadStore } from "../head-store.ts";
 
 /** The limits of rollout. Show this text with every rollout. */
 export const ROLLOUT_WARNING =
@@ -66,17 +68,17 @@ export interface Rollout extends LayerMatrices {
 export async function rollout(
   store: HeadStore,
   options: RolloutOptions = {},
-  asking: Asking = {},
+  request: RequestOptions = {},
 ): Promise<Rollout> {
-  const { tokens: N, layers, steps } = await layerMatrices("rollout", MAX_TOKENS, store, options, asking);
+  const { tokens: N, layers, steps } = await layerMatrices("rollout", MAX_TOKENS, store, options, request);
   const products: Float64Array[] = [];
   let worst = 0;
   let rowSums: Float64Array = new Float64Array(N).fill(1);
-  const slices = new TimeSlices(asking.signal);
+  const slices = new TimeSlices(request.signal);
   for (const [at, step] of steps.entries()) {
     const product = at === 0 ? step : await multiply(step, products[at - 1], N, slices);
     products.push(product);
-    asking.onProgress?.((1 + (at + 1) / steps.length) / 2);
+    request.onProgress?.((1 + (at + 1) / steps.length) / 2);
     rowSums = sumsOf(product, N);
     for (const sums of [sumsOf(step, N), rowSums])
       for (const sum of sums) worst = Math.max(worst, Math.abs(sum - 1));
@@ -93,7 +95,7 @@ export async function layerMatrices(
   maxTokens: number,
   store: HeadStore,
   options: RolloutOptions,
-  asking: Asking,
+  request: RequestOptions,
 ): Promise<LayerMatrices> {
   checkStore(name, store);
   const { block: index = 0, alpha = 0.5, fuse = "mean", discard = 0 } = options;
@@ -125,13 +127,13 @@ export async function layerMatrices(
   const layers = block.layers.filter((layer) => layer >= from);
 
   const steps: Float64Array[] = [];
-  const slices = new TimeSlices(asking.signal);
+  const slices = new TimeSlices(request.signal);
   for (const [at, layer] of layers.entries()) {
-    asking.signal?.throwIfAborted();
+    request.signal?.throwIfAborted();
     const fused = new Float64Array(N * N).fill(fuse === "min" ? Infinity : 0);
     for (let head = 0; head < heads; head++) {
       const ref: HeadRef = { block: index, layer, head };
-      const weights = await store.weights(ref, { signal: asking.signal });
+      const weights = await store.weights(ref, { signal: request.signal });
       for (let i = 0; i < N; i++) {
         if (slices.over) await slices.pause();
         const row = weights.subarray(i * N, (i + 1) * N);
@@ -146,7 +148,7 @@ export async function layerMatrices(
           if (fuse === "mean") fused[at] += row[j] / heads;
           else fused[at] = fuse === "max" ? Math.max(fused[at], row[j]) : Math.min(fused[at], row[j]);
       }
-      asking.onProgress?.((at * heads + head + 1) / (layers.length * heads) / 2);
+      request.onProgress?.((at * heads + head + 1) / (layers.length * heads) / 2);
     }
     steps.push(withResidual(fused, N, alpha));
   }

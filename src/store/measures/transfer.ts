@@ -2,7 +2,10 @@
  * Maps values to the 256 codes of a color scale. Weights and contributions from 0 to `domain`, by square root (which shows small
  * values), linearly, or logarithmically; scores are signed, with 0 at code 128.
  */
-import type { Stage, TileTransfer } from "../types.ts";
+import type { Stage } from "../block.ts";
+
+/** How a value maps to one of 256 colors; see `transfer.ts`. Scores are signed and always linear. */
+export type TileTransfer = "sqrt" | "linear" | "log";
 
 /** Decades of a logarithmic scale: values below domain·10^−6 have the color of 0. */
 export const LOG_DECADES = 6;

@@ -70,16 +70,16 @@ const FIELDS = ["scale", "mask", "keyLengths", "queryOffset", "softcap", "bias",
  * parseRecipe({ mask: "causal", softcap: 50 }).mask; // → "causal"
  */
 export function parseRecipe(value: unknown, where = "recipe"): ScoreRecipe {
-  const given = record(value, where);
-  known(given, [...FIELDS, "layerOverrides"], where);
-  const recipe = fields(given, where);
-  if (given.layerOverrides === undefined) return recipe;
+  const json = record(value, where);
+  checkFields(json, [...FIELDS, "layerOverrides"], where);
+  const recipe = fields(json, where);
+  if (json.layerOverrides === undefined) return recipe;
   const overrides: Record<string, LayerRecipe> = {};
-  for (const [layer, change] of Object.entries(record(given.layerOverrides, `${where}: layerOverrides`))) {
+  for (const [layer, change] of Object.entries(record(json.layerOverrides, `${where}: layerOverrides`))) {
     const here = `${where}: layerOverrides.${layer}`;
     if (!/^(0|[1-9]\d*)$/.test(layer)) refuse(here, "a layer's number", layer);
     const entry = record(change, here);
-    known(entry, FIELDS, here);
+    checkFields(entry, FIELDS, here);
     overrides[layer] = fields(entry, here);
   }
   return { ...recipe, layerOverrides: overrides };
@@ -122,11 +122,11 @@ export function describeRecipe(recipe: ScoreRecipe, d: number | string): string 
   return parts.join(", ");
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-function fields(given: Given, where: string): LayerRecipe {
+function fields(json: JsonObject, where: string): LayerRecipe {
   const out: { -readonly [K in keyof LayerRecipe]: LayerRecipe[K] } = {};
-  const { scale, softcap, queryOffset, sinks } = given;
+  const { scale, softcap, queryOffset, sinks } = json;
   if (scale !== undefined) out.scale = finite(scale, `${where}: scale`);
   if (softcap !== undefined) {
     out.softcap = finite(softcap, `${where}: softcap`);
@@ -134,12 +134,12 @@ function fields(given: Given, where: string): LayerRecipe {
   }
   if (queryOffset !== undefined) out.queryOffset = integer(queryOffset, `${where}: queryOffset`, -(2 ** 30));
   if (sinks !== undefined) out.sinks = text(sinks, `${where}: sinks`);
-  if (given.keyLengths !== undefined)
-    out.keyLengths = Array.isArray(given.keyLengths)
-      ? given.keyLengths.map((n) => integer(n, `${where}: keyLengths`))
-      : integer(given.keyLengths, `${where}: keyLengths`);
-  if (given.mask !== undefined) out.mask = maskOf(given.mask, `${where}: mask`);
-  if (given.bias !== undefined) out.bias = biasOf(given.bias, `${where}: bias`);
+  if (json.keyLengths !== undefined)
+    out.keyLengths = Array.isArray(json.keyLengths)
+      ? json.keyLengths.map((n) => integer(n, `${where}: keyLengths`))
+      : integer(json.keyLengths, `${where}: keyLengths`);
+  if (json.mask !== undefined) out.mask = maskOf(json.mask, `${where}: mask`);
+  if (json.bias !== undefined) out.bias = biasOf(json.bias, `${where}: bias`);
   return out;
 }
 
@@ -157,59 +157,59 @@ function maskOf(value: unknown, where: string): RecipeMask {
       `"none", "causal", { window, causal }, { prefix }, { tensor, polarity }, or one of ${MASK_KINDS.map(({ name }) => name).join(", ")} with its parameters`,
       value,
     );
-  const given = record(value, where);
-  if ("window" in given) {
-    known(given, ["window", "causal", "globals"], where);
-    if (typeof given.causal !== "boolean") refuse(`${where}: causal`, "true or false", given.causal);
-    const window = integer(given.window, `${where}: window`);
-    const causal = given.causal as boolean;
-    if (given.globals === undefined) return { window, causal };
-    return { window, causal, globals: list(given.globals, `${where}: globals`, (n, at) => integer(n, at)) };
+  const json = record(value, where);
+  if ("window" in json) {
+    checkFields(json, ["window", "causal", "globals"], where);
+    if (typeof json.causal !== "boolean") refuse(`${where}: causal`, "true or false", json.causal);
+    const window = integer(json.window, `${where}: window`);
+    const causal = json.causal as boolean;
+    if (json.globals === undefined) return { window, causal };
+    return { window, causal, globals: list(json.globals, `${where}: globals`, (n, at) => integer(n, at)) };
   }
-  if ("prefix" in given) {
-    known(given, ["prefix"], where);
-    return { prefix: integer(given.prefix, `${where}: prefix`) };
+  if ("prefix" in json) {
+    checkFields(json, ["prefix"], where);
+    return { prefix: integer(json.prefix, `${where}: prefix`) };
   }
-  known(given, ["tensor", "polarity"], where);
-  const { polarity } = given;
+  checkFields(json, ["tensor", "polarity"], where);
+  const { polarity } = json;
   if (polarity !== "keep" && polarity !== "drop")
     return refuse(`${where}: polarity`, '"keep" or "drop"', polarity);
-  return { tensor: text(given.tensor, `${where}: tensor`), polarity };
+  return { tensor: text(json.tensor, `${where}: tensor`), polarity };
 }
 
 function biasOf(value: unknown, where: string): RecipeBias {
-  const given = record(value, where);
-  if ("alibi" in given) {
-    known(given, ["alibi"], where);
-    return { alibi: list(given.alibi, `${where}: alibi`, finite) };
+  const json = record(value, where);
+  if ("alibi" in json) {
+    checkFields(json, ["alibi"], where);
+    return { alibi: list(json.alibi, `${where}: alibi`, finite) };
   }
-  if ("relative" in given) {
-    known(given, ["relative", "maxDistance", "bidirectional"], where);
-    const { maxDistance, bidirectional } = given;
+  if ("relative" in json) {
+    checkFields(json, ["relative", "maxDistance", "bidirectional"], where);
+    const { maxDistance, bidirectional } = json;
     if (bidirectional !== undefined && typeof bidirectional !== "boolean")
       refuse(`${where}: bidirectional`, "true or false", bidirectional);
     return {
-      relative: text(given.relative, `${where}: relative`),
+      relative: text(json.relative, `${where}: relative`),
       ...(maxDistance === undefined ? {} : { maxDistance: integer(maxDistance, `${where}: maxDistance`, 1) }),
       ...(bidirectional === undefined ? {} : { bidirectional: bidirectional as boolean }),
     };
   }
-  known(given, ["dense"], where);
-  return { dense: text(given.dense, `${where}: dense`) };
+  checkFields(json, ["dense"], where);
+  return { dense: text(json.dense, `${where}: dense`) };
 }
 
 function refuse(where: string, expected: string, got: unknown): never {
   throw new FormatError("recipe", `${where}: expected ${expected}, got ${formatValue(got)}`, { where, got });
 }
 
-function record(value: unknown, where: string): Given {
+function record(value: unknown, where: string): JsonObject {
   if (value === null || typeof value !== "object" || Array.isArray(value))
     return refuse(where, "an object", value);
-  return value as Given;
+  return value as JsonObject;
 }
 
-function known(given: Given, names: readonly string[], where: string): void {
-  for (const name of Object.keys(given))
+function checkFields(json: JsonObject, names: readonly string[], where: string): void {
+  for (const name of Object.keys(json))
     if (!names.includes(name))
       throw new FormatError(
         "recipe-field",

@@ -3,15 +3,48 @@
  * file has the model's log-sum-exp, the computed one must match it.
  */
 
-import { Head, type HeadData } from "../compute/head.ts";
+import type { Block, HeadRef } from "../block.ts";
+import { type HeadArrays, StoreHead } from "../compute/head.ts";
 import { deltaOf } from "../compute/work.ts";
-import type { About, Problems } from "../formats/metadata.ts";
+import type { About, LoadProblem, Problems } from "../formats/metadata.ts";
 import { type Bag, bytesOfTensor } from "../formats/tensor-source.ts";
 import type { Laid } from "../layout/layout.ts";
 import { describeRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
 import { formatNumber } from "../text/number.ts";
-import type { Block, HeadRef, LoadReport } from "../types.ts";
+
+/** The result of the checks when a file is opened. */
+export interface LoadReport {
+  readonly name: string;
+  /** The name of the model, if the file has it. */
+  readonly model?: string;
+  readonly format: "bundle" | "npz" | "npy" | "json" | "memory";
+  /** Size of the file, or of the arrays. */
+  readonly bytes: number;
+  /** The contents of the file, in sentences in reading order; without problems. */
+  readonly sentences: readonly string[];
+  readonly problems: readonly LoadProblem[];
+  /**
+   * Number of rows compared with the model's own log-sum-exp, and the worst difference. `differs` is true if it is above the
+   * tolerance of 0.01; `passed` is false then, and if a log-sum-exp is NaN both in the file and computed.
+   */
+  readonly verified?: {
+    readonly maxDelta: number;
+    readonly rows: number;
+    readonly passed: boolean;
+    readonly differs: boolean;
+    /** Rows whose log-sum-exp is NaN both in the file and computed. */
+    readonly notNumbers: number;
+  };
+  /** Number of rows of given weights that were summed, the worst |sum − 1|, that row's sum, and the numbers of NaN or infinite and of negative weights. */
+  readonly rowSum?: {
+    readonly worst: number;
+    readonly rows: number;
+    readonly sum: number;
+    readonly notNumbers: number;
+    readonly negative: number;
+  };
+}
 
 /** Maximum number of heads to check if not all are, and rows of each head: of given weights, and of computed log-sum-exps. */
 const HEADS = 8;
@@ -58,45 +91,60 @@ export function isWhole(blocks: readonly Laid[], bag: Bag): boolean {
 export interface Checks {
   verified?: { maxDelta: number; rows: number; passed: boolean; differs: boolean; notNumbers: number };
   rowSum?: { worst: number; rows: number; sum: number; notNumbers: number; negative: number };
+  /** Whether numbers of the queries, and of the keys, are NaN or infinite. */
+  notFinite?: { queries: boolean; keys: boolean };
   /** Of given weights: the smallest, whether any is above 0, the worst error of row sums after exp, and the worst error of column sums if all rows of a head were checked. */
-  given?: { least: number; positive: boolean; expSum: number; columns?: number };
+  weights?: { least: number; positive: boolean; expSum: number; columns?: number };
 }
 
 /** Checks rows of one head, evenly spread. All rows of given weights are checked if `all` is true, or for the first head unless it is large. */
-export function examine(data: HeadData, all: boolean, into: Checks): void {
-  const head = new Head(data);
-  const whole = all || (into.given === undefined && data.Nq * data.Nk * 8 <= WHOLE);
-  const wanted = data.weights ? (whole ? data.Nq : GIVEN_ROWS) : COMPUTED_ROWS;
+export function examine(data: HeadArrays, all: boolean, into: Checks): void {
+  const head = new StoreHead(data);
+  const everyRow = all || (into.weights === undefined && data.Nq * data.Nk * 8 <= WHOLE);
+  const wanted = data.weights ? (everyRow ? data.Nq : GIVEN_ROWS) : COMPUTED_ROWS;
   const count = Math.min(data.Nq, wanted);
   const rows = Array.from({ length: count }, (_, n) =>
     count === 1 ? 0 : Math.round((n * (data.Nq - 1)) / (count - 1)),
   );
-  if (data.weights) examineWeights(head, rows, into);
-  else if (data.lse)
+  if (data.weights) {
+    examineWeights(head, rows, into);
+    return;
+  }
+  into.notFinite = {
+    queries: into.notFinite?.queries === true || hasNotFinite(data.query),
+    keys: into.notFinite?.keys === true || hasNotFinite(data.key),
+  };
+  if (data.lse)
     for (const i of rows) {
-      const known = into.verified ?? { maxDelta: 0, rows: 0, passed: true, differs: false, notNumbers: 0 };
-      const [own, model] = [head.rowSum(i).lse, data.lse[i]];
-      const neither = Number.isNaN(own) && Number.isNaN(model);
-      const maxDelta = neither ? known.maxDelta : Math.max(known.maxDelta, deltaOf(own, model));
+      const totals = into.verified ?? { maxDelta: 0, rows: 0, passed: true, differs: false, notNumbers: 0 };
+      const [computed, model] = [head.rowSum(i).lse, data.lse[i]];
+      const neither = Number.isNaN(computed) && Number.isNaN(model);
+      const maxDelta = neither ? totals.maxDelta : Math.max(totals.maxDelta, deltaOf(computed, model));
       const differs = maxDelta > LSE_TOLERANCE;
       into.verified = {
         maxDelta,
-        rows: known.rows + 1,
-        passed: known.passed && !neither && !differs,
+        rows: totals.rows + 1,
+        passed: totals.passed && !neither && !differs,
         differs,
-        notNumbers: known.notNumbers + Number(neither),
+        notNumbers: totals.notNumbers + Number(neither),
       };
     }
 }
 
+/** Whether any number is NaN or infinite. */
+function hasNotFinite(values: ArrayLike<number> = []): boolean {
+  for (let n = 0; n < values.length; n++) if (!Number.isFinite(values[n])) return true;
+  return false;
+}
+
 /** Checks that rows of given weights are nonnegative numbers that sum to 1. */
-function examineWeights(head: Head, rows: readonly number[], into: Checks): void {
+function examineWeights(head: StoreHead, rows: readonly number[], into: Checks): void {
   const { Nq, Nk } = head.data;
-  const known = into.rowSum ?? { worst: 0, rows: 0, sum: 1, notNumbers: 0, negative: 0 };
-  const given = into.given ?? { least: Infinity, positive: false, expSum: 0 };
-  const whole = rows.length === Nq && Nq === Nk;
+  const sums = into.rowSum ?? { worst: 0, rows: 0, sum: 1, notNumbers: 0, negative: 0 };
+  const weights = into.weights ?? { least: Infinity, positive: false, expSum: 0 };
+  const isSquare = rows.length === Nq && Nq === Nk;
   const columns = new Float64Array(Nk);
-  let { least, positive } = given;
+  let { least, positive } = weights;
   for (const i of rows) {
     let sum = 0;
     let expSum = 0;
@@ -110,22 +158,23 @@ function examineWeights(head: Head, rows: readonly number[], into: Checks): void
         // Sums of exp detect log-weights, which are never above 0.
         if (!positive) expSum += Math.exp(x);
         columns[j] += x;
-        if (x < 0) known.negative++;
+        if (x < 0) sums.negative++;
         else if (x > 0) positive = true;
         if (x < least) least = x;
       }
     }
-    known.notNumbers += notNumbers;
+    sums.notNumbers += notNumbers;
     // The log-weight of a masked key is −∞, which exp maps to 0.
-    given.expSum = Math.max(given.expSum, Math.abs(expSum - 1));
+    weights.expSum = Math.max(weights.expSum, Math.abs(expSum - 1));
     // A row of zeros is fully masked; a row with NaN has no sum.
     if (notNumbers > 0 || (sum === 0 && row.every((x) => x === 0))) continue;
-    known.rows++;
+    sums.rows++;
     const error = Math.abs(sum - 1);
-    if (error > known.worst) [known.worst, known.sum] = [error, sum];
+    if (error > sums.worst) [sums.worst, sums.sum] = [error, sum];
   }
-  if (whole) for (const sum of columns) given.columns = Math.max(given.columns ?? 0, Math.abs(sum - 1));
-  [into.rowSum, into.given] = [known, { ...given, least, positive }];
+  if (isSquare)
+    for (const sum of columns) weights.columns = Math.max(weights.columns ?? 0, Math.abs(sum - 1));
+  [into.rowSum, into.weights] = [sums, { ...weights, least, positive }];
 }
 
 /** Writes the report. */
@@ -156,12 +205,13 @@ export function reportOf(
   if (about.createdBy) sentences.push(`Made by: ${oneLine(about.createdBy).slice(0, 200)}.`);
   for (const laid of blocks) sentences.push(blockSentence(laid, bag));
   if (rowSum) {
-    weightProblems(rowSum, checks.given!, problems);
+    weightProblems(rowSum, checks.weights!, problems);
     if (rowSum.worst <= SUM_TOLERANCE && rowSum.rows > 0)
       sentences.push(
         `Checked ${isWhole(blocks, bag) ? "all " : ""}${count(rowSum.rows, "row")}${rowSum.notNumbers > 0 ? " without NaN" : ""}: each sums to 1 (error ≤ ${formatNumber(rowSum.worst, { digits: 2 })}).`,
       );
   }
+  if (checks.notFinite) vectorProblems(checks.notFinite, problems);
   if (verified) {
     const off = formatNumber(verified.maxDelta, { digits: 2 });
     if (verified.notNumbers > 0)
@@ -195,7 +245,7 @@ export function reportOf(
 /** Reports invalid given weights, with what they may be instead. */
 function weightProblems(
   { worst, sum, notNumbers, negative }: NonNullable<Checks["rowSum"]>,
-  { least, positive, expSum, columns }: NonNullable<Checks["given"]>,
+  { least, positive, expSum, columns }: NonNullable<Checks["weights"]>,
   problems: Problems,
 ): void {
   const add = (code: string, text: string) => problems.add("warning", code, text);
@@ -229,6 +279,18 @@ function weightProblems(
             ? "are these scores (logits), or is the last axis not the keys?"
             : "are some keys missing, or is the last axis not the keys?"
       }`,
+    );
+}
+
+/** Reports queries and keys that are not finite: their scores are not numbers, and so are the weights. */
+function vectorProblems({ queries, keys }: NonNullable<Checks["notFinite"]>, problems: Problems): void {
+  const add = (text: string) => problems.add("warning", "not-numbers", text);
+  const remedy = "look at the model's numbers where they were saved";
+  if (queries)
+    add(`some queries have numbers that are NaN or infinite: their rows have no weights; ${remedy}`);
+  if (keys)
+    add(
+      `some keys have numbers that are NaN or infinite: rows that may attend to them have no weights; ${remedy}`,
     );
 }
 
@@ -268,8 +330,8 @@ function extras({ has, segments, queryOffset }: Block): string {
 
 /** "12 layers"; with their numbers if some are missing. */
 function layersIn(layers: readonly number[]): string {
-  const whole = layers.every((layer, n) => layer === n);
-  if (whole) return count(layers.length, "layer");
+  const isComplete = layers.every((layer, n) => layer === n);
+  if (isComplete) return count(layers.length, "layer");
   const named = layers.length > 8 ? `${layers.slice(0, 8).join(", ")} …` : layers.join(", ");
   return `${count(layers.length, "layer")} (${named})`;
 }

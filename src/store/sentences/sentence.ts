@@ -3,10 +3,14 @@
  * keys." It is the head's caption and its accessible description. Every number is a measure; the shares are disjoint, and each
  * is at least twice the share under even attention (`claims.ts`).
  */
+
+import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
+import type { Claim } from "../measures/claims.ts";
+import type { HeadMeasures } from "../measures/measures.ts";
 import { distinctLabels, oneLine, truncate } from "../text/label.ts";
+import type { Num } from "../text/number.ts";
 import { num } from "../text/number.ts";
-import type { Block, Claim, HeadMeasures, Num } from "../types.ts";
 
 /** Smallest shares for the words "Mostly" and "Often". */
 const MOSTLY = 0.5;

@@ -1,19 +1,20 @@
 /**
- * Finds the most informative link of a text to show first: between two different whole words that are not neighbors, special or
- * the first token, with a weight from 0.3 to 0.8 (a weight of 1 explains nothing), and with the largest ratio to even
- * attention. If a text has no such link, the conditions are relaxed one by one.
+ * Finds the most informative link of a text to show first: between two different whole words that are not special and not the first
+ * token, with the largest contrast (`measures/contrast.ts`): what its head does for this query and key, and not for every query or at
+ * every offset. If a text has no such link, the conditions are relaxed one by one; `verdict` says what may be claimed of the link.
  */
-import { checkStore } from "../check.ts";
-import { piecesOf, wordsOf } from "../text/tokens.ts";
-import type { Asking, Block, HeadRef, HeadStore } from "../types.ts";
 
-/** One weight and its cell. */
-export interface TellingLink extends HeadRef {
+import type { Block, HeadRef } from "../block.ts";
+import { checkStore } from "../check.ts";
+import type { RequestOptions } from "../compute/request.ts";
+import type { HeadStore } from "../head-store.ts";
+import { contrastRows, type LinkContrast, linkOf } from "../measures/contrast.ts";
+import { piecesOf, wordsOf } from "../text/tokens.ts";
+
+/** One weight, its cell and its baselines. */
+export interface TellingLink extends HeadRef, LinkContrast {
   readonly query: number;
   readonly key: number;
-  readonly weight: number;
-  /** Weight divided by the weight of even attention over the unmasked keys. */
-  readonly lift: number;
 }
 
 /** Which heads and queries are considered. */
@@ -28,48 +29,43 @@ export interface TellingOptions {
 /** Maximum number of cells to read; in longer texts some rows are skipped. */
 const CELLS = 2 ** 22;
 const LOW = 0.3;
-const HIGH = 0.8;
+const HIGH = 0.95;
 
 /**
  * Finds the most telling link of a store; undefined if no weight is above 0.
  *
  * @example
  * const link = await tellingLink(store);
- * // { block: 0, layer: 5, head: 11, query: 8, key: 2, weight: 0.68, lift: 8.2 }
+ * // { block: 0, layer: 0, head: 4, query: 2, key: 1, weight: 0.80, others: 0.04, contrast: 0.65, verdict: "link", … }
  */
 export async function tellingLink(
   store: HeadStore,
   options: TellingOptions = {},
-  asking: Asking = {},
+  request: RequestOptions = {},
 ): Promise<TellingLink | undefined> {
   checkStore("tellingLink", store);
   const refs = refsOf(store, options);
-  const cells = refs.reduce((sum, { block }) => sum + store.blocks[block].Nq * store.blocks[block].Nk, 0);
-  const step = Math.max(1, Math.ceil(cells / CELLS));
+  const maxCells = Math.max(1, Math.floor(CELLS / Math.max(1, refs.length)));
   let best: (TellingLink & { rank: number; score: number }) | undefined;
   const words = new Map<number, Word>();
   for (const [done, ref] of refs.entries()) {
-    asking.signal?.throwIfAborted();
+    request.signal?.throwIfAborted();
     await store.load(ref);
     const block = store.blocks[ref.block];
-    const known = words.get(ref.block) ?? wordIn(block);
-    words.set(ref.block, known);
-    const first = options.query ?? 0;
-    const end = options.query === undefined ? block.Nq : Math.min(block.Nq, first + 1);
-    for (let query = first; query < end; query += step) {
-      const row = store.row(ref, query, "weights");
-      const visible = store.visible(ref, query).reduce((count, seen) => count + seen, 0);
-      for (let key = 0; key < row.length; key++) {
-        const weight = row[key];
+    const wordFlags = words.get(ref.block) ?? wordIn(block);
+    words.set(ref.block, wordFlags);
+    const sweep = contrastRows(store, ref, { query: options.query, signal: request.signal, maxCells });
+    for await (const row of sweep)
+      for (let key = 0; key < row.weights.length; key++) {
+        const weight = row.weights[key];
         if (!(weight > 0) || weight > 1.0001) continue;
-        const rank = rankOf(block, known, query, key, weight);
-        const lift = weight * visible;
-        const score = lift * plainness(block, query, key, weight);
+        const link = linkOf(row, key);
+        const rank = rankOf(block, wordFlags, row.i, key, link);
+        const score = Number.isNaN(link.contrast) ? weight - row.even : link.contrast;
         if (best === undefined || rank > best.rank || (rank === best.rank && score > best.score))
-          best = { ...ref, query, key, weight, lift, rank, score };
+          best = { ...ref, query: row.i, key, ...link, rank, score };
       }
-    }
-    asking.onProgress?.((done + 1) / refs.length);
+    request.onProgress?.((done + 1) / refs.length);
   }
   if (best === undefined) return undefined;
   const { rank, score, ...link } = best;
@@ -98,7 +94,7 @@ interface Word {
 }
 
 function wordIn({ queryTokens, keyTokens, special }: Block): Word {
-  const whole = (tokens: readonly string[], marked: readonly boolean[]) => {
+  const flagsOf = (tokens: readonly string[], marked: readonly boolean[]) => {
     const out = tokens.map(() => false);
     for (const { start, end } of wordsOf(tokens, piecesOf(tokens)))
       out[start] =
@@ -108,13 +104,7 @@ function wordIn({ queryTokens, keyTokens, special }: Block): Word {
         !/['’]/.test(`${tokens[start - 1]}${tokens[end]}`);
     return out;
   };
-  return { query: whole(queryTokens, special.query), key: whole(keyTokens, special.key) };
-}
-
-/** A factor below 1 for less informative links: between neighbors, or with nearly all of the row's attention. */
-function plainness({ kind, queryOffset }: Block, query: number, key: number, weight: number): number {
-  const apart = kind === "cross" || Math.abs(query + queryOffset - key) >= 2;
-  return (apart ? 1 : 0.7) * (weight > HIGH ? (1.01 - weight) / (1.01 - HIGH) : 1);
+  return { query: flagsOf(queryTokens, special.query), key: flagsOf(keyTokens, special.key) };
 }
 
 /** English function words: a link to one is less informative. There are no lists of other languages. */
@@ -128,23 +118,37 @@ const PRONOUNS = new Set("it he she they them him her who which".split(" "));
 
 const bare = (token: string) => token.replace(/^[\sĠ▁]+/u, "").toLowerCase();
 
-function isContent(query: string, key: string): boolean {
+/** A pronoun refers to an earlier word. */
+function isContent(query: string, key: string, isEarlier: boolean): boolean {
   const [q, k] = [bare(query), bare(key)];
-  return (!FUNCTION_WORDS.has(q) || PRONOUNS.has(q)) && !FUNCTION_WORDS.has(k);
+  return (!FUNCTION_WORDS.has(q) || (PRONOUNS.has(q) && isEarlier)) && !FUNCTION_WORDS.has(k);
 }
 
 /** A rank of the conditions that a link meets, the most important ones weighted most: higher is better. */
-function rankOf(block: Block, word: Word, query: number, key: number, weight: number): number {
+function rankOf(
+  block: Block,
+  word: Word,
+  query: number,
+  key: number,
+  { weight, verdict }: LinkContrast,
+): number {
   const { kind, queryOffset, special, queryTokens, keyTokens } = block;
   const p = query + queryOffset;
   const cross = kind === "cross";
   const text = !special.query[query] && !special.key[key];
   const other = cross || (p !== key && queryTokens[query] !== keyTokens[key]);
   const notFirst = cross || key > 0;
-  const whole = word.query[query] && word.key[key];
+  const areWords = word.query[query] && word.key[key];
   if (!text) return 0;
   if (!(other && notFirst)) return 1;
-  const content = whole && isContent(queryTokens[query], keyTokens[key]);
+  const content = areWords && isContent(queryTokens[query], keyTokens[key], cross || key < p);
   const explains = weight >= LOW && weight <= HIGH;
-  return 2 + (weight >= LOW ? 8 : 0) + (whole ? 4 : 0) + (content ? 2 : 0) + (explains ? 1 : 0);
+  return (
+    2 +
+    (verdict === "link" ? 16 : 0) +
+    (weight >= LOW ? 8 : 0) +
+    (areWords ? 4 : 0) +
+    (content ? 2 : 0) +
+    (explains ? 1 : 0)
+  );
 }

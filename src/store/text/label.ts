@@ -35,10 +35,10 @@ function checkText(what: string, text: string): void {
 /** Labels made different: one that comes again gets its count, `the` and then `the₂` (`the#2` in ASCII). */
 export function distinctLabels(labels: readonly string[], ascii = false): string[] {
   checkArgument(Array.isArray(labels), "distinctLabels", "a list of labels", labels);
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   return labels.map((label) => {
-    const count = (seen.get(label) ?? 0) + 1;
-    seen.set(label, count);
+    const count = (counts.get(label) ?? 0) + 1;
+    counts.set(label, count);
     if (count === 1) return label;
     return label + (ascii ? `#${count}` : [...`${count}`].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[+digit]).join(""));
   });
@@ -102,9 +102,9 @@ export function truncate(text: string, columns: number, ellipsis = "…"): strin
 }
 
 /** The text followed (or, with `side` "start", preceded) by spaces up to `columns`. */
-export function pad(text: string, columns: number, side: "end" | "start" = "end"): string {
+export function pad(text: string, columns: number, edge: "end" | "start" = "end"): string {
   const spaces = " ".repeat(Math.max(0, columns - widthOf(text)));
-  return side === "end" ? text + spaces : spaces + text;
+  return edge === "end" ? text + spaces : spaces + text;
 }
 
 /** Lines of at most `columns`, broken at spaces; a word that is longer has a line of its own. */

@@ -54,12 +54,12 @@ describe("formatNumber", () => {
 
 describe("num", () => {
   it("keeps the value and its source, and notifies its listeners", () => {
-    const seen: string[] = [];
-    const off = onNumber(({ text, source }) => seen.push(`${text} ${source}`));
+    const texts: string[] = [];
+    const off = onNumber(({ text, source }) => texts.push(`${text} ${source}`));
     expect(num(0.5, "row")).toEqual({ value: 0.5, text: "0.500", source: "row" });
     off();
     num(1, "row");
-    expect(seen).toEqual(["0.500 row"]);
+    expect(texts).toEqual(["0.500 row"]);
   });
 
   it("refuses a number without a source", () => {

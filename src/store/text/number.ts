@@ -4,7 +4,13 @@
  * what is very large or very small. Nothing is made up here, and nothing shown without a source.
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
-import type { Num } from "../types.ts";
+
+/** A number on screen: its value, its text, and the function that computed it; see `number.ts`. */
+export interface Num {
+  readonly value: number;
+  readonly text: string;
+  readonly source: string;
+}
 
 /** How a number is written. */
 export interface NumberOptions {
@@ -32,9 +38,9 @@ export function num(value: number, source: string, options: NumberOptions = {}):
       `num: a number that is shown needs the name of the function that gave it, got ${formatValue(source)}`,
       { value },
     );
-  const made = { value, text: formatNumber(value, options), source };
-  for (const listener of listeners) listener(made);
-  return made;
+  const number = { value, text: formatNumber(value, options), source };
+  for (const listener of listeners) listener(number);
+  return number;
 }
 
 /** Calls `listener` with every number made from now on; returns a function that ends it. For tests that check each one. */
@@ -53,8 +59,8 @@ export function formatNumber(value: number, options: NumberOptions = {}): string
       { digits },
     );
   const sign = value < 0 || Object.is(value, -0) ? MINUS : style === "signed" && value > 0 ? "+" : "";
-  const whole = style === "percent" && round === "down" && Math.abs(value) >= 0.1;
-  const percent = whole ? Math.floor(100 * Math.abs(value)) / 100 : value;
+  const isFloored = style === "percent" && round === "down" && Math.abs(value) >= 0.1;
+  const percent = isFloored ? Math.floor(100 * Math.abs(value)) / 100 : value;
   const size = magnitude(Math.abs(style === "percent" ? 100 * percent : value), digits, style === "percent");
   // −0 and what rounds to nothing have no sign.
   const text = (size === "0" ? "" : sign) + size;
@@ -81,8 +87,8 @@ function trimmed(text: string): string {
 
 /** Thousands parted from five digits on: 1024 stays, 16 384 is parted. */
 function grouped(text: string): string {
-  const [whole, fraction] = text.split(".");
-  const parted = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN) : whole;
+  const [integer, fraction] = text.split(".");
+  const parted = integer.length > 4 ? integer.replace(/\B(?=(\d{3})+$)/g, THIN) : integer;
   return fraction === undefined ? parted : `${parted}.${fraction}`;
 }
 

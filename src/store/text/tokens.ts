@@ -29,16 +29,16 @@ export function piecesOf(tokens: readonly string[]): Pieces {
 }
 
 /** A token with everything in it visible, at most `most` characters as a reader counts them. */
-export function visible(token: string, pieces: Pieces = "plain", most = 200): string {
+export function visible(token: string, pieces: Pieces = "plain", limit = 200): string {
   const text = pieces === "byte-level" ? token.replace(/[ĠĊĉč]/g, (mark) => BYTE_LEVEL[mark]) : token;
   if (text === "") return "⟨empty⟩";
   // Only as much as could be shown is looked at: a token may be a book.
-  const seen = text.slice(0, most * 16).replace(/\r\n/g, "⏎");
+  const start = text.slice(0, limit * 16).replace(/\r\n/g, "⏎");
   const shown = graphemes(
-    seen.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\uFFFE\uFFFF]/gu, show),
+    start.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\uFFFE\uFFFF]/gu, show),
   );
-  if (shown.length <= most && text.length <= most * 16) return shown.join("");
-  return `${shown.slice(0, Math.max(1, most - 1)).join("")}…`;
+  if (shown.length <= limit && text.length <= limit * 16) return shown.join("");
+  return `${shown.slice(0, Math.max(1, limit - 1)).join("")}…`;
 }
 
 function show(mark: string): string {

@@ -21,24 +21,24 @@ describe("Corpus", () => {
     for (let row = 0; row < 6; row++)
       for (let i = 0; i < 15; i++) expect(targets.at(row, i)).toBe(inputs.at(row, i + 1));
     expect(data.ids.filter((id) => id === bytes.id("<|endoftext|>")).length).toBe(1);
-    const whole = bytes.decode(data.ids, { skipSpecialTokens: false });
-    expect(whole.startsWith(text)).toBe(true);
+    const decoded = bytes.decode(data.ids, { skipSpecialTokens: false });
+    expect(decoded.startsWith(text)).toBe(true);
   });
 
   test("an encoder's sequences are between [CLS] and [SEP], and their masks depend on the step alone", () => {
     const data = corpus(pieces, { kind: "encoder" });
     const [cls, sep, mask] = ["[CLS]", "[SEP]", "[MASK]"].map((token) => pieces.id(token));
     const [{ inputs, targets, count }] = data.batches(0);
-    let [masks, asked] = [0, 0];
+    let [masks, targetCount] = [0, 0];
     for (let row = 0; row < 6; row++) {
       expect(inputs.at(row, 0)).toBe(cls);
       expect(inputs.at(row, 15)).toBe(sep);
       for (let i = 0; i < 16; i++) {
         if (inputs.at(row, i) === mask) masks++;
-        if (targets.at(row, i) !== IGNORE_INDEX) asked++;
+        if (targets.at(row, i) !== IGNORE_INDEX) targetCount++;
       }
     }
-    expect(asked).toBe(count);
+    expect(targetCount).toBe(count);
     expect(masks).toBeGreaterThan(0);
     expect(masks).toBeLessThanOrEqual(count);
     expect(data.batches(0)).toEqual(corpus(pieces, { kind: "encoder" }).batches(0));
@@ -84,12 +84,12 @@ describe("Corpus", () => {
 
   test.each(["decoder", "encoder"] as const)("micro-batches of a %s are the rows of the batch", (kind) => {
     const tokenizer = kind === "decoder" ? bytes : pieces;
-    const [whole] = corpus(tokenizer, { kind }).batches(5);
+    const [full] = corpus(tokenizer, { kind }).batches(5);
     const parts = corpus(tokenizer, { kind, accumulate: 3 }).batches(5);
     expect(parts.length).toBe(3);
-    expect(parts.flatMap(({ inputs }) => [...inputs.data])).toEqual([...whole.inputs.data]);
-    expect(parts.flatMap(({ targets }) => [...targets.data])).toEqual([...whole.targets.data]);
-    expect(parts.reduce((sum, { count }) => sum + count, 0)).toBe(whole.count);
+    expect(parts.flatMap(({ inputs }) => [...inputs.data])).toEqual([...full.inputs.data]);
+    expect(parts.flatMap(({ targets }) => [...targets.data])).toEqual([...full.targets.data]);
+    expect(parts.reduce((sum, { count }) => sum + count, 0)).toBe(full.count);
   });
 
   test("no training sequence contains held-out text", () => {
@@ -113,10 +113,10 @@ describe("Corpus", () => {
     (kind) => {
       const tokenizer = kind === "decoder" ? bytes : pieces;
       const data = corpus(tokenizer, { kind });
-      const [one, two] = [1, 2].map((order) => data.baseline(order));
-      expect(one).toBeLessThan(Math.log(tokenizer.size));
-      expect(two).toBeLessThan(one);
-      expect(two).toBeGreaterThan(0);
+      const [unigram, bigram] = [1, 2].map((order) => data.baseline(order));
+      expect(unigram).toBeLessThan(Math.log(tokenizer.size));
+      expect(bigram).toBeLessThan(unigram);
+      expect(bigram).toBeGreaterThan(0);
     },
   );
 

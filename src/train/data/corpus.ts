@@ -84,66 +84,10 @@ export class Corpus {
 
   /** @throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
-    checkOptionNames("Corpus", options, [
-      "kind",
-      "context",
-      "batch",
-      "accumulate",
-      "heldOut",
-      "heldOutTokens",
-      "repeats",
-      "short",
-      "lines",
-      "masked",
-      "seed",
-    ]);
-    checkArgument(
-      isList(texts) && Array.from(texts).every((text) => typeof text === "string"),
-      "Corpus",
-      "a list of texts as the first argument, as in new Corpus([text], tokenizer, options)",
-      texts,
-    );
-    checkArgument(
-      typeof (tokenizer as Partial<Tokenizer> | undefined)?.encode === "function",
-      "Corpus",
-      "a tokenizer as the second argument, as readTokenizer and trainTokenizer return",
-      tokenizer,
-    );
+    checkCorpus(texts, tokenizer, options);
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
     const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
     this.#kind = kind;
-    for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
-      if (!(Number.isSafeInteger(value) && value > 0))
-        throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${formatValue(value)}`, {
-          got: value,
-        });
-    if (batch % accumulate !== 0)
-      throw new OptionError(
-        "accumulate",
-        `Corpus: ${accumulate} micro-batches do not divide a batch of ${batch}`,
-        { batch, accumulate },
-      );
-    if (!(masked > 0 && masked <= 1))
-      throw new OptionError(
-        "masked",
-        `Corpus: masked must be a share above 0, at most 1, got ${formatValue(masked)}`,
-      );
-    if (!(Number.isSafeInteger(context) && context > 2))
-      throw new OptionError("context", `Corpus: context must be an integer > 2, got ${formatValue(context)}`);
-    if (!(Number.isSafeInteger(short) && short >= 0))
-      throw new OptionError("short", `Corpus: short must be an integer ≥ 0, got ${formatValue(short)}`, {
-        got: short,
-      });
-    if (short > 0 && context <= SHORT)
-      throw new OptionError(
-        "short",
-        `Corpus: sequences of ${SHORT} tokens are not shorter than a context of ${context}`,
-        { context },
-      );
-    if (lines && kind !== "encoder")
-      throw new OptionError("lines", "Corpus: lines is for encoders; a decoder reads texts without a break", {
-        kind,
-      });
     const special = kind === "encoder" ? encoderTokens(tokenizer) : undefined;
     this.vocabulary = tokenizer.size;
 
@@ -223,9 +167,9 @@ export class Corpus {
     }
     let number = 0;
     this.heldOut = this.#heldOutRows.map((sequences) => {
-      const made = this.#batchOf(sequences, MASKS.heldOut + number);
+      const batch = this.#batchOf(sequences, MASKS.heldOut + number);
       number += sequences.length;
-      return made;
+      return batch;
     });
   }
 
@@ -263,11 +207,74 @@ export class Corpus {
   }
 }
 
+/** Checks the arguments of `Corpus`. */
+function checkCorpus(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions): void {
+  checkOptionNames("Corpus", options, [
+    "kind",
+    "context",
+    "batch",
+    "accumulate",
+    "heldOut",
+    "heldOutTokens",
+    "repeats",
+    "short",
+    "lines",
+    "masked",
+    "seed",
+  ]);
+  checkArgument(
+    isList(texts) && Array.from(texts).every((text) => typeof text === "string"),
+    "Corpus",
+    "a list of texts as the first argument, as in new Corpus([text], tokenizer, options)",
+    texts,
+  );
+  checkArgument(
+    typeof (tokenizer as Partial<Tokenizer> | undefined)?.encode === "function",
+    "Corpus",
+    "a tokenizer as the second argument, as readTokenizer and trainTokenizer return",
+    tokenizer,
+  );
+  const { kind, context, batch = 16, accumulate = 1 } = options;
+  const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
+  for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
+    if (!(Number.isSafeInteger(value) && value > 0))
+      throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${formatValue(value)}`, {
+        got: value,
+      });
+  if (batch % accumulate !== 0)
+    throw new OptionError(
+      "accumulate",
+      `Corpus: ${accumulate} micro-batches do not divide a batch of ${batch}`,
+      { batch, accumulate },
+    );
+  if (!(masked > 0 && masked <= 1))
+    throw new OptionError(
+      "masked",
+      `Corpus: masked must be a share above 0, at most 1, got ${formatValue(masked)}`,
+    );
+  if (!(Number.isSafeInteger(context) && context > 2))
+    throw new OptionError("context", `Corpus: context must be an integer > 2, got ${formatValue(context)}`);
+  if (!(Number.isSafeInteger(short) && short >= 0))
+    throw new OptionError("short", `Corpus: short must be an integer ≥ 0, got ${formatValue(short)}`, {
+      got: short,
+    });
+  if (short > 0 && context <= SHORT)
+    throw new OptionError(
+      "short",
+      `Corpus: sequences of ${SHORT} tokens are not shorter than a context of ${context}`,
+      { context },
+    );
+  if (lines && kind !== "encoder")
+    throw new OptionError("lines", "Corpus: lines is for encoders; a decoder reads texts without a break", {
+      kind,
+    });
+}
+
 /** Ids of the special tokens for masked-token training. */
 function encoderTokens(tokenizer: Tokenizer) {
   const id = (token: string): number => {
-    const found = tokenizer.id(token);
-    if (found === undefined)
+    const tokenId = tokenizer.id(token);
+    if (tokenId === undefined)
       throw new OptionError(
         "tokenizer",
         `Corpus: an encoder needs the token ${token}, the tokenizer has none`,
@@ -275,7 +282,7 @@ function encoderTokens(tokenizer: Tokenizer) {
           token,
         },
       );
-    return found;
+    return tokenId;
   };
   const all = new Set<number>();
   for (let i = 0; i < tokenizer.size; i++) if (tokenizer.isSpecial(i)) all.add(i);

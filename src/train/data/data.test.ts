@@ -41,12 +41,12 @@ describe("splitBlocks", () => {
     [12_345, 0.05],
   ])("cuts %d tokens into parts that are disjoint and whole, about %d held out", (length, share) => {
     const { train, heldOut } = splitBlocks(length, { window: 32, share });
-    const seen = new Uint8Array(length);
+    const visits = new Uint8Array(length);
     for (const { start, end } of [...train, ...heldOut]) {
       expect(end - start).toBeGreaterThanOrEqual(32);
-      for (let i = start; i < end; i++) seen[i]++;
+      for (let i = start; i < end; i++) visits[i]++;
     }
-    expect(seen.every((count) => count === 1)).toBe(true);
+    expect(visits.every((count) => count === 1)).toBe(true);
     if (length > 1000) expect(Math.abs(sizeOf(heldOut) / length - share)).toBeLessThan(0.03);
     expect(heldOut.length).toBeGreaterThan(0);
   });
@@ -75,17 +75,17 @@ describe("Windows", () => {
   test("an epoch reads each position at most once, inside the spans, in a new order", () => {
     const windows = new Windows(ids, spans, { window: 21, seed: 3, overlap: 1 });
     const orders = [0, 1].map((epoch) => {
-      const seen = new Uint8Array(1000);
+      const visits = new Uint8Array(1000);
       const order: number[] = [];
       for (let n = 0; n < windows.perEpoch; n++) {
         const sequence = windows.sequence(epoch * windows.perEpoch + n);
         expect(sequence.length).toBe(21);
         order.push(sequence[0]);
-        for (const id of sequence.subarray(0, 20)) seen[id]++;
+        for (const id of sequence.subarray(0, 20)) visits[id]++;
         expect(sequence.every((id, i) => id === sequence[0] + i)).toBe(true);
       }
-      expect(Math.max(...seen)).toBe(1);
-      expect(seen.subarray(500, 600).every((count) => count === 0)).toBe(true);
+      expect(Math.max(...visits)).toBe(1);
+      expect(visits.subarray(500, 600).every((count) => count === 0)).toBe(true);
       return order;
     });
     expect(windows.perEpoch).toBe(23 + 18);

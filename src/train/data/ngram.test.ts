@@ -70,14 +70,14 @@ describe("Ngram", () => {
   test("a longer history helps where the text depends on it", () => {
     const ids = text(30_000, 40, 2);
     const cut = { train: [{ start: 0, end: 25_000 }], heldOut: [ids.subarray(25_000)] };
-    const [one, two, three] = [1, 2, 3].map((order) =>
+    const [unigram, bigram, trigram] = [1, 2, 3].map((order) =>
       new Ngram(order, 40, ids, cut.train).loss(cut.heldOut),
     );
-    expect(one).toBeGreaterThan(3.5);
-    expect(two).toBeLessThan(one + 0.1); // one token alone says nothing about the next
+    expect(unigram).toBeGreaterThan(3.5);
+    expect(bigram).toBeLessThan(unigram + 0.1); // one token alone says nothing about the next
     // The text's own entropy is 1.68 nats: 0.7075 goes to one id of 40, the rest to the 39 others.
-    expect(three).toBeLessThan(two - 1);
-    expect(three).toBeGreaterThan(1.6);
+    expect(trigram).toBeLessThan(bigram - 1);
+    expect(trigram).toBeGreaterThan(1.6);
   });
 
   test("no n-gram crosses two spans, and the loss counts the given targets", () => {

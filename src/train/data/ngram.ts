@@ -53,9 +53,9 @@ export class Ngram {
         const longest = Math.min(order, i - start + 1);
         let added = 0; // bit k: this k-gram is new
         for (let k = longest; k >= 1; k--) {
-          const known = trie.size;
+          const size = trie.size;
           ends[k] = trie.enter(ends[k - 1], ids[i], k);
-          if (ends[k] === known) added |= 1 << k;
+          if (ends[k] === size) added |= 1 << k;
         }
         if (longest === order) trie.count[ends[order]]++;
         for (let k = longest; k >= 2; k--) if (added & (1 << k)) trie.count[ends[k - 1]]++;

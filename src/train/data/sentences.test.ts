@@ -50,13 +50,13 @@ describe("SentenceBatches", () => {
   test("single sentences: each occurs once per epoch, complete except for tokens beyond the batch's length", () => {
     const data = new SentenceBatches(ids, paragraphs, { window: 40, tokens: 64, joined: 0, seed: 1 });
     const starts = new Set(paragraphs.flat().map(({ start }) => start));
-    const seen = batchesOf(data).flat();
-    expect(seen.map((s) => s[0]).sort((a, b) => a - b)).toEqual([...starts].sort((a, b) => a - b));
+    const sequences = batchesOf(data).flat();
+    expect(sequences.map((s) => s[0]).sort((a, b) => a - b)).toEqual([...starts].sort((a, b) => a - b));
     for (const batch of batchesOf(data)) {
       expect(new Set(batch.map((s) => s.length)).size).toBe(1);
       expect(batch.length * (batch[0].length + 2)).toBeLessThanOrEqual(64);
     }
-    const lost = ids.length - seen.reduce((sum, s) => sum + s.length, 0);
+    const lost = ids.length - sequences.reduce((sum, s) => sum + s.length, 0);
     expect(lost / ids.length).toBeLessThan(0.05);
   });
 
@@ -67,13 +67,13 @@ describe("SentenceBatches", () => {
     paragraphs.forEach((p, i) => {
       paragraph.fill(i, p[0].start, p[p.length - 1].end);
     });
-    const seen = batchesOf(data).flat();
-    for (const s of seen) {
+    const sequences = batchesOf(data).flat();
+    for (const s of sequences) {
       expect(s.length).toBeLessThanOrEqual(window);
       expect([...s]).toEqual(Array.from(s, (_, i) => s[0] + i));
       expect(new Set(Array.from(s, (id) => paragraph[id])).size).toBe(1);
     }
-    expect(seen.some((s) => s.length > 13)).toBe(true);
+    expect(sequences.some((s) => s.length > 13)).toBe(true);
     const long = readParagraphs([many(1, () => 50)], idsOf);
     const cut = new SentenceBatches(long.ids, long.paragraphs, { window, tokens: 22, joined: 0, seed: 0 });
     expect(

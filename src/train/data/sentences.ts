@@ -164,13 +164,13 @@ function sequencesOf(
   joined: number,
   generator: Generator,
 ): Span[] {
-  const found: Span[] = [];
+  const spans: Span[] = [];
   for (let i = 0; i < sentences.length; ) {
     const { start } = sentences[i];
     let { end } = sentences[i++];
     if (generator.uniform() < joined)
       while (i < sentences.length && sentences[i].end - start <= window) end = sentences[i++].end;
-    for (let at = start; at < end; at += window) found.push({ start: at, end: Math.min(end, at + window) });
+    for (let at = start; at < end; at += window) spans.push({ start: at, end: Math.min(end, at + window) });
   }
-  return found;
+  return spans;
 }

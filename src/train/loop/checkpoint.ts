@@ -1,13 +1,17 @@
 /**
  * Checkpoints: everything that a run needs to resume with the same bits as an uninterrupted run, in one safetensors file that
  * is written atomically (`io/filesystem/save.ts`): parameters as `model.NAME`, the moments of AdamW as `adamw.m.NAME` and
- * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps and a description of the run. Data order
- * and masks are functions of the seed and the step, so no generator state is stored.
+ * `adamw.v.NAME`, the losses so far, and as metadata the number of completed steps, a description of the run, and the SHA-256
+ * of each tensor and of the metadata. Data order and masks are functions of the seed and the step, so no generator state is
+ * stored. When checkpoints are saved and which one is read: checkpointing.ts.
  */
+
 import { isDeviceData } from "../../core/device/device.ts";
 import { checkArgument, FormatError, formatValue, isMap, OptionError } from "../../core/errors.ts";
+import { markChanged } from "../../core/recording/changes.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
+import { sha256 } from "../../io/sha256.ts";
 import type { AdamW } from "../adamw.ts";
 
 /** The version of the layout below. */
@@ -61,15 +65,28 @@ export async function writeCheckpoint(
     new Tensor(Float64Array.from(values), shape, "float64");
   tensors.set("losses", list(progress.losses, [progress.losses.length]));
   tensors.set("heldOut", list(progress.heldOut.flat(), [progress.heldOut.length, 2]));
+  const metadata = { step: String(progress.step), "adamw.steps": String(steps), config };
+  const sums = Object.fromEntries([...tensors].map(([name, t]) => [name, sumOf(t)]));
   return writeSafetensors(tensors, {
     metadata: {
       "heed.checkpoint": VERSION,
-      step: String(progress.step),
-      "adamw.steps": String(steps),
-      config,
+      ...metadata,
+      sha256: JSON.stringify({ metadata: sumOfMetadata(metadata), tensors: sums }),
     },
   });
 }
+
+/** SHA-256 of the elements of a tensor. */
+function sumOf(t: Tensor): string {
+  const { data, offset, size } = t.dense();
+  return sumOfData((data as Float32Array).subarray(offset, offset + size));
+}
+
+const sumOfData = (data: ArrayBufferView): string =>
+  sha256(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+
+const sumOfMetadata = (metadata: Readonly<Record<"step" | "adamw.steps" | "config", string>>): string =>
+  sha256(new TextEncoder().encode(JSON.stringify([metadata.step, metadata["adamw.steps"], metadata.config])));
 
 /** The tensors of a checkpoint, by their names in the file. */
 function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): Map<string, Tensor> {
@@ -80,7 +97,8 @@ function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): Map
 }
 
 /**
- * Reads a checkpoint. Throws FormatError for a file of another kind.
+ * Reads a checkpoint. Throws FormatError for a file of another kind, and one of code `checkpoint-damaged` where a checksum or a
+ * counter does not match. A checkpoint of an earlier version has no checksums; its counters are checked.
  *
  * @example
  * const layer = new Linear(8, 8, { seed: 1 });
@@ -100,7 +118,7 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
       "checkpoint",
       `not a checkpoint of version ${VERSION}: heed.checkpoint is ${formatValue(version)}`,
     );
-  const whole = (name: string): number => {
+  const integer = (name: string): number => {
     const value = Number(metadata.get(name) ?? Number.NaN);
     if (!(Number.isSafeInteger(value) && value >= 0))
       refuse("checkpoint", `${name} must be an integer ≥ 0, got ${formatValue(metadata.get(name))}`);
@@ -112,39 +130,80 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
       refuse("tensor", `tensor ${formatValue(name)} must be float64 of ${rank} axes`, { tensor: name });
     return (tensor as FileTensor).data as Float64Array;
   };
-  const step = whole("step");
-  const adamwSteps = whole("adamw.steps");
+  const step = integer("step");
+  const adamwSteps = integer("adamw.steps");
   const losses = Array.from(numbers("losses", 1));
   const pairs = numbers("heldOut", 2);
   const heldOut = Array.from(
     { length: pairs.length / 2 },
     (_, i) => [pairs[2 * i], pairs[2 * i + 1]] as const,
   );
+  const config = metadata.get("config") ?? "";
+  const damaged = (text: string): never => refuse("checkpoint-damaged", `the file is damaged: ${text}`);
+  if (losses.length !== step) damaged(`it has ${losses.length} losses of ${step} steps`);
+  if (heldOut.some(([at], i) => !Number.isSafeInteger(at) || at > step || at <= (heldOut[i - 1]?.[0] ?? 0)))
+    damaged(`the held-out losses are not of increasing steps up to ${step}`);
+  const sums = sumsOf(metadata.get("sha256"));
+  if (sums) {
+    const texts = {
+      step: metadata.get("step") ?? "",
+      "adamw.steps": metadata.get("adamw.steps") ?? "",
+      config,
+    };
+    if (sums.metadata !== sumOfMetadata(texts)) damaged("the checksum of its metadata does not match");
+    for (const name of new Set([...tensors.keys(), ...Object.keys(sums.tensors)])) {
+      const tensor = tensors.get(name);
+      if (tensor === undefined || sums.tensors[name] !== sumOfData(tensor.data))
+        damaged(`the checksum of ${formatValue(name)} does not match`);
+    }
+  }
   return {
     step,
     losses,
     heldOut,
-    config: metadata.get("config") ?? "",
+    config,
     restore(parameters, optimizer) {
       const targets = stateOf(parameters, optimizer);
       for (const [name, target] of targets) {
-        const found = tensors.get(name);
-        if (found === undefined || found.dtype !== target.dtype || found.shape.join() !== target.shape.join())
+        const tensor = tensors.get(name);
+        if (tensor?.dtype !== target.dtype || tensor.shape.join() !== target.shape.join())
           throw new OptionError(
             "checkpoint",
             `${WHAT}: the model has ${name} [${target.shape.join(", ")}] ${target.dtype}, the checkpoint ${
-              found ? `[${found.shape.join(", ")}] ${found.dtype}` : "has none of that name"
+              tensor ? `[${tensor.shape.join(", ")}] ${tensor.dtype}` : "has none of that name"
             }`,
             { tensor: name },
           );
       }
       for (const [name, target] of targets) {
-        const found = (tensors.get(name) as FileTensor).data as Float32Array;
+        const data = (tensors.get(name) as FileTensor).data as Float32Array;
         const { storage } = target;
-        if (isDeviceData(storage)) storage.device.write(storage, found);
-        else (target.data as Float32Array).set(found, target.offset);
+        if (isDeviceData(storage)) storage.device.write(storage, data);
+        else (target.data as Float32Array).set(data, target.offset);
+        markChanged(target);
       }
       optimizer.steps = adamwSteps;
     },
   };
+}
+
+interface Sums {
+  readonly metadata: string;
+  readonly tensors: Readonly<Record<string, string>>;
+}
+
+/** The checksums of a checkpoint; undefined for one of an earlier version. */
+function sumsOf(text: string | undefined): Sums | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const { metadata, tensors } = JSON.parse(text) as Partial<Sums>;
+    if (typeof metadata === "string" && typeof tensors === "object" && tensors !== null)
+      return { metadata, tensors };
+  } catch {
+    // Reported below, as for JSON of another kind.
+  }
+  throw new FormatError(
+    "checkpoint-damaged",
+    `${WHAT}: the file is damaged: its list of checksums cannot be read`,
+  );
 }

@@ -1,17 +1,21 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { tensor } from "../../core/construct.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { add, multiply } from "../../nn/ops/arithmetic.ts";
 import { embedding } from "../../nn/ops/lookup.ts";
 import { type Batch, nextTokenBatch, Windows } from "../data/data.ts";
 import { Generator } from "../data/random.ts";
 import { crossEntropy } from "../loss.ts";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
-import { meanLoss, type Trainable, type TrainOptions, train } from "./loop.ts";
+import { loadCheckpoint } from "./checkpointing.ts";
+import { meanLoss } from "./held-out.ts";
+import { train } from "./loop.ts";
 import { findNonFinite } from "./non-finite.ts";
+import type { Trainable, TrainOptions } from "./options.ts";
 import { renderLoss } from "./plot.ts";
 
 const V = 12;
@@ -78,8 +82,8 @@ describe("train", () => {
   test.each([1, 7, 15, 29, 30])(
     "stopped after step %d and resumed gives the bits of the unbroken run",
     async (at) => {
-      const whole = pairs();
-      const unbroken = await run(whole);
+      const reference = pairs();
+      const unbroken = await run(reference);
       const path = join(folder, "checkpoint.safetensors");
       const stop = new AbortController();
       const first = await run(pairs(), {
@@ -92,9 +96,13 @@ describe("train", () => {
       expect(resume).toMatchObject({ step: at, config: "mine" });
       const model = pairs();
       const second = await run(model, { resume, checkpoint: { path } });
-      expect(bits(model)).toEqual(bits(whole));
+      expect(bits(model)).toEqual(bits(reference));
       expect(second).toEqual(unbroken);
-      expect(await readdir(folder)).toEqual(["checkpoint.safetensors"]);
+      const files = await readdir(folder);
+      expect(files).toEqual([
+        "checkpoint.safetensors",
+        ...(files.length > 1 ? ["checkpoint.safetensors.1"] : []),
+      ]);
     },
   );
 
@@ -224,9 +232,65 @@ describe("checkpoints", () => {
     await expect(run(pairs("float64"), { resume, steps: 0 })).rejects.toMatchObject({ code: "steps" });
   });
 
+  test("the last two are kept, and none of a run before", async () => {
+    const path = join(folder, "c.safetensors");
+    await run(pairs(), { steps: 7, checkpoint: { path, every: 3 } });
+    expect(readCheckpoint(await readFile(path)).step).toBe(7);
+    expect(readCheckpoint(await readFile(`${path}.1`)).step).toBe(6);
+    await run(pairs(), { steps: 1, checkpoint: { path, every: 3 } });
+    expect(await readdir(folder)).toEqual(["c.safetensors"]);
+  });
+
+  test("a damaged one is refused, the older is read in its place, and a new one does not replace the older", async () => {
+    const path = join(folder, "c.safetensors");
+    await run(pairs(), { steps: 6, checkpoint: { path, every: 3 } });
+    expect(await loadCheckpoint(path)).toEqual(
+      expect.objectContaining({ path, checkpoint: expect.objectContaining({ step: 6 }) }),
+    );
+    const intact = await readFile(path);
+    const header = 8 + Number(intact.readBigUInt64LE(0));
+    const edited = (from: string, to: string) =>
+      Buffer.from(intact.toString("latin1").replace(from, to), "latin1");
+    const flipped = (at: number) => Uint8Array.from(intact, (byte, i) => (i === at ? byte ^ 4 : byte));
+    const damages: [string, Uint8Array][] = [
+      ["a bit of every tensor's first value", flipped(header)],
+      ["the last bytes are zeros", Uint8Array.from(intact, (byte, i) => (i < intact.length - 64 ? byte : 0))],
+      ["fewer steps than losses", edited('"step":"6"', '"step":"3"')],
+      ["the steps of AdamW", edited('"adamw.steps":"6"', '"adamw.steps":"0"')],
+      ["a truncated file", intact.subarray(0, intact.length - 4)],
+      ["an empty file", new Uint8Array(0)],
+    ];
+    for (const [name, bytes] of damages) {
+      expect(() => readCheckpoint(bytes), name).toThrow(expect.objectContaining({ name: "FormatError" }));
+      await writeFile(path, bytes);
+      const loaded = await loadCheckpoint(path);
+      expect(loaded, name).toMatchObject({ path: `${path}.1`, checkpoint: { step: 3 } });
+      expect(loaded.damage?.message, name).toMatch(/^\S*c\.safetensors: /);
+    }
+    const resume = (await loadCheckpoint(path)).checkpoint;
+    await run(pairs(), { steps: 4, resume, checkpoint: { path } });
+    expect(readCheckpoint(await readFile(path)).step).toBe(4);
+    expect(readCheckpoint(await readFile(`${path}.1`)).step).toBe(3);
+    await rm(path);
+    expect((await loadCheckpoint(path)).damage?.message).toMatch(/cannot read .*no such file/);
+    await rm(`${path}.1`);
+    await expect(loadCheckpoint(path)).rejects.toMatchObject({ code: "file" });
+  });
+
+  test("one of an earlier version, without checksums, is read", async () => {
+    const path = join(folder, "c.safetensors");
+    await run(pairs(), { steps: 2, checkpoint: { path } });
+    const { tensors, metadata } = readSafetensors(await readFile(path));
+    const old = new Map([...metadata].filter(([name]) => name !== "sha256"));
+    const bytes = writeSafetensors(tensors as never, { metadata: Object.fromEntries(old) });
+    expect(readCheckpoint(bytes).step).toBe(2);
+    old.set("step", "3");
+    const inconsistent = writeSafetensors(tensors as never, { metadata: Object.fromEntries(old) });
+    expect(() => readCheckpoint(inconsistent)).toThrow("it has 2 losses of 3 steps");
+  });
+
   test("other files are refused", async () => {
     const { AdamW } = await import("../adamw.ts");
-    const { writeSafetensors } = await import("../../io/index.ts");
     expect(() => readCheckpoint(writeSafetensors({}))).toThrow(
       expect.objectContaining({ name: "FormatError", code: "checkpoint" }),
     );

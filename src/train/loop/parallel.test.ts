@@ -12,7 +12,7 @@ import {
   Windows,
 } from "heed/train";
 import { describe, expect, it } from "vitest";
-import { microBatchesOf, sumOverRanks, sumOwn } from "./parallel.ts";
+import { microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 
 const ids = Int32Array.from({ length: 600 }, (_, n) => (n * n * 7 + n) % 17);
 const windows = new Windows(ids, [{ start: 0, end: ids.length }], { window: 9, seed: 3 });
@@ -86,14 +86,14 @@ describe("train over ranks", () => {
   });
 
   it("resumes from a checkpoint on another number of ranks with the bits of an uninterrupted run", async () => {
-    const whole = await run(4, 4);
+    const uninterrupted = await run(4, 4);
     const [first] = await onRanks(2, (comm) => run(4, 2, { comm }));
     const bytes = first.checkpoints.at(-1) as Uint8Array;
     for (const { weights, losses } of await onRanks(4, (comm) =>
       run(4, 4, { comm, resume: readCheckpoint(bytes) }),
     )) {
-      expect(losses).toEqual(whole.losses);
-      expect(weights).toEqual(whole.weights);
+      expect(losses).toEqual(uninterrupted.losses);
+      expect(weights).toEqual(uninterrupted.weights);
     }
   });
 
@@ -169,6 +169,10 @@ describe("train over ranks", () => {
       }),
     })))
       expect(error.message).toContain("the first weights");
+    for (const error of await errorsOf(({ rank }) => ({ data: optionsOf(4 + 2 * rank, 2).data })))
+      expect(error.message).toBe(
+        "train: ranks disagree: step 0 has 4 micro-batches on rank 0, but 6 on rank 1; data(step) must return the same batches on every rank",
+      );
     for (const error of await errorsOf(() => ({}), 1)) {
       expect(error).toBeInstanceOf(OptionError);
       expect(error.message).toContain("step 0 has 1 micro-batch, and there are 2 ranks");
@@ -182,10 +186,10 @@ describe("the tree", () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 8 }), async (M, P) => {
         const ranks = Math.min(M, P);
         const leaf = (m: number) => [Float32Array.of(Math.sin(m) * 10 ** (m % 7), m)];
-        const [alone] = [...(sumOwn(M, [0, M], leaf) as Map<string, Float32Array[]>).values()];
+        const [alone] = [...(sumLocal(M, [0, M], leaf) as Map<string, Float32Array[]>).values()];
         const all = await localCluster(ranks, async (comm) => {
-          const own = sumOwn(M, microBatchesOf(M, ranks, comm.rank), leaf);
-          return sumOverRanks(comm, M, own as Map<string, Float32Array[]>, "fixed");
+          const localSums = sumLocal(M, microBatchesOf(M, ranks, comm.rank), leaf);
+          return sumOverRanks(comm, M, localSums as Map<string, Float32Array[]>, "fixed");
         });
         for (const sum of all) expect(sum).toEqual(alone);
         expect(alone[0][1]).toBe((M * (M - 1)) / 2);

@@ -101,10 +101,10 @@ export function sumTree<T>(
 }
 
 /**
- * The sums of a rank's own micro-batches: one for each maximal node of the tree whose leaves are all on this rank, keyed by the
+ * The sums of a rank's micro-batches: one for each maximal node of the tree whose leaves are all on this rank, keyed by the
  * node's first leaf and end. `leaf` returns the gradients of a micro-batch in arrays that may be modified; `undefined` stops.
  */
-export function sumOwn(
+export function sumLocal(
   M: number,
   [from, to]: readonly [number, number],
   leaf: (m: number) => FlatGradients | undefined,
@@ -113,9 +113,9 @@ export function sumOwn(
   const visit = (first: number, last: number): boolean => {
     if (last <= from || first >= to) return true;
     if (first >= from && last <= to) {
-      const found = sumTree(first, last, leaf, addFlat);
-      if (found) nodes.set(`${first} ${last}`, found);
-      return found !== undefined;
+      const sum = sumTree(first, last, leaf, addFlat);
+      if (sum) nodes.set(`${first} ${last}`, sum);
+      return sum !== undefined;
     }
     const middle = middleOf(first, last);
     return visit(first, middle) && visit(middle, last);
@@ -123,7 +123,7 @@ export function sumOwn(
   return M > 0 && visit(0, M) ? nodes : undefined;
 }
 
-/** The sum over all micro-batches, on every rank, from the sums of `sumOwn`. `order: "fast"` leaves the order to the engine. */
+/** The sum over all micro-batches, on every rank, from the sums of `sumLocal`. `order: "fast"` leaves the order to the engine. */
 export async function sumOverRanks(
   comm: Communicator,
   M: number,
@@ -148,8 +148,8 @@ export async function sumOverRanks(
   let spare: FlatGradients | undefined;
   const visit = async (first: number, last: number): Promise<FlatGradients | undefined> => {
     if (last <= from || first >= to) return undefined;
-    const whole = nodes.get(`${first} ${last}`);
-    if (whole) return whole;
+    const node = nodes.get(`${first} ${last}`);
+    if (node) return node;
     const middle = middleOf(first, last);
     const left = await visit(first, middle);
     const right = await visit(middle, last);

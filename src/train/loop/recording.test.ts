@@ -42,9 +42,9 @@ describe("a tape over scaledDotProductAttention", () => {
     expect(loss.dtype).toBe("float16");
     const one = tensor(new Uint16Array(1).fill(0x3c00), [1, 1], "float16");
     const second = new Tape();
-    const made = second.run(() => scaledDotProductAttention(one, one, one).output.reshape([]));
+    const attentionSum = second.run(() => scaledDotProductAttention(one, one, one).output.reshape([]));
     // The output is the value: its gradient is 1; query and key have 0, all three are one tensor.
-    expect(second.gradients(made, [one]).get(one)?.toFloat64()).toEqual(Float64Array.of(1));
+    expect(second.gradients(attentionSum, [one]).get(one)?.toFloat64()).toEqual(Float64Array.of(1));
   });
 });
 

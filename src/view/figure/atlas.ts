@@ -3,13 +3,15 @@
  * pooled so that patterns one token wide stay visible. Each is a lossless PNG; labels and frames are drawn around it.
  */
 import { writePng } from "../../io/png.ts";
+import type { HeadRef } from "../../store/block.ts";
+import type { Overview } from "../../store/measures/pool.ts";
 import { codeOf } from "../../store/measures/transfer.ts";
 import { wrap } from "../../store/text/label.ts";
-import type { HeadRef, Overview } from "../../store/types.ts";
-import { base64 } from "./base64.ts";
+import { base64 } from "../base64.ts";
+import { coordinate, element, text } from "../plot/svg.ts";
 import { type CellColors, cellColors, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
-import { coordinate, element, type Part, type Theme, text } from "./sheet.ts";
+import type { FigurePart, Theme } from "./sheet.ts";
 import { MARK } from "./shown.ts";
 
 const FONT = 6.5;
@@ -23,13 +25,13 @@ export async function drawAtlas(
   figure: Figure,
   theme: Theme,
   width: number,
-  seen: Set<number>,
-): Promise<Part> {
+  drawnMarks: Set<number>,
+): Promise<FigurePart> {
   const { store, block, ref } = figure;
   const { layers, heads, Nq, Nk } = block;
-  const side = Math.min(60, (width - LEFT - (heads - 1) * GAP) / Math.max(1, heads));
-  const most = Math.max(1, Nq, Nk);
-  const [wide, high] = [(side * Nk) / most, (side * Nq) / most];
+  const size = Math.min(60, (width - LEFT - (heads - 1) * GAP) / Math.max(1, heads));
+  const longest = Math.max(1, Nq, Nk);
+  const [wide, high] = [(size * Nk) / longest, (size * Nq) / longest];
   const top = 2 * FONT + 8;
   const lines: string[] = [];
   const places: { x: number; y: number; width: number; height: number }[] = [];
@@ -37,19 +39,19 @@ export async function drawAtlas(
   const colors = cellColors(rampOf(figure, false), theme, false, true);
   const codes = overviewCodes(figure.transfer);
   for (let head = 0; head < heads; head++) {
-    const label = side < 9 && head % 2 === 1 ? "" : String(head);
+    const label = size < 9 && head % 2 === 1 ? "" : String(head);
     lines.push(
-      text(LEFT + head * (side + GAP) + wide / 2, top - 4, label, { ...font, "text-anchor": "middle" }),
+      text(LEFT + head * (size + GAP) + wide / 2, top - 4, label, { ...font, "text-anchor": "middle" }),
     );
   }
   for (const [row, layer] of layers.entries()) {
     const y = top + row * (high + GAP);
     lines.push(text(LEFT - 5, y + high / 2 + FONT * 0.35, String(layer), { ...font, "text-anchor": "end" }));
     for (let head = 0; head < heads; head++) {
-      const x = LEFT + head * (side + GAP);
+      const x = LEFT + head * (size + GAP);
       const one: HeadRef = { block: ref.block, layer, head };
       const overview = await store.overview(one, THUMBNAIL);
-      const href = `data:image/png;base64,${base64(thumbnail(overview, figure.pool, codes, colors, seen))}`;
+      const href = `data:image/png;base64,${base64(thumbnail(overview, figure.pool, codes, colors, drawnMarks))}`;
       const place = { x, y, width: wide, height: high };
       places.push(place);
       const crisp = { preserveAspectRatio: "none", "image-rendering": "pixelated" };
@@ -60,7 +62,7 @@ export async function drawAtlas(
     }
   }
   const bottom = top + layers.length * (high + GAP) + FONT;
-  const middleX = LEFT + (heads * (side + GAP) - GAP) / 2;
+  const middleX = LEFT + (heads * (size + GAP) - GAP) / 2;
   const middleY = top + (layers.length * (high + GAP) - GAP) / 2;
   const title = { ...font, fill: theme.third, "text-anchor": "middle" };
   const transform = `rotate(-90 ${coordinate(FONT)} ${coordinate(middleY)})`;
@@ -71,7 +73,7 @@ export async function drawAtlas(
     lines.push(text(LEFT, bottom + n * (FONT + 2), line, { "font-size": FONT, fill: theme.third }));
   // Masked cells are transparent, so the hatch below them is visible.
   const hatch = hatchOf(theme, 1);
-  const under = seen.has(MARK.masked)
+  const under = drawnMarks.has(MARK.masked)
     ? [hatch.defs, ...places.map((place) => element("rect", { ...place, fill: hatch.fill }))]
     : [];
   return {
@@ -91,7 +93,7 @@ function thumbnail(
   pool: "max" | "mean",
   codes: Uint8Array,
   colors: CellColors,
-  seen: Set<number>,
+  drawnMarks: Set<number>,
 ): Uint8Array {
   const { rows, columns, marks } = overview;
   const empty = rows === 0 || columns === 0;
@@ -100,7 +102,7 @@ function thumbnail(
     const part = (all: Uint8Array) =>
       empty ? Uint8Array.of(MARK.masked) : all.subarray(r * columns, (r + 1) * columns);
     const row = { codes: part(overview[pool]).map((code) => codes[code]), marks: part(marks) };
-    for (const mark of row.marks) seen.add(mark);
+    for (const mark of row.marks) drawnMarks.add(mark);
     png.row(colors.pixels(row));
   }
   return png.finish();

@@ -3,14 +3,16 @@
  * text, and a LaTeX figure environment.
  */
 
+import type { Stage } from "../../store/block.ts";
+import type { HeadMeasures } from "../../store/measures/measures.ts";
 import { describeHead } from "../../store/sentences/sentence.ts";
 import { wrap } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
-import type { HeadMeasures, Stage } from "../../store/types.ts";
+import { text } from "../plot/svg.ts";
 import { joined } from "./cells.ts";
-import type { Kept } from "./lines.ts";
+import type { ShownEdges } from "./lines.ts";
 import type { Figure } from "./options.ts";
-import { type Part, type Theme, text } from "./sheet.ts";
+import type { FigurePart, Theme } from "./sheet.ts";
 import type { Shown } from "./shown.ts";
 
 /** Width of a character of prose as a share of the font size: an average over running text. */
@@ -35,7 +37,7 @@ export function placeName({ store, block, layer, head, view }: Figure): string {
 export function factsOf(
   figure: Figure,
   shown: Shown | undefined,
-  kept?: Kept,
+  shownEdges?: ShownEdges,
   notNumbers: number | undefined = 0,
 ): string[] {
   const { view, stage, block } = figure;
@@ -59,10 +61,16 @@ export function factsOf(
   const count = (n: number, what: string) =>
     `${n} ${n === 1 ? what.replace(/ies$/, "y").replace(/s$/, "") : what}`;
   facts.push(`${count(shown.queries.length, "queries")} × ${count(shown.keys.length, "keys")}${part}`);
-  if (view === "lines" && kept !== undefined)
-    facts.push(
-      `${figure.keep === "top" ? `the ${figure.top} strongest keys of each query` : `${formatNumber(figure.mass, { style: "percent" })} of each row`}: ${formatNumber(kept.edges)} of ${formatNumber(kept.of)} links, ${formatNumber(kept.mass, { style: "percent" })} of all attention`,
-    );
+  if (shownEdges !== undefined) {
+    const percent = (share: number) => formatNumber(share, { style: "percent" });
+    const keys =
+      figure.keep === "top"
+        ? `the ${figure.top} strongest keys of each query`
+        : `${percent(figure.mass)} of each row`;
+    const { edges, total, mass } = shownEdges;
+    const count = `${formatNumber(edges.length)} of ${formatNumber(total)} links`;
+    facts.push(`${keys}: ${count}, ${percent(mass)} of all attention`);
+  }
   if (view === "text") facts.push(aggregateOf(figure, shown));
   const by = joined(shown, figure);
   if (view === "matrix" && by > 1) facts.push(`each pixel the largest of ${by} × ${by} cells`);
@@ -73,10 +81,11 @@ export function factsOf(
 
 /** The edited numbers: "q[3] 0.412 → 5". */
 export function changesOf({ store, ref, query, key, whatIf }: Figure): string[] {
-  const found: string[] = [];
+  const changes: string[] = [];
   const compare = (name: string, before: Float64Array, after: ArrayLike<number>) =>
     before.forEach((value, c) => {
-      if (value !== after[c]) found.push(`${name}[${c}] ${formatNumber(value)} → ${formatNumber(after[c])}`);
+      if (value !== after[c])
+        changes.push(`${name}[${c}] ${formatNumber(value)} → ${formatNumber(after[c])}`);
     });
   if (whatIf.query) compare("q", store.vector(ref, "query", query), whatIf.query);
   if (whatIf.key)
@@ -85,10 +94,12 @@ export function changesOf({ store, ref, query, key, whatIf }: Figure): string[] 
       store.vector(ref, "key", whatIf.key.index),
       whatIf.key.values,
     );
-  const own = whatIf.scale === undefined ? undefined : store.ledger(ref, query, key).scale;
-  if (whatIf.scale !== undefined && own !== whatIf.scale)
-    found.push(`scale ${own === undefined ? "" : `${formatNumber(own)} `}→ ${formatNumber(whatIf.scale)}`);
-  return found;
+  const storedScale = whatIf.scale === undefined ? undefined : store.ledger(ref, query, key).scale;
+  if (whatIf.scale !== undefined && storedScale !== whatIf.scale)
+    changes.push(
+      `scale ${storedScale === undefined ? "" : `${formatNumber(storedScale)} `}→ ${formatNumber(whatIf.scale)}`,
+    );
+  return changes;
 }
 
 function scaleName({ transfer }: Figure): string {
@@ -125,11 +136,11 @@ function hiddenName(figure: Figure, { hiddenKeys }: Shown): string {
 }
 
 /** Draws the caption. */
-export function drawCaption(facts: readonly string[], theme: Theme, width: number): Part {
+export function drawCaption(facts: readonly string[], theme: Theme, width: number): FigurePart {
   const size = 6.5;
   // No break before a dot, nor inside "= 1" or "24 × 24".
-  const said = `${facts.join("\u00a0· ")}.`.replace(/ ([=×]) /g, "\u00a0$1\u00a0");
-  const lines = wrap(said, Math.floor(width / (size * EM)));
+  const sentence = `${facts.join("\u00a0· ")}.`.replace(/ ([=×]) /g, "\u00a0$1\u00a0");
+  const lines = wrap(sentence, Math.floor(width / (size * EM)));
   const font = { "font-size": size, fill: theme.second };
   return {
     svg: lines.map((line, n) => text(0, size + n * 9, line, font)).join("\n"),
@@ -174,8 +185,8 @@ const LATEX: Readonly<Record<string, string>> = {
 };
 
 /** Text with LaTeX's special characters escaped. */
-function latexText(said: string): string {
-  return said.replace(/[\\{}$&#%_^~×·√‖−“”’\u202f]/g, (c) => LATEX[c]);
+function latexText(content: string): string {
+  return content.replace(/[\\{}$&#%_^~×·√‖−“”’\u202f]/g, (c) => LATEX[c]);
 }
 
 /**

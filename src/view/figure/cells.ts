@@ -5,10 +5,11 @@
  */
 import { type PngOptions, writePng } from "../../io/png.ts";
 import { formatNumber } from "../../store/text/number.ts";
+import { base64 } from "../base64.ts";
 import { colorTable, hex, lightness, type Ramp, type Rgb } from "../color.ts";
-import { base64 } from "./base64.ts";
+import { coordinate, element, escapeXml, text } from "../plot/svg.ts";
 import type { Figure } from "./options.ts";
-import { coordinate, element, escapeXml, MONO, type Theme, text } from "./sheet.ts";
+import { MONO, type Theme } from "./sheet.ts";
 import { MARK, type Shown, type ShownRow } from "./shown.ts";
 
 /** The longest side whose cells are drawn one by one, and the longest side of a picture of cells. */
@@ -30,10 +31,13 @@ export function joined(
   { queries, keys }: Pick<Shown, "queries" | "keys">,
   figure?: Pick<Figure, "width" | "everyCell">,
 ): number {
-  const most =
+  const limit =
     figure && !figure.everyCell ? Math.min(PICTURE_SIDE, (DOTS * figure.width) / 25.4) : PICTURE_SIDE;
-  return Math.max(1, Math.ceil(Math.max(queries.length, keys.length) / most));
+  return Math.max(1, Math.ceil(Math.max(queries.length, keys.length) / limit));
 }
+
+/** The words for cells without a plain number, by their mark; "" for numbers. */
+export const MARK_NAMES = ["", "masked", "not a number", "hidden"] as const;
 
 /** The color scale of a figure. */
 export function rampOf({ ramp, theme }: Pick<Figure, "ramp" | "theme">, signed: boolean): Ramp {
@@ -47,16 +51,22 @@ export function drawCells(
   shown: Shown,
   theme: Theme,
   cell: number,
-  seen: Set<number>,
+  drawnMarks: Set<number>,
 ): string {
   const { queries, keys } = shown;
   if (queries.length === 0 || keys.length === 0) return "";
   return keys.length <= VECTOR_SIDE && queries.length <= VECTOR_SIDE
-    ? vectorCells(figure, shown, theme, cell, seen)
-    : picture(figure, shown, theme, cell, seen);
+    ? vectorCells(figure, shown, theme, cell, drawnMarks)
+    : picture(figure, shown, theme, cell, drawnMarks);
 }
 
-function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
+function vectorCells(
+  figure: Figure,
+  shown: Shown,
+  theme: Theme,
+  cell: number,
+  drawnMarks: Set<number>,
+): string {
   const { queries, keys } = shown;
   const table = colorTable(rampOf(figure, shown.signed));
   const small = queries.length <= TITLED && keys.length <= TITLED;
@@ -71,7 +81,7 @@ function vectorCells(figure: Figure, shown: Shown, theme: Theme, cell: number, s
     const row = shown.row(i);
     const codes = shown.codes(row);
     for (let j = 0; j < keys.length; j++) {
-      seen.add(row.marks[j]);
+      drawnMarks.add(row.marks[j]);
       if (small) over.push(tooltip(shown, row, i, j, cell));
       if (figure.values && cell >= VALUED && row.marks[j] === MARK.value)
         over.push(
@@ -117,20 +127,20 @@ export function hatchOf(theme: Theme, unit: number): { readonly fill: string; re
 /** The tooltip of a cell: "sat to cat 0.412". */
 function tooltip(shown: Shown, { values, marks }: ShownRow, i: number, j: number, cell: number): string {
   const names = `${shown.queryNames[shown.queries[i]]} to ${shown.keyNames[shown.keys[j]]}`;
-  const said = ["", "masked", "not a number", "hidden"][marks[j]] || formatNumber(values[j]);
+  const value = MARK_NAMES[marks[j]] || formatNumber(values[j]);
   const place = { x: j * cell, y: i * cell, width: cell, height: cell, "fill-opacity": 0 };
-  return element("rect", place, `<title>${escapeXml(`${names} ${said}`)}</title>`);
+  return element("rect", place, `<title>${escapeXml(`${names} ${value}`)}</title>`);
 }
 
 /** The number in a cell. */
 function printed(value: number, signed: boolean, color: Rgb, x: number, y: number, cell: number): string {
   const size = Math.max(5, Math.min(9, 0.28 * cell));
-  const said = signed
+  const content = signed
     ? formatNumber(value, { digits: 2 })
     : value === 0
       ? "0"
       : value.toFixed(2).replace(/^0/, "");
-  return text(x, y + 0.36 * size, said, {
+  return text(x, y + 0.36 * size, content, {
     "font-family": MONO,
     "font-size": size,
     "text-anchor": "middle",
@@ -140,21 +150,21 @@ function printed(value: number, signed: boolean, color: Rgb, x: number, y: numbe
 }
 
 /** The cells as one PNG with a pixel per cell, over a hatch that is visible where cells are masked. */
-function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, seen: Set<number>): string {
+function picture(figure: Figure, shown: Shown, theme: Theme, cell: number, drawnMarks: Set<number>): string {
   const by = joined(shown, figure);
   const [columns, rows] = [Math.ceil(shown.keys.length / by), Math.ceil(shown.queries.length / by)];
   const colors = cellColors(rampOf(figure, shown.signed), theme, shown.hiddenKeys.size > 0, true);
   const png = writePng(columns, rows, colors.options);
   for (const row of pooledRows(shown, by)) {
     png.row(colors.pixels(row));
-    for (const mark of row.marks) seen.add(mark);
+    for (const mark of row.marks) drawnMarks.add(mark);
   }
   const hatch = hatchOf(theme, 1);
   const size = { width: columns * by * cell, height: rows * by * cell };
   const clip = { width: shown.keys.length * cell, height: shown.queries.length * cell };
   const href = `data:image/png;base64,${base64(png.finish())}`;
   return [
-    ...(seen.has(MARK.masked) ? [hatch.defs, element("rect", { ...clip, fill: hatch.fill })] : []),
+    ...(drawnMarks.has(MARK.masked) ? [hatch.defs, element("rect", { ...clip, fill: hatch.fill })] : []),
     // Smaller than a point, pixels are averaged by whatever shows the file: taking every n-th would lose thin patterns.
     element("image", {
       ...size,
@@ -174,11 +184,11 @@ export interface CellColors {
 /** The colors of a scale, equal ones once, and one for each mark that may come up; masked cells are transparent if requested. */
 export function cellColors(ramp: Ramp, theme: Theme, hides: boolean, transparent: boolean): CellColors {
   const colors: Rgb[] = [];
-  const known = new Map<string, number>();
+  const indices = new Map<string, number>();
   const indexOf = (color: Rgb) => {
     const name = hex(color);
-    if (!known.has(name)) known.set(name, colors.push(color) - 1);
-    return known.get(name)!;
+    if (!indices.has(name)) indices.set(name, colors.push(color) - 1);
+    return indices.get(name)!;
   };
   // Masked cells have an index of their own, because they may be transparent.
   const hidden = hides ? theme.line : theme.badge;
@@ -229,16 +239,16 @@ export function* pooledRows(shown: Shown, by: number): Generator<CellRow> {
     const farthest = new Int16Array(columns).fill(-1);
     for (let i = first; i < Math.min(shown.queries.length, first + by); i++) {
       const row = shown.row(i);
-      const own = shown.codes(row);
-      for (let j = 0; j < own.length; j++) {
+      const rowCodes = shown.codes(row);
+      for (let j = 0; j < rowCodes.length; j++) {
         const c = by === 1 ? j : Math.floor(j / by);
         if (row.marks[j] !== MARK.value) {
           if (farthest[c] < 0) marks[c] = row.marks[j];
           continue;
         }
-        const far = Math.abs(own[j] - rest);
+        const far = Math.abs(rowCodes[j] - rest);
         if (far <= farthest[c]) continue;
-        [farthest[c], codes[c], marks[c]] = [far, own[j], MARK.value];
+        [farthest[c], codes[c], marks[c]] = [far, rowCodes[j], MARK.value];
       }
     }
     yield { codes, marks };

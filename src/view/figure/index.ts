@@ -1,5 +1,6 @@
 /** Figures of a store without a browser: SVG, the numbers as a table, and cells as PNG. */
-export { type DrawnFigure, renderFigure } from "./figure.ts";
+export type { DrawnFigure } from "./drawn.ts";
+export { renderFigure } from "./figure.ts";
 export {
   type ExplorerState,
   FIGURE_VIEWS,

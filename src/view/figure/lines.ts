@@ -1,107 +1,100 @@
 /**
  * A head as lines between two columns of tokens: queries on the left, keys on the right, width and opacity by weight.
- * Each query keeps its `top` strongest keys, or the fewest that have the share `mass` of the row. The caption says how many
+ * Each query shows its `top` strongest keys, or the fewest that have the share `mass` of the row. The caption says how many
  * links are left out.
  */
 
 import { type Edge, edgesOf } from "../../store/measures/aggregate.ts";
 import { truncate } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
+import { legend } from "../plot/marks.ts";
+import { bandScale } from "../plot/scale.ts";
+import { type Attributes, coordinate, element, text } from "../plot/svg.ts";
 import type { Figure } from "./options.ts";
-import {
-  type Attributes,
-  coordinate,
-  element,
-  MONO,
-  MONO_EM,
-  type Part,
-  type Theme,
-  text,
-  textWidth,
-} from "./sheet.ts";
+import { type FigurePart, LABEL, labelWidth, MONO, MONO_EM, type Theme, textWidth } from "./sheet.ts";
 import type { Shown } from "./shown.ts";
 
 const FONT = 6.5;
 const PITCH = 10;
-const LABEL = 62;
+/** Space between labels and lines. */
+const GAP = 5;
 
-/** How many of the edges are kept. */
-export interface Kept {
-  readonly edges: number;
-  readonly of: number;
+/** The edges that a figure shows, as indices into the queries and keys shown, and how many there are in all. */
+export interface ShownEdges {
+  readonly edges: readonly Edge[];
+  readonly total: number;
   /** Their share of the mass of all rows. */
   readonly mass: number;
 }
 
-/** The edges that a figure keeps, as indices into the queries and keys shown, and their share of all edges. */
-export function keptEdges({ keep, top, mass }: Figure, shown: Shown): { edges: readonly Edge[]; kept: Kept } {
-  const found = edgesOf(
+/** The edges of a figure. */
+export function shownEdges({ keep, top, mass }: Figure, shown: Shown): ShownEdges {
+  const { edges, ...all } = edgesOf(
     (place) => shown.row(place).values,
     shown.queries.keys(),
     keep === "top" ? { top } : { mass },
   );
-  const share = found.mass > 0 ? found.shown / found.mass : 0;
-  return { edges: found.edges, kept: { edges: found.edges.length, of: found.of, mass: share } };
+  return { edges, total: all.of, mass: all.mass > 0 ? all.shown / all.mass : 0 };
 }
 
-/** Draws the lines at the top of a sheet `width` points wide. */
-export function drawLines(
-  figure: Figure,
-  shown: Shown,
-  theme: Theme,
-  width: number,
-): Part & { readonly kept: Kept } {
-  const { edges, kept } = keptEdges(figure, shown);
-  const space = (names: readonly string[], which: readonly number[]) =>
-    Math.min(
-      LABEL,
-      which.reduce((most, i) => Math.max(most, textWidth(names[i], FONT)), 0),
-    ) + 5;
-  const [left, right] = [space(shown.queryLabels, shown.queries), space(shown.keyLabels, shown.keys)];
-  const span = width - left - right;
-  const most = Math.floor(LABEL / (MONO_EM * FONT));
-  const full = shown.domain ?? edges.reduce((most, { weight }) => Math.max(most, weight), 0);
-  const at = (n: number) => FONT + 6 + (n + 0.5) * PITCH;
-  const height = Math.max(shown.queries.length, shown.keys.length) * PITCH + FONT + 8;
-  const lines = [
-    text(left - 5, FONT, "queries", { "font-size": FONT, fill: theme.third, "text-anchor": "end" }),
-    text(left + span + 5, FONT, "keys", { "font-size": FONT, fill: theme.third }),
-    `<g fill="none" stroke="${theme.weight}" stroke-linecap="round">`,
-  ];
+/** Draws the lines on a sheet `width` points wide. */
+export function drawLines({ edges }: ShownEdges, shown: Shown, theme: Theme, width: number): FigurePart {
+  const left = labelWidth(shown.queryLabels, shown.queries, FONT) + GAP;
+  const right = width - labelWidth(shown.keyLabels, shown.keys, FONT) - GAP;
+  const count = Math.max(shown.queries.length, shown.keys.length);
+  const band = bandScale(count, [FONT + 6, FONT + 6 + count * PITCH]);
+  const full = shown.domain ?? edges.reduce((largest, { weight }) => Math.max(largest, weight), 0);
+  const ends = [left, left + (right - left) * 0.4, left + (right - left) * 0.6, right].map(coordinate);
   // Weak edges first, so that strong ones are on top.
-  for (const { query, key, weight } of [...edges].sort((a, b) => a.weight - b.weight)) {
-    const share = full > 0 ? Math.min(1, weight / full) : 0;
-    const [from, to] = [at(query), at(key)];
-    const [near, far] = [left + span * 0.4, left + span * 0.6].map(coordinate);
-    const d = `M${coordinate(left)} ${coordinate(from)}C${near} ${coordinate(from)} ${far} ${coordinate(to)} ${coordinate(left + span)} ${coordinate(to)}`;
-    lines.push(
-      element("path", { d, "stroke-width": 0.25 + 2 * share, "stroke-opacity": 0.15 + 0.85 * share }),
-    );
-  }
-  lines.push("</g>");
-  const font = { "font-family": MONO, "font-size": FONT, fill: theme.ink };
-  shown.queries.forEach((i, n) => {
-    const label = truncate(shown.queryLabels[i], most);
-    lines.push(text(left - 5, at(n) + FONT * 0.35, label, { ...font, "text-anchor": "end" }));
-  });
-  shown.keys.forEach((j, n) => {
-    const faded: Attributes = shown.hiddenKeys.has(j) ? { fill: theme.third, "fill-opacity": 0.6 } : {};
-    const label = truncate(shown.keyLabels[j], most);
-    lines.push(text(left + span + 5, at(n) + FONT * 0.35, label, { ...font, ...faded }));
-  });
-  // The legend of line widths.
-  let x = left;
-  const bottom = height + 6;
-  for (const share of [0.1, 0.25, 0.5, 1]) {
-    const label = formatNumber(share * full, { digits: 2 });
-    const stroke = {
-      stroke: theme.weight,
-      "stroke-width": 0.25 + 2 * share,
-      "stroke-opacity": 0.15 + 0.85 * share,
-    };
-    lines.push(element("path", { d: `M${coordinate(x)} ${coordinate(bottom - 2)}h14`, ...stroke }));
-    lines.push(text(x + 17, bottom, label, { "font-family": MONO, "font-size": 5.5, fill: theme.second }));
-    x += 24 + textWidth(label, 5.5);
-  }
-  return { svg: lines.join("\n"), height: bottom + 4, kept };
+  const paths = [...edges]
+    .sort((a, b) => a.weight - b.weight)
+    .map(({ query, key, weight }) => {
+      const [from, to] = [band.middle(query), band.middle(key)].map(coordinate);
+      const d = `M${ends[0]} ${from}C${ends[1]} ${from} ${ends[2]} ${to} ${ends[3]} ${to}`;
+      return element("path", { d, ...strokeOf(full > 0 ? Math.min(1, weight / full) : 0) });
+    });
+  const label = (x: number, n: number, content: string, attributes: Attributes) =>
+    text(x, band.middle(n) + FONT * 0.35, truncate(content, Math.floor(LABEL / (MONO_EM * FONT))), {
+      "font-family": MONO,
+      "font-size": FONT,
+      fill: theme.ink,
+      ...attributes,
+    });
+  const bottom = FONT + 14 + count * PITCH;
+  const widths = [0.1, 0.25, 0.5, 1].map((share) => ({
+    name: formatNumber(share * full, { digits: 2 }),
+    swatch: (x: number, y: number) =>
+      element("path", {
+        d: `M${coordinate(x)} ${coordinate(y)}h14`,
+        stroke: theme.weight,
+        ...strokeOf(share),
+      }),
+  }));
+  const legendStyle = {
+    ...{ swatch: 14, gap: 8, baseline: 2 },
+    widthOf: (name: string) => textWidth(name, 5.5),
+    label: { "font-family": MONO, "font-size": 5.5, fill: theme.second },
+  };
+  return {
+    svg: [
+      text(left - GAP, FONT, "queries", { "font-size": FONT, fill: theme.third, "text-anchor": "end" }),
+      text(right + GAP, FONT, "keys", { "font-size": FONT, fill: theme.third }),
+      `<g fill="none" stroke="${theme.weight}" stroke-linecap="round">`,
+      ...paths,
+      "</g>",
+      ...shown.queries.map((i, n) => label(left - GAP, n, shown.queryLabels[i], { "text-anchor": "end" })),
+      ...shown.keys.map((j, n) => {
+        const hidden = shown.hiddenKeys.has(j) ? { fill: theme.third, "fill-opacity": 0.6 } : {};
+        return label(right + GAP, n, shown.keyLabels[j], hidden);
+      }),
+      legend(widths, left, bottom - 2, legendStyle).svg,
+    ].join("\n"),
+    height: bottom + 4,
+  };
 }
+
+/** The width and opacity of a line, by its share of the value of full color. */
+const strokeOf = (share: number): Attributes => ({
+  "stroke-width": 0.25 + 2 * share,
+  "stroke-opacity": 0.15 + 0.85 * share,
+});

@@ -4,25 +4,29 @@ import { LOG_DECADES } from "../../store/measures/transfer.ts";
 import { truncate } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import { colorTable, hex } from "../color.ts";
+import { axis } from "../plot/axis.ts";
+import { legend } from "../plot/marks.ts";
+import { niceStep, type ScaleOptions, scaleOf } from "../plot/scale.ts";
+import { coordinate, element, text } from "../plot/svg.ts";
 import { drawCells, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
 import {
-  coordinate,
-  element,
+  type FigurePart,
+  LABEL,
+  labelWidth,
   MONO,
   MONO_EM,
-  type Part,
   SANS_EM,
   type Theme,
-  text,
   textWidth,
 } from "./sheet.ts";
 import { MARK, type Shown } from "./shown.ts";
 
-/** Points: the largest cell, the size of labels, and the longest label. */
+/** Points: the largest cell, and the size of labels. */
 const LARGEST = 48;
 const FONT = 6.5;
-const LABEL = 62;
+/** Labels of columns lean by 60 degrees: their height as a share of their length. */
+const LEAN = Math.sin(Math.PI / 3);
 
 /** The titles of the two axes. */
 export interface AxisTitles {
@@ -30,151 +34,152 @@ export interface AxisTitles {
   readonly key: string;
 }
 
-/** Draws the matrix at the top of a sheet `width` points wide; `seen` collects the marks that were drawn. */
+/** Draws the matrix on a sheet `width` points wide; `marks` collects those that were drawn. */
 export function drawMatrix(
   figure: Figure,
   shown: Shown,
   theme: Theme,
   width: number,
-  seen: Set<number>,
-  axes: AxisTitles = { query: "query", key: "key: what is attended to" },
-): Part {
+  marks: Set<number>,
+  titles: AxisTitles = { query: "query", key: "key: what is attended to" },
+): FigurePart {
   const { queries, keys } = shown;
-  const longest = (names: readonly string[], which: readonly number[]) =>
-    Math.min(
-      LABEL,
-      which.reduce((most, i) => Math.max(most, textWidth(names[i], FONT)), 0),
-    );
-  const axis = FONT + 5;
-  const labelled = longest(shown.queryLabels, queries) + 6;
-  const margin = axis + labelled;
-  const lean = longest(shown.keyLabels, keys);
+  const rowLabels = labelWidth(shown.queryLabels, queries, FONT) + 6;
+  const columnLabels = labelWidth(shown.keyLabels, keys, FONT);
+  const margin = FONT + 5 + rowLabels;
   // The leaning labels of the last columns reach over the edge.
-  const over = Math.min(lean / 2, width / 4);
+  const over = Math.min(columnLabels / 2, width / 4);
   const cell = Math.min(LARGEST, (width - margin - over) / Math.max(1, keys.length));
-  const top = axis + lean * Math.sin(Math.PI / 3) + FONT + 4;
-  // A small matrix is centered on its sheet.
-  const left = margin + Math.max(0, (width - margin - over - keys.length * cell) / 2);
+  const top = FONT + 5 + columnLabels * LEAN + FONT + 4;
   const [across, down] = [keys.length * cell, queries.length * cell];
+  // A small matrix is centered on its sheet.
+  const left = margin + Math.max(0, (width - margin - over - across) / 2);
   const title = { "font-size": FONT, fill: theme.second, "text-anchor": "middle" };
-  const [middleX, middleY] = [left + across / 2, top + down / 2];
-  const side = left - labelled;
+  const [titleX, titleY] = [left - rowLabels, top + down / 2];
   const lines = [
     `<g transform="translate(${coordinate(left)} ${coordinate(top)})">`,
-    drawCells(figure, shown, theme, cell, seen),
+    drawCells(figure, shown, theme, cell, marks),
     element("rect", { width: across, height: down, fill: "none", stroke: theme.line, "stroke-width": 0.5 }),
     ...labels(shown, theme, cell),
-  ];
-  const [i, j] = [queries.indexOf(figure.query), keys.indexOf(figure.key)];
-  if (figure.marked && i >= 0 && j >= 0) {
-    const size = Math.max(cell, 2);
-    const box = { x: j * cell, y: i * cell, width: size, height: size, fill: "none" };
-    // Two tones: one alone would be lost on some color of the scale.
-    lines.push(element("rect", { ...box, stroke: theme.paper, "stroke-width": 2.2 }));
-    lines.push(element("rect", { ...box, stroke: theme.query, "stroke-width": 1.1 }));
-  }
-  lines.push(
+    ...outline(figure, shown, theme, cell),
     "</g>",
-    text(middleX, FONT, axes.key, title),
-    text(side, middleY, axes.query, {
+    text(left + across / 2, FONT, titles.key, title),
+    text(titleX, titleY, titles.query, {
       ...title,
-      transform: `rotate(-90 ${coordinate(side)} ${coordinate(middleY)})`,
+      transform: `rotate(-90 ${coordinate(titleX)} ${coordinate(titleY)})`,
     }),
-  );
+  ];
   return { svg: lines.filter((line) => line !== "").join("\n"), height: top + down + 4 };
 }
 
-/** Tokens along both edges, thinned out where they would overlap, with ticks where they are. */
+/** The chosen cell in two tones: one alone would be lost on some color of the scale. */
+function outline(figure: Figure, { queries, keys }: Shown, theme: Theme, cell: number): string[] {
+  const [i, j] = [queries.indexOf(figure.query), keys.indexOf(figure.key)];
+  if (!figure.marked || i < 0 || j < 0) return [];
+  const size = Math.max(cell, 2);
+  const box = { x: j * cell, y: i * cell, width: size, height: size, fill: "none" };
+  return [
+    element("rect", { ...box, stroke: theme.paper, "stroke-width": 2.2 }),
+    element("rect", { ...box, stroke: theme.query, "stroke-width": 1.1 }),
+  ];
+}
+
+/** Tokens along both edges, every n-th where they would overlap, with ticks where they are. */
 function labels(shown: Shown, theme: Theme, cell: number): string[] {
   const lines: string[] = [];
-  const step = tickStep((FONT + 1) / cell);
+  const rowStep = Math.max(1, niceStep((FONT + 1) / cell));
   // Leaning labels are nearer to each other than their columns.
-  const columnStep = tickStep((FONT + 1) / (cell * Math.sin(Math.PI / 3)));
-  const most = Math.floor(LABEL / (MONO_EM * FONT));
+  const columnStep = Math.max(1, niceStep((FONT + 1) / (cell * LEAN)));
+  const [x, y] = [rowStep > 1 ? -4.5 : -3, columnStep > 1 ? -4 : -3];
   const font = { "font-family": MONO, "font-size": FONT, fill: theme.second };
-  const middle = cell / 2 + FONT * 0.35;
-  const [side, gap] = [step > 1 ? -4.5 : -3, columnStep > 1 ? -4 : -3];
+  const short = (label: string) => truncate(label, Math.floor(LABEL / (MONO_EM * FONT)));
+  const baseline = cell / 2 + FONT * 0.35;
   let ticks = "";
   for (let n = 0; n < shown.keys.length; n += columnStep) {
-    const at = n * cell + middle;
-    const label = truncate(shown.keyLabels[shown.keys[n]], most);
-    lines.push(text(at, gap, label, { ...font, transform: `rotate(-60 ${coordinate(at)} ${gap})` }));
+    const at = n * cell + baseline;
+    const transform = `rotate(-60 ${coordinate(at)} ${y})`;
+    lines.push(text(at, y, short(shown.keyLabels[shown.keys[n]]), { ...font, transform }));
     if (columnStep > 1) ticks += `M${coordinate((n + 0.5) * cell)} 0v-2.5`;
   }
-  for (let n = 0; n < shown.queries.length; n += step) {
-    const label = truncate(shown.queryLabels[shown.queries[n]], most);
-    lines.push(text(side, n * cell + middle, label, { ...font, "text-anchor": "end" }));
-    if (step > 1) ticks += `M0 ${coordinate((n + 0.5) * cell)}h-2.5`;
+  for (let n = 0; n < shown.queries.length; n += rowStep) {
+    const label = short(shown.queryLabels[shown.queries[n]]);
+    lines.push(text(x, n * cell + baseline, label, { ...font, "text-anchor": "end" }));
+    if (rowStep > 1) ticks += `M0 ${coordinate((n + 0.5) * cell)}h-2.5`;
   }
   if (ticks !== "")
     lines.push(element("path", { d: ticks, stroke: theme.third, "stroke-width": 0.4, fill: "none" }));
   return lines;
 }
 
-/** The least of 1, 2, 5, 10, 20, 50 … that is at least `least`. */
-function tickStep(least: number): number {
-  if (least <= 1) return 1;
-  const decade = 10 ** Math.floor(Math.log10(least) + 1e-9);
-  return decade * ([1, 2, 5, 10].find((part) => part * decade >= least - 1e-9) ?? 10);
+/** The scale of weights' colors by transfer, as shares of the value of full color, and where it has numbers. */
+const COLOR_SCALES: Readonly<Record<Figure["transfer"] | "signed", ColorScale>> = {
+  sqrt: { type: "sqrt", domain: [0, 1], ticks: [0, 0.01, 0.1, 0.25, 0.5, 1] },
+  linear: { domain: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1] },
+  log: { type: "log", domain: [10 ** -LOG_DECADES, 1], ticks: [1e-6, 1e-4, 1e-2, 1] },
+  signed: { domain: [-1, 1], ticks: [-1, 0, 1] },
+};
+interface ColorScale extends Pick<ScaleOptions, "type" | "domain"> {
+  readonly ticks: readonly number[];
 }
 
 /** The scale of the colors with its ticks, and the meaning of the marks that were drawn. */
 export function drawScale(
   figure: Figure,
-  shown: Pick<Shown, "signed" | "domain">,
+  { signed, domain }: Pick<Shown, "signed" | "domain">,
   theme: Theme,
-  seen: ReadonlySet<number>,
-): Part {
-  const [width, steps] = [120, 64];
-  const table = colorTable(rampOf(figure, shown.signed));
-  const lines: string[] = [];
-  for (let n = 0; n < steps; n++) {
+  marks: ReadonlySet<number>,
+): FigurePart {
+  const [width, height, steps] = [120, 5, 64];
+  const table = colorTable(rampOf(figure, signed));
+  const small = { "font-size": 5.5, fill: theme.second };
+  const colors = Array.from({ length: steps }, (_, n) => {
     const fill = hex(table[Math.round((255 * n) / (steps - 1))]);
-    const more = n + 1 < steps ? 0.3 : 0;
-    lines.push(element("rect", { x: (n * width) / steps, width: width / steps + more, height: 5, fill }));
-  }
-  lines.push(element("rect", { width, height: 5, fill: "none", stroke: theme.line, "stroke-width": 0.5 }));
-  const font = { "font-family": MONO, "font-size": 5.5, fill: theme.second };
-  for (const { place, said } of ticksOf(figure, shown)) {
-    const anchor = place === 0 ? "start" : place === 1 ? "end" : "middle";
-    lines.push(text(place * width, 11.5, said, { ...font, "text-anchor": anchor }));
-  }
+    // Strips overlap, so that no seam shows between them.
+    const overlap = n + 1 < steps ? 0.3 : 0;
+    return element("rect", { x: (n * width) / steps, width: width / steps + overlap, height, fill });
+  });
+  const scale = COLOR_SCALES[signed ? "signed" : figure.transfer];
   const hatch = hatchOf(theme, 1);
-  let x = width + 14;
-  for (const [mark, name, fill] of [
-    [MARK.masked, "masked", hatch.fill],
-    [MARK.hidden, "hidden", theme.line],
-    [MARK.notNumber, "not a number", theme.badge],
-  ] as const) {
-    if (!seen.has(mark)) continue;
-    if (mark === MARK.masked) lines.push(hatch.defs);
-    lines.push(element("rect", { x, width: 9, height: 5, fill }));
-    lines.push(text(x + 11.5, 4.6, name, { "font-size": 5.5, fill: theme.second }));
-    x += 20 + textWidth(name, 5.5, SANS_EM);
-  }
-  return { svg: lines.join("\n"), height: 14 };
+  const swatch = (fill: string) => (x: number, y: number) =>
+    element("rect", { x, y: y - height / 2, width: 9, height, fill });
+  const entries = [
+    { mark: MARK.masked, name: "masked", swatch: swatch(hatch.fill) },
+    { mark: MARK.hidden, name: "hidden", swatch: swatch(theme.line) },
+    { mark: MARK.notNumber, name: "not a number", swatch: swatch(theme.badge) },
+  ].filter(({ mark }) => marks.has(mark));
+  return {
+    svg: [
+      ...colors,
+      element("rect", { width, height, fill: "none", stroke: theme.line, "stroke-width": 0.5 }),
+      axis({
+        ...{
+          anchor: "bottom",
+          scale: scaleOf({ ...scale, range: [0, width] }),
+          at: 0,
+          gap: 11.5,
+          inside: true,
+        },
+        // Each row has its own value of full color: only 0 and the end of the scale have labels.
+        ticks: domain === undefined ? [signed ? 0 : scale.domain[0], 1] : scale.ticks,
+        format: (share) =>
+          domain !== undefined ? shortNumber(share * domain) : share === 1 ? "row’s largest" : "0",
+        style: { label: { "font-family": MONO, ...small }, size: 5.5 },
+      }),
+      marks.has(MARK.masked) ? hatch.defs : "",
+      legend(entries, width + 14, height / 2, {
+        ...{ swatch: 9, gap: 9, baseline: 2.1, label: small },
+        widthOf: (name) => textWidth(name, 5.5, SANS_EM),
+      }).svg,
+    ]
+      .filter((line) => line !== "")
+      .join("\n"),
+    height: 14,
+  };
 }
 
-/** Where the scale has numbers. */
-function ticksOf(
-  { transfer }: Figure,
-  { signed, domain }: Pick<Shown, "signed" | "domain">,
-): { place: number; said: string }[] {
-  if (domain === undefined)
-    return ["0", "row’s largest"].map((said, n) => ({ place: signed ? 0.5 + n / 2 : n, said }));
-  const said = (value: number) =>
-    formatNumber(value, { digits: 2 })
-      .replace(/^(−?)0(?=\.)/, "$1")
-      .replace(/(\.\d*?)0+$/, "$1");
-  if (signed) return [-1, 0, 1].map((part) => ({ place: (part + 1) / 2, said: said(part * domain) }));
-  if (transfer === "log")
-    return [-6, -4, -2, 0].map((power) => ({
-      place: 1 + power / LOG_DECADES,
-      said: said(domain * 10 ** power),
-    }));
-  const parts = transfer === "sqrt" ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
-  return parts.map((part) => ({
-    place: transfer === "sqrt" ? Math.sqrt(part) : part,
-    said: said(part * domain),
-  }));
+/** Two digits, without the 0 before the point and zeros at the end: ".25". */
+function shortNumber(value: number): string {
+  return formatNumber(value, { digits: 2 })
+    .replace(/^(−?)0(?=\.)/, "$1")
+    .replace(/(\.\d*?)0+$/, "$1");
 }

@@ -5,8 +5,10 @@
 
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
+import type { Block, HeadRef, Stage } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
-import type { Block, Edits, HeadRef, HeadStore, Stage, TileTransfer } from "../../store/types.ts";
+import type { Edits, HeadStore } from "../../store/head-store.ts";
+import type { TileTransfer } from "../../store/measures/transfer.ts";
 import type { State } from "../state.ts";
 
 /** The views that a figure can show. */
@@ -84,35 +86,6 @@ export interface Figure extends Required<Omit<FigureOptions, "block" | "query" |
   readonly marked: boolean;
 }
 
-const DEFAULTS = {
-  view: "matrix",
-  stage: "weights",
-  transfer: "sqrt",
-  domain: "absolute",
-  ramp: "plum",
-  hide: "none",
-  hidden: [],
-  renormalize: false,
-  querySegments: [],
-  keySegments: [],
-  keep: "top",
-  top: 3,
-  mass: 0.8,
-  direction: "from",
-  rows: [],
-  aggregate: "mean",
-  values: false,
-  everyCell: false,
-  terms: "size",
-  whatIf: {},
-  pool: "max",
-  width: 85,
-  theme: "light",
-  background: true,
-  caption: true,
-  notes: [],
-} as const;
-
 /** The allowed values of the options that are strings. */
 export const FIGURE_WORDS = {
   view: FIGURE_VIEWS,
@@ -129,26 +102,51 @@ export const FIGURE_WORDS = {
   theme: ["light", "dark"],
 } as const satisfies { readonly [K in keyof FigureOptions]: readonly FigureOptions[K][] };
 
+/** The options without a default: the store decides. */
+const PLACES = ["block", "layer", "head", "query", "key"];
+
+/** The default of each other option; of words the first one, but for two. */
+const DEFAULTS = {
+  ...Object.fromEntries(Object.entries(FIGURE_WORDS).map(([name, words]) => [name, words[0]])),
+  stage: "weights",
+  terms: "size",
+  hidden: [],
+  renormalize: false,
+  querySegments: [],
+  keySegments: [],
+  top: 3,
+  mass: 0.8,
+  rows: [],
+  values: false,
+  everyCell: false,
+  whatIf: {},
+  width: 85,
+  background: true,
+  caption: true,
+  notes: [],
+} as const;
+
 /** Checks options against a store. Throws OptionError, or UnsupportedError for a stage that the file has no tensors for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
   checkStore("renderFigure", store);
-  checkNames("renderFigure", options, [...Object.keys(DEFAULTS), "block", "layer", "head", "query", "key"]);
+  checkNames("renderFigure", options, [...Object.keys(DEFAULTS), ...PLACES]);
   const defined = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const given = { ...DEFAULTS, ...defined } as unknown as Figure & FigureOptions;
+  const resolved = { ...DEFAULTS, ...defined } as unknown as Figure & FigureOptions;
   for (const [name, words] of Object.entries(FIGURE_WORDS)) {
-    const value = given[name as keyof FigureOptions];
+    const value = resolved[name as keyof FigureOptions];
     if (!words.some((word) => word === value)) refuse(name, `one of ${words.join(", ")}`, value);
   }
-  const { width, top, mass } = given;
+  const { width, top, mass } = resolved;
   if (!(width >= 40 && width <= 400)) refuse("width", "a number of millimeters from 40 to 400", width);
   if (!(Number.isInteger(top) && top >= 1)) refuse("top", "an integer from 1 on", top);
   if (!(mass > 0 && mass <= 1)) refuse("mass", "a share above 0 and at most 1", mass);
 
-  const asked = options.block ?? 0;
-  const index = typeof asked === "number" ? asked : store.blocks.findIndex(({ name }) => name === asked);
+  const blockName = options.block ?? 0;
+  const index =
+    typeof blockName === "number" ? blockName : store.blocks.findIndex(({ name }) => name === blockName);
   const block = store.blocks[index];
   if (block === undefined)
-    refuse("block", `one of ${store.blocks.map(({ name }) => name).join(", ")}`, asked);
+    refuse("block", `one of ${store.blocks.map(({ name }) => name).join(", ")}`, blockName);
   const { layers, heads, Nq, Nk, segments } = block;
   const layer = options.layer ?? layers[0];
   if (!layers.includes(layer))
@@ -158,18 +156,18 @@ export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Fi
   const [query, key] = [options.query ?? 0, options.key ?? 0];
   if (options.query !== undefined) inRange("query", query, Nq);
   if (options.key !== undefined) inRange("key", key, Nk);
-  for (const row of given.rows) inRange("rows", row, given.direction === "from" ? Nq : Nk);
-  for (const one of given.hidden) inRange("hidden", one, Nk);
-  for (const one of given.querySegments) inRange("querySegments", one, segments.length);
-  for (const one of given.keySegments) inRange("keySegments", one, segments.length);
-  if (!block.stages.includes(given.stage))
+  for (const row of resolved.rows) inRange("rows", row, resolved.direction === "from" ? Nq : Nk);
+  for (const one of resolved.hidden) inRange("hidden", one, Nk);
+  for (const one of resolved.querySegments) inRange("querySegments", one, segments.length);
+  for (const one of resolved.keySegments) inRange("keySegments", one, segments.length);
+  if (!block.stages.includes(resolved.stage))
     throw new UnsupportedError(
       "stage",
-      `figure: block ${block.name} has no numbers for stage ${given.stage}; it has ${block.stages.join(", ")}`,
-      { stage: given.stage, block: block.name },
+      `figure: block ${block.name} has no numbers for stage ${resolved.stage}; it has ${block.stages.join(", ")}`,
+      { stage: resolved.stage, block: block.name },
     );
   const marked = options.query !== undefined && options.key !== undefined;
-  return { ...given, store, block, ref: { block: index, layer, head }, layer, head, query, key, marked };
+  return { ...resolved, store, block, ref: { block: index, layer, head }, layer, head, query, key, marked };
 }
 
 function inRange(name: string, value: number, count: number): void {
@@ -184,14 +182,22 @@ function refuse(name: string, expected: string, value: unknown): never {
 }
 
 function listed(layers: readonly number[]): string {
-  const whole = layers.every((layer, i) => layer === layers[0] + i);
-  return whole && layers.length > 2 ? `${layers[0]} to ${layers[layers.length - 1]}` : layers.join(", ");
+  const consecutive = layers.every((layer, i) => layer === layers[0] + i);
+  return consecutive && layers.length > 2
+    ? `${layers[0]} to ${layers[layers.length - 1]}`
+    : layers.join(", ");
 }
 
 /** The fields of the explorer's state that determine a figure. */
 export interface ExplorerState
   extends Omit<FigureOptions, "view" | "block" | "width" | "theme">,
     Pick<State, "view" | "mode" | "block" | "pinned"> {}
+
+/** The figure of each page or drawing of the explorer, by its name; the page comes before the drawing. */
+const FIGURES: Readonly<Record<string, FigureView | undefined>> = {
+  model: "atlas",
+  ...Object.fromEntries(FIGURE_VIEWS.map((name) => [name, name])),
+};
 
 /** The figure options of an explorer state; `more` has the options that are not in the state: width, theme, caption. */
 export function figureOptions(state: ExplorerState, more: FigureOptions = {}): FigureOptions {
@@ -202,7 +208,7 @@ export function figureOptions(state: ExplorerState, more: FigureOptions = {}): F
   );
   return {
     ...(Object.fromEntries(picked) as FigureOptions),
-    view: view === "model" ? "atlas" : view === "row" ? "row" : mode,
+    view: FIGURES[view] ?? FIGURES[mode] ?? "matrix",
     block: block === "" ? 0 : block,
     query: pinned?.[0] ?? query,
     key: pinned?.[1] ?? key,

@@ -4,7 +4,7 @@
  */
 import { UnsupportedError } from "../../core/errors.ts";
 import { writePng } from "../../io/png.ts";
-import type { HeadStore } from "../../store/types.ts";
+import type { HeadStore } from "../../store/head-store.ts";
 import { colorTable } from "../color.ts";
 import { overviewCodes, THUMBNAIL } from "./atlas.ts";
 import { joined, pooledRows, rampOf, rgbOf } from "./cells.ts";

@@ -8,9 +8,10 @@ import { codeOf, signedCodeOf } from "../../store/measures/transfer.ts";
 import { graphemes, truncate, widthOf } from "../../store/text/label.ts";
 import { continues, piecesOf } from "../../store/text/tokens.ts";
 import { colorTable, hex, lightness } from "../color.ts";
+import { type Attributes, element, text } from "../plot/svg.ts";
 import { hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
-import { type Attributes, element, MONO, MONO_EM, type Part, type Theme, text } from "./sheet.ts";
+import { type FigurePart, MONO, MONO_EM, type Theme } from "./sheet.ts";
 import { MARK, type Shown } from "./shown.ts";
 
 const FONT = 8;
@@ -68,14 +69,20 @@ export function tintedText(figure: Figure, shown: Shown): Tinted {
 }
 
 /** Draws the text at the top of a sheet `width` points wide. */
-export function drawText(figure: Figure, shown: Shown, theme: Theme, width: number, seen: Set<number>): Part {
+export function drawText(
+  figure: Figure,
+  shown: Shown,
+  theme: Theme,
+  width: number,
+  drawnMarks: Set<number>,
+): FigurePart {
   const { values, marks, chosen } = tintedText(figure, shown);
   const from = figure.direction === "from";
   const names = from ? shown.keyLabels : shown.queryLabels;
   const tokens = from ? figure.block.keyTokens : figure.block.queryTokens;
   const along = from ? shown.keys : shown.queries;
   const table = colorTable(rampOf(figure, shown.signed));
-  const full = shown.domain ?? values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+  const full = shown.domain ?? values.reduce((largest, x) => Math.max(largest, Math.abs(x)), 0);
   const pieces = piecesOf(tokens);
   const columns = Math.max(8, Math.floor(width / (FONT * MONO_EM)));
   const hatch = hatchOf(theme, 1);
@@ -91,7 +98,7 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
     if (x > 0 && x + gap + wide > columns) [x, y] = [0, y + 1];
     else x += gap;
     const mark = marks[at];
-    seen.add(mark);
+    drawnMarks.add(mark);
     const code = shown.signed ? signedCodeOf(values[at], full) : codeOf(values[at], figure.transfer, full);
     const color = table[code];
     const place = {
@@ -112,6 +119,6 @@ export function drawText(figure: Figure, shown: Shown, theme: Theme, width: numb
     lines.push(text(place.x, place.y + FONT + 0.6, label, { ...font, ...fit }));
     x += wide;
   });
-  const defs = seen.has(MARK.masked) ? `${hatch.defs}\n` : "";
+  const defs = drawnMarks.has(MARK.masked) ? `${hatch.defs}\n` : "";
   return { svg: defs + lines.join("\n"), height: along.length === 0 ? 0 : (y + 1) * LEADING };
 }

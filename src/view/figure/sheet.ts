@@ -1,9 +1,9 @@
 /**
- * The parts of figures: a sheet measured in points (1/72 inch) with its width in millimeters, two color themes, fonts by name,
- * and the few SVG elements that figures use. All styles are attributes; there is no style sheet and no script. Numbers have at
- * most two decimals, so the same figure has the same bytes everywhere.
+ * The sheet of a figure, measured in points (1/72 inch) with its width in millimeters; two color themes, and fonts by name. All
+ * styles are attributes; there is no style sheet and no script. Elements are those of the kit of plots (../plot/svg.ts).
  */
 import { widthOf } from "../../store/text/label.ts";
+import { coordinate, escapeXml } from "../plot/svg.ts";
 
 /** The colors of a figure by their role. */
 export interface Theme {
@@ -60,48 +60,45 @@ export const SANS_EM = 0.53;
 /** Points in a millimeter. */
 export const POINT = 72 / 25.4;
 
-/** Attributes of an element, in the order they are written. */
-export type Attributes = Readonly<Record<string, string | number>>;
-
-/** Part of a figure: elements, and how much of the sheet they take from the top. */
-export interface Part {
+/** Part of a figure: elements from the top on, and their height in points. */
+export interface FigurePart {
   readonly svg: string;
   readonly height: number;
 }
 
-/** At most two digits after the point, the same on every engine. */
-export function coordinate(value: number): string {
-  const text = String(Number(value.toFixed(2)));
-  return text === "-0" ? "0" : text;
-}
-
-/** Escapes text for an element or an attribute. Characters that XML forbids are already removed from labels (label.ts). */
-export function escapeXml(said: string): string {
-  return said.replace(/[&<>"]/g, (c) =>
-    c === "&" ? "&amp;" : c === "<" ? "&lt;" : c === ">" ? "&gt;" : "&quot;",
-  );
-}
-
-/** `<name a="b">inside</name>`, numbers as coordinates. */
-export function element(name: string, attributes: Attributes, inside = ""): string {
-  const list = Object.entries(attributes).map(
-    ([key, value]) => ` ${key}="${typeof value === "number" ? coordinate(value) : escapeXml(value)}"`,
-  );
-  return inside === "" ? `<${name}${list.join("")}/>` : `<${name}${list.join("")}>${inside}</${name}>`;
-}
-
-/** A text element at a position. */
-export function text(x: number, y: number, said: string, attributes: Attributes = {}): string {
-  // Right-to-left text must not reorder the text around it.
-  return element("text", { x, y, ...attributes }, escapeXml(said));
-}
-
 /** About how wide a text is, in points. */
-export function textWidth(said: string, size: number, em = MONO_EM): number {
-  return widthOf(said) * em * size;
+export function textWidth(content: string, size: number, em = MONO_EM): number {
+  return widthOf(content) * em * size;
 }
 
-/** A whole SVG file. Width in millimeters, height in points. */
+/** Points of the longest label of a token. */
+export const LABEL = 62;
+
+/** The width of the longest of some labels, at most `LABEL`. */
+export function labelWidth(labels: readonly string[], indices: readonly number[], size: number): number {
+  return Math.min(
+    LABEL,
+    indices.reduce((longest, i) => Math.max(longest, textWidth(labels[i], size)), 0),
+  );
+}
+
+/** Moves markup of a figure. */
+export function translated(svg: string, x: number, y: number): string {
+  return `<g transform="translate(${coordinate(x)} ${coordinate(y)})">\n${svg}\n</g>`;
+}
+
+/** Parts one below the other, `gap` points apart. */
+export function stack(parts: readonly FigurePart[], gap: number): FigurePart {
+  let y = 0;
+  const placed = parts.map(({ svg, height }) => {
+    const top = y;
+    y += height + gap;
+    return translated(svg, 0, top);
+  });
+  return { svg: placed.join("\n"), height: Math.max(0, y - gap) };
+}
+
+/** An SVG file around the markup of a figure. Width in millimeters, height in points. */
 export function svgFile(
   sheet: {
     readonly width: number;
@@ -111,7 +108,7 @@ export function svgFile(
   },
   title: string,
   description: string,
-  parts: readonly string[],
+  content: string,
 ): string {
   const { theme } = sheet;
   const [width, height] = [sheet.width * POINT, sheet.height].map(coordinate);
@@ -121,7 +118,7 @@ export function svgFile(
     `<title>${escapeXml(title)}</title>`,
     `<desc>${escapeXml(description)}</desc>`,
     ...(sheet.background ? [`<rect width="${width}" height="${height}" fill="${theme.paper}"/>`] : []),
-    ...parts.filter((part) => part !== ""),
+    content,
     "</svg>\n",
   ].join("\n");
 }

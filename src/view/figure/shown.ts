@@ -3,11 +3,11 @@
  * (0 … 255) on the color scale. Rows are read from the store one at a time; no matrix is stored.
  */
 
+import type { Block } from "../../store/block.ts";
 import { hideKeys } from "../../store/measures/aggregate.ts";
 import { codeOf, isSigned, signedCodeOf } from "../../store/measures/transfer.ts";
 import { distinctLabels } from "../../store/text/label.ts";
 import { type Pieces, piecesOf, visible } from "../../store/text/tokens.ts";
-import type { Block } from "../../store/types.ts";
 import type { Figure } from "./options.ts";
 
 /** The marks of cells; `value` is a plain number. */
@@ -57,7 +57,7 @@ export async function shownHead(figure: Figure): Promise<Shown> {
       stage,
       figure.view === "row" && i === figure.query ? figure.whatIf : undefined,
     );
-    const seen = store.visible(ref, i);
+    const visible = store.visible(ref, i);
     const values = new Float64Array(keys.length);
     const marks = new Uint8Array(keys.length);
     // Only weights have a row sum that can be kept.
@@ -67,22 +67,23 @@ export async function shownHead(figure: Figure): Promise<Shown> {
     const masks = stage !== "scores" && stage !== "scaled";
     for (let n = 0; n < keys.length; n++) {
       const j = keys[n];
-      if (masks && seen[j] === 0) marks[n] = MARK.masked;
+      if (masks && visible[j] === 0) marks[n] = MARK.masked;
       else if (hiddenKeys.has(j)) marks[n] = MARK.hidden;
       else if (!Number.isFinite(all[j])) marks[n] = MARK.notNumber;
       else values[n] = left === undefined ? all[j] : left.row[j];
     }
     return { values, marks };
   };
-  const largest = (values: Float64Array) => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+  const largest = (values: Float64Array) => values.reduce((largest, x) => Math.max(largest, Math.abs(x)), 0);
 
-  let whole: number | undefined;
+  let fullColor: number | undefined;
   if (domain === "head") {
-    whole = 0;
-    for (let place = 0; place < queries.length; place++) whole = Math.max(whole, largest(row(place).values));
+    fullColor = 0;
+    for (let place = 0; place < queries.length; place++)
+      fullColor = Math.max(fullColor, largest(row(place).values));
   } else if (domain === "absolute") {
     const range = stage === "weights" ? [0, 1] : await store.range(ref, stage);
-    whole = Math.max(Math.abs(range[0]), Math.abs(range[1]));
+    fullColor = Math.max(Math.abs(range[0]), Math.abs(range[1]));
   }
   const named = namesOf(block);
   return {
@@ -94,13 +95,13 @@ export async function shownHead(figure: Figure): Promise<Shown> {
     row,
     codes({ values, marks }) {
       const codes = new Uint8Array(values.length);
-      const full = whole ?? largest(values);
+      const full = fullColor ?? largest(values);
       for (let n = 0; n < codes.length; n++)
         if (marks[n] === MARK.value)
           codes[n] = signed ? signedCodeOf(values[n], full) : codeOf(values[n], figure.transfer, full);
       return codes;
     },
-    domain: whole,
+    domain: fullColor,
   };
 }
 
@@ -116,10 +117,10 @@ function hiddenOf({ block, hide, hidden }: Pick<Figure, "block" | "hide" | "hidd
 function segmentsOf(
   block: Block,
   chosen: readonly number[],
-  side: "query" | "key",
+  edge: "query" | "key",
 ): readonly (readonly [number, number])[] | undefined {
   if (chosen.length === 0) return undefined;
-  return chosen.flatMap((n) => (block.segments[n][side] ? [block.segments[n][side]] : []));
+  return chosen.flatMap((n) => (block.segments[n][edge] ? [block.segments[n][edge]] : []));
 }
 
 /** All indices below `count`, or those in any of the ranges, each once, ascending. */

@@ -3,10 +3,13 @@
  * in RFC 4180; JSON as one object.
  */
 import { argumentError, isList } from "../../core/errors.ts";
-import type { HeadStore } from "../../store/types.ts";
+import type { HeadStore } from "../../store/head-store.ts";
 import { changesOf } from "./caption.ts";
-import { keptEdges } from "./lines.ts";
-import { type Figure, type FigureOptions, resolveFigure } from "./options.ts";
+import { MARK_NAMES } from "./cells.ts";
+import { shownEdges } from "./lines.ts";
+
+import { type Figure, type FigureOptions, type FigureView, resolveFigure } from "./options.ts";
+import { formulaText } from "./row.ts";
 import { tintedText } from "./running-text.ts";
 import { MARK, type Shown, shownHead } from "./shown.ts";
 
@@ -29,22 +32,19 @@ export interface FigureTable {
 export async function figureTable(store: HeadStore, options: FigureOptions = {}): Promise<FigureTable> {
   const figure = resolveFigure(store, options);
   if (figure.view === "atlas") return atlasTable(figure);
-  const shown = await shownHead(figure);
-  switch (figure.view) {
-    case "matrix":
-      return matrixTable(figure, shown);
-    case "lines":
-      return linesTable(figure, shown);
-    case "text":
-      return textTable(figure, shown);
-    case "row":
-      return ledgerTable(figure, shown);
-  }
+  return TABLES[figure.view](figure, await shownHead(figure));
 }
 
+const TABLES: Readonly<Record<Exclude<FigureView, "atlas">, (figure: Figure, shown: Shown) => FigureTable>> =
+  {
+    matrix: matrixTable,
+    lines: linesTable,
+    text: textTable,
+    row: ledgerTable,
+  };
+
 function cellValue(value: number, mark: number): TableValue {
-  if (mark === MARK.value) return value;
-  return mark === MARK.masked ? "masked" : mark === MARK.hidden ? "hidden" : "NaN";
+  return mark === MARK.notNumber ? "NaN" : MARK_NAMES[mark] || value;
 }
 
 function matrixTable({ block }: Figure, shown: Shown): FigureTable {
@@ -61,7 +61,7 @@ function matrixTable({ block }: Figure, shown: Shown): FigureTable {
 }
 
 function linesTable(figure: Figure, shown: Shown): FigureTable {
-  const { edges } = keptEdges(figure, shown);
+  const { edges } = shownEdges(figure, shown);
   const { queryTokens, keyTokens } = figure.block;
   return {
     columns: ["query index", "query", "key index", "key", figure.stage],
@@ -85,26 +85,13 @@ function textTable(figure: Figure, shown: Shown): FigureTable {
 
 function ledgerTable(figure: Figure, shown: Shown): FigureTable {
   const { lines } = figure.store.ledger(figure.ref, figure.query, figure.key, figure.whatIf);
-  const changed = changesOf(figure);
-  const { queryNames, keyNames } = shown;
-  return {
-    columns: ["query", "key", "step", "name", "formula", "value"],
-    rows: mapped(lines.length + changed.length, (n) => {
-      if (n >= lines.length)
-        return [
-          queryNames[figure.query],
-          keyNames[figure.key],
-          "changed",
-          "changed by hand",
-          changed[n - lines.length],
-          null,
-        ];
-      const { step, name, formula, value } = lines[n];
-      const said = formula.map((part) => (typeof part === "string" ? part : part.text)).join("");
-      const number = Number.isFinite(value.value) ? value.value : String(value.value);
-      return [queryNames[figure.query], keyNames[figure.key], step, name, said, number];
-    }),
-  };
+  const cell = [shown.queryNames[figure.query], shown.keyNames[figure.key]];
+  const steps = lines.map(({ step, name, formula, value }) => [
+    ...[...cell, step, name, formulaText(formula)],
+    Number.isFinite(value.value) ? value.value : String(value.value),
+  ]);
+  const changes = changesOf(figure).map((change) => [...cell, "changed", "changed by hand", change, null]);
+  return { columns: ["query", "key", "step", "name", "formula", "value"], rows: [...steps, ...changes] };
 }
 
 const MEASURES = [
@@ -148,9 +135,9 @@ function mapped(count: number, row: (n: number) => readonly TableValue[]): Itera
  * A text that is safe in a spreadsheet: a text that would be read as a formula (it begins with = + - @ or a tab) gets an
  * apostrophe in front, and control characters other than line breaks become �. Numbers are not changed.
  */
-function harmless(said: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  const clean = said.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "�");
+function harmless(content: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  const clean = content.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "�");
   return /^[=+\-@\t\r]/.test(clean) ? `'${clean}` : clean;
 }
 
@@ -168,8 +155,8 @@ export function* csvLines(table: FigureTable): Generator<string> {
   checkTable("csvLines", table);
   const { columns, rows } = table;
   const field = (value: TableValue) => {
-    const said = value === null ? "" : typeof value === "string" ? harmless(value) : String(value);
-    return /[",\r\n]/.test(said) ? `"${said.replaceAll('"', '""')}"` : said;
+    const content = typeof value === "string" ? harmless(value) : String(value ?? "");
+    return /[",\r\n]/.test(content) ? `"${content.replaceAll('"', '""')}"` : content;
   };
   yield `${columns.map(field).join(",")}\r\n`;
   for (const row of rows) yield `${row.map(field).join(",")}\r\n`;

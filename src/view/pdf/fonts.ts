@@ -91,7 +91,7 @@ const REPLACED: Readonly<Record<string, string>> = {
 };
 
 /** Characters in one font, at one size and height. */
-export interface Run {
+export interface TextRun {
   readonly font: FontName;
   readonly codes: readonly number[];
   /** The size and the rise above the baseline, as shares of the font size. */
@@ -102,7 +102,7 @@ export interface Run {
 }
 
 /** Splits a text into runs. Characters that are in none of the fonts become question marks and are added to `missing`. */
-export function runsOf(text: string, base: Exclude<FontName, "F4">, missing: Set<string>): Run[] {
+export function runsOf(text: string, base: Exclude<FontName, "F4">, missing: Set<string>): TextRun[] {
   const runs: { font: FontName; codes: number[]; size: number; rise: number; width: number }[] = [];
   const put = (font: FontName, code: number, width: number, size = 1, rise = 0) => {
     const last = runs[runs.length - 1];

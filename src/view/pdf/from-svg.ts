@@ -16,9 +16,12 @@ export interface FigurePdf {
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Attributes that elements take over from what they are inside of. */
+/** Attributes that elements inherit from what they are inside of. */
 const INHERITED = ["fill", "stroke", "stroke-width", "stroke-linecap", "font-family", "font-size"];
-const TOKEN = /<(\/?)([a-z]+)((?:\s+[\w:-]+="[^"]*")*)\s*(\/?)>|([^<]+)/g;
+const NOTE = /<(title|desc)>[^<]*<\/\1>/g;
+const HATCH =
+  /<pattern id="([^"]+)" width="([^"]+)"[^>]*><rect[^>]* fill="([^"]+)"\/><path[^>]* stroke="([^"]+)" stroke-width="([^"]+)"\/><\/pattern>/g;
+const TOKEN = /<text([^>]*)>([^<]*)<\/text>|<(\/?)([a-z]+)((?:\s+[\w:-]+="[^"]*")*)\s*(\/?)>/g;
 
 /** Converts a figure drawn by `renderFigure`. */
 export async function pdfOfFigure(svg: string, title: string, description: string): Promise<FigurePdf> {
@@ -28,62 +31,45 @@ export async function pdfOfFigure(svg: string, title: string, description: strin
   const pictures: Picture[] = [];
   const opacities: number[] = [];
   const missing = new Set<string>();
-  const patterns = new Map<string, Hatch>();
-  const stack: { readonly name: string; readonly attributes: Attributes }[] = [];
-  let pattern: { id: string; size: number; paper: string; ink: string; line: number } | undefined;
-  let skipped = 0;
-  let pending: { attributes: Attributes; text: string } | undefined;
+  const hatches = new Map<string, Hatch>();
+  const drawn = svg
+    .replace(NOTE, "")
+    .replace(HATCH, (_, id: string, size: string, paper: string, ink: string, line: string) => {
+      hatches.set(`url(#${id})`, { size: Number(size), paper, ink, line: Number(line) });
+      return "";
+    });
+  /** The attributes of the open groups, each with those it inherits. */
+  const groups: Attributes[] = [{}];
 
   const opacity = (x: number): string => {
     if (x === 1) return "";
-    const known = opacities.indexOf(x);
-    return `/G${known >= 0 ? known : opacities.push(x) - 1} gs `;
+    const index = opacities.indexOf(x);
+    return `/G${index >= 0 ? index : opacities.push(x) - 1} gs `;
   };
-  for (const [, close, name, list, self, said] of svg.matchAll(TOKEN)) {
-    if (said !== undefined) {
-      if (pending) pending.text += unescapeXml(said);
-      continue;
-    }
+  for (const [, textList, content, close, name, list, self] of drawn.matchAll(TOKEN)) {
     if (close) {
-      if (name === "text" && pending) {
-        out.push(drawText(pending.attributes, pending.text, missing, opacity));
-        pending = undefined;
-      } else if (name === "pattern" && pattern) {
-        patterns.set(`url(#${pattern.id})`, pattern);
-        pattern = undefined;
-      } else if (name === "g") out.push("Q");
-      if (name === "title" || name === "desc") skipped--;
-      if (stack[stack.length - 1]?.name === name) stack.pop();
+      if (name === "g") out.push("Q");
+      groups.pop();
       continue;
     }
-    const own = attributesOf(list);
-    const above = stack[stack.length - 1]?.attributes ?? {};
-    const inherited = Object.fromEntries(
-      INHERITED.flatMap((key) => (above[key] === undefined ? [] : [[key, above[key]]])),
-    );
-    const attributes: Attributes = { ...inherited, ...own };
-    if (!self) stack.push({ name, attributes });
-    if (name === "title" || name === "desc") skipped += self ? 0 : 1;
-    if (skipped > 0) continue;
-    if (pattern) {
-      // The two parts of a hatch: its ground and its line.
-      if (name === "rect") pattern.paper = own.fill;
-      else [pattern.ink, pattern.line] = [own.stroke, Number(own["stroke-width"])];
-    } else if (name === "pattern")
-      pattern = { id: own.id, size: Number(own.width), paper: "", ink: "", line: 0 };
-    else if (name === "g") out.push(`q ${matrixOf(own.transform)}`);
-    else if (name === "text") pending = { attributes, text: "" };
-    else if (name === "rect" || name === "path")
-      out.push(drawShape(name === "rect" ? rectPath(own) : (own.d ?? ""), attributes, patterns, opacity));
-    else if (name === "image") {
-      pictures.push(await pictureOf(own.href));
-      const [x, y, w, h] = ["x", "y", "width", "height"].map((key) => Number(own[key] ?? 0));
+    const attributes = attributesOf(textList ?? list);
+    const inherited = { ...groups[groups.length - 1], ...attributes };
+    if (content !== undefined) out.push(drawText(inherited, unescapeXml(content), missing, opacity));
+    else if (name === "g") out.push(`q ${matrixOf(attributes.transform)}`);
+    else if (name === "rect" || name === "path") {
+      const path = name === "rect" ? rectPath(attributes) : (attributes.d ?? "");
+      out.push(drawShape(path, inherited, hatches, opacity));
+    } else if (name === "image") {
+      pictures.push(await pictureOf(attributes.href));
+      const [x, y, w, h] = ["x", "y", "width", "height"].map((key) => Number(attributes[key] ?? 0));
       // A picture fills the unit square from its lower left corner.
       out.push(`q ${fixed(w)} 0 0 ${fixed(-h)} ${fixed(x)} ${fixed(y + h)} cm /P${pictures.length - 1} Do Q`);
     }
+    if (content === undefined && !self)
+      groups.push(Object.fromEntries(Object.entries(inherited).filter(([key]) => INHERITED.includes(key))));
   }
-  const content = out.filter((line) => line !== "").join("\n");
-  const pdf = writePdf({ width, height, content, pictures, opacities, title, description });
+  const page = out.filter((line) => line !== "").join("\n");
+  const pdf = writePdf({ width, height, content: page, pictures, opacities, title, description });
   return { pdf, missing: [...missing] };
 }
 
@@ -93,8 +79,8 @@ function attributesOf(list: string): Attributes {
   );
 }
 
-function unescapeXml(said: string): string {
-  return said.replace(
+function unescapeXml(content: string): string {
+  return content.replace(
     /&(amp|lt|gt|quot);/g,
     (_, name: string) => ({ amp: "&", lt: "<", gt: ">", quot: '"' })[name]!,
   );
@@ -106,11 +92,11 @@ function fixed(x: number): string {
 
 /** A transform of one step, as a matrix for `cm`. */
 function matrixOf(transform: string | undefined): string {
-  const found = /^(translate|scale|rotate)\(([^)]*)\)$/.exec(transform ?? "");
-  if (!found) return "";
-  const [a, b = found[1] === "scale" ? a : 0, c = 0] = found[2].split(/[\s,]+/).map(Number);
-  if (found[1] === "translate") return `1 0 0 1 ${fixed(a)} ${fixed(b)} cm`;
-  if (found[1] === "scale") return `${a} 0 0 ${b} 0 0 cm`;
+  const [, name, list] = /^(translate|scale|rotate)\(([^)]*)\)$/.exec(transform ?? "") ?? [];
+  if (name === undefined) return "";
+  const [a, b = name === "scale" ? a : 0, c = 0] = list.split(/[\s,]+/).map(Number);
+  if (name === "translate") return `1 0 0 1 ${fixed(a)} ${fixed(b)} cm`;
+  if (name === "scale") return `${a} 0 0 ${b} 0 0 cm`;
   const [cos, sin] = [Math.cos((a * Math.PI) / 180), Math.sin((a * Math.PI) / 180)];
   const [e, f] = [b - b * cos + c * sin, c - b * sin - c * cos];
   return `${fixed(cos)} ${fixed(sin)} ${fixed(-sin)} ${fixed(cos)} ${fixed(e)} ${fixed(f)} cm`;

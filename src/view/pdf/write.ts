@@ -14,7 +14,7 @@ export interface Picture {
 }
 
 /** A page ready to write. Lengths in points. */
-export interface Page {
+export interface PdfPage {
   readonly width: number;
   readonly height: number;
   readonly content: string;
@@ -44,7 +44,7 @@ export function zlib(bytes: Uint8Array): Uint8Array {
 }
 
 /** The file. */
-export function writePdf(page: Page): Uint8Array {
+export function writePdf(page: PdfPage): Uint8Array {
   const latin = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0) & 255);
   const parts: Uint8Array[] = [latin("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")];
   let length = parts[0].length;

@@ -3,7 +3,10 @@
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checkObject } from "../../store/check.ts";
-import { colorClass, escaped, label, type Plot, plotOf, svgDocument } from "./plot.ts";
+import { CHART_AXIS, colorClass, type Plot, plotOf, svgDocument } from "./document.ts";
+import { barX } from "./marks.ts";
+import { bandScale, scaleOf, tickLabel } from "./scale.ts";
+import { text } from "./svg.ts";
 
 /** How bars are drawn. */
 export interface BarOptions {
@@ -71,35 +74,52 @@ export function bars(
     title = "",
     max = Math.max(...list.map(([, value]) => value)),
     width = 40,
-    format = label,
+    format = tickLabel,
   } = options;
   if (!(Number.isFinite(max) && max >= 0))
     throw new OptionError("max", `bars: max must be a finite number ≥ 0, got ${formatValue(max)}`, {
       got: max,
     });
-  const share = (value: number) => (max === 0 ? 0 : Math.min(1, value / max));
-  const text = () => {
-    const wide = Math.max(...list.map(([name]) => name.length));
-    const lines = list.map(([name, value]) => {
-      const eighths = Math.round(share(value) * width * 8);
-      const bar = "█".repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
-      return `${name.padStart(wide)} ${bar || "▏"} ${format(value)}`;
+  const longest = Math.max(...list.map(([name]) => name.length));
+  const lines = () => {
+    const bar = scaleOf({ domain: [0, max || 1], range: [0, width * 8], clamp: true });
+    const rows = list.map(([name, value]) => {
+      const eighths = Math.round(bar(value));
+      const blocks = "█".repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
+      return `${name.padStart(longest)} ${blocks || "▏"} ${format(value)}`;
     });
-    return [...(title ? [title] : []), ...lines].join("\n");
+    return [...(title ? [title] : []), ...rows].join("\n");
   };
-  const svg = () => {
-    const left = 24 + 8 * Math.max(...list.map(([name]) => name.length));
-    const top = title ? 44 : 16;
-    const full = 640 - left - 90;
-    const body = list.flatMap(([name, value], n) => {
-      const y = top + 24 * n;
-      return [
-        `<text class="ink" x="${left - 8}" y="${y + 13}" text-anchor="end">${escaped(name)}</text>`,
-        `<rect class="${colorClass("fill", 0)}" x="${left}" y="${y}" width="${Math.max(1, full * share(value)).toFixed(1)}" height="18"/>`,
-        `<text class="soft" x="${(left + full * share(value) + 6).toFixed(1)}" y="${y + 13}">${escaped(format(value))}</text>`,
-      ];
+  const svg = (sheet: number) => {
+    const [left, top, pitch] = [24 + 8 * longest, title ? 44 : 16, 24];
+    const band = bandScale(list.length, [top - 3, top - 3 + pitch * list.length], 0.25);
+    const scale = scaleOf({
+      domain: [0, max || 1],
+      range: [left, Math.max(left + 40, sheet - 90)],
+      clamp: true,
     });
-    return svgDocument(640, top + 24 * list.length + 8, title, body);
+    const height = top + pitch * list.length + 8;
+    return svgDocument({ width: sheet, height }, title, described(list, format), [
+      ...list.map(([name], n) =>
+        text(left - 8, band.middle(n) + 4, name, { class: "ink", "text-anchor": "end" }),
+      ),
+      barX({
+        values: list.map(([, value]) => value),
+        ...{ band, scale, minimum: 1 },
+        attributes: { class: colorClass("fill", 0) },
+        label: (n) => format(list[n][1]),
+        labelAttributes: CHART_AXIS.label,
+      }),
+    ]);
   };
-  return plotOf(text, svg);
+  return plotOf(lines, svg);
+}
+
+/** The bars in words, the first twelve of them. */
+function described(list: readonly (readonly [string, number])[], format: (value: number) => string): string {
+  const more = list.length > 12 ? ` and ${list.length - 12} more` : "";
+  return `Bars: ${list
+    .slice(0, 12)
+    .map(([name, value]) => `${name} ${format(value)}`)
+    .join(", ")}${more}.`;
 }

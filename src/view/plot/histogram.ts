@@ -2,8 +2,11 @@
 
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
+import { axis } from "./axis.ts";
 import { bars } from "./bars.ts";
-import { colorClass, escaped, label, type Plot, plotOf, svgDocument, ticks } from "./plot.ts";
+import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
+import { barY } from "./marks.ts";
+import { bandScale, scaleOf, tickLabel } from "./scale.ts";
 
 /** How a histogram is drawn. */
 export interface HistogramOptions {
@@ -51,34 +54,30 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
   const counts = new Array<number>(bins).fill(0);
   for (const x of list)
     counts[Math.min(bins - 1, Math.max(0, Math.floor(((x - low) / (high - low)) * bins)))]++;
-  const edge = (n: number) => low + ((high - low) * n) / bins;
-  const most = Math.max(...counts);
-  const svg = () => {
-    const [left, top, width, height] = [56, title ? 44 : 16, 560, 240];
-    const x = (value: number) => left + ((value - low) / (high - low)) * width;
-    const y = (count: number) => top + height * (1 - count / most);
-    return svgDocument(640, top + height + 40, title, [
-      ...ticks(0, most, 4).flatMap((n) => [
-        `<line class="grid" x1="${left}" x2="${left + width}" y1="${y(n).toFixed(1)}" y2="${y(n).toFixed(1)}"/>`,
-        `<text class="soft" x="${left - 8}" y="${(y(n) + 4).toFixed(1)}" text-anchor="end">${label(n)}</text>`,
-      ]),
-      ...counts.map(
-        (count, n) =>
-          `<rect class="${colorClass("fill", 0)}" x="${(x(edge(n)) + 0.5).toFixed(1)}" y="${y(count).toFixed(1)}" width="${(width / bins - 1).toFixed(1)}" height="${((height * count) / most).toFixed(1)}"/>`,
-      ),
-      ...ticks(low, high, 6).map(
-        (n) =>
-          `<text class="soft" x="${x(n).toFixed(1)}" y="${top + height + 20}" text-anchor="middle">${escaped(label(n))}</text>`,
-      ),
+  const edge = (n: number) => tickLabel(low + ((high - low) * n) / bins);
+  const largest = Math.max(...counts);
+  const svg = (width: number) => {
+    const height = (title ? 44 : 16) + 280;
+    const area = plotArea(width, height, { top: height - 280, right: 24, bottom: 40, left: 56 });
+    const [x, y] = [
+      scaleOf({ domain: [low, high], range: area.x }),
+      scaleOf({ domain: [0, largest], range: area.y }),
+    ];
+    const [style, band] = [CHART_AXIS, bandScale(bins, area.x)];
+    const padded = bandScale(bins, area.x, 1 / band.step);
+    const description = `${list.length} values from ${edge(0)} to ${edge(bins)}; the largest of ${bins} counts is ${largest}.`;
+    return svgDocument({ width, height }, title, description, [
+      axis({ anchor: "left", scale: y, at: area.x[0], ticks: 4, grid: area.x[1], gap: 8, style }),
+      barY({ values: counts, band: padded, scale: y, attributes: { class: colorClass("fill", 0) } }),
+      axis({ anchor: "bottom", scale: x, at: area.y[0], ticks: 6, gap: 20, style }),
     ]);
   };
-  const names = counts.map((_, n) => `${label(edge(n))} …`);
-  const text = () =>
+  const rows = () =>
     String(
       bars(
-        counts.map((count, n) => [names[n], count] as const),
+        counts.map((count, n) => [`${edge(n)} …`, count] as const),
         { title },
       ),
     );
-  return plotOf(text, svg);
+  return plotOf(rows, svg);
 }

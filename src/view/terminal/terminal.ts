@@ -135,20 +135,9 @@ function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, pai
   const labels = (band: readonly HeatMap[], width: number) =>
     maps.length === 1
       ? columnLabels(tops, 2, margin + 1, paint)
-      : letters(tops, 2, paint).map(
-          (line) =>
-            indent +
-            spread(
-              band.map(() => line),
-              width,
-            ),
-        );
+      : letters(tops, 2, paint).map((line) => indent + spread(band, width, () => line));
   return inBands(maps, columns - margin - 1, inner, (band, width) => [
-    indent +
-      spread(
-        band.map((map) => truncate(map.title, width, "")),
-        width,
-      ),
+    indent + titles(band, width),
     ...labels(band, width).map((line) => dim(line, paint)),
     ...joined(
       band.map((map) => cellRows(map, paint, 2)),
@@ -160,30 +149,23 @@ function withLabels(maps: readonly HeatMap[], { rows, tops, margin, columns, pai
 
 /** Cells of one column by half a line (by a line, without color). Each line is labeled with all its tokens. */
 function withHalfBlocks(maps: readonly HeatMap[], { rows, margin, columns, paint }: Page): string[] {
-  const side = Math.min(columns - 10, 2 * margin);
-  const factor = Math.max(1, Math.ceil(maps[0].keys / (columns - side - 1)));
+  const labels = Math.min(columns - 10, 2 * margin); // columns of the row labels
+  const factor = Math.max(1, Math.ceil(maps[0].keys / (columns - labels - 1)));
   const tokens = factor * (isColor(paint) ? 2 : 1); // on one line
   const pooled = maps.map((map) => ({ ...pool(map, factor), title: map.title }));
   const inner = pooled[0].keys;
-  const indent = " ".repeat(side + 1);
-  const lines = inBands(pooled, columns - side - 1, inner, (band, width) => [
-    indent +
-      spread(
-        band.map((map) => truncate(map.title, width, "")),
-        width,
-      ),
+  const indent = " ".repeat(labels + 1);
+  const lines = inBands(pooled, columns - labels - 1, inner, (band, width) => [
+    indent + titles(band, width),
     indent +
       dim(
-        spread(
-          band.map(() => ticks(maps[0].keys, factor)),
-          width,
-        ),
+        spread(band, width, () => ticks(maps[0].keys, factor)),
         paint,
       ),
     ...joined(
       band.map((map) => (isColor(paint) ? halfRows(map, paint) : cellRows(map, paint, 1))),
       width - inner + GAP,
-      (i) => rowLabel(rows.slice(i * tokens, (i + 1) * tokens).join(" "), side, paint),
+      (i) => rowLabel(rows.slice(i * tokens, (i + 1) * tokens).join(" "), labels, paint),
     ),
   ]);
   const note = plain(`each cell is the largest of ${factor}×${factor} weights`, paint);
@@ -198,16 +180,11 @@ export function renderScale(paint: Paint): string[] {
     const place = i / (width - 1);
     return { text: isColor(paint) ? " " : shade(place, paint), background: colorAt(place, rampOf(paint)) };
   });
-  let below = "";
-  for (const [weight, text] of [
-    [0, "0"],
-    [0.01, ".01"],
-    [0.1, ".1"],
-    [0.25, ".25"],
-    [0.5, ".5"],
-    [1, "1"],
-  ] as const)
-    below = pad(below, Math.round(placeOf(weight) * (width - 1))) + text;
+  const below = [0, 0.01, 0.1, 0.25, 0.5, 1].reduce(
+    (line, weight) =>
+      pad(line, Math.round(placeOf(weight) * (width - 1))) + String(weight).replace(/^0(?=\.)/, ""),
+    "",
+  );
   return [strip(bar, paint), dim(below, paint)];
 }
 
@@ -258,12 +235,15 @@ function inBands<M>(
 }
 
 /** Texts side by side, one above each map of a band. */
-function spread(texts: readonly string[], width: number): string {
-  return texts
-    .map((text) => pad(text, width))
+function spread<M>(band: readonly M[], width: number, text: (map: M) => string): string {
+  return band
+    .map((map) => pad(text(map), width))
     .join(" ".repeat(GAP))
     .trimEnd();
 }
+
+const titles = (band: readonly HeatMap[], width: number) =>
+  spread(band, width, ({ title }) => truncate(title, width, ""));
 
 function rowLabel(label: string, margin: number, paint: Paint): string {
   return `${pad(truncate(label, margin, plain("…", paint)), margin, "start")} `;
@@ -303,83 +283,75 @@ function ticks(keys: number, factor: number): string {
 /** The color scale; for a terminal with 256 colors, a scale of those colors. */
 const rampOf = (paint: Paint) => (paint === "256" ? "magma-256" : "magma");
 
+const colorOf = (weight: number, paint: Paint): Rgb => colorAt(placeOf(weight), rampOf(paint));
+
 interface Cell {
   readonly text: string;
   readonly foreground?: Rgb;
   readonly background?: Rgb;
 }
 
-function cellRows(map: WeightMatrix, paint: Paint, width: number): string[] {
-  return Array.from({ length: map.queries }, (_, i) =>
+/** Rows of painted cells. */
+function paintedRows(
+  rows: number,
+  columns: number,
+  paint: Paint,
+  cell: (i: number, j: number) => Cell,
+): string[] {
+  return Array.from({ length: rows }, (_, i) =>
     strip(
-      Array.from({ length: map.keys }, (_, j) => {
-        const weight = map.weights[i * map.keys + j];
-        if (Number.isNaN(weight)) return { text: "?".repeat(width), foreground: NOT_A_NUMBER };
-        const place = placeOf(weight);
-        return isColor(paint)
-          ? { text: " ".repeat(width), background: colorAt(place, rampOf(paint)) }
-          : { text: shade(place, paint).repeat(width) };
-      }),
+      Array.from({ length: columns }, (_, j) => cell(i, j)),
       paint,
     ),
   );
+}
+
+function cellRows({ weights, queries, keys }: WeightMatrix, paint: Paint, width: number): string[] {
+  return paintedRows(queries, keys, paint, (i, j) => {
+    const weight = weights[i * keys + j];
+    if (Number.isNaN(weight)) return { text: "?".repeat(width), foreground: NOT_A_NUMBER };
+    return isColor(paint)
+      ? { text: " ".repeat(width), background: colorOf(weight, paint) }
+      : { text: shade(placeOf(weight), paint).repeat(width) };
+  });
 }
 
 /** Cells with the weight in percent; narrow cells leave out the percent sign. */
-function valueRows(map: WeightMatrix, cell: number, paint: Paint): string[] {
+function valueRows({ weights, queries, keys }: WeightMatrix, cell: number, paint: Paint): string[] {
   const sign = cell >= PERCENT ? "%" : "";
-  return Array.from({ length: map.queries }, (_, i) =>
-    strip(
-      Array.from({ length: map.keys }, (_, j) => {
-        const weight = map.weights[i * map.keys + j];
-        const background = colorAt(placeOf(weight), rampOf(paint));
-        const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
-        const text = Number.isNaN(weight) ? "NaN" : `${Math.round(100 * weight)}${sign}`;
-        return { text: `${text.padStart(cell - 1)} `, foreground, background };
-      }),
-      paint,
-    ),
-  );
+  return paintedRows(queries, keys, paint, (i, j) => {
+    const weight = weights[i * keys + j];
+    const background = colorOf(weight, paint);
+    const foreground: Rgb = lightness(background) > 0.62 ? [20, 12, 28] : [236, 230, 240];
+    const text = Number.isNaN(weight) ? "NaN" : `${Math.round(100 * weight)}${sign}`;
+    return { text: `${text.padStart(cell - 1)} `, foreground, background };
+  });
 }
 
-function halfRows(map: WeightMatrix, paint: Paint): string[] {
-  const color = (i: number, j: number) =>
-    i >= map.queries
-      ? undefined
-      : Number.isNaN(map.weights[i * map.keys + j])
-        ? NOT_A_NUMBER
-        : colorAt(placeOf(map.weights[i * map.keys + j]), rampOf(paint));
-  return Array.from({ length: Math.ceil(map.queries / 2) }, (_, i) =>
-    strip(
-      Array.from({ length: map.keys }, (_, j) => ({
-        text: "▀",
-        foreground: color(2 * i, j),
-        background: color(2 * i + 1, j),
-      })),
-      paint,
-    ),
-  );
+/** Two rows of weights on each line. */
+function halfRows({ weights, queries, keys }: WeightMatrix, paint: Paint): string[] {
+  const color = (i: number, j: number) => {
+    if (i >= queries) return undefined;
+    const weight = weights[i * keys + j];
+    return Number.isNaN(weight) ? NOT_A_NUMBER : colorOf(weight, paint);
+  };
+  return paintedRows(Math.ceil(queries / 2), keys, paint, (i, j) => ({
+    text: "▀",
+    foreground: color(2 * i, j),
+    background: color(2 * i + 1, j),
+  }));
 }
 
 /** A row of cells; neighbors of the same colors share one escape sequence. */
 function strip(cells: readonly Cell[], paint: Paint): string {
+  const key = ({ foreground, background }: Cell) => `${foreground} ${background}`;
   let line = "";
-  for (let i = 0; i < cells.length; ) {
-    const { foreground, background } = cells[i];
+  for (let i = 0, end = 0; i < cells.length; i = end) {
     let text = "";
-    for (
-      ;
-      i < cells.length && same(cells[i].foreground, foreground) && same(cells[i].background, background);
-      i++
-    )
-      text += cells[i].text;
-    line += colored(text, paint, foreground, background);
+    for (; end < cells.length && key(cells[end]) === key(cells[i]); end++) text += cells[end].text;
+    line += colored(text, paint, cells[i].foreground, cells[i].background);
   }
   return line;
-}
-
-function same(a: Rgb | undefined, b: Rgb | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && a.join() === b.join());
 }
 
 /** The largest weight of each block of `factor` × `factor`. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { storeFrom } from "../../store/layout/from.ts";
+import { contrastOf } from "../../store/measures/contrast.ts";
 import { sampleBundle } from "../../store/sample.ts";
 import { widthOf } from "../../store/text/label.ts";
 import { renderSimilarity } from "./similarity.ts";
@@ -47,9 +48,9 @@ test("scores too large for float32 are explained with the right weight", () => {
   const q = { data: Float64Array.of(1e10, 0, 1e10, 0), shape: [1, 2, 2] };
   const k = { data: Float64Array.of(1e10, 0, 0, 1), shape: [1, 2, 2] };
   const large = storeFrom({ blocks: [{ tokens: ["a", "b"], layers: [{ query: q, key: k }] }] });
-  const said = explainLink(large, { block: 0, layer: 0, head: 0, query: 1, key: 0 });
-  expect(said).toMatch(/gives 100\u202f% of its attention to “a”/);
-  expect(said).toMatch(/exp\u00a01 → .*exp\u00a0÷\u00a0sum\u00a01\.$/);
+  const sentence = explainLink(large, { block: 0, layer: 0, head: 0, query: 1, key: 0 });
+  expect(sentence).toMatch(/gives 100\u202f% of its attention to “a”/);
+  expect(sentence).toMatch(/exp\u00a01 → .*exp\u00a0÷\u00a0sum\u00a01\.$/);
 });
 
 test("the ASCII page is ASCII, and a page without color has no escapes", async () => {
@@ -84,7 +85,9 @@ test("two texts are compared in a line, three in a table", () => {
 
 test("a chosen cell is the one explained below the head", async () => {
   const cell = { layer: 0, head: 0, query: 4, key: 2 };
-  const sentence = explainLink(store, { block: 0, ...cell });
+  const contrast = await contrastOf(store, { block: 0, layer: 0, head: 0 }, cell.query, cell.key);
+  const sentence = explainLink(store, { block: 0, ...cell, ...contrast });
+  expect(sentence).toMatch(/ The other tokens give “[a-z]+” .*%\./);
   expect((await draw({ ...cell, columns: 1000 })).split("\n")).toContain(sentence);
   expect(sentence).not.toBe(explainLink(store, { block: 0, ...cell, query: 5 }));
 });

@@ -7,11 +7,11 @@ import {
   type Code,
   type I32Value,
   i32,
-  type Operand,
   operand,
   storeCode,
   type V128Value,
   Value,
+  type ValueOperand,
 } from "./value.ts";
 
 /** A local variable of a function. */
@@ -61,7 +61,7 @@ export class FunctionBuilder {
   /** A new local, set to `value`. */
   let<T extends ValueType>(value: Value<T>): Local<T> {
     const x = this.local(value.type);
-    this.set(x, value as Operand<T>);
+    this.set(x, value as ValueOperand<T>);
     return x;
   }
 
@@ -75,7 +75,7 @@ export class FunctionBuilder {
     return this.let(operand("i32", value));
   }
 
-  set<T extends ValueType>(x: Local<T>, value: Operand<T>): void {
+  set<T extends ValueType>(x: Local<T>, value: ValueOperand<T>): void {
     this.code.push(operand(x.type, value).code, 0x21, unsigned(x.index));
   }
 
@@ -333,8 +333,8 @@ export class ModuleBuilder {
 
   private typeOf(params: readonly ValueType[], result: ValueType | undefined): number {
     const key = `${params.join()}:${result}`;
-    const known = this.types.indexOf(key);
-    if (known >= 0) return known;
+    const index = this.types.indexOf(key);
+    if (index >= 0) return index;
     this.types.push(key);
     const results = result ? [result] : [];
     this.typeBytes.push([

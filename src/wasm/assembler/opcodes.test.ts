@@ -13,7 +13,7 @@ import {
   I32X4,
   LANE,
   MEMORY,
-  type Row,
+  type OpcodeRow,
   signed,
   unsigned,
   V128,
@@ -117,7 +117,7 @@ describe("LEB128", () => {
 });
 
 describe("each instruction is what its name says", () => {
-  const tables: [string, Record<string, Row>, Record<string, unknown>][] = [
+  const tables: [string, Record<string, OpcodeRow>, Record<string, unknown>][] = [
     ["i32", I32, i32],
     ["f32", F32, f32],
     ["f64", F64, f64],

@@ -7,7 +7,7 @@
 export type ValueType = "i32" | "f32" | "f64" | "v128";
 
 /** One instruction: operand types, result type, opcode bytes before the immediates. */
-export interface Row {
+export interface OpcodeRow {
   readonly in: readonly ValueType[];
   readonly out: ValueType;
   readonly code: readonly number[];

@@ -13,7 +13,7 @@ import {
   I32X4,
   LANE,
   MEMORY,
-  type Row,
+  type OpcodeRow,
   SHUFFLE,
   signed,
   unsigned,
@@ -38,15 +38,15 @@ export type I32Value = Value<"i32">;
 export type F32Value = Value<"f32">;
 export type V128Value = Value<"v128">;
 /** An i32 operand may be a plain number, an f32 operand too. */
-export type Operand<T extends ValueType> = T extends "v128" | "f64" ? Value<T> : Value<T> | number;
+export type ValueOperand<T extends ValueType> = T extends "v128" | "f64" ? Value<T> : Value<T> | number;
 
-type Operands<I extends readonly ValueType[]> = { -readonly [N in keyof I]: Operand<I[N]> };
-type Calls<T extends Record<string, Row>> = {
+type Operands<I extends readonly ValueType[]> = { -readonly [N in keyof I]: ValueOperand<I[N]> };
+type Calls<T extends Record<string, OpcodeRow>> = {
   readonly [N in keyof T]: (...args: Operands<T[N]["in"]>) => Value<T[N]["out"]>;
 };
 
 /** An operand as a value of a type; a number becomes a constant. */
-export function operand<T extends ValueType>(type: T, x: Operand<T> | Value): Value<T> {
+export function operand<T extends ValueType>(type: T, x: ValueOperand<T> | Value): Value<T> {
   if (x instanceof Value) {
     if (x.type !== type) throw new TypeError(`assembler: expected ${type}, got ${x.type}`);
     return x as Value<T>;
@@ -67,7 +67,7 @@ function constF32(x: number): F32Value {
   return new Value("f32", [0x43, ...BYTES]);
 }
 
-function calls<T extends Record<string, Row>>(table: T): Calls<T> {
+function calls<T extends Record<string, OpcodeRow>>(table: T): Calls<T> {
   const out: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table))
     out[name] = (...args: (Value | number)[]) => {

@@ -65,15 +65,15 @@ function worst(
   low: number,
   high: number,
 ): number {
-  let most = 0;
+  let worst = 0;
   const x = Float32Array.from({ length: COUNT }, (_, i) => low + ((high - low) * i) / COUNT);
   const y = fn(x);
   for (let i = 0; i < COUNT; i++) {
     const want = truth(x[i]);
     const off = want === y[i] ? 0 : Math.abs(y[i] - want) / ulp(want);
-    if (!(off <= most)) most = off;
+    if (!(off <= worst)) worst = off;
   }
-  return most;
+  return worst;
 }
 
 const KINDS = [
@@ -104,8 +104,8 @@ for (const kind of KINDS)
     const at = (fn: Map, ...x: number[]) => [...mapped(kind, fn)(Float32Array.from(x))];
 
     it("exp2: integers exactly, 0 for x ≤ −127, NaN for NaN", () => {
-      const whole = Array.from({ length: 254 }, (_, n) => n - 126);
-      expect(at(exp2, ...whole)).toEqual(whole.map((n) => 2 ** n));
+      const exponents = Array.from({ length: 254 }, (_, n) => n - 126);
+      expect(at(exp2, ...exponents)).toEqual(exponents.map((n) => 2 ** n));
       expect(at(exp2, 0, -0, -127, -127.5, -1e30, -Infinity, -3.4e38)).toEqual([1, 1, 0, 0, 0, 0, 0]);
       expect(at(exp2, Number.NaN)).toEqual([Number.NaN]);
       for (const x of at(exp2, -126.999, -126.9, -126.5, -126.1, -126.001)) {

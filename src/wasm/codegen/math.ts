@@ -2,6 +2,7 @@
  * Arithmetic of the kernels: exp2, exp, log and tanh of four float32 lanes, as polynomials. Each function states its error
  * bound, which math.test.ts checks.
  */
+import { type HalfDType, isHalf, type StoredDType } from "../../core/dtype.ts";
 import {
   type FunctionBuilder,
   f32x4,
@@ -12,7 +13,6 @@ import {
   v128,
 } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "./layout.ts";
-import type { StoredDType } from "./spec.ts";
 
 /** exp2 on [−½, ½], minimax with p(0) = 1 exactly. The degree is even, because with an odd one the error at 0 is 7 ulp. */
 const EXP2 = [1, 0.693147242, 0.240226522, 0.0555031039, 0.00961769279, 0.00134066434, 0.000155946778];
@@ -115,11 +115,9 @@ export function withConstants(
     const from = (address: number): V128Value => {
       const load = v128.load32_splat(0, address);
       if (spec.wide) return load;
-      const known = loaded.get(address);
-      if (known) return known;
-      const local = before(load);
-      loaded.set(address, local);
-      return local;
+      const value = loaded.get(address) ?? before(load);
+      loaded.set(address, value);
+      return value;
     };
     body({
       c: (x) => from(addressOf(FLOATS, Math.fround(x), CONSTANTS_AT)),
@@ -226,9 +224,9 @@ export function loadFloats(
   address: I32Value,
   offset = 0,
 ): V128Value {
-  return storage === "float32"
-    ? v128.load(address, offset)
-    : widen(f, m, storage, v128.load16x4_u(address, offset));
+  return isHalf(storage)
+    ? WIDEN[storage](f, m, v128.load16x4_u(address, offset))
+    : v128.load(address, offset);
 }
 
 /** One value of a storage format, in all lanes. */
@@ -239,18 +237,20 @@ export function loadOne(
   address: I32Value,
   offset = 0,
 ): V128Value {
-  if (storage === "float32") return v128.load32_splat(address, offset);
-  return widen(f, m, storage, i32x4.splat(i32.load16_u(address, offset)));
+  return isHalf(storage)
+    ? WIDEN[storage](f, m, i32x4.splat(i32.load16_u(address, offset)))
+    : v128.load32_splat(address, offset);
 }
 
 /** Four 16-bit patterns, one per lane, as float32: exact, including subnormals, infinities and NaN. */
-function widen(
-  f: FunctionBuilder,
-  m: Arithmetic,
-  storage: "float16" | "bfloat16",
-  pattern: V128Value,
-): V128Value {
-  if (storage === "bfloat16") return i32x4.shl(pattern, 16);
+const WIDEN: Readonly<
+  Record<HalfDType, (f: FunctionBuilder, m: Arithmetic, pattern: V128Value) => V128Value>
+> = {
+  float16: widenFloat16,
+  bfloat16: (_f, _m, pattern) => i32x4.shl(pattern, 16),
+};
+
+function widenFloat16(f: FunctionBuilder, m: Arithmetic, pattern: V128Value): V128Value {
   // The product with 2^112 adjusts the exponent; from 0x7c00 on (∞, NaN) it is set to all ones.
   const bits = f.let(pattern);
   const magnitude = f.let(v128.and(bits, m.bits(0x7fff)));

@@ -19,13 +19,13 @@ import { CallStruct } from "./layout.ts";
 import { type Arithmetic, exp, log, tanh } from "./math.ts";
 
 /** The constants and tables of expressions, in pool order; `fillPool` writes them. */
-export interface Pool {
+export interface ExpressionPool {
   readonly constants: readonly Expression[];
   readonly tables: readonly Table[];
 }
 
 /** The pool of a kernel: constants in order of appearance, then the tables. */
-export function poolOf(expressions: readonly (Expression | undefined)[]): Pool {
+export function poolOf(expressions: readonly (Expression | undefined)[]): ExpressionPool {
   const constants: Expression[] = [];
   const tables: Table[] = [];
   const visit = (x: Expression): void => {
@@ -40,12 +40,12 @@ export function poolOf(expressions: readonly (Expression | undefined)[]): Pool {
 }
 
 /** Words of a pool. */
-export const poolWords = (pool: Pool): number =>
+export const poolWords = (pool: ExpressionPool): number =>
   pool.constants.length + pool.tables.reduce((n, t) => n + 1 + t.shape.length, 0);
 
 /** Writes a pool: constants, and for each table its address and lengths. */
 export function fillPool(
-  pool: Pool,
+  pool: ExpressionPool,
   at: number,
   ints: Int32Array,
   floats: Float32Array,
@@ -79,12 +79,18 @@ export function perRow(x: Expression): boolean {
 export class RowCompiler {
   private readonly f: FunctionBuilder;
   private readonly m: Arithmetic;
-  private readonly pool: Pool;
+  private readonly pool: ExpressionPool;
   private readonly inside: ReadonlySet<Expression>;
   private readonly vars: RowVars;
   private readonly rowValues = new Map<Expression, V128Value>();
 
-  constructor(f: FunctionBuilder, m: Arithmetic, pool: Pool, inside: ReadonlySet<Expression>, vars: RowVars) {
+  constructor(
+    f: FunctionBuilder,
+    m: Arithmetic,
+    pool: ExpressionPool,
+    inside: ReadonlySet<Expression>,
+    vars: RowVars,
+  ) {
     this.f = f;
     this.m = m;
     this.pool = pool;
@@ -107,9 +113,7 @@ export class RowCompiler {
   }
 
   private rowValue(x: Expression): V128Value {
-    const known = this.rowValues.get(x);
-    if (known) return known;
-    const value = this.f.let(this.node(x, (y) => this.rowValue(y), undefined));
+    const value = this.rowValues.get(x) ?? this.f.let(this.node(x, (y) => this.rowValue(y), undefined));
     this.rowValues.set(x, value);
     return value;
   }
@@ -122,20 +126,20 @@ export class RowCompiler {
     expr: Expression,
     ks: readonly Local<"v128">[],
     scores: readonly V128Value[] | undefined,
-    known = new Map<Expression, readonly V128Value[]>(),
+    computed = new Map<Expression, readonly V128Value[]>(),
   ): readonly V128Value[] {
     const get = (x: Expression): readonly V128Value[] => {
       const row = this.rowValues.get(x);
       if (row) return ks.map(() => row);
       if (x.op === "var") return x.value === "k" ? ks : (scores as readonly V128Value[]);
-      const seen = known.get(x);
-      if (seen) return seen;
+      const entry = computed.get(x);
+      if (entry) return entry;
       // Operands first, each for all vectors.
       x.args.forEach((y, n) => {
         if (!((x.op === "floorDiv" || x.op === "mod") && n === 1)) get(y);
       });
       const values = ks.map((k, n) => this.f.let(this.node(x, (y) => get(y)[n], k)));
-      known.set(x, values);
+      computed.set(x, values);
       return values;
     };
     return get(expr);
@@ -145,9 +149,9 @@ export class RowCompiler {
   indices(
     read: Expression,
     ks: readonly Local<"v128">[],
-    known: Map<Expression, readonly V128Value[]>,
+    computed: Map<Expression, readonly V128Value[]>,
   ): readonly V128Value[] {
-    const args = read.args.map((x) => this.vectors(x, ks, undefined, known));
+    const args = read.args.map((x) => this.vectors(x, ks, undefined, computed));
     return ks.map((_, n) => this.f.let(this.flat(read, (axis) => this.clamped(read, axis, args[axis][n]))));
   }
 

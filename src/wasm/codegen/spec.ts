@@ -2,6 +2,10 @@
  * The spec: the parameters that a kernel is specialized on, and its readable key. Calls with equal keys share a kernel: constants
  * and tables of mask expressions are read from memory, so windows of 256 and of 512 have the same kernel.
  */
+
+import { DTYPES, isStored, type StoredDType } from "../../core/dtype.ts";
+import { UnsupportedError } from "../../core/errors.ts";
+import type { Operand } from "../../core/shape.ts";
 import {
   type BoolExpression,
   type Expression,
@@ -9,20 +13,20 @@ import {
   textOf,
 } from "../../masks/expression/expr.ts";
 
-/** How an operand is stored in the engine's memory. */
-export type StoredDType = "float32" | "float16" | "bfloat16";
-
 /** Why the kernels do not support float64 operands. */
 export const FLOAT64_REASON = "float64 calls compute in float64, the kernels in float32";
 
 /** Maximum number of rows or keys that the kernels' 32-bit integers can count, with a tile after the last one. */
 export const MAX_KEYS = 2 ** 31 - 2 ** 12;
 
-/** Bytes of one stored number. */
-export const BYTES_OF: Readonly<Record<StoredDType, number>> = { float32: 4, float16: 2, bfloat16: 2 };
+/** The dtype of an operand in the engine's memory. Plans refuse float64 before. */
+export function storedDType({ tensor: { dtype } }: Operand): StoredDType {
+  if (!isStored(dtype)) throw new UnsupportedError("dtype", `${dtype}: ${FLOAT64_REASON}`, { dtype });
+  return dtype;
+}
 
 /** Register tile: rows × vectors of four columns, and how often the inner loop is written out. */
-export interface Tile {
+export interface RegisterTile {
   readonly rows: number;
   readonly vectors: number;
   readonly unroll: number;
@@ -49,7 +53,7 @@ export interface Spec {
   readonly fused: boolean;
   /** Written so that V8 widens pairs of vectors to 256 bits: constants reloaded at each use. */
   readonly wide: boolean;
-  readonly tile: Tile;
+  readonly tile: RegisterTile;
   readonly dk: number;
   readonly dv: number;
   /** Query rows of a task, keys of a tile. */
@@ -110,24 +114,20 @@ export const packing = (spec: Spec): Spec => ({
 });
 
 /** Columns of one register tile: keys of a packed panel. */
-export const panelOf = (tile: Tile): number => 4 * tile.vectors;
+export const panelOf = (tile: RegisterTile): number => 4 * tile.vectors;
 
 /** `n` rounded up to a multiple of `step`. */
 export const roundUp = (n: number, step: number): number => Math.ceil(n / step) * step;
 
 /** Number of keys that is a multiple of both the panel and the rows of the register tile, for products over keys and of keys. */
-export function stripOf(tile: Tile): number {
+export function stripOf(tile: RegisterTile): number {
   let n = panelOf(tile);
   while (n % tile.rows !== 0) n += panelOf(tile);
   return n;
 }
 
-/** Storage formats in kernel keys. */
-export const SHORT_DTYPE: Readonly<Record<StoredDType, string>> = {
-  float32: "f32",
-  float16: "f16",
-  bfloat16: "bf16",
-};
+/** A dtype in kernel keys: `f32`, `f16`, `bf16`. */
+export const shortDType = (dtype: StoredDType): string => DTYPES[dtype].safetensors.toLowerCase();
 
 /** The SIMD level and the register tile in kernel keys: `wide fma 6x2`. */
 export const tileKey = ({ wide, fused, tile }: Pick<Spec, "wide" | "fused" | "tile">): string =>
@@ -137,7 +137,7 @@ export const tileKey = ({ wide, fused, tile }: Pick<Spec, "wide" | "fused" | "ti
 export function keyOf(spec: Spec): string {
   const stored = [spec.query, spec.key, spec.value, spec.output, spec.dOutput].filter((s) => s !== undefined);
   const storage =
-    new Set(stored).size === 1 ? SHORT_DTYPE[spec.query] : stored.map((s) => SHORT_DTYPE[s]).join("/");
+    new Set(stored).size === 1 ? shortDType(spec.query) : stored.map((s) => shortDType(s)).join("/");
   const parts = [
     spec.kind,
     tileKey(spec),
@@ -148,7 +148,7 @@ export function keyOf(spec: Spec): string {
   const mark = marks(spec.inBounds);
   if (spec.score) parts.push(`score ${textOf(spec.score, "hidden", mark)}`);
   // The derivatives follow from the score; the name says which ones are summed.
-  if (spec.biasGradients) parts.push(`sums ${spec.biasGradients.name}`);
+  if (spec.biasGradients) parts.push(`bias gradients ${spec.biasGradients.name}`);
   if (spec.mask) parts.push(`mask ${textOf(spec.mask, "hidden", mark)}`);
   if (spec.tensors.length) parts.push(`tensors ${spec.tensors.join("+")}`);
   if (spec.dropout) parts.push(spec.dropout === "listed" ? "dropout listed" : "dropout");
@@ -161,11 +161,11 @@ export function keyOf(spec: Spec): string {
  * pool once), `!` where a lookup is always in range.
  */
 function marks(inside: ReadonlySet<Expression>): (x: Expression) => string {
-  const seen: unknown[] = [];
+  const terms: unknown[] = [];
   return (x) => {
     const what = x.op === "table" ? x.value : x;
-    const before = seen.indexOf(what);
-    if (before < 0) seen.push(what);
+    const before = terms.indexOf(what);
+    if (before < 0) terms.push(what);
     return `${before < 0 ? "" : `@${before}`}${inside.has(x) ? "!" : ""}`;
   };
 }

@@ -1,7 +1,7 @@
 /** Features of this WebAssembly engine, detected by validating tiny modules, and the register tiles for it. */
 import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { f32x4, i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
-import type { Tile } from "../codegen/spec.ts";
+import type { RegisterTile } from "../codegen/spec.ts";
 
 function validates(write: (module: ModuleBuilder) => void, shared: boolean): boolean {
   if (typeof WebAssembly !== "object") return false;
@@ -94,7 +94,7 @@ export function clearUpperYmm(): void {
 export const enableRelaxedSimd = (): boolean => setV8Flag("--experimental-wasm-relaxed-simd");
 
 /** Register tiles by level, measured (docs/optimization-log.md): the largest that V8 keeps in 15 vector registers. */
-export function tileFor(level: SimdLevel): Tile {
+export function tileFor(level: SimdLevel): RegisterTile {
   if (level === "wide") return { rows: 6, vectors: 4, unroll: 1 };
   if (isOldV8()) return { rows: 4, vectors: 2, unroll: 1 };
   return level === "relaxed" ? { rows: 6, vectors: 2, unroll: 1 } : { rows: 5, vectors: 2, unroll: 8 };

@@ -23,10 +23,11 @@ import {
   softcap,
   table,
 } from "../../masks/index.ts";
-import { planBiasGradients } from "../backward/bias-gradients.ts";
-import { makeBackwardPlan } from "../backward/partition.ts";
+import { planBiasGradients } from "../attention/backward/bias-gradients.ts";
+import { makeBackwardPlan } from "../attention/backward/plan.ts";
+import { specOf } from "../attention/plan.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
-import { specOf } from "../forward/plan.ts";
+import type { Engine } from "./engine.ts";
 import { hasRelaxed } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
@@ -69,6 +70,8 @@ const specFor = (
   shared = true,
 ): Spec => specOf(problemFor(sizes, options), level, shared).spec;
 
+const engine = { memory: { shared: true } } as Engine;
+
 /** The backward kernel with all gradients, and with those of query, key and value only. */
 function backwardFor(sizes: Sizes, options: AttentionOptions, level: SimdLevel = "relaxed"): Spec[] {
   const problem = problemFor(sizes, options);
@@ -79,7 +82,7 @@ function backwardFor(sizes: Sizes, options: AttentionOptions, level: SimdLevel =
     tables: new Map(tables.map((t) => [t, new Float64Array(0)])),
   });
   return [all, undefined].map(
-    (sums) => makeBackwardPlan(problem, level, true, problem.dtype as "float32", "float32", sums).spec,
+    (sums) => makeBackwardPlan(engine, problem, level, problem.dtype as "float32", "float32", sums).spec,
   );
 }
 
@@ -176,8 +179,8 @@ describe("kernels", () => {
 
   it("with equal keys are equal code", () => {
     for (const [name, spec] of specs) {
-      const known = codes.get(keyOf(spec));
-      if (known && Buffer.compare(known, codeOf(spec)) !== 0)
+      const first = codes.get(keyOf(spec));
+      if (first && Buffer.compare(first, codeOf(spec)) !== 0)
         expect.fail(`${name}: two codes for one key ${keyOf(spec)}`);
     }
   });
@@ -280,7 +283,7 @@ describe("a key", () => {
         "forward mul+add RxV d64/32 qM kN bf16 mask and(le(k,q),eq(table1i![q],table1i@0![k])) dropout",
         "decode mul+add RxV d16 qM kN f32 score mul(tanh(div(score,cf)),cf) tensors bool+float unshared",
         "backward mul+add RxV d64/32 qM kN f32 mask le(k,q) dropout",
-        "backward mul+add RxV d16 qM kN bf16/bf16/bf16/f32/bf16 score mul(tanh(div(add(sub(score,mul(table1f![h],float(abs(sub(q,k))))),table2f![table1i![add(sub(k,q),ci)],h]),cf)),cf) sums columns+rows 1+cells 0 tensors float",
+        "backward mul+add RxV d16 qM kN bf16/bf16/bf16/f32/bf16 score mul(tanh(div(add(sub(score,mul(table1f![h],float(abs(sub(q,k))))),table2f![table1i![add(sub(k,q),ci)],h]),cf)),cf) bias gradients columns+rows 1+cells 0 tensors float",
       ]
     `);
   });

@@ -5,7 +5,7 @@ import type { EngineMemory } from "./memory.ts";
 import type { Runnable } from "./worker-pool.ts";
 
 /** A kernel ready to run on this thread. */
-export interface Kernel extends Runnable {
+export interface CachedKernel extends Runnable {
   readonly key: string;
   /** Bytes of workspace for each thread. */
   readonly workspaceBytes: number;
@@ -18,7 +18,7 @@ let count = 0;
 /** Kernels of one memory by key. */
 export class KernelCache {
   private readonly memory: EngineMemory;
-  private readonly kernels = new Map<string, Kernel>();
+  private readonly kernels = new Map<string, CachedKernel>();
 
   constructor(memory: EngineMemory) {
     this.memory = memory;
@@ -30,12 +30,12 @@ export class KernelCache {
   }
 
   /** The kernel of a spec; on a miss it is compiled from the code that `write` returns. */
-  get(spec: Spec, workspaceBytes: number, write: (spec: Spec) => Uint8Array<ArrayBuffer>): Kernel {
+  get(spec: Spec, workspaceBytes: number, write: (spec: Spec) => Uint8Array<ArrayBuffer>): CachedKernel {
     return this.keep(keyOf(spec), workspaceBytes, () => write(spec));
   }
 
   /** The kernel of a key; on a miss it is compiled from the code that `write` returns. */
-  keep(key: string, workspaceBytes: number, write: () => Uint8Array<ArrayBuffer>): Kernel {
+  keep(key: string, workspaceBytes: number, write: () => Uint8Array<ArrayBuffer>): CachedKernel {
     let kernel = this.kernels.get(key);
     if (kernel) this.kernels.delete(key);
     else {
@@ -43,7 +43,7 @@ export class KernelCache {
       const instance = new WebAssembly.Instance(new WebAssembly.Module(code), {
         env: { memory: this.memory.memory },
       });
-      const run = instance.exports.run as Kernel["run"];
+      const run = instance.exports.run as CachedKernel["run"];
       kernel = { key, id: ++count, code, workspaceBytes, run };
       if (this.kernels.size >= MAX_KERNELS) this.kernels.delete(this.kernels.keys().next().value as string);
     }

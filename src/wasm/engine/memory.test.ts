@@ -115,7 +115,7 @@ for (const shared of [false, true])
         expect(error).toBeInstanceOf(UnsupportedError);
         const { code, fields, message } = error as UnsupportedError;
         expect(code).toBe("memory");
-        expect(fields.asked).toBeGreaterThanOrEqual(bytes);
+        expect(fields.requested).toBeGreaterThanOrEqual(bytes);
         expect(fields.allocated).toBe(memory.memory.buffer.byteLength);
         expect(fields.allowed).toBe(memory.maximum);
         expect(message).toContain(String(fields.allowed));

@@ -21,7 +21,7 @@ export class EngineMemory {
   readonly maximum: number;
   private gaps: { at: number; size: number }[];
   private readonly sizes = new Map<number, number>();
-  private seen: ArrayBufferLike | undefined;
+  private viewed: ArrayBufferLike | undefined;
   private i32view!: Int32Array<ArrayBufferLike>;
   private f32view!: Float32Array<ArrayBufferLike>;
   private u8view!: Uint8Array<ArrayBufferLike>;
@@ -34,15 +34,15 @@ export class EngineMemory {
     this.shared = shared;
     // 4 GiB of addresses are reserved, not allocated; where that is refused (small devices), half of it, and so on.
     let maximum = 65536;
-    let made: WebAssembly.Memory | undefined;
-    while (!made)
+    let memory: WebAssembly.Memory | undefined;
+    while (!memory)
       try {
-        made = new WebAssembly.Memory({ initial: 16, maximum, shared });
+        memory = new WebAssembly.Memory({ initial: 16, maximum, shared });
       } catch (error) {
         if (maximum <= 1024) throw error;
         maximum /= 2;
       }
-    this.memory = made;
+    this.memory = memory;
     this.maximum = maximum * PAGE;
     this.gaps = [{ at: HEAP_START, size: 16 * PAGE - HEAP_START }];
     writeConstants(this.memory.buffer);
@@ -51,8 +51,8 @@ export class EngineMemory {
   /** Makes new views of the memory after it has grown. */
   private refresh(): void {
     const buffer = this.memory.buffer;
-    if (buffer === this.seen) return;
-    this.seen = buffer;
+    if (buffer === this.viewed) return;
+    this.viewed = buffer;
     this.i32view = new Int32Array(buffer);
     this.f32view = new Float32Array(buffer);
     this.u8view = new Uint8Array(buffer);
@@ -130,7 +130,7 @@ export class EngineMemory {
       throw new UnsupportedError(
         "memory",
         `the engine needs ${size} more bytes, but its memory has ${end} of at most ${this.maximum}; lower configure({ bytesPerThread }) or free tensors made with empty()`,
-        { asked: size, allocated: end, allowed: this.maximum },
+        { requested: size, allocated: end, allowed: this.maximum },
       );
     try {
       this.memory.grow(pages);
@@ -140,7 +140,7 @@ export class EngineMemory {
           "memory",
           `the system refused ${pages * PAGE} more bytes; the engine has allocated ${end}`,
           {
-            asked: pages * PAGE,
+            requested: pages * PAGE,
             allocated: end,
             allowed: this.maximum,
           },
@@ -179,5 +179,15 @@ export class AllocationScope {
   free(): void {
     for (const at of this.addresses) this.memory.free(at);
     this.addresses.length = 0;
+  }
+}
+
+/** Runs `work` with a scope, and frees what it allocated. */
+export function withAllocations<T>(memory: EngineMemory, work: (regions: AllocationScope) => T): T {
+  const regions = new AllocationScope(memory);
+  try {
+    return work(regions);
+  } finally {
+    regions.free();
   }
 }

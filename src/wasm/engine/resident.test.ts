@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, it } from "vitest";
-import { scaledDotProductAttention } from "../../attention.ts";
+import { scaledDotProductAttention } from "../../api/attention.ts";
 import { configure } from "../../backend/settings.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -62,11 +62,11 @@ it("a call reads keys and values in place: almost no additional memory, and the 
 
 it("views with gaps or reversed, of every dtype, are read in place", () => {
   for (const dtype of ["float32", "float16", "bfloat16"] as const) {
-    const there = empty([2, 50, 24], dtype);
-    const data = there.data as Float32Array | Uint16Array;
+    const resident = empty([2, 50, 24], dtype);
+    const data = resident.data as Float32Array | Uint16Array;
     for (let n = 0; n < data.length; n++)
       data[n] = dtype === "float32" ? Math.cos(n) : 0x3c00 + ((n * 37) % 100);
-    const copy = new Tensor(data.slice(), there.shape, dtype);
+    const copy = new Tensor(data.slice(), resident.shape, dtype);
     for (const view of [
       (t: Tensor) => t,
       (t: Tensor) => new Tensor(t.data, [2, 25, 24], dtype, [1200, 48, 1], 24),
@@ -75,7 +75,7 @@ it("views with gaps or reversed, of every dtype, are read in place", () => {
       (t: Tensor) => new Tensor(t.data, [2, 24, 50], dtype, [1200, 1, 24]),
     ]) {
       const run = (t: Tensor) => scaledDotProductAttention(view(t), view(t), view(t)).output.data;
-      expect(run(there)).toEqual(run(copy));
+      expect(run(resident)).toEqual(run(copy));
     }
   }
 });

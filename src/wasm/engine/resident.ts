@@ -4,7 +4,7 @@
  */
 
 import { warnOnce } from "../../backend/settings.ts";
-import { arrayFor, BYTES, type DType } from "../../core/dtype.ts";
+import { arrayFor, DTYPES, type DType } from "../../core/dtype.ts";
 import { checkShape, sizeOf, Tensor } from "../../core/tensor.ts";
 import { getEngine, unavailableReason } from "./engine.ts";
 import { freeWithOwner } from "./memory.ts";
@@ -30,15 +30,10 @@ export function empty<D extends DType = "float32">(
     return new Tensor(arrayFor(dtype, sizeOf(shape)), [...shape], dtype);
   }
   const size = sizeOf(shape);
-  const at = engine.memory.alloc(size * BYTES[dtype]);
-  const Class = arrayFor(dtype, 0).constructor as new (
-    buffer: ArrayBufferLike,
-    at: number,
-    length: number,
-  ) => ReturnType<typeof arrayFor>;
+  const at = engine.memory.alloc(size * DTYPES[dtype].bytes);
   // A separate buffer object over the same memory, which every view of these numbers keeps alive.
   const buffer = structuredClone(engine.memory.memory.buffer);
-  const data = new Class(buffer, at, size);
+  const data = new DTYPES[dtype].array(buffer, at, size);
   (data as Float32Array).fill(0);
   registerBuffer(buffer, engine.memory);
   freeWithOwner(buffer, engine.memory, at);

@@ -9,15 +9,15 @@ import { backwardAgrees, forwardAgrees, matmulAgrees } from "./self-test.ts";
 /** A kernel of both levels that is the reference, except that `change` may touch the wide one's n-th result. */
 function tested(change: (n: number, output: Float32Array) => void): { passed: boolean; calls: number } {
   let calls = 0;
-  const known = new Map<boolean, Float32Array>();
+  const outputs = new Map<boolean, Float32Array>();
   const passed = forwardAgrees((problem: Problem, out: Result, level) => {
     const output = out.output as Float32Array;
     const masked = problem.mask !== undefined;
-    if (!known.has(masked)) {
+    if (!outputs.has(masked)) {
       forward(problem, out);
-      known.set(masked, output.slice());
+      outputs.set(masked, output.slice());
     }
-    output.set(known.get(masked) as Float32Array);
+    output.set(outputs.get(masked) as Float32Array);
     if (level === "wide") change(calls++, output);
   });
   return { passed, calls };

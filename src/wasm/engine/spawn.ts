@@ -5,7 +5,7 @@
 import { CONTROL, MAX_KERNELS, SPIN, serve, THREAD } from "./worker.js";
 
 /** A started worker. */
-export interface Handle {
+export interface WorkerHandle {
   terminate(): void;
   dead: boolean;
 }
@@ -70,7 +70,7 @@ export function spawnWorker(
   index: number,
   isReady: () => boolean,
   failed: (reason: string) => void,
-): Handle {
+): WorkerHandle {
   const data = { heed: THREAD, memory, index };
   const process = (globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }).process;
   const node = process?.getBuiltinModule?.("node:worker_threads") as NodeModule | undefined;
@@ -80,7 +80,7 @@ export function spawnWorker(
     isStopped = true;
     void worker.terminate();
   };
-  const handle: Handle = { dead: false, terminate };
+  const handle: WorkerHandle = { dead: false, terminate };
   const died = (reason: string) => {
     if (!handle.dead && !isReady()) failed(reason);
     handle.dead = true;

@@ -20,8 +20,7 @@ import {
   slidingWindow,
   softcap,
 } from "../../masks/index.ts";
-import { forward as runForward } from "../forward/forward.ts";
-import { forwardPlans } from "../forward/plan.ts";
+import { clearForwardPlans, forward as runForward } from "../attention/forward/forward.ts";
 import { discardEngine, getEngine } from "./engine.ts";
 import { EngineMemory } from "./memory.ts";
 import { empty } from "./resident.ts";
@@ -33,9 +32,9 @@ vi.mock("../../backend/plan/tiling.ts", async (original) => {
   return {
     ...choose,
     planStaging(...[problem, tiling, costs, budget]: Parameters<typeof choose.planStaging>) {
-      const made = choose.planStaging(problem, tiling, costs, cutting.budget ?? budget);
-      cutting.count = made.count;
-      return made;
+      const staging = choose.planStaging(problem, tiling, costs, cutting.budget ?? budget);
+      cutting.count = staging.count;
+      return staging;
     },
   };
 });
@@ -78,7 +77,7 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   const output = buffer.subarray(32, 32 + size).fill(0);
   const lse = lseBuffer.subarray(32, 32 + rows);
   // Cached plans do not depend on this budget: evict them.
-  forwardPlans.clear();
+  clearForwardPlans();
   runForward(problem, {
     output,
     lse,
@@ -135,9 +134,9 @@ function apart(t: Tensor, r: Random): Tensor {
 
 /** The same tensor in the engine's memory, where calls use it in place. */
 function moved(t: Tensor): Tensor {
-  const there = empty(t.shape, t.dtype);
-  (there.data as Float32Array).set(t.data as Float32Array);
-  return there;
+  const resident = empty(t.shape, t.dtype);
+  (resident.data as Float32Array).set(t.data as Float32Array);
+  return resident;
 }
 
 function drawn(seed: number): Case {
@@ -155,7 +154,7 @@ function drawn(seed: number): Case {
     return layout === "bshd" ? view.transpose(1, 2) : view;
   };
   const [q, k, v] = [make(1, Hq, Nq, dk), make(2, Hkv, Nk, dk), make(3, Hkv, Nk, dv)];
-  const lengths = (most: number) => Array.from({ length: B }, () => r.int(0, most));
+  const lengths = (limit: number) => Array.from({ length: B }, () => r.int(0, limit));
   const masks: Record<string, () => AttentionOptions["attnMask"]> = {
     none: () => undefined,
     causal: () => causal(),
@@ -196,10 +195,10 @@ for (const level of levels)
     for (let seed = 0; seed < COUNT; seed++) {
       const one = drawn(seed);
       cutting.budget = 2 ** 40;
-      const whole = forward(one);
+      const reference = forward(one);
       for (const budget of [1, 2 ** 13, 2 ** 15, 2 ** 17]) {
         cutting.budget = budget;
-        same(forward(one), whole, `${one.name}, in ${budget} bytes`);
+        same(forward(one), reference, `${one.name}, in ${budget} bytes`);
         pieces += cutting.count;
       }
     }

@@ -4,9 +4,9 @@
  */
 
 import type { MaskTensor } from "../../backend/problem.ts";
-import { arrayName, BYTES, readerOf } from "../../core/dtype.ts";
+import { arrayName, DTYPES, type FloatDType, narrow, readerOf, type TypedData } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
-import type { EngineMemory } from "./memory.ts";
+import type { AllocationScope, EngineMemory } from "./memory.ts";
 
 /** A tensor in the engine's memory: byte address of row n of head h of batch b. */
 export interface Staged {
@@ -21,11 +21,15 @@ function bitsOf(data: ArrayBufferView & { length: number }): Float32Array | Uint
   return data as unknown as Float32Array;
 }
 
+/** The engine's memory as elements of so many bytes. */
+export const arrayOf = (memory: EngineMemory, bytes: number): Float32Array =>
+  (bytes === 4 ? memory.f32 : memory.u16) as Float32Array;
+
 /** An operand that is in the engine's memory with contiguous rows; undefined for any other. */
 export function residentOperand(memory: EngineMemory, x: Operand): Staged | undefined {
   const start = addressOf(memory, x.tensor.data);
   if (start === undefined || x.column !== 1) return undefined;
-  const bytes = BYTES[x.tensor.dtype];
+  const bytes = DTYPES[x.tensor.dtype].bytes;
   return {
     at: (b, h, n) => start + (x.base[b] + h * x.head + n * x.row) * bytes,
     row: x.row * bytes,
@@ -73,14 +77,13 @@ export function copyIn(
   target: number,
 ): void {
   const bits = bitsOf(x.tensor.data);
-  const bytes = BYTES[x.tensor.dtype];
-  const view = bytes === 4 ? memory.f32 : memory.u16;
-  view.set(bits.subarray(extent.from, extent.to) as Float32Array, target / bytes);
+  const bytes = DTYPES[x.tensor.dtype].bytes;
+  arrayOf(memory, bytes).set(bits.subarray(extent.from, extent.to) as Float32Array, target / bytes);
 }
 
 /** The addresses of an operand whose extent was copied to `target`. */
 export function copiedAt(x: Operand, extent: { from: number }, target: number): Staged {
-  const bytes = BYTES[x.tensor.dtype];
+  const bytes = DTYPES[x.tensor.dtype].bytes;
   return {
     at: (b, h, n) => target + (x.base[b] - extent.from + h * x.head + n * x.row) * bytes,
     row: x.row * bytes,
@@ -100,8 +103,8 @@ export function stageRows(
   target: number,
 ): void {
   const bits = bitsOf(x.tensor.data);
-  const bytes = BYTES[x.tensor.dtype];
-  const view = (bytes === 4 ? memory.f32 : memory.u16) as Float32Array;
+  const bytes = DTYPES[x.tensor.dtype].bytes;
+  const view = arrayOf(memory, bytes);
   const start = x.base[b] + h * x.head;
   let at = target / bytes;
   if (x.column === 1 && x.row === columns) {
@@ -114,6 +117,122 @@ export function stageRows(
     else for (let d = 0; d < columns; d++) view[at + d] = bits[row + d * x.column];
     at += columns;
   }
+}
+
+/** A head of a batch entry. */
+export interface BatchHead {
+  readonly b: number;
+  readonly h: number;
+}
+
+/**
+ * Heads whose rows are staged together. They are consecutive, batch entry by batch entry; `perEntry` is the number of heads of an
+ * entry in the problem.
+ */
+export class HeadList {
+  readonly list: readonly BatchHead[];
+  private readonly first: number;
+  private readonly perEntry: number;
+  constructor(list: readonly BatchHead[], perEntry: number) {
+    this.list = list;
+    this.perEntry = perEntry;
+    this.first = list[0].b * perEntry + list[0].h;
+  }
+
+  /** The index of a head in the list. */
+  index(b: number, h: number): number {
+    return b * this.perEntry + h - this.first;
+  }
+
+  /** True where the list has complete batch entries only. */
+  get hasCompleteEntries(): boolean {
+    return this.list.length % this.perEntry === 0 && this.list[0].h === 0;
+  }
+
+  /** Allocates `bytes` for each head; the address of those of a head. */
+  allocate(regions: AllocationScope, bytes: number): (b: number, h: number) => number {
+    const base = regions.alloc(this.list.length * bytes);
+    return (b, h) => base + this.index(b, h) * bytes;
+  }
+}
+
+/** Copies to be made after others; they are made immediately where there is no list. */
+export type Later = (() => void)[] | undefined;
+
+const copyNowOr = (later: Later, copy: () => void): void => {
+  if (later) later.push(copy);
+  else copy();
+};
+
+/**
+ * Rows `from` … `to` of some heads in the engine's memory: in place, or copied as one range where complete rows of complete batch
+ * entries are contiguous (`full`), or gathered into dense rows.
+ */
+export function placeOperand(
+  memory: EngineMemory,
+  regions: AllocationScope,
+  x: Operand,
+  heads: HeadList,
+  [from, to]: readonly [number, number],
+  columns: number,
+  full: boolean,
+  later?: Later,
+): Staged {
+  const resident = residentOperand(memory, x);
+  if (resident) return resident;
+  const bytes = DTYPES[x.tensor.dtype].bytes;
+  const { list } = heads;
+  if (full && heads.hasCompleteEntries && columns > 0 && to > from) {
+    const perEntry = list.length / (list[list.length - 1].b - list[0].b + 1);
+    const part = { ...x, base: x.base.subarray(list[0].b, list[list.length - 1].b + 1) };
+    const extent = extentOf(part, perEntry, to - from, columns);
+    if (extent) {
+      const target = regions.alloc((extent.to - extent.from) * bytes);
+      copyNowOr(later, () => copyIn(memory, x, extent, target));
+      return copiedAt(x, extent, target);
+    }
+  }
+  const row = columns * bytes;
+  const head = (to - from) * row;
+  const address = heads.allocate(regions, head);
+  copyNowOr(later, () => {
+    for (const { b, h } of list) stageRows(memory, x, b, h, from, to, columns, address(b, h));
+  });
+  return { at: (b, h, n) => address(b, h) + (n - from) * row, row, head };
+}
+
+/** A mask tensor of a stage: the address of its first cell by batch entry and head; bytes from head to head and row to row. */
+export interface PlacedMask {
+  readonly at: (b: number, h: number) => number;
+  readonly head: number;
+  readonly row: number;
+}
+
+/** Copies cells of a mask tensor into the engine's memory; heads and batch entries with the same cells share the copy. */
+export function placeMask(
+  memory: EngineMemory,
+  regions: AllocationScope,
+  t: MaskTensor,
+  heads: readonly BatchHead[],
+  rows: readonly [number, number],
+  keys: readonly [number, number],
+  later?: Later,
+): PlacedMask {
+  const rowBytes = maskRowBytes(t, keys[1] - keys[0]);
+  const head = (t.row === 0 ? 1 : rows[1] - rows[0]) * rowBytes;
+  const start = ({ b, h }: BatchHead) => t.base[b] + h * t.head;
+  const firsts = new Map(heads.map((one) => [start(one), one]));
+  const base = regions.alloc(firsts.size * head);
+  const addresses = new Map([...firsts.keys()].map((cell, n) => [cell, base + n * head]));
+  copyNowOr(later, () => {
+    for (const [cell, { b, h }] of firsts)
+      stageMask(memory, t, b, h, rows, keys, addresses.get(cell) as number, rowBytes);
+  });
+  return {
+    at: (b, h) => addresses.get(start({ b, h })) as number,
+    head: t.head === 0 ? 0 : head,
+    row: t.row === 0 ? 0 : rowBytes,
+  };
 }
 
 /** Bytes of a row of a staged mask tensor over `keys` keys: full vectors, so that the last columns can be read. */
@@ -145,4 +264,10 @@ export function stageMask(
     else if (t.column === 1 && direct) view.set(data.subarray(from, from + width), at);
     else for (let k = 0; k < width; k++) view[at + k] = read(from + k * t.column);
   }
+}
+
+/** Stores float32 results at `start`, rounded to a 16-bit dtype. */
+export function storeRounded(dtype: FloatDType, out: TypedData, start: number, values: Float32Array): void {
+  if (dtype === "float32" || arrayName(out) === "Float16Array") (out as Float32Array).set(values, start);
+  else narrow(dtype, values, out, start);
 }

@@ -87,7 +87,7 @@ describe("a job", () => {
   it("runs its own tasks only: 3,000 consecutive jobs of two kernels on 1 to 4 threads", async () => {
     const { memory, threads } = poolOf();
     await threads.whenReady(4, 120_000);
-    const two = [kernel(memory), kernel(memory, { spin: 50 })];
+    const kernels = [kernel(memory), kernel(memory, { spin: 50 })];
     const lists = [2, 3, 5, 17].map((count) => ({ count, ...tasksOf(memory, count) }));
     const want = lists.map(() => 0);
     for (let n = 0; n < 3000; n++) {
@@ -95,7 +95,7 @@ describe("a job", () => {
       const use = 1 + ((n * 5) % 4);
       // Larger workspaces now and then: those of unused threads must not be written again.
       threads.reserve(64 + 64 * Math.floor(n / 500), use);
-      threads.run(two[n % 2], lists[which].at, 8, lists[which].count, use);
+      threads.run(kernels[n % 2], lists[which].at, 8, lists[which].count, use);
       want[which]++;
     }
     lists.forEach(({ count, done }, n) => expect(done()).toEqual(new Array(count).fill(want[n])));

@@ -9,7 +9,7 @@
 import { settings, warnOnce } from "../../backend/settings.ts";
 import { clearUpperYmm, revectorizerEnabled } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
-import { type Handle, spawnWorker } from "./spawn.ts";
+import { spawnWorker, type WorkerHandle } from "./spawn.ts";
 import { CONTROL } from "./worker.js";
 
 /** A kernel that `run` can run. */
@@ -43,20 +43,36 @@ const STALL_TIMEOUT_MS = 1000;
 const STALL_TASKS = 40;
 /** Operations per millisecond of the slowest machine: a task with more than STALL_TIMEOUT_MS times as many gets a longer timeout. */
 const MIN_OPS_PER_MS = 5e5;
-/** Consecutive failures, of workers as they start or of jobs, after which this process continues on one thread. */
+/**
+ * Consecutive failures, of workers as they start or of jobs, after which this process continues on one thread; each counts for
+ * FAILURE_MS, so that it tries again later.
+ */
 const MAX_FAILURES = 4;
-let failures = 0;
+const FAILURE_MS = 30_000;
+/** When the latest failures happened. */
+let failures: number[] = [];
 /** The reason of the latest failure. */
 let failure = "";
 const LOST = "calls lost a thread (killed or out of memory)";
 /** Maximum bytes of one kernel's code: 6 to 15 KB in all measured cases; a larger one runs on the calling thread only. */
 const CODE_BYTES = 256 * 1024;
 
+function countFailure(reason: string): void {
+  failures.push(performance.now());
+  failure = reason;
+}
+
+function hasTooManyFailures(): boolean {
+  if (failures.length < MAX_FAILURES) return false;
+  failures = failures.filter((time) => performance.now() - time < FAILURE_MS);
+  return failures.length >= MAX_FAILURES;
+}
+
 /** The pool. Without shared memory it has the calling thread only. */
 export class WorkerPool {
   private readonly memory: EngineMemory;
   private readonly words: Int32Array<ArrayBufferLike>;
-  private readonly workers: (Handle | undefined)[] = [];
+  private readonly workers: (WorkerHandle | undefined)[] = [];
   private readonly workspaces: number[] = [];
   private workspaceBytes = 0;
   private mainWorkspace = 0;
@@ -92,7 +108,6 @@ export class WorkerPool {
 
   /** Starts workers for a total of `count` threads. They take tasks when they are ready. */
   start(count: number): void {
-    if (failures >= MAX_FAILURES) this.broken = true;
     if (this.unavailable) return;
     for (let i = 0; i < Math.min(count, 64) - 1; i++)
       if (!this.workers[i] || this.workers[i]?.dead) {
@@ -100,8 +115,7 @@ export class WorkerPool {
         const isReady = () => Atomics.load(this.words, CONTROL.ready + i) === 1;
         try {
           this.workers[i] = spawnWorker(this.memory.memory, i, isReady, (reason) => {
-            failures++;
-            failure = `workers did not start (${reason})`;
+            countFailure(`workers did not start (${reason})`);
           });
         } catch (error) {
           failure = `no worker may be started (${(error as Error).message})`;
@@ -113,7 +127,7 @@ export class WorkerPool {
 
   /** True where workers cannot be started here. */
   get unavailable(): boolean {
-    return !this.memory.shared || this.broken;
+    return !this.memory.shared || this.broken || hasTooManyFailures();
   }
 
   /** Why workers cannot be started here, and the remedy. */
@@ -230,20 +244,18 @@ export class WorkerPool {
       const active = Atomics.load(words, CONTROL.active);
       if (active === 0) break;
       if (performance.now() - start > timeoutMs) {
-        failures++;
-        failure = LOST;
+        countFailure(LOST);
         throw new WorkerLostError("a thread did not finish its task");
       }
       // The main thread of a page must not block: it polls. At most one task per thread remains.
       if (canBlock()) Atomics.wait(words, CONTROL.active, active, 20);
     }
     if (Atomics.load(words, CONTROL.failed) !== 0) {
-      failures++;
-      failure = LOST;
+      countFailure(LOST);
       throw new WorkerLostError("a thread failed in its task");
     }
     this.running = false;
-    failures = 0;
+    failures = [];
   }
 
   /** Ends all workers; the memory they wrote to must not be used again unless they were idle. */

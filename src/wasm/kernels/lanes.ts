@@ -16,6 +16,6 @@ export function transpose4(f: FunctionBuilder, [a, b, c, d]: readonly V128Value[
 /** The sum of the eight lanes of two vectors. */
 export function sumLanes(f: FunctionBuilder, a: V128Value, b: V128Value): F32Value {
   const four = f.let(f32x4.add(a, b));
-  const two = f.let(f32x4.add(four, shuffle32(four, four, [2, 3, 0, 1])));
-  return f32x4.extract_lane(f32x4.add(two, shuffle32(two, two, [1, 0, 3, 2])), 0);
+  const pair = f.let(f32x4.add(four, shuffle32(four, four, [2, 3, 0, 1])));
+  return f32x4.extract_lane(f32x4.add(pair, shuffle32(pair, pair, [1, 0, 3, 2])), 0);
 }

@@ -44,11 +44,11 @@ describe("after the loss of a thread", () => {
     // Three outputs of rows; and one in steps along K.
     for (const [M, K, N] of [[400, 300, 200], [40, 1500, 30]]) {
       const [a, b, start] = [numbers(1, [M, K]), numbers(2, [K, N]), numbers(3, [M, N])];
-      const whole = failing(-1);
+      const complete = failing(-1);
       const want = start.contiguous();
-      fillProduct(whole, allocateResult(resolveProduct("test", a, b, { accumulate: want })).product, "strict", 1, { collected: 0 });
-      expect(whole.jobs).toBeGreaterThan(2);
-      for (let lost = 0; lost < whole.jobs; lost++) {
+      fillProduct(complete, allocateResult(resolveProduct("test", a, b, { accumulate: want })).product, "strict", 1, { collected: 0 });
+      expect(complete.jobs).toBeGreaterThan(2);
+      for (let lost = 0; lost < complete.jobs; lost++) {
         const got = start.contiguous();
         const { product } = allocateResult(resolveProduct("test", a, b, { accumulate: got }));
         const progress = { collected: 0 };
@@ -64,11 +64,11 @@ describe("after the loss of a thread", () => {
     const g = numbers(5, [n]).data as Float32Array;
     const scalars = { scale: 1, beta1: 0.9, oneMinusBeta1: 0.1, beta2: 0.99, oneMinusBeta2: 0.01, weightDecayFactor: 0.9, rate: 0.1, biasCorrection2: 3, eps: 0.1 };
     const arrays = () => [0, 1, 2].map((salt) => (numbers(salt, [n]).data as Float32Array).map(Math.abs));
-    const whole = failing(-1);
+    const complete = failing(-1);
     const want = arrays();
-    runPipeline(whole, adamwPipeline(want[0], g, want[1], want[2], scalars), false, 1, { rows: 0 });
-    expect(whole.jobs).toBeGreaterThan(2);
-    for (let lost = 0; lost < whole.jobs; lost++) {
+    runPipeline(complete, adamwPipeline(want[0], g, want[1], want[2], scalars), false, 1, { rows: 0 });
+    expect(complete.jobs).toBeGreaterThan(2);
+    for (let lost = 0; lost < complete.jobs; lost++) {
       const got = arrays();
       const work = adamwPipeline(got[0], g, got[1], got[2], scalars);
       const done = { rows: 0 };

@@ -5,14 +5,15 @@
  *
  * Sums do not depend on this division: an element of C is a sum of blocks of DEPTH along K, added in order.
  */
+// long: the plan, the buffers and the steps of a product share its sizes; a warm product enters this one file for them.
 
 import type { BackendPart, Operation } from "../../backend/contract.ts";
 import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { allocateResult, type Product, type ProductInto, STRIP_ROWS } from "../../backend/product.ts";
 import { settings } from "../../backend/settings.ts";
-import { readerOf } from "../../core/dtype.ts";
+import { DTYPES, readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
-import { BYTES_OF, FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, type StoredDType } from "../codegen/spec.ts";
+import { FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, storedDType } from "../codegen/spec.ts";
 import {
   currentEngine,
   type Engine,
@@ -22,7 +23,7 @@ import {
   warnIfUnavailable,
 } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
-import type { Kernel } from "../engine/kernel-cache.ts";
+import type { CachedKernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { AllocationScope } from "../engine/memory.ts";
 import { matmulAgrees } from "../engine/self-test.ts";
@@ -91,7 +92,7 @@ interface Placed {
 }
 
 /** Collected outputs, kept when a thread is lost: an output must not be added to the result twice. */
-export interface Progress {
+export interface CollectedOutputs {
   collected: number;
 }
 
@@ -136,7 +137,7 @@ export function fillProduct(
   product: ProductInto,
   level: SimdLevel,
   threads: number,
-  progress: Progress,
+  progress: CollectedOutputs,
 ): void {
   const { memory } = engine;
   const spec = specOf(product, level, memory.shared);
@@ -196,18 +197,17 @@ export function planProduct(engine: Engine, product: Product, level: SimdLevel, 
 }
 
 /** The kernel of a spec. */
-const productKernelOf = (engine: Engine, spec: ProductSpec): Kernel =>
+const productKernelOf = (engine: Engine, spec: ProductSpec): CachedKernel =>
   engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
 
 /** The spec of a product's kernel. */
 function specOf(product: Product, level: SimdLevel, shared: boolean): ProductSpec {
-  const storage = (x: Operand) => x.tensor.dtype as StoredDType;
   return {
     fused: level !== "strict",
     wide: level === "wide",
     tile: tileFor(level),
-    a: storage(product.a),
-    b: storage(product.b),
+    a: storedDType(product.a),
+    b: storedDType(product.b),
     shared,
   };
 }
@@ -217,14 +217,14 @@ function chooseProductTiling({ batch, M, N, K }: Product, { tile }: ProductSpec)
   const depth = K <= MAX_DEPTH ? K : DEEP_STEP;
   const columns = Math.min(N, STEP_COLUMNS, Math.max(256, roundUp(Math.floor(STEP_NUMBERS / depth), 64)));
   const width = roundUp(columns, panelOf(tile));
-  const most = Math.max(STEP_ROWS, Math.floor(STEP_NUMBERS / Math.max(depth, width)));
-  const wanted = Math.min(most, Math.max(STEP_ROWS, STEP_WORK / (2 * N * K)));
+  const maxRows = Math.max(STEP_ROWS, Math.floor(STEP_NUMBERS / Math.max(depth, width)));
+  const wanted = Math.min(maxRows, Math.max(STEP_ROWS, STEP_WORK / (2 * N * K)));
   const rows = Math.min(M, roundUp(depth < K ? DEEP_ROWS : wanted, block));
-  const whole = depth === K && columns === N && rows === M;
+  const complete = depth === K && columns === N && rows === M;
   const numbers = Math.max(roundUp(M, tile.rows) * width, M * K, N * K);
   const entries = Math.floor(Math.min(STEP_WORK / (2 * M * N * K), STEP_NUMBERS / numbers));
   return {
-    entries: whole ? Math.min(batch, Math.max(1, entries)) : 1,
+    entries: complete ? Math.min(batch, Math.max(1, entries)) : 1,
     rows,
     columns,
     depth,
@@ -258,7 +258,7 @@ function linesOf(memory: EngineMemory, x: Operand, line: number, deep: number): 
   return {
     operand: { ...operand, head: operand.column },
     across,
-    bytes: BYTES_OF[x.tensor.dtype as StoredDType],
+    bytes: DTYPES[x.tensor.dtype].bytes,
     resident: residentOperand(memory, { ...operand, head: 0 }),
   };
 }
@@ -313,24 +313,24 @@ class ProductBuffers {
     this.b = linesOf(memory, b, b.column, b.row);
     this.sharedB = b.base.every((at) => at === b.base[0]);
     const bEntries = this.sharedB ? 1 : entries;
-    const two = (bytes: number) => [regions.alloc(bytes), regions.alloc(bytes)];
+    const pair = (bytes: number) => [regions.alloc(bytes), regions.alloc(bytes)];
     this.aSize = rows * depth * this.a.bytes;
     this.bSize = columns * depth * this.b.bytes;
-    this.aAt = this.a.resident ? [0, 0] : two(entries * this.aSize);
-    this.bAt = this.b.resident ? [0, 0] : two(bEntries * this.bSize);
+    this.aAt = this.a.resident ? [0, 0] : pair(entries * this.aSize);
+    this.bAt = this.b.resident ? [0, 0] : pair(bEntries * this.bSize);
     this.packedSize = roundUp(columns, this.panel) * depth * 4;
     this.packedAt = tiling.packed ? regions.alloc(bEntries * this.packedSize) : 0;
     this.cSize = roundUp(rows, this.strip) * roundUp(columns, this.panel) * 4;
     this.cResident = this.inPlace(product);
-    this.cAt = this.cResident === undefined ? two(entries * this.cSize) : [0, 0];
+    this.cAt = this.cResident === undefined ? pair(entries * this.cSize) : [0, 0];
     const width = roundUp(N, this.panel);
     this.start = regions.alloc(4 * width);
     const { f32 } = memory;
     f32.fill(0, this.start / 4, this.start / 4 + width);
     if (bias) stageWidened(memory, bias, N, this.start);
-    const most = Math.ceil(rows / this.block) * entries * Math.ceil(columns / this.panel);
+    const maxTasks = Math.ceil(rows / this.block) * entries * Math.ceil(columns / this.panel);
     this.tasks = regions.alloc(
-      ProductStruct.size * Math.max(most, entries * Math.ceil(columns / this.panel)),
+      ProductStruct.size * Math.max(maxTasks, entries * Math.ceil(columns / this.panel)),
     );
   }
 
@@ -411,7 +411,7 @@ class ProductBuffers {
   }
 
   /** Writes the tasks of a step; returns their number. */
-  productTasks(output: Output, k: readonly [number, number], parity: number, side: number): number {
+  productTasks(output: Output, k: readonly [number, number], parity: number, half: number): number {
     const { i32 } = this.memory;
     const { block, panel } = this;
     const [m0, m1] = output.rows;
@@ -430,7 +430,7 @@ class ProductBuffers {
       const b = this.tiling.packed ? undefined : this.placedB(output, t, k, parity);
       const c =
         this.cResident === undefined
-          ? this.cAt[side] + entry * this.cSize
+          ? this.cAt[half] + entry * this.cSize
           : this.cResident + 4 * ((t * M + m0) * N + n0);
       for (let m = 0; m < m1 - m0; m += block)
         for (let n = 0; n < n1 - n0; n += share) {
@@ -459,7 +459,7 @@ class ProductBuffers {
   }
 
   /** Copies an output into the result, or adds it. */
-  copyOut(output: Output, side: number): void {
+  copyOut(output: Output, half: number): void {
     if (this.cResident !== undefined) return;
     const { product, memory, panel } = this;
     const { M, N, out } = product;
@@ -469,7 +469,7 @@ class ProductBuffers {
     const width = roundUp(n1 - n0, panel);
     const { f32 } = memory;
     for (let t = output.t[0]; t < output.t[1]; t++) {
-      const c = (this.cAt[side] + (t - output.t[0]) * this.cSize) / 4;
+      const c = (this.cAt[half] + (t - output.t[0]) * this.cSize) / 4;
       const to = product.start + (t * M + m0) * N + n0;
       if (width === N) put(f32, c, out, to, (m1 - m0) * N, accumulate);
       else for (let m = 0; m < m1 - m0; m++) put(f32, c + m * width, out, to + m * N, n1 - n0, accumulate);

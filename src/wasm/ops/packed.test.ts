@@ -1,11 +1,11 @@
 /** Products with a packed matrix have the bits of the plain product; the matrix keeps its numbers and frees its memory. */
 import { afterEach, describe, expect, it } from "vitest";
+import { matmul } from "../../api/matmul.ts";
+import { matmulPacked, type PackedMatrix, packMatrix } from "../../api/packed.ts";
+import { keep, tidy } from "../../api/tidy.ts";
 import { configure, settings } from "../../backend/settings.ts";
-import { narrow, readerOf } from "../../core/dtype.ts";
+import { narrow, readerOf, type StoredDType } from "../../core/dtype.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { matmul } from "../../matmul.ts";
-import { matmulPacked, type PackedDType, type PackedMatrix, packMatrix } from "../../packed.ts";
-import { keep, tidy } from "../../tidy.ts";
 import { currentEngine, discardEngine, type Engine, getEngine } from "../engine/engine.ts";
 import { KernelCache } from "../engine/kernel-cache.ts";
 import { EngineMemory } from "../engine/memory.ts";
@@ -23,7 +23,7 @@ const numbers = (salt: number, shape: readonly number[]): Tensor<"float32"> =>
   );
 
 /** A matrix in a storage format. */
-function stored(w: Tensor<"float32">, dtype: PackedDType): Tensor {
+function stored(w: Tensor<"float32">, dtype: StoredDType): Tensor {
   if (dtype === "float32") return w;
   const bits = new Uint16Array(w.size);
   narrow(dtype, w.data, bits);
@@ -31,7 +31,7 @@ function stored(w: Tensor<"float32">, dtype: PackedDType): Tensor {
 }
 
 function packed(w: Tensor): PackedMatrix {
-  const matrix = packMatrix(w.shape as [number, number], w.dtype as PackedDType) as PackedMatrix;
+  const matrix = packMatrix(w.shape as [number, number], w.dtype as StoredDType) as PackedMatrix;
   matrix.writeRows(0, w.data as Float32Array);
   return matrix;
 }
@@ -58,10 +58,10 @@ describe("a packed matrix", () => {
           expect([where, differs(matmulPacked(x, matrix).data, plain.data)]).toEqual([where, -1]);
           // In the engine's memory, where other data follows the result.
           const [inside, after] = tidy(() => {
-            const own = x.contiguous();
-            const y = matmulPacked(own, matrix, bias);
+            const dense = x.contiguous();
+            const y = matmulPacked(dense, matrix, bias);
             const next = numbers(4, [64]).contiguous();
-            matmulPacked(own, matrix, bias);
+            matmulPacked(dense, matrix, bias);
             return [keep(y), keep(next)];
           });
           expect([where, differs(inside.data, want.data)]).toEqual([where, -1]);

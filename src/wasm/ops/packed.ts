@@ -3,17 +3,19 @@
  * that read them (kernels/matmul/packed.ts). Operands and results in the engine's memory are used in place; others are copied in
  * parts.
  */
-import type { PackedDType, PackedMatrix, PackedNumbers } from "../../backend/packed.ts";
+
+import type { PackedMatrix, PackedNumbers } from "../../backend/packed.ts";
 import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { STRIP_ROWS } from "../../backend/product.ts";
 import { settings } from "../../backend/settings.ts";
+import { DTYPES, type StoredDType } from "../../core/dtype.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { BYTES_OF, roundUp } from "../codegen/spec.ts";
+import { roundUp } from "../codegen/spec.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import { AllocationScope, detachOwner, type EngineMemory, freeWithOwner } from "../engine/memory.ts";
 import { CALLS, sines } from "../engine/self-test.ts";
-import { addressOf } from "../engine/transfer.ts";
+import { addressOf, arrayOf } from "../engine/transfer.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import {
   PACKED_COLUMNS,
@@ -35,16 +37,16 @@ const PART_NUMBERS = 2 ** 20;
 /** A packed matrix in the memory of an engine. */
 export class EngineMatrix implements PackedMatrix {
   readonly shape: readonly [number, number];
-  readonly dtype: PackedDType;
+  readonly dtype: StoredDType;
   readonly #bytes: number;
   #engine: Engine;
   #at: number;
 
   /** A matrix of zeros. Throws an UnsupportedError where the memory is full. */
-  constructor(engine: Engine, [N, K]: readonly [number, number], dtype: PackedDType) {
+  constructor(engine: Engine, [N, K]: readonly [number, number], dtype: StoredDType) {
     this.shape = [N, K];
     this.dtype = dtype;
-    this.#bytes = roundUp(N, PACKED_COLUMNS) * K * BYTES_OF[dtype];
+    this.#bytes = roundUp(N, PACKED_COLUMNS) * K * DTYPES[dtype].bytes;
     this.#engine = engine;
     this.#at = this.#allocate(engine);
     // Only the padding columns of the last panel are not written later.
@@ -56,7 +58,7 @@ export class EngineMatrix implements PackedMatrix {
   }
 
   get #panelBytes(): number {
-    return PACKED_COLUMNS * this.shape[1] * BYTES_OF[this.dtype];
+    return PACKED_COLUMNS * this.shape[1] * DTYPES[this.dtype].bytes;
   }
 
   #allocate(engine: Engine): number {
@@ -80,8 +82,8 @@ export class EngineMatrix implements PackedMatrix {
   /** The engine's memory as numbers of the matrix, and the index of the first one. */
   #view(): { readonly numbers: PackedNumbers; readonly start: number } {
     const { memory } = this.#engine;
-    const numbers = this.dtype === "float32" ? memory.f32 : memory.u16;
-    return { numbers, start: this.#at / BYTES_OF[this.dtype] };
+    const numbers = arrayOf(memory, DTYPES[this.dtype].bytes);
+    return { numbers, start: this.#at / DTYPES[this.dtype].bytes };
   }
 
   writeRows(first: number, rows: PackedNumbers): void {
@@ -127,7 +129,7 @@ export class EngineMatrix implements PackedMatrix {
     return out;
   }
 
-  toTensor(): Tensor<PackedDType> {
+  toTensor(): Tensor<StoredDType> {
     const [N] = this.shape;
     return new Tensor(this.readRows(Array.from({ length: N }, (_, n) => n)), this.shape, this.dtype);
   }
@@ -153,7 +155,7 @@ export interface PackedProduct {
 }
 
 /** A packed matrix of zeros; undefined where there is no engine. Throws an UnsupportedError where the memory is full. */
-export function packedMatrix(shape: readonly [number, number], dtype: PackedDType): PackedMatrix | undefined {
+export function packedMatrix(shape: readonly [number, number], dtype: StoredDType): PackedMatrix | undefined {
   const engine = currentEngine ?? getEngine();
   return engine && new EngineMatrix(engine, shape, dtype);
 }
@@ -191,10 +193,10 @@ export function packedProduct({
   ...product
 }: Omit<PackedProduct, "weight"> & { readonly weight: PackedMatrix }): boolean {
   if (!(weight instanceof EngineMatrix)) return false;
-  const whole = { ...product, weight };
+  const full = { ...product, weight };
   retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) => {
-    const threads = singleThreaded ? 1 : engine.pool.threadsFor(packedWork(whole));
-    fillPackedProduct(engine, whole, packedLevel(engine), threads);
+    const threads = singleThreaded ? 1 : engine.pool.threadsFor(packedWork(full));
+    fillPackedProduct(engine, full, packedLevel(engine), threads);
   });
   return true;
 }
@@ -237,8 +239,8 @@ export function fillPackedProduct(
     f32.fill(0, biasAt / 4 + (bias ? N : 0), biasAt / 4 + width);
     if (bias) f32.set(bias, biasAt / 4);
     const partNumbers = Math.max(x === undefined ? K : 1, c === undefined ? width : 1);
-    const whole = x !== undefined && c !== undefined;
-    const rows = whole
+    const full = x !== undefined && c !== undefined;
+    const rows = full
       ? M
       : Math.min(M, roundUp(Math.max(1, Math.floor(PART_NUMBERS / partNumbers)), spec.tile.rows));
     const xCopy = x === undefined ? scope.alloc(4 * rows * K) : 0;
@@ -316,30 +318,30 @@ function buildTasks(
   scope: AllocationScope,
   spec: PackedProductSpec,
   threads: number,
-  whole: Record<Exclude<keyof typeof PackedProductStruct, "size">, number>,
+  full: Record<Exclude<keyof typeof PackedProductStruct, "size">, number>,
 ): { at: number; count: number } {
-  const block = packedTaskRows(spec, whole.rows, threads > 1 && whole.rows >= MIN_BLOCK * 2 ? 2 : 1);
-  const blocks = Math.ceil(whole.rows / block);
-  const panels = whole.columns / PACKED_COLUMNS;
+  const block = packedTaskRows(spec, full.rows, threads > 1 && full.rows >= MIN_BLOCK * 2 ? 2 : 1);
+  const blocks = Math.ceil(full.rows / block);
+  const panels = full.columns / PACKED_COLUMNS;
   const parts = threads === 1 ? 1 : Math.min(panels, Math.ceil((TASKS * threads) / blocks));
   const share = Math.ceil(panels / parts);
-  const panelBytes = PACKED_COLUMNS * whole.depth * BYTES_OF[spec.b];
+  const panelBytes = PACKED_COLUMNS * full.depth * DTYPES[spec.b].bytes;
   const at = scope.alloc(PackedProductStruct.size * blocks * parts);
   const { i32 } = memory;
   let count = 0;
-  for (let row = 0; row < whole.rows; row += block)
+  for (let row = 0; row < full.rows; row += block)
     for (let panel = 0; panel < panels; panel += share) {
       const word = (at + PackedProductStruct.size * count++) / 4;
       const column = panel * PACKED_COLUMNS;
-      i32[word + PackedProductStruct.a / 4] = whole.a + row * whole.aRow;
-      i32[word + PackedProductStruct.aRow / 4] = whole.aRow;
-      i32[word + PackedProductStruct.b / 4] = whole.b + panel * panelBytes;
-      i32[word + PackedProductStruct.rows / 4] = Math.min(block, whole.rows - row);
-      i32[word + PackedProductStruct.columns / 4] = Math.min(share * PACKED_COLUMNS, whole.columns - column);
-      i32[word + PackedProductStruct.depth / 4] = whole.depth;
-      i32[word + PackedProductStruct.c / 4] = whole.c + row * whole.cRow + 4 * column;
-      i32[word + PackedProductStruct.cRow / 4] = whole.cRow;
-      i32[word + PackedProductStruct.bias / 4] = whole.bias + 4 * column;
+      i32[word + PackedProductStruct.a / 4] = full.a + row * full.aRow;
+      i32[word + PackedProductStruct.aRow / 4] = full.aRow;
+      i32[word + PackedProductStruct.b / 4] = full.b + panel * panelBytes;
+      i32[word + PackedProductStruct.rows / 4] = Math.min(block, full.rows - row);
+      i32[word + PackedProductStruct.columns / 4] = Math.min(share * PACKED_COLUMNS, full.columns - column);
+      i32[word + PackedProductStruct.depth / 4] = full.depth;
+      i32[word + PackedProductStruct.c / 4] = full.c + row * full.cRow + 4 * column;
+      i32[word + PackedProductStruct.cRow / 4] = full.cRow;
+      i32[word + PackedProductStruct.bias / 4] = full.bias + 4 * column;
     }
   return { at, count };
 }

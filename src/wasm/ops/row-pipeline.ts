@@ -55,7 +55,7 @@ interface Placed {
 }
 
 /** Completed rows, kept when a thread is lost: rows that were written in place must not be read again. */
-export interface Progress {
+export interface CollectedRows {
   rows: number;
 }
 
@@ -65,7 +65,7 @@ export function runPipeline(
   s: RowPipeline,
   fused: boolean,
   threads: number,
-  done: Progress,
+  done: CollectedRows,
 ): void {
   const { memory } = engine;
   const kernel = engine.kernels.keep(

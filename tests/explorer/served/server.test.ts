@@ -50,8 +50,8 @@ function expectHeaders(headers: ReadonlyMap<string, string>, more: readonly stri
   for (const [name, value] of Object.entries(HEADERS))
     expect(headers.get(name.toLowerCase()), name).toBe(value);
   const usual = ["content-type", "content-length", "date", "connection", "keep-alive"];
-  const known = new Set([...Object.keys(HEADERS).map((name) => name.toLowerCase()), ...usual, ...more]);
-  expect([...headers.keys()].filter((name) => !known.has(name))).toEqual([]);
+  const names = new Set([...Object.keys(HEADERS).map((name) => name.toLowerCase()), ...usual, ...more]);
+  expect([...headers.keys()].filter((name) => !names.has(name))).toEqual([]);
 }
 
 describe("what the server gives", () => {
@@ -75,10 +75,10 @@ describe("what the server gives", () => {
 
   it("a file by its id and token, whole and by range", async () => {
     expect((await send(port, fetchData("sample"))).body).toBe("kept in memory");
-    const whole = await send(port, fetchData("file"));
-    expect(whole.status).toBe(200);
-    expect(Buffer.from(whole.body, "latin1").equals(bytes)).toBe(true);
-    expectHeaders(whole.headers, ["accept-ranges"]);
+    const full = await send(port, fetchData("file"));
+    expect(full.status).toBe(200);
+    expect(Buffer.from(full.body, "latin1").equals(bytes)).toBe(true);
+    expectHeaders(full.headers, ["accept-ranges"]);
     for (const [range, from, to] of [
       ["bytes=0-0", 0, 1],
       ["bytes=1000000-1999999", 1_000_000, 2_000_000],
@@ -108,11 +108,11 @@ describe("what the server gives", () => {
   });
 
   it("several requests on one connection", async () => {
-    const two = get(port, "/page.js") + get(port, "/page.js", "Connection: close");
+    const requests = get(port, "/page.js") + get(port, "/page.js", "Connection: close");
     const socket = connect(port, "127.0.0.1");
     let all = "";
     socket.setEncoding("latin1").on("data", (text) => (all += text));
-    socket.write(two);
+    socket.write(requests);
     await new Promise((resolve) => socket.on("close", resolve));
     expect(all.split("export {};").length).toBe(3);
   });
@@ -394,25 +394,25 @@ describe("limits", () => {
     try {
       const path = `/data/sample?token=${small.token}`;
       const ask = get(small.port, path, "Sec-Fetch-Site: same-origin");
-      const own: Awaited<ReturnType<typeof hold>>[] = [];
+      const downloads: Awaited<ReturnType<typeof hold>>[] = [];
       for (let n = 0; n < 2; n++) {
-        own.push(await hold(small.port, ask));
-        await new Promise((resolve) => own[n].socket.once("data", resolve));
+        downloads.push(await hold(small.port, ask));
+        await new Promise((resolve) => downloads[n].socket.once("data", resolve));
       }
       // One place is left for all others: each takes it from the one before.
       for (let n = 0; n < 5; n++) await hold(small.port, "GET / HTTP/1.1\r\nX: ");
       expect((await send(small.port, get(small.port, "/"))).status).toBe(200);
-      expect(own.map(({ open }) => open())).toEqual([true, true]);
-      own.push(await hold(small.port, ask));
-      await new Promise((resolve) => own[2].socket.once("data", resolve));
+      expect(downloads.map(({ open }) => open())).toEqual([true, true]);
+      downloads.push(await hold(small.port, ask));
+      await new Promise((resolve) => downloads[2].socket.once("data", resolve));
       expect((await send(small.port, get(small.port, "/"))).all).toBe("");
-      own[0].socket.destroy();
-      await own[0].ended;
+      downloads[0].socket.destroy();
+      await downloads[0].ended;
       // The server hears of the end a moment later.
       await expect
         .poll(async () => (await send(small.port, get(small.port, "/"))).status, { timeout: 10_000 })
         .toBe(200);
-      for (const { socket } of own) socket.destroy();
+      for (const { socket } of downloads) socket.destroy();
     } finally {
       await small.close();
     }
@@ -424,8 +424,8 @@ describe("limits", () => {
     const other = await startServer({ pages, data: new Map([["x", path]]) });
     try {
       truncateSync(path, 1_500_000);
-      const asked = get(other.port, `/data/x?token=${other.token}`, "Sec-Fetch-Site: same-origin");
-      const { body } = await send(other.port, asked);
+      const request = get(other.port, `/data/x?token=${other.token}`, "Sec-Fetch-Site: same-origin");
+      const { body } = await send(other.port, request);
       expect(body.length).toBeLessThan(3_000_000);
       expect((await send(other.port, get(other.port, "/"))).status).toBe(200);
     } finally {
@@ -440,14 +440,14 @@ describe("limits", () => {
     const ended = new Promise((resolve) => socket.on("close", resolve));
     await one.close();
     await ended;
-    const two = await startServer({ pages }, { port: one.port });
-    expect(two.port).toBe(one.port);
+    const second = await startServer({ pages }, { port: one.port });
+    expect(second.port).toBe(one.port);
     await expect(startServer({ pages }, { port: one.port })).rejects.toMatchObject({
       name: "OptionError",
       code: "listen",
       fields: { errno: "EADDRINUSE" },
     });
-    await two.close();
+    await second.close();
   });
 
   it("an address others can reach answers under that address only, and still wants the token", async () => {

@@ -6,8 +6,8 @@
 /** Opens other data. @param {Page} page @param {object} wanted */
 export async function open(page, wanted) {
   await page.evaluate(async (heads) => {
-    const { view, made } = /** @type {any} */ (globalThis);
-    await view.open(made(heads));
+    const { view, makeInput } = /** @type {any} */ (globalThis);
+    await view.open(makeInput(heads));
     await view.updateComplete;
   }, wanted);
 }
@@ -15,10 +15,10 @@ export async function open(page, wanted) {
 /** Opens the second of two texts. @param {Page} page */
 export async function another(page) {
   await page.evaluate(async () => {
-    const { view, made } = /** @type {any} */ (globalThis);
+    const { view, makeInput } = /** @type {any} */ (globalThis);
     const loaded = () => new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
     const first = loaded();
-    view.sources = [31, 32].map((seed) => ({ name: `text ${seed}`, data: made({ Nq: 8, seed }) }));
+    view.sources = [31, 32].map((seed) => ({ name: `text ${seed}`, data: makeInput({ Nq: 8, seed }) }));
     await first;
     const second = loaded();
     view.state = { text: 1 };
@@ -30,10 +30,10 @@ export async function another(page) {
 /** Drops a file on the element, and closes the dialog that says what was loaded. @param {Page} page */
 export async function dropped(page) {
   await page.evaluate(async () => {
-    const { view, made } = /** @type {any} */ (globalThis);
+    const { view, makeInput } = /** @type {any} */ (globalThis);
     const other = /** @type {any} */ (document.createElement("attention-view"));
     document.body.append(other);
-    await other.open(made({ Nq: 8, seed: 33 }));
+    await other.open(makeInput({ Nq: 8, seed: 33 }));
     const data = new DataTransfer();
     data.items.add(new File([await other.store.bundle()], "dropped.safetensors"));
     other.remove();
@@ -49,11 +49,11 @@ export async function dropped(page) {
 }
 
 /** Sets the property that pages and React set. @param {Page} page */
-export async function given(page) {
+export async function assigned(page) {
   await page.evaluate(async () => {
-    const { view, made } = /** @type {any} */ (globalThis);
+    const { view, makeInput } = /** @type {any} */ (globalThis);
     const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
-    view.data = made({ Nq: 8, seed: 34 });
+    view.data = makeInput({ Nq: 8, seed: 34 });
     await loaded;
     await view.updateComplete;
   });

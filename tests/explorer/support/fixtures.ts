@@ -3,10 +3,10 @@
  * error, a warning, a violation of the policy or a request to another origin.
  */
 import { type BrowserContext, test as base, expect, type Page } from "@playwright/test";
-import { type Asked, newPage, opened, serve } from "./site.mjs";
+import { newPage, opened, type PageOptions, serve } from "./site.mjs";
 
 /** Opens a page, waits for its picture and runs the test. */
-export type Visit = (asked: Asked, drive: (page: Page) => Promise<void>) => Promise<void>;
+export type Visit = (options: PageOptions, drive: (page: Page) => Promise<void>) => Promise<void>;
 
 export const test = base.extend<{ visit: Visit }, { site: string }>({
   // The address of the pages, one server per worker.
@@ -21,12 +21,12 @@ export const test = base.extend<{ visit: Visit }, { site: string }>({
   ],
   visit: async ({ browser, site }, use) => {
     const contexts: BrowserContext[] = [];
-    await use(async (asked, drive) => {
-      const { context, page, reported } = await newPage(browser, site, asked);
+    await use(async (options, drive) => {
+      const { context, page, reported } = await newPage(browser, site, options);
       // A page that fails stays open for its screenshot.
       contexts.push(context);
       try {
-        await opened(page, site, asked);
+        await opened(page, site, options);
         await drive(page);
       } finally {
         expect.soft(reported, "errors, warnings and requests elsewhere that the page reported").toEqual([]);

@@ -32,14 +32,14 @@ export function drawer(seed) {
  * @property {string[]} [tokens]
  * @property {boolean} [segments] two halves
  * @property {string[]} [blocks] names
- * @property {boolean} [given] weights instead of queries and keys
- * @property {number} [strange] as many weights that are no numbers
+ * @property {boolean} [asWeights] weights instead of queries and keys
+ * @property {number} [nonNumbers] as many weights that are no numbers
  * @property {number} [seed]
  * @property {"previous"} [plant] heads that look at the token before
  */
 
 /** What `storeFrom` and the element take. @param {Wanted} wanted @returns {any} */
-export function made({ blocks = ["self"], seed = 1, ...wanted } = {}) {
+export function makeInput({ blocks = ["self"], seed = 1, ...wanted } = {}) {
   return {
     name: "made for a test",
     blocks: blocks.map((name, n) => ({ name, ...block({ ...wanted, seed: seed + 100 * n }) })),
@@ -48,7 +48,7 @@ export function made({ blocks = ["self"], seed = 1, ...wanted } = {}) {
 
 /** @param {Wanted} wanted */
 function block(wanted) {
-  const { layers = 2, heads = 2, keyHeads = heads, d = 8, recipe = {}, given, seed = 1 } = wanted;
+  const { layers = 2, heads = 2, keyHeads = heads, d = 8, recipe = {}, asWeights, seed = 1 } = wanted;
   const Nq = wanted.Nq ?? wanted.tokens?.length ?? 12;
   const Nk = wanted.Nk ?? Nq;
   const words = wanted.tokens ?? Array.from({ length: Math.max(Nq, Nk) }, (_, i) => `w${i}`);
@@ -70,7 +70,7 @@ function block(wanted) {
       ],
     }),
     layers: Array.from({ length: layers }, () => {
-      if (given) return { weights: weights(heads, Nq, Nk, draw, wanted.strange ?? 0) };
+      if (asWeights) return { weights: weights(heads, Nq, Nk, draw, wanted.nonNumbers ?? 0) };
       const key = many(keyHeads, Nk, d);
       const query = many(heads, Nq, d);
       if (wanted.plant === "previous")

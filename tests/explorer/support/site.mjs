@@ -19,12 +19,12 @@ const STYLE =
   "html{color-scheme:light dark}body{margin:0;h1{position:absolute;clip-path:inset(50%);margin:0}font:13px/20px sans-serif}attention-view{--heed-height:100vh}";
 /** Creates heads from ?o= and opens them in the first element. */
 const START = `await import(new URLSearchParams(location.search).has("whole") ? "./attention-view.js" : "./attention-view/element.js");
-import { made } from "./heads.mjs";
-globalThis.made = made;
-const asked = new URLSearchParams(location.search);
+import { makeInput } from "./heads.mjs";
+globalThis.makeInput = makeInput;
+const search = new URLSearchParams(location.search);
 const view = document.querySelector("attention-view");
 globalThis.view = view;
-if (asked.has("o")) await view.open(made(JSON.parse(asked.get("o"))));
+if (search.has("o")) await view.open(makeInput(JSON.parse(search.get("o"))));
 globalThis.opened = true;`;
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>heed</title>
 <link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script></head>
@@ -53,18 +53,18 @@ for (const name of readdirSync(join(root, "dist/attention-view"), { recursive: t
 export async function serve() {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const found = files.get(pathname);
-    if (found === undefined) {
+    const file = files.get(pathname);
+    if (file === undefined) {
       response.writeHead(404).end();
       return;
     }
     response
       .writeHead(200, {
-        "Content-Type": found[0],
+        "Content-Type": file[0],
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
       })
-      .end(found[1]);
+      .end(file[1]);
   });
   await /** @type {Promise<void>} */ (new Promise((resolve) => server.listen(0, "127.0.0.1", resolve)));
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
@@ -78,9 +78,9 @@ export async function serve() {
 }
 
 /**
- * @typedef {object} Asked
+ * @typedef {object} PageOptions
  * @property {string} [path]
- * @property {boolean} [whole] the element in one file
+ * @property {boolean} [singleFile] the element in one file
  * @property {import("./heads.mjs").Wanted} [heads]
  * @property {string} [hash]
  * @property {number} [width]
@@ -94,17 +94,17 @@ export async function serve() {
 
 /**
  * A page in a browser context of its own, and the list of what it reports that it should not: errors, warnings, requests elsewhere.
- * @param {Browser} browser @param {string} base @param {Asked} asked
+ * @param {Browser} browser @param {string} base @param {PageOptions} options
  */
-export async function newPage(browser, base, asked) {
-  const { width = 1280, height = 800, scheme = "light", ratio = 1 } = asked;
+export async function newPage(browser, base, options) {
+  const { width = 1280, height = 800, scheme = "light", ratio = 1 } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: scheme,
     deviceScaleFactor: ratio,
-    reducedMotion: asked.still === false ? "no-preference" : "reduce",
-    hasTouch: asked.touch === true,
-    ...(asked.forced && { forcedColors: "active" }),
+    reducedMotion: options.still === false ? "no-preference" : "reduce",
+    hasTouch: options.touch === true,
+    ...(options.forced && { forcedColors: "active" }),
   });
   const page = await context.newPage();
   /** @type {string[]} */
@@ -122,28 +122,28 @@ export async function newPage(browser, base, asked) {
   return { context, page, reported };
 }
 
-/** Opens the address that was requested and waits for its picture. @param {Page} page @param {string} base @param {Asked} asked */
-export async function opened(page, base, asked) {
+/** Opens the address that was requested and waits for its picture. @param {Page} page @param {string} base @param {PageOptions} options */
+export async function opened(page, base, options) {
   const search = new URLSearchParams();
-  if (asked.heads !== undefined) search.set("o", JSON.stringify(asked.heads));
-  if (asked.whole) search.set("whole", "");
-  await page.goto(`${base}${asked.path ?? "/"}?${search}${asked.hash ?? ""}`);
+  if (options.heads !== undefined) search.set("o", JSON.stringify(options.heads));
+  if (options.singleFile) search.set("whole", "");
+  await page.goto(`${base}${options.path ?? "/"}?${search}${options.hash ?? ""}`);
   await page.waitForFunction(() => /** @type {any} */ (globalThis).opened === true, undefined, {
     timeout: 60_000,
   });
-  if (asked.heads !== undefined) await settled(page);
+  if (options.heads !== undefined) await settled(page);
 }
 
 /**
  * Opens a page, waits for its picture, hands it over, and gives what it reported that it should not have.
- * @param {Browser} browser @param {string} base @param {Asked} asked
+ * @param {Browser} browser @param {string} base @param {PageOptions} options
  * @param {(page: Page) => Promise<void>} drive
  * @returns {Promise<string>} "" where all is well
  */
-export async function visit(browser, base, asked, drive) {
-  const { context, page, reported } = await newPage(browser, base, asked);
+export async function visit(browser, base, options, drive) {
+  const { context, page, reported } = await newPage(browser, base, options);
   try {
-    await opened(page, base, asked);
+    await opened(page, base, options);
     await drive(page);
   } catch (error) {
     reported.push(`${/** @type {Error} */ (error).stack ?? error}`);

@@ -1,8 +1,9 @@
 /** Stores in memory for the tests of figures and pages: seeded heads of every kind of mask, token and size. */
 import { type Tensor, tensor } from "../../../src/index.ts";
+import type { Segment } from "../../../src/store/block.ts";
+import type { HeadStore } from "../../../src/store/head-store.ts";
 import { type BlockInput, type StoreInput, storeFrom } from "../../../src/store/layout/from.ts";
 import type { ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
-import type { HeadStore, Segment } from "../../../src/store/types.ts";
 import { random } from "../../support/cases/random.ts";
 
 export interface Made {
@@ -20,20 +21,20 @@ export interface Made {
 }
 
 /** Queries, keys and values of one block, `self`. */
-export function madeInput(made: Made = {}): StoreInput {
-  const { layers = 2, heads = 2, Nq = 9, Nk = Nq, d = 8, seed = 1, sharp = 2, segments } = made;
+export function madeInput(options: Made = {}): StoreInput {
+  const { layers = 2, heads = 2, Nq = 9, Nk = Nq, d = 8, seed = 1, sharp = 2, segments } = options;
   const draw = random(seed);
   const normal = (rows: number, size: number): Tensor =>
     tensor(
       Float32Array.from({ length: heads * rows * d }, () => size * draw.normal()),
       [heads, rows, d],
     );
-  const tokens = made.tokens ?? Array.from({ length: Math.max(Nq, Nk) }, (_, i) => `t${i}`);
+  const tokens = options.tokens ?? Array.from({ length: Math.max(Nq, Nk) }, (_, i) => `t${i}`);
   const block: BlockInput = {
     kind: "self",
     queryTokens: tokens.slice(0, Nq),
     keyTokens: tokens.slice(0, Nk),
-    recipe: made.recipe ?? { mask: "causal" },
+    recipe: options.recipe ?? { mask: "causal" },
     segments,
     layers: Array.from({ length: layers }, () => ({
       query: normal(Nq, sharp),
@@ -45,4 +46,4 @@ export function madeInput(made: Made = {}): StoreInput {
 }
 
 /** A store over such a block, computed on this thread. */
-export const madeStore = (made: Made = {}): HeadStore => storeFrom(madeInput(made));
+export const madeStore = (options: Made = {}): HeadStore => storeFrom(madeInput(options));

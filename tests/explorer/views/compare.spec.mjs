@@ -3,7 +3,7 @@
 import { expect } from "@playwright/test";
 import { colorTable, signedCodeOf, storeFrom } from "heed/view";
 import { test } from "../support/fixtures.ts";
-import { made } from "../support/heads.mjs";
+import { makeInput } from "../support/heads.mjs";
 import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -42,7 +42,7 @@ const MODELS = [
       layers: 1,
       heads: 2,
       seed: 11,
-      given: true,
+      asWeights: true,
       tokens: ["<s>", "time", "Ġflies", "Ġlike", "Ġan", "Ġarrow", "</s>"],
     },
   },
@@ -63,9 +63,9 @@ const PAIRS = [
 async function open(page, sources, state) {
   await page.evaluate(
     async ([list, patch]) => {
-      const { view, made } = /** @type {any} */ (globalThis);
+      const { view, makeInput } = /** @type {any} */ (globalThis);
       const loaded = new Promise((resolve) => view.addEventListener("load", resolve, { once: true }));
-      view.sources = list.map((/** @type {any} */ { name, heads }) => ({ name, data: made(heads) }));
+      view.sources = list.map((/** @type {any} */ { name, heads }) => ({ name, data: makeInput(heads) }));
       await loaded;
       view.state = patch;
       await view.updateComplete;
@@ -180,19 +180,19 @@ test("two models: their own layers and heads, tokens aligned as words, one curso
  * @param {Page} page @param {{ layer: number, head: number }} other @param {number} [text]
  */
 async function difference(page, { layer, head }, text = 1) {
-  const [a, b] = [storeFrom(made(MODELS[0].heads)), storeFrom(made(MODELS[text].heads))];
-  const [one, two] = [
+  const [a, b] = [storeFrom(makeInput(MODELS[0].heads)), storeFrom(makeInput(MODELS[text].heads))];
+  const [one, otherRef] = [
     { block: 0, layer: 2, head: 3 },
     { block: 0, layer, head },
   ];
-  await Promise.all([a.load(one), b.load(two)]);
+  await Promise.all([a.load(one), b.load(otherRef)]);
   const value = (/** @type {number} */ i, /** @type {number} */ j) =>
-    a.row(one, PAIRS[i][0], "weights")[PAIRS[j][0]] - b.row(two, PAIRS[i][1], "weights")[PAIRS[j][1]];
+    a.row(one, PAIRS[i][0], "weights")[PAIRS[j][0]] - b.row(otherRef, PAIRS[i][1], "weights")[PAIRS[j][1]];
   const n = PAIRS.length;
   const values = Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => value(i, j)));
-  const most = Math.max(...values.flat().map(Math.abs));
+  const maximum = Math.max(...values.flat().map(Math.abs));
   const table = colorTable("signed");
-  const want = values.map((row) => row.map((x) => table[signedCodeOf(x, most)].join()));
+  const want = values.map((row) => row.map((x) => table[signedCodeOf(x, maximum)].join()));
   await expect.poll(() => drawn(page, n), { timeout: 60_000 }).toEqual(want);
   // The cursor is on ‹flies› in A: position 2 of both texts.
   for (const [i, [first, second]] of PAIRS.entries()) {
@@ -200,14 +200,14 @@ async function difference(page, { layer, head }, text = 1) {
       /** @type {any} */ (globalThis).view.setCursor({ query, key: 2 });
     }, first);
     await settled(page);
-    const said = await page.evaluate(() =>
+    const shown = await page.evaluate(() =>
       [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".compared data")].map((data) =>
         Number(data.value),
       ),
     );
-    const numbers = [a.row(one, first, "weights")[2], b.row(two, second, "weights")[2], values[i][2]];
-    expect(said).toHaveLength(3);
-    for (const [n, number] of numbers.entries()) expect(said[n]).toBeCloseTo(number, 12);
+    const numbers = [a.row(one, first, "weights")[2], b.row(otherRef, second, "weights")[2], values[i][2]];
+    expect(shown).toHaveLength(3);
+    for (const [n, number] of numbers.entries()) expect(shown[n]).toBeCloseTo(number, 12);
     const cells = await page.evaluate(() =>
       [.../** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(".comparison .matrix")].map(
         (matrix) =>

@@ -3,7 +3,7 @@
 import { expect } from "@playwright/test";
 import { attentionFlow, storeFrom } from "heed/view";
 import { test } from "../support/fixtures.ts";
-import { made } from "../support/heads.mjs";
+import { makeInput } from "../support/heads.mjs";
 import { settled, textOf } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -60,9 +60,9 @@ const listed = (page) =>
 test("the flow shows the rollout, its row sums and what it leaves out", async ({ visit }) => {
   await visit({ heads: HEADS, hash: "#v1/flow?i=5&j=2" }, async (page) => {
     await computed(page);
-    const side = await textOf(page, ".side");
-    expect(side).toMatch(/Σ 1\.000\. Each of the 8 rows sums to 1/);
-    expect(side).toMatch(/ignores the value vectors/);
+    const text = await textOf(page, ".side");
+    expect(text).toMatch(/Σ 1\.000\. Each of the 8 rows sums to 1/);
+    expect(text).toMatch(/ignores the value vectors/);
     for (const how of /** @type {const} */ ([
       { alpha: 0.5, fuse: "mean" },
       { alpha: 0.2, fuse: "max" },
@@ -155,7 +155,7 @@ test("cross-attention has no rollout, and the page says why", async ({ visit }) 
 });
 
 test("the largest flow of each pair is shown in the same picture, with its row sums", async ({ visit }) => {
-  const { values, shares, rowSums } = await attentionFlow(storeFrom(made(HEADS)));
+  const { values, shares, rowSums } = await attentionFlow(storeFrom(makeInput(HEADS)));
   await visit({ heads: HEADS, hash: "#v1/flow?i=5&j=2" }, async (page) => {
     await computed(page);
     const rolled = (await listed(page))[0];
@@ -170,9 +170,9 @@ test("the largest flow of each pair is shown in the same picture, with its row s
     const want = [...shares.subarray(5 * 8, 6 * 8)].sort((a, b) => b - a);
     for (const [n, share] of (await listed(page)).entries()) expect(share).toBeCloseTo(want[n], 9);
     expect(await textOf(page, ".flow-said")).toContain(values[5 * 8 + 2].toPrecision(3));
-    const side = await textOf(page, ".side");
-    expect(side).toContain(`Σ ${rowSums[5].toPrecision(4)}, by which its flows are divided`);
-    expect(side).toMatch(/says how much could pass, not how much does/);
+    const text = await textOf(page, ".side");
+    expect(text).toContain(`Σ ${rowSums[5].toPrecision(4)}, by which its flows are divided`);
+    expect(text).toMatch(/says how much could pass, not how much does/);
     expect(new URL(page.url()).hash).toContain("fb=flow");
     const svg = await page.evaluate(() => /** @type {any} */ (globalThis).view.toSVG({ width: 170 }));
     expect(svg).toContain("Largest flows");
@@ -189,8 +189,8 @@ test("a rollout of 1,024 tokens does not block frames, and is canceled for anoth
       const { view } = /** @type {any} */ (globalThis);
       view.state = { view: "flow" };
       let frames = 0;
-      const found = () => /Row sums/.test(view.shadowRoot.querySelector(".side")?.textContent ?? "");
-      while (!found()) {
+      const isDrawn = () => /Row sums/.test(view.shadowRoot.querySelector(".side")?.textContent ?? "");
+      while (!isDrawn()) {
         await new Promise((resolve) => requestAnimationFrame(resolve));
         frames++;
         // Another rollout is requested during the work.
@@ -201,8 +201,8 @@ test("a rollout of 1,024 tokens does not block frames, and is canceled for anoth
     });
     process.stdout.write(`  rollout of 1,024 tokens: ${frames} frames meanwhile\n`);
     expect(frames).toBeGreaterThan(5);
-    const side = await textOf(page, ".side");
-    expect(side).toMatch(/90\s?%/);
+    const text = await textOf(page, ".side");
+    expect(text).toMatch(/90\s?%/);
     await expect(page.locator("attention-view").getByRole("button", { name: "largest flow" })).toBeDisabled();
   });
 });

@@ -18,7 +18,7 @@ async function set(page, patch) {
 }
 
 /** The numbers of the line under the lines, once all rows are read. @param {Page} page @returns {Promise<number[]>} */
-async function kept(page) {
+async function lineCounts(page) {
   await page.waitForFunction(() => {
     const text = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".lines .kept").textContent;
     return /drawn/.test(text) && !/so far/.test(text);
@@ -30,8 +30,8 @@ async function kept(page) {
   );
 }
 
-/** A token's middle in one of the columns. @param {Page} page @param {"queries" | "keys"} side @param {string} name */
-async function over(page, side, name) {
+/** A token's middle in one of the columns. @param {Page} page @param {"queries" | "keys"} columnName @param {string} name */
+async function over(page, columnName, name) {
   const box = await page.evaluate(
     ([which, text]) => {
       const inside = /** @type {any} */ (globalThis).view.shadowRoot;
@@ -40,9 +40,9 @@ async function over(page, side, name) {
       const label = labels.find((one) => one.textContent === text)?.getBoundingClientRect();
       return label && { x: column.x + column.width / 2, y: label.y + label.height / 2 };
     },
-    [side, name],
+    [columnName, name],
   );
-  if (box === undefined) throw new Error(`no ${name} among the ${side}`);
+  if (box === undefined) throw new Error(`no ${name} among the ${columnName}`);
   return /** @type {const} */ ([box.x, box.y]);
 }
 
@@ -98,7 +98,7 @@ const CASES = {
       for (const keep of [{ top: 1 }, { top: 3 }, { top: 16 }, { mass: 0.5 }, { mass: 0.9 }]) {
         await set(page, "top" in keep ? { keep: "top", ...keep } : { keep: "mass", ...keep });
         await frames(page);
-        const [edges, of, share] = await kept(page);
+        const [edges, of, share] = await lineCounts(page);
         const want = await links(page, keep);
         if (Math.abs(share - want.share) > 1e-9 || edges !== want.edges || of !== want.of)
           throw new Error(`${JSON.stringify(keep)}: ${share}, ${edges} of ${of}; ${JSON.stringify(want)}`);
@@ -124,18 +124,19 @@ const CASES = {
           const pitch = column.height / 20;
           const top = column.top - area.top;
           const other = canvas.parentElement.querySelector(".column.keys").getBoundingClientRect();
-          const found = [];
+          const alphas = [];
           // Half way a line from i to i − 1 is half a token above i; an arc bulges there at the column's side.
           for (let i = 2; i < 19; i++) {
             const y = top + i * Math.min(26, pitch);
             const x = (column.right + other.left) / 2 - area.left;
             if (bent) {
-              let most = 0;
-              for (let dx = 4; dx < 60; dx++) most = Math.max(most, at(column.right - area.left + 6 + dx, y));
-              found.push(most);
-            } else found.push(at(x, y));
+              let alpha = 0;
+              for (let dx = 4; dx < 60; dx++)
+                alpha = Math.max(alpha, at(column.right - area.left + 6 + dx, y));
+              alphas.push(alpha);
+            } else alphas.push(at(x, y));
           }
-          return found;
+          return alphas;
         }, arcs);
         if (!ink.every((alpha) => alpha > 100)) throw new Error(`${arcs ? "arcs" : "lines"}: ${ink}`);
       }
@@ -147,11 +148,11 @@ const CASES = {
     heads: { ...HEADS, recipe: {} },
     hash: "#v1/head?m=lines&n=5",
     async run(page) {
-      await kept(page);
-      const said = page.locator("attention-view .lines .said");
+      await lineCounts(page);
+      const caption = page.locator("attention-view .lines .said");
       await page.mouse.move(...(await over(page, "queries", "w3")));
-      await expect(said).toContainText("‹w3› gives");
-      const seen = await page.evaluate(() => {
+      await expect(caption).toContainText("‹w3› gives");
+      const report = await page.evaluate(() => {
         const { view } = /** @type {any} */ (globalThis);
         const inside = view.shadowRoot;
         const { layer, head } = view.state;
@@ -162,27 +163,27 @@ const CASES = {
         return {
           shown,
           row: row.slice(0, 3),
-          behind: inside.querySelector(".lines canvas").classList.contains("behind"),
+          stepsBack: inside.querySelector(".lines canvas").classList.contains("behind"),
           big: Number(inside.querySelector(".readout .big data").value),
         };
       });
       same(
-        seen.shown,
-        seen.row.filter((weight) => weight >= 0.02 * seen.row[0]),
+        report.shown,
+        report.row.filter((weight) => weight >= 0.02 * report.row[0]),
         "the weights at the ends",
       );
       same(
-        [seen.behind, seen.big],
-        [true, seen.row[0]],
+        [report.stepsBack, report.big],
+        [true, report.row[0]],
         "the others step back; the inspector has the strongest",
       );
       await page.mouse.move(...(await over(page, "keys", "w6")));
-      await expect(said).toContainText("‹w6› gets");
+      await expect(caption).toContainText("‹w6› gets");
       await page.mouse.move(10, 10);
       // Without a pointer the lines of the token with the focus are shown.
       await page.evaluate(() => /** @type {any} */ (globalThis).view.shadowRoot.activeElement?.blur());
       // Nothing is pointed at.
-      await expect(said).toHaveText("");
+      await expect(caption).toHaveText("");
     },
   },
 
@@ -191,7 +192,7 @@ const CASES = {
     hash: "#v1/head?m=lines",
     async run(page) {
       await set(page, { top: 1, query: 0, key: 0 });
-      await kept(page);
+      await lineCounts(page);
       const a = await over(page, "queries", "w7");
       const b = await over(page, "keys", "w6");
       await page.mouse.move((a[0] + b[0]) / 2, (a[1] + b[1]) / 2);
@@ -206,7 +207,7 @@ const CASES = {
     heads: HEADS,
     hash: "#v1/head?m=lines",
     async run(page) {
-      await kept(page);
+      await lineCounts(page);
       const at = (/** @type {number} */ n) => over(page, "queries", `w${n}`);
       const chosen = async () => (await state(page)).rows;
       await page.mouse.click(...(await at(4)));
@@ -241,7 +242,7 @@ const CASES = {
       };
       await press("ArrowDown", "ArrowDown", "ArrowDown");
       let { text } = await focused(page);
-      if (!/^0?\.?\d.* w3 to w\d, rank 1 of 12\. Layer 0 head 0\.$/.test(text))
+      if (!/^0?\.?\d.* w3 to w\d, rank 1 of 4\. Layer 0 head 0\.$/.test(text))
         throw new Error(`a query says: ${text}`);
       await press("ArrowRight");
       while ((await state(page)).key > 1) await press("ArrowUp");
@@ -250,7 +251,7 @@ const CASES = {
       const value = await page.evaluate(() =>
         /** @type {any} */ (globalThis).view.store.cell({ block: 0, layer: 0, head: 0 }, 3, 1, "weights"),
       );
-      if (!/ w3 to w1, rank \d+ of 12\. Layer 0 head 0\.$/.test(text)) throw new Error(`a key says: ${text}`);
+      if (!/ w3 to w1, rank \d+ of 4\. Layer 0 head 0\.$/.test(text)) throw new Error(`a key says: ${text}`);
       if (Math.abs(Number.parseFloat(text) - value) > 0.0005 + value / 100)
         throw new Error(`it says ${text}, the weight is ${value}`);
       await press("Enter");
@@ -274,25 +275,25 @@ const CASES = {
     heads: { ...HEADS, Nq: 20, recipe: {} },
     hash: "#v1/head?m=lines&qs=1&ks=0",
     async run(page) {
-      await kept(page);
+      await lineCounts(page);
       const names = () =>
         page.evaluate(() =>
           ["queries", "keys"].map(
-            (side) =>
+            (column) =>
               /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(
-                `.lines .column.${side} .labels span:not([hidden])`,
+                `.lines .column.${column} .labels span:not([hidden])`,
               ).length,
           ),
         );
       same(await names(), [10, 10], "half of the queries, half of the keys");
-      const [, , share] = await kept(page);
+      const [, , share] = await lineCounts(page);
       if (share > 0.9) throw new Error(`one segment of two has ${share} of the mass`);
       await set(page, { querySegments: [], keySegments: [], top: 16, hide: "first" });
       await frames(page);
-      const gap = (await kept(page))[2];
+      const gap = (await lineCounts(page))[2];
       await set(page, { renormalize: true });
       await frames(page);
-      const shared = (await kept(page))[2];
+      const shared = (await lineCounts(page))[2];
       if (!(shared > gap)) throw new Error(`renormalized ${shared}, with a gap ${gap}`);
       same(
         await page.evaluate(
@@ -310,7 +311,7 @@ const CASES = {
     heads: { Nq: 3, Nk: 29, recipe: { mask: "causal", queryOffset: 26 } },
     hash: "#v1/head?m=lines",
     async run(page) {
-      const [edges] = await kept(page);
+      const [edges] = await lineCounts(page);
       same(edges, 9, "three lines of each query");
       same(await page.locator("attention-view").getByLabel("arcs").count(), 0, "no arcs across two texts");
     },
@@ -321,7 +322,7 @@ const CASES = {
     hash: "#v1/head?m=lines&i=3&j=2",
     async run(page) {
       await set(page, { query: 3, key: 2, pinned: null });
-      await kept(page);
+      await lineCounts(page);
       const at = () =>
         page.evaluate(() => {
           const inside = /** @type {any} */ (globalThis).view.shadowRoot;
@@ -374,9 +375,9 @@ for (const [name, { heads, hash, run }] of Object.entries(CASES))
 test("hovering over 512 tokens draws no line again", async ({ visit }) => {
   const heads = { Nq: 512, layers: 1, heads: 1, d: 32, recipe: { mask: "causal" } };
   await visit({ heads, hash: "#v1/head?m=lines&i=1&j=1" }, async (page) => {
-    await kept(page);
+    await lineCounts(page);
     await settled(page);
-    const said = page.locator("attention-view .lines .said");
+    const caption = page.locator("attention-view .lines .said");
     await page.evaluate(() => {
       const now = /** @type {any} */ (globalThis);
       now.painted = 0;
@@ -386,7 +387,7 @@ test("hovering over 512 tokens draws no line again", async ({ visit }) => {
     const [x, first] = await over(page, "queries", "w1");
     const [, last] = await over(page, "queries", "w18");
     for (let n = 0; n < 120; n++) await page.mouse.move(x, first + ((last - first) * n) / 119);
-    await expect(said).toContainText("‹w18› gives");
+    await expect(caption).toContainText("‹w18› gives");
     same(await painted(), 0, "the lines are on a canvas of their own, under those of the pointer");
     await set(page, { top: 2 });
     if (!((await painted()) > 0)) throw new Error("other lines were drawn, but no painting was counted");
@@ -396,7 +397,7 @@ test("hovering over 512 tokens draws no line again", async ({ visit }) => {
 test("thousands of lines are drawn at once, and no more", async ({ visit }) => {
   const heads = { Nq: 200, layers: 1, heads: 1 };
   await visit({ heads, hash: "#v1/head?m=lines" }, async (page) => {
-    await kept(page);
+    await lineCounts(page);
     // From afar all tokens are on screen; close up each has its name, and the columns scroll.
     const fits = () =>
       page.evaluate(() =>
@@ -427,9 +428,9 @@ test("thousands of lines are drawn at once, and no more", async ({ visit }) => {
     // The longer caption takes a line of the picture's height.
     await page.keyboard.press("-");
     await settled(page);
-    const [edges, of, share, most] = await kept(page);
+    const [edges, of, share, limit] = await lineCounts(page);
     same(
-      [edges, of, most],
+      [edges, of, limit],
       [4000, 200 * 200, 4000],
       "of too many the strongest are drawn, and the caption says so",
     );

@@ -25,8 +25,8 @@ for (const scheme of /** @type {const} */ (["light", "dark"]))
         const rules = scheme === "light" ? ELEMENT : CONTRAST;
         const before = await violations(page, rules);
         await opened(page);
-        const found = [...before, ...(await violations(page, rules))];
-        if (found.length > 0) throw new Error(found.slice(0, 8).join("\n    "));
+        const failures = [...before, ...(await violations(page, rules))];
+        if (failures.length > 0) throw new Error(failures.slice(0, 8).join("\n    "));
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (wide > 0) throw new Error(`the page is ${wide} px wider than the window`);
       }));
@@ -34,10 +34,10 @@ for (const scheme of /** @type {const} */ (["light", "dark"]))
 /** Opens heads in all three; gives what each shows. @param {Page} page */
 function opened(page) {
   return page.evaluate(async () => {
-    const { made } = /** @type {any} */ (globalThis);
+    const { makeInput } = /** @type {any} */ (globalThis);
     const rows = /** @type {any[]} */ ([...document.querySelectorAll("attention-row")]);
     for (const [n, one] of rows.entries())
-      await one.open(made({ seed: n + 1, Nq: 8 + n, recipe: { mask: "causal" } }));
+      await one.open(makeInput({ seed: n + 1, Nq: 8 + n, recipe: { mask: "causal" } }));
     const right = (/** @type {any} */ one) => {
       const { layer, head, query, key } = one.state;
       const shown = Number(one.shadowRoot.querySelector(".readout .num")?.value);
@@ -75,7 +75,7 @@ async function several(page) {
 /** @param {Page} page */
 async function words(page) {
   await opened(page);
-  const found = await page.evaluate(async () => {
+  const report = await page.evaluate(async () => {
     const one = /** @type {any} */ (document.querySelector("attention-row"));
     /** @type {string[]} */
     const reported = [];
@@ -102,14 +102,15 @@ async function words(page) {
       html: /<attention-view address data-hash="#v1\/row/.test(await one.toHTML()),
     };
   });
-  if (found.shown !== "row,false,7,2,0" || !found.svg || !found.html) throw new Error(JSON.stringify(found));
-  if (!/‹w7›.*‹w2›/.test(found.text)) throw new Error(found.text);
-  const moved = found.reported.filter((one) => one.startsWith("cursorchange")).at(-1);
+  if (report.shown !== "row,false,7,2,0" || !report.svg || !report.html)
+    throw new Error(JSON.stringify(report));
+  if (!/‹w7›.*‹w2›/.test(report.text)) throw new Error(report.text);
+  const moved = report.reported.filter((one) => one.startsWith("cursorchange")).at(-1);
   if (
     !moved?.includes('"head":0,"query":7,"key":2') ||
-    found.reported.some((one) => one.startsWith("viewchange"))
+    report.reported.some((one) => one.startsWith("viewchange"))
   )
-    throw new Error(found.reported.join("; "));
+    throw new Error(report.reported.join("; "));
 }
 
 /** @param {Page} page */
@@ -118,26 +119,28 @@ async function keyboard(page) {
   const state = () =>
     page.evaluate(() => ({ .../** @type {any} */ (document.querySelector("attention-row")).state }));
   await page.keyboard.press("Tab");
-  const said = await page.evaluate(() =>
+  const label = await page.evaluate(() =>
     document.querySelector("attention-row")?.shadowRoot?.activeElement?.getAttribute("aria-label"),
   );
-  if (!/arrow keys/.test(said ?? "")) throw new Error(`the first stop is ${said}`);
+  if (!/arrow keys/.test(label ?? "")) throw new Error(`the first stop is ${label}`);
   for (const key of ["ArrowLeft", "ArrowDown", "["]) await page.keyboard.press(key);
   let now = await state();
   if ([now.query, now.key, now.head].join() !== "6,2,0") throw new Error(JSON.stringify(now));
   // Keys of the explorer that a ledger has no use for are the page's.
   const free = await page.evaluate(() => {
     /** @type {string[]} */
-    const kept = [];
-    globalThis.addEventListener("keydown", (event) => kept.push(`${event.key} ${event.defaultPrevented}`));
-    /** @type {any} */ (globalThis).kept = kept;
-    return kept;
+    const keyEvents = [];
+    globalThis.addEventListener("keydown", (event) =>
+      keyEvents.push(`${event.key} ${event.defaultPrevented}`),
+    );
+    /** @type {any} */ (globalThis).keyEvents = keyEvents;
+    return keyEvents;
   });
   for (const key of ["t", "?", "e", "m"]) await page.keyboard.press(key);
-  const kept = await page.evaluate(() => /** @type {any} */ (globalThis).kept.join());
+  const keyEvents = await page.evaluate(() => /** @type {any} */ (globalThis).keyEvents.join());
   now = await state();
-  if (free.length > 0 || kept !== "t false,? false,e false,m false" || now.view !== "row" || now.table)
-    throw new Error(kept);
+  if (free.length > 0 || keyEvents !== "t false,? false,e false,m false" || now.view !== "row" || now.table)
+    throw new Error(keyEvents);
   // A number changed by hand changes the rest; Escape puts it back.
   const weight = () =>
     page.evaluate(() =>

@@ -7,14 +7,14 @@ import { expect } from "@playwright/test";
 import { rollout, storeFrom } from "heed/view";
 import { ELEMENT, violations } from "../../support/axe.mjs";
 import { test } from "../support/fixtures.ts";
-import { made } from "../support/heads.mjs";
+import { makeInput } from "../support/heads.mjs";
 import { settled } from "../support/site.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
 const HEADS = { heads: 3, layers: 2, Nq: 9, recipe: { mask: "causal" } };
 const N = 9;
-const store = storeFrom(made(HEADS));
+const store = storeFrom(makeInput(HEADS));
 /** A row of weights of the library. @param {number} query @param {number} layer @param {number} head */
 const weights = (query, layer = 1, head = 2) => [...store.row({ block: 0, layer, head }, query, "weights")];
 const names = Array.from({ length: N }, (_, i) => `w${i}`);

@@ -8,7 +8,7 @@ import { cellAt, settled } from "../support/site.mjs";
 
 /** Bundles of many kinds: f32, masks, windows, grouped and rectangular heads, 1 to 300 tokens, close up and from afar. */
 const CASES = [
-  { name: "from one file", whole: true, heads: { Nq: 16 }, hash: "#v1/head" },
+  { name: "from one file", singleFile: true, heads: { Nq: 16 }, hash: "#v1/head" },
   { name: "24 tokens", heads: { Nq: 24 }, hash: "#v1/head?l=1&h=1" },
   { name: "one token", heads: { Nq: 1 }, hash: "#v1/head" },
   { name: "causal", heads: { Nq: 31, recipe: { mask: "causal" } }, hash: "#v1/head?x=lin" },
@@ -30,16 +30,16 @@ const CASES = [
   },
   { name: "300 tokens, close up", heads: { Nq: 300, layers: 1 }, hash: "#v1/head?z=9,140,220" },
   { name: "two segments", heads: { Nq: 20, segments: true }, hash: "#v1/head?qs=1&ks=0" },
-  { name: "given weights", heads: { Nq: 16, given: true }, hash: "#v1/head" },
+  { name: "given weights", heads: { Nq: 16, asWeights: true }, hash: "#v1/head" },
   { name: "scores", heads: { Nq: 16 }, hash: "#v1/head?s=q" },
   { name: "dark, grey", heads: { Nq: 16 }, hash: "#v1/head?ramp=grey", scheme: "dark" },
   { name: "renormalized without the first key", heads: { Nq: 16 }, hash: "#v1/head?hide=1st&rn=1" },
   { name: "colored by each row's maximum", heads: { Nq: 16 }, hash: "#v1/head?d=row" },
 ];
 
-for (const { name, ...asked } of CASES)
+for (const { name, ...options } of CASES)
   test(`values drawn, ${name}`, ({ visit }) =>
-    visit(/** @type {any} */ (asked), async (page) => expect(await onceDrawn(page)).toEqual([])));
+    visit(/** @type {any} */ (options), async (page) => expect(await onceDrawn(page)).toEqual([])));
 
 /**
  * The cells that are still wrong after tiles had time to load: a busy machine draws them some frames later.
@@ -63,15 +63,15 @@ async function compared(page) {
     const { view } = /** @type {any} */ (globalThis);
     const { state, store } = view;
     const { Nq, Nk, segments } = store.blocks[0];
-    const side = (
+    const bounds = (
       /** @type {number[]} */ chosen,
       /** @type {"query" | "key"} */ name,
       /** @type {number} */ count,
     ) => (chosen.length > 0 ? segments[chosen[0]][name] : [0, count]);
     return {
       state,
-      rows: side(state.querySegments, "query", Nq),
-      columns: side(state.keySegments, "key", Nk),
+      rows: bounds(state.querySegments, "query", Nq),
+      columns: bounds(state.keySegments, "key", Nk),
     };
   });
   const { state } = shown;
@@ -99,9 +99,9 @@ async function compared(page) {
   const dark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
   const table = colorTable(/** @type {any} */ (`${signed ? "signed" : state.ramp}${dark ? "-dark" : ""}`));
   const wrong = [];
-  for (const [n, { value, most, visible }] of numbers.entries()) {
+  for (const [n, { value, limit, visible }] of numbers.entries()) {
     if (!visible) continue;
-    const code = signed ? signedCodeOf(value, range) : codeOf(value, state.transfer, most);
+    const code = signed ? signedCodeOf(value, range) : codeOf(value, state.transfer, limit);
     if (table[code].join() !== drawn[n].slice(0, 3).join())
       wrong.push(`cell ${cells[n]}: drawn ${drawn[n]}, the table has ${table[code]}`);
   }
@@ -109,7 +109,7 @@ async function compared(page) {
   return wrong;
 }
 
-/** In the page: what is drawn at some points, and the numbers of their cells. @param {{ cells: number[][], points: number[][] }} asked */
+/** In the page: what is drawn at some points, and the numbers of their cells. @param {{ cells: number[][], points: number[][] }} inputs */
 async function sample({ cells, points }) {
   const { view } = /** @type {any} */ (globalThis);
   const { state, store } = view;
@@ -126,15 +126,15 @@ async function sample({ cells, points }) {
     const rest = 1 - (hides && state.renormalize ? store.row(ref, i, "weights")[0] : 0);
     const early = stage === "scores" || stage === "scaled";
     const visible = (early || store.visible(ref, i)[j] === 1) && !(hides && j === 0);
-    return { value: row[j] / rest, most: state.domain === "row" ? Math.max(...row) : 1, visible };
+    return { value: row[j] / rest, limit: state.domain === "row" ? Math.max(...row) : 1, visible };
   });
   const [low, high] = await store.range(ref, stage);
   return { drawn, numbers, range: Math.max(Math.abs(low), Math.abs(high)) };
 }
 
 test("a masked cell is hatched, not colored", async ({ visit }) => {
-  const asked = { heads: { Nq: 24, recipe: { mask: "causal" } } };
-  await visit(asked, async (page) => {
+  const options = { heads: { Nq: 24, recipe: { mask: "causal" } } };
+  await visit(options, async (page) => {
     const box = await cellAt(page, 3, 18);
     const colors = await page.evaluate(({ x, y, width, height }) => {
       const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
@@ -142,17 +142,17 @@ test("a masked cell is hatched, not colored", async ({ visit }) => {
       const { data } = canvas
         .getContext("2d")
         .getImageData(x - area.left + 1, y - area.top + 1, width - 3, height - 3);
-      const found = new Set();
-      for (let at = 0; at < data.length; at += 4) found.add(data[at + 3] === 0 ? "clear" : "inked");
-      return [...found];
+      const kinds = new Set();
+      for (let at = 0; at < data.length; at += 4) kinds.add(data[at + 3] === 0 ? "clear" : "inked");
+      return [...kinds];
     }, box);
     if (colors.length !== 2) throw new Error(`a masked cell has ${colors.join()}, not lines on clear ground`);
   });
 });
 
 test("NaN is marked and counted", async ({ visit }) => {
-  const asked = { heads: { Nq: 12, layers: 1, given: true, strange: 3 } };
-  await visit(asked, async (page) => {
+  const options = { heads: { Nq: 12, layers: 1, asWeights: true, nonNumbers: 3 } };
+  await visit(options, async (page) => {
     await settled(page);
     const drawn = await page.evaluate(() => {
       const canvas = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(".matrix canvas.cells");
@@ -172,11 +172,11 @@ test("NaN is marked and counted", async ({ visit }) => {
 
 /** A pattern one cell wide remains visible when it is drawn 20 times smaller. */
 test("thin patterns survive thumbnails", async ({ visit }) => {
-  const asked = {
+  const options = {
     heads: { Nq: 512, heads: 2, layers: 2, d: 16, plant: /** @type {const} */ ("previous") },
     hash: "#v1/model",
   };
-  await visit(asked, async (page) => {
+  await visit(options, async (page) => {
     await page
       .waitForFunction(
         () => {
@@ -199,8 +199,8 @@ test("thin patterns survive thumbnails", async ({ visit }) => {
 
 test("the next head is sharp in its first picture: its tiles were computed before", ({ visit }) =>
   visit({ heads: { Nq: 12 } }, async (page) => {
-    const found = await page.evaluate(async () => {
-      const { view, made } = /** @type {any} */ (globalThis);
+    const firstPictures = await page.evaluate(async () => {
+      const { view, makeInput } = /** @type {any} */ (globalThis);
       /** Addresses of the tiles that were computed, by head. @type {Map<string, Set<string>>} */
       const computed = new Map();
       let changed = () => {};
@@ -220,7 +220,7 @@ test("the next head is sharp in its first picture: its tiles were computed befor
         };
       };
       view.addEventListener("load", watch, { once: true });
-      await view.open(made({ Nq: 300, layers: 2, heads: 3 }));
+      await view.open(makeInput({ Nq: 300, layers: 2, heads: 3 }));
       const pictures = [];
       for (const [key, before, after] of [
         ["]", "0 0", "0 1"],
@@ -243,5 +243,7 @@ test("the next head is sharp in its first picture: its tiles were computed befor
       }
       return pictures;
     });
-    expect(found).toEqual(["0 1", "0 2", "1 0", "0 2"].map((head) => ({ head, shown: true, missing: 0 })));
+    expect(firstPictures).toEqual(
+      ["0 1", "0 2", "1 0", "0 2"].map((head) => ({ head, shown: true, missing: 0 })),
+    );
   }));

@@ -10,7 +10,7 @@ expected = {"read": {}, "refused": {}}
 
 HEED = {"b1": "bool", "i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32",
         "i8": "int64", "u8": "uint64", "f2": "float16", "f4": "float32", "f8": "float64"}
-EXTRA = {"bfloat16": "bfloat16", "float8_e5m2": "F8_E5M2", "float8_e4m3fn": "F8_E4M3"}
+EXTRA = {"bfloat16": "bfloat16", "float8_e5m2": "float8_e5m2", "float8_e4m3fn": "float8_e4m3fn"}
 
 
 def describe(a):

@@ -1,6 +1,7 @@
-/** The states in which the listings of the Lab's pages are run: the first state of each page and that of every stop. */
+/** The states in which the listings of the Lab's pages are run: the first state of each page and that of every step of its text. */
 import { COMPUTATIONS } from "../../../lab/computations.ts";
-import { type Change, changeOf, type Page, type State, type View } from "../../../lab/frame/page.ts";
+import type { LabState } from "../../../lab/frame/fields.ts";
+import { type Change, changeOf, type LabView } from "../../../lab/frame/page.ts";
 import { PAGES } from "../../../lab/pages.ts";
 
 /** A listing of a page in a state. */
@@ -12,36 +13,38 @@ export interface Listing {
   readonly printed: string;
 }
 
-/** What is shown of a page after changes of its first state. */
-export async function viewOf(page: Page, ...changes: readonly (Change<State> | undefined)[]): Promise<View> {
+/** What is shown of a page, by its name, after changes of its first state. */
+export async function viewOf(
+  name: string,
+  ...changes: readonly (Change<LabState> | undefined)[]
+): Promise<LabView> {
+  const page = await PAGES.find((entry) => entry.name === name)!.load();
   let state = page.check(page.initial);
-  for (const change of changes) state = page.check({ ...state, ...changeOf(change, state) } as State);
-  const { compute } = await COMPUTATIONS[page.name]();
-  return { state, numbers: await compute(state), wide: true, used: false };
+  for (const change of changes) state = page.check({ ...state, ...changeOf(change, state) } as LabState);
+  const { compute } = await COMPUTATIONS[name]();
+  return { state, numbers: await compute(state), wide: true, changed: false };
 }
 
-/** Every listing, without two that are alike. */
-export async function listings(): Promise<Listing[]> {
-  const found = new Map<string, Listing>();
-  for (const entry of PAGES) {
-    const page = await entry.load();
-    for (const [i, step] of page.steps.entries()) {
-      const view = await viewOf(page, step.state, step.predict?.show);
-      const python = page.code.python(view);
-      if (!found.has(python))
-        found.set(python, {
-          name: `${page.name}, stop ${i + 1}`,
-          python,
-          typescript: page.code.typescript(view),
-          printed: page.code.printed(view),
-        });
-    }
+/** Every listing of a page, without two that are alike. */
+export async function listingsOf(name: string): Promise<Listing[]> {
+  const page = await PAGES.find((entry) => entry.name === name)!.load();
+  const listings = new Map<string, Listing>();
+  for (const [i, step] of page.steps.entries()) {
+    const view = await viewOf(name, step.state, step.predict?.show);
+    const python = page.code.python(view);
+    if (!listings.has(python))
+      listings.set(python, {
+        name: `${name}, step ${i + 1}`,
+        python,
+        typescript: page.code.typescript(view),
+        printed: page.code.printed(view),
+      });
   }
-  return [...found.values()];
+  return [...listings.values()];
 }
 
 if (process.argv[1]?.endsWith("listings.ts")) {
-  const all = await listings();
-  process.stdout.write(JSON.stringify(all.map(({ name, python }) => ({ name, python }))));
+  const listings = await listingsOf(process.argv[2]);
+  process.stdout.write(JSON.stringify(listings.map(({ name, python }) => ({ name, python }))));
   process.exit(0);
 }

@@ -1,9 +1,8 @@
 """
-Runs the NumPy listings of the Lab's pages and keeps what they print (expected.json), so that the pages' own output can be
-compared with NumPy's. Made outside the repository, with Python 3.11 and NumPy 2.4:
+Runs the NumPy listings of one page of the Lab and keeps what they print in a file of its own (PAGE.json beside this one), so that the
+page's own output can be compared with NumPy's. Needs Python 3 and NumPy; in the root of the repository:
 
-    node tests/golden/lab/listings.ts > listings.json
-    python tests/golden/lab/make.py listings.json > tests/golden/lab/expected.json
+    npx node tests/golden/lab/listings.ts PAGE | python3 tests/golden/lab/make.py > tests/golden/lab/PAGE.json
 """
 
 import contextlib
@@ -11,11 +10,11 @@ import io
 import json
 import sys
 
-listings = json.load(open(sys.argv[1], encoding="utf-8"))
-for one in listings:
+listings = json.load(sys.stdin)
+for listing in listings:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(one["python"], one["name"], "exec"), {})
-    one["printed"] = printed.getvalue().rstrip("\n")
+        exec(compile(listing["python"], listing["name"], "exec"), {})
+    listing["printed"] = printed.getvalue().rstrip("\n")
 json.dump(listings, sys.stdout, ensure_ascii=False, indent=2)
 print()

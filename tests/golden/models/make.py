@@ -15,12 +15,19 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers.models.bloom import modeling_bloom as bloom
+from transformers.models.gptj import modeling_gptj as gptj
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 V = 40  # rows of the embedding; the carrier tokenizer has fewer
 ENCODER = dict(vocab_size=V, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=18, max_position_embeddings=24)
 DECODER = dict(vocab_size=V, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=22,
                max_position_embeddings=64, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+PLAIN = dict(vocab_size=V, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, intermediate_size=22, max_position_embeddings=24,
+             bos_token_id=1, eos_token_id=2)
+GPT = dict(vocab_size=V, n_positions=24, n_embd=16, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2)
+FALCON = dict(vocab_size=V, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, ffn_hidden_size=22, layer_norm_epsilon=3e-3,
+              max_position_embeddings=24, rope_parameters=dict(rope_type="default", rope_theta=100.0), bos_token_id=1, eos_token_id=2)
 
 FAMILIES = {
     # Untied heads whose config does not say so: transformers compares the two matrices and unties them.
@@ -29,6 +36,12 @@ FAMILIES = {
     "distilbert": ("distilbert", dict(vocab_size=V, max_position_embeddings=24, n_layers=2, n_heads=3, dim=12, hidden_dim=18, activation="relu")),
     "electra": ("electra", ENCODER | dict(embedding_size=10, layer_norm_eps=4e-3, type_vocab_size=2)),
     "mpnet": ("mpnet", ENCODER | dict(layer_norm_eps=2e-3, pad_token_id=1)),
+    "albert": ("albert", ENCODER | dict(embedding_size=10, layer_norm_eps=3e-3, num_hidden_layers=3, tie_word_embeddings=True)),
+    "modernbert": ("modernbert", ENCODER | dict(num_hidden_layers=3, local_attention=4, norm_eps=3e-3, norm_bias=True, classifier_bias=True,
+                                                layer_types=["full_attention", "sliding_attention", "sliding_attention"], pad_token_id=0,
+                                                rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=1000.0),
+                                                                     sliding_attention=dict(rope_type="default", rope_theta=100.0)))),
+    "eurobert": ("eurobert", DECODER | dict(rms_norm_eps=3e-3, mlp_bias=True, tie_word_embeddings=False)),
     "gpt2": ("gpt2", dict(vocab_size=V, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=22, layer_norm_epsilon=3e-3,
                           tie_word_embeddings=False, bos_token_id=1, eos_token_id=2)),
     "llama2": ("llama", DECODER | dict(num_key_value_heads=4, rms_norm_eps=3e-3, tie_word_embeddings=False)),
@@ -51,6 +64,48 @@ FAMILIES = {
                                     rope_parameters=dict(rope_type="longrope", rope_theta=100.0, partial_rotary_factor=0.75,
                                                          original_max_position_embeddings=6,
                                                          short_factor=[1.0, 1.1, 1.3], long_factor=[1.5, 2.0, 3.0]))),
+    "gpt_neox": ("gpt_neox", PLAIN | dict(layer_norm_eps=3e-3, tie_word_embeddings=False,
+                                          rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
+    "gptj": ("gptj", GPT | dict(rotary_dim=2, n_inner=22, layer_norm_epsilon=3e-3, tie_word_embeddings=False)),
+    "gpt_neo": ("gpt_neo", dict(vocab_size=V, max_position_embeddings=24, hidden_size=16, num_layers=3, num_heads=4, intermediate_size=22,
+                                window_size=4, attention_types=[[["global", "local", "local"], 1]], layer_norm_epsilon=3e-3,
+                                bos_token_id=1, eos_token_id=2)),
+    "bloom": ("bloom", dict(vocab_size=V, hidden_size=16, n_layer=2, n_head=4, layer_norm_epsilon=3e-3)),
+    "opt": ("opt", dict(vocab_size=V, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, ffn_dim=22, max_position_embeddings=24,
+                        word_embed_proj_dim=16, dropout=0.0)),
+    "falcon": ("falcon", FALCON | dict(multi_query=True, parallel_attn=True)),
+    "falcon-groups": ("falcon", FALCON | dict(new_decoder_architecture=True, num_kv_heads=2, bias=True)),
+    "mpt": ("mpt", dict(vocab_size=V, d_model=16, n_heads=4, n_layers=2, max_seq_len=24, layer_norm_epsilon=3e-3)),
+    "phi": ("phi", DECODER | dict(layer_norm_eps=3e-3, qk_layernorm=True, tie_word_embeddings=False,
+                                  rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
+    "stablelm": ("stablelm", DECODER | dict(layer_norm_eps=3e-3, use_qkv_bias=True, tie_word_embeddings=False,
+                                            rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
+    "stablelm-parallel": ("stablelm", DECODER | dict(use_parallel_residual=True, tie_word_embeddings=False,
+                                                     rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=1.0))),
+    "gemma": ("gemma", DECODER | dict(head_dim=6, num_key_value_heads=1)),
+    "olmo": ("olmo", DECODER | dict(tie_word_embeddings=False)),
+    "olmo2": ("olmo2", DECODER | dict(rms_norm_eps=3e-3, attention_bias=True, tie_word_embeddings=False)),
+    "olmo3": ("olmo3", DECODER | dict(num_hidden_layers=3, sliding_window=4, layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                                      tie_word_embeddings=False,
+                                      rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=100.0),
+                                                           full_attention=dict(rope_type="yarn", rope_theta=100.0, factor=4.0,
+                                                                               original_max_position_embeddings=16)))),
+    "starcoder2": ("starcoder2", DECODER | dict(norm_epsilon=3e-3, sliding_window=5)),
+    "cohere": ("cohere", DECODER | dict(layer_norm_eps=3e-3, logit_scale=0.3, use_qk_norm=True, attention_bias=True)),
+    "cohere2": ("cohere2", DECODER | dict(num_hidden_layers=3, layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+                                          sliding_window=4, logit_scale=0.3)),
+    "granite": ("granite", DECODER | dict(embedding_multiplier=1.5, logits_scaling=3.0, residual_multiplier=0.7, attention_multiplier=0.4,
+                                          mlp_bias=True, attention_bias=True)),
+    "glm4": ("glm4", DECODER | dict(head_dim=8, rms_norm_eps=3e-3, tie_word_embeddings=False,
+                                    rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
+    "exaone4": ("exaone4", DECODER | dict(num_hidden_layers=3, sliding_window=4, tie_word_embeddings=False,
+                                          layer_types=["sliding_attention", "sliding_attention", "full_attention"])),
+    "ministral3": ("ministral3", DECODER | dict(head_dim=6, rms_norm_eps=3e-3, tie_word_embeddings=True,
+                                                rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=4.0, mscale=1.0, mscale_all_dim=1.0,
+                                                                     beta_fast=32.0, beta_slow=1.0, llama_4_scaling_beta=0.3,
+                                                                     original_max_position_embeddings=4))),
+    "nemotron": ("nemotron", DECODER | dict(norm_eps=3e-3, attention_bias=True, tie_word_embeddings=False,
+                                            rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
 }
 DTYPES = {"qwen3": torch.bfloat16, "gemma3": torch.bfloat16, "phi3": torch.float16}
 # Configs rewritten as transformers 4 has them: rope_theta and rope_scaling in place of rope_parameters.
@@ -64,7 +119,8 @@ def draw(model, generator):
             noise = torch.randn(p.shape, generator=generator, dtype=torch.float32)
             if p.dim() == 1:
                 norm = "norm" in name.lower() or ".ln_" in name
-                base = 1.0 if norm and name.endswith("weight") and "Gemma" not in type(model).__name__ else 0.0
+                offset = type(model).__name__.startswith(("Gemma", "Nemotron"))  # these multiply by 1 + w
+                base = 1.0 if norm and name.endswith("weight") and not offset else 0.0
                 p.copy_(base + 0.3 * noise)
             else:
                 p.copy_(noise * (0.7 if "embed" in name or "wte" in name or "wpe" in name or "bias" in name else 1.3 * p.shape[-1] ** -0.5))
@@ -74,10 +130,10 @@ def inputs(model, config, family):
     """Tokens to read: one text; for encoders also a pair with types and a padded batch."""
     g = torch.Generator().manual_seed(7)
     some = lambda *shape: torch.randint(5, V, shape, generator=g)
-    if family in ("bert", "electra"):
+    if family in ("bert", "electra", "albert"):
         pair = dict(input_ids=some(1, 9), token_type_ids=torch.tensor([[0] * 4 + [1] * 3 + [config.type_vocab_size - 1] * 2]))
         return [dict(input_ids=some(1, 7)), pair, padded(some, config)]
-    if family in ("roberta", "distilbert", "mpnet"):
+    if family in ("roberta", "distilbert", "mpnet", "modernbert", "eurobert"):
         return [dict(input_ids=some(1, 11)), padded(some, config)]
     if family == "phi3":
         return [dict(input_ids=some(1, 5)), dict(input_ids=some(1, 8))]  # within the short factors and beyond
@@ -122,6 +178,10 @@ class exactly64:
         torch.float32 = torch.float = torch.float64
         torch.Tensor.float = torch.Tensor.double
         torch.set_default_dtype(torch.float64)
+        bloom.bloom_gelu_forward = lambda x: torch.nn.functional.gelu(x, approximate="tanh")  # its √(2/π) has 8 digits
+        for module in self.model.modules():
+            if type(module).__name__ == "GPTJAttention":
+                module.embed_positions = gptj.create_sinusoidal_positions(module.max_positions, module.pos_embd_dim)
         for parent in list(self.model.modules()):
             for name, child in list(parent.named_children()):
                 if "RotaryEmbedding" in type(child).__name__:
@@ -138,7 +198,7 @@ def make(family):
     folder = os.path.join(HERE, family)
     shutil.rmtree(folder, ignore_errors=True)
     config = AutoConfig.for_model(kind, **fields)
-    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet")
+    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert")
     auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     model = auto.from_config(config)
     draw(model, torch.Generator().manual_seed(sum(map(ord, family))))

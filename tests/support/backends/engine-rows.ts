@@ -4,7 +4,8 @@
  * float32; those of a head in float64 in float64.
  */
 import * as heed from "../../../src/index.ts";
-import type { Floats, Head } from "../../../src/store/compute/head.ts";
+import type { FloatArray } from "../../../src/rows/head-rows.ts";
+import type { StoreHead } from "../../../src/store/compute/head.ts";
 import type { Kernel, RowVisit } from "../../../src/store/compute/row-source.ts";
 import { maskOf, namedMods } from "../../../src/store/recipe/head-recipe.ts";
 
@@ -19,20 +20,21 @@ export const engineKernel: Kernel = {
   run: runRows,
 };
 
-function runRows(head: Head, from: number, to: number, visit: RowVisit): void {
+function runRows(head: StoreHead, from: number, to: number, visit: RowVisit): void {
   const { Nk, d, query, key, recipe, keep, bias } = head.data;
   const rows = to - from;
   const wide = query instanceof Float64Array || key instanceof Float64Array || bias instanceof Float64Array;
-  const floats = (x: Floats): Floats => (wide && !(x instanceof Float64Array) ? Float64Array.from(x) : x);
+  const floats = (x: FloatArray): FloatArray =>
+    wide && !(x instanceof Float64Array) ? Float64Array.from(x) : x;
   const q = { data: floats(query!.subarray(from * d, to * d)), shape: [rows, d] };
   const k = { data: floats(key!), shape: [Nk, d] };
   const mask = maskOf(recipe);
   const masks: unknown[] = mask ? [mask] : [];
   if (keep) {
-    const kept = new Uint8Array(rows * Nk);
-    for (let n = 0; n < kept.length; n++)
-      kept[n] = (keep.data[from * Nk + n] !== 0) === (keep.polarity === "keep") ? 1 : 0;
-    masks.push({ data: kept, shape: [rows, Nk], dtype: "bool" });
+    const visible = new Uint8Array(rows * Nk);
+    for (let n = 0; n < visible.length; n++)
+      visible[n] = (keep.data[from * Nk + n] !== 0) === (keep.polarity === "keep") ? 1 : 0;
+    masks.push({ data: visible, shape: [rows, Nk], dtype: "bool" });
   }
   if (bias) masks.push({ data: floats(bias.subarray(from * Nk, to * Nk)), shape: [rows, Nk] });
   const options = {
@@ -46,7 +48,7 @@ function runRows(head: Head, from: number, to: number, visit: RowVisit): void {
   // Values have no columns: only lse is used.
   const v = { data: wide ? new Float64Array(0) : new Float32Array(0), shape: [Nk, 0] };
   const { lse } = heed.scaledDotProductAttention(q, k, v, options);
-  const weights = heed.attentionWeights(q, k, lse, options).data as Floats;
+  const weights = heed.attentionWeights(q, k, lse, options).data as FloatArray;
   for (let r = 0; r < rows; r++)
-    visit(from + r, weights.subarray(r * Nk, (r + 1) * Nk), { lse: (lse.data as Floats)[r] });
+    visit(from + r, weights.subarray(r * Nk, (r + 1) * Nk), { lse: (lse.data as FloatArray)[r] });
 }

@@ -136,7 +136,7 @@ function problemOnCpu(problem: Problem): () => { problem: Problem; tables: Reado
         return [t, { type, shape, name, strict, dtype, source, data: source.toFloat64() }] as const;
       }),
     );
-    const own: Problem = {
+    const hostProblem: Problem = {
       ...problem,
       ...(mask && { mask: withTables(mask, tables) }),
       ...(score && { score: withTables(score, tables) }),
@@ -144,7 +144,7 @@ function problemOnCpu(problem: Problem): () => { problem: Problem; tables: Reado
       shape: { ...shape, query: query(), key: key(), value: value() },
       tensors: problem.tensors.map((t, n) => ({ ...t, tensor: masks[n]() })),
     };
-    return { problem: own, tables };
+    return { problem: hostProblem, tables };
   };
 }
 
@@ -193,8 +193,8 @@ export const opaque: Backend = {
   },
   weights(problem, lse, selection) {
     const weights = promised(selectionShape(problem.shape, selection), problem.dtype);
-    const [onQueue, own] = [problemOnCpu(problem), onCpu(lse)];
-    enqueue(() => weights.fill(reference.weights(onQueue().problem, own(), selection)));
+    const [onQueue, hostProblem] = [problemOnCpu(problem), onCpu(lse)];
+    enqueue(() => weights.fill(reference.weights(onQueue().problem, hostProblem(), selection)));
     return weights.tensor;
   },
   backward(problem, tensors, wanted) {
@@ -215,9 +215,9 @@ export const opaque: Backend = {
     const onQueue = problemOnCpu(problem);
     const [dOutput, output, lse] = [tensors.dOutput, tensors.output, tensors.lse].map(onCpu);
     enqueue(() => {
-      const { problem: own, tables: replaced } = onQueue();
+      const { problem: hostProblem, tables: replaced } = onQueue();
       const cpu = { dOutput: dOutput(), output: output(), lse: lse() };
-      const result = reference.backward(own, cpu, wanted);
+      const result = reference.backward(hostProblem, cpu, wanted);
       dQuery.fill(result.dQuery);
       dKey.fill(result.dKey);
       dValue.fill(result.dValue);

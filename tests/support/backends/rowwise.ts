@@ -1,5 +1,5 @@
 /** The row-wise kernels of the wasm backend, called directly for any size, for tests and benches of the kernels. */
-import { type AdamWScalars, type MapName, rowwise } from "../../../src/rowwise.ts";
+import { type AdamWScalars, type MapName, rowwise } from "../../../src/api/rowwise.ts";
 import { wasm } from "../../../src/wasm/backend.ts";
 
 export type { AdamWScalars, MapName };

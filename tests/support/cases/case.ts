@@ -60,10 +60,10 @@ const U32 = new Uint32Array(F32.buffer);
 export function rounded(x: number, dtype: Dtype): number {
   if (dtype === "float64" || !Number.isFinite(x)) return x;
   if (dtype === "float32") return Math.fround(x);
-  const [digits, least, most] = dtype === "float16" ? [11, 2 ** -24, 65504] : [8, 2 ** -133, 3.3895e38];
+  const [digits, least, largest] = dtype === "float16" ? [11, 2 ** -24, 65504] : [8, 2 ** -133, 3.3895e38];
   const step = Math.max(least, 2 ** (Math.floor(Math.log2(Math.abs(x) || least)) - digits + 1));
   const y = Math.round(x / step) * step;
-  return Math.max(-most, Math.min(most, y));
+  return Math.max(-largest, Math.min(largest, y));
 }
 
 /** Bits of a number that a 16-bit dtype holds exactly. */
@@ -138,9 +138,9 @@ export function arranged(
           data[at] = dtype === "float16" || dtype === "bfloat16" ? bitsOf(values[n], dtype) : values[n];
         }
   const axes = layout === "bshd" ? [0, 2, 1, 3] : [0, 1, 2, 3];
-  const kept = axes.slice(4 - rank);
+  const lastAxes = axes.slice(4 - rank);
   const view =
-    rank === 3 && layout === "bhsd" ? [0, 2, 3] : rank === 3 ? [2, 1, 3] : rank === 2 ? [2, 3] : kept;
+    rank === 3 && layout === "bhsd" ? [0, 2, 3] : rank === 3 ? [2, 1, 3] : rank === 2 ? [2, 3] : lastAxes;
   return new Tensor(
     data,
     view.map((axis) => shape[axis]),

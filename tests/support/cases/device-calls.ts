@@ -144,11 +144,11 @@ const TRAIN: Record<keyof typeof train, Row> = {
     train.readCheckpoint(bytes).restore(other.parameters(), new train.AdamW(other.parameters()));
     return other.stateDict();
   },
-  readCheckpoint: (at, device) => (TRAIN.writeCheckpoint as Call)(at, device),
+  readCheckpoint: (at, device) => (TRAIN.writeCheckpoint as Call)(at, device), loadCheckpoint: "reads a file",
   findNonFinite: async (at, device) => {
     const { model, loss } = await linearModel(device);
-    const found = await train.findNonFinite(model.parameters(), () => loss(nn.divide(at(x), 0)));
-    if (found?.step !== "divide") throw new Error(`findNonFinite found ${found?.text}`);
+    const report = await train.findNonFinite(model.parameters(), () => loss(nn.divide(at(x), 0)));
+    if (report?.step !== "divide") throw new Error(`findNonFinite found ${report?.text}`);
     return at(x);
   },
   meanLoss: {

@@ -33,13 +33,13 @@ type Draw = (r: Random, lengths: Lengths, offsets: readonly number[]) => DrawnMa
 const perBatch = (
   r: Random,
   B: number,
-  most: number,
+  limit: number,
 ): { n: number | number[]; at: (b: number) => number } => {
   if (r.chance(0.4)) {
-    const n = r.int(0, most);
+    const n = r.int(0, limit);
     return { n, at: () => n };
   }
-  const n = Array.from({ length: B }, () => r.int(0, most));
+  const n = Array.from({ length: B }, () => r.int(0, limit));
   return { n, at: (b) => n[b] };
 };
 
@@ -51,8 +51,8 @@ export const MASKS: Readonly<Record<string, Draw>> = {
     rule: (b, _h, i, j) => j <= i + offsets[b],
   }),
   window(r, { Nk }, offsets) {
-    const side = () => (r.chance(0.2) ? -1 : r.size(Nk + 1) - 1);
-    const [left, right] = [side(), side()];
+    const reach = () => (r.chance(0.2) ? -1 : r.size(Nk + 1) - 1);
+    const [left, right] = [reach(), reach()];
     return {
       name: `slidingWindow(${left}, ${right})`,
       mask: slidingWindow(left, right),
@@ -123,7 +123,7 @@ export const MASKS: Readonly<Record<string, Draw>> = {
     if (offsets.some((x) => x < 0)) return MASKS.dilated(r, { Nk } as Lengths, offsets);
     return {
       name: `blockSparse(${heads > 1 ? `${heads} heads, ` : ""}${rows} × ${columns}, ${size})`,
-      mask: blockSparse(tensor(flags, heads > 1 ? [heads, rows, columns] : [rows, columns]), size),
+      mask: blockSparse(tensor(flags, heads > 1 ? [heads, rows, columns] : [rows, columns], "bool"), size),
       rule: (b, h, i, j) =>
         flags[
           ((heads > 1 ? h : 0) * rows + Math.floor((i + offsets[b]) / size)) * columns + Math.floor(j / size)

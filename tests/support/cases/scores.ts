@@ -5,14 +5,14 @@ import type { Change, Lengths } from "./case.ts";
 import type { Random } from "./random.ts";
 
 /** T5's bucket of a distance, independent of the library's (Raffel et al. 2020, section 2.1). */
-function bucketOf(distance: number, count: number, most: number, bothWays: boolean): number {
+function bucketOf(distance: number, count: number, maxDistance: number, bothWays: boolean): number {
   const half = bothWays ? count / 2 : count;
   const start = bothWays && distance > 0 ? half : 0;
   const n = bothWays ? Math.abs(distance) : Math.max(0, -distance);
   const exact = Math.floor(half / 2);
   if (n < exact) return start + n;
   const f = Math.fround;
-  const steps = f(f(f(Math.log(f(n / exact))) / f(Math.log(most / exact))) * (half - exact));
+  const steps = f(f(f(Math.log(f(n / exact))) / f(Math.log(maxDistance / exact))) * (half - exact));
   return start + Math.min(half - 1, exact + Math.trunc(steps));
 }
 
@@ -44,12 +44,12 @@ export const CHANGES: Readonly<Record<string, Draw>> = {
   relativeBias(r, { Hq }) {
     const bidirectional = r.chance(0.5);
     const count = r.pick([8, 16, 32]);
-    const most = r.int(20, 130);
+    const maxDistance = r.int(20, 130);
     const values = Float32Array.from({ length: count * Hq }, () => r.normal());
     return {
-      name: `relativeBias(${count} buckets, ${most}, ${bidirectional ? "both ways" : "one way"})`,
-      mod: relativeBias(tensor(values, [count, Hq]), { maxDistance: most, bidirectional }),
-      apply: (s, _, h, q, k) => s + values[bucketOf(k - q, count, most, bidirectional) * Hq + h],
+      name: `relativeBias(${count} buckets, ${maxDistance}, ${bidirectional ? "both ways" : "one way"})`,
+      mod: relativeBias(tensor(values, [count, Hq]), { maxDistance: maxDistance, bidirectional }),
+      apply: (s, _, h, q, k) => s + values[bucketOf(k - q, count, maxDistance, bidirectional) * Hq + h],
       error: (e, _, after) => e + Math.abs(after),
     };
   },

@@ -1,12 +1,9 @@
-/** Random stores for tests: heads with every recipe a bundle can describe, as arrays and as the options of one heed call. */
-import type { AttentionOptions } from "../../../src/index.ts";
-import type { HeadData } from "../../../src/store/compute/head.ts";
+/** Random stores for tests: heads with every recipe a bundle can describe, as arrays. */
 import type { BlockInput, StoreInput } from "../../../src/store/layout/input.ts";
-import { maskOf, namedMods } from "../../../src/store/recipe/head-recipe.ts";
 import type { RecipeMask, ScoreRecipe } from "../../../src/store/recipe/recipe.ts";
 import { type Random, random } from "./random.ts";
 
-export interface Asked {
+export interface RandomOptions {
   readonly Nq?: number;
   readonly Nk?: number;
   readonly heads?: number;
@@ -27,16 +24,16 @@ export function normals(r: Random, count: number, size = 1, wide = false): Float
 }
 
 /** A block of random heads, with the tensors that its recipe names. */
-function randomBlock(seed: number, asked: Asked = {}): BlockInput {
+function randomBlock(seed: number, options: RandomOptions = {}): BlockInput {
   const r = random(seed);
-  const { wide = false, layers = 1 } = asked;
-  const Nk = asked.Nk ?? r.int(1, 24);
-  const Nq = asked.Nq ?? (r.chance(0.6) ? Nk : r.int(1, 24));
-  const keyHeads = asked.keyHeads ?? r.int(1, 3);
-  const heads = asked.heads ?? keyHeads * r.int(1, 3);
-  const d = asked.d ?? r.int(1, 12);
-  const dv = asked.dv ?? r.int(1, 9);
-  const recipe = asked.recipe ?? randomRecipe(r, Nq, Nk, heads);
+  const { wide = false, layers = 1 } = options;
+  const Nk = options.Nk ?? r.int(1, 24);
+  const Nq = options.Nq ?? (r.chance(0.6) ? Nk : r.int(1, 24));
+  const keyHeads = options.keyHeads ?? r.int(1, 3);
+  const heads = options.heads ?? keyHeads * r.int(1, 3);
+  const d = options.d ?? r.int(1, 12);
+  const dv = options.dv ?? r.int(1, 9);
+  const recipe = options.recipe ?? randomRecipe(r, Nq, Nk, heads);
   const words = Array.from({ length: Math.max(Nq, Nk) }, (_, n) => (n === 0 ? "<s>" : `t${r.int(0, 6)}`));
   return {
     kind: "self",
@@ -47,15 +44,15 @@ function randomBlock(seed: number, asked: Asked = {}): BlockInput {
     layers: Array.from({ length: layers }, () => ({
       query: { data: normals(r, heads * Nq * d, 1.5, wide), shape: [heads, Nq, d] },
       key: { data: normals(r, keyHeads * Nk * d, 1.5, wide), shape: [keyHeads, Nk, d] },
-      ...(asked.values === false
+      ...(options.values === false
         ? {}
         : { value: { data: normals(r, keyHeads * Nk * dv, 1, wide), shape: [keyHeads, Nk, dv] } }),
     })),
   };
 }
 
-export const randomInput = (seed: number, asked: Asked = {}): StoreInput => ({
-  blocks: [randomBlock(seed, asked)],
+export const randomInput = (seed: number, options: RandomOptions = {}): StoreInput => ({
+  blocks: [randomBlock(seed, options)],
 });
 
 /** Any recipe, including masks that mask full rows. */
@@ -99,36 +96,15 @@ function tensorsFor(
   const cells = (perHead ? heads : 1) * Nq * Nk;
   const bias = normals(r, cells, 1, wide);
   for (let n = 0; n < cells; n++) if (r.chance(0.1)) bias[n] = -Infinity;
-  const { mask, bias: said, sinks } = recipe;
+  const { mask, bias: recipeBias, sinks } = recipe;
   return {
     ...(typeof mask === "object" && "tensor" in mask
       ? { [mask.tensor]: { data: Uint8Array.from({ length: cells }, () => (r.chance(0.6) ? 1 : 0)), shape } }
       : {}),
-    ...(said && "dense" in said ? { [said.dense]: { data: bias, shape } } : {}),
-    ...(said && "relative" in said
-      ? { [said.relative]: { data: normals(r, 8 * heads, 1, wide), shape: [8, heads] } }
+    ...(recipeBias && "dense" in recipeBias ? { [recipeBias.dense]: { data: bias, shape } } : {}),
+    ...(recipeBias && "relative" in recipeBias
+      ? { [recipeBias.relative]: { data: normals(r, 8 * heads, 1, wide), shape: [8, heads] } }
       : {}),
     ...(sinks === undefined ? {} : { [sinks]: { data: normals(r, heads, 1, wide), shape: [heads] } }),
-  };
-}
-
-/** The options with which `scaledDotProductAttention(query, key, …)` of one head [Nq, d] computes its recipe. */
-export function optionsOf({ recipe, keep, bias, Nq, Nk }: HeadData): AttentionOptions {
-  const masks: unknown[] = [];
-  const mask = maskOf(recipe);
-  if (mask) masks.push(mask);
-  if (keep) {
-    const kept = Uint8Array.from({ length: Nq * Nk }, (_, n) =>
-      (keep.data[n] !== 0) === (keep.polarity === "keep") ? 1 : 0,
-    );
-    masks.push({ data: kept, shape: [Nq, Nk], dtype: "bool" });
-  }
-  if (bias) masks.push({ data: bias, shape: [Nq, Nk] });
-  return {
-    scale: recipe.scale,
-    queryOffset: recipe.queryOffset,
-    attnMask: masks as never,
-    scoreMod: namedMods(recipe).map(({ mod }) => mod),
-    ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
   };
 }

@@ -9,6 +9,8 @@
  *   dS′ = dS·f′(s)          e′ = e·|f′| + |dS|·(|f′(s ± dᵢ) − f′(s)| + 40·u·max(1, |f′|))
  *   dQ = scale·Σⱼ dS′·k     |error| ≤ |scale|·Σⱼ (e′ + c_M·u·|dS′|)·|k|,   dK likewise over the rows of a group
  *
+ * With dropout each p, dP and o has up to 1/(1 − p) of its size, and the terms of dP − δ do not cancel: their sizes are added.
+ *
  * c_E, c_M and c_R are the constants of Bound B for sums over dv, keys and rows. The bound of underflow is added as in Bound B.
  */
 import {
@@ -21,7 +23,7 @@ import {
 import { type Case, describeCase, rounded } from "../cases/case.ts";
 import { random } from "../cases/random.ts";
 import { flattened, textbookScores32, truth } from "./oracle.ts";
-import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, unit } from "./tolerance.ts";
+import { constants, difference, FIRST_ORDER, OUTPUT_ROUNDING, roundingOf, unit } from "./tolerance.ts";
 
 /** Gradients in the order [B, H, N, d], with the bound of each number. */
 export interface Tolerances {
@@ -30,6 +32,12 @@ export interface Tolerances {
   readonly dValue: Float64Array;
   /** For every cell of the scores, [B, Hq, Nq, Nk]: the terms of the gradient of an additive mask. */
   readonly cells: Float64Array;
+  /** Of sinks, by head: Σ w·δ over the rows, w = e^(sink − lse). */
+  readonly sinks: Float64Array;
+  /** Of any entry of a table that score mods read: Σ ds·∂, with |∂| at most the score, the distance or 1. */
+  table: number;
+  /** The sums of absolute terms of the last three: no part of a sum is larger. */
+  readonly sizes: { readonly cells: Float64Array; readonly sinks: Float64Array; table: number };
 }
 
 /** A gradient of the output, exact in the case's dtype, dense in the output's shape. */
@@ -45,8 +53,11 @@ export function upstream(c: Case, shape: readonly number[]): { tensor: Tensor; e
   return { tensor, exact: across ? tensor.transpose(-3, -2).toFloat64() : values };
 }
 
-/** Bounds of the gradients, or undefined if a first-order bound does not apply. */
-function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
+/**
+ * Bounds of the gradients, or undefined if a first-order bound does not apply. `inParts`: of a sum over shards of the keys. A shard whose
+ * other keys have weights within the rounding of lse may be taken for a complete row, which leaves their terms out.
+ */
+export function tolerancesOf(c: Case, dO: Float64Array, inParts = false): Tolerances | undefined {
   const { B, Hq, Hkv, Nq, Nk, dk, dv } = c.lengths;
   const want = truth(c);
   if (want.hull.some((x) => x === 1) || want.lseTolerance.some((x) => 2 * x > FIRST_ORDER)) return undefined;
@@ -61,7 +72,12 @@ function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
     dKey: new Float64Array(B * Hkv * Nk * dk),
     dValue: new Float64Array(B * Hkv * Nk * dv),
     cells: new Float64Array(B * Hq * Nq * Nk),
+    sinks: new Float64Array(Hq),
+    table: 0,
+    sizes: { cells: new Float64Array(B * Hq * Nq * Nk), sinks: new Float64Array(Hq), table: 0 },
   };
+  const { sizes } = tolerance;
+  const drop = 1 / (1 - (c.options.dropoutP ?? 0));
   let largest = 0;
   for (let row = 0; row < B * Hq * Nq; row++) {
     const i = row % Nq;
@@ -72,13 +88,28 @@ function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
     const epsilon = 2 * want.lseTolerance[row];
     let deltaError = 0;
     let delta = 0;
+    let deltaSize = 0;
     for (let e = 0; e < dv; e++) {
       const at = row * dv + e;
-      deltaError += Math.abs(dO[at]) * (want.tolerance[at] + cE * u * Math.abs(want.output[at]));
+      // With dropout the output is any part of Σ p·|v|, up to 1/(1 − p) of it.
+      const size = drop === 1 ? Math.abs(want.output[at]) : drop * want.spread[at];
+      const stored = drop === 1 ? 0 : roundingOf(c.dtype).u * size;
+      deltaError += Math.abs(dO[at]) * (drop * want.tolerance[at] + stored + cE * u * size);
       delta += dO[at] * want.output[at];
+      deltaSize += Math.abs(dO[at]) * size;
+    }
+    const isVisible = (j: number) =>
+      c.allowed(b, h, i, j) && c.added.every((add) => add(b, h, i, j) !== -Infinity);
+    const rounding = 4 * u * (1 + Math.abs(want.lse[row]));
+    let missing = 0;
+    for (let j = 0; inParts && j < Nk; j++) {
+      if (!isVisible(j)) continue;
+      let a = 0;
+      for (let e = 0; e < dv; e++) a += Math.abs(dO[row * dv + e] * c.exact.v[(kv + j) * dv + e]);
+      missing = Math.max(missing, rounding * drop * a);
     }
     for (let j = 0; j < Nk; j++) {
-      if (!c.allowed(b, h, i, j) || c.added.some((add) => add(b, h, i, j) === -Infinity)) continue;
+      if (!isVisible(j)) continue;
       const p = want.weights[row * Nk + j];
       let [dP, a, s] = [0, 0, 0];
       for (let e = 0; e < dv; e++) {
@@ -86,17 +117,25 @@ function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
         dP += x;
         a += Math.abs(x);
         tolerance.dValue[(kv + j) * dv + e] +=
-          ((epsilon + cR * u) * p + 2 ** -120) * Math.abs(dO[row * dv + e]) + 2 ** -148;
+          ((epsilon + cR * u + (inParts ? rounding : 0)) * p * drop + 2 ** -120) *
+            Math.abs(dO[row * dv + e]) +
+          2 ** -148;
       }
       for (let d = 0; d < dk; d++) s += c.exact.q[row * dk + d] * c.exact.k[(kv + j) * dk + d];
       s *= c.scale;
       const change = slopeOf(c, b, h, i, j, s, epsilon);
       if (change === undefined) continue;
-      const error = p * ((epsilon + 4 * u) * Math.abs(dP - delta) + cE * u * a + deltaError);
+      a *= drop;
+      const difference = drop === 1 ? Math.abs(dP - delta) : a + deltaSize;
+      const error = p * ((epsilon + 4 * u) * difference + cE * u * a + deltaError + 2 * missing);
       const under = 2 ** -120 * (a + Math.abs(delta)) + (dv + 4) * 2 ** -148;
-      const size = p * Math.abs(dP - delta) + error;
+      const size = p * difference + error;
       tolerance.cells[row * Nk + j] = error + under + cM * u * size;
       const after = Math.abs(change.slope);
+      const partial = Math.max(1, change.gain) * Math.max(1, Math.abs(s), Math.abs(i + c.offsets[b] - j));
+      sizes.cells[row * Nk + j] = size;
+      sizes.table += size * partial;
+      tolerance.table += (tolerance.cells[row * Nk + j] + (epsilon + cM * u) * size) * partial;
       const e = (error + under) * after + size * change.error;
       for (let d = 0; d < dk; d++) {
         const [q, k] = [Math.abs(c.exact.q[row * dk + d]), Math.abs(c.exact.k[(kv + j) * dk + d])];
@@ -106,6 +145,11 @@ function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
         largest = Math.max(largest, (a + Math.abs(delta)) * (q + k) * scale * after);
       }
     }
+    const sink = c.sinks?.[h] ?? -Infinity;
+    if (sink === -Infinity) continue;
+    const w = Math.exp(sink - want.lse[row]);
+    tolerance.sinks[h] += w * ((epsilon + cR * u) * deltaSize + deltaError + missing) + 2 ** -148 * (1 + w);
+    sizes.sinks[h] += w * deltaSize;
   }
   // Intermediate sums close to the largest float32 may overflow.
   return largest * Nk * Nq * G < 1e36 ? tolerance : undefined;
@@ -113,7 +157,7 @@ function tolerancesOf(c: Case, dO: Float64Array): Tolerances | undefined {
 
 /** Derivative of all score mods at a score, and its change by an error of the score; undefined if a score mod masks the cell. */
 function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number, d: number) {
-  if (c.changes.length === 0) return { slope: 1, error: 0 };
+  if (c.changes.length === 0) return { slope: 1, error: 0, gain: 1 };
   const at = [b, h, i + c.offsets[b], j] as const;
   const f = (x: number) => c.changes.reduce((y, change) => change.apply(y, ...at), x);
   if (f(s) === -Infinity) return undefined;
@@ -122,11 +166,15 @@ function slopeOf(c: Case, b: number, h: number, i: number, j: number, s: number,
   const here = slope(s);
   const u = unit(c.dtype === "float64" ? "float64" : "float32");
   const spread = Math.abs(slope(s + d) - here) + Math.abs(slope(s - d) - here);
-  return { slope: here, error: spread + 1e-9 + 40 * u * Math.max(1, Math.abs(here)) };
+  const gain = c.changes.reduce(
+    (g, { error }) => g * Math.max(1, error(1, 0, 0, ...at) - error(0, 0, 0, ...at)),
+    1,
+  );
+  return { slope: here, error: spread + 1e-9 + 40 * u * Math.max(1, Math.abs(here)), gain };
 }
 
 /** Numbers of a gradient of one input in the order [B, H, N, d]. */
-const flat = (c: Case, t: Tensor): Float64Array =>
+export const flat = (c: Case, t: Tensor): Float64Array =>
   (c.options.layout === "bshd" ? t.transpose(-3, -2) : t).toFloat64();
 
 /**
@@ -149,10 +197,10 @@ function textbookBackward32(c: Case, dO: Float64Array, state: AttentionResult): 
     const h = Math.floor(row / Nq) % Hq;
     const b = Math.floor(row / (Nq * Hq));
     const kv = (b * Hkv + Math.floor((h * Hkv) / Hq)) * Nk;
-    const seen = Array.from({ length: Nk }, (_, j) => j).filter((j) => weights[row * Nk + j] !== 0);
+    const visible = Array.from({ length: Nk }, (_, j) => j).filter((j) => weights[row * Nk + j] !== 0);
     let delta = 0;
     for (let e = 0; e < dv; e++) delta = f(delta + f(dO[row * dv + e] * output[row * dv + e]));
-    for (const j of seen) {
+    for (const j of visible) {
       const p = weights[row * Nk + j];
       let x = 0;
       for (let e = 0; e < dv; e++) {
@@ -161,7 +209,7 @@ function textbookBackward32(c: Case, dO: Float64Array, state: AttentionResult): 
       }
       dP[j] = x;
     }
-    for (const j of seen) {
+    for (const j of visible) {
       let dS = f(weights[row * Nk + j] * f(dP[j] - delta));
       let s = 0;
       for (let d = 0; d < dk; d++) s += c.exact.q[row * dk + d] * c.exact.k[(kv + j) * dk + d];
@@ -218,15 +266,21 @@ export function checkBackward(c: Case): BackwardMeasure {
     }
     if (plain === undefined || narrow || entries > 1) continue;
     const largest = (z: ArrayLike<number>) =>
-      y.reduce((most, yn, n) => Math.max(most, Math.abs(z[n] - yn)), 0);
-    const own = largest(plain[name]);
-    if (own > 0) ratios.push(largest(x) / own);
+      y.reduce((worst, yn, n) => Math.max(worst, Math.abs(z[n] - yn)), 0);
+    const scale = largest(plain[name]);
+    if (scale > 0) ratios.push(largest(x) / scale);
   }
   return { use, bounded: true, ratios };
 }
 
+/** The same call in float64, on the same numbers: its gradients. */
+const inFloat64 = (c: Case, dOutput: Tensor): AttentionGradients => exactly(c, dOutput).gradients;
+
 /** The same call in float64, on the same numbers. */
-function inFloat64(c: Case, dOutput: Tensor): AttentionGradients {
+export function exactly(
+  c: Case,
+  dOutput: Tensor,
+): { readonly state: AttentionResult; readonly gradients: AttentionGradients } {
   const wide = (t: Tensor) => new Tensor(t.toFloat64(), t.shape, "float64");
   // A 16-bit mask has the query's dtype; a float64 call gets it as float32, which represents it exactly.
   const list = Array.isArray(c.options.attnMask) ? c.options.attnMask : [c.options.attnMask];
@@ -239,5 +293,6 @@ function inFloat64(c: Case, dOutput: Tensor): AttentionGradients {
     );
   const options = { ...c.options, ...(attnMask.length > 0 && { attnMask }) };
   const [q, k, v] = [c.query, c.key, c.value].map(wide);
-  return attentionBackward(wide(dOutput), q, k, v, scaledDotProductAttention(q, k, v, options), options);
+  const state = scaledDotProductAttention(q, k, v, options);
+  return { state, gradients: attentionBackward(wide(dOutput), q, k, v, state, options) };
 }

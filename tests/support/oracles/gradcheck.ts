@@ -14,7 +14,7 @@ export interface Check {
   /** |got − want| ≤ tolerance·(1 + |want|). Default 2e-7. */
   tolerance?: number;
   /** How many numbers of each input are changed; default 40, spread over the input. */
-  most?: number;
+  limit?: number;
 }
 
 const STEP = 1e-5;
@@ -41,8 +41,9 @@ export function gradientsOf<K extends string>(
   };
   outputs.forEach((output, n) => give(output, dOutputs(output, n)));
   for (const step of operations.reverse()) {
-    const given = step.outputs.map((output) => sums.get(output));
-    if (given.some(Boolean)) step.backward(given).forEach((gradient, n) => give(step.inputs[n], gradient));
+    const weights = step.outputs.map((output) => sums.get(output));
+    if (weights.some(Boolean))
+      step.backward(weights).forEach((gradient, n) => give(step.inputs[n], gradient));
   }
   const names = Object.keys(inputs) as K[];
   return {
@@ -58,7 +59,7 @@ export function gradientsOf<K extends string>(
 export function gradcheck(
   inputs: Readonly<Record<string, Tensor>>,
   work: () => Tensor | readonly Tensor[],
-  { tolerance = 2e-7, most = 40 }: Check = {},
+  { tolerance = 2e-7, limit = 40 }: Check = {},
 ): void {
   const r = random(11);
   const all = () => [work()].flat() as Tensor[];
@@ -78,7 +79,7 @@ export function gradcheck(
       throw new Error(`${name} must be dense float64`);
     const got = gradients[name]?.toFloat64() ?? new Float64Array(input.size);
     const data = input.data as Float64Array;
-    const stride = Math.max(1, Math.ceil(input.size / most));
+    const stride = Math.max(1, Math.ceil(input.size / limit));
     for (let i = 0; i < input.size; i += stride) {
       const before = data[i];
       data[i] = before + STEP;

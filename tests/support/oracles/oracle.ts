@@ -10,6 +10,8 @@ export interface Truth {
   readonly lse: Float64Array;
   readonly weights: Float64Array;
   readonly tolerance: Float64Array;
+  /** Σ p·|v| of each number of the output. */
+  readonly spread: Float64Array;
   readonly lseTolerance: Float64Array;
   /** Rows whose scores are so large that only the hull of the values bounds their output. */
   readonly hull: Uint8Array;
@@ -30,6 +32,7 @@ export function truth(c: Case): Truth {
     lse: new Float64Array(rows),
     weights: new Float64Array(rows * Nk),
     tolerance: new Float64Array(rows * dv),
+    spread: new Float64Array(rows * dv),
     lseTolerance: new Float64Array(rows),
     hull: new Uint8Array(rows),
   };
@@ -91,21 +94,22 @@ export function truth(c: Case): Truth {
         out.lseTolerance[row] = lse === -Infinity ? 0 : lseBound(d, cM, u, lse);
         out.hull[row] = d > FIRST_ORDER ? 1 : 0;
         for (let j = 0; j < Nk; j++) out.weights[row * Nk + j] = share * one.weights[i * Nk + j];
-        const seen = Array.from({ length: Nk }, (_, j) => j).filter((j) => allowed(i, j));
+        const visible = Array.from({ length: Nk }, (_, j) => j).filter((j) => allowed(i, j));
         for (let e = 0; e < dv; e++) {
           let spread = 0;
           let largest = 0;
-          for (const j of seen) {
+          for (const j of visible) {
             const x = Math.abs(v[j * dv + e]);
             spread += out.weights[row * Nk + j] * x;
             if (x > largest) largest = x;
           }
+          out.spread[row * dv + e] = spread;
           const R = share * one.output[i * dv + e];
           out.output[row * dv + e] = R;
           let tolerance = out.hull[row] ? 0 : (d + cM * u) * spread;
-          if (seen.length) tolerance += floorOf(largest, Nk);
+          if (visible.length) tolerance += floorOf(largest, Nk);
           const narrow = OUTPUT_ROUNDING[c.dtype];
-          if (narrow && seen.length) tolerance += narrow.u * (Math.abs(R) + tolerance) + narrow.least;
+          if (narrow && visible.length) tolerance += narrow.u * (Math.abs(R) + tolerance) + narrow.least;
           // Only the hull of the values bounds the output.
           if (out.hull[row]) tolerance += Math.abs(R) + largest * (1 + cM * u);
           out.tolerance[row * dv + e] = tolerance;
@@ -171,7 +175,7 @@ function textbook32(c: Case): Float32Array {
     const kv = Math.floor(row / (Nq * Hq)) * Hkv + Math.floor((h * Hkv) / Hq);
     const sink = c.sinks ? f(c.sinks[h]) : -Infinity;
     const s = scores.subarray(row * Nk, (row + 1) * Nk);
-    const m = s.reduce((most, x) => Math.max(most, x), sink);
+    const m = s.reduce((largest, x) => Math.max(largest, x), sink);
     if (m === -Infinity) continue;
     let l = 0;
     for (let j = 0; j < Nk; j++) l = f(l + (s[j] = f(Math.exp(f(s[j] - m)))));

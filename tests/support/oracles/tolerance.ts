@@ -45,6 +45,21 @@ export const OUTPUT_ROUNDING: Readonly<Record<string, { u: number; least: number
   bfloat16: { u: 2 ** -8, least: 2 ** -134 },
 };
 
+/** Unit roundoff and half the subnormal spacing of any dtype. */
+export const roundingOf = (dtype: string): { u: number; least: number } =>
+  OUTPUT_ROUNDING[dtype] ?? { u: dtype === "float64" ? 2 ** -53 : 2 ** -24, least: 0 };
+
+/**
+ * Bound of a result of `parts` parts: each part is within its bound, which is at most that of the result, and is rounded to its
+ * dtype. `size`: the sum of the parts' absolute values.
+ */
+export const partsBound = (
+  parts: number,
+  bound: number,
+  { u, least }: { u: number; least: number },
+  size: number,
+): number => parts * (bound + u * (size + bound) + least);
+
 /** c_D and c_M of Bound B. */
 export function constants(D: number, M: number, structured: boolean): { cD: number; cM: number } {
   return structured ? { cD: 2 * (D + 3), cM: M + 16 } : { cD: 2 * Math.sqrt(D) + 4, cM: Math.sqrt(M) + 6 };

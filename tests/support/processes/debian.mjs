@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Debian packages that tests need, installed where this process is allowed to. Test files run at the same time: one process
+ * Debian packages that tests need, installed only where HEED_INSTALL=1 allows it: `npm test` and .ci/run set it and say so, a test
+ * that is run by itself installs nothing. Test files run at the same time: one process
  * installs and the others wait for it, so that none uses a package that is only half installed. Imports Node's own modules only.
  */
 import { spawnSync } from "node:child_process";
@@ -51,17 +52,19 @@ export function installLocked(packages, files, { lock = join(tmpdir(), "heed-apt
   if (done.status === 0) return "";
   if (done.status === LOCKED) return `another process has installed packages for ${WAIT} s`;
   const late = done.status === LATE ? `apt-get had not ended after ${APT} s; ` : "";
-  const said = (done.stderr ?? "").trim().split("\n").slice(-3).join("; ");
-  return `${late}${said || (done.error?.message ?? `it ended with ${done.signal ?? done.status}`)}`;
+  const message = (done.stderr ?? "").trim().split("\n").slice(-3).join("; ");
+  return `${late}${message || (done.error?.message ?? `it ended with ${done.signal ?? done.status}`)}`;
 }
 
 /**
- * Installs Debian's packages as root, where one of `files` is missing. Prints what is installed, and why it could not be.
+ * Installs Debian's packages as root, where one of `files` is missing and HEED_INSTALL=1. Prints what is installed, and why it
+ * could not be.
  * @param {readonly string[]} packages
  * @param {readonly string[]} files
  */
 export function installPackages(packages, files) {
-  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return;
+  const isAllowed = process.env.HEED_INSTALL === "1" && process.getuid?.() === 0;
+  if (!isAllowed || !existsSync("/etc/debian_version")) return;
   if (!files.every((file) => existsSync(file)))
     process.stderr.write(`installing ${packages.join(" ")} with apt-get …\n`);
   const problem = installLocked(packages, files);

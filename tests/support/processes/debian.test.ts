@@ -57,3 +57,15 @@ it.skipIf(!hasFlock)(
     expect(log()).toBe("update\n");
   },
 );
+
+it("a test that is run by itself installs no packages", async () => {
+  fakeApt("exit 0");
+  const code = `
+    import { installPackages } from ${JSON.stringify(new URL("./debian.mjs", import.meta.url).href)};
+    installPackages(["a"], ["${folder}/first"]);`;
+  const env: NodeJS.ProcessEnv = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+  delete env.HEED_INSTALL;
+  const { stderr } = await run(process.execPath, ["--input-type=module", "-e", code], { env });
+  expect(stderr).toBe("");
+  expect(existsSync(join(folder, "log"))).toBe(false);
+});

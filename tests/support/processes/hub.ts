@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 
 /** A request, as a server received it. */
-export interface SeenRequest {
+export interface HubRequest {
   readonly server: "hub" | "storage";
   readonly method: string;
   readonly path: string;
@@ -13,11 +13,11 @@ export interface SeenRequest {
 }
 
 /** Responds to a request instead of the server and returns true, or returns false. */
-export type Fault = (request: SeenRequest, response: ServerResponse, n: number) => boolean;
+export type Fault = (request: HubRequest, response: ServerResponse, n: number) => boolean;
 
 /** A hub with one model. */
 export class Hub {
-  readonly seen: SeenRequest[] = [];
+  readonly requests: HubRequest[] = [];
   /** Files of the model; those in `large` are stored on the second server. */
   readonly files: Map<string, Uint8Array>;
   readonly large: ReadonlySet<string>;
@@ -39,9 +39,9 @@ export class Hub {
 
   async start(): Promise<this> {
     const open = async (server: "hub" | "storage") => {
-      const made = createServer((request, response) => this.#answer(server, request, response));
-      await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
-      return made;
+      const httpServer = createServer((request, response) => this.#answer(server, request, response));
+      await new Promise<void>((resolve) => httpServer.listen(0, "127.0.0.1", resolve));
+      return httpServer;
     };
     this.#hub = await open("hub");
     this.#storage = await open("storage");
@@ -71,12 +71,12 @@ export class Hub {
       : createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
   }
 
-  #answer(server: SeenRequest["server"], request: IncomingMessage, response: ServerResponse): void {
+  #answer(server: HubRequest["server"], request: IncomingMessage, response: ServerResponse): void {
     const { method = "", headers, url = "" } = request;
     const path = url.replace(/\?.*/, "");
-    const seen = { server, method, path, range: headers.range, authorization: headers.authorization };
-    this.seen.push(seen);
-    if (this.fault(seen, response, this.seen.length - 1)) return;
+    const entry = { server, method, path, range: headers.range, authorization: headers.authorization };
+    this.requests.push(entry);
+    if (this.fault(entry, response, this.requests.length - 1)) return;
     if (server === "storage") {
       const name = path.slice(1);
       this.#send(request, response, this.sent.get(name) ?? (this.files.get(name) as Uint8Array), {});

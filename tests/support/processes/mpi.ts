@@ -1,6 +1,6 @@
 /**
- * MPI for the tests that run real processes: Debian's Open MPI and MPICH. They are installed if they are missing and this process
- * is allowed to. If one is not available, its tests are counted as skipped.
+ * MPI for the tests that run real processes: Debian's Open MPI and MPICH. `npm test` installs them if they are missing
+ * (debian.mjs). If one is not available, its tests are counted as skipped.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";

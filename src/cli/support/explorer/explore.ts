@@ -6,21 +6,12 @@ import { setFlagsFromString } from "node:v8";
 import { UnsupportedError } from "../../../core/errors.ts";
 import type { SourceLike } from "../../../io/source.ts";
 import { explorerPages, labPages } from "../../../server/assets.ts";
-import {
-  describeModel,
-  type FileModel,
-  type LocalServer,
-  type MadeFile,
-  type Page,
-  startServer,
-} from "../../../server/server.ts";
-import type { HeadRef } from "../../../store/types.ts";
+import { describeModel, type FileModel, type ServedFile, type StaticFile } from "../../../server/content.ts";
+import { type LocalServer, startServer } from "../../../server/server.ts";
+import type { HeadRef } from "../../../store/block.ts";
 import { EXIT, type Io } from "../line/command.ts";
 import { endsByCtrlC } from "../output/interrupt.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
-
-/** A file for the page: its name, its bytes or its path, and the model that made it. */
-export type ServedFile = MadeFile;
 
 /** Options of serving the explorer. */
 export interface ServeOptions {
@@ -59,12 +50,12 @@ async function startExplorer(
   const { pages, lab } = pagesWithLab();
   const data = new Map<string, SourceLike>();
   const models = new Map<string, FileModel>();
-  const listed = files.map(({ name, source, model: own }) => {
+  const listed = files.map(({ name, source, model: fileModel }) => {
     // The name is for users; the random id before it cannot be guessed.
     const id = `${randomBytes(9).toString("base64url")}/${encodeURIComponent(name)}`;
     data.set(id, source);
-    if (own) models.set(id, own);
-    return { name, path: `/data/${id}`, ...(own && { model: describeModel(own, id) }) };
+    if (fileModel) models.set(id, fileModel);
+    return { name, path: `/data/${id}`, ...(fileModel && { model: describeModel(fileModel, id) }) };
   });
   data.set(
     "session",
@@ -77,7 +68,7 @@ async function startExplorer(
 }
 
 /** The explorer's pages with those of the Lab, and the Lab's path; undefined if it was not built. */
-function pagesWithLab(): { pages: Map<string, Page>; lab: string | undefined } {
+function pagesWithLab(): { pages: Map<string, StaticFile>; lab: string | undefined } {
   const explorer = explorerPages();
   try {
     // The explorer's pages take precedence over the Lab's of the same path.

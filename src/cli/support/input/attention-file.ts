@@ -3,8 +3,8 @@ import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { FormatError, formatValue, HeedError, OptionError } from "../../../core/errors.ts";
 import { openStore } from "../../../store/formats/open.ts";
+import type { HeadStore } from "../../../store/head-store.ts";
 import { storeFrom } from "../../../store/layout/from.ts";
-import type { HeadStore } from "../../../store/types.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { bytesText } from "../output/terminal.ts";
 import { MODEL_HELP } from "./pick-model.ts";
@@ -46,8 +46,8 @@ export async function openInput(
   positionals: readonly string[],
   io: Pick<Io, "stderr" | "stdin">,
 ): Promise<{ readonly store: HeadStore; readonly name: string }> {
-  const given = values.text as string | undefined;
-  if (given === undefined) {
+  const textOption = values.text as string | undefined;
+  if (textOption === undefined) {
     for (const option of ["pair", "model"])
       if (values[option] !== undefined) throw new UsageError(`--${option} goes with --text TEXT`);
     if (positionals.length !== 1)
@@ -58,15 +58,15 @@ export async function openInput(
   if (positionals.length > 0) throw new UsageError("give a file or --text, not both");
   for (const option of ["tokens", "causal"])
     if (values[option] !== undefined) throw new UsageError(`--${option} goes with a file, not with --text`);
-  const text = await expandText(given, io);
+  const text = await expandText(textOption, io);
   const [{ pickModel, warnOfCuts }, { inputOfTexts }] = await Promise.all([
     import("./pick-model.ts"),
     import("./model-bundle.ts"),
   ]);
   const model = await pickModel(values.model as string | undefined, io);
-  const seen = model.attention(text, await expandPair(values, io));
-  warnOfCuts(model, seen, io);
-  return { store: storeFrom({ ...inputOfTexts(model, [seen]), name: text }), name: text };
+  const attention = model.attention(text, await expandPair(values, io));
+  warnOfCuts(model, attention, io);
+  return { store: storeFrom({ ...inputOfTexts(model, [attention]), name: text }), name: text };
 }
 
 /** The tokens in the file of `--tokens`. */

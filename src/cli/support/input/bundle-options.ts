@@ -1,10 +1,11 @@
 /** The options of commands that write a bundle: which layers and heads go into it, and as which dtype. */
-import type { BundleOptions } from "../../../store/types.ts";
+import { FLOAT_DTYPES } from "../../../core/dtype.ts";
+import type { BundleOptions } from "../../../store/formats/bundle.ts";
 import type { Values } from "../line/command.ts";
 import { indices, integer, oneOf } from "../line/values.ts";
 
 /** Dtypes of the numbers in a bundle. */
-export const BUNDLE_DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
+export const BUNDLE_DTYPES = FLOAT_DTYPES;
 
 /** The bundle options of a command line: `--layers`, `--heads`, `--first`, `--dtype` and `--no-values`. */
 export function bundleOptions(values: Values): BundleOptions {

@@ -3,13 +3,16 @@ import { join } from "node:path";
 import { UnsupportedError } from "../../../core/errors.ts";
 import { shippedFolder } from "../../../io/filesystem/shipped.ts";
 
-/** File and name of each sentence, in the order of tabs. */
+/** File and name of each sentence, in the order of tabs: two "flies", four "bank" with the control, two "it" with the control. */
 const SENTENCES = [
-  ["tired-cat", "The cat sat on the mat because it was tired"],
   ["time-flies", "time flies like an arrow"],
   ["fruit-flies", "fruit flies like a banana"],
+  ["bank-of-the-river", "they walked along the bank of the river"],
   ["river-bank", "they walked along the river bank"],
   ["savings-bank", "they walked to the savings bank"],
+  ["bank-of-the-table", "they sat by the bank of the table"],
+  ["tired-cat", "The cat sat on the mat because it was tired"],
+  ["soft-cat", "The cat sat on the mat because it was soft"],
 ] as const;
 
 /** The captures as files: a display name and a path. */

@@ -1,29 +1,20 @@
 /** Elements of file tensors of any dtype as numbers, for `inspect` and `convert`. */
 import {
   arrayFor,
-  type DType,
-  dtypeOf,
   type FloatDType,
-  isFloat,
+  isDType,
   readerOf,
   type TypedData,
   writerOf,
 } from "../../../core/dtype.ts";
 import { DTypeError } from "../../../core/errors.ts";
 import { Tensor } from "../../../core/tensor.ts";
-import type { FileDType, FileTensor } from "../../../io/index.ts";
+import type { FileTensor } from "../../../io/index.ts";
 
-/** Reads element i as a number; undefined for 8-bit floats, which files store as raw bytes. */
+/** Reads element i as a number; undefined for 8-bit floats that are read as raw bytes. */
 export function elementReader({ dtype, data }: FileTensor): ((i: number) => number) | undefined {
-  if (dtype.startsWith("F8_")) return undefined;
-  const own = dtype === "uint8" ? undefined : dtypeOf(dtype);
-  return own ? readerOf(own, data as TypedData) : (i) => Number(data[i]);
-}
-
-/** True for float32, float64, float16 and bfloat16. */
-export function isFloating(dtype: FileDType): boolean {
-  const own: DType | undefined = dtype === "uint8" ? undefined : dtypeOf(dtype);
-  return own !== undefined && isFloat(own);
+  if (isDType(dtype)) return readerOf(dtype, data as TypedData);
+  return dtype.startsWith("F8_") ? undefined : (i) => Number(data[i]);
 }
 
 /** Running statistics of a tensor. */

@@ -1,7 +1,7 @@
 /** Query, key and value of a command line: three files, one file with three tensors, or (for `explain`) shapes alone. */
 
 import { zeros } from "../../../core/construct.ts";
-import type { DType } from "../../../core/dtype.ts";
+import { type DType, FLOAT_DTYPES } from "../../../core/dtype.ts";
 import { UnsupportedError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../core/tensor.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
@@ -105,10 +105,10 @@ export const SHAPE_HELP = {
 
 /** Operands of zeros with the given shapes; undefined if no shape option is given. */
 export function shapedInputs(values: Values, positionals: readonly string[]): Inputs | undefined {
-  const given = Object.keys(SHAPE_OPTIONS).filter((name) => values[name] !== undefined);
-  if (given.length === 0) return undefined;
+  const shapes = Object.keys(SHAPE_OPTIONS).filter((name) => values[name] !== undefined);
+  if (shapes.length === 0) return undefined;
   if (positionals.length > 0)
-    throw new UsageError(`--${given[0]} replaces files; got ${positionals[0]} as well`);
+    throw new UsageError(`--${shapes[0]} replaces files; got ${positionals[0]} as well`);
   const read = (name: string) => (values[name] === undefined ? undefined : shape(name, values[name]));
   const every = read("shape");
   const query = read("query-shape") ?? every;
@@ -117,18 +117,17 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
     throw new UsageError("give --shape, or both --query-shape and --key-shape");
   const dtype = dtypeOption(values);
   const value = read("value-shape") ?? key;
-  const made = new Map<string, Tensor>();
+  const tensors = new Map<string, Tensor>();
   const empty = (axes: readonly number[]): Tensor => {
-    const tensor = made.get(axes.join()) ?? emptyTensor(axes, dtype);
-    made.set(axes.join(), tensor);
+    const tensor = tensors.get(axes.join()) ?? emptyTensor(axes, dtype);
+    tensors.set(axes.join(), tensor);
     return tensor;
   };
   return { query: empty(query), key: empty(key), value: empty(value) };
 }
 
 /** The dtype of data given by its shape. */
-export const dtypeOption = (values: Values): DType =>
-  oneOf("dtype", values.dtype ?? "float32", ["float32", "float64", "float16", "bfloat16"] as const);
+export const dtypeOption = (values: Values): DType => oneOf("dtype", values.dtype ?? "float32", FLOAT_DTYPES);
 
 /** A tensor of zeros. Throws an UnsupportedError if it does not fit into memory. */
 export function emptyTensor(axes: readonly number[], dtype: DType): Tensor {

@@ -1,27 +1,27 @@
 /** A model's attention on a text as a bundle that the explorer opens: q, k, v and the log-sum-exp of every layer. */
 import { type AblatedHead, ablateHeads, ablation } from "../../../models/inference/ablate.ts";
 import type { AttentionModel, TextAttention, TextModel } from "../../../models/text-model.ts";
-import type { FileModel } from "../../../server/server.ts";
+import type { FileModel, ServedFile } from "../../../server/content.ts";
+import type { Segment } from "../../../store/block.ts";
+import type { BundleOptions } from "../../../store/formats/bundle.ts";
 import { writeBundle } from "../../../store/formats/bundle.ts";
 import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
-import type { BundleOptions, Segment } from "../../../store/types.ts";
-import type { ServedFile } from "../explorer/explore.ts";
 import { cutsOf } from "./pick-model.ts";
 
 /** Maximum characters of a file's name. */
 const NAMED = 60;
 
 /** The bundle of a text (or pair) as a file named after the text. */
-export async function fileOfText(model: AttentionModel, seen: TextAttention): Promise<ServedFile> {
-  const text = seen.texts.join(" · ");
+export async function fileOfText(model: AttentionModel, attention: TextAttention): Promise<ServedFile> {
+  const text = attention.texts.join(" · ");
   const name = text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
-  return { name: name.replaceAll("/", "∕"), source: await bundleOfTexts(model, [seen]) };
+  return { name: name.replaceAll("/", "∕"), source: await bundleOfTexts(model, [attention]) };
 }
 
 /** The same with its model, which the explorer can run again with heads ablated. */
-export async function fileOfRun(model: TextModel, seen: TextAttention): Promise<ServedFile> {
-  return { ...(await fileOfText(model, seen)), model: fileModel(model, seen) };
+export async function fileOfRun(model: TextModel, attention: TextAttention): Promise<ServedFile> {
+  return { ...(await fileOfText(model, attention)), model: fileModel(model, attention) };
 }
 
 /** A model that can run again on one text (or pair), with heads ablated. */
@@ -49,30 +49,30 @@ function nameOfHead({ layer, head, replace, position }: AblatedHead): string {
 /** A model's attention on texts as one bundle, with a block for each text: `self`, or `text1`, `text2` … if there are several. */
 export function bundleOfTexts(
   model: AttentionModel,
-  seen: readonly TextAttention[],
+  attentions: readonly TextAttention[],
   options: BundleOptions = {},
 ): Promise<Uint8Array> {
-  return writeBundle(inputOfTexts(model, seen), options);
+  return writeBundle(inputOfTexts(model, attentions), options);
 }
 
 /** The same as arrays, for a store in memory. */
-export function inputOfTexts(model: AttentionModel, seen: readonly TextAttention[]): StoreInput {
-  const name = (n: number) => (seen.length === 1 ? "self" : `text${n + 1}`);
+export function inputOfTexts(model: AttentionModel, attentions: readonly TextAttention[]): StoreInput {
+  const name = (n: number) => (attentions.length === 1 ? "self" : `text${n + 1}`);
   return {
     model: model.name,
-    text: seen.flatMap(({ texts }) => texts).join("\n"),
+    text: attentions.flatMap(({ texts }) => texts).join("\n"),
     warnings: [
       ...(model.notes ?? []).flatMap(({ severity, text }) =>
         severity === "warning" ? [`${model.name}: ${text}`] : [],
       ),
-      ...seen.flatMap((one) => cutsOf(model, one) ?? []),
+      ...attentions.flatMap((one) => cutsOf(model, one) ?? []),
     ],
-    blocks: seen.map((one, n) => blockOf(name(n), model, one)),
+    blocks: attentions.map((one, n) => blockOf(name(n), model, one)),
   };
 }
 
-function blockOf(name: string, model: AttentionModel, seen: TextAttention): BlockInput {
-  const { tokens, layers, sequences, special } = seen;
+function blockOf(name: string, model: AttentionModel, attention: TextAttention): BlockInput {
+  const { tokens, layers, sequences, special } = attention;
   const specials = [...special.keys()].filter((i) => special[i]);
   const tableName = `${name}.relative`;
   const recipes = layers.map((layer) => recipeOf(model, layer, tableName));
@@ -105,7 +105,7 @@ function recipeOf(
       mask: model.architecture === "decoder" ? "causal" : "none",
       ...(options?.scale !== undefined && { scale: options.scale }),
     };
-  const { mask, scale, softcap, relative } = recipe;
+  const { mask, scale, softcap, relative, alibi } = recipe;
   return {
     mask,
     ...(scale !== undefined && { scale }),
@@ -117,6 +117,7 @@ function recipeOf(
         bidirectional: relative.bidirectional,
       },
     }),
+    ...(alibi && { bias: { alibi } }),
   };
 }
 

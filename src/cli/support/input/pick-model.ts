@@ -23,17 +23,17 @@ function find(name: string): FoundModel {
   } catch (error) {
     if (!(error instanceof UnsupportedError && error.code === "model-missing")) throw error;
     // The name of a shipped model is right; heed-models is missing.
-    const known = knownModels();
-    const guess = known.includes(name) ? "" : didYouMean(name, known);
+    const names = knownModels();
+    const guess = names.includes(name) ? "" : didYouMean(name, names);
     throw guess === "" ? error : new UnsupportedError(error.code, error.message + guess, error.fields);
   }
 }
 
 /** The model of a name or a folder, as in `findModel`. Notes about its weights go to stderr, one per line. */
 export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
-  const { directory, within, name: known } = find(name);
+  const { directory, within, name: label } = find(name);
   const { readModel } = await import("../../../models/files/files.ts");
-  const model = await readModel(directory, { within, name: known });
+  const model = await readModel(directory, { within, name: label });
   for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
   return model;
 }
@@ -45,9 +45,9 @@ export async function pickSentenceModel(
 ): Promise<{ model: TextModel; pooling: Pooling }> {
   const { directory } = find(name);
   const { defaultPooling, readPooling } = await import("../../../models/inference/embed.ts");
-  const own = await readPooling(directory);
+  const pooling = await readPooling(directory);
   const model = await pickTextModel(name, io);
-  return { model, pooling: own ?? defaultPooling(model) };
+  return { model, pooling: pooling ?? defaultPooling(model) };
 }
 
 /** Tokens of a text that `embedTexts` leaves out, and the maximum that it reads. */
@@ -57,8 +57,8 @@ export function sentenceCuts(
   text: string,
 ): { readonly maxTokens: number; readonly leftOut: number } {
   const { ids, leftOut } = model.tokenize(lowercase ? text.toLowerCase() : text);
-  const most = Math.min(model.maxTokens, maxTokens ?? model.maxTokens);
-  return { maxTokens: most, leftOut: leftOut + Math.max(0, ids.length - most) };
+  const limit = Math.min(model.maxTokens, maxTokens ?? model.maxTokens);
+  return { maxTokens: limit, leftOut: leftOut + Math.max(0, ids.length - limit) };
 }
 
 /** A sentence about the tokens of a text that its model does not read; undefined if there are none. */

@@ -112,7 +112,7 @@ function containerOf(path: string, kind: FileKind, tensors: Map<string, FileTens
     kind,
     metadata: new Map(),
     tensors: new Map([...tensors].map(([name, { dtype, shape }]) => [name, factsOf(dtype, shape)])),
-    read: async (name) => found(path, name, tensors),
+    read: async (name) => tensorNamed(path, name, tensors),
     close: async () => {},
   };
 }
@@ -131,7 +131,7 @@ async function npzContainer(path: string, source: Source, maxBytes: number): Pro
     metadata: new Map(),
     tensors,
     read: async (name) => {
-      found(path, name, tensors);
+      tensorNamed(path, name, tensors);
       return naming(path, () => file.read(name));
     },
     close: () => source.close(),
@@ -149,7 +149,7 @@ async function openLazily(path: string, from: string | Uint8Array, maxBytes: num
     metadata: file.metadata,
     tensors,
     read: async (name, rows) => {
-      found(path, name, tensors);
+      tensorNamed(path, name, tensors);
       return naming(path, () => file.read(name, rows ? { rows } : {}));
     },
     close: () => file.close(),
@@ -184,7 +184,7 @@ export async function naming<T>(path: string, read: () => T | Promise<T>): Promi
   }
 }
 
-function found<T>(path: string, name: string, tensors: ReadonlyMap<string, T>): T {
+function tensorNamed<T>(path: string, name: string, tensors: ReadonlyMap<string, T>): T {
   const tensor = tensors.get(name);
   if (tensor !== undefined) return tensor;
   const names = [...tensors.keys()];
@@ -258,8 +258,8 @@ export async function namedThree(
   // All three names are found before a tensor is read: one may be large.
   const three = ["query", "key", "value"].map((option) => {
     const usual = [option, option[0], option[0].toUpperCase()];
-    const asked = names[option] as string | undefined;
-    const name = asked ?? usual.find((one) => file.tensors.has(one));
+    const nameOption = names[option] as string | undefined;
+    const name = nameOption ?? usual.find((one) => file.tensors.has(one));
     if (name === undefined)
       throw new OptionError(
         "tensor-name",

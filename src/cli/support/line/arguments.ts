@@ -29,14 +29,14 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
   const values: Record<string, unknown> = Object.create(null);
   for (const [name, { default: value }] of Object.entries(command.options))
     if (value !== undefined) values[name] = value;
-  const given = new Set<string>();
+  const present = new Set<string>();
   let help = false;
   for (const token of tokens) {
     if (token.kind !== "option") continue;
     const { name, rawName, value, inlineValue } = token;
     if (!Object.hasOwn(options, name)) {
-      const known = Object.keys(options);
-      throw new UsageError(`unknown option ${rawName}${didYouMean(name, known, "--")}`);
+      const names = Object.keys(options);
+      throw new UsageError(`unknown option ${rawName}${didYouMean(name, names, "--")}`);
     }
     if (name === "help") {
       help = true;
@@ -61,10 +61,10 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
       throw new UsageError(
         `${rawName} is empty; write ${rawName}${rawName.startsWith("--") ? "=" : " "}${wordOf(command, name)}`,
       );
-    if (multiple) values[name] = [...(given.has(name) ? (values[name] as string[]) : []), got];
-    else if (given.has(name)) throw new UsageError(`--${name} was given twice`);
+    if (multiple) values[name] = [...(present.has(name) ? (values[name] as string[]) : []), got];
+    else if (present.has(name)) throw new UsageError(`--${name} was given twice`);
     else values[name] = got;
-    given.add(name);
+    present.add(name);
   }
   return { values, positionals, help };
 }

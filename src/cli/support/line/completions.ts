@@ -47,9 +47,9 @@ function expectedOf(word: string, says: string): Expected {
   const words: string[] = [];
   const entry = /^([a-z][a-z0-9-]*)(?: \(default[^)]*\))?(?=, | or |, or |$|[ ;(])/;
   for (let rest = says; ; ) {
-    const [found, name] = entry.exec(rest) ?? [];
-    if (found === undefined) break;
-    const after = rest.slice(found.length);
+    const [match, name] = entry.exec(rest) ?? [];
+    if (match === undefined) break;
+    const after = rest.slice(match.length);
     const isLast = !/^(, or | or |, )/.test(after);
     // Any text may follow the last word of a list; a single word is not a list.
     words.push(name);

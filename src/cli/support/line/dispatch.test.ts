@@ -53,9 +53,9 @@ describe("completedCommand", () => {
     ["train", "decay", ["cosine", "linear", "constant"]],
   ])("%s --%s completes its values and no other word of its help", async (command, option, words) => {
     const { options } = completedCommand(await COMMANDS.find(({ name }) => name === command)!.load());
-    const found = options.find(({ name }) => name === option);
-    expect(found?.value).toEqual({ kind: "words", words });
-    expect(found?.says).toBe(words.join(", "));
+    const entry = options.find(({ name }) => name === option);
+    expect(entry?.value).toEqual({ kind: "words", words });
+    expect(entry?.says).toBe(words.join(", "));
   });
 });
 

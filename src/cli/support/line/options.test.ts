@@ -83,13 +83,13 @@ describe.each(await Promise.all(COMMANDS.map(async (entry) => [entry.name, await
     const valued = options.filter(
       ([option, { type }]) => type === "string" || command.optional?.includes(option),
     );
-    const own = WORKING[name];
+    const line = WORKING[name];
 
     it("refuses an empty and a blank value of each option by its name", async () => {
       for (const [option] of valued)
         for (const value of ["", " "]) {
           if (value === " " && command.blank?.includes(option)) continue;
-          const { code, err } = await run([name, ...own, `--${option}=${value}`]);
+          const { code, err } = await run([name, ...line, `--${option}=${value}`]);
           expect({ option, value, code, err }).toEqual({
             option,
             value,
@@ -103,7 +103,7 @@ describe.each(await Promise.all(COMMANDS.map(async (entry) => [entry.name, await
       for (const [option] of valued) {
         const help = command.help[option];
         if (FREE.test(wordOf(command, option)) || /\bfile\b(?!.*by its number)/.test(help)) continue;
-        const args = name === "explain" && option in INSTEAD ? INSTEAD[option] : own;
+        const args = name === "explain" && option in INSTEAD ? INSTEAD[option] : line;
         const { code, err } = await run([name, ...args, `--${option}=zzz`]);
         expect({ option, code, err }).toEqual({ option, code: 2, err: expect.stringContaining(option) });
       }
@@ -112,8 +112,13 @@ describe.each(await Promise.all(COMMANDS.map(async (entry) => [entry.name, await
     it("refuses an option that is given twice by its name", async () => {
       for (const [option, { type, multiple }] of options) {
         if (multiple) continue;
-        const given = type === "string" ? `--${option}=1` : `--${option}`;
-        const { code, err } = await run([name, ...own.filter((arg) => arg !== given), given, given]);
+        const argument = type === "string" ? `--${option}=1` : `--${option}`;
+        const { code, err } = await run([
+          name,
+          ...line.filter((arg) => arg !== argument),
+          argument,
+          argument,
+        ]);
         expect({ option, code, err }).toEqual({
           option,
           code: 2,

@@ -19,9 +19,9 @@ export function editDistance(a: string, b: string): number {
 }
 
 /** The known name that `word` most likely means, or undefined if none is near. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearest(word: string, names: readonly string[]): string | undefined {
   const typed = word.toLowerCase();
-  const near = known
+  const near = names
     .map((name) => {
       const begins = typed.length >= 2 && name.startsWith(typed);
       return { name, distance: begins ? 0.5 : editDistance(typed, name) };
@@ -36,7 +36,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 }
 
 /** `; did you mean --causal?`, or nothing. */
-export function didYouMean(word: string, known: readonly string[], prefix = ""): string {
-  const name = nearest(word, known);
+export function didYouMean(word: string, names: readonly string[], prefix = ""): string {
+  const name = nearest(word, names);
   return name === undefined ? "" : `; did you mean ${prefix}${name}?`;
 }

@@ -15,16 +15,16 @@ export function integer(
   name: string,
   text: unknown,
   least = Number.MIN_SAFE_INTEGER,
-  most = Number.MAX_SAFE_INTEGER,
+  maximum = Number.MAX_SAFE_INTEGER,
 ): number {
   const value = typeof text === "string" && /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(Number.isSafeInteger(value) && value >= least && value <= most)) {
+  if (!(Number.isSafeInteger(value) && value >= least && value <= maximum)) {
     const range =
       least === Number.MIN_SAFE_INTEGER
         ? "an integer"
-        : most === Number.MAX_SAFE_INTEGER
+        : maximum === Number.MAX_SAFE_INTEGER
           ? `an integer ≥ ${least}`
-          : `an integer from ${least} to ${most}`;
+          : `an integer from ${least} to ${maximum}`;
     throw new UsageError(`--${name} must be ${range}, ${got(text)}`);
   }
   return value;
@@ -73,12 +73,12 @@ export function indices(name: string, text: unknown): number[] {
 }
 
 /** A shape: integers ≥ 0 separated by commas (or "x"), by default two to eight of them. */
-export function shape(name: string, text: unknown, least = 2, most = 8): number[] {
+export function shape(name: string, text: unknown, least = 2, maximum = 8): number[] {
   const parts = String(text).split(/[,x×]/);
   const axes = parts.map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));
-  if (axes.some((n) => !Number.isSafeInteger(n)) || axes.length < least || axes.length > most)
+  if (axes.some((n) => !Number.isSafeInteger(n)) || axes.length < least || axes.length > maximum)
     throw new UsageError(
-      `--${name} must be ${least === most ? least : `${least} to ${most}`} lengths between commas, as 1,12,1024,64; ${got(text)}`,
+      `--${name} must be ${least === maximum ? least : `${least} to ${maximum}`} lengths between commas, as 1,12,1024,64; ${got(text)}`,
     );
   return axes;
 }

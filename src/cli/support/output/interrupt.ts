@@ -100,7 +100,9 @@ export async function answers<T>(work: () => Promise<T>): Promise<T> {
   return interrupts.answering(work);
 }
 
+/** Runs work that saves files, which Ctrl-C does not interrupt. */
+export const saving = <T>(work: () => Promise<T>): Promise<T> => interrupts.saving(work);
+
 /** `saveFile`, which Ctrl-C does not interrupt. */
-export async function save(path: string, contents: Contents): Promise<void> {
-  await interrupts.saving(() => saveFile(path, contents));
-}
+export const save = (path: string, contents: Contents): Promise<void> =>
+  saving(() => saveFile(path, contents));

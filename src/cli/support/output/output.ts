@@ -27,9 +27,9 @@ export async function checkPlace(path: string, inputs: readonly string[] = []): 
   const refuse = (reason: string, errno?: string): never => {
     throw new OptionError("file", `cannot write ${path}: ${reason}`, { path, errno });
   };
-  const found = await stat(folder).catch(() => undefined);
-  if (found === undefined) return refuse(`the folder ${folder} does not exist`);
-  if (!found.isDirectory()) refuse(`${folder} is not a folder`);
+  const stats = await stat(folder).catch(() => undefined);
+  if (stats === undefined) return refuse(`the folder ${folder} does not exist`);
+  if (!stats.isDirectory()) refuse(`${folder} is not a folder`);
   try {
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {

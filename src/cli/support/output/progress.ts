@@ -3,14 +3,14 @@ import type { Io } from "../line/command.ts";
 import { secondsText } from "./terminal.ts";
 
 /** A progress bar. */
-export interface Progress {
+export interface ProgressBar {
   /** Draws the bar at `share`, from 0 to 1, with `note` after it. */
   update(share: number, note?: string): void;
   end(): void;
 }
 
 /** Starts a bar; without a terminal it does nothing. */
-export function startProgress(io: Pick<Io, "stderr" | "progress">, what: string): Progress {
+export function startProgress(io: Pick<Io, "stderr" | "progress">, what: string): ProgressBar {
   if (!io.progress) return { update: () => {}, end: () => {} };
   const start = performance.now();
   let drawn = Number.NEGATIVE_INFINITY;

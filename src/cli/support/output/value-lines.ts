@@ -1,5 +1,5 @@
 /** Values of tensors on a terminal: of small ones by default, of large ones the edges with `--values`. */
-import { dtypeOf, type TypedData } from "../../../core/dtype.ts";
+import { isDType, type TypedData } from "../../../core/dtype.ts";
 import type { NestedValues } from "../../../core/format.ts";
 import { Tensor } from "../../../core/tensor.ts";
 import type { FileTensor } from "../../../io/index.ts";
@@ -19,9 +19,9 @@ export const VALUES_HELP = {
 /** `name [2, 2] float32` and the rows below it; 8-bit floats, which are stored as raw bytes, have none. */
 export function valueLines(name: string, t: FileTensor | Tensor): string[] {
   const head = `${name} [${t.shape.join(", ")}] ${t.dtype}`;
-  const own = asOwn(t);
-  if (own === undefined) return [`${head}: 8-bit floats, not shown`];
-  const [first, ...rows] = own.toString().split("\n");
+  const tensor = asOwn(t);
+  if (tensor === undefined) return [`${head}: 8-bit floats, not shown`];
+  const [first, ...rows] = tensor.toString().split("\n");
   return first.endsWith("empty") ? [`${head}: empty`] : [head, ...rows];
 }
 
@@ -33,8 +33,7 @@ export function nestedValues(t: FileTensor | Tensor): NestedValues | null {
 /** The tensor in a dtype that heed computes with; undefined for 8-bit floats. */
 function asOwn(t: FileTensor | Tensor): Tensor | undefined {
   if (t instanceof Tensor) return t;
-  const dtype = t.dtype === "uint8" ? undefined : dtypeOf(t.dtype);
-  if (dtype !== undefined) return new Tensor(t.data as TypedData, t.shape, dtype);
+  if (isDType(t.dtype)) return new Tensor(t.data as TypedData, t.shape, t.dtype);
   const read = elementReader(t);
   return (
     read &&

@@ -40,20 +40,20 @@ export function shardFigure(plan: ShardPlan, problem: Problem): string {
       );
     }
   }
-  const most = Math.max(...plan.costs, 1);
+  const highest = Math.max(...plan.costs, 1);
   const bar = Math.min(28, SIDE / plan.ranks);
   const x0 = LEFT + SIDE + 72;
   const mean = plan.costs.reduce((a, b) => a + b, 0) / plan.ranks;
   const bars = plan.costs.map((cost, rank) => {
     const y = TOP + rank * bar;
-    const width = (BARS * cost) / most;
+    const width = (BARS * cost) / highest;
     const label =
       bar >= 9
         ? `<text x="${x0 - 8}" y="${y + bar / 2}" class="end">rank ${rank}</text><text x="${x0 + BARS + 38}" y="${y + bar / 2}" class="end">${(cost / (mean || 1)).toFixed(2)}</text>`
         : "";
     return `<rect x="${x0}" y="${(y + bar * 0.1).toFixed(1)}" width="${width.toFixed(1)}" height="${(bar * 0.8).toFixed(1)}" fill="${colorOf(rank)}" fill-opacity="${opacityOf(rank)}"/>${label}`;
   });
-  const meanX = x0 + (BARS * mean) / most;
+  const meanX = x0 + (BARS * mean) / highest;
   const [width, height] = [x0 + BARS + 52, TOP + SIDE + 48];
   const title = `${plan.kind}: ${N} tokens over ${plan.ranks} ranks; the largest has ${plan.imbalance.toFixed(2)} times the mean work`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">

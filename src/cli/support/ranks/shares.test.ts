@@ -43,9 +43,9 @@ describe("documentsOf", () => {
   const read = async (text: string, share: Share) => {
     const path = join(folder, "docs.jsonl");
     writeFileSync(path, text);
-    const found: Document[] = [];
-    for await (const document of documentsOf(path, share)) found.push(document);
-    return found;
+    const documents: Document[] = [];
+    for await (const document of documentsOf(path, share)) documents.push(document);
+    return documents;
   };
 
   it("every document is in one share, named by its id or its line", async () => {
@@ -55,9 +55,9 @@ describe("documentsOf", () => {
       [0, 1, 2].map(async (index) => {
         const path = join(folder, `docs${index}.jsonl`);
         writeFileSync(path, text);
-        const found: Document[] = [];
-        for await (const document of documentsOf(path, { index, count: 3 })) found.push(document);
-        return found;
+        const documents: Document[] = [];
+        for await (const document of documentsOf(path, { index, count: 3 })) documents.push(document);
+        return documents;
       }),
     );
     expect(shares.map((share) => share.map(({ name }) => name))).toEqual([
@@ -69,17 +69,17 @@ describe("documentsOf", () => {
   });
 
   it("an invalid document is an error that names the line", async () => {
-    const whole = { index: 0, count: 1 };
+    const all = { index: 0, count: 1 };
     for (const [text, why] of [
       ['"a"\n{"txt":1}', /line 2: a document is a string or an object with a "text"/],
       ["{", /line 1: not JSON/],
       ['{"text":"a","id":"../b"}', /id "..\/b" cannot name a file/],
       ['{"text":"a","id":[1]}', /"id" must be a string or a number/],
     ] as const) {
-      await expect(read(text, whole)).rejects.toThrow(FormatError);
-      await expect(read(text, whole)).rejects.toThrow(why);
+      await expect(read(text, all)).rejects.toThrow(FormatError);
+      await expect(read(text, all)).rejects.toThrow(why);
     }
-    const missing = documentsOf(join(folder, "nothing.jsonl"), whole);
+    const missing = documentsOf(join(folder, "nothing.jsonl"), all);
     await expect(missing.next()).rejects.toThrow(/cannot read .*nothing.jsonl: no such file or directory/);
   });
 });

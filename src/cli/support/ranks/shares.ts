@@ -24,21 +24,21 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The share of this process: from `--shard I/N` or `--shard N`, and the environment. */
 export function shareOf(option: string | undefined, env: Environment): Share {
-  const given = indexFrom(env);
+  const scheduled = indexFrom(env);
   if (option === undefined) {
-    if (given === undefined) return { index: 0, count: 1 };
-    if (given.count !== undefined) return checkShare(given.index, given.count, given.from);
-    throw new UsageError(`${given.from} says which share this is; say of how many: --shard N`);
+    if (scheduled === undefined) return { index: 0, count: 1 };
+    if (scheduled.count !== undefined) return checkShare(scheduled.index, scheduled.count, scheduled.from);
+    throw new UsageError(`${scheduled.from} says which share this is; say of how many: --shard N`);
   }
   const match = /^(?:(\d+)\/)?(\d+)$/.exec(option);
   if (!match) throw new UsageError(`--shard is I/N, such as 3/64, or N, got ${formatValue(option)}`);
   const count = Number(match[2]);
   if (match[1] !== undefined) return checkShare(Number(match[1]), count, "--shard");
-  if (given === undefined)
+  if (scheduled === undefined)
     throw new UsageError(
       `--shard ${count} takes the share's index from the environment (Slurm, Kubernetes, mpirun), and there is none; say --shard I/${count}`,
     );
-  return checkShare(given.index, count, given.from);
+  return checkShare(scheduled.index, count, scheduled.from);
 }
 
 function checkShare(index: number, count: number, from: string): Share {

@@ -71,9 +71,9 @@ export async function fromLead(
  * give the same bits, and at least one per rank. Undefined if there is no such number.
  */
 export function microBatchesOf(batch: number, ranks: number): number | undefined {
-  let most = 8;
-  while (most < ranks) most *= 2;
-  for (let count = most; count >= ranks; count /= 2) if (batch % count === 0) return count;
+  let limit = 8;
+  while (limit < ranks) limit *= 2;
+  for (let count = limit; count >= ranks; count /= 2) if (batch % count === 0) return count;
   for (let count = ranks; count <= batch; count++) if (batch % count === 0) return count;
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { attentionWeights, scaledDotProductAttention } from "../../../attention.ts";
+import { attentionWeights, scaledDotProductAttention } from "../../../api/attention.ts";
 import { tensor } from "../../../core/construct.ts";
 import { and, causal, dilated } from "../../../masks/index.ts";
 import { MASK_KINDS } from "../../../masks/registry.ts";

@@ -110,7 +110,7 @@ export interface Call {
 export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: Container): Promise<Call> {
   const maxBytes = memoryLimit(values);
   const text = (name: string) => values[name] as string | undefined;
-  const given = <T>(name: string, read: (name: string, text: string) => T): T | undefined => {
+  const optionOf = <T>(name: string, read: (name: string, text: string) => T): T | undefined => {
     const value = text(name);
     return value === undefined ? undefined : read(name, value);
   };
@@ -127,12 +127,12 @@ export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: C
   };
   const lengths = async (name: string): Promise<PerBatch | undefined> => {
     const value = text(name);
-    if (value === undefined || isNumberList(value)) return given(name, perBatch);
+    if (value === undefined || isNumberList(value)) return optionOf(name, perBatch);
     const usual = [name.replace("-", "_")];
     return Array.from((await tensorAt(`--${name}`, value, io, { usual, inside, maxBytes })).toFloat64());
   };
   const causal = values.causal;
-  const window = given("window", (name, value) => {
+  const window = optionOf("window", (name, value) => {
     const list = integers(name, value);
     if (list.length !== 2 || list.some((n) => n < -1))
       throw new UsageError(`--window must be L,R, each ≥ 0, or -1 for open, got ${JSON.stringify(value)}`);
@@ -147,14 +147,14 @@ export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: C
       causal === undefined || causal === true
         ? causal
         : oneOf("causal", causal, ["upper-left", "lower-right"] as const),
-    queryOffset: given("query-offset", perBatch),
-    keyOffset: given("key-offset", perBatch),
-    scale: given("scale", number),
-    softcap: given("softcap", number),
+    queryOffset: optionOf("query-offset", perBatch),
+    keyOffset: optionOf("key-offset", perBatch),
+    scale: optionOf("scale", number),
+    softcap: optionOf("softcap", number),
     window,
-    dilated: given("dilated", (name, value) => integer(name, value, 1)),
-    global: given("global", integers),
-    prefix: given("prefix", perBatch),
+    dilated: optionOf("dilated", (name, value) => integer(name, value, 1)),
+    global: optionOf("global", integers),
+    prefix: optionOf("prefix", perBatch),
     documents: ids && idsOf(ids),
     keyLengths: await lengths("key-lengths"),
     queryLengths: await lengths("query-lengths"),
@@ -170,8 +170,8 @@ export async function readCall(values: Values, io: Pick<Io, "stdin">, inside?: C
           ? "auto"
           : await listOrFile("alibi", ["slopes", "alibi", "alibi_slopes"]),
     sinks: (await listOrFile("sinks", ["sinks"]))?.toFloat64() as readonly number[] | undefined,
-    dropout: given("dropout", number) ?? 0,
-    seed: given("seed", (name, value) => integer(name, value)) ?? 0,
+    dropout: optionOf("dropout", number) ?? 0,
+    seed: optionOf("seed", (name, value) => integer(name, value)) ?? 0,
     layout: oneOf("layout", values.layout ?? "bhsd", ["bhsd", "bshd"] as const),
   };
 }
@@ -290,9 +290,9 @@ function scoresOf(
   const changes: ScoreMod[] = [];
   if (call.softcap !== undefined) changes.push(softcap(call.softcap));
   if (call.alibi === undefined) return changes;
-  const whole = call.alibi === "auto" ? new Tensor(alibiSlopes(Hq), [Hq], "float32") : call.alibi;
-  if (b === undefined) return [...changes, alibi(whole)];
-  const row = rowOf(whole, b).toFloat64();
+  const allSlopes = call.alibi === "auto" ? new Tensor(alibiSlopes(Hq), [Hq], "float32") : call.alibi;
+  if (b === undefined) return [...changes, alibi(allSlopes)];
+  const row = rowOf(allSlopes, b).toFloat64();
   const slopes = new Tensor(row.slice(first, end), [end - first], "float64");
   return [...changes, alibi(slopes)];
 }

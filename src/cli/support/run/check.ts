@@ -6,10 +6,10 @@
  */
 
 import type { Problem } from "../../../backend/problem.ts";
-import { readerOf } from "../../../core/dtype.ts";
+import { isHalf, isStored, readerOf, roundingOf } from "../../../core/dtype.ts";
 import type { Tensor } from "../../../core/tensor.ts";
-import { exponentiateRow } from "../../../reference/row.ts";
-import { rowsOf } from "../../../reference/rows.ts";
+import { rowsOf } from "../../../rows/problem-rows.ts";
+import { exponentiateRow } from "../../../rows/softmax.ts";
 
 /** The result of a check. */
 export interface Check {
@@ -27,18 +27,18 @@ export interface Check {
 }
 
 /** Compares up to `most` rows of a result with the reference. */
-export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
+export function checkRows(problem: Problem, output: Tensor, maximum = 64): Check {
   const { shape, scale, dtype } = problem;
   const { B, Hq, Nq, Nk, dk, dv, G, layout, query, key, value } = shape;
   const total = B * Hq * Nq;
-  const u = dtype === "float64" ? 2 ** -53 : 2 ** -24;
-  const rounding = dtype === "float16" ? 2 ** -11 : dtype === "bfloat16" ? 2 ** -8 : 0;
+  const u = roundingOf(isStored(dtype) ? "float32" : dtype);
+  const rounding = isHalf(dtype) ? roundingOf(dtype) : 0;
   const walker = rowsOf(problem);
   const [q, k, v, o] = [query.tensor, key.tensor, value.tensor, output].map((t) => readerOf(t.dtype, t.data));
   const scores = new Float64Array(Nk);
   const p = new Float64Array(Nk);
-  const count = Math.min(most, total);
-  const found = { worst: 0, at: { b: 0, h: 0, row: 0, column: 0 }, got: 0, expected: 0, bounds: 0 };
+  const count = Math.min(maximum, total);
+  const check = { worst: 0, at: { b: 0, h: 0, row: 0, column: 0 }, got: 0, expected: 0, bounds: 0 };
   for (let n = 0; n < count; n++) {
     // Spread evenly, ends included; a power-of-two step would check the same row of every tile.
     const index = count === total ? n : Math.round((n * (total - 1)) / Math.max(1, count - 1));
@@ -81,10 +81,10 @@ export function checkRows(problem: Problem, output: Tensor, most = 64): Check {
           : (delta + (Nk + 16) * u) * (size[e] / l) + rounding * Math.abs(expected) + (rounding && 2 ** -24);
       // Visible infinities make the bound infinite or NaN: then any finite error is within it.
       const share = error === 0 ? 0 : !Number.isFinite(error) ? error : bound === bound ? error / bound : 0;
-      if (error > found.worst)
-        Object.assign(found, { worst: error, at: { b, h, row, column: e }, got, expected });
-      if (share > found.bounds) found.bounds = share;
+      if (error > check.worst)
+        Object.assign(check, { worst: error, at: { b, h, row, column: e }, got, expected });
+      if (share > check.bounds) check.bounds = share;
     }
   }
-  return { rows: count, of: total, ...found };
+  return { rows: count, of: total, ...check };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scaledDotProductAttention } from "../../../attention.ts";
+import { scaledDotProductAttention } from "../../../api/attention.ts";
 import { configure } from "../../../backend/settings.ts";
 import { Tensor } from "../../../core/tensor.ts";
 import { type Call, optionsOf } from "./attention-options.ts";
@@ -60,7 +60,7 @@ describe("compute", () => {
   for (const [name, call] of Object.entries(calls))
     it(`gives the bits of one call, a head at a time: ${name}`, async () => {
       const problem = problemOf("test", query, key, value, call);
-      const whole = scaledDotProductAttention(query, key, value, optionsOf(call, problem.shape));
+      const single = scaledDotProductAttention(query, key, value, optionsOf(call, problem.shape));
       const shares: number[] = [];
       const done = await compute(
         { query, key, value, call, problem },
@@ -69,8 +69,8 @@ describe("compute", () => {
         0,
       );
       expect(shares.length === 0 || shares.length === B * H).toBe(true);
-      expect(bits(done.output)).toBe(bits(whole.output));
-      expect(bits(done.lse)).toBe(bits(whole.lse));
+      expect(bits(done.output)).toBe(bits(single.output));
+      expect(bits(done.lse)).toBe(bits(single.lse));
       expect(checkRows(problem, done.output, 1000).bounds).toBeLessThanOrEqual(1);
     });
 
@@ -79,7 +79,7 @@ describe("compute", () => {
     const swap = (t: Tensor) => t.transpose(1, 2).contiguous();
     const [q, k, v] = [query, key, value].map(swap);
     const problem = problemOf("test", q, k, v, call);
-    const whole = scaledDotProductAttention(q, k, v, optionsOf(call, problem.shape));
+    const single = scaledDotProductAttention(q, k, v, optionsOf(call, problem.shape));
     const shares: number[] = [];
     const least = 2 * B * H * N * M * (d + 12) * 0.75;
     for (const bound of [0, least]) {
@@ -89,8 +89,8 @@ describe("compute", () => {
         (s) => shares.push(s),
         bound,
       );
-      expect(bits(done.output)).toBe(bits(whole.output));
-      expect(bits(done.lse)).toBe(bits(whole.lse));
+      expect(bits(done.output)).toBe(bits(single.output));
+      expect(bits(done.lse)).toBe(bits(single.lse));
     }
   });
 
@@ -132,9 +132,9 @@ describe("checkRows", () => {
     for (const at of [0, 17, output.size - 1]) {
       const data = (output.data as Float32Array).slice();
       data[at] += 1e-3;
-      const found = checkRows(problem, new Tensor(data, output.shape, "float32"), 80);
-      expect(found.bounds).toBeGreaterThan(1);
-      expect((found.at.h * 40 + found.at.row) * 16 + found.at.column).toBe(at);
+      const check = checkRows(problem, new Tensor(data, output.shape, "float32"), 80);
+      expect(check.bounds).toBeGreaterThan(1);
+      expect((check.at.h * 40 + check.at.row) * 16 + check.at.column).toBe(at);
     }
   });
 

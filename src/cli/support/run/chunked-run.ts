@@ -4,14 +4,14 @@
  * (attention-options.ts), and a problem with a plan that depends on its size in a way that would change the bits is computed in
  * one call. Dropout is keyed by batch entry and head, so a problem with dropout is never split.
  */
-import { type AttentionResult, attentionWeights, scaledDotProductAttention } from "../../../attention.ts";
+import { type AttentionResult, attentionWeights, scaledDotProductAttention } from "../../../api/attention.ts";
+import { explain } from "../../../api/explain.ts";
 import type { Plan } from "../../../backend/plan/plan.ts";
 import { type Problem, resolve } from "../../../backend/problem.ts";
 import { zeros } from "../../../core/construct.ts";
 import type { FloatDType, TypedData } from "../../../core/dtype.ts";
 import { outputShape, rowShape } from "../../../core/shape.ts";
 import { Tensor } from "../../../core/tensor.ts";
-import { explain } from "../../../explain.ts";
 import { breathe } from "../line/command.ts";
 import { runBlocking } from "../output/interrupt.ts";
 import { type Call, optionsOf, type Piece, pieceOptions } from "./attention-options.ts";
@@ -113,14 +113,16 @@ function cut(problem: Problem, call: Call, plan: Plan, least: number): Piece[] {
   const { B, Hq } = problem.shape;
   const flops = flopsOf(problem);
   if (problem.dropoutP > 0 || B * Hq <= 1 || flops < least) return [];
-  const whole = B > 1 && flops / B < least;
+  const splitsBatch = B > 1 && flops / B < least;
   const pieces: Piece[] = [];
   for (let b = 0; b < B; b++)
-    if (whole) pieces.push({ b, first: 0, end: Hq });
+    if (splitsBatch) pieces.push({ b, first: 0, end: Hq });
     else for (let h = 0; h < Hq; h++) pieces.push({ b, first: h, end: h + 1 });
   // Other splits of the keys, or other tile sizes, would add partial sums in another order.
-  const own = explain(...viewsOf(problem, pieces[0]), pieceOptions(call, problem, pieces[0]));
-  const same = (["backend", "simd", "splits", "keyTile"] as const).every((name) => own[name] === plan[name]);
+  const piecePlan = explain(...viewsOf(problem, pieces[0]), pieceOptions(call, problem, pieces[0]));
+  const same = (["backend", "simd", "splits", "keyTile"] as const).every(
+    (name) => piecePlan[name] === plan[name],
+  );
   return same ? pieces : [];
 }
 

@@ -46,14 +46,14 @@ export class Aligned {
 
   /** Replaces every character with the result of `change`; undefined keeps it. */
   map(change: (character: string) => string | undefined): Aligned {
-    let edit: Edit | undefined;
+    let edit: AlignedEdit | undefined;
     let at = 0;
     for (const character of this.text) {
-      const made = change(character);
+      const replacement = change(character);
       const end = at + character.length;
-      if (made !== undefined && made !== character) {
-        edit ??= new Edit(this, at);
-        edit.put(made, at, end);
+      if (replacement !== undefined && replacement !== character) {
+        edit ??= new AlignedEdit(this, at);
+        edit.put(replacement, at, end);
       } else edit?.keep(at, end);
       at = end;
     }
@@ -62,10 +62,10 @@ export class Aligned {
 
   /** Replaces every match, none empty, with `content`. */
   replace(matches: Iterable<readonly [from: number, to: number]>, content: string): Aligned {
-    let edit: Edit | undefined;
+    let edit: AlignedEdit | undefined;
     let done = 0;
     for (const [from, to] of matches) {
-      edit ??= new Edit(this, 0);
+      edit ??= new AlignedEdit(this, 0);
       edit.keep(done, from);
       // The content is aligned with the last character of the match.
       const last = isTail(this.text, to - 1) ? to - 2 : to - 1;
@@ -80,7 +80,7 @@ export class Aligned {
   /** Prepends a text, aligned with the first character. */
   prepend(content: string): Aligned {
     if (this.text === "") return this;
-    const edit = new Edit(this, 0);
+    const edit = new AlignedEdit(this, 0);
     edit.putAt(content, this.startOf(0), this.endOf(isLead(this.text, 0) ? 1 : 0));
     edit.keep(0, this.text.length);
     return edit.done();
@@ -89,7 +89,7 @@ export class Aligned {
   /** Appends a text, aligned with the last character. */
   append(content: string): Aligned {
     if (this.text === "") return this;
-    const edit = new Edit(this, this.text.length);
+    const edit = new AlignedEdit(this, this.text.length);
     const last = this.text.length - 1;
     edit.putAt(content, this.startOf(last), this.endOf(last));
     return edit.done();
@@ -97,17 +97,17 @@ export class Aligned {
 }
 
 /** Builds an Aligned from parts of another. */
-export class Edit {
+export class AlignedEdit {
   readonly #from: Aligned;
   #text: string[];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
   /** @param kept units at the beginning that stay unchanged */
-  constructor(from: Aligned, kept = 0) {
+  constructor(from: Aligned, unchanged = 0) {
     this.#from = from;
     this.#text = [];
-    this.keep(0, kept);
+    this.keep(0, unchanged);
   }
 
   /** Keeps units [from, to). */

@@ -2,14 +2,14 @@
  * SentencePiece's compiled normalization (`Precompiled`): a double-array trie of UTF-8 prefixes whose values are offsets into a
  * list of replacements, each terminated by a zero byte (google/sentencepiece, normalizer.cc; huggingface/spm_precompiled).
  */
-import { type Aligned, Edit } from "./aligned.ts";
-import type { Refuse } from "./part.ts";
+import { type Aligned, AlignedEdit } from "./aligned.ts";
+import type { RefusePart } from "./part.ts";
 
 /** Graphemes of fewer bytes are looked up as a whole. */
 const GRAPHEME_BYTES = 6;
 
 /** The normalizer of a base64-encoded table. */
-export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => Aligned {
+export function precompiled(base64: string, refuse: RefusePart): (text: Aligned) => Aligned {
   if (base64 === "") return (text) => text;
   const bytes = decode(base64, refuse);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -20,11 +20,11 @@ export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => 
   const replacements = bytes.subarray(4 + size);
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
-  const known = new Map<string, string | undefined>();
+  const cache = new Map<string, string | undefined>();
 
   /** The replacement of the first prefix of `chunk` that has one. */
   function lookUp(chunk: string): string | undefined {
-    if (known.has(chunk)) return known.get(chunk);
+    if (cache.has(chunk)) return cache.get(chunk);
     let result: string | undefined;
     const offset = (unit: number) => (unit >>> 10) << ((unit & 0x200) >>> 6);
     let place = units.length > 0 ? offset(units[0]) : 0;
@@ -44,33 +44,33 @@ export function precompiled(base64: string, refuse: Refuse): (text: Aligned) => 
       result = decoder.decode(replacements.subarray(from, end));
       break;
     }
-    if (known.size > 65_536) known.clear();
-    known.set(chunk, result);
+    if (cache.size > 65_536) cache.clear();
+    cache.set(chunk, result);
     return result;
   }
 
   const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
   return (text) => {
-    let edit: Edit | undefined;
+    let edit: AlignedEdit | undefined;
     let at = 0;
-    const put = (chunk: string, made: string | undefined) => {
+    const put = (chunk: string, replacement: string | undefined) => {
       const end = at + chunk.length;
-      if (made !== undefined && made !== chunk) {
-        edit ??= new Edit(text, at);
-        edit.put(made, at, end);
+      if (replacement !== undefined && replacement !== chunk) {
+        edit ??= new AlignedEdit(text, at);
+        edit.put(replacement, at, end);
       } else edit?.keep(at, end);
       at = end;
     };
     for (const { segment } of graphemes.segment(text.text)) {
-      const whole = encoder.encode(segment).length < GRAPHEME_BYTES ? lookUp(segment) : undefined;
-      if (whole !== undefined) put(segment, whole);
+      const mapped = encoder.encode(segment).length < GRAPHEME_BYTES ? lookUp(segment) : undefined;
+      if (mapped !== undefined) put(segment, mapped);
       else for (const character of segment) put(character, lookUp(character));
     }
     return edit?.done() ?? text;
   };
 }
 
-function decode(base64: string, refuse: Refuse): Uint8Array {
+function decode(base64: string, refuse: RefusePart): Uint8Array {
   try {
     return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
   } catch {

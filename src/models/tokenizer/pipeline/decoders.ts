@@ -2,13 +2,13 @@
 import { bytesOfToken } from "../bytes.ts";
 import { joinPieces } from "../wordpiece.ts";
 import { readPattern } from "./normalizers.ts";
-import type { Part } from "./part.ts";
+import type { ConfigPart } from "./part.ts";
 
 /** Turns tokens into texts. */
-export type Decoder = (tokens: readonly string[]) => readonly string[];
+export type TokenDecoder = (tokens: readonly string[]) => readonly string[];
 
 /** The decoder of a part. */
-export function readDecoder(part: Part): Decoder {
+export function readDecoder(part: ConfigPart): TokenDecoder {
   switch (part.type) {
     case "Sequence": {
       const steps = part.parts("decoders").map(readDecoder);

@@ -5,10 +5,10 @@
  */
 import type { Json } from "../../../io/json.ts";
 import { Aligned } from "./aligned.ts";
-import { type Decoder, readDecoder } from "./decoders.ts";
+import { readDecoder, type TokenDecoder } from "./decoders.ts";
 import { readTokenModel, type TokenModel } from "./models.ts";
 import { type Normalizer, readNormalizer } from "./normalizers.ts";
-import { Part, type Refuse } from "./part.ts";
+import { ConfigPart, type RefusePart } from "./part.ts";
 import { type PostProcessor, readPostProcessor } from "./post.ts";
 import { type PreTokenizer, readPreTokenizer } from "./pretokenizers.ts";
 
@@ -18,7 +18,7 @@ export interface Pipeline {
   readonly preTokenizer?: PreTokenizer;
   readonly model: TokenModel;
   readonly post: PostProcessor;
-  readonly decoder?: Decoder;
+  readonly decoder?: TokenDecoder;
   /** Tokens are spelled in GPT-2's alphabet of bytes. */
   readonly byteLevel: boolean;
   /** The file, for writing it again. */
@@ -27,12 +27,12 @@ export interface Pipeline {
 
 /** Reads the steps from the parts of a file. `part` calls a reader with a part's value and a function that throws about it. */
 export function readPipeline(
-  part: <T>(name: string, read: (value: Json, refuse: Refuse) => T) => T,
+  part: <T>(name: string, read: (value: Json, refuse: RefusePart) => T) => T,
   file: ReadonlyMap<string, Json>,
 ): Pipeline {
-  const optional = <T>(name: string, read: (part: Part) => T): T | undefined =>
-    part(name, (value, refuse) => (value === null ? undefined : read(new Part(value, refuse))));
-  const model = part("model", (value, refuse) => readTokenModel(new Part(value, refuse)));
+  const optional = <T>(name: string, read: (part: ConfigPart) => T): T | undefined =>
+    part(name, (value, refuse) => (value === null ? undefined : read(new ConfigPart(value, refuse))));
+  const model = part("model", (value, refuse) => readTokenModel(new ConfigPart(value, refuse)));
   const kinds = JSON.stringify(
     ["pre_tokenizer", "normalizer", "decoder"].map((name) => typesOf(file.get(name))),
   );
@@ -69,8 +69,8 @@ export function cutPiece(
   put: Put,
 ): void {
   // Lone surrogates are read as U+FFFD.
-  const given = new Aligned(text.replace(/\p{Surrogate}/gu, "\ufffd"), base);
-  const normalized = normalizer ? normalizer(given) : given;
+  const input = new Aligned(text.replace(/\p{Surrogate}/gu, "\ufffd"), base);
+  const normalized = normalizer ? normalizer(input) : input;
   for (const part of splitNormalized(normalized.text)) {
     if (part.start === part.end) continue;
     if (part.id !== undefined) {

@@ -6,7 +6,7 @@ import type { Json } from "../../../io/json.ts";
 import { cached } from "../cutter.ts";
 import { endOfIds, join } from "../joins.ts";
 import { longestPiece } from "../wordpiece.ts";
-import { type Part, shown } from "./part.ts";
+import { type ConfigPart, shown } from "./part.ts";
 
 /** A token of a chunk: its id, and the UTF-16 units of the chunk that it covers. */
 export interface Cut {
@@ -25,7 +25,7 @@ export interface TokenModel {
 const MAX_ID = 2 ** 22;
 
 /** The model of a part. */
-export function readTokenModel(part: Part): TokenModel {
+export function readTokenModel(part: ConfigPart): TokenModel {
   // Files of early versions have no type: the fields identify the model.
   const type =
     part.type ||
@@ -42,7 +42,7 @@ export function readTokenModel(part: Part): TokenModel {
   return { vocab: model.vocab, cut: cached(model.cut) };
 }
 
-function readVocabulary(part: Part): Map<string, number> {
+function readVocabulary(part: ConfigPart): Map<string, number> {
   const vocab = part.entries("vocab");
   vocab.forEach((id, token) => {
     checkId(part, token, id);
@@ -50,7 +50,7 @@ function readVocabulary(part: Part): Map<string, number> {
   return vocab as Map<string, number>;
 }
 
-function checkId(part: Part, token: string, id: Json): void {
+function checkId(part: ConfigPart, token: string, id: Json): void {
   if (typeof id !== "number" || !Number.isInteger(id) || id < 0 || id >= MAX_ID)
     part.refuse(`the id of ${shown(token)} must be an integer from 0 to ${MAX_ID - 1}, got ${shown(id)}`);
 }
@@ -63,14 +63,14 @@ function byteTokens(vocab: ReadonlyMap<string, number>): readonly number[] | und
   return ids.every((id) => id !== undefined) ? (ids as number[]) : undefined;
 }
 
-function readBpe(part: Part): TokenModel {
+function readBpe(part: ConfigPart): TokenModel {
   const vocab = readVocabulary(part);
   if (part.has("dropout") && part.value("dropout") !== 0)
     part.refuse("dropout must be nothing: cuts would be random");
   const prefix = part.text("continuing_subword_prefix", "");
   const suffix = part.text("end_of_word_suffix", "");
   const fuse = part.flag("fuse_unk", false);
-  const whole = part.flag("ignore_merges", false);
+  const ignoreMerges = part.flag("ignore_merges", false);
   const bytes = part.flag("byte_fallback", false) ? byteTokens(vocab) : undefined;
   const unknownToken = part.has("unk_token") ? part.text("unk_token") : undefined;
   const unknown = unknownToken === undefined ? undefined : vocab.get(unknownToken);
@@ -85,8 +85,8 @@ function readBpe(part: Part): TokenModel {
     if (!Array.isArray(pair) || pair.length !== 2 || pair.some((one) => typeof one !== "string"))
       return part.refuse(`merge ${place} must be two tokens, got ${shown(merge)}`);
     const [a, b] = pair as [string, string];
-    const made = a + (b.startsWith(prefix) ? b.slice(prefix.length) : b);
-    const [left, right, id] = [vocab.get(a), vocab.get(b), vocab.get(made)];
+    const spelling = a + (b.startsWith(prefix) ? b.slice(prefix.length) : b);
+    const [left, right, id] = [vocab.get(a), vocab.get(b), vocab.get(spelling)];
     if (left === undefined || right === undefined || id === undefined)
       return part.refuse(
         `merge ${place} of ${shown(a)} and ${shown(b)} has a token that is not in the vocabulary`,
@@ -100,8 +100,8 @@ function readBpe(part: Part): TokenModel {
     vocab,
     cut(chunk) {
       if (chunk === "") return [];
-      const known = whole ? vocab.get(chunk) : undefined;
-      if (known !== undefined) return [{ id: known, from: 0, to: chunk.length }];
+      const id = ignoreMerges ? vocab.get(chunk) : undefined;
+      if (id !== undefined) return [{ id, from: 0, to: chunk.length }];
       const symbols: number[] = [];
       const starts: number[] = [];
       const ends: number[] = [];
@@ -142,10 +142,10 @@ function readBpe(part: Part): TokenModel {
   };
 }
 
-function readWordPiece(part: Part): TokenModel {
+function readWordPiece(part: ConfigPart): TokenModel {
   const vocab = readVocabulary(part);
   const prefix = part.text("continuing_subword_prefix");
-  const most = part.size("max_input_chars_per_word", 2 ** 20);
+  const limit = part.size("max_input_chars_per_word", 2 ** 20);
   const unknown = unknownOf(part, vocab);
   const longest = longestPiece(vocab);
   return {
@@ -153,7 +153,7 @@ function readWordPiece(part: Part): TokenModel {
     cut(chunk) {
       const all = { id: unknown, from: 0, to: chunk.length };
       const characters = [...chunk];
-      if (characters.length > most) return [all];
+      if (characters.length > limit) return [all];
       const cuts: Cut[] = [];
       for (let at = 0, unit = 0; at < characters.length; ) {
         let piece = at === 0 ? "" : prefix;
@@ -161,8 +161,8 @@ function readWordPiece(part: Part): TokenModel {
         for (let end = at, to = unit; end < characters.length && piece.length <= longest; ) {
           piece += characters[end];
           to += characters[end++].length;
-          const found = vocab.get(piece);
-          if (found !== undefined) [id, stop, stopUnit] = [found, end, to];
+          const match = vocab.get(piece);
+          if (match !== undefined) [id, stop, stopUnit] = [match, end, to];
         }
         if (id < 0) return [all];
         cuts.push({ id, from: unit, to: stopUnit });
@@ -173,13 +173,13 @@ function readWordPiece(part: Part): TokenModel {
   };
 }
 
-function readWordLevel(part: Part): TokenModel {
+function readWordLevel(part: ConfigPart): TokenModel {
   const vocab = readVocabulary(part);
   const unknown = unknownOf(part, vocab);
   return { vocab, cut: (chunk) => [{ id: vocab.get(chunk) ?? unknown, from: 0, to: chunk.length }] };
 }
 
-function unknownOf(part: Part, vocab: ReadonlyMap<string, number>): number {
+function unknownOf(part: ConfigPart, vocab: ReadonlyMap<string, number>): number {
   const token = part.text("unk_token");
   return vocab.get(token) ?? part.refuse(`unk_token ${shown(token)} is not in the vocabulary`);
 }
@@ -187,7 +187,7 @@ function unknownOf(part: Part, vocab: ReadonlyMap<string, number>): number {
 /** Penalty of an unknown character relative to the worst piece. */
 const UNKNOWN_PENALTY = 10;
 
-function readUnigram(part: Part): TokenModel {
+function readUnigram(part: ConfigPart): TokenModel {
   const list = part.list("vocab");
   if (list.length >= MAX_ID) part.refuse(`a vocabulary of ${list.length} pieces`);
   const vocab = new Map<string, number>();
@@ -224,8 +224,8 @@ function readUnigram(part: Part): TokenModel {
       for (let at = 0; at < n; ) {
         const width = (chunk.codePointAt(at) as number) > 0xffff ? 2 : 1;
         let single = false;
-        const most = Math.min(n, at + (reach.get(chunk.slice(at, at + width)) ?? 0));
-        for (let end = at + width; end <= most; ) {
+        const limit = Math.min(n, at + (reach.get(chunk.slice(at, at + width)) ?? 0));
+        for (let end = at + width; end <= limit; ) {
           const id = vocab.get(chunk.slice(at, end));
           if (id !== undefined) {
             const sum = best[at] + scores[id];

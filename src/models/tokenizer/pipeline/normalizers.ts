@@ -2,16 +2,17 @@
 
 import { BYTE_CHARACTERS } from "../bytes.ts";
 import { normalize as bertNormalize } from "../normalize.ts";
-import { type Aligned, Edit } from "./aligned.ts";
+import { type Aligned, AlignedEdit } from "./aligned.ts";
 import { precompiled } from "./charsmap.ts";
-import type { Part } from "./part.ts";
-import { compilePattern, literal, type Matcher } from "./pattern.ts";
+import type { Matcher } from "./matcher.ts";
+import type { ConfigPart } from "./part.ts";
+import { compilePattern, literal } from "./pattern.ts";
 
 /** Normalizes a text. */
 export type Normalizer = (text: Aligned) => Aligned;
 
 /** The normalizer of a part. */
-export function readNormalizer(part: Part): Normalizer {
+export function readNormalizer(part: ConfigPart): Normalizer {
   switch (part.type) {
     case "Sequence": {
       const steps = part.parts("normalizers").map(readNormalizer);
@@ -52,7 +53,7 @@ export function readNormalizer(part: Part): Normalizer {
       };
       return (text) => {
         const { characters, starts, ends } = bertNormalize(text.text, options);
-        const edit = new Edit(text);
+        const edit = new AlignedEdit(text);
         characters.forEach((one, i) => {
           edit.putAt(one, text.startOf(starts[i]), text.endOf(ends[i] - 1));
         });
@@ -69,7 +70,7 @@ export function readNormalizer(part: Part): Normalizer {
 }
 
 /** The pattern of a part, `{ "String": … }` or `{ "Regex": … }`. */
-export function readPattern(part: Part): Matcher {
+export function readPattern(part: ConfigPart): Matcher {
   const pattern = part.part("pattern");
   if (pattern.has("String")) return literal(pattern.text("String"));
   return compilePattern(pattern.text("Regex"));
@@ -80,7 +81,7 @@ export function toBytes(text: Aligned): Aligned {
   // Printable ASCII is its own spelling.
   if (/^[!-~]*$/.test(text.text)) return text;
   const encoder = new TextEncoder();
-  const edit = new Edit(text);
+  const edit = new AlignedEdit(text);
   let at = 0;
   for (const character of text.text) {
     const end = at + character.length;
@@ -95,12 +96,12 @@ export function toBytes(text: Aligned): Aligned {
 /** A Unicode normal form. Each cluster of a starter and what combines with it can be normalized separately. */
 function toForm(text: Aligned, form: "NFC" | "NFD" | "NFKC" | "NFKD"): Aligned {
   if (/^[\0-\x7f]*$/.test(text.text) || text.text.normalize(form) === text.text) return text;
-  const edit = new Edit(text);
+  const edit = new AlignedEdit(text);
   for (const [from, to] of clusters(text.text)) {
-    const given = text.text.slice(from, to);
-    const made = given.normalize(form);
-    if (made === given) edit.keep(from, to);
-    else putForm(edit, text, from, given, made, form);
+    const original = text.text.slice(from, to);
+    const normalized = original.normalize(form);
+    if (normalized === original) edit.keep(from, to);
+    else putForm(edit, text, from, original, normalized, form);
   }
   return edit.done();
 }
@@ -128,32 +129,39 @@ function* clusters(text: string): Generator<readonly [number, number]> {
 /**
  * A cluster in another form: decomposed characters are aligned with their source, composed ones with the first of their parts.
  */
-function putForm(edit: Edit, text: Aligned, from: number, given: string, made: string, form: string): void {
+function putForm(
+  edit: AlignedEdit,
+  text: Aligned,
+  from: number,
+  original: string,
+  normalized: string,
+  form: string,
+): void {
   if (form === "NFD" || form === "NFKD") {
     // The decomposition of each character; reordered marks are aligned in the order of the result.
     const places: number[] = [];
     let at = from;
-    for (const character of given) {
+    for (const character of original) {
       for (const _ of character.normalize(form)) places.push(at);
       at += character.length;
     }
-    [...made].forEach((one, i) => {
+    [...normalized].forEach((one, i) => {
       const place = places[Math.min(i, places.length - 1)];
-      edit.putAt(one, text.startOf(place), text.endOf(endOfCharacter(given, place - from) + from - 1));
+      edit.putAt(one, text.startOf(place), text.endOf(endOfCharacter(original, place - from) + from - 1));
     });
     return;
   }
   const decomposed = form === "NFC" ? "NFD" : "NFKD";
   const places: number[] = [];
   let at = from;
-  for (const character of given) {
+  for (const character of original) {
     for (const _ of character.normalize(decomposed)) places.push(at);
     at += character.length;
   }
   let part = 0;
-  for (const one of made) {
+  for (const one of normalized) {
     const place = places[Math.min(part, places.length - 1)];
-    edit.putAt(one, text.startOf(place), text.endOf(endOfCharacter(given, place - from) + from - 1));
+    edit.putAt(one, text.startOf(place), text.endOf(endOfCharacter(original, place - from) + from - 1));
     part += [...one.normalize(decomposed)].length;
   }
 }

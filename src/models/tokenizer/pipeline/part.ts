@@ -3,14 +3,14 @@ import type { Json } from "../../../io/json.ts";
 import { quote } from "../../../io/refuse.ts";
 
 /** Throws a FormatError that names the part of the file and the problem. */
-export type Refuse = (what: string) => never;
+export type RefusePart = (what: string) => never;
 
 /** An object of the file. */
-export class Part {
+export class ConfigPart {
   readonly #fields: ReadonlyMap<string, Json>;
-  readonly refuse: Refuse;
+  readonly refuse: RefusePart;
 
-  constructor(value: Json, refuse: Refuse) {
+  constructor(value: Json, refuse: RefusePart) {
     const fields: ReadonlyMap<string, Json> =
       value instanceof Map ? value : refuse(`expected an object, got ${shown(value)}`);
     const type = fields.get("type");
@@ -48,13 +48,13 @@ export class Part {
       : this.refuse(`${name} must be true or false, got ${this.#shown(name)}`);
   }
 
-  /** An integer from 0 to `most`. */
-  size(name: string, most: number, otherwise?: number): number {
+  /** An integer from 0 to `limit`. */
+  size(name: string, limit: number, otherwise?: number): number {
     const value = this.value(name);
     if (value === null && otherwise !== undefined) return otherwise;
-    return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most
+    return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= limit
       ? value
-      : this.refuse(`${name} must be an integer from 0 to ${most}, got ${this.#shown(name)}`);
+      : this.refuse(`${name} must be an integer from 0 to ${limit}, got ${this.#shown(name)}`);
   }
 
   list(name: string): readonly Json[] {
@@ -63,14 +63,14 @@ export class Part {
   }
 
   /** The parts of a list. */
-  parts(name: string): Part[] {
+  parts(name: string): ConfigPart[] {
     const list = this.list(name);
     if (list.length > 64) this.refuse(`${name} has ${list.length} parts; at most 64 are read`);
-    return list.map((one) => new Part(one, this.refuse));
+    return list.map((one) => new ConfigPart(one, this.refuse));
   }
 
-  part(name: string): Part {
-    return new Part(this.value(name), this.refuse);
+  part(name: string): ConfigPart {
+    return new ConfigPart(this.value(name), this.refuse);
   }
 
   /** Names and values in the order of the file. */

@@ -6,32 +6,12 @@
  */
 import { UnsupportedError } from "../../../core/errors.ts";
 import { quote } from "../../../io/refuse.ts";
+import { counted, isPlain, type Matcher, type PatternNode, sourceOf } from "./matcher.ts";
 
 /** Maximum length of a pattern, depth of groups, and count of a repetition. */
 const LONGEST = 4096;
 const DEEPEST = 32;
 const MOST = 1000;
-/** Maximum steps of the matcher: a constant, and a number per UTF-16 unit of text. */
-const STEPS = 100_000;
-const STEPS_PER_UNIT = 500;
-
-type Node =
-  | { readonly kind: "set"; readonly source: string }
-  | { readonly kind: "sequence"; readonly items: readonly Node[] }
-  | { readonly kind: "either"; readonly items: readonly Node[] }
-  | { readonly kind: "look"; readonly item: Node; readonly ahead: boolean; readonly negative: boolean }
-  | { readonly kind: "anchor"; readonly source: string }
-  | {
-      readonly kind: "repeat";
-      readonly item: Node;
-      readonly least: number;
-      readonly most: number;
-      readonly mode: "greedy" | "lazy" | "possessive";
-    };
-
-/** Finds the matches of a pattern in order; empty ones are skipped. */
-export type Matcher = (text: string) => Iterable<readonly [from: number, to: number]>;
-
 /** A matcher for a pattern. Throws an UnsupportedError for syntax that heed does not support. */
 export function compilePattern(pattern: string): Matcher {
   const node = new Parser(pattern).parse();
@@ -72,7 +52,7 @@ class Parser {
       this.#refuse(`a pattern of ${pattern.length} characters; at most ${LONGEST} are read`);
   }
 
-  parse(): Node {
+  parse(): PatternNode {
     const node = this.#either();
     if (this.#at < this.#characters.length) this.#refuse("a ) without its (");
     return node;
@@ -93,16 +73,16 @@ class Parser {
     return true;
   }
 
-  #either(): Node {
+  #either(): PatternNode {
     if (++this.#depth > DEEPEST) this.#refuse(`groups deeper than ${DEEPEST}`);
-    const items: Node[] = [this.#sequence()];
+    const items: PatternNode[] = [this.#sequence()];
     while (this.#next("|")) items.push(this.#sequence());
     this.#depth--;
     return items.length === 1 ? items[0] : { kind: "either", items };
   }
 
-  #sequence(): Node {
-    const items: Node[] = [];
+  #sequence(): PatternNode {
+    const items: PatternNode[] = [];
     while (this.#at < this.#characters.length && !"|)".includes(this.#characters[this.#at])) {
       const item = this.#atom();
       if (item) items.push(this.#repeated(item));
@@ -110,31 +90,32 @@ class Parser {
     return items.length === 1 ? items[0] : { kind: "sequence", items };
   }
 
-  #repeated(item: Node): Node {
+  #repeated(item: PatternNode): PatternNode {
     let node = item;
     for (;;) {
-      let [least, most] = [0, Number.POSITIVE_INFINITY];
+      let [minimum, maximum] = [0, Number.POSITIVE_INFINITY];
       const counted = /^\{(\d{0,5})(,?)(\d{0,5})\}/.exec(
         this.#characters.slice(this.#at, this.#at + 14).join(""),
       );
-      if (this.#next("*")) least = 0;
-      else if (this.#next("+")) least = 1;
-      else if (this.#next("?")) most = 1;
+      if (this.#next("*")) minimum = 0;
+      else if (this.#next("+")) minimum = 1;
+      else if (this.#next("?")) maximum = 1;
       else if (counted && (counted[1] !== "" || counted[3] !== "")) {
         this.#at += counted[0].length;
-        least = Number(counted[1]);
-        most = counted[2] === "" ? least : counted[3] === "" ? Number.POSITIVE_INFINITY : Number(counted[3]);
-        if (least > MOST || (most > MOST && most !== Number.POSITIVE_INFINITY) || least > most)
+        minimum = Number(counted[1]);
+        maximum =
+          counted[2] === "" ? minimum : counted[3] === "" ? Number.POSITIVE_INFINITY : Number(counted[3]);
+        if (minimum > MOST || (maximum > MOST && maximum !== Number.POSITIVE_INFINITY) || minimum > maximum)
           this.#refuse(`the repetition ${counted[0]}`);
       } else return node;
       if (node.kind === "look" || node.kind === "anchor")
         this.#refuse("a repetition of something without width");
       const mode = this.#next("?") ? "lazy" : this.#next("+") ? "possessive" : "greedy";
-      node = { kind: "repeat", item: node, least, most, mode };
+      node = { kind: "repeat", item: node, minimum, maximum, mode };
     }
   }
 
-  #atom(): Node | undefined {
+  #atom(): PatternNode | undefined {
     if (this.#next("(")) return this.#group();
     if (this.#next("[")) return { kind: "set", source: this.#set() };
     if (this.#next(".")) return { kind: "set", source: "[^\\n]" };
@@ -166,15 +147,15 @@ class Parser {
     return { kind: "set", source: `[${this.#literal(character)}]` };
   }
 
-  #group(): Node | undefined {
+  #group(): PatternNode | undefined {
     const outer = this.#ignoreCase;
-    const inside = (): Node => {
+    const inside = (): PatternNode => {
       const node = this.#either();
       if (!this.#next(")")) this.#refuse("a ( without its )");
       this.#ignoreCase = outer;
       return node;
     };
-    const look = (ahead: boolean, negative: boolean): Node => ({
+    const look = (ahead: boolean, negative: boolean): PatternNode => ({
       kind: "look",
       item: inside(),
       ahead,
@@ -185,7 +166,8 @@ class Parser {
     if (this.#next("?!")) return look(true, true);
     if (this.#next("?<=")) return look(false, false);
     if (this.#next("?<!")) return look(false, true);
-    if (this.#next("?>")) return { kind: "repeat", item: inside(), least: 1, most: 1, mode: "possessive" };
+    if (this.#next("?>"))
+      return { kind: "repeat", item: inside(), minimum: 1, maximum: 1, mode: "possessive" };
     if (this.#next("?i:")) {
       this.#ignoreCase = true;
       return inside();
@@ -310,160 +292,4 @@ class Parser {
       }
     return this.#refuse(`the property ${name}`);
   }
-}
-
-/** True if backtracking is limited: no repetition inside a repetition, none possessive. */
-function isPlain(node: Node, inside = false): boolean {
-  switch (node.kind) {
-    case "set":
-    case "anchor":
-      return true;
-    case "look":
-      return isPlain(node.item, inside);
-    case "repeat":
-      return !inside && node.mode !== "possessive" && isPlain(node.item, node.most > 1);
-    default:
-      return node.items.every((item) => isPlain(item, inside)) && (node.kind !== "either" || !inside);
-  }
-}
-
-/** The node in the engine's syntax. */
-function sourceOf(node: Node): string {
-  switch (node.kind) {
-    case "set":
-    case "anchor":
-      return node.source;
-    case "sequence":
-      return node.items.map(sourceOf).join("");
-    case "either":
-      return `(?:${node.items.map(sourceOf).join("|")})`;
-    case "look":
-      return `(?${node.ahead ? "" : "<"}${node.negative ? "!" : "="}${sourceOf(node.item)})`;
-    case "repeat": {
-      const { least, most, mode, item } = node;
-      const inner = item.kind === "set" ? sourceOf(item) : `(?:${sourceOf(item)})`;
-      return `${inner}{${least},${most === Number.POSITIVE_INFINITY ? "" : most}}${mode === "lazy" ? "?" : ""}`;
-    }
-  }
-}
-
-/** The continuation of a match: true if the rest of the pattern matches from here. */
-type Continue = (at: number) => boolean;
-type Step = (at: number, then: Continue) => boolean;
-
-/** The end of the first match at a position; −1 if there is none. */
-function endOf(step: Step, at: number): number {
-  let end = -1;
-  step(at, (next) => {
-    end = next;
-    return true;
-  });
-  return end;
-}
-
-/** A backtracking matcher of closures that counts its steps. */
-function counted(node: Node, pattern: string): Matcher {
-  let text = "";
-  let left = 0;
-  let deep = 0;
-  const count = () => {
-    if (--left < 0 || deep > 4000)
-      throw new UnsupportedError(
-        "pattern-limit",
-        `tokenizer: the regular expression ${quote(pattern)} takes too many steps on this text`,
-        { pattern },
-      );
-  };
-  const build = (it: Node): Step => {
-    switch (it.kind) {
-      case "set": {
-        const regex = new RegExp(it.source, "uy");
-        return (at, then) => {
-          count();
-          regex.lastIndex = at;
-          return regex.test(text) && then(regex.lastIndex);
-        };
-      }
-      case "anchor": {
-        const regex = new RegExp(it.source, "uy");
-        return (at, then) => {
-          count();
-          regex.lastIndex = at;
-          return regex.test(text) && then(at);
-        };
-      }
-      case "sequence": {
-        const steps = it.items.map(build);
-        const from = (n: number, at: number, then: Continue): boolean =>
-          n === steps.length ? then(at) : steps[n](at, (next) => from(n + 1, next, then));
-        return (at, then) => from(0, at, then);
-      }
-      case "either": {
-        const steps = it.items.map(build);
-        return (at, then) => steps.some((step) => step(at, then));
-      }
-      case "look": {
-        if (it.ahead) {
-          const step = build(it.item);
-          return (at, then) => step(at, () => true) !== it.negative && then(at);
-        }
-        if (!isPlain(it.item))
-          throw new UnsupportedError(
-            "pattern",
-            `tokenizer: the regular expression ${quote(pattern)} is not one heed can run: it looks back over repetitions`,
-            { pattern },
-          );
-        const regex = new RegExp(`(?<=${sourceOf(it.item)})`, "uy");
-        return (at, then) => {
-          count();
-          regex.lastIndex = at;
-          return regex.test(text) !== it.negative && then(at);
-        };
-      }
-      case "repeat": {
-        const step = build(it.item);
-        const { least, most, mode } = it;
-        // Takes as many as it can, without backtracking.
-        const possessive: Step = (at, then) => {
-          let here = at;
-          for (let n = 0; n < most; n++) {
-            const end = endOf(step, here);
-            if (end < 0 || end === here) {
-              if (n < least) return false;
-              break;
-            }
-            here = end;
-          }
-          return then(here);
-        };
-        if (mode === "possessive") return possessive;
-        const from = (n: number, at: number, then: Continue): boolean => {
-          count();
-          deep++;
-          const more = () =>
-            n < most && step(at, (next) => (next > at || n < least) && from(n + 1, next, then));
-          const enough = () => n >= least && then(at);
-          const found = mode === "lazy" ? enough() || more() : more() || enough();
-          deep--;
-          return found;
-        };
-        return (at, then) => from(0, at, then);
-      }
-    }
-  };
-  const whole = build(node);
-  return function* (given) {
-    let at = 0;
-    let budget = STEPS + STEPS_PER_UNIT * given.length;
-    while (at < given.length) {
-      // Another text may have been matched since the last result.
-      [text, left, deep] = [given, budget, 0];
-      const end = endOf(whole, at);
-      budget = left;
-      if (end > at) {
-        yield [at, end];
-        at = end;
-      } else at += (given.codePointAt(at) as number) > 0xffff ? 2 : 1;
-    }
-  };
 }

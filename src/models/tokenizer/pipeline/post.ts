@@ -1,7 +1,7 @@
 /** Post-processors of tokenizer.json: special tokens around texts, and offsets without the spaces of byte-level tokens. */
 import type { Json } from "../../../io/json.ts";
 import { bertTemplate, type Slot, type Template } from "../template.ts";
-import { Part, shown } from "./part.ts";
+import { ConfigPart, shown } from "./part.ts";
 
 /** The step after tokenization. */
 export interface PostProcessor {
@@ -11,7 +11,7 @@ export interface PostProcessor {
 }
 
 /** The post-processor of a part. */
-export function readPostProcessor(part: Part): PostProcessor {
+export function readPostProcessor(part: ConfigPart): PostProcessor {
   switch (part.type) {
     case "Sequence":
       return part
@@ -45,38 +45,38 @@ export function readPostProcessor(part: Part): PostProcessor {
 }
 
 /** A token with its id: `["</s>", 2]`. */
-function pairOf(part: Part, name: string): readonly [string, number] {
+function pairOf(part: ConfigPart, name: string): readonly [string, number] {
   const [token, id] = part.list(name);
   if (typeof token !== "string" || typeof id !== "number" || !Number.isInteger(id))
     return part.refuse(`${name} must be [token, id]`);
   return [token, id];
 }
 
-function readTemplate(part: Part): Template {
+function readTemplate(part: ConfigPart): Template {
   const special = part.entries("special_tokens");
   const slots = (name: "single" | "pair"): Slot[] => {
-    const made = part.list(name).map((slot) => readSlot(slot, special, part));
+    const slots = part.list(name).map((slot) => readSlot(slot, special, part));
     for (const sequence of name === "single" ? [0] : [0, 1])
-      if (made.filter((slot) => "sequence" in slot && slot.sequence === sequence).length !== 1)
+      if (slots.filter((slot) => "sequence" in slot && slot.sequence === sequence).length !== 1)
         part.refuse(`${name} must have the ${sequence === 0 ? "first" : "second"} text once`);
-    if (name === "single" && made.some((slot) => "sequence" in slot && slot.sequence === 1))
+    if (name === "single" && slots.some((slot) => "sequence" in slot && slot.sequence === 1))
       part.refuse("single has a second text");
-    return made;
+    return slots;
   };
   return { single: slots("single"), pair: slots("pair") };
 }
 
-function readSlot(value: Json, special: ReadonlyMap<string, Json>, part: Part): Slot {
+function readSlot(value: Json, special: ReadonlyMap<string, Json>, part: ConfigPart): Slot {
   const entries = value instanceof Map ? [...value] : [];
   if (entries.length !== 1) return part.refuse("a slot must be one of Sequence and SpecialToken");
   const [kind, body] = entries[0] as [string, Json];
-  const slot = new Part(body, part.refuse);
+  const slot = new ConfigPart(body, part.refuse);
   const typeId = slot.size("type_id", 2 ** 16, 0);
   const id = slot.text("id");
   if (kind === "Sequence" && (id === "A" || id === "B")) return { sequence: id === "A" ? 0 : 1, typeId };
   if (kind !== "SpecialToken")
     return part.refuse(`a slot must be Sequence A or B or a SpecialToken, got ${shown(kind)}`);
-  const ids = new Part(special.get(id) ?? null, part.refuse).list("ids");
+  const ids = new ConfigPart(special.get(id) ?? null, part.refuse).list("ids");
   if (ids.length === 0 || ids.some((one) => typeof one !== "number" || !Number.isInteger(one)))
     return part.refuse(`${shown(id)} has no ids`);
   return { special: id, ids: ids as number[], typeId };

@@ -1,9 +1,9 @@
 /** Pre-tokenizers of tokenizer.json, which split a text into chunks that no token crosses. */
 import { GPT2_CHUNKS } from "../bytes.ts";
 import type { Aligned } from "./aligned.ts";
+import type { Matcher } from "./matcher.ts";
 import { readPattern, toBytes } from "./normalizers.ts";
-import type { Part } from "./part.ts";
-import type { Matcher } from "./pattern.ts";
+import type { ConfigPart } from "./part.ts";
 
 /** Splits a chunk into smaller ones. */
 export type PreTokenizer = (chunk: Aligned) => Iterable<Aligned>;
@@ -33,7 +33,7 @@ const WORDS = matching(
 );
 
 /** The pre-tokenizer of a part. */
-export function readPreTokenizer(part: Part): PreTokenizer {
+export function readPreTokenizer(part: ConfigPart): PreTokenizer {
   switch (part.type) {
     case "Sequence": {
       const steps = part.parts("pretokenizers").map(readPreTokenizer);
@@ -102,7 +102,7 @@ export function readPreTokenizer(part: Part): PreTokenizer {
   }
 }
 
-function readBehavior(part: Part): Behavior {
+function readBehavior(part: ConfigPart): Behavior {
   const behavior = part.text("behavior");
   // Some files have the names in snake case.
   const name = behavior.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -4,6 +4,7 @@
  * δ is summed over the value columns in one chain, with the operations of the product do·v: where a row attends to a single key,
  * o is its value to the bit, and dp − δ is exactly 0.
  */
+import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import {
   type Func,
   type FunctionBuilder,
@@ -27,7 +28,7 @@ import {
   statStride,
 } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../../codegen/math.ts";
-import { BYTES_OF, type Spec, type StoredDType } from "../../codegen/spec.ts";
+import type { Spec } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
 import { clear, copyRow } from "./row-tile.ts";
 
@@ -111,8 +112,8 @@ export function loadRows(module: ModuleBuilder, spec: Spec): Func {
           });
           const sum = deltaOf(f, m, spec, each);
           // The output of a fully masked row may be anything.
-          const seen = f32x4.ne(v128.load(i32.add(stats, i32.shl(r, 2))), m.c(-Infinity));
-          f.storeVector(i32.add(stats, i32.shl(r, 2)), v128.and(sum, seen), statStride(spec));
+          const isVisible = f32x4.ne(v128.load(i32.add(stats, i32.shl(r, 2))), m.c(-Infinity));
+          f.storeVector(i32.add(stats, i32.shl(r, 2)), v128.and(sum, isVisible), statStride(spec));
         });
         f.count(r, 0, rows, 1, () => {
           f.store("f32.store", delta, f32.load(stats, statStride(spec)));
@@ -132,11 +133,11 @@ function deltaOf(
   rows: readonly { o: Local<"i32">; dO: Local<"i32"> }[],
 ): Local<"v128"> {
   const stored = spec.output as StoredDType;
-  const bytes = BYTES_OF[stored];
-  const whole = spec.dv - (spec.dv % 4);
+  const bytes = DTYPES[stored].bytes;
+  const quads = spec.dv - (spec.dv % 4);
   const sum = f.let(ZERO);
   const e = f.local("i32");
-  f.count(e, 0, whole, 4, () => {
+  f.count(e, 0, quads, 4, () => {
     const o = transposed(
       f,
       rows.map((row) => loadFloats(f, m, stored, row.o)),
@@ -151,7 +152,7 @@ function deltaOf(
       f.step(row.dO, 16);
     }
   });
-  for (let n = 0; n < spec.dv - whole; n++) {
+  for (let n = 0; n < spec.dv - quads; n++) {
     const [o, dO] = [f.let(ZERO), f.let(ZERO)];
     rows.forEach((row, lane) => {
       const one = f32x4.extract_lane(loadOne(f, m, stored, row.o, bytes * n), 0);

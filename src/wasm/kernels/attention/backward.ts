@@ -8,7 +8,7 @@
  *
  * Queries and dO are copied into the workspace; keys and values are packed (pack.ts), keys also in rows. Gradients
  * are accumulated in memory. Tasks with the same rows or the same keys must not run at the same time, and the order
- * in which they run is the order of the sums: wasm/backward/partition.ts ensures both.
+ * in which they run is the order of the sums: wasm/attention/backward/plan.ts ensures both.
  */
 import { callValue, type I32Value, i32, type Local, ModuleBuilder } from "../../assembler/index.ts";
 import {
@@ -34,6 +34,7 @@ import { backwardSoftmax } from "./softmax-backward.ts";
 const upTo = (n: I32Value, step: number): I32Value => i32.mul(i32.div_s(i32.add(n, step - 1), step), step);
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
+// long: the seven numbered passes are read in one piece, with the letters of the formula.
 export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const { tile } = spec;
@@ -67,11 +68,12 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
   module.func(
     "run",
     { task: "i32", ws: "i32" },
+    // long: the body of the kernel.
     (f, { task, ws }) => {
       const word = (at: number): I32Value => i32.load(task, at);
       const call = f.int(word(BackwardStruct.call));
       const unit = f.int(i32.add(ws, space.task));
-      const [queries, dOutput, s, ds, kept, stats, scratch] = [
+      const [queries, dOutput, s, ds, visible, stats, scratch] = [
         space.queries,
         space.dOutput,
         space.scores,
@@ -176,7 +178,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
           f.call(valueProduct, { q: dOutput, k: v, s: ds, panels, groups });
           const row0 = i32.load(unit, TaskStruct.row0);
           // 4 p = e^(s − lse), ds = p ∘ (dp − δ), in place
-          const operands = { task: unit, s, ds, kept, stats, rows, row: row0, key, columns };
+          const operands = { task: unit, s, ds, visible, stats, rows, row: row0, key, columns };
           f.when(
             masked,
             () => {
@@ -208,10 +210,10 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
             slow,
             () => {
               const [kv, kk, kq] = nanSafe.sums;
-              const overRows = { kept, factors: call, inner: rows, rows: width, sums: scratch };
+              const overRows = { visible, factors: call, inner: rows, rows: width, sums: scratch };
               f.call(kv, { a: s, b: dOutput, bRow: 4 * valueColumns, c: dv, ...overRows });
               f.call(kk, { a: ds, b: queries, bRow: 4 * keyColumns, c: dk, ...overRows });
-              const overKeys = { kept, factors: call, inner: width, rows, sums: scratch };
+              const overKeys = { visible, factors: call, inner: width, rows, sums: scratch };
               f.call(kq, { a: ds, b: keyRows, bRow: keyRow, c: dq, ...overKeys });
             },
             fast,

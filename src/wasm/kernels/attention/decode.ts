@@ -3,6 +3,7 @@
  * in order, in chunks of about 4 KiB that alternate between K and V, which keeps the hardware prefetcher active on some
  * processors (docs/optimization-log.md) and costs nothing on others. The rows of all query heads of a group share a chunk.
  */
+import { DTYPES } from "../../../core/dtype.ts";
 import {
   callValue,
   type Func,
@@ -17,7 +18,7 @@ import {
 } from "../../assembler/index.ts";
 import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
-import { BYTES_OF, type Spec } from "../../codegen/spec.ts";
+import type { Spec } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
 import { memoryImport } from "../memory.ts";
 import { queryRowBytes } from "./products.ts";
@@ -69,12 +70,12 @@ function fourDots(
   at: Local<"i32">[],
 ): V128Value {
   const madd = maddOf(spec.fused);
-  const whole = spec.dk - (spec.dk % 4);
+  const quads = spec.dk - (spec.dk % 4);
   const sums = at.map(() => f.let(ZERO));
-  const bytes = BYTES_OF[spec.key];
+  const bytes = DTYPES[spec.key].bytes;
   const d = f.int(q);
-  if (whole > 0) {
-    const end = f.int(i32.add(q, 4 * whole));
+  if (quads > 0) {
+    const end = f.int(i32.add(q, 4 * quads));
     f.repeat(() => {
       const one = f.let(v128.load(d));
       at.forEach((x, n) => f.set(sums[n], madd(loadFloats(f, m, spec.key, x), one, sums[n])));
@@ -86,20 +87,20 @@ function fourDots(
   // Transposed, each vector holds one lane of the four sums.
   const [a, b, c, e] = transpose4(f, sums);
   const four = f.let(f32x4.add(f32x4.add(a, b), f32x4.add(c, e)));
-  for (let tail = whole; tail < spec.dk; tail++) {
+  for (let tail = quads; tail < spec.dk; tail++) {
     const ones = f.let(
-      f32x4.splat(f32x4.extract_lane(loadOne(f, m, spec.key, at[0], (tail - whole) * bytes), 0)),
+      f32x4.splat(f32x4.extract_lane(loadOne(f, m, spec.key, at[0], (tail - quads) * bytes), 0)),
     );
     for (let n = 1; n < 4; n++)
       f.set(
         ones,
         f32x4.replace_lane(
           ones,
-          f32x4.extract_lane(loadOne(f, m, spec.key, at[n], (tail - whole) * bytes), 0),
+          f32x4.extract_lane(loadOne(f, m, spec.key, at[n], (tail - quads) * bytes), 0),
           n,
         ),
       );
-    f.set(four, madd(ones, v128.load32_splat(d, 4 * (tail - whole)), four));
+    f.set(four, madd(ones, v128.load32_splat(d, 4 * (tail - quads)), four));
   }
   return four;
 }
@@ -109,10 +110,10 @@ function valueSums(module: ModuleBuilder, spec: Spec, nanSafe: boolean): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     nanSafe ? "sumsKept" : "sums",
-    { p: "i32", kept: "i32", v: "i32", vRow: "i32", o: "i32", alpha: "i32", keys: "i32" },
-    (f, { p, kept, v, vRow, o, alpha, keys }) => {
+    { p: "i32", rawScores: "i32", v: "i32", vRow: "i32", o: "i32", alpha: "i32", keys: "i32" },
+    (f, { p, rawScores, v, vRow, o, alpha, keys }) => {
       const vectors = paddedValue(spec) / 4;
-      const bytes = BYTES_OF[spec.value];
+      const bytes = DTYPES[spec.value].bytes;
       const k = f.local("i32");
       const at = f.local("i32");
       withConstants(f, spec, (m) => {
@@ -129,14 +130,14 @@ function valueSums(module: ModuleBuilder, spec: Spec, nanSafe: boolean): Func {
                 f.set(x, madd(one, valueVector(f, m, spec, at, first + n, n), x)),
               );
             };
-            if (nanSafe) f.when(i32.ne(i32.load(i32.add(kept, k)), 0xff800000 | 0), step);
+            if (nanSafe) f.when(i32.ne(i32.load(i32.add(rawScores, k)), 0xff800000 | 0), step);
             else step();
             f.step(at, vRow);
           });
           const factor = f.let(v128.load32_splat(alpha));
           accumulators.forEach((x, n) => {
-            const there = 16 * (first + n);
-            f.storeVector(o, madd(v128.load(o, there), factor, x), there);
+            const offset = 16 * (first + n);
+            f.storeVector(o, madd(v128.load(o, offset), factor, x), offset);
           });
         }
       });
@@ -153,7 +154,7 @@ function valueVector(
   n: number,
   offset: number,
 ): V128Value {
-  const bytes = BYTES_OF[spec.value];
+  const bytes = DTYPES[spec.value].bytes;
   const left = spec.dv - 4 * n;
   if (left >= 4) return loadFloats(f, m, spec.value, at, 4 * offset * bytes);
   const x = f.let(ZERO as V128Value);
@@ -194,6 +195,7 @@ function finiteValues(module: ModuleBuilder, spec: Spec): Func & { result: "i32"
 }
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
+// long: the passes of a step of keys are read in one piece, with the letters of the formula.
 export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const space = workspaceOf(spec);
@@ -212,6 +214,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
   module.func(
     "run",
     { task: "i32", ws: "i32" },
+    // long: the body of the kernel.
     (f, { task, ws }) => {
       const call = f.int(i32.load(task, TaskStruct.call));
       const rows = f.int(i32.load(task, TaskStruct.rows));
@@ -287,13 +290,13 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             );
           });
           const slow = f.int(0);
-          const kept = f.int(i32.add(ws, space.rawScores));
+          const rawScores = f.int(i32.add(ws, space.rawScores));
           if (finite) {
             f.when(masked, () => f.set(slow, i32.eqz(callValue(finite, { v, vRow, keys: width }))));
             f.when(slow, () => {
               const n = f.local("i32");
               f.count(n, 0, i32.mul(rows, rowBytes), 16, () =>
-                f.storeVector(i32.add(kept, n), v128.load(i32.add(s, n))),
+                f.storeVector(i32.add(rawScores, n), v128.load(i32.add(s, n))),
               );
             });
           }
@@ -319,7 +322,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
             // 5 o = α·o + p·v, row by row
             const operands = {
               p: i32.add(s, down),
-              kept: i32.add(kept, down),
+              rawScores: i32.add(rawScores, down),
               v,
               vRow,
               o,

@@ -72,15 +72,25 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
         f.when(
           slow,
           () => {
-            const kept = f.int(i32.add(ws, space.rawScores));
+            const rawScores = f.int(i32.add(ws, space.rawScores));
             const n = f.local("i32");
             f.count(n, 0, paddedRows(spec) * spec.keyTile * 4, 16, () =>
-              f.storeVector(i32.add(kept, n), v128.load(i32.add(s, n))),
+              f.storeVector(i32.add(rawScores, n), v128.load(i32.add(s, n))),
             );
             softmax();
             // 5 o = α·o + p·v over the visible keys alone
             const sums = i32.add(ws, space.sums);
-            f.call(nanSafe.values, { p: s, kept, v, vRow, o, alpha, keys: width, rows: rows.count, sums });
+            f.call(nanSafe.values, {
+              p: s,
+              rawScores,
+              v,
+              vRow,
+              o,
+              alpha,
+              keys: width,
+              rows: rows.count,
+              sums,
+            });
           },
           fast,
         );

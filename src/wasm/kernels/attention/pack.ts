@@ -2,6 +2,7 @@
  * Packing: keys into panels [panel][d][columns], so that the score product reads them in order; values, where needed,
  * into float32 rows padded to full panels. Runs once for each key head, for all query heads of the group.
  */
+import { DTYPES } from "../../../core/dtype.ts";
 import {
   type FunctionBuilder,
   f32x4,
@@ -13,16 +14,17 @@ import {
 } from "../../assembler/index.ts";
 import { PackStruct, paddedValue } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../../codegen/math.ts";
-import { BYTES_OF, panelOf, type Spec } from "../../codegen/spec.ts";
+import { panelOf, type Spec } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
 import { memoryImport } from "../memory.ts";
 import { copyRow } from "./row-tile.ts";
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
+// long: keys in panels, keys in rows and values are the same loop over columns.
 export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
   const columns = panelOf(spec.tile);
-  const bytes = BYTES_OF[spec.key];
+  const bytes = DTYPES[spec.key].bytes;
 
   const keys = module.func(
     "keys",
@@ -54,21 +56,21 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
     row: Local<"i32">,
     target: Local<"i32">,
   ): void {
-    const whole = spec.dk - (spec.dk % 4);
+    const quads = spec.dk - (spec.dk % 4);
     for (let column = 0; column < columns; column += 4) {
       const at = Array.from({ length: 4 }, (_, n) => f.int(i32.add(source, i32.mul(row, column + n))));
       const d = f.local("i32");
       const to = f.int(i32.add(target, 4 * column));
-      f.count(d, 0, whole, 4, () => {
+      f.count(d, 0, quads, 4, () => {
         const four = at.map((x) => f.let(loadFloats(f, m, spec.key, x)));
         transpose4(f, four).forEach((x, n) => f.storeVector(to, x, 4 * n * columns));
         for (const x of at) f.step(x, 4 * bytes);
         f.step(to, 16 * columns);
       });
-      for (let tail = whole; tail < spec.dk; tail++) {
+      for (let tail = quads; tail < spec.dk; tail++) {
         at.forEach((x, n) => {
-          const one = f32x4.extract_lane(loadOne(f, m, spec.key, x, (tail - whole) * bytes), 0);
-          f.store("f32.store", to, one, 4 * columns * (tail - whole) + 4 * n);
+          const one = f32x4.extract_lane(loadOne(f, m, spec.key, x, (tail - quads) * bytes), 0);
+          f.store("f32.store", to, one, 4 * columns * (tail - quads) + 4 * n);
         });
       }
     }
@@ -90,7 +92,7 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
     f.count(column, 0, count, 1, () => {
       const to = f.int(i32.add(target, i32.shl(column, 2)));
       f.count(d, 0, spec.dk, 1, () => {
-        const at = i32.add(from, bytes === 4 ? i32.shl(d, 2) : i32.shl(d, 1));
+        const at = i32.add(from, i32.shl(d, Math.log2(bytes)));
         f.store("f32.store", to, f32x4.extract_lane(loadOne(f, m, spec.key, at), 0));
         f.step(to, 4 * columns);
       });

@@ -108,7 +108,7 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
     `${of.name}Kept`,
     {
       a: "i32",
-      kept: "i32",
+      visible: "i32",
       b: "i32",
       bRow: "i32",
       c: "i32",
@@ -117,7 +117,7 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
       rows: "i32",
       sums: "i32",
     },
-    (f, { a, kept, b, bRow, c, factors, inner, rows, sums }) => {
+    (f, { a, visible, b, bRow, c, factors, inner, rows, sums }) => {
       if (width === 0) return;
       const [n, e, row, at] = [0, 1, 2, 3].map(() => f.local("i32"));
       f.loop(
@@ -127,7 +127,7 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
           f.set(row, b);
           f.set(at, 0);
           f.count(n, 0, inner, 1, () => {
-            f.when(i32.load(i32.add(kept, at)), () => {
+            f.when(i32.load(i32.add(visible, at)), () => {
               const one = f.let(v128.load32_splat(i32.add(a, at)));
               f.count(e, 0, width, 16, () => {
                 const to = f.int(i32.add(sums, e));
@@ -144,7 +144,7 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
             f.storeVector(to, added(spec, of, factors, [sum], [old], (x) => f.let(x))[0]);
           });
           f.step(a, down);
-          f.step(kept, down);
+          f.step(visible, down);
           f.step(c, width);
           f.step(rows, -1);
         },

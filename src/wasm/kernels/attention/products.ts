@@ -227,7 +227,7 @@ export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
     "valuesKept",
     {
       p: "i32",
-      kept: "i32",
+      rawScores: "i32",
       v: "i32",
       vRow: "i32",
       o: "i32",
@@ -236,7 +236,7 @@ export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
       rows: "i32",
       sums: "i32",
     },
-    (f, { p, kept, v, vRow, o, alpha, keys, rows, sums }) => {
+    (f, { p, rawScores, v, vRow, o, alpha, keys, rows, sums }) => {
       const k = f.local("i32");
       const e = f.local("i32");
       const row = f.local("i32");
@@ -246,7 +246,7 @@ export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
           f.count(e, 0, 4 * width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
           f.set(row, v);
           f.count(k, 0, i32.shl(keys, 2), 4, () => {
-            f.when(i32.ne(i32.load(i32.add(kept, k)), 0xff800000 | 0), () => {
+            f.when(i32.ne(i32.load(i32.add(rawScores, k)), 0xff800000 | 0), () => {
               const one = f.let(v128.load32_splat(i32.add(p, k)));
               f.count(e, 0, 4 * width, 16, () => {
                 const at = f.int(i32.add(sums, e));
@@ -261,7 +261,7 @@ export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
             f.storeVector(at, madd(v128.load(at), factor, v128.load(i32.add(sums, e))));
           });
           f.step(p, spec.keyTile * 4);
-          f.step(kept, spec.keyTile * 4);
+          f.step(rawScores, spec.keyTile * 4);
           f.step(o, 4 * width);
           f.step(alpha, 4);
           f.step(rows, -1);

@@ -2,6 +2,7 @@
  * Shared by the forward, weights and decode kernels for a tile of query rows: copying the queries, starting or resuming the
  * state, finishing it, and looping over the runs of keys of the plan.
  */
+import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import {
   type Func,
   type FunctionBuilder,
@@ -26,7 +27,7 @@ import {
   type Workspace,
 } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, log, withConstants } from "../../codegen/math.ts";
-import { BYTES_OF, panelOf, type Spec, type StoredDType } from "../../codegen/spec.ts";
+import { panelOf, type Spec } from "../../codegen/spec.ts";
 import { queryRowBytes } from "./products.ts";
 
 /** A task's query rows, and the addresses of their data. */
@@ -164,18 +165,18 @@ export function copyRow(
   target: I32Value,
   change: (x: ReturnType<typeof loadFloats>) => ReturnType<typeof loadFloats> = (x) => x,
 ): void {
-  const bytes = BYTES_OF[storage];
-  const whole = columns - (columns % 4);
-  if (whole > 32) {
+  const bytes = DTYPES[storage].bytes;
+  const quads = columns - (columns % 4);
+  if (quads > 32) {
     const d = f.local("i32");
-    f.count(d, 0, whole, 4, () => {
-      const from = bytes === 4 ? i32.shl(d, 2) : i32.shl(d, 1);
+    f.count(d, 0, quads, 4, () => {
+      const from = i32.shl(d, Math.log2(bytes));
       f.storeVector(i32.add(target, i32.shl(d, 2)), change(loadFloats(f, m, storage, i32.add(source, from))));
     });
   } else
-    for (let d = 0; d < whole; d += 4)
+    for (let d = 0; d < quads; d += 4)
       f.storeVector(target, change(loadFloats(f, m, storage, source, d * bytes)), 4 * d);
-  for (let d = whole; d < columns; d++)
+  for (let d = quads; d < columns; d++)
     f.store(
       "f32.store",
       target,
@@ -297,11 +298,11 @@ export function finishRows(
   withConstants(f, spec, (m) => {
     f.count(r, 0, rows, 1, () => {
       const l = f.let(v128.load32_splat(stats, statStride(spec)));
-      const seen = f.let(f32x4.ne(l, m.bits(0)));
-      const inverse = f.let(v128.and(f32x4.div(m.c(1), l), seen));
+      const isVisible = f.let(f32x4.ne(l, m.bits(0)));
+      const inverse = f.let(v128.and(f32x4.div(m.c(1), l), isVisible));
       copyRow(f, m, "float32", spec.dv, o, out, (x) => f32x4.mul(x, inverse));
       const top = f32x4.mul(v128.load32_splat(stats), v128.load32_splat(call, CallStruct.unit));
-      const total = v128.bitselect(f32x4.add(top, log(f, m, l)), m.c(-Infinity), seen);
+      const total = v128.bitselect(f32x4.add(top, log(f, m, l)), m.c(-Infinity), isVisible);
       f.store("f32.store", lse, f32x4.extract_lane(total, 0));
       f.step(o, paddedValue(spec) * 4);
       f.step(stats, 4);
@@ -344,7 +345,7 @@ export function eachTile(
 }
 
 /** Columns `from` … `to` of a tile for which the mask is evaluated; multiples of 8. */
-export interface Span {
+export interface MaskSpan {
   readonly from: Local<"i32">;
   readonly to: Local<"i32">;
 }
@@ -360,7 +361,7 @@ export function maskSpan(
   key: I32Value,
   width: I32Value,
   columns: I32Value,
-): Span {
+): MaskSpan {
   const from = f.int(0);
   const to = f.int(columns);
   if (spec.tensors.length === 0) {

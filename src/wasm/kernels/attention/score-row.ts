@@ -83,7 +83,7 @@ export class ScoreRow {
   change(
     m: Arithmetic,
     compiler: RowCompiler,
-    found: readonly Local<"v128">[],
+    scores: readonly Local<"v128">[],
   ): {
     allowed?: readonly V128Value[];
     derivative?: readonly V128Value[];
@@ -93,26 +93,26 @@ export class ScoreRow {
     const { f, spec, isMasked, keys } = this;
     if (!this.changes) return {};
     const mask = isMasked ? spec.mask : undefined;
-    const known = new Map();
+    const values = new Map();
     // Derivatives may be the score itself, which is overwritten below.
     const vectors = (x: NumberExpression | undefined) =>
       x &&
       compiler
-        .vectors(x, keys, found, known)
-        .map((value) => (found.includes(value as Local<"v128">) ? f.let(value) : value));
+        .vectors(x, keys, scores, values)
+        .map((value) => (scores.includes(value as Local<"v128">) ? f.let(value) : value));
     let [derivative, derivatives, indices]: [
       (readonly V128Value[])?,
       (readonly (readonly V128Value[] | undefined)[])?,
       (readonly (readonly V128Value[])[])?,
     ] = [];
     if (spec.score) {
-      const changed = compiler.vectors(spec.score, keys, found, known);
+      const changed = compiler.vectors(spec.score, keys, scores, values);
       derivative = vectors(spec.scoreDerivative);
       derivatives = spec.biasGradients && scoreModDerivatives(spec.biasGradients).map(vectors);
-      indices = spec.biasGradients?.tables.map((x) => compiler.indices(x.read, keys, known));
-      found.forEach((value, half) => f.set(value, changed[half]));
+      indices = spec.biasGradients?.tables.map((x) => compiler.indices(x.read, keys, values));
+      scores.forEach((value, half) => f.set(value, changed[half]));
     }
-    let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, known);
+    let allowed: readonly V128Value[] | undefined = mask && compiler.vectors(mask, keys, undefined, values);
     const restrict = (visible: readonly V128Value[]) => {
       const before = allowed;
       allowed = visible.map((x, half) => f.let(before ? v128.and(before[half], x) : x));
@@ -122,8 +122,8 @@ export class ScoreRow {
     this.readTensors.forEach((kind, n) => {
       const at = this.tensorAt[n];
       if (kind === "float") {
-        const bias = found.map((_, half) => f.let(v128.load(at, 16 * half)));
-        found.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
+        const bias = scores.map((_, half) => f.let(v128.load(at, 16 * half)));
+        scores.forEach((value, half) => f.set(value, f32x4.add(value, bias[half])));
         restrict(bias.map((x) => f32x4.ne(x, m.c(-Infinity))));
       } else if (isMasked) {
         const bytes = [0, 1].map((half) => i16x8.extend_low_i8x16_u(v128.load32_zero(at, 4 * half)));

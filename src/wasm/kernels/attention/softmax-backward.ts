@@ -23,14 +23,15 @@ import { type Arithmetic, exp2Each, withConstants } from "../../codegen/math.ts"
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
 import { RowSums } from "./bias-gradients.ts";
+import { beginDropout } from "./dropout.ts";
 import { ScoreRow } from "./score-row.ts";
-import { beginDropout } from "./softmax.ts";
 
 /**
  * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
  * holds −lse and δ of each row. The masked variant evaluates the mask for columns `from` … `to` and stores in `kept` which
  * cells are visible.
  */
+// long: one cell is read from the scores to its stores in one place, with the loops around it.
 export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boolean): Func {
   const pool = poolOf(expressionsOf(spec));
   const rowBytes = 4 * spec.keyTile;
@@ -40,7 +41,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
       task: "i32",
       s: "i32",
       ds: "i32",
-      kept: "i32",
+      visible: "i32",
       stats: "i32",
       rows: "i32",
       row: "i32",
@@ -49,7 +50,8 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
       from: "i32",
       to: "i32",
     },
-    (f, { task, s, ds, kept, stats, rows, row, key, columns, from, to }) => {
+    // long: the body of the kernel.
+    (f, { task, s, ds, visible, stats, rows, row, key, columns, from, to }) => {
       const call = f.int(i32.load(task, TaskStruct.call));
       const [at, dsAt, keptAt, first] = [0, 1, 2, 3].map(() => f.local("i32"));
       const cells = new ScoreRow(f, spec, task, call, masked);
@@ -67,7 +69,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           const across = f.int(i32.shl(begin, 2));
           f.set(at, i32.add(s, across));
           f.set(dsAt, i32.add(ds, across));
-          if (masked) f.set(keptAt, i32.add(kept, across));
+          if (masked) f.set(keptAt, i32.add(visible, across));
           const end = f.int(i32.add(s, i32.shl(stop, 2)));
           const total = f.let(v128.load32_splat(stats));
           const delta = f.let(v128.load32_splat(stats, statStride(spec)));
@@ -96,12 +98,12 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
         ): void => {
           const each = (values: readonly V128Value[], step: (x: V128Value, half: number) => V128Value) =>
             values.map((x, half) => f.let(step(x, half)));
-          const found = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
+          const scores = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
           const product = [0, 1].map((half) => f.let(v128.load(dsAt, 16 * half)));
-          const { allowed, derivative, derivatives = [], indices = [] } = cells.change(m, compiler, found);
+          const { allowed, derivative, derivatives = [], indices = [] } = cells.change(m, compiler, scores);
           const worth = unit ?? f.let(v128.load32_splat(call, CallStruct.unit));
           // In two roundings, as for the maximum in lse: the weight of a key that has all of it is then exactly 1.
-          const scaled = each(found, (x) => f32x4.mul(x, worth));
+          const scaled = each(scores, (x) => f32x4.mul(x, worth));
           const below = each(scaled, (x) => f32x4.add(x, total));
           const log2e = f.once(m.c(Math.LOG2E));
           const p = exp2Each(
@@ -114,8 +116,8 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           const difference = each(dp, (x) => f32x4.sub(x, delta));
           let d = each(difference, (x, half) => f32x4.mul(p[half], x));
           if (sums) {
-            const seen = allowed ? each(d, (x, half) => v128.and(x, allowed[half])) : d;
-            sums.add(seen, derivatives, indices, allowed);
+            const dScores = allowed ? each(d, (x, half) => v128.and(x, allowed[half])) : d;
+            sums.add(dScores, derivatives, indices, allowed);
           }
           if (derivative) d = each(d, (x, half) => f32x4.mul(x, derivative[half]));
           let w = factor ? each(p, (x, half) => f32x4.mul(x, factor[half])) : p;
@@ -127,8 +129,8 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           d.forEach((x, half) => f.storeVector(dsAt, x, 16 * half));
           if (!masked) return;
           const zero = f.once(m.bits(0));
-          const seen = allowed ?? [0, 1].map(() => f.let(f32x4.eq(zero, zero)));
-          seen.forEach((x, half) => f.storeVector(keptAt, x, 16 * half));
+          const cellMasks = allowed ?? [0, 1].map(() => f.let(f32x4.eq(zero, zero)));
+          cellMasks.forEach((x, half) => f.storeVector(keptAt, x, 16 * half));
         };
 
         f.loop(
@@ -164,7 +166,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
             sums?.endRow();
             f.step(s, rowBytes);
             f.step(ds, rowBytes);
-            if (masked) f.step(kept, rowBytes);
+            if (masked) f.step(visible, rowBytes);
             f.step(stats, 4);
             f.step(row, 1);
             f.step(first, 1);

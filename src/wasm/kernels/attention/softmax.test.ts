@@ -5,7 +5,7 @@ import { resolve } from "../../../backend/problem.ts";
 import { zeros } from "../../../core/construct.ts";
 import { causal } from "../../../masks/index.ts";
 import { ModuleBuilder } from "../../assembler/index.ts";
-import { specOf } from "../../forward/plan.ts";
+import { specOf } from "../../attention/plan.ts";
 import { memoryImport } from "../memory.ts";
 import { exponentiate, updateRowMax, updateRowSum } from "./softmax.ts";
 

@@ -9,6 +9,7 @@
  * Both operands are read strictly in order, A broadcast number by number. C has full tiles: rows and columns after the last
  * ones are written too, and never read. Operands may be contiguous along K or across it, so none is transposed before.
  */
+import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import {
   type Func,
   type FunctionBuilder,
@@ -22,15 +23,7 @@ import {
   ZERO,
 } from "../../assembler/index.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
-import {
-  BYTES_OF,
-  panelOf,
-  roundUp,
-  SHORT_DTYPE,
-  type StoredDType,
-  type Tile,
-  tileKey,
-} from "../../codegen/spec.ts";
+import { panelOf, type RegisterTile, roundUp, shortDType, tileKey } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";
 import { memoryImport } from "../memory.ts";
 
@@ -40,7 +33,7 @@ export interface ProductSpec {
   readonly fused: boolean;
   /** Written so that V8 widens pairs of vectors to 256 bits. */
   readonly wide: boolean;
-  readonly tile: Tile;
+  readonly tile: RegisterTile;
   readonly a: StoredDType;
   readonly b: StoredDType;
   readonly shared: boolean;
@@ -50,7 +43,8 @@ export interface ProductSpec {
 export const DEPTH = 256;
 
 /** Rows of A that a task packs at a time. */
-export const taskRows = (tile: Tile): number => 24 - (24 % tile.rows) + (24 % tile.rows > 0 ? tile.rows : 0);
+export const taskRows = (tile: RegisterTile): number =>
+  24 - (24 % tile.rows) + (24 % tile.rows > 0 ? tile.rows : 0);
 
 /** Words of a task. */
 export const ProductStruct = {
@@ -88,7 +82,7 @@ export function productWorkspace(spec: ProductSpec): { a: number; b: number; siz
 
 /** The readable key of a kernel: `matmul fma 6x2 f32`. */
 export function productKey(spec: ProductSpec): string {
-  const storage = spec.a === spec.b ? SHORT_DTYPE[spec.a] : `${SHORT_DTYPE[spec.a]}/${SHORT_DTYPE[spec.b]}`;
+  const storage = spec.a === spec.b ? shortDType(spec.a) : `${shortDType(spec.a)}/${shortDType(spec.b)}`;
   return `matmul ${tileKey(spec)} ${storage}${spec.shared ? "" : " unshared"}`;
 }
 
@@ -266,7 +260,7 @@ export function packing(
   storage: StoredDType,
   width: number,
 ): { along: Func; across: Func } {
-  const bytes = BYTES_OF[storage];
+  const bytes = DTYPES[storage].bytes;
   const groups = Math.ceil(width / 4);
   const name = `${width} ${storage}`;
 
@@ -364,5 +358,5 @@ function transposed(
   // In order of k: where the width is not a multiple of four, the last vector of each k overlaps the next k.
   for (let k = 0; k < 4; k++)
     groups.forEach((four, g) => f.storeVector(target, four[k], 4 * width * k + 16 * g));
-  for (const x of at) f.step(x, 4 * BYTES_OF[storage]);
+  for (const x of at) f.step(x, 4 * DTYPES[storage].bytes);
 }

@@ -5,17 +5,10 @@
  *   several rows   A's rows into strips, then for each panel of B (widened where it has 16 bits) and each strip a register tile
  *   one row        for each panel of B 16 sums along all of K: B is read once, in order; reading it takes all of the time
  */
+import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
 import { f32x4, i32, type Local, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
 import { loadFloats, maddOf, withConstants } from "../../codegen/math.ts";
-import {
-  BYTES_OF,
-  panelOf,
-  roundUp,
-  SHORT_DTYPE,
-  type StoredDType,
-  type Tile,
-  tileKey,
-} from "../../codegen/spec.ts";
+import { panelOf, type RegisterTile, roundUp, shortDType, tileKey } from "../../codegen/spec.ts";
 import { memoryImport } from "../memory.ts";
 import { DEPTH, packing, product } from "./matmul.ts";
 
@@ -25,7 +18,7 @@ export interface PackedProductSpec {
   readonly fused: boolean;
   /** Written so that V8 widens pairs of vectors to 256 bits. */
   readonly wide: boolean;
-  readonly tile: Tile;
+  readonly tile: RegisterTile;
   readonly b: StoredDType;
   readonly shared: boolean;
 }
@@ -72,13 +65,13 @@ export function packedWorkspace(spec: PackedProductSpec): { b: number; size: num
 
 /** The readable key of a kernel: `packed matmul fma 6x2 f32`. */
 export function packedProductKey(spec: PackedProductSpec): string {
-  return `packed matmul ${tileKey(spec)} ${SHORT_DTYPE[spec.b]}${spec.shared ? "" : " unshared"}`;
+  return `packed matmul ${tileKey(spec)} ${shortDType(spec.b)}${spec.shared ? "" : " unshared"}`;
 }
 
 /** Bytes of the module; it exports `run(task, workspace)`. */
 export function packedProductKernel(spec: PackedProductSpec): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(memoryImport(spec), { scoped: spec.wide });
-  const bytes = BYTES_OF[spec.b];
+  const bytes = DTYPES[spec.b].bytes;
   const space = packedWorkspace(spec);
   const panel = panelOf(spec.tile);
   const packA = packing(module, spec, "float32", spec.tile.rows).along;
@@ -173,7 +166,7 @@ export function packedProductKernel(spec: PackedProductSpec): Uint8Array<ArrayBu
 
 /** oneRow(a, b, depth, c, from): 16 columns of C = from + a·B for one row of A and one panel of B. */
 function oneRow(module: ModuleBuilder, spec: PackedProductSpec) {
-  const bytes = BYTES_OF[spec.b];
+  const bytes = DTYPES[spec.b].bytes;
   const madd = maddOf(spec.fused);
   const unroll = 4;
   return module.func(
@@ -221,7 +214,7 @@ function oneRow(module: ModuleBuilder, spec: PackedProductSpec) {
 
 /** widen(source, target, length): `length` times 16 columns of a panel of 16-bit numbers as float32. */
 function widening(module: ModuleBuilder, spec: PackedProductSpec) {
-  const bytes = BYTES_OF[spec.b];
+  const bytes = DTYPES[spec.b].bytes;
   return module.func(
     "widen",
     { source: "i32", target: "i32", length: "i32" },

@@ -79,8 +79,8 @@ export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> 
               f32x4.extract_lane(f32x4.sub(v128.load32_splat(gradient), weight), 0),
             );
             f.store("f32.store", losses, f32x4.extract_lane(log(f, m, sum), 0));
-            const own = f32x4.sub(v128.load32_splat(i32.add(x, offset)), max);
-            f.store("f32.store", losses, f32x4.extract_lane(own, 0), 4);
+            const score = f32x4.sub(v128.load32_splat(i32.add(x, offset)), max);
+            f.store("f32.store", losses, f32x4.extract_lane(score, 0), 4);
           },
         );
         f.step(x, bytes);

@@ -11,7 +11,7 @@
  *
  * Accuracy: within 3 ulp (tanh 6.5) of the exact result for some x within one ulp. Where σ or Φ is below
  * 2^−127 it is 0. Derivatives, which cross 0, have an error of at most 8·2^−24 of the sum of their terms' magnitudes, again for
- * some x within one ulp. src/rowwise.test.ts tests this.
+ * some x within one ulp. src/api/rowwise.test.ts tests this.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, type V128Value, v128 } from "../../assembler/index.ts";
 import {

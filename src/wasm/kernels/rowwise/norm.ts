@@ -48,7 +48,7 @@ export function normKernel(spec: PipelineSpec, centered: boolean): Uint8Array<Ar
   return pipelineKernel(spec, 7, (f, _, rows, count, [x, y, stats, weight, bias, scalars, counted]) => {
     const bytes = rowBytes(f, count);
     const vectors = f.int(i32.shr_s(bytes, 4));
-    const whole = f.int(i32.sub(vectors, 1));
+    const full = f.int(i32.sub(vectors, 1));
     const [sums, squares] = [four(f), four(f)];
     const [at, to, w, b] = [0, 1, 2, 3].map(() => f.local("i32"));
     const [mean, left, r] = [0, 1, 2].map(() => f.local("v128"));
@@ -76,7 +76,7 @@ export function normKernel(spec: PipelineSpec, centered: boolean): Uint8Array<Ar
           );
         };
         f.set(at, x);
-        eachVector(f, [at], whole, (offsets) =>
+        eachVector(f, [at], full, (offsets) =>
           add(each(f, loads(f, at, offsets), (v) => f32x4.sub(v, mean))),
         );
         add([f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes))]);

@@ -1,0 +1,121 @@
+/** What the reader has reached: the step of the text on the screen, the prediction answered last, and the tasks done, which are stored. */
+import type { LabState } from "../fields.ts";
+import { changeOf, guessOf, type LabView, type NamedPage } from "../page.ts";
+import type { PageState } from "./state.ts";
+
+const STORED = "heed-lab";
+
+export class ReaderProgress<S extends LabState, N> {
+  readonly #root: HTMLElement;
+  readonly #state: PageState<S, N>;
+  readonly #steps: readonly HTMLElement[];
+  readonly #done: boolean[];
+  /** The step that is on the screen; −1 before the first. */
+  #active = -1;
+  /** The step whose prediction was answered last, and the scroll position then: it can be on the screen while the next step is active. */
+  #answered = { at: -1, scroll: 0 };
+  /** True once the reader has scrolled: a step of the text never sets its state by itself before that. */
+  scrolled = false;
+
+  constructor(root: HTMLElement, state: PageState<S, N>) {
+    this.#root = root;
+    this.#state = state;
+    this.#steps = [...root.querySelectorAll<HTMLElement>(".step")];
+    const stored = storedTasks()[state.page.name] ?? [];
+    this.#done = state.page.tasks.map((_, i) => stored.includes(i));
+  }
+
+  /** The step whose state Reset goes to. */
+  get step(): NamedPage<S, N>["steps"][number] | undefined {
+    return this.#state.page.steps[Math.max(0, this.#active)];
+  }
+
+  /** Steps whose text may be on the screen. */
+  stepsInView(): Iterable<number> {
+    return new Set([this.#active, this.#answered.at].filter((at) => at >= 0));
+  }
+
+  /** The prediction of a step was answered, or its answer forgotten. */
+  answer(at: number): void {
+    this.#answered = { at, scroll: scrollY };
+  }
+
+  /** Which tasks are done; those that are done now are stored. */
+  tasksDone(view: LabView<S, N>): readonly boolean[] {
+    const { name, tasks } = this.#state.page;
+    if (view.changed)
+      for (const [i, task] of tasks.entries())
+        if (!this.#done[i] && task.done(view)) {
+          this.#done[i] = true;
+          storeTasks(name, this.#done);
+        }
+    return this.#done;
+  }
+
+  /**
+   * Finds the step that is on the screen. Returns the change of state that a newly reached one makes, "draw" if the picture stays and
+   * the text of that step is written from it, or undefined if it is the same step as before.
+   */
+  reach(wide: boolean): Partial<S> | "draw" | undefined {
+    const line = (wide ? 0.45 : 0.72) * innerHeight;
+    const at = this.#steps.findLastIndex((step) => step.getBoundingClientRect().top < line);
+    if (at < 0 || at === this.#active) return undefined;
+    // The event of a scroll that ended before the reader answered must not replace the answer.
+    if (this.#answered.at >= 0 && scrollY === this.#answered.scroll) return undefined;
+    const before = this.#active;
+    this.#active = at;
+    this.#answered = { at: -1, scroll: 0 };
+    const { page, newest, fromAddress, changed } = this.#state;
+    const { bottom } = this.#steps[this.#steps.length - 1].getBoundingClientRect();
+    // Past the last step the picture stays as the reader left it.
+    if (!this.scrolled || (before === -1 && (fromAddress || (changed && at === 0))) || bottom < 0)
+      return "draw";
+    const guesses = Object.entries(newest).filter(([name]) => /^guess\d/.test(name));
+    const { predict } = page.steps[at];
+    return {
+      ...page.initial,
+      ...page.carry?.(newest),
+      ...changeOf(page.steps[at].state, newest),
+      ...Object.fromEntries(guesses),
+      ...(predict && guessOf(newest, at) >= 0 && changeOf(predict.show, newest)),
+    } as Partial<S>;
+  }
+
+  /** Shows a message in place of the picture's problem, or hides it. */
+  showProblem(message: string | undefined): void {
+    const problem = this.#root.querySelector<HTMLElement>(".problem")!;
+    problem.textContent = message ?? "";
+    problem.hidden = message === undefined;
+  }
+
+  /** Shows a message beside the tools for some seconds. */
+  announce(message: string): void {
+    const statuses = this.#root.querySelectorAll<HTMLElement>(".saying");
+    const write = (text: string) => {
+      for (const status of statuses) status.textContent = text;
+    };
+    write(message);
+    setTimeout(() => write(""), 4000);
+  }
+}
+
+type TasksByPage = Record<string, number[] | undefined>;
+
+/** The finished tasks of each page, from the browser's storage; none where it is unavailable. */
+export function storedTasks(): TasksByPage {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(STORED) ?? "{}");
+    return typeof value === "object" && value !== null ? (value as TasksByPage) : {};
+  } catch {
+    return {};
+  }
+}
+
+function storeTasks(name: string, done: readonly boolean[]): void {
+  const indices = done.flatMap((isDone, i) => (isDone ? [i] : []));
+  try {
+    localStorage.setItem(STORED, JSON.stringify({ ...storedTasks(), [name]: indices }));
+  } catch {
+    // Storage is unavailable: the ticks last until the page is closed.
+  }
+}

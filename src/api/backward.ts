@@ -1,0 +1,142 @@
+/**
+ * The backward pass of scaled dot-product attention: gradients of a loss with respect to query, key, value and everything
+ * that was added to the scores, from the gradient of the output. Weights are recomputed from lse, tile by tile (Dao et al.
+ * 2022, FlashAttention, algorithm 4), so memory is linear in Nq and Nk. backend/problem.ts resolves the options, a backend
+ * computes; this file checks the results of the forward pass and returns tensors.
+ */
+
+import type { BackwardResult, Extra } from "../backend/contract.ts";
+import { checkOutputLike } from "../backend/gradients.ts";
+import { type AttentionOptions, checkAttentionOptions, isMaskList, resolve } from "../backend/problem.ts";
+import { checkLse } from "../backend/results.ts";
+import type { FloatDType } from "../core/dtype.ts";
+import { formatValue, OptionError } from "../core/errors.ts";
+import { recordWithoutDerivative } from "../core/recording/record.ts";
+import { activeRecording } from "../core/recording/recording.ts";
+import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "../core/tensor.ts";
+import { BoolExpression } from "../masks/expression/expr.ts";
+import { backwardBackend } from "./dispatch/backward.ts";
+
+export type { Extra } from "../backend/contract.ts";
+
+/** Options of `attentionBackward`: those of the forward call, and which gradients to compute. */
+export interface BackwardOptions extends AttentionOptions {
+  /** Gradients besides dQuery, dKey and dValue. Default: those of all masks, sinks and tables of the call. */
+  wanted?: readonly Extra[];
+}
+
+/** Gradients, each in the shape and dtype of its tensor, summed over broadcast axes. */
+export interface AttentionGradients<
+  Q extends FloatDType = FloatDType,
+  K extends FloatDType = FloatDType,
+  V extends FloatDType = FloatDType,
+> {
+  readonly dQuery: Tensor<Q>;
+  readonly dKey: Tensor<K>;
+  readonly dValue: Tensor<V>;
+  /** Of `attnMask`, where it is one float tensor. */
+  readonly dMask?: Tensor;
+  /** Where `attnMask` is a list: one for each member, undefined for masks without a gradient. */
+  readonly dMasks?: readonly (Tensor | undefined)[];
+  /** Of `sinks`, [Hq]. */
+  readonly dSinks?: Tensor;
+  /** Of the slopes of `alibi`. */
+  readonly dSlopes?: Tensor;
+  /** Of the table of `relativeBias`. */
+  readonly dTable?: Tensor;
+  /** Of every table of floats that the score mods read, in order of appearance, including slopes and relative tables. */
+  readonly dTables?: readonly Tensor[];
+}
+
+/**
+ * Gradients of Σ output·dOutput for the inputs of `scaledDotProductAttention`.
+ *
+ * @param dOutput gradient of the output, in its shape: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`
+ * @param query   [..., Nq, dk], as in the forward call; so are key and value
+ * @param state   the result of the forward call for the same inputs and options: `output` and `lse`
+ * @param options the same options (dropout is replayed from its seed), and `wanted`
+ * @throws ShapeError, DTypeError, OptionError before any work
+ *
+ * @example
+ * const state = scaledDotProductAttention(q, k, v, { isCausal: true });
+ * const { dQuery, dKey, dValue } = attentionBackward(ones([1, 2, 4, 8]), q, k, v, state, { isCausal: true });
+ * dKey.shape; // → [1, 2, 4, 8]
+ */
+export function attentionBackward<Q extends TensorLike, K extends TensorLike, V extends TensorLike>(
+  dOutput: TensorLike,
+  query: Q,
+  key: K,
+  value: V,
+  state: { readonly output: TensorLike; readonly lse: TensorLike },
+  options: BackwardOptions = {},
+): AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>> {
+  const what = "attentionBackward";
+  checkAttentionOptions(what, options, ["wanted"]);
+  const { wanted = ["mask", "sinks", "tables"], returnWeights: _, ...same } = options;
+  checkWanted(what, wanted);
+  const problem = resolve(what, query, key, value, same);
+  if (state === null || typeof state !== "object" || !("output" in state && "lse" in state))
+    throw new OptionError(
+      "state",
+      `${what}: the fifth argument must be what the forward call returned, { output, lse }, got ${formatValue(state)}`,
+      { got: state },
+    );
+  const tensors = {
+    dOutput: checkOutputLike(what, "dOutput", dOutput, problem),
+    output: checkOutputLike(what, "output", state.output, problem),
+    lse: checkLse(what, state.lse, problem),
+  };
+  const backend = backwardBackend({ kind: "backward", problem });
+  const { query: q, key: k, value: v } = problem.shape;
+  sameDevice(what, [
+    ["query", q.tensor.device],
+    ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
+  ]);
+  const gradients = namedGradients(backend.backward(problem, tensors, wanted), options.attnMask);
+  if (activeRecording)
+    recordWithoutDerivative(
+      what,
+      [q.tensor, k.tensor, v.tensor, tensors.dOutput, tensors.output],
+      [gradients.dQuery, gradients.dKey, gradients.dValue],
+      "second derivatives are in attentionDoubleBackward of heed/reference",
+    );
+  return gradients as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
+}
+
+function checkWanted(what: string, wanted: readonly Extra[]): void {
+  for (const name of Array.isArray(wanted) ? wanted : [wanted])
+    if (name !== "mask" && name !== "sinks" && name !== "tables")
+      throw new OptionError(
+        "wanted",
+        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${formatValue(wanted)}`,
+        { got: wanted },
+      );
+}
+
+/** A backend's gradients under the names of the result. */
+function namedGradients(
+  { dQuery, dKey, dValue, masks, sinks, tables: byTable }: BackwardResult,
+  attnMask: AttentionOptions["attnMask"],
+): AttentionGradients {
+  const tables = [...byTable.values()];
+  const named = (name: string) => tables[[...byTable.keys()].findIndex((t) => t.name === name)];
+  const [slopes, table] = [named("alibi slopes"), named("relativeBias")];
+  return {
+    dQuery: dQuery as Tensor<FloatDType>,
+    dKey: dKey as Tensor<FloatDType>,
+    dValue: dValue as Tensor<FloatDType>,
+    ...(isMaskList(attnMask)
+      ? masks.some(Boolean) && { dMasks: byMember(attnMask, masks) }
+      : masks[0] && { dMask: masks[0] }),
+    ...(sinks && { dSinks: sinks }),
+    ...(slopes && { dSlopes: slopes }),
+    ...(table && { dTable: table }),
+    ...(tables.length > 0 && { dTables: tables }),
+  };
+}
+
+/** Gradients of a list of masks, one for each member: `masks` has one for each tensor, in order; expressions have none. */
+function byMember(list: readonly unknown[], masks: readonly (Tensor | undefined)[]): (Tensor | undefined)[] {
+  let next = 0;
+  return list.map((member) => (member instanceof BoolExpression ? undefined : masks[next++]));
+}

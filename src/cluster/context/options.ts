@@ -1,0 +1,100 @@
+/** The options of a call over shards, their checks, and the choice of the algorithm. */
+import type { AttentionOptions, Problem } from "../../backend/problem.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Communicator } from "../communicator/communicator.ts";
+import { formOf, messageBytes } from "./messages.ts";
+import { ShardPlan } from "./shard.ts";
+
+/** The algorithm of a call. */
+export type Via = "gather" | "ring" | "resident" | "auto";
+
+/** Options of `contextAttention`: those of `scaledDotProductAttention`, for the whole sequence. */
+export interface ContextOptions
+  extends Pick<
+    AttentionOptions,
+    "attnMask" | "scale" | "scoreMod" | "sinks" | "dropoutP" | "seed" | "layout"
+  > {
+  /** Causal attention. Default false. */
+  readonly isCausal?: boolean;
+  /**
+   * Default `"auto"`: `"resident"` for replicated queries, else `"gather"` where the whole sequence's keys and values take at
+   * most `memory` bytes on each rank, else `"ring"`.
+   */
+  readonly via?: Via;
+  /** Maximum bytes of gathered keys and values on a rank; `"auto"` uses the ring above it. Default 1 GiB. */
+  readonly memory?: number;
+  /**
+   * `"sharded"`: each rank passes the queries of its own positions (default). `"replicated"`: every rank passes the same queries,
+   * at `queryPositions`, and receives the whole result: for decoding.
+   */
+  readonly queries?: "sharded" | "replicated";
+  /** Positions of replicated queries, increasing. Default: the last positions of the plan. */
+  readonly queryPositions?: ArrayLike<number>;
+}
+
+/** Names of options of this call. */
+const CONTEXT_NAMES = ["isCausal", "via", "memory", "queries", "queryPositions"];
+/** Names of options of one process. */
+const ATTENTION_NAMES = ["attnMask", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout"];
+
+const GIB = 2 ** 30;
+
+/** The algorithm for `via: "auto"`. */
+export function chooseVia(
+  { shape }: Problem,
+  key: Tensor,
+  value: Tensor,
+  replicated: boolean,
+  { memory = GIB }: ContextOptions,
+): Exclude<Via, "auto"> {
+  if (replicated) return "resident";
+  return messageBytes([formOf(key), formOf(value)], shape.Nk) <= memory ? "gather" : "ring";
+}
+
+/** Checks the options of a call on this rank. */
+export function checkOptions(
+  what: string,
+  comm: Communicator,
+  plan: ShardPlan,
+  options: ContextOptions,
+): void {
+  if (!(plan instanceof ShardPlan))
+    throw new OptionError(
+      "plan",
+      `${what}: plan must be what shardSequence returns, got ${formatValue(plan)}`,
+    );
+  if (plan.ranks !== comm.size)
+    throw new OptionError(
+      "plan",
+      `${what}: the plan is for ${plan.ranks} ranks, and there are ${comm.size}`,
+      {
+        plan: plan.ranks,
+        ranks: comm.size,
+      },
+    );
+  checkOptionNames(what, options, [...ATTENTION_NAMES, ...CONTEXT_NAMES]);
+  const oneOf = (name: string, value: unknown, values: readonly unknown[]) => {
+    if (value !== undefined && !values.includes(value))
+      throw new OptionError(
+        name,
+        `${what}: ${name} must be ${values.map(formatValue).join(" or ")}, got ${formatValue(value)}`,
+        { got: value },
+      );
+  };
+  oneOf("via", options.via, ["gather", "ring", "resident", "auto"]);
+  oneOf("queries", options.queries, ["sharded", "replicated"]);
+  oneOf("layout", options.layout, ["bhsd", "bshd"]);
+  oneOf("isCausal", options.isCausal, [true, false]);
+  if (options.memory !== undefined && !(typeof options.memory === "number" && options.memory >= 0))
+    throw new OptionError(
+      "memory",
+      `${what}: memory must be a number of bytes ≥ 0, got ${formatValue(options.memory)}`,
+    );
+  if (options.queryPositions !== undefined && options.queries !== "replicated")
+    throw new OptionError(
+      "positions",
+      `${what}: queryPositions belongs to queries: "replicated"; the plan gives the positions of sharded queries`,
+    );
+}

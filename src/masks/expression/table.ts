@@ -1,0 +1,122 @@
+/** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
+import { checkOnCpu } from "../../core/device/device.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { fromNested, type NestedNumbers } from "../../core/nested.ts";
+import { asTensor, sizeOf, type TensorLike } from "../../core/tensor.ts";
+import { lift, NumberExpression, type Table } from "./expr.ts";
+
+/**
+ * A table that expressions read: `table(values).at(h)` or `table(values).at(q, k)`. Values are a tensor, a flat list or nested
+ * arrays. An index out of range reads the nearest edge.
+ *
+ * @example
+ * const strength = table([0.5, 2]); // a number for each head
+ * scaledDotProductAttention(q, k, v, { scoreMod: scoreMod(({ score, h }) => score.mul(strength.at(h))) });
+ */
+export function table(
+  values: TensorLike | ArrayLike<number> | NestedNumbers,
+  about: { name?: string; strict?: boolean; exact?: readonly boolean[]; highest?: number } = {},
+): {
+  /** The table itself. */
+  readonly table: Table;
+  /** The entry at these indices, one for each axis. */
+  at(...index: (NumberExpression | number)[]): NumberExpression;
+} {
+  const name = about.name ?? "table";
+  const source = isTensorLike(values)
+    ? asTensor(name, values)
+    : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));
+  const { kind } = DTYPES[source.dtype];
+  if (kind === "stored")
+    throw new DTypeError(
+      "dtype",
+      `${name}: a table of ${source.dtype} is not read; pass cast(x, "float32")`,
+      {
+        dtype: source.dtype,
+      },
+    );
+  const type = kind === "float" ? "float" : "int";
+  // Plans read integers on the CPU: they decide which cells are visible and which entries are read.
+  if (type === "int") checkOnCpu(name, "its integers", source);
+  const numbers = source.device === "cpu" ? source.toFloat64() : undefined;
+  if (type === "int")
+    for (const x of numbers as Float64Array)
+      if (Math.abs(x) >= 2 ** 31)
+        throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
+  const data = type === "int" ? Int32Array.from(numbers as Float64Array) : numbers;
+  const stored: Table = {
+    data: data as Int32Array | Float64Array,
+    type,
+    shape: source.shape,
+    name,
+    strict: about.strict ?? false,
+    ...(about.exact && { exact: about.exact }),
+    ...(about.highest !== undefined && { highest: about.highest }),
+    dtype: source.dtype,
+    source,
+  };
+  // Reading the data of a tensor on another device throws.
+  if (!data) Object.defineProperty(stored, "data", { get: () => source.data });
+  return {
+    table: stored,
+    at(...index) {
+      if (index.length !== stored.shape.length)
+        throw new ShapeError(
+          "table",
+          `${name}: ${index.length} indices for a table of ${stored.shape.length} axes`,
+        );
+      const args = index.map(lift);
+      if (args.some((x) => x.type !== "int"))
+        throw new OptionError("table", `${name}: an index must be an integer expression`);
+      return new NumberExpression("table", type, args, stored);
+    },
+  };
+}
+
+function isTensorLike(x: unknown): x is TensorLike {
+  return typeof x === "object" && x !== null && ("shape" in x || "dims" in x) && "data" in x;
+}
+
+/** A list of integers becomes a table of integers, any other list one of floats. */
+function tensorFromList(name: string, values: ArrayLike<number> | NestedNumbers): TensorLike {
+  if (Array.isArray(values) && Array.isArray(values[0])) {
+    const { data, shape } = fromNested(name, values, "float64");
+    const numbers = data as Float64Array;
+    const isInteger = numbers.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
+    return { data: isInteger ? Int32Array.from(numbers) : numbers, shape };
+  }
+  return tensorFromFlatList(name, values as ArrayLike<number>);
+}
+
+function tensorFromFlatList(name: string, values: ArrayLike<number>): TensorLike {
+  if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
+    throw new OptionError(
+      "table",
+      `${name}: expected a list of numbers or a tensor, got ${formatValue(values)}`,
+      {
+        got: values,
+      },
+    );
+  const list = Array.from(values);
+  for (const x of list)
+    if (typeof x !== "number")
+      throw new OptionError("table", `${name}: expected numbers, got ${formatValue(x)}`, { got: x });
+  const isFloats = values instanceof Float32Array || values instanceof Float64Array;
+  const isInteger = !isFloats && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
+  return {
+    data: isFloats ? values : isInteger ? Int32Array.from(list) : Float64Array.from(list),
+    shape: [list.length],
+  };
+}
+
+/** Checks a list of ids or lengths: integers in a list, or rows of them in nested arrays or a tensor. */
+export function integers(
+  what: string,
+  values: TensorLike | ArrayLike<number> | NestedNumbers,
+): ReturnType<typeof table> {
+  const stored = table(values, { name: what, strict: true, exact: [true, true] });
+  if (stored.table.type !== "int")
+    throw new DTypeError("dtype", `${what}: expected integers, got ${sizeOf(stored.table.shape)} floats`);
+  return stored;
+}

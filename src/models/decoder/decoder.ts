@@ -1,0 +1,88 @@
+/**
+ * The decoder of GPT-2 (Radford et al. 2019), Llama (Touvron et al. 2023, arXiv 2302.13971) and their relatives: one module,
+ * configured by `DecoderConfig` (config.ts). A token attends to itself and to earlier tokens, or to those of a window, and
+ * predicts the next token. Parameters have the names of Hugging Face's …ForCausalLM.
+ *
+ *     x = embedding[id]                                    + position (GPT-2), · √C (Gemma)
+ *     x = layers(x)                                        transformer.ts
+ *     logits = output·norm(x)                              · scale (Cohere), c·tanh(… / c) (Gemma 2)
+ */
+import { formatValue, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { add, type FloatTensor, type Ids, scale, tanh } from "../../nn/index.ts";
+import { layerDropout } from "../../nn/ops/dropout.ts";
+import type { ModelConfig } from "../config/types.ts";
+import { checkTransformerConfig } from "../transformer/config.ts";
+import { layerMemory } from "../transformer/memory.ts";
+import { DECODER_OPTIONS, type DecoderModel, type DecoderOptions } from "../transformer/model.ts";
+import { type ModelStart, Transformer } from "../transformer/transformer.ts";
+import { KeyValueCache } from "./cache.ts";
+import type { DecoderConfig } from "./config.ts";
+
+/**
+ * A decoder that a recipe describes.
+ *
+ * @example
+ * const { model } = await readModel("./SmolLM2-135M", { family: "decoder" }); // a Decoder
+ */
+export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
+  extends Transformer<DecoderConfig, DecoderOptions>
+  implements DecoderModel
+{
+  readonly architecture = "decoder";
+  /** The fields of config.json, or the recipe itself where the family has no class. */
+  readonly config: C;
+  readonly endIds: readonly number[];
+
+  /** A model with the weights given, or with new ones from a seed: normal with the config's standard deviation. */
+  constructor(recipe: DecoderConfig, options: ModelStart = {}, config?: C, label = recipe?.model_type) {
+    checkTransformerConfig(recipe);
+    super(recipe, options, label);
+    this.config = config ? { ...config } : (recipe as ModelConfig["config"] as C);
+    this.endIds = recipe.eos_token_ids;
+  }
+
+  /** An empty cache for one sequence of up to `capacity` tokens; default the number of positions. */
+  cache(capacity = this.sizes.positions): KeyValueCache {
+    const { layers, keyHeads: heads, headSize: d } = this.sizes;
+    return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype });
+  }
+
+  protected states(ids: Ids, options: DecoderOptions): FloatTensor {
+    checkOptionNames(this.label, options, DECODER_OPTIONS);
+    const reuse = layerMemory(options);
+    const { cache, onAttention } = options;
+    const { names, embedding_scale = 1, embd_pdrop = 0, position_offset = 0 } = this.recipe;
+    let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, C]
+    const N = x.shape[x.shape.length - 2];
+    const start = cache?.length ?? 0;
+    this.checkLength(start + N);
+    if (cache !== undefined && x.shape.length !== 2)
+      throw new ShapeError(
+        "ids",
+        `${this.label}: with a cache ids must be one sequence [N], got ${formatValue(x.shape.slice(0, -1))}`,
+      );
+    if (embedding_scale !== 1) x = scale(x, embedding_scale);
+    if (names.positions) {
+      const positions = Int32Array.from({ length: N }, (_, i) => position_offset + start + i);
+      x = add(x, this.weights.lookup(positions, `${names.positions}.weight`));
+    }
+    if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
+    x = reuse(layerDropout(x, embd_pdrop));
+    options.onHidden?.(0, x);
+    for (let layer = 0; layer < this.sizes.layers; layer++) {
+      x = reuse(this.layer(layer, x, { start, cache, onAttention }));
+      options.onHidden?.(layer + 1, x);
+    }
+    cache?.advance(N);
+    return names.finalNorm === undefined ? x : this.norm(names.finalNorm, x);
+  }
+
+  /** Logits of states [..., C]. Throws an UnsupportedError where the checkpoint has no output matrix. */
+  override logits(hidden: FloatTensor): FloatTensor {
+    const { final_logit_softcapping: cap, logit_scale = 1 } = this.recipe;
+    let logits = super.logits(hidden);
+    if (logit_scale !== 1) logits = scale(logits, logit_scale);
+    return cap === undefined ? logits : scale(tanh(scale(logits, 1 / cap)), cap);
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The encoder that BERT (Devlin et al. 2018, arXiv 1810.04805) made common, with the variations of its relatives: one module,
+ * configured by `EncoderConfig`. Every token attends to every other, or to those of a window.
+ *
+ *     x = norm(embedding[id] + type + position)            (W·x + b where the embedding is narrower)
+ *     x = layers(x)                                        transformer.ts
+ *     logits = output·norm(act(W·x)) + b                   the output matrix is the embedding unless the file has its own
+ */
+import { formatValue, ShapeError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
+import { layerDropout } from "../../nn/ops/dropout.ts";
+import { idsOf } from "../../nn/ops/lookup.ts";
+import type { ModelConfig } from "../config/types.ts";
+import { FORWARD_OPTIONS, type ForwardOptions } from "../transformer/attend.ts";
+import { checkTransformerConfig } from "../transformer/config.ts";
+import { layerMemory } from "../transformer/memory.ts";
+import type { TransformerModel } from "../transformer/model.ts";
+import { type ModelStart, Transformer } from "../transformer/transformer.ts";
+import type { EncoderConfig } from "./config.ts";
+
+/** How to run an encoder. */
+export interface EncoderOptions extends ForwardOptions {
+  /** Token types, in the shape of the ids: 0 for the first text, 1 for the second. Default all 0. */
+  readonly typeIds?: Ids;
+  /** Keys that may be read, [B, N] or [N] bool: false for padding. Default all. */
+  readonly keyMask?: Tensor;
+}
+
+/** Names of `EncoderOptions`. */
+const ENCODER_OPTIONS: readonly (keyof EncoderOptions)[] = [...FORWARD_OPTIONS, "typeIds", "keyMask"];
+
+/** Options of an encoder's constructor. */
+export type EncoderStart = ModelStart;
+
+/**
+ * An encoder that a recipe describes. A class of a family, such as `Bert`, makes the recipe from the fields of its config.json.
+ *
+ * @example
+ * const { model } = await readModel("./ModernBERT-base", { family: "encoder" }); // an Encoder
+ */
+export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
+  extends Transformer<EncoderConfig, EncoderOptions>
+  implements TransformerModel
+{
+  readonly architecture = "encoder";
+  /** The fields of config.json, or the recipe itself where the family has no class. */
+  readonly config: C;
+  readonly endIds: readonly number[] = [];
+
+  /** A model with the weights given, or with new ones from a seed: normal with the config's standard deviation. */
+  constructor(recipe: EncoderConfig, options: EncoderStart = {}, config?: C, label = recipe?.model_type) {
+    checkTransformerConfig(recipe);
+    super(recipe, options, label);
+    this.config = config ? { ...config } : (recipe as ModelConfig["config"] as C);
+  }
+
+  protected states(ids: Ids, options: EncoderOptions): FloatTensor {
+    checkOptionNames(this.type, options, ENCODER_OPTIONS);
+    let x = this.#embed(ids, options);
+    options.onHidden?.(0, x);
+    const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
+    const call = { start: 0, attnMask, onAttention: options.onAttention };
+    const reuse = layerMemory(options);
+    for (let layer = 0; layer < this.sizes.layers; layer++) {
+      x = reuse(this.layer(layer, x, call));
+      options.onHidden?.(layer + 1, x);
+    }
+    const { finalNorm } = this.recipe.names;
+    return finalNorm === undefined ? x : this.norm(finalNorm, x);
+  }
+
+  /** The embeddings of tokens, [..., N, C]. */
+  #embed(ids: Ids, { typeIds }: EncoderOptions): FloatTensor {
+    const { names, embd_pdrop = 0 } = this.recipe;
+    let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, E]
+    const N = x.shape[x.shape.length - 2];
+    this.checkLength(N);
+    if (names.types) x = add(x, this.weights.lookup(typeIds ?? new Int32Array(N), `${names.types}.weight`));
+    if (names.positions)
+      x = add(x, this.weights.lookup(this.#positions(ids, N), `${names.positions}.weight`));
+    if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
+    x = layerDropout(x, embd_pdrop);
+    return names.embeddingMap ? this.linear(names.embeddingMap, x) : x;
+  }
+
+  /** 0, 1, …; or RoBERTa's positions: real tokens are counted from `pad` + 1 on, padding has position `pad`. */
+  #positions(ids: Ids, N: number): Ids {
+    const { position_rows, pad_token_id: pad = 0 } = this.recipe;
+    if (position_rows === undefined) return Int32Array.from({ length: N }, (_, i) => i);
+    const { list, shape } = idsOf(this.type, ids);
+    const positions = new Int32Array(list.length);
+    for (let first = 0; first < list.length; first += N)
+      for (let n = first, count = 0; n < first + N; n++) positions[n] = list[n] === pad ? pad : pad + ++count;
+    return new Tensor(positions, shape, "int32");
+  }
+}
+
+/** A mask over keys, [B, N] or [N], as one over scores: [B, 1, 1, N] or [1, 1, N]. */
+function forKeys(what: string, mask: Tensor, shape: readonly number[]): Tensor {
+  if (!(mask instanceof Tensor) || mask.dtype !== "bool" || mask.shape.join() !== shape.join())
+    throw new ShapeError(
+      "keyMask",
+      `${what}: keyMask must be [${shape.join(", ")}] bool, got ${formatValue(mask?.shape)}`,
+      { got: mask?.shape, want: shape },
+    );
+  const N = shape[shape.length - 1];
+  return mask.reshape([...shape.slice(0, -1), 1, 1, N]);
+}

@@ -1,0 +1,100 @@
+/**
+ * DistilBERT (Sanh et al. 2019, arXiv 1910.01108): BERT's layers, half as many, without token types. Parameters have the names of
+ * Hugging Face's DistilBertForMaskedLM.
+ */
+import type { Rule } from "../../config/fields.ts";
+import { LIMITS } from "../../config/schema.ts";
+import type { DistilbertConfig } from "../../config/types.ts";
+import { Encoder, type EncoderStart } from "../../encoder/encoder.ts";
+import { classFamily, completed } from "../class-family.ts";
+import { bertRecipe } from "./bert-fields.ts";
+
+const REQUIRED: readonly Rule[] = [
+  ["vocab_size", "size", LIMITS.vocabulary],
+  ["dim", "size", LIMITS.width],
+  ["n_layers", "size", LIMITS.layers],
+  ["n_heads", "size", LIMITS.heads],
+  ["hidden_dim", "size", LIMITS.inner],
+  ["max_position_embeddings", "size", LIMITS.vocabulary],
+];
+const SCHEMA = {
+  fields: [
+    ...REQUIRED,
+    ["activation", "text"],
+    ["dropout", "share"],
+    ["attention_dropout", "share"],
+    ["initializer_range", "number"],
+    ["pad_token_id", "id"],
+    ["tie_word_embeddings", "flag"],
+  ] as readonly Rule[],
+  required: REQUIRED.map(([name]) => name),
+  width: "dim",
+  heads: "n_heads",
+  activation: "activation",
+};
+const DEFAULTS = {
+  activation: "gelu",
+  dropout: 0,
+  attention_dropout: 0,
+  initializer_range: 0.02,
+  pad_token_id: 0,
+};
+const NAMES = {
+  embedding: "distilbert.embeddings.word_embeddings",
+  positions: "distilbert.embeddings.position_embeddings",
+  embeddingNorm: "distilbert.embeddings.LayerNorm",
+  layer: "distilbert.transformer.layer.*.",
+  query: "attention.q_lin",
+  key: "attention.k_lin",
+  value: "attention.v_lin",
+  output: "attention.out_lin",
+  attentionSumNorm: "sa_layer_norm",
+  up: "ffn.lin1",
+  down: "ffn.lin2",
+  feedForwardSumNorm: "output_layer_norm",
+  head: "vocab_projector",
+  headBias: "vocab_projector.bias",
+  headMap: "vocab_transform",
+  headNorm: "vocab_layer_norm",
+};
+
+function recipe(config: DistilbertConfig) {
+  const fields = completed("distilbert", SCHEMA, config, DEFAULTS);
+  const asBert = {
+    ...fields,
+    hidden_size: fields.dim,
+    num_hidden_layers: fields.n_layers,
+    num_attention_heads: fields.n_heads,
+    intermediate_size: fields.hidden_dim,
+    hidden_act: fields.activation,
+    // The config has no field for it.
+    layer_norm_eps: 1e-12,
+    type_vocab_size: 1,
+    hidden_dropout_prob: fields.dropout,
+    attention_probs_dropout_prob: fields.attention_dropout,
+  };
+  return bertRecipe("distilbert", asBert, NAMES);
+}
+
+/**
+ * The encoder.
+ *
+ * @example
+ * const { model } = await readModel("./distilbert-base-uncased", { family: "distilbert" }); // a Distilbert
+ */
+export class Distilbert extends Encoder<DistilbertConfig> {
+  /** A model with the weights given, or with new ones from a seed. */
+  constructor(config: DistilbertConfig, options: EncoderStart = {}) {
+    super(recipe(config), options, config, "Distilbert");
+  }
+}
+
+/** The family. */
+export const distilbert = classFamily<DistilbertConfig>({
+  type: "distilbert",
+  architecture: "DistilBertForMaskedLM",
+  schema: SCHEMA,
+  defaults: DEFAULTS,
+  recipe,
+  make: (config, options) => new Distilbert(config, options),
+});

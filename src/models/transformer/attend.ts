@@ -1,0 +1,239 @@
+/**
+ * Attention inside a model: a record of how a layer's scores are computed (its recipe), the attention call built from it, and the
+ * hook that observes each call and may change it.
+ */
+import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
+import {
+  type AttentionOptions,
+  alibi,
+  attentionWeights,
+  relativeBias,
+  slidingWindow,
+  softcap,
+} from "../../index.ts";
+import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
+
+/** How a layer's scores are computed, as data: the same fields as a bundle's recipe (docs/bundles.md). */
+export interface AttentionRecipe {
+  /** Which keys a query sees: all, those up to itself, or those at most `window` positions away (its own not counted). */
+  readonly mask: "none" | "causal" | { readonly window: number; readonly causal: boolean };
+  /** Multiplies q·k; default 1/√d. */
+  readonly scale?: number;
+  /** c·tanh(score / c), after the scale. */
+  readonly softcap?: number;
+  /** T5's relative position bias: a table [buckets, H]. */
+  readonly relative?: {
+    readonly table: FloatTensor;
+    readonly maxDistance: number;
+    readonly bidirectional: boolean;
+  };
+  /** ALiBi: adds −slope·distance, with the slope of each head. */
+  readonly alibi?: readonly number[];
+}
+
+/** The inputs, results and options of a layer's attention: enough to compute it again, or to draw it. */
+export interface LayerAttention {
+  /** `[..., H, N, d]`: views of the projections, not copies; after norms and rotation. */
+  readonly query: FloatTensor;
+  /** [..., Hkv, Nk, d] and [..., Hkv, Nk, dv]. */
+  readonly key: FloatTensor;
+  readonly value: FloatTensor;
+  /** Natural log of Σ exp of each row, [..., H, N]. */
+  readonly lse: FloatTensor;
+  /** The attention output [..., H, N, dv], before the output projection. */
+  readonly output: FloatTensor;
+  /** The options of the call. */
+  readonly options: AttentionOptions;
+  /** The same as data. */
+  readonly recipe: AttentionRecipe;
+}
+
+/** What `onAttention` may replace. Every tensor has the shape of the one that it replaces. */
+export interface AttentionChange {
+  /** Attention is computed again with these. */
+  readonly query?: FloatTensor;
+  readonly key?: FloatTensor;
+  readonly value?: FloatTensor;
+  /** Weights [..., H, N, Nk] that replace those of softmax. */
+  readonly weights?: FloatTensor;
+  /** The heads' outputs [..., H, N, dv] themselves. */
+  readonly output?: FloatTensor;
+}
+
+/** How to run a model. */
+export interface ForwardOptions {
+  /**
+   * Called after each layer's attention, with its inputs and results. The returned tensors replace the layer's: query, key or
+   * value (attention is computed again), weights, or the output of the heads.
+   */
+  readonly onAttention?: (
+    layer: number,
+    layerAttention: LayerAttention,
+    // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only observes returns nothing.
+  ) => AttentionChange | undefined | void;
+  /** Called with the residual stream [..., N, C] after the embedding (0) and after each layer (1, 2, …). */
+  readonly onHidden?: (layer: number, state: FloatTensor) => void;
+}
+
+/** Names of `ForwardOptions`. */
+export const FORWARD_OPTIONS: readonly (keyof ForwardOptions)[] = ["onAttention", "onHidden"];
+
+/** The parts of an attention call that are not in the recipe. */
+export interface AttendInput {
+  readonly recipe: AttentionRecipe;
+  /** Position of the first query: the number of keys that were cached before. */
+  readonly queryOffset?: number;
+  /** An additional mask: padding. */
+  readonly attnMask?: Tensor;
+  /** Share of weights dropped inside `withDropout`. */
+  readonly dropoutP?: number;
+  readonly onAttention?: ForwardOptions["onAttention"];
+}
+
+/** A recipe as options of `scaledDotProductAttention`. */
+function optionsOf(
+  { mask, scale, softcap: cap, relative, alibi: slopes }: AttentionRecipe,
+  call: Pick<AttentionOptions, "queryOffset"> & { readonly attnMask?: Tensor } = {},
+): AttentionOptions {
+  const window = typeof mask === "object" ? mask : undefined;
+  // A window of 0 keys to the right is causal.
+  const structural = window && slidingWindow(window.window, window.causal ? 0 : window.window);
+  const masks = [...(structural ? [structural] : []), ...(call.attnMask ? [call.attnMask] : [])];
+  const bias =
+    relative &&
+    relativeBias(relative.table, {
+      maxDistance: relative.maxDistance,
+      bidirectional: relative.bidirectional,
+    });
+  const scoreMod = [
+    ...(cap === undefined ? [] : [softcap(cap)]),
+    ...(bias ? [bias] : []),
+    ...(slopes ? [alibi(slopes)] : []),
+  ];
+  return {
+    ...(mask === "causal" && { isCausal: true }),
+    ...(call.queryOffset !== undefined && { queryOffset: call.queryOffset }),
+    ...(scale !== undefined && { scale }),
+    ...(masks.length > 0 && { attnMask: masks.length === 1 ? masks[0] : masks }),
+    ...(scoreMod.length > 0 && { scoreMod: scoreMod.length === 1 ? scoreMod[0] : scoreMod }),
+  };
+}
+
+/** Attention of one layer, [..., H, N, dv], after the changes of its hook. */
+export function attend(
+  layer: number,
+  inputs: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
+  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention }: AttendInput,
+): FloatTensor {
+  const options = optionsOf(recipe, { queryOffset, attnMask });
+  const compute = ({ query, key, value }: typeof inputs) => {
+    const seed = dropoutP > 0 ? dropoutSeed() : undefined;
+    const callOptions = seed === undefined ? options : { ...options, dropoutP, seed };
+    // Tokens before heads, as projections are stored: the output then merges its heads without a copy. A hook gets contiguous
+    // rows.
+    if (!onAttention) {
+      const tokensFirst = (x: FloatTensor) => transpose(x, -3, -2);
+      const { output, lse } = attention(tokensFirst(query), tokensFirst(key), tokensFirst(value), {
+        ...callOptions,
+        layout: "bshd",
+      });
+      return { output: transpose(output, -3, -2), lse };
+    }
+    if (!needsBatch(query, key, recipe)) return attention(query, key, value, callOptions);
+    const { output, lse } = attention(batched(query), batched(key), batched(value), callOptions);
+    return { output: reshape(output, output.shape.slice(1)), lse: reshape(lse, lse.shape.slice(1)) };
+  };
+  const { output, lse } = compute(inputs);
+  const change = onAttention?.(layer, { ...inputs, lse, output, options, recipe });
+  if (change === undefined || change === null || typeof change !== "object") return output;
+  const replacement = checkedChange(change, { ...inputs, output, weights: weightsShape(inputs) });
+  if (replacement.output) return replacement.output;
+  const { query = inputs.query, key = inputs.key, value = inputs.value } = replacement;
+  if (replacement.weights) return weighted(replacement.weights, value);
+  return compute({ query, key, value }).output;
+}
+
+/**
+ * The weights of a layer, [..., H, N, Nk], rebuilt from its queries, keys and log-sum-exp.
+ *
+ * @example
+ * const { layers } = decoder.attention("the old ship");
+ * const weights = layerWeights(layers[0]); // [heads, N, N]
+ */
+export function layerWeights(layer: LayerAttention): Tensor {
+  checkArgument(
+    typeof layer === "object" && layer !== null,
+    "layerWeights",
+    "the attention of a layer, as model.attention(text).layers has it",
+    layer,
+  );
+  const { query, key, lse, options, recipe } = layer;
+  if (recipe === undefined || !needsBatch(query, key, recipe))
+    return attentionWeights(query, key, lse, options);
+  const weights = attentionWeights(batched(query), batched(key), batched(lse), options);
+  return weights.reshape(weights.shape.slice(1));
+}
+
+/** The attention call reads a leading axis as heads only after a batch axis, so a single text needs one where heads matter. */
+function needsBatch(
+  query: FloatTensor,
+  key: FloatTensor,
+  { relative, alibi: slopes }: AttentionRecipe,
+): boolean {
+  const byHead = relative !== undefined || slopes !== undefined;
+  return query.shape.length === 3 && (byHead || key.shape[0] !== query.shape[0]);
+}
+
+const batched = (x: FloatTensor): FloatTensor => reshape(x, [1, ...x.shape]);
+
+/** Σ weights·value: [..., H, N, Nk] and [..., Hkv, Nk, dv] to [..., H, N, dv]. */
+function weighted(weights: FloatTensor, value: FloatTensor): FloatTensor {
+  const [H, N, Nk] = weights.shape.slice(-3);
+  const [Hkv, , dv] = value.shape.slice(-3);
+  const lead = weights.shape.slice(0, -3);
+  // Query heads that share a key head are adjacent.
+  const grouped = reshape(weights, [...lead, Hkv, (H / Hkv) * N, Nk]);
+  return reshape(matmul(grouped, value), [...lead, H, N, dv]);
+}
+
+function weightsShape({ query, key }: { readonly query: FloatTensor; readonly key: FloatTensor }) {
+  return { shape: [...query.shape.slice(0, -1), key.shape[key.shape.length - 2]], dtype: query.dtype };
+}
+
+const PARTS = ["query", "key", "value", "weights", "output"] as const;
+
+/** A change whose tensors have the right shapes and dtypes; those of another copy of heed, or { data, shape }, are wrapped without a copy. */
+function checkedChange(
+  change: AttentionChange,
+  expected: Record<(typeof PARTS)[number], { readonly shape: readonly number[]; readonly dtype: string }>,
+): AttentionChange {
+  const checked: Record<string, Tensor> = {};
+  if (typeof (change as { readonly then?: unknown }).then === "function")
+    throw new OptionError(
+      "attention-change",
+      "onAttention: returned a promise; the forward pass is synchronous, so the function may not be async",
+    );
+  for (const [name, returned] of Object.entries(change)) {
+    if (!PARTS.includes(name as (typeof PARTS)[number]))
+      throw new OptionError(
+        "attention-change",
+        `onAttention: returned ${formatValue(name)}; a change has ${PARTS.join(", ")}`,
+        { name },
+      );
+    if (returned === undefined) continue;
+    const isTensorLike = typeof returned === "object" && returned !== null && "data" in returned;
+    const tensor: unknown = isTensorLike
+      ? asTensor(`onAttention: ${name}`, returned as TensorLike)
+      : returned;
+    const { shape, dtype } = expected[name as (typeof PARTS)[number]];
+    if (!(tensor instanceof Tensor) || tensor.dtype !== dtype || tensor.shape.join() !== shape.join())
+      throw new ShapeError(
+        "attention-change",
+        `onAttention: ${name} must be [${shape.join(", ")}] ${dtype}, got ${tensor instanceof Tensor ? `[${tensor.shape.join(", ")}] ${tensor.dtype}` : formatValue(tensor)}`,
+        { name, want: shape },
+      );
+    checked[name] = tensor;
+  }
+  return checked as AttentionChange;
+}

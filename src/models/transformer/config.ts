@@ -1,0 +1,167 @@
+/**
+ * The recipe of a transformer, as data: sizes, how a layer computes, and the names of its tensors. Encoders and decoders add
+ * their fields (encoder/config.ts, decoder/config.ts); a family of models is a reader of config.json that returns a recipe.
+ */
+import { checkArgument, FormatError } from "../../core/errors.ts";
+import { activationNamed } from "../config/activation.ts";
+import type { RotaryConfig } from "./angles.ts";
+
+/** The properties in which layers may differ. */
+export interface LayerConfig {
+  /** A query sees keys less than this many positions away, its own included; undefined: no limit. */
+  readonly window?: number;
+  /** Rotary positions; undefined: none. */
+  readonly rotary?: RotaryConfig;
+  /** False for a layer without the norm before attention. Default true. */
+  readonly attention_norm?: boolean;
+}
+
+/** How every norm of a model computes. */
+export interface NormConfig {
+  /** x / √(mean(x²) + eps), or (x − mean(x)) / √(var(x) + eps). */
+  readonly kind: "rms" | "layer";
+  readonly eps: number;
+  /** Multiplies by w (default), by 1 + w, or by nothing. */
+  readonly weight?: "plain" | "offset" | "none";
+  /** A bias is added. Default true for `layer`; `rms` has none. */
+  readonly bias?: boolean;
+}
+
+/**
+ * Names of a model's tensors, without `.weight` and `.bias`. A part that a family lacks has no name. Names of a layer follow its
+ * prefix. Norms are before a branch, on its output, or on the sum of its output and the residual stream.
+ */
+export interface TensorNames {
+  readonly embedding: string;
+  /** Learned positions and token types. */
+  readonly positions?: string;
+  readonly types?: string;
+  readonly embeddingNorm?: string;
+  /** A linear map from the embedding's width to the model's. */
+  readonly embeddingMap?: string;
+  /** T5's table of relative positions. */
+  readonly relative?: string;
+  /** Prefix of a layer, `*` for its number. */
+  readonly layer: string;
+  readonly attentionNorm?: string;
+  readonly query?: string;
+  readonly key?: string;
+  readonly value?: string;
+  /** One matrix in place of query, key and value. */
+  readonly qkv?: string;
+  /** Norms of queries and keys. */
+  readonly queryNorm?: string;
+  readonly keyNorm?: string;
+  readonly output: string;
+  readonly attentionOutputNorm?: string;
+  readonly attentionSumNorm?: string;
+  readonly feedForwardNorm?: string;
+  /** A gate makes the feed-forward network act(gate·x) · (up·x) in place of act(up·x). */
+  readonly gate?: string;
+  readonly up?: string;
+  /** One matrix in place of gate and up. */
+  readonly gateUp?: string;
+  readonly down: string;
+  readonly feedForwardOutputNorm?: string;
+  readonly feedForwardSumNorm?: string;
+  readonly finalNorm?: string;
+  /** The output matrix, which is the embedding where the file has no other. */
+  readonly head: string;
+  /** The full name of the output's bias. */
+  readonly headBias?: string;
+  /** A map and a norm before the output. */
+  readonly headMap?: string;
+  readonly headNorm?: string;
+}
+
+/** The recipe of a transformer. */
+export interface TransformerConfig {
+  readonly model_type: string;
+  readonly vocab_size: number;
+  /** C: width of the residual stream. */
+  readonly hidden_size: number;
+  readonly intermediate_size: number;
+  readonly num_attention_heads: number;
+  /** Divides num_attention_heads. */
+  readonly num_key_value_heads: number;
+  /** d; need not be hidden_size / num_attention_heads. */
+  readonly head_dim: number;
+  /** Maximum tokens of a text. */
+  readonly max_position_embeddings: number;
+  readonly layers: readonly LayerConfig[];
+  readonly names: TensorNames;
+  readonly norm: NormConfig;
+  /** Activation of the feed-forward network, and that of the head where it differs. */
+  readonly hidden_act: string;
+  readonly head_act?: string;
+  /** Which maps have a bias. */
+  readonly qkv_bias: boolean;
+  readonly output_bias: boolean;
+  readonly mlp_bias: boolean;
+  /** The map before the output has a bias. Default true. */
+  readonly head_map_bias?: boolean;
+  /** Rows of a joint matrix of q, k and v: all of q, then k, then v (default), or for each key head its queries, key and value. */
+  readonly qkv_layout?: "blocks" | "groups";
+  /**
+   * What the norms of q and k span: each head with shared weights (default), each head with weights of its own, or all heads
+   * together.
+   */
+  readonly qk_norm?: "head" | "heads" | "all";
+  /** Multiplies q·k; undefined: 1/√d. */
+  readonly query_scale?: number;
+  /** Multiplies a query at position p by 1 + beta·ln(1 + ⌊p / period⌋). */
+  readonly query_growth?: { readonly beta: number; readonly period: number };
+  readonly attn_logit_softcapping?: number;
+  /** ALiBi's slope of each head. */
+  readonly alibi_slopes?: readonly number[];
+  /** Attention and feed-forward network read the same state, and both are added to it. */
+  readonly parallel?: boolean;
+  /** Multiplies the output of each branch. */
+  readonly residual_scale?: number;
+  /** Matrices of the layers are stored [in, out]. */
+  readonly transposed?: boolean;
+  /** The output matrix is the embedding. Without this field the tensors of the file decide. Default true. */
+  readonly tie_word_embeddings?: boolean;
+  /** Standard deviation of new weights, and of those of projections that add to the residual stream. */
+  readonly initializer_range: number;
+  readonly residual_range?: number;
+  /** Row of the embedding that begins as zeros. */
+  readonly pad_token_id?: number;
+  /** Dropped inside `withDropout` only. */
+  readonly embd_pdrop?: number;
+  readonly attention_dropout: number;
+  readonly resid_pdrop: number;
+  /** The fields of the config.json that the recipe was read from: what `writeModel` writes. */
+  readonly source?: Readonly<Record<string, unknown>>;
+}
+
+/** Throws a FormatError unless the sizes of a recipe are consistent. */
+export function checkTransformerConfig(config: TransformerConfig): void {
+  const isConfig = typeof config === "object" && config !== null && Array.isArray(config.layers);
+  checkArgument(
+    isConfig,
+    "new Encoder and new Decoder",
+    "a config with layers, as readModel makes it",
+    config,
+  );
+  const refuse = (field: string, text: string): never => {
+    throw new FormatError("config", `${config.model_type} config: ${text}`, { field });
+  };
+  const { num_attention_heads: H, num_key_value_heads: Hkv, head_dim: d, layers } = config;
+  for (const name of ["vocab_size", "hidden_size", "intermediate_size", "max_position_embeddings"] as const)
+    if (!(Number.isInteger(config[name]) && config[name] >= 1))
+      refuse(name, `${name} must be an integer ≥ 1`);
+  if (!(H >= 1 && Hkv >= 1 && H % Hkv === 0))
+    refuse("num_key_value_heads", `num_key_value_heads ${Hkv} does not divide num_attention_heads ${H}`);
+  if (layers.length === 0) refuse("layers", "there is no layer");
+  for (const { rotary, window } of layers) {
+    if (rotary && !(rotary.rotaryDim % 2 === 0 && rotary.rotaryDim >= 2 && rotary.rotaryDim <= d))
+      refuse(
+        "head_dim",
+        `head_dim ${d}: ${rotary.rotaryDim} of its numbers rotate, which must be an even number from 2 to head_dim`,
+      );
+    if (window !== undefined && !(Number.isInteger(window) && window >= 1))
+      refuse("sliding_window", `a window of ${window} keys`);
+  }
+  activationNamed(config.hidden_act);
+}

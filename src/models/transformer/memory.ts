@@ -1,0 +1,26 @@
+/**
+ * Memory of a forward pass: intermediate tensors are allocated in the engine's memory (`tidy`), which all layers reuse, and are
+ * disposed after the pass. If a hook or a tape may keep a layer's tensors, they are ordinary tensors instead.
+ */
+
+import { tidy } from "../../api/tidy.ts";
+import { reclaimer } from "../../core/arena.ts";
+import { isRecording } from "../../core/recording/record.ts";
+import type { FloatTensor } from "../../nn/index.ts";
+import type { ForwardOptions } from "./attend.ts";
+
+const isWatched = ({ onAttention, onHidden }: ForwardOptions): boolean =>
+  onAttention !== undefined || onHidden !== undefined || isRecording();
+
+/** Runs a forward pass, or a part of one, and returns its result. */
+export function inPassMemory(options: ForwardOptions, pass: () => FloatTensor): FloatTensor {
+  return isWatched(options) ? pass() : tidy(pass);
+}
+
+/**
+ * Called before the first layer. Returns a function to call with the states after each layer, so that the next one reuses the
+ * memory.
+ */
+export function layerMemory(options: ForwardOptions): (states: FloatTensor) => FloatTensor {
+  return isWatched(options) ? (states) => states : reclaimer();
+}

@@ -1,0 +1,86 @@
+/** Every parameter of a recipe with its shape and initialization, in the order in which new weights are drawn. */
+import type { TransformerConfig } from "./config.ts";
+import type { ParameterPlan, Planned } from "./parameters.ts";
+
+/** Fields of encoders that add parameters. */
+interface EncoderSizes {
+  readonly embedding_size?: number;
+  readonly position_rows?: number;
+  readonly type_vocab_size?: number;
+  readonly relative_buckets?: number;
+}
+
+/** The parameters of a model; `hasHead` includes the head that predicts tokens. */
+export function planOf(config: TransformerConfig & EncoderSizes, hasHead = true): ParameterPlan {
+  const { names, norm: kind, vocab_size: V, hidden_size: C, head_dim: d, initializer_range: std } = config;
+  const { num_attention_heads: H, num_key_value_heads: Hkv, intermediate_size: inner, transposed } = config;
+  const { embedding_size: E = C, pad_token_id: pad, position_rows = config.max_position_embeddings } = config;
+  const plan = new Map<string, Planned>();
+  const table = (name: string | undefined, rows: number, width: number, zeroRow?: number) => {
+    if (name === undefined) return;
+    plan.set(`${name}.weight`, {
+      shape: [rows, width],
+      start: std,
+      ...(zeroRow !== undefined && { zeroRow }),
+    });
+  };
+  const linear = (name: string | undefined, out: number, width: number, bias: boolean, range = std) => {
+    if (name === undefined) return;
+    plan.set(
+      `${name}.weight`,
+      transposed
+        ? { shape: [width, out], start: range, map: "in-out" }
+        : { shape: [out, width], start: range, map: "out-in" },
+    );
+    if (bias) plan.set(`${name}.bias`, { shape: [out], start: "zeros" });
+  };
+  const norm = (name: string | undefined, shape: readonly number[] = [C]) => {
+    if (name === undefined || kind.weight === "none") return;
+    plan.set(`${name}.weight`, { shape, start: kind.weight === "offset" ? "zeros" : "ones" });
+    const hasBias = kind.kind === "layer" && kind.bias !== false && shape.length === 1;
+    if (hasBias) plan.set(`${name}.bias`, { shape, start: "zeros" });
+  };
+
+  table(names.embedding, V, E, pad);
+  table(names.positions, position_rows, E, config.position_rows === undefined ? undefined : pad);
+  table(names.types, config.type_vocab_size ?? 1, E);
+  norm(names.embeddingNorm, [E]);
+  linear(names.embeddingMap, C, E, true);
+  table(names.relative, config.relative_buckets ?? 32, H);
+
+  const { qkv_bias, output_bias, mlp_bias, residual_range, qk_norm } = config;
+  config.layers.forEach((layer, n) => {
+    const at = names.layer.replace("*", String(n));
+    const part = (name: string | undefined) => name && at + name;
+    if (layer.attention_norm !== false) norm(part(names.attentionNorm));
+    linear(part(names.qkv), (H + 2 * Hkv) * d, C, qkv_bias);
+    linear(part(names.query), H * d, C, qkv_bias);
+    linear(part(names.key), Hkv * d, C, qkv_bias);
+    linear(part(names.value), Hkv * d, C, qkv_bias);
+    linear(part(names.output), C, H * d, output_bias, residual_range);
+    const spans = (heads: number) =>
+      qk_norm === "all" ? [heads * d] : qk_norm === "heads" ? [heads, d] : [d];
+    norm(part(names.queryNorm), spans(H));
+    norm(part(names.keyNorm), spans(Hkv));
+    norm(part(names.attentionOutputNorm));
+    norm(part(names.attentionSumNorm));
+    norm(part(names.feedForwardNorm));
+    linear(part(names.gateUp), 2 * inner, C, mlp_bias);
+    linear(part(names.gate), inner, C, mlp_bias);
+    linear(part(names.up), inner, C, mlp_bias);
+    linear(part(names.down), C, inner, mlp_bias, residual_range);
+    norm(part(names.feedForwardOutputNorm));
+    norm(part(names.feedForwardSumNorm));
+  });
+  norm(names.finalNorm);
+
+  if (!hasHead) return plan;
+  if (names.headMap) {
+    plan.set(`${names.headMap}.weight`, { shape: [E, C], start: std, map: "out-in" });
+    if (config.head_map_bias !== false) plan.set(`${names.headMap}.bias`, { shape: [E], start: "zeros" });
+  }
+  norm(names.headNorm, [E]);
+  if (names.headBias) plan.set(names.headBias, { shape: [V], start: "zeros" });
+  if (config.tie_word_embeddings === false) table(names.head, V, E);
+  return plan;
+}

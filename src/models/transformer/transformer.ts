@@ -1,0 +1,287 @@
+/**
+ * The layers of every model, computed as a recipe says (config.ts). Encoders and decoders add how tokens are embedded and what
+ * follows the last layer.
+ *
+ *     x = x + W·heads(attention(q, k, v))                  q, k, v = W·norm(x) (+ b)
+ *     x = x + W·act(W·norm(x))                             or W·(act(W·norm(x)) · W·norm(x))
+ *
+ * A norm is where the recipe names one: before a branch (GPT-2, Llama), on its output (OLMo 2), both (Gemma 2), or on the sum
+ * (BERT). Norms of q and k, rotary positions, windows, ALiBi, soft caps and parallel branches are fields of the recipe.
+ *
+ * B sequences of N tokens; C = width, H query heads that share Hkv key heads, d = size of a head.
+ */
+import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import {
+  add,
+  type FloatTensor,
+  type Ids,
+  layerNorm,
+  mergeHeads,
+  multiply,
+  type Precision,
+  reshape,
+  rmsNorm,
+  rope,
+  scale,
+  split,
+  splitHeads,
+} from "../../nn/index.ts";
+import { layerDropout } from "../../nn/ops/dropout.ts";
+import { activateNamed } from "../config/activation.ts";
+import type { KeyValueCache } from "../decoder/cache.ts";
+import { anglesOf } from "./angles.ts";
+import { type AttentionRecipe, attend, type ForwardOptions } from "./attend.ts";
+import type { TransformerConfig } from "./config.ts";
+import { inPassMemory } from "./memory.ts";
+import type { ModelSizes } from "./model.ts";
+import { Parameters, type StartOptions } from "./parameters.ts";
+import { planOf } from "./plan.ts";
+
+/** Distance from which all pairs share the last bucket of relative positions: a constant of the published code. */
+const RELATIVE_DISTANCE = 128;
+
+/** Options of a model's constructor. */
+export interface ModelStart extends StartOptions {
+  /** False for a model without the head that predicts tokens. Default true. */
+  readonly hasHead?: boolean;
+}
+
+/** What one forward pass adds to the recipe of a layer. */
+export interface LayerCall {
+  /** Position of the first token. */
+  readonly start: number;
+  readonly cache?: KeyValueCache;
+  readonly attnMask?: Tensor;
+  readonly onAttention?: ForwardOptions["onAttention"];
+}
+
+/** A model that a recipe describes. */
+export abstract class Transformer<R extends TransformerConfig, O extends ForwardOptions> {
+  abstract readonly architecture: "encoder" | "decoder";
+  /** `model_type` of its config.json: `bert`, `llama`, … */
+  readonly type: string;
+  readonly sizes: ModelSizes;
+  readonly dtype: Precision;
+  /** False for a checkpoint without the head that predicts tokens. */
+  readonly hasHead: boolean;
+  /** All that the model computes, as data. */
+  readonly recipe: R;
+  /** The name that errors give the model. */
+  protected readonly label: string;
+  protected readonly weights: Parameters;
+
+  constructor(recipe: R, options: ModelStart, label: string) {
+    this.recipe = recipe;
+    this.label = label;
+    this.type = recipe.model_type;
+    this.dtype = options.dtype ?? "float32";
+    this.hasHead = options.hasHead ?? true;
+    this.sizes = {
+      layers: recipe.layers.length,
+      heads: recipe.num_attention_heads,
+      keyHeads: recipe.num_key_value_heads,
+      headSize: recipe.head_dim,
+      width: recipe.hidden_size,
+      vocabulary: recipe.vocab_size,
+      positions: recipe.max_position_embeddings,
+    };
+    this.weights = new Parameters(label, planOf(recipe, this.hasHead), options);
+  }
+
+  /** The last states, [..., N, C]. */
+  protected abstract states(ids: Ids, options: O): FloatTensor;
+
+  /** Every parameter by its Hugging Face name, in `dtype`; training updates them in place. */
+  parameters(): ReadonlyMap<string, FloatTensor> {
+    return this.weights.all();
+  }
+
+  /** The logits of the token at each position (encoder) or after it (decoder): ids [B, N] or [N], result [..., N, V]. */
+  forward(ids: Ids, options: O = {} as O): FloatTensor {
+    return inPassMemory(options, () => this.logits(this.hidden(ids, options)));
+  }
+
+  /** The states after the last layer and its norm, [..., N, C]. With a `cache`, ids [N] follow its tokens, and are added to it. */
+  hidden(ids: Ids, options: O = {} as O): FloatTensor {
+    return inPassMemory(options, () => this.states(ids, options));
+  }
+
+  /** Logits of states [..., C]. Throws an UnsupportedError where the model has no head. */
+  logits(hidden: FloatTensor): FloatTensor {
+    const { head, headMap, headNorm, headBias, embedding } = this.recipe.names;
+    if (!this.hasHead)
+      throw new UnsupportedError(
+        "head",
+        this.architecture === "encoder"
+          ? `${this.type}: this checkpoint has no head for masked tokens; \`hidden\` gives its states`
+          : `${this.type}: this checkpoint has no output matrix (${head}.weight); \`hidden\` gives its states`,
+      );
+    let x = hidden;
+    if (headMap) x = activateNamed(this.linear(headMap, x), this.recipe.head_act ?? this.recipe.hidden_act);
+    if (headNorm) x = this.norm(headNorm, x);
+    const matrix = `${this.weights.has(`${head}.weight`) ? head : embedding}.weight`;
+    return this.weights.linear(x, matrix, headBias);
+  }
+
+  /** Throws if a text of N tokens has more of them than the model has positions. */
+  protected checkLength(N: number): void {
+    const { positions: limit } = this.sizes;
+    const what = this.architecture === "encoder" ? this.type : this.label;
+    if (N > limit)
+      throw new OptionError("length", `${what}: ${N} tokens; the model has ${limit} positions`, {
+        got: N,
+        limit,
+      });
+  }
+
+  /** One layer: x [..., N, C] to [..., N, C]. */
+  protected layer(layer: number, x: FloatTensor, call: LayerCall): FloatTensor {
+    const { names, parallel, layers } = this.recipe;
+    const at = names.layer.replace("*", String(layer));
+    const norm = (name: string | undefined, x: FloatTensor) =>
+      name === undefined ? x : this.norm(at + name, x);
+    const input = layers[layer].attention_norm === false ? x : norm(names.attentionNorm, x);
+    const attended = this.#scaled(norm(names.attentionOutputNorm, this.#attention(layer, at, input, call)));
+    if (parallel) {
+      const shared = names.feedForwardNorm === undefined ? input : norm(names.feedForwardNorm, x);
+      return add(add(x, attended), this.#scaled(this.#feedForward(at, shared)));
+    }
+    const sum = norm(names.attentionSumNorm, add(x, attended));
+    const inner = this.#feedForward(at, norm(names.feedForwardNorm, sum));
+    return norm(names.feedForwardSumNorm, add(sum, this.#scaled(norm(names.feedForwardOutputNorm, inner))));
+  }
+
+  /** The output of a branch, times the recipe's factor. */
+  #scaled(branch: FloatTensor): FloatTensor {
+    const { residual_scale: factor = 1 } = this.recipe;
+    return factor === 1 ? branch : scale(branch, factor);
+  }
+
+  #attention(layer: number, at: string, x: FloatTensor, call: LayerCall): FloatTensor {
+    const { names, layers, qk_norm, attention_dropout: dropoutP, resid_pdrop } = this.recipe;
+    const { heads: H, keyHeads: Hkv } = this.sizes;
+    const { start, cache, attnMask, onAttention } = call;
+    let [q, k, v] = this.#project(at, x); // [..., N, heads·d] each
+    if (qk_norm === "all") [q, k] = this.#normQueryKey(at, q, k);
+    let query = splitHeads(q, H); // [..., H, N, d]
+    let key = splitHeads(k, Hkv);
+    let value = splitHeads(v, Hkv);
+    if (names.queryNorm && qk_norm !== "all") [query, key] = this.#normQueryKey(at, query, key);
+    const { rotary } = layers[layer];
+    if (rotary) {
+      const { frequencies, amplitude } = anglesOf(rotary, start + x.shape[x.shape.length - 2]);
+      const { rotaryDim, layout } = rotary;
+      const rotation = { offset: start, rotaryDim, frequencies, amplitude, layout };
+      query = rope(query, rotation);
+      key = rope(key, rotation);
+    }
+    const { query_growth: growth } = this.recipe;
+    if (growth) query = multiply(query, queryFactors(growth, start, x));
+    if (cache) [key, value] = cache.append(layer, key, value);
+    const input = {
+      recipe: this.#recipeOf(layer),
+      queryOffset: cache?.length,
+      attnMask,
+      dropoutP,
+      onAttention,
+    };
+    const output = attend(layer, { query, key, value }, input);
+    return layerDropout(this.linear(at + names.output, mergeHeads(output)), resid_pdrop);
+  }
+
+  /** Queries, keys and values of all heads, [..., N, heads·d] each. */
+  #project(at: string, x: FloatTensor): FloatTensor[] {
+    const { names, qkv_layout } = this.recipe;
+    const { heads: H, keyHeads: Hkv, headSize: d } = this.sizes;
+    if (!names.qkv) return [names.query, names.key, names.value].map((name) => this.linear(at + name, x));
+    const joint = this.linear(at + names.qkv, x);
+    if (qkv_layout !== "groups") return split(joint, [H * d, Hkv * d, Hkv * d]);
+    const lead = x.shape.slice(0, -1);
+    const groups = reshape(joint, [...lead, Hkv, H / Hkv + 2, d]);
+    return split(groups, [H / Hkv, 1, 1], -2).map((part) => reshape(part, [...lead, -1]));
+  }
+
+  #normQueryKey(at: string, q: FloatTensor, k: FloatTensor): [FloatTensor, FloatTensor] {
+    const { names, norm, qk_norm } = this.recipe;
+    const [queryNorm, keyNorm] = [at + names.queryNorm, at + names.keyNorm];
+    if (qk_norm !== "heads") return [this.norm(queryNorm, q), this.norm(keyNorm, k)];
+    // Weights [heads, d] of each head's own.
+    const normalize = (name: string, x: FloatTensor) => {
+      const weight = this.weights.get(`${name}.weight`);
+      const plain = normalized(norm, x);
+      return multiply(plain, reshape(weight, [weight.shape[0], 1, weight.shape[1]]));
+    };
+    return [normalize(queryNorm, q), normalize(keyNorm, k)];
+  }
+
+  #recipeOf(layer: number): AttentionRecipe {
+    const { layers, names, query_scale, attn_logit_softcapping: softcap, alibi_slopes } = this.recipe;
+    const { window } = layers[layer];
+    const causal = this.architecture === "decoder";
+    return {
+      mask: window === undefined ? (causal ? "causal" : "none") : { window: window - 1, causal },
+      ...(query_scale !== undefined && { scale: query_scale }),
+      ...(softcap !== undefined && { softcap }),
+      ...(alibi_slopes && { alibi: alibi_slopes }),
+      ...(names.relative && {
+        relative: {
+          table: this.weights.get(`${names.relative}.weight`),
+          maxDistance: RELATIVE_DISTANCE,
+          bidirectional: !causal,
+        },
+      }),
+    };
+  }
+
+  #feedForward(at: string, x: FloatTensor): FloatTensor {
+    const { names, intermediate_size: inner, hidden_act, resid_pdrop } = this.recipe;
+    const [gate, up] = names.gateUp
+      ? split(this.linear(at + names.gateUp, x), [inner, inner])
+      : [names.gate && this.linear(at + names.gate, x), this.linear(at + names.up, x)];
+    const hidden = gate ? multiply(activateNamed(gate, hidden_act), up) : activateNamed(up, hidden_act);
+    return layerDropout(this.linear(at + names.down, hidden), resid_pdrop);
+  }
+
+  /** x·Wᵀ, plus b where the plan has one. */
+  protected linear(name: string, x: FloatTensor): FloatTensor {
+    const bias = `${name}.bias`;
+    return this.weights.linear(x, `${name}.weight`, this.weights.has(bias) ? bias : undefined);
+  }
+
+  /** The norm of this name: x `[..., C]` to `[..., C]`. */
+  protected norm(name: string, x: FloatTensor): FloatTensor {
+    const { norm } = this.recipe;
+    const get = (name: string) => (this.weights.has(name) ? this.weights.get(name) : undefined);
+    const weight = get(`${name}.weight`);
+    const scaled = weight && norm.weight === "offset" ? add(weight, ones(weight)) : weight;
+    return normalized(norm, x, scaled, get(`${name}.bias`));
+  }
+}
+
+function normalized(
+  { kind, eps }: TransformerConfig["norm"],
+  x: FloatTensor,
+  weight?: FloatTensor,
+  bias?: FloatTensor,
+): FloatTensor {
+  return kind === "rms" ? rmsNorm(x, weight, { eps }) : layerNorm(x, weight, bias, { eps });
+}
+
+/** Factors [N, 1] of the queries of x [..., N, C], the first at position `start`. */
+function queryFactors(
+  { beta, period }: NonNullable<TransformerConfig["query_growth"]>,
+  start: number,
+  { shape, dtype }: FloatTensor,
+): FloatTensor {
+  const N = shape[shape.length - 2];
+  const data = dtype === "float64" ? new Float64Array(N) : new Float32Array(N);
+  for (let n = 0; n < N; n++) data[n] = 1 + beta * Math.log(1 + Math.floor((start + n) / period));
+  return new Tensor(data, [N, 1], dtype);
+}
+
+/** A tensor of ones like another. */
+function ones({ shape, dtype }: FloatTensor): FloatTensor {
+  const data = dtype === "float64" ? new Float64Array(shape[0]) : new Float32Array(shape[0]);
+  return new Tensor(data.fill(1), shape, dtype);
+}

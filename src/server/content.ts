@@ -1,0 +1,131 @@
+/** What a local server offers: pages, the user's files and models, and the files that runs of the models make. */
+import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { messageOf } from "../core/errors.ts";
+import { openSource, type Source, type SourceLike } from "../io/source.ts";
+import type { RequestedHead } from "./policy.ts";
+
+/** A page, script or stylesheet: its media type and its bytes. */
+export interface StaticFile {
+  readonly type: string;
+  readonly body: Uint8Array;
+  /** The content security policy allows WebAssembly, for this page or for the worker that runs this script. */
+  readonly wasm?: boolean;
+}
+
+/** A file for the page: its name, its bytes or its path, and the model that made it. */
+export interface ServedFile {
+  readonly name: string;
+  readonly source: SourceLike;
+  /** The model that made it. */
+  readonly model?: FileModel;
+}
+
+/** The model that made a file. It can run on the file's text again, with heads ablated. */
+export interface FileModel {
+  readonly name: string;
+  /** The tokens that the model predicts: the next one, masked ones, or none. */
+  readonly predicts: "next" | "masked" | "none";
+  /** Returns the prediction with these heads ablated, as plain values. */
+  readonly ablate: (heads: readonly RequestedHead[], position: number | null) => Promise<object>;
+  /** Returns the attention of a run with these heads ablated. */
+  readonly attention: (heads: readonly RequestedHead[]) => Promise<ServedFile>;
+}
+
+/** The pages, files and models that a server offers. */
+export interface ServerContent {
+  /** By path: `/` and the files it needs. */
+  readonly pages: ReadonlyMap<string, StaticFile>;
+  /** The user's files by id (letters, digits, `-` and `_`): `/data/ID?token=…`, whole or by byte range. */
+  readonly data?: ReadonlyMap<string, SourceLike>;
+  /** The models of files of `data`, by the same ids: `/ablate/ID?token=…&heads=…`. */
+  readonly models?: ReadonlyMap<string, FileModel>;
+  /** Runs a model on a text that the page sends. Undefined: the page cannot send a text. */
+  readonly text?: (text: string) => Promise<ServedFile>;
+}
+
+/** Maximum number of files that runs of models made; the oldest ones are closed first. */
+const MAX_NEW_FILES = 64;
+
+/** The open files and models of a server, and the queue of its runs. */
+export class ServedContent {
+  readonly #content: ServerContent;
+  readonly #files = new Map<string, Source>();
+  readonly #models: Map<string, FileModel>;
+  /** Ids of the files that runs made, the oldest first. */
+  readonly #newFiles: string[] = [];
+  #lastRun: Promise<object> = Promise.resolve({});
+
+  constructor(content: ServerContent) {
+    this.#content = content;
+    this.#models = new Map(content.models ?? []);
+  }
+
+  /** Opens the user's files. */
+  async open(): Promise<void> {
+    for (const [id, source] of this.#content.data ?? [])
+      this.#files.set(id, await openSource("startServer", source));
+  }
+
+  async close(): Promise<void> {
+    for (const source of this.#files.values()) await source.close();
+  }
+
+  page(path: string): StaticFile | undefined {
+    return this.#content.pages.get(path);
+  }
+
+  file(id: string): Source | undefined {
+    return this.#files.get(id);
+  }
+
+  /** A run of the model on a text; undefined where the server has no model for texts. */
+  textRun(text: string): (() => Promise<object>) | undefined {
+    const run = this.#content.text;
+    return run && (async () => this.#add(await run(text)));
+  }
+
+  /** A run of a file's model with heads ablated; undefined where no model made the file. */
+  ablationRun(
+    id: string,
+    heads: readonly RequestedHead[],
+    { position, attention }: { readonly position: number | null; readonly attention: boolean },
+  ): (() => Promise<object>) | undefined {
+    const model = this.#models.get(id);
+    return (
+      model &&
+      (async () => (attention ? this.#add(await model.attention(heads)) : model.ablate(heads, position)))
+    );
+  }
+
+  /** Runs models one after another; an error becomes `{ error }`. A run whose client disconnects before its turn is left out. */
+  enqueue(run: () => Promise<object>, signal: AbortSignal): Promise<object> {
+    this.#lastRun = this.#lastRun
+      // A model blocks this thread: the connections that were closed meanwhile are noticed first. The second turn is for
+      // "close" events, which Node emits at the end of a turn.
+      .then(() => setImmediate())
+      .then(() => setImmediate())
+      .then(() => (signal.aborted ? {} : run()))
+      .catch((error) => ({ error: messageOf(error) }));
+    return this.#lastRun;
+  }
+
+  /** Adds a file that a run made; returns its name and path, as the page receives them. */
+  async #add({ name, source, model }: ServedFile): Promise<object> {
+    const id = `${randomBytes(9).toString("base64url")}/text`;
+    this.#files.set(id, await openSource("startServer", source));
+    if (model) this.#models.set(id, model);
+    this.#newFiles.push(id);
+    for (const old of this.#newFiles.splice(0, Math.max(0, this.#newFiles.length - MAX_NEW_FILES))) {
+      await this.#files.get(old)?.close();
+      this.#files.delete(old);
+      this.#models.delete(old);
+    }
+    return { name, path: `/data/${id}`, ...(model && { model: describeModel(model, id) }) };
+  }
+}
+
+/** The model of a file as the page receives it: its name, what it predicts, and the path of its runs. */
+export function describeModel({ name, predicts }: FileModel, id: string): object {
+  return { name, predicts, path: `/ablate/${id}` };
+}

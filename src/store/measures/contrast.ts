@@ -1,0 +1,272 @@
+/**
+ * Contrast: is a link from query i to key j more than what its head does anyway? For weights w and the inner rows R (queries that are
+ * no special tokens):
+ *
+ *     even      1 / number of keys that row i may attend to
+ *     others    mean of w(i′, j) over i′ ∈ R, i′ ≠ i, that may attend to j        stripes: every token attends to j
+ *     offset    mean of w(i′, i′ + j − i) over i′ ∈ R, i′ ≠ i, where it exists     position heads: the previous token
+ *     contrast  w(i, j) − max(others, offset), in [−1, 1]
+ *
+ * In causal heads early rows have large shares by necessity: only rows with at least half as many visible keys as row i enter *others*.
+ * Cross-attention has no *offset*. One sweep over the rows, by their number of visible keys, keeps sums by key and by diagonal: memory is
+ * linear in Nq + Nk, and no matrix is stored.
+ */
+
+import type { Block, HeadRef } from "../block.ts";
+import { checkObject, checkStore } from "../check.ts";
+import type { RequestOptions } from "../compute/request.ts";
+import type { HeadStore } from "../head-store.ts";
+
+/** One row of a head with the baselines of each of its links. */
+export interface ContrastRow {
+  /** The query. */
+  readonly i: number;
+  /** `[Nk]`, 0 where masked. */
+  readonly weights: Float64Array;
+  /** `[Nk]`: 1 if the query may attend to the key. */
+  readonly visible: Uint8Array;
+  /** The weight of each visible key under even attention. */
+  readonly even: number;
+  /** `[Nk]`: what the other rows give the same key; NaN where no other row may attend to it. */
+  readonly others: Float64Array;
+  /** `[Nk]`: what the other rows give at the same offset; NaN where there is none, and in cross-attention. */
+  readonly offset: Float64Array;
+  /** `[Nk]`: w − max(others, offset); NaN where both are undefined. */
+  readonly contrast: Float64Array;
+}
+
+/** What may be said about a link, see `verdictOf`. */
+export type Verdict = "link" | "stripe" | "offset" | "spread";
+
+/** One link with its baselines. */
+export interface LinkContrast {
+  readonly weight: number;
+  readonly even: number;
+  readonly others: number;
+  readonly offset: number;
+  readonly contrast: number;
+  readonly verdict: Verdict;
+}
+
+/** Which rows are visited. */
+export interface ContrastOptions extends RequestOptions {
+  /** Only this query. Default: all. */
+  readonly query?: number;
+  /** Maximum number of cells of one sweep; in larger heads only every n-th row enters the baselines, and is visited. Default 2²⁴. */
+  readonly maxCells?: number;
+}
+
+/**
+ * 99th percentile of w − max(even, others, offset) in heads of random queries and keys (normal numbers, scores of variance 1), by the
+ * number of keys that the row may attend to; causal heads, which have the larger ones up to some 16 keys, and bidirectional ones.
+ * contrast.test.ts draws such heads and checks that one link in a hundred is above it.
+ */
+const RANDOM: readonly (readonly [keys: number, contrast: number])[] = [
+  [2, 0.45],
+  [3, 0.52],
+  [5, 0.56],
+  [8, 0.475],
+  [10, 0.42],
+  [12, 0.36],
+  [16, 0.29],
+  [24, 0.195],
+  [32, 0.145],
+  [64, 0.08],
+  [128, 0.04],
+];
+
+/** A baseline explains a weight if both are at least this multiple of even attention, and it is at least this share of the weight. */
+const CLEAR = 2.5;
+const EXPLAINS = 0.6;
+
+/** The contrast that one link in a hundred of a random head exceeds, for a row with this many visible keys. */
+export function randomContrast(keys: number): number {
+  if (!(keys > 1)) return 1;
+  const last = RANDOM[RANDOM.length - 1];
+  if (keys >= last[0]) return (last[0] * last[1]) / keys;
+  const n = RANDOM.findIndex(([size]) => size >= keys);
+  const [b, y] = RANDOM[n];
+  if (b === keys || n === 0) return y;
+  const [a, x] = RANDOM[n - 1];
+  return x + ((y - x) * (keys - a)) / (b - a);
+}
+
+/**
+ * What may be said about a link. `link`: "i attends to j" (its contrast, against even attention as well, is above `randomContrast`).
+ * `stripe`: every token attends to j. `offset`: the head attends to that place relative to the query, whatever is there. `spread`: none of
+ * these; the weight may be read, and nothing is claimed.
+ *
+ * @param keys number of keys that the row may attend to
+ *
+ * @example
+ * verdictOf({ weight: 0.8, even: 0.1, others: 0.04, offset: 0.15 }, 10); // "link"
+ */
+export function verdictOf(link: Omit<LinkContrast, "contrast" | "verdict">, keys: number): Verdict {
+  checkObject("verdictOf", "{ weight, even, others, offset }", link);
+  const { weight, even, others, offset } = link;
+  const baseline = Math.max(even, orZero(others), orZero(offset));
+  const limit = randomContrast(keys);
+  if (weight - baseline >= limit) return "link";
+  if (Math.min(weight, baseline) < CLEAR * even || baseline < EXPLAINS * weight) return "spread";
+  return orZero(others) >= orZero(offset) ? "stripe" : "offset";
+}
+
+const orZero = (x: number) => (x === x ? x : 0);
+
+/**
+ * Visits the rows of a head with the baselines of their links, those with the most visible keys first. Loads the head.
+ *
+ * @example
+ * for await (const { i, contrast } of contrastRows(store, { block: 0, layer: 0, head: 4 })) console.log(i, Math.max(...contrast));
+ */
+export async function* contrastRows(
+  store: HeadStore,
+  ref: HeadRef,
+  options: ContrastOptions = {},
+): AsyncGenerator<ContrastRow> {
+  checkStore("contrastRows", store);
+  checkObject("contrastRows", "options", options);
+  await store.load(ref);
+  const block = store.blocks[ref.block];
+  const { Nq, Nk } = block;
+  const step = Math.max(1, Math.ceil((Nq * Nk) / (options.maxCells ?? 2 ** 24)));
+  const counts = Int32Array.from({ length: Nq }, (_, i) => sum(store.visible(ref, i)));
+  const order = [...counts.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
+  const isNumber = (row: Float64Array) => row.every((w) => w - w === 0);
+  const inner = (i: number) =>
+    !block.special.query[i] && i % step === 0 && counts[i] > 0 && isNumber(store.row(ref, i, "weights"));
+  const sweep = new Sweep(block);
+  const pause = pauser(options);
+  const isTarget = (i: number) => (options.query === undefined ? i % step === 0 : i === options.query);
+  const targets = order.filter((i) => counts[i] > 0 && isTarget(i));
+  let next = 0;
+  for (const [done, i] of targets.entries()) {
+    // Rows enter *others* while they have at least half as many visible keys.
+    for (; next < Nq && 2 * counts[order[next]] >= counts[i]; next++) {
+      const row = order[next];
+      if (inner(row)) sweep.addKeys(store.row(ref, row, "weights"), store.visible(ref, row));
+      await pause();
+    }
+    // Every row enters *offset*; they are added before the first target.
+    if (done === 0)
+      for (let row = 0; row < Nq; row++) {
+        if (inner(row)) sweep.addDiagonals(row, store.row(ref, row, "weights"), store.visible(ref, row));
+        await pause();
+      }
+    yield sweep.row(i, counts[i], store.row(ref, i, "weights"), store.visible(ref, i), inner(i));
+    options.onProgress?.((done + 1) / targets.length);
+  }
+}
+
+/**
+ * The contrast of one link.
+ *
+ * @example
+ * const { weight, others, contrast } = await contrastOf(store, { block: 0, layer: 5, head: 11 }, 8, 2); // 0.683, 0.641, 0.042: a stripe
+ */
+export async function contrastOf(
+  store: HeadStore,
+  ref: HeadRef,
+  query: number,
+  key: number,
+  options: ContrastOptions = {},
+): Promise<LinkContrast> {
+  for await (const row of contrastRows(store, ref, { ...options, query })) return linkOf(row, key);
+  const none = Number.NaN;
+  return { weight: 0, even: 0, others: none, offset: none, contrast: none, verdict: "spread" };
+}
+
+/** One link of a row. */
+export function linkOf(row: ContrastRow, key: number): LinkContrast {
+  const baselines = {
+    weight: row.weights[key],
+    even: row.visible[key] ? row.even : 0,
+    others: row.others[key],
+    offset: row.offset[key],
+  };
+  return { ...baselines, contrast: row.contrast[key], verdict: verdictOf(baselines, sum(row.visible)) };
+}
+
+/** Sums of weights, and counts of visible cells. */
+interface Sums {
+  readonly sum: Float64Array;
+  readonly count: Int32Array;
+}
+
+/** Sums by key and by diagonal. */
+class Sweep {
+  readonly #self: boolean;
+  readonly #Nq: number;
+  readonly #keys: Sums;
+  readonly #diagonals: Sums;
+
+  constructor({ kind, Nq, Nk }: Block) {
+    this.#self = kind === "self";
+    this.#Nq = Nq;
+    const sums = (length: number) => ({ sum: new Float64Array(length), count: new Int32Array(length) });
+    this.#keys = sums(Nk);
+    this.#diagonals = sums(Nq + Nk);
+  }
+
+  addKeys(weights: Float64Array, visible: Uint8Array): void {
+    const { sum, count } = this.#keys;
+    for (let j = 0; j < weights.length; j++)
+      if (visible[j]) {
+        sum[j] += weights[j];
+        count[j]++;
+      }
+  }
+
+  addDiagonals(i: number, weights: Float64Array, visible: Uint8Array): void {
+    const { sum, count } = this.#diagonals;
+    const first = this.#Nq - i;
+    for (let j = 0; j < weights.length; j++)
+      if (visible[j]) {
+        sum[first + j] += weights[j];
+        count[first + j]++;
+      }
+  }
+
+  /** A row with its baselines; `isInside`: the row itself is in the sums, and is taken out. */
+  row(
+    i: number,
+    visibleKeys: number,
+    weights: Float64Array,
+    visible: Uint8Array,
+    isInside: boolean,
+  ): ContrastRow {
+    const without = ({ sum, count }: Sums, n: number, w: number) => {
+      const rows = count[n] - Number(isInside);
+      return rows > 0 ? (sum[n] - (isInside ? w : 0)) / rows : Number.NaN;
+    };
+    const none = Number.NaN;
+    const first = this.#Nq - i;
+    const others = weights.map((w, j) => (visible[j] ? without(this.#keys, j, w) : none));
+    const offset = weights.map((w, j) =>
+      visible[j] && this.#self ? without(this.#diagonals, first + j, w) : none,
+    );
+    const contrast = weights.map((w, j) => {
+      const [a, b] = [others[j], offset[j]];
+      if (a !== a && b !== b) return none;
+      return w - Math.max(a === a ? a : -Infinity, b === b ? b : -Infinity);
+    });
+    return { i, weights, visible, even: 1 / visibleKeys, others, offset, contrast };
+  }
+}
+
+const sum = (flags: Uint8Array): number => flags.reduce((total, flag) => total + flag, 0);
+
+/** Yields to other work about each 12 ms, and stops where the request was canceled. */
+function pauser({ signal }: RequestOptions): () => Promise<void> | undefined {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < 12) return undefined;
+    signal?.throwIfAborted();
+    return new Promise((resolve) =>
+      setTimeout(() => {
+        last = performance.now();
+        resolve();
+      }),
+    );
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * What may be said about one link, in one clause. A weight alone is no evidence: "flies gives time 80 % of its attention" is a finding
+ * where the other tokens give it 4 %, and none where they give it 78 %. The claim is never stronger than the verdict of
+ * `measures/contrast.ts`.
+ */
+import type { Block } from "../block.ts";
+import { checkObject } from "../check.ts";
+import type { LinkContrast } from "../measures/contrast.ts";
+import type { Num } from "../text/number.ts";
+import { num } from "../text/number.ts";
+
+/** The link that is described: its verdict and its baselines, and the cell. */
+export interface DescribedLink extends LinkContrast {
+  readonly query: number;
+  readonly key: number;
+}
+
+/**
+ * The clause as texts and numbers, without a period; empty where no other row may attend to the key.
+ *
+ * @param name of the key, as the page or the terminal writes it
+ * @example
+ * const link = await tellingLink(store);
+ * evidenceOf(store.blocks[0], link, "“time”"); // ["the other tokens give “time” ", { text: "4%", … }]
+ */
+export function evidenceOf(block: Block, link: DescribedLink, name: string): (string | Num)[] {
+  checkObject("evidenceOf", "a block", block);
+  checkObject("evidenceOf", "a link with its contrast, as tellingLink returns it", link);
+  const { verdict, others, offset } = link;
+  const percent = (x: number, source: string) => num(x, source, { style: "percent" });
+  if (verdict === "offset") {
+    const steps = link.key - (link.query + block.queryOffset);
+    const place =
+      steps === 0
+        ? "itself"
+        : steps === -1
+          ? "the previous token"
+          : steps === 1
+            ? "the next token"
+            : `the token ${Math.abs(steps)} ${steps < 0 ? "before" : "after"} it`;
+    return [
+      `every token looks at ${place}: on average the others give it `,
+      percent(offset, "contrast.offset"),
+    ];
+  }
+  if (Number.isNaN(others)) return [];
+  if (verdict === "stripe")
+    return [`every token looks at ${name}: the others give it `, percent(others, "contrast.others")];
+  return [`the other tokens give ${name} `, percent(others, "contrast.others")];
+}
+
+/**
+ * The clause as text.
+ *
+ * @example
+ * const link = await tellingLink(store);
+ * evidenceText(store.blocks[0], link, "“time”"); // "the other tokens give “time” 4.3 %"
+ */
+export const evidenceText = (block: Block, link: DescribedLink, name: string): string =>
+  evidenceOf(block, link, name)
+    .map((part) => (typeof part === "string" ? part : part.text))
+    .join("");

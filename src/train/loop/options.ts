@@ -1,0 +1,214 @@
+/**
+ * What `train` is given and returns: the model, the options and their checks, the reports.
+ */
+import type { Communicator } from "../../cluster/communicator/communicator.ts";
+import { checkOnCpu } from "../../core/device/device.ts";
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { sameDevice, Tensor } from "../../core/tensor.ts";
+import type { AdamWOptions } from "../adamw.ts";
+import type { Batch } from "../data/data.ts";
+import type { Schedule } from "../schedule.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import { allFinite } from "./non-finite.ts";
+
+/** A model that can be trained on batches of type B. */
+export interface Trainable<B = Batch> {
+  /** Every parameter by name, row-major float32 or float64; they are updated in place. `Module` of heed/nn has this. */
+  parameters(): ReadonlyMap<string, Tensor>;
+  /** The mean loss over the counted targets of a batch: a tensor of one number. */
+  loss(batch: B): Tensor;
+}
+
+/** The report of a step. */
+export interface StepReport {
+  /** Completed steps, including this one. */
+  readonly step: number;
+  readonly loss: number;
+  readonly lr: number;
+  /** Norm of the gradients before clipping. */
+  readonly norm: number;
+  /** Held-out loss, if it was measured after this step. */
+  readonly heldOut?: number;
+}
+
+/** Where and when a run saves checkpoints. Paths need Node. */
+export interface CheckpointOptions {
+  readonly path: string;
+  /** Steps between two checkpoints; default 100. A checkpoint is always written at the end and at an interruption. */
+  readonly every?: number;
+  /** A text to store in it: for example the options of the run. */
+  readonly config?: string;
+  /** Writes the file; by default atomically, and the checkpoint before is kept as `PATH.1`. */
+  readonly save?: (path: string, bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
+}
+
+/** Options of `train`. */
+export interface TrainOptions<B = Batch> {
+  readonly model: Trainable<B>;
+  /** The micro-batches of step s = 0, 1, …: it must depend on s only, so that a run can resume. */
+  readonly data: (step: number) => readonly B[];
+  /** Number of counted targets of a batch: its weight in the step's loss. By default its `count`, or 1 without one. */
+  readonly countOf?: (batch: B) => number;
+  /** Total number of steps. */
+  readonly steps: number;
+  /** Learning rate of step s; by default that of `adamw`. */
+  readonly schedule?: Schedule;
+  readonly adamw?: AdamWOptions;
+  /** Gradients with a larger norm are scaled down to this norm; default 1, Infinity for never. */
+  readonly maxNorm?: number;
+  /** Seed of the dropout of layers (`withDropout`), combined with step and micro-batch. Default 0. */
+  readonly seed?: number;
+  /** Batches on which the held-out loss is measured, every `every` steps and at the end. */
+  readonly heldOut?: { readonly batches: readonly B[]; readonly every: number };
+  readonly checkpoint?: CheckpointOptions;
+  /** A checkpoint to resume from (`readCheckpoint`). */
+  readonly resume?: Checkpoint;
+  /** Stops the run after the current step; a checkpoint is saved. */
+  readonly signal?: AbortSignal;
+  /**
+   * Ranks that train together (`joinCluster` of heed/cluster): they share the micro-batches, and their gradients are summed.
+   * Every rank calls `train` with the same model, data and options; rank 0 writes the checkpoint. Any number of ranks gives
+   * the same bits. Default: this process alone.
+   */
+  readonly comm?: Communicator;
+  /** `"fixed"` adds gradients in one order for any number of ranks (default); `"fast"` leaves the order to the engine. */
+  readonly order?: "fixed" | "fast";
+  /** Called after each step, outside its memory: tensors that the function creates are ordinary ones, which outlive the step. */
+  readonly onStep?: (report: StepReport) => void;
+}
+
+/** The result of a run. */
+export interface TrainResult {
+  /** Completed steps, including those before a resume. */
+  readonly step: number;
+  /** True if `signal` stopped the run. */
+  readonly interrupted: boolean;
+  /** Loss of each step from step 0 on, including those before a resume. */
+  readonly losses: readonly number[];
+  /** The number of completed steps, and the held-out loss at that point. */
+  readonly heldOut: readonly (readonly [step: number, loss: number])[];
+}
+
+function refuseValue(what: string, name: string, expected: string, got: unknown): never {
+  throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+}
+
+const isPromise = (x: unknown) => typeof (x as { then?: unknown } | null | undefined)?.then === "function";
+
+/** Refuses batches that are not a list. */
+export function checkedBatches<B>(batches: readonly B[]): readonly B[] {
+  return Array.isArray(batches)
+    ? batches
+    : refuseValue(
+        "train",
+        "data",
+        `a function that returns a list of batches${isPromise(batches) ? ", not a promise" : ""}`,
+        batches,
+      );
+}
+
+/** Refuses a rate that is not a number ≥ 0. */
+export function checkedRate(lr: number, step: number): number {
+  return Number.isFinite(lr) && lr >= 0
+    ? lr
+    : refuseValue("train", "schedule", `a function that returns a rate ≥ 0 for step ${step}`, lr);
+}
+
+/** The number of counted targets of a batch; 1 where it has no `count`. */
+export const countTargets = (batch: unknown): number => (batch as { count?: number }).count ?? 1;
+
+/** Refuses a count of targets that is not a number ≥ 0. */
+export function checkedCount(count: number): number {
+  return Number.isFinite(count) && count >= 0
+    ? count
+    : refuseValue("train", "countOf", "a function that returns the number of targets of a batch", count);
+}
+
+/** Refuses a loss that is not a tensor. */
+export function checkedLoss(what: string, loss: Tensor): Tensor {
+  return loss instanceof Tensor
+    ? loss
+    : refuseValue(
+        what,
+        "loss",
+        `a method that returns a tensor of one number${isPromise(loss) ? ", not a promise: load batches in data" : ""}`,
+        loss,
+      );
+}
+
+/** Checks the options of `train`. */
+export function checkTrainOptions<B>(options: TrainOptions<B>): void {
+  if (options === null || typeof options !== "object")
+    throw new OptionError("options", `train: expected { model, data, steps }, got ${formatValue(options)}`);
+  const { model, steps, heldOut, checkpoint, resume, order } = options;
+  const refuse = (name: string, expected: string, got: unknown): never =>
+    refuseValue("train", name, expected, got);
+  if (typeof model?.parameters !== "function" || typeof model.loss !== "function")
+    refuse("model", "an object with parameters() and loss(batch), as languageModel returns", model);
+  checkOptionNames("train", options, [
+    "model",
+    "data",
+    "countOf",
+    "steps",
+    "schedule",
+    "adamw",
+    "maxNorm",
+    "seed",
+    "heldOut",
+    "checkpoint",
+    "resume",
+    "signal",
+    "comm",
+    "order",
+    "onStep",
+  ]);
+  if (typeof options.data !== "function")
+    refuse("data", "a function of the step that returns batches", options.data);
+  if (!(Number.isSafeInteger(steps) && steps >= 0)) refuse("steps", "an integer ≥ 0", steps);
+  const positive = (name: string, every: unknown) =>
+    (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);
+  if (options.comm !== undefined && typeof options.comm?.exchange !== "function")
+    refuse("comm", "what joinCluster returns", options.comm);
+  if (order !== undefined && order !== "fixed" && order !== "fast")
+    refuse("order", '"fixed" or "fast"', order);
+  for (const name of ["schedule", "countOf", "onStep"] as const)
+    if (options[name] !== undefined && typeof options[name] !== "function")
+      refuse(name, "a function", options[name]);
+  if (options.signal !== undefined && typeof options.signal?.aborted !== "boolean")
+    refuse("signal", "the signal of an AbortController", options.signal);
+  if (resume !== undefined && typeof resume?.restore !== "function")
+    refuse("resume", "what readCheckpoint returns", resume);
+  if (checkpoint !== undefined && typeof checkpoint?.path !== "string")
+    refuse("checkpoint", "{ path }, the file to write", checkpoint);
+  if (checkpoint) positive("checkpoint.every", checkpoint.every ?? 100);
+  if (heldOut && !Array.isArray(heldOut.batches))
+    refuse("heldOut", "{ batches, every }, a list of batches and a number of steps", heldOut);
+  if (heldOut) positive("heldOut.every", heldOut.every);
+  if (heldOut?.batches.length === 0) refuse("heldOut.batches", "at least one batch", heldOut.batches);
+  if (options.maxNorm !== undefined && !(options.maxNorm > 0))
+    refuse("maxNorm", "a number > 0", options.maxNorm);
+  if (resume && resume.step > steps)
+    throw new OptionError("steps", `train: the checkpoint is of step ${resume.step}, but steps is ${steps}`, {
+      step: resume.step,
+      steps,
+    });
+}
+
+/** Throws unless all parameters are on one device, which ranks require to be the CPU, and are finite. */
+export async function checkParameters<B>({ model, comm }: TrainOptions<B>): Promise<void> {
+  const map = model.parameters();
+  if (!(map instanceof Map)) refuseValue("train", "model.parameters()", "a Map of tensors by name", map);
+  const parameters = [...map];
+  if (parameters.length > 0)
+    sameDevice(
+      "train",
+      parameters.map(([name, { device }]) => [name, device]),
+    );
+  if (comm) for (const [name, parameter] of parameters) checkOnCpu("train with ranks", name, parameter);
+  for (const [name, parameter] of parameters)
+    if (!(await allFinite(parameter)))
+      throw new OptionError("parameters", `train: parameter ${name} is not finite before the first step`, {
+        name,
+      });
+}

@@ -1,0 +1,160 @@
+/**
+ * Training on several ranks: the terms of a run that they agree on, and a step whose micro-batches they share. The tree in
+ * which their gradients are added is in parallel.ts.
+ */
+import { tidy } from "../../api/tidy.ts";
+import { agreed, digest, type Terms } from "../../cluster/communicator/agree.ts";
+import type { Communicator } from "../../cluster/communicator/communicator.ts";
+import { OptionError } from "../../core/errors.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Gradients } from "../tape.ts";
+import type { TrainOptions } from "./options.ts";
+import { Flat, type FlatGradients, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
+import { differentiate, type MicroBatch } from "./step.ts";
+
+/** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
+export class SharedSteps {
+  readonly #parameters: ReadonlyMap<string, Tensor>;
+  readonly #flat: Flat;
+  readonly #comm: Communicator | undefined;
+  readonly #order: "fixed" | "fast";
+
+  constructor(
+    parameters: ReadonlyMap<string, Tensor>,
+    comm: Communicator | undefined,
+    order: "fixed" | "fast",
+  ) {
+    this.#parameters = parameters;
+    this.#flat = new Flat(parameters.values());
+    this.#comm = comm;
+    this.#order = order;
+  }
+
+  /**
+   * @param aborted this rank wants to stop; `stops` of the result is true on all ranks where one does
+   */
+  async differentiate(
+    batches: readonly MicroBatch[],
+    step: number,
+    aborted: boolean,
+  ): Promise<{ loss: number; gradients: Gradients; stops: boolean }> {
+    const comm = this.#comm;
+    const M = batches.length;
+    const { rank = 0, size = 1 } = comm ?? {};
+    const stops = await agreeOnStep(comm, M, step, aborted);
+    checkMicroBatches(M, size, step);
+    const flat = this.#flat;
+    const total = batches.reduce((sum, { count }) => sum + count, 0);
+    // Every rank sends its losses, and which parameters have a gradient.
+    const width = (r: number) => {
+      const [from, to] = microBatchesOf(M, size, r);
+      return to - from + flat.count;
+    };
+    const [from, to] = microBatchesOf(M, size, rank);
+    const message = new Float64Array(width(rank));
+    const present = new Uint8Array(flat.count);
+    const nodes = sumLocal(M, [from, to], (m) =>
+      // Only the flat copy outlives the scope.
+      tidy(() => {
+        const { loss, gradients } = differentiate(batches[m], this.#parameters, batches[m].count / total);
+        message[m - from] = loss;
+        return Number.isFinite(loss) ? flat.from(gradients, present) : undefined;
+      }),
+    );
+    message.set(present, to - from);
+    const bytes = Array.from({ length: size }, (_, r) => 8 * width(r));
+    const all = size === 1 ? message : new Float64Array(bytes.reduce((a, b) => a + b, 0) / 8);
+    if (comm && size > 1) await comm.allGather(message, all, bytes);
+    let [loss, at] = [0, 0];
+    for (let r = 0; r < size; r++) {
+      const [first, last] = microBatchesOf(M, size, r);
+      for (let m = first; m < last; m++) loss += all[at++];
+      for (let n = 0; n < flat.count; n++) if (all[at++] !== 0) present[n] = 1;
+    }
+    if (!Number.isFinite(loss) || nodes === undefined) return { loss, gradients: new Map(), stops };
+    const sum =
+      comm && size > 1
+        ? await sumOverRanks(comm, M, nodes, this.#order)
+        : ([...nodes.values()][0] as FlatGradients);
+    return { loss, gradients: flat.to(sum, present), stops };
+  }
+}
+
+/**
+ * Makes sure before a step that all ranks have the same number of micro-batches, on which the lengths of its messages depend;
+ * returns true where a rank wants to stop after the step.
+ */
+async function agreeOnStep(
+  comm: Communicator | undefined,
+  M: number,
+  step: number,
+  aborted: boolean,
+): Promise<boolean> {
+  if (comm === undefined || comm.size === 1) return aborted;
+  const all = new Float64Array(2 * comm.size);
+  await comm.allGather(Float64Array.of(M, aborted ? 1 : 0), all);
+  const counts = Array.from({ length: comm.size }, (_, r) => all[2 * r]);
+  const other = counts.findIndex((count) => count !== counts[0]);
+  if (other >= 0)
+    throw agreed(
+      new OptionError(
+        "cluster-disagreement",
+        `train: ranks disagree: step ${step} has ${counts[0]} micro-batches on rank 0, but ${counts[other]} on rank ${other}; data(step) must return the same batches on every rank`,
+        { step, microBatches: counts },
+      ),
+    );
+  return counts.some((_, r) => all[2 * r + 1] !== 0);
+}
+
+/** Throws where a rank would have no micro-batch. */
+export function checkMicroBatches(M: number, size: number, step: number): void {
+  if (M < size)
+    throw agreed(
+      new OptionError(
+        "micro-batches",
+        `train: step ${step} has ${M} micro-batch${M === 1 ? "" : "es"}, and there are ${size} ranks; give every rank at least one (heed train: --accumulate ${size})`,
+        { microBatches: M, ranks: size },
+      ),
+    );
+}
+
+/** The terms that ranks of one run must agree on. */
+export function termsOf<B>(
+  options: TrainOptions<B>,
+  parameters: ReadonlyMap<string, Tensor>,
+  step: number,
+): { terms: Terms; value: undefined } {
+  const { steps, seed = 0, maxNorm = 1, adamw = {}, order = "fixed", heldOut, checkpoint } = options;
+  let size = 0;
+  const shapes: string[] = [];
+  const sums: number[] = [];
+  for (const [name, { shape, dtype, data, offset, size: n }] of parameters) {
+    shapes.push(`${name} [${shape.join(", ")}] ${dtype}`);
+    size += n;
+    // A hash of the bytes: one number per parameter.
+    const bytes = new Uint8Array(
+      data.buffer,
+      data.byteOffset + offset * data.BYTES_PER_ELEMENT,
+      n * data.BYTES_PER_ELEMENT,
+    );
+    let sum = 0;
+    for (let i = 0; i < bytes.length; i++) sum = (Math.imul(sum, 31) + bytes[i]) | 0;
+    sums.push(sum);
+  }
+  const { decays: _, ...rates } = adamw;
+  return {
+    value: undefined,
+    terms: {
+      parameters: `${parameters.size} of ${size} numbers, ${digest(shapes.join()).join("-")}`,
+      "the first weights": sums.length > 0 ? digest(sums.join()).join("-") : "none",
+      "the first step": step,
+      steps,
+      seed,
+      maxNorm,
+      adamw: JSON.stringify(rates),
+      order,
+      "held-out batches": heldOut ? `${heldOut.batches.length} every ${heldOut.every}` : "none",
+      "steps between checkpoints": checkpoint ? (checkpoint.every ?? 100) : "no checkpoint",
+    },
+  };
+}

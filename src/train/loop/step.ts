@@ -1,0 +1,139 @@
+/**
+ * One step of training: the loss and the gradients of its micro-batches, then the update of the parameters. In one process,
+ * on another device, or shared by ranks (ranks.ts).
+ */
+import { tidy } from "../../api/tidy.ts";
+import { HeedError } from "../../core/errors.ts";
+import { COPY, type Tensor } from "../../core/tensor.ts";
+import { withDropout } from "../../nn/ops/dropout.ts";
+import { gradientNorm } from "../adamw.ts";
+import { Generator } from "../data/random.ts";
+import { addTo, type Gradients, Tape } from "../tape.ts";
+import { findNonFinite, type NonFinite } from "./non-finite.ts";
+import { checkedCount, checkedLoss, countTargets, type TrainOptions } from "./options.ts";
+import { sumTree } from "./parallel.ts";
+
+/** One micro-batch: the number of its counted targets, and its loss. */
+export interface MicroBatch {
+  readonly count: number;
+  readonly loss: () => Tensor;
+}
+
+/** Loss of a step, and norm of its gradients. */
+export interface StepValues {
+  readonly loss: number;
+  readonly norm: number;
+}
+
+/** Applies the gradients of a step to the parameters, if loss and norm are finite. */
+export type Update = (gradients: Gradients, values: StepValues) => void;
+
+/** The micro-batches of step `step`, with the dropout of each. */
+export function microBatches<B>(options: TrainOptions<B>, batches: readonly B[], step: number): MicroBatch[] {
+  const { model, countOf = countTargets, seed = 0 } = options;
+  return batches.map((batch, m) => ({
+    count: checkedCount(countOf(batch)),
+    loss: () => withDropout(dropoutSeed(seed, step, m), () => checkedLoss("train", model.loss(batch))),
+  }));
+}
+
+/** Seed of the dropout of a micro-batch. */
+function dropoutSeed(seed: number, step: number, microBatch: number): number {
+  return new Generator(seed, 7 + 16 * step, microBatch).bits();
+}
+
+/** Loss and gradients of a micro-batch, weighted by its share of the step's targets. No gradients where the loss is not finite. */
+export function differentiate(
+  microBatch: MicroBatch,
+  parameters: ReadonlyMap<string, Tensor>,
+  share = 1,
+): { loss: number; gradients: Gradients } {
+  const tape = new Tape();
+  const mean = tape.run(microBatch.loss);
+  const loss = share * mean.toFloat64()[0];
+  // A loss that is not finite has no useful gradients: `nonFiniteError` finds its origin.
+  if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
+  return { loss, gradients: tape.gradients(mean, parameters.values(), share) };
+}
+
+/** A step of one micro-batch on the CPU: gradients are released with the scope of the step. */
+export const stepOnCpu = (
+  microBatch: MicroBatch,
+  parameters: ReadonlyMap<string, Tensor>,
+  update: Update,
+): StepValues =>
+  tidy(() => {
+    const { loss, gradients } = differentiate(microBatch, parameters);
+    return applied(gradients, loss, update);
+  });
+
+/** Measures the norm of gradients, and applies them. */
+export function applied(gradients: Gradients, loss: number, update: Update): StepValues {
+  const values = { loss, norm: gradientNorm(gradients).toFloat64()[0] };
+  update(gradients, values);
+  return values;
+}
+
+/**
+ * A step of a model on another device: gradients of the micro-batches are added there, in the order of the tree of parallel.ts,
+ * and only the losses and the norm are read.
+ */
+export async function stepOnDevice(
+  batches: readonly MicroBatch[],
+  parameters: ReadonlyMap<string, Tensor>,
+  update: Update,
+): Promise<StepValues> {
+  const total = batches.reduce((sum, { count }) => sum + count, 0);
+  const shares = batches.map(({ count }) => (batches.length === 1 ? 1 : count / total));
+  const { losses, gradients, norm } = tidy(() => {
+    const losses: Tensor[] = [];
+    const gradients = sumTree<Gradients>(
+      0,
+      batches.length,
+      (m) => {
+        const tape = new Tape();
+        const mean = tape.run(batches[m].loss);
+        losses.push(mean[COPY]());
+        const parts = tape.gradients(mean, parameters.values(), shares[m]);
+        // Copies: gradients may share memory with each other or with the caller's tensors.
+        return new Map([...parts].map(([parameter, gradient]) => [parameter, gradient[COPY]()]));
+      },
+      addGradients,
+    ) as Gradients;
+    return { losses, gradients, norm: gradientNorm(gradients) };
+  });
+  const [norms, ...means] = await Promise.all([norm, ...losses].map((t) => t.read()));
+  const loss = means.reduce((sum, mean, m) => sum + shares[m] * Number(mean[0]), 0);
+  const values = { loss, norm: Number(norms[0]) };
+  tidy(() => update(gradients, values));
+  for (const t of [norm, ...losses, ...gradients.values()]) t.dispose();
+  return values;
+}
+
+function addGradients(sums: Gradients, others: Gradients): void {
+  for (const [parameter, gradient] of others) {
+    const sum = sums.get(parameter);
+    if (sum) addTo(sum, gradient);
+    else sums.set(parameter, gradient);
+  }
+}
+
+/** The error of a step whose loss or gradients are not finite: it names the origin, and the last checkpoint. */
+export async function nonFiniteError(
+  batches: readonly MicroBatch[],
+  parameters: ReadonlyMap<string, Tensor>,
+  { step, loss, lastSaved }: { step: number; loss: number; lastSaved: number | undefined },
+): Promise<HeedError> {
+  let origin: NonFinite | undefined;
+  for (const { loss } of batches) origin ??= await findNonFinite(parameters, loss);
+  const failure = Number.isFinite(loss) ? "a gradient is not finite" : `loss is ${loss}`;
+  const first = origin ? `; first non-finite: ${origin.text}` : "";
+  const checkpoint = lastSaved === undefined ? "" : `; the last checkpoint is of step ${lastSaved}`;
+  return new HeedError("non-finite", `train: ${failure} at step ${step}${first}${checkpoint}`, {
+    step,
+    loss,
+    kind: origin?.kind,
+    layer: origin?.layer,
+    operation: origin?.step,
+  });
+}

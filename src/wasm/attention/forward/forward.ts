@@ -1,0 +1,173 @@
+/**
+ * The forward pass on the engine. A problem is divided into stages (the parts that are in the engine's memory together), a stage
+ * into tasks (tiles of query rows with their runs of keys); threads run them, and the results are copied out. A problem that fits
+ * is one stage; a long one has several stages, so that memory does not grow with N.
+ */
+
+import type { BackendPart, Result } from "../../../backend/contract.ts";
+import type { SimdLevel } from "../../../backend/plan/plan.ts";
+import type { Problem } from "../../../backend/problem.ts";
+import { computeState, computeWeights } from "../../../backend/results.ts";
+import { settings } from "../../../backend/settings.ts";
+import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";
+import type { CachedKernel } from "../../engine/kernel-cache.ts";
+import { withAllocations } from "../../engine/memory.ts";
+import { forwardAgrees } from "../../engine/self-test.ts";
+import { placeMask, residentOperand } from "../../engine/transfer.ts";
+import { retryOnWorkerLoss } from "../../engine/worker-pool.ts";
+import {
+  type EngineStage,
+  headGroups,
+  PlanCache,
+  problemKey,
+  queryHeads,
+  rangesOf,
+  unsupportedAttention,
+} from "../plan.ts";
+import { buildAttentionTasks, buildPackTasks, type Tasks } from "../tasks.ts";
+import { weights } from "../weights/weights.ts";
+import { type Placed, type PlacedKeys, placeKeys, placeRows, placeSinks } from "./place.ts";
+import { type ForwardPlan, makeForwardPlan } from "./plan.ts";
+
+/** The SIMD level of the forward pass; a wide one is tested first. */
+export const forwardLevel = (engine: Engine): SimdLevel =>
+  engine.levels.get(settings())?.forward ??
+  findLevel(engine, "forward", () =>
+    forwardAgrees((problem, out, level) => run(engine, problem, out, level, true)),
+  );
+
+/** The forward pass. */
+export const wasmForward: BackendPart<"forward"> = {
+  name: "wasm",
+  device: "cpu",
+  supports: unsupportedAttention,
+  forward: (problem) => computeState(problem, (result) => forward(problem, result)),
+};
+
+/** The weights of some heads and rows. */
+export const wasmWeights: BackendPart<"weights"> = {
+  name: "wasm",
+  device: "cpu",
+  supports: unsupportedAttention,
+  weights(problem, lse, selection) {
+    const { heads, rows } = selection;
+    const { B, Nk, dk } = problem.shape;
+    const work = 2 * B * heads.length * rows.length * Nk * dk;
+    return computeWeights(problem, lse, selection, (read, data) => {
+      if (data.length === 0) return;
+      retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) => {
+        const threads = singleThreaded ? 1 : engine.pool.threadsFor(work);
+        weights(engine, problem, forwardLevel(engine), threads, read, heads, rows, data);
+      });
+    });
+  },
+};
+
+/** Fills the output and lse of a problem. */
+export function forward(problem: Problem, out: Result): void {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  if (B * Hq * Nq === 0) return;
+  if (Nk === 0) {
+    // No keys: the output is already 0; lse is −∞, or the sink.
+    out.lse.fill(-Infinity);
+    if (problem.sinks)
+      for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
+    return;
+  }
+  retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) =>
+    run(engine, problem, out, forwardLevel(engine), singleThreaded),
+  );
+}
+
+const forwardPlans = new PlanCache<ForwardPlan>();
+
+/** Evicts the plans of forward calls. */
+export const clearForwardPlans = (): void => forwardPlans.clear();
+
+/** The plan of a problem, cached for the next call of its kind. */
+export function planForward(engine: Engine, problem: Problem, level: SimdLevel): ForwardPlan {
+  const { query, key, value } = problem.shape;
+  const resident = [query, key, value].map((x) => residentOperand(engine.memory, x) !== undefined);
+  const name = problemKey(problem, level);
+  return forwardPlans.get(engine, name && `${name} ${resident.join()}`, () =>
+    makeForwardPlan(engine, problem, level, resident),
+  );
+}
+
+/** Runs a forward call: plan, place, run, copy the results out. A problem that fits the budget is one stage. */
+function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, singleThreaded: boolean): void {
+  const { memory, pool } = engine;
+  const { Nq, Nk } = problem.shape;
+  // 1 plan
+  const plan = planForward(engine, problem, level);
+  const { staging } = plan;
+  const { kernel, packer } = plan.kernels();
+  const threads = singleThreaded ? 1 : pool.threadsFor(plan.work);
+  pool.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
+  const taskWork = plan.work / Math.max(1, staging.count);
+  const runTasks = (code: CachedKernel, { at, size, count }: Tasks, overlap?: () => void) =>
+    pool.run(code, at, size, count, threads, code === kernel ? taskWork / count : 0, overlap);
+
+  for (const heads of headGroups(problem.shape, staging.heads))
+    withAllocations(memory, (groupScope) => {
+      // Keys that are staged together are the same for all ranges of rows.
+      let groupKeys: PlacedKeys | undefined;
+      for (const rows of rangesOf(Nq, staging.rows))
+        withAllocations(memory, (rowScope) => {
+          // 2 place
+          const later: (() => void)[] = [];
+          const placedRows = placeRows(
+            memory,
+            rowScope,
+            problem,
+            plan,
+            { heads, rows, keys: [0, Nk] },
+            out,
+            later,
+          );
+          for (const keys of rangesOf(Nk, staging.keys)) {
+            const stage: EngineStage = { heads, rows, keys };
+            if (!isNeeded(problem, plan, stage)) continue;
+            withAllocations(memory, (keyScope) => {
+              const regions = staging.keys < Nk ? keyScope : groupScope;
+              const placedKeys = groupKeys ?? placeKeys(memory, regions, problem, plan, stage, later);
+              const masks = problem.tensors.map((t) =>
+                placeMask(memory, keyScope, t, queryHeads(problem, stage).list, rows, keys, later),
+              );
+              const sinks = placeSinks(memory, keyScope, problem);
+              // 3 run. The calling thread copies the rest in while the others pack the keys.
+              const copyRest = () => {
+                for (const copy of later.splice(0)) copy();
+              };
+              if (packer && !groupKeys)
+                runTasks(
+                  packer,
+                  buildPackTasks(memory, keyScope, plan, stage, placedKeys, threads),
+                  copyRest,
+                );
+              else copyRest();
+              const placed: Placed = { ...stage, ...placedKeys, ...placedRows, masks, sinks };
+              runTasks(kernel, buildAttentionTasks(memory, keyScope, problem, plan, placed));
+              if (staging.keys >= Nk) groupKeys = placedKeys;
+            });
+          }
+          // 4 results
+          placedRows.collect();
+        });
+    });
+}
+
+/** False for keys that are masked for all rows of a stage; the first and the last keys start and end the rows' states. */
+function isNeeded(
+  { shape: { G, Nk } }: Problem,
+  { runs: { map } }: ForwardPlan,
+  stage: EngineStage,
+): boolean {
+  const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
+  if (k0 === 0 || k1 === Nk) return true;
+  return stage.heads.some(({ b, hk }) =>
+    Array.from({ length: map.perHead ? G : 1 }, (_, g) => hk * G + g).some(
+      (h) => map.runs(b, h, r0, r1, k0, k1).length > 0,
+    ),
+  );
+}

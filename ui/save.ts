@@ -1,0 +1,10 @@
+/** Files that a page gives its reader: nothing is uploaded. */
+
+/** Saves content as a file. */
+export function saveFile(content: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
