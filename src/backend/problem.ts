@@ -30,6 +30,7 @@ import {
 } from "../masks/expression/expr.ts";
 import { FOREIGN, isForeign } from "../masks/expression/foreign.ts";
 import {
+  checkTables,
   type PositionOptions,
   type RowPositions,
   resolvePositions,
@@ -37,7 +38,6 @@ import {
   toRows,
 } from "./positions.ts";
 import { requestedWeights, type WeightSelection } from "./selection.ts";
-import { checkTables } from "./tables.ts";
 
 /** Values of `attnMask`: a bool tensor (true = attend), a float tensor (added), nested arrays of either, or a mask expression. */
 export type MaskLike =

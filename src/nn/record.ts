@@ -1,4 +1,4 @@
-/** Starting and pausing a recording (core/record.ts), with the derivatives of the calls outside heed/nn. */
+/** Starting and pausing a recording (core/recording/record.ts), with the derivatives of the calls outside heed/nn. */
 import { checkArgument } from "../core/errors.ts";
 import { type Recorder, recordWith } from "../core/recording/record.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
