@@ -6,21 +6,12 @@ import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "ablate",
   summary: "switch off heads of a model and compare its prediction",
   usage: "heed ablate MODEL TEXT [OPTIONS]",
-  options: {
-    layer: { type: "string" },
-    head: { type: "string" },
-    replace: { type: "string" },
-    position: { type: "string" },
-    top: { type: "string" },
-    ...ENGINE_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     layer: "N  only this layer, from 0",
     head: "N  only this head of each layer, from 0",

@@ -158,14 +158,6 @@ export const command: Command = {
   name: "bench",
   summary: "measure the engine on this machine",
   usage: "heed bench [OPTIONS]",
-  options: {
-    shape: { type: "string", multiple: true },
-    causal: { type: "boolean" },
-    simd: { type: "string" },
-    threads: { type: "string" },
-    rounds: { type: "string" },
-    json: { type: "boolean" },
-  },
   help: {
     shape: "B,H,N,d  measure this shape in place of the built-in ones; may be given several times",
     causal: "causal attention; of the built-in cases only the causal one",
@@ -176,6 +168,7 @@ export const command: Command = {
   },
   notes: `Results are checked against the formula in float64 before anything is timed. Variants are interleaved; medians are shown.
 GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows what the mask saves.`,
+  multiple: ["shape"],
   examples: [
     "heed bench",
     "heed bench --simd wide,relaxed,strict --threads 1",

@@ -16,7 +16,7 @@ import { checkPlace } from "../support/output/output.ts";
 import { bytesText, jsonText } from "../support/output/terminal.ts";
 import { documentsOf, finishedIn, shareOf } from "../support/ranks/shares.ts";
 import { RECORDER } from "../support/recorder.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "capture",
@@ -24,18 +24,6 @@ export const command: Command = {
   usage: `heed capture MODEL TEXT ... -o RUN.safetensors [OPTIONS]
     heed capture MODEL DOCS.jsonl -o FOLDER/ [--shard I/N] [OPTIONS]
     heed capture --python > recorder.py`,
-  options: {
-    output: { type: "string", short: "o" },
-    pair: { type: "string" },
-    layers: { type: "string" },
-    heads: { type: "string" },
-    dtype: { type: "string" },
-    "no-values": { type: "boolean" },
-    python: { type: "boolean" },
-    shard: { type: "string" },
-    ...ENGINE_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     output: "RUN.safetensors  the file to write; FOLDER/ with a file of documents",
     pair: "TEXT  the second text of a pair, for models that read pairs",

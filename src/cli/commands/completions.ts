@@ -8,7 +8,6 @@ export const command: Command = {
   summary: "print the completion script of a shell for heed's commands",
   usage: `heed completions ${SHELLS.join("|")}
     heed completions --json`,
-  options: { json: { type: "boolean" } },
   help: { json: "print the commands and options as JSON, for other shells" },
   notes: `bash: eval "$(heed completions bash)" in ~/.bashrc
 zsh:  source <(heed completions zsh) in ~/.zshrc, after compinit

@@ -3,13 +3,7 @@ import { FLOAT_DTYPES, isFloat } from "../../core/dtype.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
 import { toFloat } from "../support/input/elements.ts";
-import {
-  MEMORY_HELP,
-  MEMORY_OPTIONS,
-  memoryLimit,
-  openContainer,
-  splitAddress,
-} from "../support/input/tensors.ts";
+import { MEMORY_HELP, memoryLimit, openContainer, splitAddress } from "../support/input/tensors.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
@@ -21,14 +15,6 @@ export const command: Command = {
   name: "convert",
   summary: "convert tensors between npy, npz and safetensors",
   usage: "heed convert IN OUT [OPTIONS]",
-  options: {
-    dtype: { type: "string" },
-    only: { type: "string" },
-    name: { type: "string" },
-    compress: { type: "boolean" },
-    ...MEMORY_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     dtype: "DTYPE  float32, float64, float16 or bfloat16; rounded once to nearest even",
     only: "NAMES  only these tensors, separated by commas",

@@ -16,7 +16,6 @@ import { bytesText, columnsOf, jsonText, styler } from "../support/output/termin
 import { checkRows } from "../support/run/check.ts";
 import {
   ENGINE_HELP,
-  ENGINE_OPTIONS,
   type EngineLevel,
   LEVELS,
   levelOf,
@@ -190,7 +189,6 @@ export const command: Command = {
   name: "doctor",
   summary: "report what this machine supports, and how to enable more",
   usage: "heed doctor [OPTIONS]",
-  options: { ...ENGINE_OPTIONS, json: { type: "boolean" } },
   help: { ...ENGINE_HELP, json: "the findings as a JSON object" },
   notes: "Exit code 1 if no SIMD level gives correct results.",
   examples: ["heed doctor", "heed doctor --json", "HEED_SIMD=strict heed doctor"],

@@ -9,7 +9,7 @@ import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { jsonText, shapeText } from "../support/output/terminal.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 /** The modes of a pooling in words. */
 const POOLED: Readonly<Record<Pooling["modes"][number], string>> = {
@@ -29,7 +29,6 @@ export const command: Command = {
   name: "embed",
   summary: "write a vector for each line of a text file",
   usage: "heed embed MODEL FILE -o VECTORS.npy [OPTIONS]",
-  options: { output: { type: "string", short: "o" }, json: { type: "boolean" }, ...ENGINE_OPTIONS },
   help: {
     output: "VECTORS.npy  the file to write: float32 [lines, C]",
     json: "print what was written as JSON",

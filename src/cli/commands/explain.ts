@@ -9,10 +9,8 @@ import {
   dtypeOption,
   emptyTensor,
   INPUT_HELP,
-  INPUT_OPTIONS,
   readInputs,
   SHAPE_HELP,
-  SHAPE_OPTIONS,
   shapedInputs,
 } from "../support/input/inputs.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
@@ -21,15 +19,9 @@ import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { jsonText, shapeText } from "../support/output/terminal.ts";
 import { shardFigure } from "../support/ranks/shard-figure.ts";
-import {
-  CALL_HELP,
-  CALL_OPTIONAL,
-  CALL_OPTIONS,
-  optionsOf,
-  readCall,
-} from "../support/run/attention-options.ts";
+import { CALL_HELP, CALL_OPTIONAL, optionsOf, readCall } from "../support/run/attention-options.ts";
 import { flopsOf, problemOf } from "../support/run/chunked-run.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 /** The plan of ranks that share the sequence, also written as a figure if a file is named. */
 async function sharedPlan(
@@ -75,7 +67,7 @@ function sharedFacts({ shards, via, tiles, shares, bytes, slowest }: ContextPlan
 
 /** Options of a matrix product, and all options that may be given with them. */
 const PRODUCT = ["a-shape", "b-shape", "transpose-a", "transpose-b"];
-const WITH_PRODUCT = [...PRODUCT, ...Object.keys(ENGINE_OPTIONS), "dtype", "json"];
+const WITH_PRODUCT = [...PRODUCT, ...Object.keys(ENGINE_HELP), "dtype", "json"];
 
 /** Prints the plan of a matrix product; undefined if the options are not of one. */
 function explainProduct(values: Values, positionals: readonly string[], io: Io): number | undefined {
@@ -115,22 +107,6 @@ export const command: Command = {
     heed explain FILE [OPTIONS]
     heed explain QUERY.npy KEY.npy VALUE.npy [OPTIONS]
     heed explain --a-shape M,K --b-shape K,N [OPTIONS]`,
-  options: {
-    ...SHAPE_OPTIONS,
-    ...INPUT_OPTIONS,
-    ...CALL_OPTIONS,
-    ...ENGINE_OPTIONS,
-    backward: { type: "boolean" },
-    ranks: { type: "string" },
-    cost: { type: "string" },
-    via: { type: "string" },
-    "a-shape": { type: "string" },
-    "b-shape": { type: "string" },
-    "transpose-a": { type: "boolean" },
-    "transpose-b": { type: "boolean" },
-    output: { type: "string", short: "o" },
-    json: { type: "boolean" },
-  },
   help: {
     ...SHAPE_HELP,
     ...INPUT_HELP,

@@ -17,7 +17,7 @@ import {
   renderRaster,
 } from "../../view/figure/index.ts";
 import { resolveFigure } from "../../view/figure/options.ts";
-import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
+import { FILE_NOTES, INPUT_HELP, openInput } from "../support/input/attention-file.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { indices, integer, number, oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
@@ -36,38 +36,6 @@ export const command: Command = {
   summary: "draw a head, or all of them, as PDF, SVG, PNG, CSV or JSON",
   usage: `heed figure FILE -o FIGURE [OPTIONS]
     heed figure --text TEXT -o FIGURE [OPTIONS]`,
-  options: {
-    output: { type: "string", short: "o" },
-    view: { type: "string" },
-    block: { type: "string" },
-    layer: { type: "string" },
-    head: { type: "string" },
-    query: { type: "string" },
-    key: { type: "string" },
-    stage: { type: "string" },
-    transfer: { type: "string" },
-    domain: { type: "string" },
-    ramp: { type: "string" },
-    hide: { type: "string" },
-    renormalize: { type: "boolean" },
-    "query-segments": { type: "string" },
-    "key-segments": { type: "string" },
-    top: { type: "string" },
-    mass: { type: "string" },
-    rows: { type: "string" },
-    direction: { type: "string" },
-    aggregate: { type: "string" },
-    words: { type: "boolean" },
-    values: { type: "boolean" },
-    "every-cell": { type: "boolean" },
-    width: { type: "string" },
-    theme: { type: "string" },
-    transparent: { type: "boolean" },
-    "no-caption": { type: "boolean" },
-    scale: { type: "string" },
-    ...INPUT_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     output: "FIGURE  a file that ends in .pdf, .svg, .png, .csv or .json",
     view: `VIEW  ${FIGURE_VIEWS.join(", ")} (default matrix)`,

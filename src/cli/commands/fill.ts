@@ -5,13 +5,12 @@ import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
 import { columnsOf, jsonText, styler } from "../support/output/terminal.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "fill",
   summary: "fill in the masked tokens of a text",
   usage: 'heed fill MODEL "... [MASK] ..." [OPTIONS]',
-  options: { top: { type: "string" }, json: { type: "boolean" }, ...ENGINE_OPTIONS },
   help: {
     top: "N  tokens shown for each mask (default 5)",
     json: "print the tokens and their probabilities as JSON",

@@ -5,23 +5,12 @@ import { expandPrompt } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer, number } from "../support/line/values.ts";
 import { jsonText } from "../support/output/terminal.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "generate",
   summary: "continue a text with a decoder",
   usage: "heed generate MODEL PROMPT [OPTIONS]",
-  options: {
-    tokens: { type: "string" },
-    temperature: { type: "string" },
-    "top-k": { type: "string" },
-    "top-p": { type: "string" },
-    "min-p": { type: "string" },
-    seed: { type: "string" },
-    stop: { type: "string", multiple: true },
-    json: { type: "boolean" },
-    ...ENGINE_OPTIONS,
-  },
   blank: ["stop"],
   help: {
     tokens: "N  maximum tokens to generate (default 100)",
@@ -39,6 +28,7 @@ export const command: Command = {
 PROMPT may be - for standard input.
 --top-k, --top-p and --min-p need a --temperature above 0; with one of them it defaults to 1. The number of tokens per
 second is printed on stderr.`,
+  multiple: ["stop"],
   examples: [
     'heed generate decoder "The whale"',
     'heed generate decoder "My fellow citizens" --temperature 0.8 --top-p 0.95 --seed 7',

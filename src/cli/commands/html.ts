@@ -6,7 +6,7 @@ import type { HeadStore } from "../../store/head-store.ts";
 import { tellingLink } from "../../store/sentences/telling.ts";
 import { htmlFile } from "../../view/html.ts";
 import { addressOf } from "../support/explorer/explore.ts";
-import { FILE_NOTES, INPUT_HELP, INPUT_OPTIONS, openInput } from "../support/input/attention-file.ts";
+import { FILE_NOTES, INPUT_HELP, openInput } from "../support/input/attention-file.ts";
 import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { oneOf } from "../support/line/values.ts";
@@ -19,18 +19,6 @@ export const command: Command = {
   summary: "write the explorer and a file of attention as one HTML file",
   usage: `heed html FILE -o PAGE.html [OPTIONS]
     heed html --text TEXT -o PAGE.html [OPTIONS]`,
-  options: {
-    output: { type: "string", short: "o" },
-    title: { type: "string" },
-    theme: { type: "string" },
-    layers: { type: "string" },
-    heads: { type: "string" },
-    first: { type: "string" },
-    dtype: { type: "string" },
-    "no-values": { type: "boolean" },
-    ...INPUT_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     output: "PAGE.html  the file to write",
     title: "TEXT  title of the page (default: the file's name)",

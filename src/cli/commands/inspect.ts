@@ -4,7 +4,6 @@ import { Counter, type Stats } from "../support/input/elements.ts";
 import {
   type Container,
   MEMORY_HELP,
-  MEMORY_OPTIONS,
   memoryLimit,
   openContainer,
   splitAddress,
@@ -21,15 +20,7 @@ import {
   shapeText,
   styler,
 } from "../support/output/terminal.ts";
-import {
-  countOf,
-  FEW,
-  nestedValues,
-  SMALL,
-  VALUES_HELP,
-  VALUES_OPTIONS,
-  valueLines,
-} from "../support/output/value-lines.ts";
+import { countOf, FEW, nestedValues, SMALL, VALUES_HELP, valueLines } from "../support/output/value-lines.ts";
 
 /** Bytes of a lazily read tensor to have in memory at a time. */
 const PIECE = 2 ** 24;
@@ -58,13 +49,6 @@ export const command: Command = {
   name: "inspect",
   summary: "list the tensors of a file, with statistics",
   usage: "heed inspect FILE [OPTIONS]",
-  options: {
-    stats: { type: "boolean", short: "s" },
-    only: { type: "string", multiple: true },
-    ...VALUES_OPTIONS,
-    ...MEMORY_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     stats: "also read the data: minimum, maximum, mean, standard deviation, zeros, NaN, infinities",
     only: "TEXT  only tensors whose name contains this; may be given several times",
@@ -74,6 +58,7 @@ export const command: Command = {
   },
   notes: `FILE is npy, npz, safetensors, a model.safetensors.index.json or a model's folder; FILE#NAME is one tensor of it; - is standard input.
 Offsets are the byte range of a tensor in its file. Mean and deviation exclude NaN and infinities.`,
+  multiple: ["only"],
   examples: [
     "heed inspect q.npy --stats",
     "heed inspect model.safetensors",

@@ -2,7 +2,7 @@
 import { labPages } from "../../server/assets.ts";
 import { startServer } from "../../server/server.ts";
 import { serveUntilInterrupted } from "../support/explorer/explore.ts";
-import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
+import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
 import { type Command, UsageError } from "../support/line/command.ts";
 import { didYouMean } from "../support/line/suggest.ts";
 import { jsonText } from "../support/output/terminal.ts";
@@ -11,7 +11,6 @@ export const command: Command = {
   name: "lab",
   summary: "learn attention by doing, in the browser",
   usage: "heed lab [PAGE] [OPTIONS]",
-  options: { ...SERVE_OPTIONS, json: { type: "boolean" } },
   help: { ...SERVE_HELP, json: "print the address and the names of the pages as JSON" },
   notes:
     "Everything is computed in the page; nothing is sent anywhere. Without PAGE, the map of all pages is opened.",

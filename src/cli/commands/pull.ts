@@ -9,7 +9,6 @@ export const command: Command = {
   name: "pull",
   summary: "download a model from the Hugging Face hub",
   usage: "heed pull ORG/NAME[@REVISION] [OPTIONS]",
-  options: { json: { type: "boolean" } },
   help: { json: "print what was downloaded as JSON" },
   notes: `The files go into Hugging Face's cache (HF_HUB_CACHE, or hub/ in HF_HOME, or ~/.cache/huggingface/hub), which Python shares:
 heed show --model ORG/NAME "a text" finds models that either downloaded. Existing files are not downloaded again, and an interrupted

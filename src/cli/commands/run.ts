@@ -4,24 +4,18 @@ import { printPlan } from "../../backend/plan/plan.ts";
 import { selectionOf } from "../../backend/selection.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
-import { INPUT_HELP, INPUT_OPTIONS, readInputs } from "../support/input/inputs.ts";
+import { INPUT_HELP, readInputs } from "../support/input/inputs.ts";
 import { breathe, type Command, EXIT, UsageError, type Values } from "../support/line/command.ts";
 import { indices } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace, suffixOf } from "../support/output/output.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, numberText, secondsText, shapeText } from "../support/output/terminal.ts";
-import {
-  nestedValues,
-  SMALL,
-  VALUES_HELP,
-  VALUES_OPTIONS,
-  valueLines,
-} from "../support/output/value-lines.ts";
-import { CALL_HELP, CALL_OPTIONAL, CALL_OPTIONS, readCall } from "../support/run/attention-options.ts";
+import { nestedValues, SMALL, VALUES_HELP, valueLines } from "../support/output/value-lines.ts";
+import { CALL_HELP, CALL_OPTIONAL, readCall } from "../support/run/attention-options.ts";
 import { checkRows } from "../support/run/check.ts";
 import { compute, flopsOf, type Job, problemOf } from "../support/run/chunked-run.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 
 function weightsAsked(values: Values, suffix: string | undefined): Job["weights"] {
   const heads = values.heads === undefined ? undefined : indices("heads", values.heads);
@@ -50,19 +44,6 @@ export const command: Command = {
   summary: "compute attention over query, key and value in files",
   usage: `heed run FILE [-o OUT] [OPTIONS]
     heed run QUERY.npy KEY.npy VALUE.npy [-o OUT] [OPTIONS]`,
-  options: {
-    output: { type: "string", short: "o" },
-    ...INPUT_OPTIONS,
-    ...CALL_OPTIONS,
-    weights: { type: "boolean" },
-    heads: { type: "string" },
-    rows: { type: "string" },
-    ...VALUES_OPTIONS,
-    check: { type: "boolean" },
-    ...ENGINE_OPTIONS,
-    verbose: { type: "boolean", short: "v" },
-    json: { type: "boolean" },
-  },
   help: {
     output: "FILE  write the output: .npy, or .npz and .safetensors with lse (and weights)",
     ...INPUT_HELP,

@@ -3,7 +3,6 @@
  * its queries and keys, and view/ renders them. `heed similar` compares texts.
  */
 import { extname } from "node:path";
-import { parseArgs } from "node:util";
 import type { TextAttention } from "../../models/text-model.ts";
 import type { HeadRef } from "../../store/block.ts";
 import type { HeadStore } from "../../store/head-store.ts";
@@ -15,16 +14,17 @@ import { COLOR_MODES, type ColorMode, choosePaint } from "../../view/terminal/pa
 import { renderText } from "../../view/terminal/text.ts";
 import { spansOf, wordList } from "../../view/terminal/words.ts";
 import { addressOf, explore } from "../support/explorer/explore.ts";
-import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
+import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
 import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts, noteFiles, stdinText } from "../support/input/stdin.ts";
+import { parseCommandLine } from "../support/line/arguments.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { jsonText } from "../support/output/terminal.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 import { pageModel } from "./view.ts";
 
 /** The parts of `Io` that this command uses. */
@@ -33,31 +33,11 @@ export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" 
 /** The default texts: `flies` is a verb in one and a noun in the other. */
 export const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
 
-const options = {
-  output: { type: "string", short: "o" },
-  model: { type: "string" },
-  layer: { type: "string" },
-  head: { type: "string" },
-  color: { type: "string", default: "auto" },
-  links: { type: "string", default: "3" },
-  width: { type: "string" },
-  all: { type: "boolean" },
-  words: { type: "boolean" },
-  token: { type: "string" },
-  pair: { type: "string" },
-  bits: { type: "boolean" },
-  json: { type: "boolean" },
-  view: { type: "boolean" },
-  ...SERVE_OPTIONS,
-  ...ENGINE_OPTIONS,
-} as const;
-
 /** The command, for the command table. */
 export const command: Command = {
   name: "show",
   summary: "show what a trained model attends to in a text",
   usage: "heed show [TEXT ...] [OPTIONS]",
-  options,
   help: {
     output:
       "FILE  write a figure (.svg) or the queries and keys (.safetensors), which every other command opens",
@@ -77,6 +57,7 @@ export const command: Command = {
     ...SERVE_HELP,
     ...ENGINE_HELP,
   },
+  defaults: { color: "auto", links: "3" },
   notes: "- is standard input, one text per line; without TEXT, piped input is read.",
   examples: [
     "heed show",
@@ -95,7 +76,7 @@ export const command: Command = {
 
 /** Parses `args` and runs the command; resolves to the exit code. */
 export async function show(args: readonly string[], io: ShowIo): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { values, positionals } = parseCommandLine(command, args);
   return run(values, positionals, io);
 }
 

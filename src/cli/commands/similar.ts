@@ -4,7 +4,7 @@ import { MODEL_HELP, pickSentenceModel, sentenceCuts, warnOfCuts } from "../supp
 import { expandTexts } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { columnsOf, jsonText } from "../support/output/terminal.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 import { poolingText } from "./embed.ts";
 
 /** Maximum characters of a row's label. */
@@ -14,7 +14,6 @@ export const command: Command = {
   name: "similar",
   summary: "compare texts by the cosines of their vectors",
   usage: "heed similar MODEL TEXT TEXT ... [OPTIONS]",
-  options: { json: { type: "boolean" }, ...ENGINE_OPTIONS },
   help: { json: "print the cosines as JSON", ...ENGINE_HELP },
   notes: `${MODEL_HELP}
 TEXT may be - for the lines of standard input.

@@ -35,7 +35,7 @@ import { answers, save, saving } from "../support/output/interrupt.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
 import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/together.ts";
-import { ENGINE_HELP, ENGINE_OPTIONS } from "../support/run/engine.ts";
+import { ENGINE_HELP } from "../support/run/engine.ts";
 import { CHECKPOINT, checkFolder, FolderLock, readLastCheckpoint } from "../support/train/folder.ts";
 import { lossText, Report } from "../support/train/report.ts";
 import {
@@ -44,7 +44,6 @@ import {
   readSettings,
   resumedSettings,
   SETTING_HELP,
-  SETTING_OPTIONS,
   type TrainSettings,
 } from "../support/train/settings.ts";
 
@@ -52,15 +51,6 @@ export const command: Command = {
   name: "train",
   summary: "train a small language model on text files",
   usage: "heed train TEXT ... -o DIR [OPTIONS]\nheed train TEXT ... -o DIR --resume",
-  options: {
-    output: { type: "string", short: "o" },
-    ...SETTING_OPTIONS,
-    tokenizer: { type: "string" },
-    words: { type: "string" },
-    resume: { type: "boolean" },
-    json: { type: "boolean" },
-    ...ENGINE_OPTIONS,
-  },
   help: {
     output: "DIR  the model's folder, new or empty",
     ...SETTING_HELP,

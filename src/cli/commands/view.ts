@@ -10,8 +10,8 @@ import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts"
 import { choosePaint, dim } from "../../view/terminal/paint.ts";
 import { renderText, type TextOptions } from "../../view/terminal/text.ts";
 import { addressOf, explore, type ServeOptions } from "../support/explorer/explore.ts";
-import { SERVE_HELP, SERVE_OPTIONS, serveOptions } from "../support/explorer/serve-options.ts";
-import { FILE_HELP, FILE_NOTES, FILE_OPTIONS, openFile } from "../support/input/attention-file.ts";
+import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
+import { FILE_HELP, FILE_NOTES, openFile } from "../support/input/attention-file.ts";
 import { shippedCaptures } from "../support/input/captures.ts";
 import { MODEL_HELP } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts } from "../support/input/stdin.ts";
@@ -22,15 +22,6 @@ export const command: Command = {
   summary: "open a file of attention, or a text, in the explorer",
   usage: `heed view [FILE ...] [OPTIONS]
     heed view --text TEXT [OPTIONS]`,
-  options: {
-    text: { type: "string", multiple: true },
-    pair: { type: "string" },
-    model: { type: "string" },
-    all: { type: "boolean" },
-    ...FILE_OPTIONS,
-    ...SERVE_OPTIONS,
-    json: { type: "boolean" },
-  },
   help: {
     text: "TEXT  a model's attention on this text, in place of a file; may be given several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
@@ -45,6 +36,7 @@ Without a file or text, eight sentences captured from a real model are shown.
 For a text the terminal prints one head and its strongest links; --all prints every head.
 The page is served on a random port of the loopback address. Only requests with the printed address get data.
 Nothing is sent to other machines. Ctrl-C ends.`,
+  multiple: ["text"],
   examples: [
     "heed view",
     "heed view --all --no-open",

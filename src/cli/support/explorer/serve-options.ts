@@ -3,13 +3,6 @@ import type { Values } from "../line/command.ts";
 import { integer } from "../line/values.ts";
 import type { ServeOptions } from "./explore.ts";
 
-/** The options. */
-export const SERVE_OPTIONS = {
-  port: { type: "string" },
-  host: { type: "string" },
-  "no-open": { type: "boolean" },
-} as const;
-
 /** Their help. */
 export const SERVE_HELP = {
   port: "N  port (default: a free one)",

@@ -12,9 +12,6 @@ import { expandPair, expandText, readStdin, STDIN, STDIN_NAME, stdinText } from 
 import { withoutReader } from "./tensors.ts";
 import { decodeText, readBytes } from "./text-file.ts";
 
-/** Options of commands that open a file of attention. */
-export const FILE_OPTIONS = { tokens: { type: "string" }, causal: { type: "boolean" } } as const;
-
 /** Their help. */
 export const FILE_HELP = {
   tokens: "FILE.json  tokens of a file that has none: a JSON list of texts",
@@ -23,14 +20,6 @@ export const FILE_HELP = {
 
 /** The notes of those commands about their input. */
 export const FILE_NOTES = `FILE is a bundle (safetensors with q and k, or weights), npz, npy or JSON, recognized by its first bytes; - is standard input.`;
-
-/** Options of commands that take a file, or a text for a model in its place. */
-export const INPUT_OPTIONS = {
-  text: { type: "string" },
-  pair: { type: "string" },
-  model: { type: "string" },
-  ...FILE_OPTIONS,
-} as const;
 
 /** Their help. */
 export const INPUT_HELP = {

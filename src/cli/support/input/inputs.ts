@@ -9,21 +9,12 @@ import { oneOf, shape } from "../line/values.ts";
 import {
   type Container,
   MEMORY_HELP,
-  MEMORY_OPTIONS,
   memoryLimit,
   namedThree,
   openContainer,
   splitAddress,
   tensorAt,
 } from "./tensors.ts";
-
-/** Options that name the tensors of an input file. */
-export const INPUT_OPTIONS = {
-  query: { type: "string" },
-  key: { type: "string" },
-  value: { type: "string" },
-  ...MEMORY_OPTIONS,
-} as const;
 
 /** Their help. */
 export const INPUT_HELP = {
@@ -85,15 +76,6 @@ export async function readInputs(
   }
 }
 
-/** Options that replace data where only shapes matter. */
-export const SHAPE_OPTIONS = {
-  shape: { type: "string" },
-  "query-shape": { type: "string" },
-  "key-shape": { type: "string" },
-  "value-shape": { type: "string" },
-  dtype: { type: "string" },
-} as const;
-
 /** Their help. */
 export const SHAPE_HELP = {
   shape: "B,H,N,d  shape of query, key and value, in place of files",
@@ -105,7 +87,7 @@ export const SHAPE_HELP = {
 
 /** Operands of zeros with the given shapes; undefined if no shape option is given. */
 export function shapedInputs(values: Values, positionals: readonly string[]): Inputs | undefined {
-  const shapes = Object.keys(SHAPE_OPTIONS).filter((name) => values[name] !== undefined);
+  const shapes = Object.keys(SHAPE_HELP).filter((name) => values[name] !== undefined);
   if (shapes.length === 0) return undefined;
   if (positionals.length > 0)
     throw new UsageError(`--${shapes[0]} replaces files; got ${positionals[0]} as well`);

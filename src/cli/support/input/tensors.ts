@@ -16,9 +16,6 @@ import { type Io, UsageError, type Values } from "../line/command.ts";
 import { didYouMean } from "../line/suggest.ts";
 import { readStdin, STDIN, STDIN_NAME } from "./stdin.ts";
 
-/** `--max-bytes`: the maximum bytes of a file to read into memory. */
-export const MEMORY_OPTIONS = { "max-bytes": { type: "string" } } as const;
-
 /** Its help. */
 export const MEMORY_HELP = {
   "max-bytes": "SIZE  maximum bytes of a file to read into memory, such as 500M or 16G (default 4G)",

@@ -3,7 +3,7 @@
  * consistent errors: unknown options with the nearest known one, missing and superfluous values, options given twice.
  */
 import { parseArgs } from "node:util";
-import { type Command, UsageError, type Values } from "./command.ts";
+import { type Command, optionsOf, UsageError, type Values } from "./command.ts";
 import { didYouMean } from "./suggest.ts";
 
 /** A parsed command line. */
@@ -14,11 +14,12 @@ export interface Parsed {
   readonly help: boolean;
 }
 
-const HELP = { help: { type: "boolean", short: "h" } } as const;
+/** `--help`, and the options of a command. */
+const HELP: ReturnType<typeof optionsOf> = { help: { type: "boolean", short: "h" } };
 
 /** Parses `args` by the options of a command. Throws a UsageError. */
 export function parseCommandLine(command: Command, args: readonly string[]): Parsed {
-  const options = { ...command.options, ...HELP };
+  const options = { ...optionsOf(command), ...HELP };
   const { tokens, positionals } = parseArgs({
     args: [...args],
     options,
@@ -26,9 +27,7 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
     allowPositionals: true,
     tokens: true,
   });
-  const values: Record<string, unknown> = Object.create(null);
-  for (const [name, { default: value }] of Object.entries(command.options))
-    if (value !== undefined) values[name] = value;
+  const values: Record<string, unknown> = Object.assign(Object.create(null), command.defaults);
   const present = new Set<string>();
   let help = false;
   for (const token of tokens) {
@@ -42,7 +41,7 @@ export function parseCommandLine(command: Command, args: readonly string[]): Par
       help = true;
       continue;
     }
-    const { type, multiple } = command.options[name];
+    const { type, multiple } = options[name];
     let got: string | true;
     if (type === "boolean") {
       if (value !== undefined && !command.optional?.includes(name))

@@ -1,9 +1,6 @@
 /** The interface of a command of `heed`, its environment, and the two errors of the command line. */
 import type { ParseArgsConfig } from "node:util";
 
-/** Options as `node:util` parseArgs describes them. */
-export type OptionTable = NonNullable<ParseArgsConfig["options"]>;
-
 /** Values of options by their long name: text, true, or a list if an option may be given several times. */
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -43,11 +40,14 @@ export interface Command {
   readonly summary: string;
   /** The synopsis, one line for each form. */
   readonly usage: string;
-  readonly options: OptionTable;
-  /** A line for each option: `VALUE  description`, or only the description for an option without a value. */
+  /** The options, a line for each: `VALUE  description`, or only the description for an option without a value. */
   readonly help: Readonly<Record<string, string>>;
-  /** Options with an optional value: `--causal` or `--causal=lower-right`. Their parseArgs type is `boolean`. */
+  /** Options with an optional value: `--causal` or `--causal=lower-right`. */
   readonly optional?: readonly string[];
+  /** Options that may be given several times: their value is a list. */
+  readonly multiple?: readonly string[];
+  /** Values of options that are not given. */
+  readonly defaults?: Readonly<Record<string, string>>;
   /** Options whose value may be white space: texts that are matched literally. */
   readonly blank?: readonly string[];
   /** Notes below the options. */
@@ -55,6 +55,23 @@ export interface Command {
   readonly examples: readonly string[];
   /** Runs the command; resolves to the exit code. */
   run(values: Values, positionals: readonly string[], io: Io): Promise<number>;
+}
+
+/** Options with a letter, which is the same in every command. */
+const SHORT: Readonly<Record<string, string>> = { output: "o", stats: "s", verbose: "v" };
+
+/** The options of a command as `node:util` parseArgs describes them; its help says which have a value. */
+export function optionsOf({
+  help,
+  optional = [],
+  multiple = [],
+}: Pick<Command, "help" | "optional" | "multiple">): NonNullable<ParseArgsConfig["options"]> {
+  const rows = Object.entries(help).map(([name, text]) => {
+    const type = text.includes("  ") && !optional.includes(name) ? "string" : "boolean";
+    const short = SHORT[name];
+    return [name, { type, ...(short && { short }), multiple: multiple.includes(name) }] as const;
+  });
+  return Object.fromEntries(rows);
 }
 
 /** Exit codes. */

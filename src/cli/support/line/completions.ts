@@ -3,7 +3,7 @@
  * help lists, and files. What is completed is the same in all shells; the function of a shell only formats it.
  */
 import { wordOf } from "./arguments.ts";
-import type { Command } from "./command.ts";
+import { type Command, optionsOf } from "./command.ts";
 
 /** The shells. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -62,7 +62,7 @@ function expectedOf(word: string, says: string): Expected {
 
 /** A command, as shells complete it. */
 export function completedCommand(command: Command): CompletedCommand {
-  const options = Object.entries(command.options).map(([name, { type, short }]): CompletedOption => {
+  const options = Object.entries(optionsOf(command)).map(([name, { type, short }]): CompletedOption => {
     const text = command.help[name] ?? "";
     const isOptional = command.optional?.includes(name) ?? false;
     const word = type === "string" || isOptional ? wordOf(command, name) : undefined;

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { FormatError, OptionError } from "../../../core/errors.ts";
 import { COMMANDS } from "../../commands/index.ts";
 import { colorDepth } from "../output/terminal.ts";
-import { wordOf } from "./arguments.ts";
 import { Interrupted, type Io, UsageError } from "./command.ts";
 import { completedCommand } from "./completions.ts";
 import { dispatch, tell } from "./dispatch.ts";
@@ -26,19 +25,20 @@ function world(env: Io["env"] = {}, signal = new AbortController().signal) {
 
 describe("the command table", () => {
   for (const entry of COMMANDS)
-    it(`${entry.name}: its summary is the command's, every option has help, examples begin with heed`, async () => {
+    it(`${entry.name}: its summary is the command's, options have their form, examples begin with heed`, async () => {
       const command = await entry.load();
       expect(command.name).toBe(entry.name);
       expect(command.summary).toBe(entry.summary);
-      expect(Object.keys(command.help).sort()).toEqual(Object.keys(command.options).sort());
-      for (const [name, { type }] of Object.entries(command.options))
-        if (type === "string" || command.optional?.includes(name))
-          expect([name, wordOf(command, name)]).not.toContain("VALUE");
+      const listed = [command.optional, command.multiple, command.blank, Object.keys(command.defaults ?? {})];
+      expect(Object.keys(command.help)).toEqual(expect.arrayContaining(listed.flatMap((list) => list ?? [])));
+      // Two spaces end the name of a value, and nothing else: they make an option take one.
+      for (const text of Object.values(command.help))
+        expect(text).toMatch(/^(?:[A-Z][^ ]*(?: [A-Z]+)? {2}(?=\S))?(?!.* {2}.*)/);
       expect(command.examples.length).toBeGreaterThan(1);
       for (const example of command.examples) expect(example).toMatch(/(^|\s|\()heed /);
-      expect(Object.keys(command.options)).toContain("json");
+      expect(Object.keys(command.help)).toContain("json");
       const page = commandPage(command, { color: 0, columns: 80 });
-      for (const name of Object.keys(command.options)) expect(page).toContain(`--${name}`);
+      for (const name of Object.keys(command.help)) expect(page).toContain(`--${name}`);
       for (const example of command.examples) expect(page).toContain(example);
     });
 });

@@ -3,7 +3,7 @@
 import { COMMANDS, type Entry } from "../../commands/index.ts";
 import { styler, wrap } from "../output/terminal.ts";
 import { wordOf } from "./arguments.ts";
-import type { Command, Io } from "./command.ts";
+import { type Command, type Io, optionsOf } from "./command.ts";
 
 /** The output of `heed` and `heed --help`. */
 export function overview(
@@ -48,7 +48,7 @@ export function overview(
 export function commandPage(command: Command, io: Pick<Io, "color" | "columns">): string {
   const { bold } = styler(io);
   const columns = Math.max(60, Math.min(io.columns || 100, 110));
-  const rows = Object.entries(command.options).map(([name, { type, short }]) => {
+  const rows = Object.entries(optionsOf(command)).map(([name, { type, short }]) => {
     const dash = short ? `-${short}, ` : "    ";
     const text = command.help[name] ?? "";
     const word = wordOf(command, name);

@@ -10,6 +10,7 @@ import { randn } from "../../../index.ts";
 import { writeNpz } from "../../../io/index.ts";
 import { COMMANDS } from "../../commands/index.ts";
 import { wordOf } from "./arguments.ts";
+import { optionsOf } from "./command.ts";
 import { dispatch } from "./dispatch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-options-"));
@@ -79,7 +80,7 @@ async function run(args: readonly string[]): Promise<{ code: number; err: string
 describe.each(await Promise.all(COMMANDS.map(async (entry) => [entry.name, await entry.load()] as const)))(
   "heed %s",
   (name, command) => {
-    const options = Object.entries(command.options);
+    const options = Object.entries(optionsOf(command));
     const valued = options.filter(
       ([option, { type }]) => type === "string" || command.optional?.includes(option),
     );

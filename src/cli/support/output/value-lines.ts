@@ -10,8 +10,6 @@ export const SMALL = 64;
 /** Maximum small tensors of a file that are printed by default. */
 export const FEW = 8;
 
-/** The option and its help. */
-export const VALUES_OPTIONS = { values: { type: "boolean" } } as const;
 export const VALUES_HELP = {
   values: `print the values; of large tensors the first and last of each axis (tensors of at most ${SMALL} values are always printed)`,
 } as const;

@@ -28,28 +28,6 @@ import { type Container, memoryLimit, tensorAt } from "../input/tensors.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { integer, integers, isNumberList, number, numbers, oneOf } from "../line/values.ts";
 
-/** The options of both commands. */
-export const CALL_OPTIONS = {
-  causal: { type: "boolean" },
-  "query-offset": { type: "string" },
-  "key-offset": { type: "string" },
-  scale: { type: "string" },
-  softcap: { type: "string" },
-  window: { type: "string" },
-  dilated: { type: "string" },
-  global: { type: "string" },
-  prefix: { type: "string" },
-  documents: { type: "string" },
-  "key-lengths": { type: "string" },
-  "query-lengths": { type: "string" },
-  mask: { type: "string" },
-  alibi: { type: "boolean" },
-  sinks: { type: "string" },
-  dropout: { type: "string" },
-  seed: { type: "string" },
-  layout: { type: "string" },
-} as const;
-
 /** Their help. */
 export const CALL_HELP = {
   causal:
@@ -75,7 +53,7 @@ export const CALL_HELP = {
   layout: "ORDER  bhsd (default) or bshd",
 } as const;
 
-/** Options of `CALL_OPTIONS` with an optional value. */
+/** Options of `CALL_HELP` with an optional value. */
 export const CALL_OPTIONAL = ["causal", "alibi"] as const;
 
 type PerBatch = number | readonly number[];

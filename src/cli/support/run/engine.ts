@@ -11,12 +11,6 @@ export type EngineLevel = SimdLevel | "reference";
 /** All of them, fastest first. */
 export const LEVELS: readonly EngineLevel[] = ["wide", "relaxed", "strict", "reference"];
 
-/** Options of every command that computes. */
-export const ENGINE_OPTIONS = {
-  simd: { type: "string" },
-  threads: { type: "string" },
-} as const;
-
 /** Their help. */
 export const ENGINE_HELP = {
   simd: "LEVEL  wide, relaxed, strict or reference (default: HEED_SIMD, else wide on Node 24 or later, else relaxed)",

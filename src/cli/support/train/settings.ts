@@ -246,15 +246,7 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
   },
 };
 
-/** The options that are settings, for `node:util` parseArgs. */
-export const SETTING_OPTIONS = Object.fromEntries(
-  Object.entries(ROWS).map(([key, { option }]) => [
-    option,
-    { type: key === "cased" || key === "lines" ? "boolean" : "string" } as const,
-  ]),
-);
-
-/** Their help. */
+/** The options that are settings, with their help. */
 export const SETTING_HELP = Object.fromEntries(Object.values(ROWS).map(({ option, help }) => [option, help]));
 
 /** TrainSettings from a command line. Throws a UsageError. */
