@@ -23,7 +23,7 @@ export const BUDGET = new Map([
   ["src/server", 900],
   ["src/store", 8_500],
   ["src/train", 3_400],
-  ["src/view", 5_500],
+  ["src/view", 5_700],
   ["src/wasm", 11_400],
   ["ui", 500],
   ["explorer", 16_900],

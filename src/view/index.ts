@@ -1,39 +1,43 @@
 /**
- * Views of attention: the store, which opens files and computes rows, tiles and measures of their heads; and pictures that need
- * no browser (heat maps for terminals, figures).
+ * Pictures of attention, without a browser: a figure in one call (`figureOf`, `show`); the store, which opens files and computes rows and
+ * measures of their heads; figures, lines for terminals, plots.
  * @module
  */
 
-export * from "../store/index.ts";
-export { distinctLabels, pieceLabel, truncate, widthOf } from "../store/text/label.ts";
-export { formatNumber, type NumberOptions, num, onNumber } from "../store/text/number.ts";
+export type { Block, HeadRef, Segment, Stage } from "../store/block.ts";
+export type { RequestOptions } from "../store/compute/request.ts";
+export { type BundleOptions, writeBundle } from "../store/formats/bundle.ts";
+export { type OpenStoreOptions, openStore } from "../store/formats/open.ts";
+export type { HeadStore, Link } from "../store/head-store.ts";
+export { type ComputeOptions, type ModelInput, storeFrom, storeFromModel } from "../store/layout/from.ts";
+export type { BlockInput, LayerInput, StoreInput } from "../store/layout/input.ts";
+export { askHeads, type HeadAnswer, type HeadOrder, type HeadQuestion } from "../store/measures/ask-heads.ts";
+export { type AttentionFlow, attentionFlow } from "../store/measures/attention-flow.ts";
+export { contrastOf, type LinkContrast } from "../store/measures/contrast.ts";
+export type { Ledger, LedgerLine } from "../store/measures/ledger.ts";
+export type { HeadMeasures } from "../store/measures/measures.ts";
+export type { Overview } from "../store/measures/pool.ts";
+export { type LayerMatrices, type Rollout, type RolloutOptions, rollout } from "../store/measures/rollout.ts";
+export type { Tile, TileAddress } from "../store/measures/tile.ts";
+export type { TileTransfer } from "../store/measures/transfer.ts";
+export type { RecipeBias, RecipeMask, ScoreRecipe } from "../store/recipe/recipe.ts";
+export { type SampleOptions, sampleBundle } from "../store/sample.ts";
+export { type DescribedLink, evidenceText } from "../store/sentences/evidence.ts";
+export type { LoadReport } from "../store/sentences/report.ts";
+export { describeHead } from "../store/sentences/sentence.ts";
+export { type TellingLink, type TellingOptions, tellingLink } from "../store/sentences/telling.ts";
 export {
-  colorAt,
-  colorTable,
-  hex,
-  lightness,
-  placeOf,
-  type Ramp,
-  type Rgb,
-  type Transfer,
-  xterm256,
-} from "./color.ts";
-export {
-  csvLines,
   type DrawnFigure,
-  type ExplorerState,
-  FIGURE_VIEWS,
   type FigureOptions,
   type FigureTable,
   type FigureView,
-  figureOptions,
   figureTable,
-  jsonLines,
   type RasterOptions,
   renderFigure,
   renderRaster,
   type TableValue,
 } from "./figure/index.ts";
+export { type AttentionPicture, figureOf, type PictureOptions, type PictureSource, show } from "./picture.ts";
 export {
   type BarOptions,
   bars,
@@ -44,12 +48,11 @@ export {
   histogram,
   type Plot,
 } from "./plot/index.ts";
-export { COLOR_MODES, type ColorMode, choosePaint, type Paint } from "./terminal/paint.ts";
+export type { ColorMode, Paint } from "./terminal/paint.ts";
 export { renderSimilarity, type SimilarityOptions } from "./terminal/similarity.ts";
 export {
   type HeatMap,
   renderHeatMaps,
-  renderScale,
   type TerminalOptions,
   type WeightMatrix,
 } from "./terminal/terminal.ts";

@@ -7,7 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect } from "@playwright/test";
-import { codeOf, colorTable } from "heed/view";
+import { codeOf } from "../../src/store/measures/transfer.ts";
+import { colorTable } from "../../src/view/color.ts";
 import { same, test } from "./support/fixtures.ts";
 import { cellAt, settled, textOf } from "./support/site.mjs";
 

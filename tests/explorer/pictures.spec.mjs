@@ -4,7 +4,8 @@
  * stage, mode, theme, window, scale, hidden keys, edits) every cell of every view is compared with the store's own numbers.
  */
 import { expect } from "@playwright/test";
-import { codeOf, colorTable, signedCodeOf } from "heed/view";
+import { codeOf, signedCodeOf } from "../../src/store/measures/transfer.ts";
+import { colorTable } from "../../src/view/color.ts";
 import { another, assigned, dropped, edited, open, set } from "./support/changes.mjs";
 import { test } from "./support/fixtures.ts";
 import { settled } from "./support/site.mjs";

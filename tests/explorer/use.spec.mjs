@@ -2,7 +2,8 @@
 /** The explorer as people use it: regressions of defects that were found by using it. */
 import { readFileSync } from "node:fs";
 import { expect } from "@playwright/test";
-import { colorTable, signedCodeOf } from "heed/view";
+import { signedCodeOf } from "../../src/store/measures/transfer.ts";
+import { colorTable } from "../../src/view/color.ts";
 import { becomes, same, test } from "./support/fixtures.ts";
 import { cellAt, files, settled, textOf } from "./support/site.mjs";
 

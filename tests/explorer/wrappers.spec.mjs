@@ -9,8 +9,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, test } from "@playwright/test";
-import { codeOf, colorTable, writeBundle } from "heed/view";
+import { writeBundle } from "heed/view";
 import { rolldown } from "rolldown";
+import { codeOf } from "../../src/store/measures/transfer.ts";
+import { colorTable } from "../../src/view/color.ts";
 import { inputs } from "./support/inputs.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */

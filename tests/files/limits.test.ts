@@ -13,7 +13,7 @@ import {
   writeSafetensors,
 } from "../../src/io/index.ts";
 import { modelFromFiles, readModel, readTokenizer } from "../../src/models/index.ts";
-import { openStore } from "../../src/store/index.ts";
+import { openStore } from "../../src/store/formats/open.ts";
 
 /** 4,000 bytes of numbers. */
 const array = { data: new Float32Array(1000), shape: [10, 100] };

@@ -126,10 +126,13 @@ const DEFAULTS = {
   notes: [],
 } as const;
 
+/** The names of all options. */
+export const FIGURE_OPTION_NAMES: readonly string[] = [...Object.keys(DEFAULTS), ...PLACES];
+
 /** Checks options against a store. Throws OptionError, or UnsupportedError for a stage that the file has no tensors for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
   checkStore("renderFigure", store);
-  checkNames("renderFigure", options, [...Object.keys(DEFAULTS), ...PLACES]);
+  checkNames("renderFigure", options, FIGURE_OPTION_NAMES);
   const defined = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const resolved = { ...DEFAULTS, ...defined } as unknown as Figure & FigureOptions;
   for (const [name, words] of Object.entries(FIGURE_WORDS)) {

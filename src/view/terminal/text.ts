@@ -46,7 +46,8 @@ export interface TextOptions {
   readonly token?: string;
 }
 
-const TEXT_OPTIONS = [
+/** The names of all options. */
+export const TEXT_OPTIONS = [
   "columns",
   "paint",
   "block",

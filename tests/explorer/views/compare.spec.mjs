@@ -1,7 +1,9 @@
 // @ts-check
 /** Compare: which head it opens with, texts and models side by side, the linked cursor, the address, and every cell's color. */
 import { expect } from "@playwright/test";
-import { colorTable, signedCodeOf, storeFrom } from "heed/view";
+import { storeFrom } from "heed/view";
+import { signedCodeOf } from "../../../src/store/measures/transfer.ts";
+import { colorTable } from "../../../src/view/color.ts";
 import { test } from "../support/fixtures.ts";
 import { makeInput } from "../support/heads.mjs";
 import { settled } from "../support/site.mjs";

@@ -4,7 +4,8 @@
  * reach every number; only the visible part of a long text has elements.
  */
 import { expect } from "@playwright/test";
-import { codeOf, colorTable } from "heed/view";
+import { codeOf } from "../../../src/store/measures/transfer.ts";
+import { colorTable } from "../../../src/view/color.ts";
 import { same, test } from "../support/fixtures.ts";
 import { settled } from "../support/site.mjs";
 

@@ -1,7 +1,8 @@
 // @ts-check
 /** The drawing agrees with the numbers: the color in the middle of sampled cells is the color of the weight. */
 import { expect } from "@playwright/test";
-import { codeOf, colorTable, signedCodeOf } from "heed/view";
+import { codeOf, signedCodeOf } from "../../../src/store/measures/transfer.ts";
+import { colorTable } from "../../../src/view/color.ts";
 import { test } from "../support/fixtures.ts";
 import { drawer } from "../support/heads.mjs";
 import { cellAt, settled } from "../support/site.mjs";
