@@ -1,7 +1,7 @@
 /** The benches without timing: the table is well formed, and every case computes the formula. */
 import { describe, expect, it } from "vitest";
+import { hasRelaxed } from "../src/backend/levels.ts";
 import { explain } from "../src/index.ts";
-import { hasRelaxed } from "../src/wasm/engine/features.ts";
 import { reportOf } from "./report.ts";
 import { Rig } from "./roofline.ts";
 import { type BenchRun, judge } from "./run.ts";

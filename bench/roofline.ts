@@ -12,6 +12,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { availableLevel, compile, hasRelaxed } from "../src/backend/levels.ts";
 import {
   type FunctionBuilder,
   f32x4,
@@ -20,7 +21,6 @@ import {
   ModuleBuilder,
   v128,
 } from "../src/wasm/assembler/index.ts";
-import { enableRelaxedSimd, enableRevectorizer, hasRelaxed } from "../src/wasm/engine/features.ts";
 import { isMain, printTable, threadText } from "./support/setup.ts";
 
 /** A loop of the roofline. */
@@ -109,7 +109,7 @@ function read(
 }
 
 /** The module: each loop as `loop0` … by its index in LOOPS; (times, scratch, at, bytes). */
-function moduleOf(fused: boolean): WebAssembly.Module {
+function moduleOf(fused: boolean, wide: boolean): WebAssembly.Module {
   const module = new ModuleBuilder({ initial: 1, maximum: 65536, shared: true });
   LOOPS.forEach((loop, n) => {
     if (!fused && loop.startsWith("fma")) return;
@@ -124,7 +124,7 @@ function moduleOf(fused: boolean): WebAssembly.Module {
       { exported: true },
     );
   });
-  return new WebAssembly.Module(module.encode());
+  return compile(module.encode(), wide);
 }
 
 /** A thread: sleeps until the epoch changes, then runs the requested loop. */
@@ -154,16 +154,15 @@ export class Rig {
   private readonly times = new Map<string, number>();
   private filled = DATA;
 
-  /** With `wide`, V8's flag is set for the entire process. Throws if the engine does not support it. */
+  /** With `wide`, the loops are compiled as wide kernels are. Throws if the engine does not support it. */
   constructor(threads: number, wide = false) {
-    if (!hasRelaxed()) enableRelaxedSimd();
-    this.wide = wide && hasRelaxed() && enableRevectorizer();
+    this.wide = availableLevel(wide ? "wide" : "relaxed").level === "wide";
     this.threads = threads;
     this.memory = new WebAssembly.Memory({ initial: DATA / PAGE, maximum: 65536, shared: true });
     this.words = new Int32Array(this.memory.buffer, 0, 64);
     const numbers = new Float32Array(this.memory.buffer);
     for (let n = SCRATCH / 4; n < DATA / 4; n++) numbers[n] = n % 2 === 0 ? 0.999 : 0.001;
-    const module = moduleOf(hasRelaxed());
+    const module = moduleOf(hasRelaxed(), this.wide);
     const { exports } = new WebAssembly.Instance(module, { env: { memory: this.memory } });
     this.runs = LOOPS.map((_, n) => exports[`loop${n}`] as Run | undefined);
     for (let index = 1; index < threads; index++) {

@@ -10,7 +10,7 @@ import { at, root } from "./setup.mjs";
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
   ["src/api", 1_200],
-  ["src/backend", 2_600],
+  ["src/backend", 2_700],
   ["src/cli", 7_200],
   ["src/cluster", 3_800],
   ["src/core", 2_600],

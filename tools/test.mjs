@@ -229,6 +229,6 @@ await Promise.all([
 ]);
 
 const tally = parts.tally();
-say("");
 process.exitCode = tally.failed > 0 ? 1 : 0;
-process.stdout.write(`${tally}\n`);
+// After everything that waits on stderr: where both are one pipe, the last line is the last.
+process.stderr.write("\n", () => process.stdout.write(`${tally}\n`));

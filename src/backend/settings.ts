@@ -3,6 +3,7 @@
  * by `configure`.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
+import { availableLevel } from "./levels.ts";
 import type { SimdLevel } from "./plan/plan.ts";
 
 /** Settings of `configure`; omitted settings do not change. */
@@ -14,9 +15,10 @@ export interface Settings {
    */
   backend: BackendName;
   /**
-   * `"wide"` 256-bit registers (Node ≥ 24; sets an experimental V8 flag of the whole process and tests itself),
-   * `"relaxed"` relaxed SIMD (default), `"strict"` plain SIMD with the same bits on every JavaScript engine. Where a level
-   * is not available, the next one runs, with one warning if the caller chose the level.
+   * `"wide"` 256-bit registers (default in Node ≥ 24 on x86-64; an experimental flag of V8 is set only while heed's kernels are
+   * compiled, and the level tests itself), `"relaxed"` relaxed SIMD (default elsewhere; the same bits as `"wide"`), `"strict"` plain
+   * SIMD with the same bits on every JavaScript engine (default where there is no relaxed SIMD). The setting is the level that runs:
+   * where a level is not available it is the next one, with one warning at the first call if the caller chose the level.
    */
   simd: SimdLevel;
   /** Maximum number of threads of a call, the calling thread included: 1 to 64. Default: the number of cores, at most 16. */
@@ -34,10 +36,11 @@ const BACKENDS: readonly BackendName[] = ["auto", "wasm", "reference"];
 const LEVELS: readonly SimdLevel[] = ["wide", "relaxed", "strict"];
 const NAMES = ["backend", "simd", "threads", "bytesPerThread", "onWarning"];
 
-/** The settings, and whether the SIMD level was chosen by the caller or the environment, not by default. */
+/** The settings; the SIMD level that the caller or the environment chose, and why a lower one runs. */
 interface Current {
   readonly settings: Settings;
-  readonly isSimdChosen: boolean;
+  readonly chosen?: SimdLevel;
+  readonly lowerReason?: string;
 }
 
 let current: Current | undefined;
@@ -51,7 +54,26 @@ export function settings(): Readonly<Settings> {
 /** True where the SIMD level was chosen by the caller or the environment, not by default. */
 export function isSimdChosen(): boolean {
   current ??= initial();
-  return current.isSimdChosen;
+  return current.chosen !== undefined;
+}
+
+/** Warns once where the level that was chosen is not available. */
+export function warnOfLowerLevel(): void {
+  current ??= initial();
+  const { settings, chosen, lowerReason } = current;
+  if (lowerReason !== undefined)
+    warnOnce(
+      `simd ${chosen}`,
+      `simd: "${chosen}" is not available: ${lowerReason}; running "${settings.simd}"`,
+    );
+}
+
+/** The level that runs for a choice. */
+function chooseLevel(
+  chosen: SimdLevel | undefined,
+): Pick<Current, "chosen" | "lowerReason"> & { simd: SimdLevel } {
+  const { level, reason } = availableLevel(chosen);
+  return { simd: level, ...(chosen && { chosen, ...(reason !== undefined && { lowerReason: reason }) }) };
 }
 
 /**
@@ -78,7 +100,11 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       );
   const next = { ...settings() };
   if (change.backend !== undefined) next.backend = checkBackend("configure: backend", change.backend);
-  if (change.simd !== undefined) next.simd = checkLevel("configure: simd", change.simd);
+  const { simd, ...choice } =
+    change.simd === undefined
+      ? { ...current, simd: next.simd }
+      : chooseLevel(checkLevel("configure: simd", change.simd));
+  next.simd = simd;
   if (change.threads !== undefined) next.threads = checkThreads("configure: threads", change.threads);
   if (change.bytesPerThread !== undefined) {
     if (!(Number.isInteger(change.bytesPerThread) && change.bytesPerThread >= 2 ** 20))
@@ -98,7 +124,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
       );
     next.onWarning = change.onWarning;
   }
-  current = { settings: next, isSimdChosen: change.simd !== undefined || isSimdChosen() };
+  current = { ...choice, settings: next };
   return next;
 }
 
@@ -126,7 +152,7 @@ function initial(): Current {
     HEED_SIMD: environment("HEED_SIMD"),
     HEED_THREADS: environment("HEED_THREADS"),
   };
-  const simd = env.HEED_SIMD ? checkLevel("HEED_SIMD", env.HEED_SIMD) : "relaxed";
+  const { simd, ...choice } = chooseLevel(env.HEED_SIMD ? checkLevel("HEED_SIMD", env.HEED_SIMD) : undefined);
   const backend = env.HEED_BACKEND ? checkBackend("HEED_BACKEND", env.HEED_BACKEND) : "auto";
   const cores =
     (globalThis as { navigator?: { hardwareConcurrency?: number } }).navigator?.hardwareConcurrency ??
@@ -141,7 +167,7 @@ function initial(): Current {
     bytesPerThread: 12 * 2 ** 20,
     onWarning: (message) => console.warn(message),
   };
-  return { settings, isSimdChosen: Boolean(env.HEED_SIMD) };
+  return { ...choice, settings };
 }
 
 function nodeCores(): number {

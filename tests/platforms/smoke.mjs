@@ -42,7 +42,7 @@ const relaxed = WebAssembly.validate(
 );
 
 for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wide"])) {
-  if (simd === "wide" && major < 24) continue; // Node 24 and later have it
+  if (simd === "wide" && (major < 24 || process.arch !== "x64")) continue; // Node 24 and later have it on x86-64
   if (simd === "relaxed" && !relaxed) continue; // Node 20 has it behind a flag
   /** @type {ReturnType<typeof runCases> | undefined} */
   let first;

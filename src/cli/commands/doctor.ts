@@ -6,6 +6,7 @@ import * as os from "node:os";
 import { Worker } from "node:worker_threads";
 import { scaledDotProductAttention } from "../../api/attention.ts";
 import { explain } from "../../api/explain.ts";
+import { hasRelaxed, unsupportedWide } from "../../backend/levels.ts";
 import { resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
 import { launchOf } from "../../cluster/index.ts";
@@ -14,14 +15,7 @@ import { zeros } from "../../core/construct.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { bytesText, columnsOf, jsonText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";
-import {
-  ENGINE_HELP,
-  type EngineLevel,
-  LEVELS,
-  levelOf,
-  NODE_HAS_WIDE,
-  settingsOf,
-} from "../support/run/engine.ts";
+import { ENGINE_HELP, type EngineLevel, LEVELS, levelOf, settingsOf } from "../support/run/engine.ts";
 import { seededTensor } from "../support/run/seeded.ts";
 
 /** The findings. */
@@ -54,17 +48,11 @@ export interface LevelFinding {
   readonly why?: string;
 }
 
-// Modules of one function each. simd128: () → v128, i32.const 0, i8x16.splat, i8x16.popcnt.
+// A module of one function: () → v128, i32.const 0, i8x16.splat, i8x16.popcnt.
 const SIMD128 = [
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98,
   11,
 ];
-// relaxed: () → v128, v128.const 0, i32x4.relaxed_trunc_f32x4_s.
-const RELAXED = [
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 25, 1, 23, 0, 253, 12, 0, 0, 0, 0, 0,
-  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 253, 129, 2, 11,
-];
-
 const validates = (bytes: readonly number[]) =>
   typeof WebAssembly === "object" && WebAssembly.validate(new Uint8Array(bytes));
 
@@ -130,10 +118,10 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
   const total = os.totalmem();
   const levels = {} as Record<EngineLevel, LevelFinding>;
   try {
-    // Slowest first: `wide` sets a V8 flag that affects everything compiled later.
-    for (const level of [...LEVELS].reverse())
-      levels[level] =
-        level === "wide" && !NODE_HAS_WIDE ? { runs: false, why: "needs Node 24 or later" } : tryLevel(level);
+    for (const level of LEVELS) {
+      const why = level === "wide" ? unsupportedWide() : undefined;
+      levels[level] = why === undefined ? tryLevel(level) : { runs: false, why };
+    }
   } finally {
     configure(before);
   }
@@ -146,7 +134,7 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
     cpu: os.cpus()[0]?.model.trim() ?? "unknown",
     cores: os.availableParallelism(),
     memory: { total, free: os.freemem(), limit: constrained > 0 && constrained < total ? constrained : null },
-    wasm: { simd128: validates(SIMD128), relaxed: validates(RELAXED), sharedMemory: sharedMemory() },
+    wasm: { simd128: validates(SIMD128), relaxed: hasRelaxed(), sharedMemory: sharedMemory() },
     threads: await threadAnswers(),
     float16Array: "Float16Array" in globalThis,
     mpi: await describeMpi(
@@ -167,8 +155,6 @@ function judge(findings: Omit<Findings, "verdict" | "advice">): Pick<Findings, "
   const { level, levels, wasm, threads, threadsUsed, mpi } = findings;
   const advice: string[] = [];
   if (!mpi.found) advice.push(mpi.text.replace("heed/cluster: ", ""));
-  if (!NODE_HAS_WIDE)
-    advice.push("Node 24 or later adds the level wide: registers twice as long as those of relaxed");
   if (!wasm.relaxed && wasm.simd128) advice.push("Node 22 or later adds the level relaxed");
   if (!wasm.simd128) advice.push("this engine has no WebAssembly SIMD: only plain TypeScript runs");
   if (!threads || !wasm.sharedMemory)
@@ -176,7 +162,7 @@ function judge(findings: Omit<Findings, "verdict" | "advice">): Pick<Findings, "
   const fastest = LEVELS.find((one) => levels[one].runs);
   if (fastest !== undefined && LEVELS.indexOf(fastest) < LEVELS.indexOf(level))
     advice.push(`${level} was requested; ${fastest} runs here too`);
-  if (NODE_HAS_WIDE && !levels.wide.runs) advice.push(`wide does not run here: ${levels.wide.why}`);
+  if (!levels.wide.runs) advice.push(`wide does not run here: ${levels.wide.why}`);
   const many = threadsUsed > 1 ? `${threadsUsed} threads` : "one thread";
   const speed = levels[level].gflops;
   return {

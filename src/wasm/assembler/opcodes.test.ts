@@ -1,7 +1,7 @@
 /** Every row of the instruction tables against another decoder (wabt) and the engine's own validation; LEB128 at its edges. */
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
-import { hasRelaxed } from "../engine/features.ts";
+import { hasRelaxed } from "../../backend/levels.ts";
 import { type FunctionBuilder, ModuleBuilder } from "./builder.ts";
 import {
   F32,

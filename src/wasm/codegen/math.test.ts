@@ -1,8 +1,8 @@
 /** The kernels' arithmetic against float64: the error bounds in math.ts, special values, all values of 16-bit formats. */
 import { describe, expect, it } from "vitest";
+import { hasRelaxed } from "../../backend/levels.ts";
 import { fromBfloat16, fromFloat16, narrow, toBfloat16, toFloat16 } from "../../core/dtype.ts";
 import { type FunctionBuilder, f32x4, i32, ModuleBuilder, type V128Value, v128 } from "../assembler/index.ts";
-import { hasRelaxed } from "../engine/features.ts";
 import {
   type Arithmetic,
   exp,

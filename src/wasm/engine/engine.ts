@@ -1,9 +1,9 @@
 /** The engine of this process: one memory, its kernels and threads, and its SIMD levels. */
 
 import type { SimdLevel } from "../../backend/plan/plan.ts";
-import { isSimdChosen, settings, warnOnce } from "../../backend/settings.ts";
+import { settings, warnOfLowerLevel, warnOnce } from "../../backend/settings.ts";
 import { ModuleBuilder } from "../assembler/index.ts";
-import { enableRelaxedSimd, enableRevectorizer, hasRelaxed, hasSharedMemory, hasSimd } from "./features.ts";
+import { hasSharedMemory, hasSimd } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
@@ -26,15 +26,13 @@ let engine: Engine | undefined;
 export { engine as currentEngine };
 
 let unavailable: string | undefined;
-let features: { relaxed: boolean; shared: boolean } | undefined;
 
 /** The engine, made at first use; undefined where WebAssembly cannot run here, with the reason in `unavailableReason`. */
 export function getEngine(): Engine | undefined {
   if (engine || unavailable !== undefined) return engine;
   unavailable = findUnavailableReason();
   if (unavailable !== undefined) return undefined;
-  features = { relaxed: hasRelaxed(), shared: hasSharedMemory() };
-  const memory = new EngineMemory(features.shared);
+  const memory = new EngineMemory(hasSharedMemory());
   engine = {
     memory,
     kernels: new KernelCache(memory),
@@ -84,12 +82,8 @@ export function replaceEngine(): Engine {
 /** Results of the self-tests: whether the wide kernels of an operation give the same bits as the relaxed ones. */
 const wideResults = new Map<TestedOperation, boolean>();
 
-/** True where wide kernels run here and those of an operation give the same bits as relaxed ones; tested once per process. */
+/** True where the wide kernels of an operation give the same bits as relaxed ones; tested once per process. */
 function wideMatches(operation: TestedOperation, selfTest: () => boolean): boolean {
-  if (!features?.relaxed || !enableRevectorizer()) {
-    warnOnce("wide", 'simd: "wide" needs V8 13 or later in Node (24 and up); running at the next level');
-    return false;
-  }
   let matches = wideResults.get(operation);
   if (matches === undefined) {
     matches = selfTest();
@@ -103,23 +97,20 @@ function wideMatches(operation: TestedOperation, selfTest: () => boolean): boole
   return matches;
 }
 
-/** True where kernels may use relaxed SIMD: it is available, and the settings do not request `strict`. */
+/** True where kernels use relaxed SIMD: levels `wide` and `relaxed`. */
 export function isRelaxed(): boolean {
-  if (!getEngine() || !features || settings().simd === "strict") return false;
-  if (!features.relaxed && isSimdChosen() && enableRelaxedSimd()) features.relaxed = hasRelaxed();
-  if (!features.relaxed && isSimdChosen())
-    warnOnce("relaxed", 'simd: "relaxed" is not in this engine; running "strict"');
-  return features.relaxed;
+  warnOfLowerLevel();
+  return getEngine() !== undefined && settings().simd !== "strict";
 }
 
 /**
- * The level of an operation on an engine: the configured one, or the nearest available. `selfTest` compares wide
- * kernels with relaxed ones. Results are stored in `engine.levels`, which callers read first.
+ * The level of an operation on an engine: that of the settings, or `relaxed` where `selfTest`, which compares wide kernels with
+ * relaxed ones, finds a difference. Results are stored in `engine.levels`, which callers read first.
  */
 export function findLevel(owner: Engine, operation: TestedOperation, selfTest: () => boolean): SimdLevel {
   const current = settings();
-  const wide = current.simd === "wide" && wideMatches(operation, selfTest);
-  const level = wide ? "wide" : isRelaxed() ? "relaxed" : "strict";
+  warnOfLowerLevel();
+  const level = current.simd === "wide" && !wideMatches(operation, selfTest) ? "relaxed" : current.simd;
   owner.levels.set(current, { ...owner.levels.get(current), [operation]: level });
   return level;
 }

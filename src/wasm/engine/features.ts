@@ -1,6 +1,8 @@
 /** Features of this WebAssembly engine, detected by validating tiny modules, and the register tiles for it. */
+
+import { v8Version } from "../../backend/levels.ts";
 import type { SimdLevel } from "../../backend/plan/plan.ts";
-import { f32x4, i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
+import { i32x4, ModuleBuilder, v128 } from "../assembler/index.ts";
 import type { RegisterTile } from "../codegen/spec.ts";
 
 function validates(write: (module: ModuleBuilder) => void, shared: boolean): boolean {
@@ -22,12 +24,6 @@ export function hasSimd(): boolean {
   );
 }
 
-/** Relaxed SIMD: every current engine; Node 20 with a flag. */
-export function hasRelaxed(): boolean {
-  const x = v128.load(0);
-  return validates((m) => m.func("f", {}, (f) => f.storeVector(0, f32x4.relaxed_madd(x, x, x))), false);
-}
-
 /** Memory that threads can share: in a page only when it is cross-origin isolated. */
 export function hasSharedMemory(): boolean {
   if (typeof SharedArrayBuffer !== "function" || typeof Atomics !== "object") return false;
@@ -36,45 +32,8 @@ export function hasSharedMemory(): boolean {
   return validates((m) => m.func("f", {}, () => {}), true);
 }
 
-interface NodeProcess {
-  versions?: { node?: string; v8?: string };
-  getBuiltinModule?: (id: string) => unknown;
-}
-
-const nodeProcess = (): NodeProcess | undefined => (globalThis as { process?: NodeProcess }).process;
-
-/** V8's version as [major, minor] in Node and Deno; undefined in a page. */
-function v8Version(): [number, number] | undefined {
-  const version = nodeProcess()?.versions?.v8?.split(".").map(Number);
-  return version && Number.isFinite(version[0]) ? [version[0], version[1]] : undefined;
-}
-
 /** True for V8 before 13, which hoists loads above all arithmetic and spills larger tiles. */
-const isOldV8 = (): boolean => (v8Version()?.[0] ?? 99) < 13;
-
-/** True once `enableRevectorizer` has set V8's flag. */
-export let revectorizerEnabled = false;
-
-/** Sets a flag of V8 for this process; false outside of Node. */
-function setV8Flag(flag: string): boolean {
-  const v8 = nodeProcess()?.getBuiltinModule?.("node:v8") as
-    | { setFlagsFromString(flag: string): void }
-    | undefined;
-  if (!v8 || !nodeProcess()?.versions?.node) return false;
-  v8.setFlagsFromString(flag);
-  return true;
-}
-
-/**
- * Enables V8's 128 → 256-bit revectorizer for the rest of this process: an experimental flag, in V8 since
- * 12.x and useful from 13 on (Node 24). Returns false where it cannot be set.
- */
-export function enableRevectorizer(): boolean {
-  if (revectorizerEnabled) return true;
-  if (isOldV8() || !setV8Flag("--experimental-wasm-revectorize")) return false;
-  revectorizerEnabled = true;
-  return true;
-}
+const isOldV8 = /* @__PURE__ */ (() => (v8Version() ?? 99) < 13)();
 
 const LETTERS = "a".repeat(256);
 const ENCODED = new Uint8Array(LETTERS.length);
@@ -90,12 +49,9 @@ export function clearUpperYmm(): void {
   encoder.encodeInto(LETTERS, ENCODED);
 }
 
-/** Enables relaxed SIMD for this process where it needs a flag (Node 20); call it only where the user chose the level. */
-export const enableRelaxedSimd = (): boolean => setV8Flag("--experimental-wasm-relaxed-simd");
-
 /** Register tiles by level, measured (docs/optimization-log.md): the largest that V8 keeps in 15 vector registers. */
 export function tileFor(level: SimdLevel): RegisterTile {
   if (level === "wide") return { rows: 6, vectors: 4, unroll: 1 };
-  if (isOldV8()) return { rows: 4, vectors: 2, unroll: 1 };
+  if (isOldV8) return { rows: 4, vectors: 2, unroll: 1 };
   return level === "relaxed" ? { rows: 6, vectors: 2, unroll: 1 } : { rows: 5, vectors: 2, unroll: 8 };
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
 import { codeOf } from "../../../tests/support/backends/kernels.ts";
+import { hasRelaxed } from "../../backend/levels.ts";
 import { type AttentionOptions, type Problem, resolve } from "../../backend/problem.ts";
 import { zeros } from "../../core/construct.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
@@ -28,7 +29,6 @@ import { makeBackwardPlan } from "../attention/backward/plan.ts";
 import { specOf } from "../attention/plan.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
 import type { Engine } from "./engine.ts";
-import { hasRelaxed } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
 import { EngineMemory } from "./memory.ts";
 

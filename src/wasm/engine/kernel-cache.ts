@@ -1,5 +1,6 @@
 /** Compiled kernels by key: the code, its instance on this thread, the size of its workspace. */
 
+import { compile } from "../../backend/levels.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Runnable } from "./worker-pool.ts";
@@ -31,20 +32,25 @@ export class KernelCache {
 
   /** The kernel of a spec; on a miss it is compiled from the code that `write` returns. */
   get(spec: Spec, workspaceBytes: number, write: (spec: Spec) => Uint8Array<ArrayBuffer>): CachedKernel {
-    return this.keep(keyOf(spec), workspaceBytes, () => write(spec));
+    return this.keep(keyOf(spec), workspaceBytes, spec.wide, () => write(spec));
   }
 
-  /** The kernel of a key; on a miss it is compiled from the code that `write` returns. */
-  keep(key: string, workspaceBytes: number, write: () => Uint8Array<ArrayBuffer>): CachedKernel {
+  /** The kernel of a key; on a miss it is compiled from the code that `write` returns, for 256-bit registers if it is `wide`. */
+  keep(
+    key: string,
+    workspaceBytes: number,
+    wide: boolean,
+    write: () => Uint8Array<ArrayBuffer>,
+  ): CachedKernel {
     let kernel = this.kernels.get(key);
     if (kernel) this.kernels.delete(key);
     else {
       const code = write();
-      const instance = new WebAssembly.Instance(new WebAssembly.Module(code), {
+      const instance = new WebAssembly.Instance(compile(code, wide), {
         env: { memory: this.memory.memory },
       });
       const run = instance.exports.run as CachedKernel["run"];
-      kernel = { key, id: ++count, code, workspaceBytes, run };
+      kernel = { key, id: ++count, code, wide, workspaceBytes, run };
       if (this.kernels.size >= MAX_KERNELS) this.kernels.delete(this.kernels.keys().next().value as string);
     }
     this.kernels.set(key, kernel);

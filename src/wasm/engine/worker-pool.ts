@@ -7,7 +7,7 @@
  * new engine with a new memory (`retryOnWorkerLoss`).
  */
 import { settings, warnOnce } from "../../backend/settings.ts";
-import { clearUpperYmm, revectorizerEnabled } from "./features.ts";
+import { clearUpperYmm } from "./features.ts";
 import type { EngineMemory } from "./memory.ts";
 import { spawnWorker, type WorkerHandle } from "./spawn.ts";
 import { CONTROL } from "./worker.js";
@@ -16,6 +16,8 @@ import { CONTROL } from "./worker.js";
 export interface Runnable {
   readonly id: number;
   readonly code: Uint8Array;
+  /** Compiled for 256-bit registers. */
+  readonly wide?: boolean;
   readonly run: (task: number, workspace: number) => void;
 }
 
@@ -191,7 +193,7 @@ export class WorkerPool {
     if (threads <= 1 || count <= 1 || kernel.code.length > CODE_BYTES) {
       overlap?.();
       for (let n = 0; n < count; n++) kernel.run(tasks + n * size, this.mainWorkspace);
-      if (revectorizerEnabled) clearUpperYmm();
+      if (kernel.wide) clearUpperYmm();
       return;
     }
     const { words } = this;
@@ -230,7 +232,7 @@ export class WorkerPool {
       throw error;
     }
     const taskMs = completed === 0 ? 0 : (performance.now() - start) / completed;
-    if (revectorizerEnabled) clearUpperYmm();
+    if (kernel.wide) clearUpperYmm();
     this.finish(Math.max(STALL_TASKS * taskMs, work / MIN_OPS_PER_MS));
   }
 

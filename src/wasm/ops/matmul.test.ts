@@ -1,10 +1,11 @@
 /** After the loss of a thread, results that were added or written in place are not written twice. */
 import { describe, expect, it } from "vitest";
+import { hasRelaxed } from "../../backend/levels.ts";
 import { allocateResult, resolveProduct } from "../../backend/product.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { matmul as plain } from "../../reference/matmul.ts";
 import { type Engine, getEngine } from "../engine/engine.ts";
-import { hasRelaxed, tileFor } from "../engine/features.ts";
+import { tileFor } from "../engine/features.ts";
 import { WorkerLostError } from "../engine/worker-pool.ts";
 import { productKernel, productKey, productWorkspace, taskRows } from "../kernels/matmul/matmul.ts";
 import { fillProduct } from "./matmul.ts";

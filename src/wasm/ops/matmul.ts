@@ -198,7 +198,7 @@ export function planProduct(engine: Engine, product: Product, level: SimdLevel, 
 
 /** The kernel of a spec. */
 const productKernelOf = (engine: Engine, spec: ProductSpec): CachedKernel =>
-  engine.kernels.keep(productKey(spec), productWorkspace(spec).size, () => productKernel(spec));
+  engine.kernels.keep(productKey(spec), productWorkspace(spec).size, spec.wide, () => productKernel(spec));
 
 /** The spec of a product's kernel. */
 function specOf(product: Product, level: SimdLevel, shared: boolean): ProductSpec {

@@ -224,7 +224,7 @@ export function fillPackedProduct(
     b: weight.dtype,
     shared: memory.shared,
   };
-  const kernel = engine.kernels.keep(packedProductKey(spec), packedWorkspace(spec).size, () =>
+  const kernel = engine.kernels.keep(packedProductKey(spec), packedWorkspace(spec).size, spec.wide, () =>
     packedProductKernel(spec),
   );
   pool.reserve(kernel.workspaceBytes, threads);

@@ -4,6 +4,7 @@
  * another. Tasks have a fixed number of rows, and their sums are added in order: the same bits for any number of threads.
  */
 
+import { settings } from "../../backend/settings.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { AllocationScope } from "../engine/memory.ts";
@@ -68,9 +69,11 @@ export function runPipeline(
   done: CollectedRows,
 ): void {
   const { memory } = engine;
+  const wide = fused && settings().simd === "wide";
   const kernel = engine.kernels.keep(
-    `${s.name} ${fused ? "fma" : "mul+add"}${memory.shared ? "" : " unshared"}`,
+    `${s.name} ${wide ? "wide " : ""}${fused ? "fma" : "mul+add"}${memory.shared ? "" : " unshared"}`,
     64,
+    wide,
     () => s.write({ fused, shared: memory.shared }),
   );
   engine.pool.reserve(kernel.workspaceBytes, threads);

@@ -1,7 +1,7 @@
 /** The engine's settings on the command line: `--simd` and `--threads`, and the level a command starts with. */
 
 import type { Plan, SimdLevel } from "../../../backend/plan/plan.ts";
-import { configure, isSimdChosen, type Settings, settings } from "../../../backend/settings.ts";
+import { configure, type Settings, settings } from "../../../backend/settings.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { integer } from "../line/values.ts";
 
@@ -13,25 +13,17 @@ export const LEVELS: readonly EngineLevel[] = ["wide", "relaxed", "strict", "ref
 
 /** Their help. */
 export const ENGINE_HELP = {
-  simd: "LEVEL  wide, relaxed, strict or reference (default: HEED_SIMD, else wide on Node 24 or later, else relaxed)",
+  simd: "LEVEL  wide, relaxed, strict or reference (default: HEED_SIMD, else the fastest that runs here)",
   threads: "N  maximum threads (default: HEED_THREADS, else the cores, at most 16)",
 } as const;
 
-/** True if this Node's V8 has the flag that `wide` sets. */
-export const NODE_HAS_WIDE = Number(process.versions.node.split(".")[0]) >= 24;
-
-/**
- * Applies `--simd` and `--threads` before a command runs. Without `--simd` and HEED_SIMD, the command line selects `wide` on Node
- * 24 and later, else `relaxed`: in its own process the engine may set a V8 flag (relaxed needs one on Node 20). Lists, as of
- * bench, are left to the command.
- */
+/** Applies `--simd` and `--threads` before a command runs. Lists, as of bench, are left to the command. */
 export async function engineDefaults(values: Values, io: Pick<Io, "stderr">): Promise<void> {
   configure({ onWarning: (message) => io.stderr.write(`${message}\n`) });
   const { simd, threads } = values;
   if (typeof threads === "string" && !threads.includes(","))
     configure({ threads: integer("threads", threads, 1, 64) });
   if (typeof simd === "string" && !simd.includes(",")) configure(settingsOf(level(simd)));
-  else if (!isSimdChosen()) configure({ simd: NODE_HAS_WIDE ? "wide" : "relaxed" });
 }
 
 /** The settings that select a level. */
