@@ -59,8 +59,22 @@ const NEW = "makes a tensor of the CPU, which `to` moves";
 const INDICES = "takes numbers and lists";
 const CLASS = "a type; other rows use it";
 
+/** Masks by name run with their smallest parameters: a new one needs no row of its own. */
+type NamedMask = {
+  [K in keyof typeof h]: (typeof h)[K] extends { readonly kind: h.MaskKind } ? K : never;
+}[keyof typeof h];
+const NAMED = Object.fromEntries(
+  Object.entries(h as Readonly<Record<string, unknown>>).flatMap(([name, builder]) => {
+    if (typeof builder !== "function" || !("kind" in builder)) return [];
+    const { build, parameters } = builder.kind as h.MaskKind;
+    const smallest = parameters.map(({ name, type, least }) => [name, type === "integer" ? Math.max(least, 1) : [Math.max(least, 0)]]);
+    return [[name, (at: Place) => attend(at, { attnMask: build(Object.fromEntries(smallest)) })]];
+  }),
+) as unknown as Record<NamedMask, Row>; // biome-ignore format: a step a line
+
 /** heed */
 const HEED: Record<keyof typeof h, Row> = {
+  ...NAMED,
   scaledDotProductAttention: (at) => attend(at, { isCausal: true, returnWeights: true }),
   attentionWeights: (at) => h.attentionWeights(at(q), at(k), attend(at, {}).lse, { rows: [0, 4] }),
   attentionBackward: (at) => h.attentionBackward(at(v), at(q), at(k), at(v), attend(at, {})),
@@ -83,10 +97,6 @@ const HEED: Record<keyof typeof h, Row> = {
   and: (at) => attend(at, { attnMask: h.and(h.causal(), h.slidingWindow(1, 0)) }),
   or: (at) => attend(at, { attnMask: h.or(h.causal(), h.globalTokens([1])) }),
   not: (at) => attend(at, { attnMask: h.not(h.keyLengths(2)) }),
-  causal: (at) => attend(at, { attnMask: h.causal() }),
-  slidingWindow: (at) => attend(at, { attnMask: h.slidingWindow(1, 1) }),
-  dilated: (at) => attend(at, { attnMask: h.dilated(2) }),
-  globalTokens: (at) => attend(at, { attnMask: h.globalTokens([0]) }),
   longformer: (at) => attend(at, { attnMask: h.longformer(1, [0]) }),
   maskMod: (at) => attend(at, { attnMask: h.maskMod(({ q: row, k: key }) => key.le(row)) }),
   scoreMod: (at) => attend(at, { scoreMod: h.scoreMod(({ score }) => score.mul(2)) }),
