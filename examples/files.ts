@@ -27,7 +27,7 @@ const make = (phase: number) => ({
 const path = join(folder, "qkv.safetensors");
 const bytes = writeSafetensors(
   { query: make(0), key: make(1), value: make(2) },
-  { metadata: { made: "examples/files.ts" } },
+  { metadata: { writer: "examples/files.ts" } },
 );
 await saveFile(path, bytes);
 

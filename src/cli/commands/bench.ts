@@ -46,7 +46,7 @@ interface Measured {
   readonly simd: EngineLevel;
   readonly level: EngineLevel;
   /** Requested threads, and those the engine used. */
-  readonly asked: number;
+  readonly threadLimit: number;
   readonly threads: number;
   readonly kernel: string;
   /** Seconds a call: median, and the fastest and slowest round. */
@@ -122,7 +122,7 @@ async function measure(
       shape: { query: three[0].shape, key: three[1].shape },
       simd,
       level: levelOf(plan),
-      asked: threads,
+      threadLimit: threads,
       threads: plan.threads,
       kernel: plan.kernel,
       median,
@@ -228,7 +228,7 @@ function tableOf(results: readonly Measured[], io: Io): string[] {
       m.case,
       `${B}×${H}×${N === keys ? N : `${N}:${keys}`}×${d}`,
       level,
-      m.threads === m.asked ? `${m.threads}` : `${m.threads} of ${m.asked}`,
+      m.threads === m.threadLimit ? `${m.threads}` : `${m.threads} of ${m.threadLimit}`,
     ];
     row.push(secondsText(m.median), spread, m.gflops.toPrecision(3));
     if (peaks) row.push(m.ofPeak === undefined ? "" : `${(100 * m.ofPeak).toFixed(0)} %`);

@@ -31,7 +31,7 @@ export interface Findings {
   readonly threads: boolean;
   readonly float16Array: boolean;
   /** The MPI library that heed/cluster would use, or the reason why there is none. */
-  readonly mpi: { readonly found: boolean; readonly text: string };
+  readonly mpi: { readonly available: boolean; readonly text: string };
   readonly levels: Readonly<Record<EngineLevel, LevelFinding>>;
   /** The level and threads of a call of [1, 8, 1024, 64]. */
   readonly level: EngineLevel;
@@ -154,7 +154,7 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
 function judge(findings: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
   const { level, levels, wasm, threads, threadsUsed, mpi } = findings;
   const advice: string[] = [];
-  if (!mpi.found) advice.push(mpi.text.replace("heed/cluster: ", ""));
+  if (!mpi.available) advice.push(mpi.text.replace("heed/cluster: ", ""));
   if (!wasm.relaxed && wasm.simd128) advice.push("Node 22 or later adds the level relaxed");
   if (!wasm.simd128) advice.push("this engine has no WebAssembly SIMD: only plain TypeScript runs");
   if (!threads || !wasm.sharedMemory)
@@ -212,7 +212,7 @@ export const command: Command = {
           findings.float16Array ? "" : "16-bit tensors are returned as Uint16Array bits",
         ),
       ],
-      ["MPI", findings.mpi.found ? findings.mpi.text : "no (only for more than one machine)"],
+      ["MPI", findings.mpi.available ? findings.mpi.text : "no (only for more than one machine)"],
       [
         "terminal",
         terminal.isTTY ? `${terminal.columns ?? "?"} columns, ${terminal.color || "no"} bits of color` : "no",

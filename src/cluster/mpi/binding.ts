@@ -141,12 +141,12 @@ export async function describeMpi(
   wanted: string | undefined,
   launcher: MpiFamily | undefined,
   foreign?: string,
-): Promise<{ readonly found: boolean; readonly text: string }> {
+): Promise<{ readonly available: boolean; readonly text: string }> {
   try {
     const { version, library, ffi } = await loadMpi(wanted, launcher, foreign);
-    return { found: true, text: `${version}, ${library}, called through ${ffi}` };
+    return { available: true, text: `${version}, ${library}, called through ${ffi}` };
   } catch (error) {
-    return { found: false, text: messageOf(error) };
+    return { available: false, text: messageOf(error) };
   }
 }
 
