@@ -30,7 +30,7 @@ import {
   tensorText,
 } from "./format.ts";
 import { fromFlat, isNested } from "./nested.ts";
-import { activeRecording, recordMove } from "./recording/recording.ts";
+import { activeRecording, isResult, recordMove } from "./recording/recording.ts";
 
 /** Anything heed reads as a tensor. `strides` and `offset` count elements. */
 export interface TensorLike {
@@ -292,6 +292,11 @@ export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
     throw new UnsupportedError(
       "derivative",
       `${what}: no gradient is defined through a tensor of another copy of heed; a constant is tensor(x.data, x.shape)`,
+    );
+  if (activeRecording && isResult(value.data))
+    throw new UnsupportedError(
+      "derivative",
+      `${what}: these are the numbers of a recorded result, through which no gradient would flow; use the tensor itself, with reshape, or stopGradient(x) of heed/nn for a constant`,
     );
   const named = dtypeNamed(what, label);
   const flat = Array.isArray(value.data) ? fromFlat(what, value.data, named) : undefined;

@@ -7,6 +7,7 @@ export { Generator, type Seed, withSeed } from "../core/random/generator.ts";
 export { type BlockOptions, type BlockResult, DecoderBlock, EncoderBlock } from "./block.ts";
 export { Embedding } from "./embedding.ts";
 export {
+  buffer,
   fill,
   fillLinear,
   fillNormal,
@@ -27,5 +28,13 @@ export {
 export { LayerNorm, RMSNorm } from "./norm.ts";
 export * from "./ops/index.ts";
 export { LearnedPositions, Rope, SinusoidalPositions } from "./positions.ts";
-export { isRecording, type Operation, type Recorder, record, withRecorder } from "./record.ts";
+export {
+  isRecording,
+  noGrad,
+  type Operation,
+  type Recorder,
+  record,
+  stopGradient,
+  withRecorder,
+} from "./record.ts";
 export { SelfAttention } from "./self-attention.ts";

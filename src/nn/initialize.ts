@@ -8,8 +8,17 @@ import { checkArgument, formatValue, isList, OptionError } from "../core/errors.
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
 import { markChanged } from "../core/recording/changes.ts";
-import type { Tensor } from "../core/tensor.ts";
-import { type FloatTensor, numbers, type Precision, tensorFrom } from "./ops/operand.ts";
+import { setKind, type TensorKind } from "../core/recording/kinds.ts";
+import { checkShape, sizeOf, type Tensor, type TensorLike } from "../core/tensor.ts";
+import {
+  copyOf,
+  type FloatTensor,
+  type FloatTensorOf,
+  numbers,
+  operand,
+  type Precision,
+  tensorFrom,
+} from "./ops/operand.ts";
 
 export { generatorOf };
 
@@ -25,21 +34,46 @@ export interface LayerOptions {
 }
 
 /**
- * A parameter of zeros.
+ * A parameter: a tensor that a layer trains and saves. From lengths, zeros; from a tensor or nested arrays, a copy of its numbers.
  *
  * @example
  * fillNormal(parameter([8, 8]), 1, 0.02);
+ * parameter(ones([2])).toArray(); // → [1, 1]
  */
-export const parameter = (shape: readonly number[], dtype: Precision = "float32"): FloatTensor => {
-  checkArgument(Array.isArray(shape), "parameter", "a list of lengths", shape);
-  return tensorFrom(
-    numbers(
-      dtype,
-      shape.reduce((a, b) => a * b, 1),
-    ),
-    shape,
-  );
-};
+export function parameter<D extends Precision = "float32">(
+  shape: readonly number[],
+  dtype?: D,
+): FloatTensor<D>;
+export function parameter<T extends TensorLike>(values: T): FloatTensorOf<T>;
+export function parameter(values: readonly number[] | TensorLike, dtype?: Precision): FloatTensor {
+  return layerTensor("parameter", values, dtype);
+}
+
+/**
+ * A buffer: a tensor that a layer saves and does not train, such as a table of positions. From lengths, zeros; from a tensor, a
+ * copy of its numbers.
+ *
+ * @example
+ * buffer(arange(4)).toArray(); // → [0, 1, 2, 3]
+ */
+export function buffer<D extends Precision = "float32">(shape: readonly number[], dtype?: D): FloatTensor<D>;
+export function buffer<T extends TensorLike>(values: T): FloatTensorOf<T>;
+export function buffer(values: readonly number[] | TensorLike, dtype?: Precision): FloatTensor {
+  return layerTensor("buffer", values, dtype);
+}
+
+function layerTensor(
+  kind: TensorKind,
+  values: readonly number[] | TensorLike,
+  dtype: Precision = "float32",
+): FloatTensor {
+  if (Array.isArray(values)) {
+    checkShape(kind, values);
+    return setKind(tensorFrom(numbers(dtype, sizeOf(values)), values), kind);
+  }
+  checkArgument(typeof values === "object" && values !== null, kind, "a list of lengths or a tensor", values);
+  return setKind(copyOf(operand(kind, "values", values as TensorLike)), kind);
+}
 
 /**
  * Fills a row-major tensor of the CPU with one number. Returns it.
@@ -50,6 +84,7 @@ export const parameter = (shape: readonly number[], dtype: Precision = "float32"
 export function fill<T extends Tensor>(t: T, value: number): T {
   checkFillable("fill", t);
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
+  markChanged(t);
   return t;
 }
 

@@ -1,8 +1,9 @@
 /**
- * A module is a layer with parameters, or contains such layers. Its parameters are its public fields: a Tensor is a
- * parameter under the field's name, a Module contributes its own parameters with the prefix `name.`, a list of modules with
- * the prefixes `name.0.`, `name.1.` … Fields have the names that checkpoints use (`in_proj_weight`, `self_attn`), PyTorch's
- * where PyTorch has the layer, so a state loads without renaming. Tensors that are not parameters are `#private` fields.
+ * A module is a layer with parameters, or contains such layers. Its parameters are its public fields: a tensor that `parameter` made
+ * has the field's name, a Module contributes its own parameters with the prefix `name.`, a list of modules with the prefixes `name.0.`,
+ * `name.1.` … A tensor that `buffer` made is saved and not trained. Fields have the names that checkpoints use (`in_proj_weight`, `self_attn`), PyTorch's
+ * where PyTorch has the layer, so a state loads without renaming. Other tensors are `#private` fields; a layer in a
+ * `#private` field, a getter or a closure is not found, and a tape refuses a loss that depends on its parameters.
  */
 
 import { assign } from "../api/array.ts";
@@ -11,8 +12,9 @@ import { arrayFor, readerOf } from "../core/dtype.ts";
 import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
-import { asTensor, COPY, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
-import { operand } from "./ops/operand.ts";
+import { kindOf, markListed, setKind } from "../core/recording/kinds.ts";
+import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
+import { copyOf, operand } from "./ops/operand.ts";
 
 /** The names in which a module and a loaded state differ. */
 export interface LoadResult {
@@ -43,7 +45,7 @@ export abstract class Module {
   }
 
   /**
-   * Moves every parameter to a device, and resolves to the module. The fields then hold new tensors (tied parameters remain
+   * Moves every parameter and buffer to a device, and resolves to the module. The fields then hold new tensors (tied parameters remain
    * one tensor): call `parameters()` again afterwards, and move an existing optimizer with `optimizer.to(model.parameters())`.
    * The previous tensors are not disposed.
    *
@@ -58,28 +60,47 @@ export abstract class Module {
       await Promise.all([...parameters].map(async (t) => [t, await t.to(device)] as const)),
     );
     replaceTensors(this, moved);
+    for (const [before, after] of moved) setKind(after, kindOf(before)!);
     for (const module of modulesOf(this)) module.#device = device;
     return this;
   }
 
-  /** Every parameter by its dotted name. A tensor with several names (tied weights) is listed once, under its first name. */
+  /**
+   * Every parameter by its dotted name. A tensor with several names (tied weights) is listed once, under its first name.
+   *
+   * @throws OptionError for a field that is neither a parameter nor a buffer but has tensors or layers that nothing would train or save
+   */
   parameters(): Map<string, Tensor> {
-    const all = new Map<string, Tensor>();
-    const visited = new Set<Tensor>();
-    for (const [name, t] of named(this)) {
-      if (!visited.has(t)) all.set(name, t);
-      visited.add(t);
-    }
+    const all = new Map([...tensorsOf(this)].filter(([, t]) => kindOf(t) === "parameter"));
+    for (const t of all.values()) markListed(t);
     return all;
   }
 
-  /** A copy of every parameter by its dotted name: further training does not change it. PyTorch's `state_dict()`. */
-  stateDict(): Map<string, Tensor> {
-    return new Map([...this.parameters()].map(([name, t]) => [name, copyOf(t)]));
+  /** Every buffer by its dotted name: tensors that are saved and not trained. */
+  buffers(): Map<string, Tensor> {
+    return new Map([...tensorsOf(this)].filter(([, t]) => kindOf(t) === "buffer"));
   }
 
   /**
-   * Sets the parameters to the values of a state, in place (PyTorch's `load_state_dict`). Values on the CPU may have any
+   * Takes the parameters of the layer and of the layers in it out of `parameters()`: they are saved, and not trained. Returns the layer;
+   * `freeze(false)` gives them back.
+   *
+   * @example
+   * [...new Linear(2, 2).freeze().parameters().keys()]; // → []
+   */
+  freeze(isFrozen = true): this {
+    for (const t of tensorsOf(this).values())
+      if (kindOf(t) !== "buffer") setKind(t, isFrozen ? "frozen" : "parameter");
+    return this;
+  }
+
+  /** A copy of every parameter and buffer by its dotted name: further training does not change it. PyTorch's `state_dict()`. */
+  stateDict(): Map<string, Tensor> {
+    return new Map([...tensorsOf(this)].map(([name, t]) => [name, copyOf(t)]));
+  }
+
+  /**
+   * Sets the parameters and buffers to the values of a state, in place (PyTorch's `load_state_dict`). Values on the CPU may have any
    * float dtype, which is widened or rounded to the parameter's; values on the parameter's device have its dtype. Either the whole state is loaded, or nothing changes.
    *
    * @param options `strict: false` skips names that do not match and returns them; by default they are an error
@@ -101,7 +122,7 @@ export abstract class Module {
     const entries = names.filter(([name]) => state.has(name));
     const filled = new Set(entries.map(([, t]) => t));
     const expected = new Set(names.map(([name]) => name));
-    const missing = [...this.parameters()].filter(([, t]) => !filled.has(t)).map(([name]) => name);
+    const missing = [...tensorsOf(this)].filter(([, t]) => !filled.has(t)).map(([name]) => name);
     const unexpected = [...state.keys()].filter((name) => !expected.has(name));
     if (strict && missing.length + unexpected.length > 0)
       throw new FormatError(
@@ -128,28 +149,55 @@ export abstract class Module {
   }
 }
 
-/** Every name of every parameter, tied ones under each of their names. */
+/** Parameters and buffers, each under its first name. */
+function tensorsOf(module: Module): Map<string, Tensor> {
+  const all = new Map<string, Tensor>();
+  const visited = new Set<Tensor>();
+  for (const [name, t] of named(module)) {
+    if (!visited.has(t)) all.set(name, t);
+    visited.add(t);
+  }
+  return all;
+}
+
+/** Every name of every parameter and buffer, tied ones under each of their names. */
 function named(module: Module, prefix = ""): [string, Tensor][] {
   return Object.entries(module).flatMap(([name, value]) => inside(value, prefix + name));
 }
 
 function inside(value: unknown, name: string): [string, Tensor][] {
-  if (value instanceof Tensor) return [[name, value]];
+  if (value instanceof Tensor) {
+    if (kindOf(value)) return [[name, value]];
+    throw refusal(
+      name,
+      "is a plain tensor; write parameter(t) where it is trained, buffer(t) where it is only saved, or make the field #private",
+    );
+  }
   if (value instanceof Module) return named(value, `${name}.`);
   if (Array.isArray(value)) return value.flatMap((member, n) => inside(member, `${name}.${n}`));
+  if (typeof value !== "object" || value === null) return [];
+  const { parameters, isContiguous } = value as Partial<Record<string, unknown>>;
+  if (typeof parameters === "function" || typeof isContiguous === "function")
+    throw refusal(
+      name,
+      typeof parameters === "function"
+        ? "has parameters() and is no Module of this copy of heed, so nothing would train or save it; install heed once, and keep a model of heed/models in a #private field"
+        : "is a tensor of another copy of heed; install heed once, or copy it: parameter(tensor(t.data, t.shape))",
+    );
   // A layer in a Map, a Set or an object would not be trained, silently.
-  if (
-    typeof value === "object" &&
-    value !== null &&
-    members(value).some((member) => member instanceof Module)
-  )
-    throw new OptionError(
-      "field",
-      `Module: field ${name} has layers in ${formatValue(value)}; they are found in fields and lists`,
-      { name },
+  const layers = members(value).filter(
+    (member) => member instanceof Module || (member instanceof Tensor && kindOf(member)),
+  );
+  if (layers.length > 0)
+    throw refusal(
+      name,
+      `has ${layers[0] instanceof Module ? "layers" : "parameters"} in ${formatValue(value)}; they are found in fields and lists`,
     );
   return [];
 }
+
+const refusal = (name: string, text: string): OptionError =>
+  new OptionError("field", `Module: field ${name} ${text}`, { name });
 
 const members = (value: object): unknown[] =>
   value instanceof Map || value instanceof Set ? [...value.values()] : Object.values(value);
@@ -165,12 +213,6 @@ function replaceTensors(holder: object, tensors: ReadonlyMap<Tensor, Tensor>): v
   for (const [name, value] of Object.entries(holder))
     if (value instanceof Tensor) Object.assign(holder, { [name]: tensors.get(value) });
     else if (value instanceof Module || Array.isArray(value)) replaceTensors(value, tensors);
-}
-
-function copyOf(t: Tensor): Tensor {
-  if (t.device !== "cpu") return t[COPY]();
-  const { data, offset, size } = t.dense();
-  return new Tensor(data.slice(offset, offset + size), t.shape, t.dtype);
 }
 
 function copy(from: Tensor, to: Tensor): void {

@@ -2,7 +2,9 @@
 import { checkArgument } from "../core/errors.ts";
 import { type Recorder, recordWith } from "../core/recording/record.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
+import { type TensorLike, viewOf } from "../core/tensor.ts";
 import { attentionDerivative } from "./ops/attend-derivative.ts";
+import { type FloatTensorOf, operand } from "./ops/operand.ts";
 
 export { isRecording, type Operation, type Recorder, record } from "../core/recording/record.ts";
 
@@ -30,4 +32,33 @@ export function withRecorder<T>(recorder: Recorder | undefined, work: () => T): 
 /** `withRecorder` for the function `what`, without the checks of its arguments. */
 export function runRecorded<T>(what: string, recorder: Recorder | undefined, work: () => T): T {
   return checkSynchronous(what, recordWith(recorder, DERIVATIVES, work));
+}
+
+/**
+ * Runs `work` without recording, inside a tape too, and returns what it returns: its results are constants. `work` is synchronous.
+ *
+ * @example
+ * new Tape().run(() => noGrad(() => isRecording())); // → false
+ */
+export function noGrad<T>(work: () => T): T {
+  checkArgument(
+    typeof work === "function",
+    "noGrad",
+    "a function, as in noGrad(() => model.forward(x))",
+    work,
+  );
+  return runRecorded("noGrad", undefined, work);
+}
+
+/**
+ * The same numbers as a constant: no gradient flows through the result. Nothing is copied. PyTorch's `detach()`.
+ *
+ * @example
+ * const tape = new Tape();
+ * const loss = tape.run(() => sum(multiply(x, stopGradient(x))));
+ * tape.gradients(loss, [x]).get(x)!.shape; // → [2, 3, 8], its values are those of x, not 2·x
+ */
+export function stopGradient<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  const from = operand("stopGradient", "x", x);
+  return viewOf(from, from.shape, from.strides, from.offset);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { tensor } from "../core/construct.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { AdamW, clipScale, gradientNorm } from "./adamw.ts";
+import { AdamW } from "./adamw.ts";
+import { clipScale, gradientNorm } from "./clip.ts";
 import { schedule } from "./schedule.ts";
 
 const matrix = (...values: number[]) => tensor(Float64Array.from(values), [1, values.length]);
@@ -14,7 +15,7 @@ describe("AdamW", () => {
       [1, -2, 0.5, 3],
       [0.1, -0.3, 0, 2],
     ];
-    const adamw = new AdamW(new Map([["w", w], ["b", b]]), { lr: 0.01, betas: [0.9, 0.95], weightDecay: 0.1 }); // biome-ignore format: one line
+    const adamw = new AdamW(new Map([["w", w], ["b", b]]), { lr: 0.01, betas: [0.9, 0.95], weightDecay: 0.1, decays: "matrices" }); // biome-ignore format: one line
     const gradients = new Map<Tensor, Tensor>([
       [w, matrix(...gradient.slice(0, 3))],
       [b, vector(gradient[3])],

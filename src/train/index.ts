@@ -5,7 +5,8 @@
  */
 
 export { keep, tidy } from "../api/tidy.ts";
-export { AdamW, type AdamWOptions, type AdamWStep, clipScale, gradientNorm } from "./adamw.ts";
+export { Adam, AdamW, type AdamWOptions, type AdamWStep } from "./adamw.ts";
+export { clipScale, gradientNorm } from "./clip.ts";
 export { Corpus, type CorpusOptions } from "./data/corpus.ts";
 export {
   type Batch,
@@ -22,6 +23,7 @@ export {
 } from "./data/data.ts";
 export { Ngram } from "./data/ngram.ts";
 export { Generator, permutation } from "./data/random.ts";
+export { type GradOf, type GradTarget, grad, valueAndGrad } from "./grad.ts";
 export {
   type LanguageKind,
   type LanguageModel,
@@ -37,5 +39,7 @@ export { findNonFinite, type NonFinite } from "./loop/non-finite.ts";
 export type { CheckpointOptions, StepReport, Trainable, TrainOptions, TrainResult } from "./loop/options.ts";
 export { type LossCurve, renderLoss } from "./loop/plot.ts";
 export { type CrossEntropyOptions, crossEntropy, IGNORE_INDEX } from "./loss.ts";
+export type { Decays, Optimizer, OptimizerStep } from "./optimizer.ts";
 export { type Schedule, type ScheduleOptions, schedule } from "./schedule.ts";
+export { SGD, type SGDOptions } from "./sgd.ts";
 export { type Gradients, Tape, type TapeGradients } from "./tape.ts";

@@ -137,6 +137,7 @@ describe("Tape", () => {
 describe("a tensor that changes in place after it was recorded", () => {
   const L = new Linear(2, 2, { seed: 1 });
   const M = new Linear(2, 1, { seed: 2 });
+  L.parameters();
   const x = tensor([[1, 1]]);
   const record = () => {
     const tape = new Tape();

@@ -17,8 +17,9 @@
 import { rowwise } from "../api/rowwise.ts";
 import { placed } from "../core/device/device.ts";
 import { arrayFor, type DType, isHalf, readerOf, writerOf } from "../core/dtype.ts";
-import { formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
+import { formatTensor, formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { changeCount, changedSince } from "../core/recording/changes.ts";
+import { isUnlisted, kindOf } from "../core/recording/kinds.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
 import { Tensor } from "../core/tensor.ts";
@@ -75,8 +76,8 @@ export class Tape {
   /**
    * The gradients of `loss`, one number, with respect to the tensors `wanted`: d(scale · loss)/d(tensor), in each
    * tensor's shape and dtype, row-major. Do not modify them: two may share their data. The tape is spent afterwards. Operands must
-   * still have the numbers that the operations read; a change by `AdamW.step`, `loadStateDict` or `fill…` is an error, a direct
-   * write to `data` is not noticed.
+   * still have the numbers that the operations read; a change by an optimizer's step, `loadStateDict` or `fill…` is an error, a direct
+   * write to `data` is not noticed. Second derivatives are not defined: gradients of gradients throw.
    *
    * @param scale weight of the loss, 1 by default: a micro-batch's share of its batch
    */
@@ -113,6 +114,7 @@ export class Tape {
         "loss",
         "Tape.gradients: the loss does not depend on any wanted tensor; compute it inside tape.run, from them",
       );
+    this.#checkListed(loss, targets);
     for (const step of steps) checkUnchanged(step, this.#changes.get(step) ?? 0);
     this.#operations = [];
     this.#spent = true;
@@ -144,6 +146,27 @@ export class Tape {
       "second derivatives are not recorded; take the gradients outside of the outer tape.run",
     );
     return gradients as TapeGradients;
+  }
+
+  /**
+   * Throws where parameters are trained, and the loss depends on others that no `parameters()` names: those of a layer in a #private
+   * field, a getter or a closure would stay as they are.
+   */
+  #checkListed(loss: Tensor, targets: ReadonlySet<Tensor>): void {
+    if (![...targets].some((t) => kindOf(t) === "parameter" && !isUnlisted(t))) return;
+    const used = new Set<Tensor>([loss]);
+    for (const { name, inputs, outputs } of [...this.#operations].reverse()) {
+      if (!outputs.some((output) => used.has(output))) continue;
+      for (const input of inputs) {
+        used.add(input);
+        if (isUnlisted(input) && !targets.has(input))
+          throw new OptionError(
+            "parameters",
+            `Tape.gradients: the loss depends on ${formatTensor("a parameter", input)} of ${name} that no parameters() lists, so it would not be trained; a layer in a #private field, a getter or a closure is not found: make it a public field; layer.freeze() says that a layer is not to be trained`,
+            { operation: name, shape: input.shape },
+          );
+      }
+    }
   }
 
   /** The operations that depend on a wanted tensor, and the tensors that do, including the wanted ones. */

@@ -165,7 +165,7 @@ export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Mome
       data: () => [batchOf(random, BATCH, tossed)],
       steps: until,
       schedule: schedule({ lr }),
-      adamw: { weightDecay: 0.01 },
+      adamw: { weightDecay: 0.01, decays: "matrices" },
       onStep: ({ step }) => {
         if ((steps as readonly number[]).includes(step)) moments.push(momentOf(model, step, tossed));
       },

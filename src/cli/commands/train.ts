@@ -216,7 +216,7 @@ function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report)
     data: (step) => corpus.batches(step),
     steps,
     schedule: schedule({ lr, decay, warmup, steps, floor }),
-    adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay },
+    adamw: { betas: [0.9, 0.95], weightDecay: settings.weightDecay, decays: "matrices" },
     maxNorm: settings.clip,
     seed,
     heldOut:

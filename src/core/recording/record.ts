@@ -6,11 +6,11 @@
  * A gradient belongs to a Tensor object, not to its numbers: every operation returns new Tensor objects, views
  * (reshape, slice, transpose) included. A parameter is one Tensor object that lives as long as its layer and is
  * updated in place. Numbers that leave the tensors (`data`, `at`, `toFloat64`) are constants: no gradient flows through
- * them.
+ * them. A tensor over the `data` of a recorded result is refused; numbers that were copied (`at`, `toArray`) cannot be recognized.
  */
-import { UnsupportedError } from "../errors.ts";
+import { checkArgument, isList, UnsupportedError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
-import { activeRecording, setRecording } from "./recording.ts";
+import { activeRecording, markResults, setRecording } from "./recording.ts";
 
 /** One operation that ran: its inputs, its outputs and its vector–Jacobian product. */
 export interface Operation {
@@ -61,7 +61,15 @@ export interface Derivatives {
  * record({ name: "double", inputs: [x], outputs: [doubled], backward: ([d]) => [d && scale(d, 2)] });
  */
 export function record(operation: Operation): void {
-  activeRecording?.recorder(operation);
+  if (!activeRecording) return;
+  checkArgument(
+    isList(operation?.inputs) && isList(operation.outputs) && typeof operation.backward === "function",
+    "record",
+    "{ name, inputs, outputs, backward }",
+    operation,
+  );
+  markResults(operation.inputs, operation.outputs);
+  activeRecording.recorder(operation);
 }
 
 /**

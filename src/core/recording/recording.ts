@@ -18,6 +18,21 @@ export function setRecording(recording: Recording | undefined): void {
   activeRecording = recording;
 }
 
+/** Storage that operations of a recording wrote. */
+const results = /* @__PURE__ */ new WeakSet<object>();
+
+/** Reports what an operation wrote: its numbers, read out and put back by hand, would be constants. */
+export function markResults(
+  inputs: readonly { readonly storage: object }[],
+  outputs: readonly { readonly storage: object }[],
+): void {
+  for (const { storage } of outputs)
+    if (!inputs.some((input) => input.storage === storage)) results.add(storage);
+}
+
+/** True for an array that a recorded operation wrote. */
+export const isResult = (data: unknown): boolean => results.has(data as object);
+
 /** Records an operation that moves elements and changes none. Integers and booleans have no gradient. */
 export function recordMove<T extends { readonly dtype: string }>(
   name: string,
@@ -27,5 +42,6 @@ export function recordMove<T extends { readonly dtype: string }>(
 ): void {
   if (!activeRecording || !isFloat(x.dtype)) return;
   const backward = ([d]: readonly (T | undefined)[]) => [d && back(d)];
+  markResults([x as never], [y as never]);
   activeRecording.recorder({ name, inputs: [x], outputs: [y], backward });
 }

@@ -11,7 +11,7 @@ import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/er
 import { isNested, type NestedBooleans } from "../../core/nested.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
 import { record } from "../../core/recording/record.ts";
-import { asTensor, denseOf, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { asTensor, COPY, denseOf, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 
 export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
 
@@ -107,6 +107,13 @@ export const zerosLike = <D extends Precision>(
 export function constantLike(like: FloatTensor, value: number): FloatTensor {
   const number = like.dtype === "float64" ? Float64Array.of(value) : Float32Array.of(value);
   return placed("constant", tensorFrom(number, []), like.device);
+}
+
+/** A row-major copy in storage of its own: it outlives an arena. */
+export function copyOf<T extends Tensor>(t: T): T {
+  if (t.device !== "cpu") return t[COPY]() as T;
+  const { data, offset, size } = denseOf(t);
+  return new Tensor(data.slice(offset, offset + size), t.shape, t.dtype) as Tensor as T;
 }
 
 /** A row-major tensor over new storage. */

@@ -12,7 +12,7 @@ import { markChanged } from "../../core/recording/changes.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { sha256 } from "../../io/sha256.ts";
-import type { AdamW } from "../adamw.ts";
+import type { Optimizer } from "../optimizer.ts";
 
 /** The version of the layout below. */
 const VERSION = "1";
@@ -33,7 +33,7 @@ export interface Checkpoint extends Progress {
   /** The description that `writeCheckpoint` received. */
   readonly config: string;
   /** Copies the values into a run's parameters and optimizer. */
-  restore(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): void;
+  restore(parameters: ReadonlyMap<string, Tensor>, optimizer: Optimizer): void;
 }
 
 /**
@@ -46,7 +46,7 @@ export interface Checkpoint extends Progress {
  */
 export async function writeCheckpoint(
   parameters: ReadonlyMap<string, Tensor>,
-  optimizer: AdamW,
+  optimizer: Optimizer,
   progress: Progress,
   config: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -89,7 +89,7 @@ const sumOfMetadata = (metadata: Readonly<Record<"step" | "adamw.steps" | "confi
   sha256(new TextEncoder().encode(JSON.stringify([metadata.step, metadata["adamw.steps"], metadata.config])));
 
 /** The tensors of a checkpoint, by their names in the file. */
-function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: AdamW): Map<string, Tensor> {
+function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: Optimizer): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   for (const [name, tensor] of parameters) tensors.set(`model.${name}`, tensor);
   for (const [name, tensor] of optimizer.moments()) tensors.set(`adamw.${name}`, tensor);

@@ -9,7 +9,8 @@
 
 import { tidy } from "../../api/tidy.ts";
 import { agree, agreed } from "../../cluster/communicator/agree.ts";
-import { AdamW, clipScale } from "../adamw.ts";
+import { AdamW } from "../adamw.ts";
+import { clipScale } from "../clip.ts";
 import type { Batch } from "../data/data.ts";
 import { startCheckpointing } from "./checkpointing.ts";
 import { heldOutLoss } from "./held-out.ts";

@@ -141,7 +141,6 @@ export function termsOf<B>(
     for (let i = 0; i < bytes.length; i++) sum = (Math.imul(sum, 31) + bytes[i]) | 0;
     sums.push(sum);
   }
-  const { decays: _, ...rates } = adamw;
   return {
     value: undefined,
     terms: {
@@ -151,7 +150,7 @@ export function termsOf<B>(
       steps,
       seed,
       maxNorm,
-      adamw: JSON.stringify(rates),
+      adamw: JSON.stringify(adamw),
       order,
       "held-out batches": heldOut ? `${heldOut.batches.length} every ${heldOut.every}` : "none",
       "steps between checkpoints": checkpoint ? (checkpoint.every ?? 100) : "no checkpoint",

@@ -6,7 +6,7 @@ import { tidy } from "../../api/tidy.ts";
 import { HeedError } from "../../core/errors.ts";
 import { COPY, type Tensor } from "../../core/tensor.ts";
 import { withDropout } from "../../nn/ops/dropout.ts";
-import { gradientNorm } from "../adamw.ts";
+import { gradientNorm } from "../clip.ts";
 import { Generator } from "../data/random.ts";
 import { addTo, type Gradients, Tape } from "../tape.ts";
 import { findNonFinite, type NonFinite } from "./non-finite.ts";

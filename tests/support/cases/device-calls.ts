@@ -44,9 +44,13 @@ const linearModel = async (device: string) => {
   const loss = (batch: h.Tensor) => train.crossEntropy(model.forward(batch), targets);
   return { model, loss, parameters: () => model.parameters() };
 };
-const stepped = async (at: Place, device: string) => {
+const stepped = async (
+  at: Place,
+  device: string,
+  make = (parameters: Map<string, h.Tensor>): train.Optimizer => new train.AdamW(parameters, { lr: 0.1 }),
+) => {
   const { model, loss } = await linearModel(device);
-  const optimizer = new train.AdamW(model.parameters(), { lr: 0.1 });
+  const optimizer = make(model.parameters());
   const tape = new train.Tape();
   const mean = tape.run(() => loss(at(x)));
   const gradients = tape.gradients(mean, model.parameters().values());
@@ -116,11 +120,13 @@ const NN: Partial<Record<keyof typeof nn, Row>> = {
   fillUniform: { cpu: (at) => nn.fillUniform(at(x), 1, 0, 1) },
   fillXavierUniform: { cpu: (at) => nn.fillXavierUniform(at(x), 1) },
   record: (at) => recordedGradient(at),
+  noGrad: (at) => nn.noGrad(() => nn.relu(at(x))),
+  stopGradient: (at) => nn.stopGradient(at(x)),
   withRecorder: (at) => nn.withRecorder(() => {}, () => nn.relu(at(x))),
   withDropout: (at) => nn.withDropout(1, () => nn.layerDropout(at(x), 0.5)),
   Module: async (_, device) => (await new nn.Linear(4, 4, { seed: 1 }).to(device)).stateDict(),
   sinusoidalPositions: (_, device) => nn.sinusoidalPositions(3, 4, { device }),
-  parameter: NEW, dropoutSeed: NO_TENSOR, isRecording: NO_TENSOR, withSeed: NO_TENSOR, Generator: NO_TENSOR,
+  buffer: NEW, parameter: NEW, dropoutSeed: NO_TENSOR, isRecording: NO_TENSOR, withSeed: NO_TENSOR, Generator: NO_TENSOR,
 }; // biome-ignore format: a function a line
 
 /** heed/nn/history, likewise. */
@@ -138,6 +144,10 @@ const HISTORY: Partial<Record<keyof typeof history, Row>> = {
 const TRAIN: Record<keyof typeof train, Row> = {
   Tape: (at, device) => stepped(at, device).then(({ mean, gradients }) => ({ mean, gradients })),
   AdamW: (at, device) => stepped(at, device).then(({ model, optimizer }) => [model.stateDict(), optimizer.moments()]),
+  Adam: (at, device) => stepped(at, device, (p) => new train.Adam(p, { lr: 0.1, weightDecay: 0.1 })).then(({ model }) => model.stateDict()),
+  SGD: (at, device) => stepped(at, device, (p) => new train.SGD(p, { lr: 0.1, momentum: 0.9, nesterov: true, weightDecay: 0.1 })).then(({ model, optimizer }) => [model.stateDict(), optimizer.moments()]),
+  grad: (at) => train.grad((t: h.Tensor) => nn.sum(nn.square(t)))(at(x)),
+  valueAndGrad: (at) => train.valueAndGrad((t: h.Tensor) => nn.sum(nn.square(t)))(at(x)),
   gradientNorm: (at, device) => stepped(at, device).then(({ gradients }) => train.gradientNorm(gradients)),
   crossEntropy: (at) => train.crossEntropy(at(x), targets),
   tidy: (at) => train.tidy(() => nn.relu(at(x))),
