@@ -1,13 +1,15 @@
 /**
  * The shape of the code: lines by folder within the budget (tools/budget.mjs), files and functions that one can read at once, no circle
- * of imports, types included, and one declaration for each exported type name. Read from the syntax trees, so that it needs no build.
+ * of imports, types included, one declaration for each exported type name, and no export that nobody reads. Read from the syntax trees,
+ * so that it needs no build.
  */
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseAst } from "rolldown/parseAst";
 import { describe, expect, it } from "vitest";
 import { BUDGET, budgetTable, codeIn, linesOf } from "../tools/budget.mjs";
-import { at } from "../tools/setup.mjs";
+import { at, root } from "../tools/setup.mjs";
 
 /** Largest number of lines of a file and of a function. A longer one has a comment `// long: REASON` above it. */
 const [FILE, FUNCTION] = [450, 120];
@@ -109,6 +111,31 @@ describe("names and imports", () => {
     expect(shared.filter(([id]) => !PUBLIC_NAMESAKES.has(id))).toEqual([]);
     expect([...PUBLIC_NAMESAKES.keys()].filter((id) => shared.every(([name]) => name !== id))).toEqual([]);
     for (const id of PUBLIC_NAMESAKES.keys()) expect(declared.get(id), id).toHaveLength(2);
+  });
+
+  it("an exported function, class or constant is named in another file", () => {
+    const readers = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+      cwd: root,
+      encoding: "utf8",
+    })
+      .split("\n")
+      .filter((name) => /\.(?:m?ts|m?js|html)$/.test(name) && existsSync(at(name)));
+    const places = new Map<string, Set<string>>();
+    for (const name of readers)
+      for (const word of new Set(text(name).match(/[\w$]+/g)))
+        places.set(word, (places.get(word) ?? new Set()).add(name));
+    const alone: string[] = [];
+    for (const [name, tree] of trees)
+      for (const node of tree.body as Node[]) {
+        const declaration = node.type === "ExportNamedDeclaration" ? (node.declaration as Node | null) : null;
+        if (!declaration || !/^(?:Function|Class|Variable)Declaration$/.test(declaration.type)) continue;
+        const declared = (declaration.declarations as Node[] | undefined) ?? [declaration];
+        for (const { id } of declared) {
+          const word = (id as Node).name as string | undefined;
+          if (word !== undefined && places.get(word)!.size < 2) alone.push(`${name}: ${word}`);
+        }
+      }
+    expect(alone).toEqual([]);
   });
 
   it("no file imports itself through others, types included", () => {

@@ -19,7 +19,7 @@ const SRC = new URL("../src/", import.meta.url);
  * Runs each call once to warm up, then once under precise coverage.
  * @returns {Promise<CallPath[]>} one entry a call; files relative to `src/`
  */
-export async function measureCallPaths() {
+async function measureCallPaths() {
   const { attentionBackward, configure, scaledDotProductAttention, tensor } = await import(
     new URL("index.ts", SRC).href
   );

@@ -60,7 +60,7 @@ export const SCREENSHOTS = new Map([
  * The screenshots, light, as WebP files (a third of a PNG's bytes); undefined where there is no Chromium.
  * @returns {Promise<Map<string, Buffer> | undefined>}
  */
-export async function screenshots() {
+async function screenshots() {
   const browser = await launchChromium();
   if (browser === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "heed-pictures-"));

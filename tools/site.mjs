@@ -57,7 +57,7 @@ function typedoc(args) {
 }
 
 /** Checks that every export has a doc comment and every link in one resolves; throws, after TypeDoc's list, if not. */
-export function checkReference() {
+function checkReference() {
   installTypeDoc();
   typedoc(["--emit", "none"]);
 }
@@ -79,7 +79,7 @@ export function linkToLab(file) {
 }
 
 /** Writes the site. @param {string} out */
-export async function buildSite(out) {
+async function buildSite(out) {
   installTypeDoc();
   rmSync(out, { recursive: true, force: true });
   say("chapters and API reference …");

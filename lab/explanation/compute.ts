@@ -108,7 +108,7 @@ function ranks(numbers: readonly number[]): number[] {
 }
 
 /** Spearman's rank correlation. */
-export function spearman(a: readonly number[], b: readonly number[]): number {
+function spearman(a: readonly number[], b: readonly number[]): number {
   const [ra, rb] = [ranks(a), ranks(b)];
   const n = a.length;
   const squares = ra.reduce((sum, rank, i) => sum + (rank - rb[i]) ** 2, 0);

@@ -56,7 +56,7 @@ export interface LayerNumbers {
 }
 
 /** The shapes that the call is given. One head has no axis of its own. */
-export function shapesOf({ b, h, n, m, dk, dv, wrong, kd }: Shapes) {
+function shapesOf({ b, h, n, m, dk, dv, wrong, kd }: Shapes) {
   const of = (words: number, width: number) =>
     wrong === "axes" ? [b, words, h, width] : h === 1 ? [b, words, width] : [b, h, words, width];
   const query = of(n, dk);

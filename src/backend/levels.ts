@@ -43,7 +43,7 @@ const isStartFlag = (name: string): boolean =>
   startFlags().some((flag) => flag.replaceAll("_", "-") === `--${name}`);
 
 /** Sets flags of V8 in this process; false outside of Node. */
-export function setV8Flags(flags: readonly string[]): boolean {
+function setV8Flags(flags: readonly string[]): boolean {
   const v8 = allowed(() => hostProcess()?.getBuiltinModule?.("node:v8")) as
     | { setFlagsFromString(flag: string): void }
     | undefined;

@@ -203,7 +203,7 @@ export function rowPositions(positions: Positions): RowPositions {
 }
 
 /** The ranges of positions in a call, which bound its variables q and k. */
-export function positionBounds(
+function positionBounds(
   { offsets, keyOffsets, queryList, keyList }: Positions,
   Nq: number,
   Nk: number,

@@ -18,7 +18,7 @@ let sheet: CSSStyleSheet | undefined;
 const worker = () => startWorker(new URL("./lab-worker.js", import.meta.url));
 
 /** The element. */
-export class AttentionLab extends HTMLElement {
+class AttentionLab extends HTMLElement {
   static readonly tag = "attention-lab";
   static readonly observedAttributes = ["page"];
   #mounted: MountedPage | undefined;

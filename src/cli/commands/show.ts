@@ -31,7 +31,7 @@ import { pageModel } from "./view.ts";
 export type ShowIo = Pick<Io, "stdout" | "stderr" | "env" | "isTTY" | "columns" | "signal" | "stdin">;
 
 /** The default texts: `flies` is a verb in one and a noun in the other. */
-export const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
+const DEFAULT_TEXTS = ["time flies like an arrow", "fruit flies like a banana"] as const;
 
 /** The command, for the command table. */
 export const command: Command = {

@@ -61,7 +61,7 @@ export async function readJsonFile(
 }
 
 /** Reads a JSON text of attention weights. */
-export function fromJson(bytes: Uint8Array, name: string, problems: Problems): Converted {
+function fromJson(bytes: Uint8Array, name: string, problems: Problems): Converted {
   const root = readJson(bytes, `openStore: ${name}`);
   const out: Converted = { tensors: new Map(), metadata: new Map([["heed", VERSION]]) };
   const blocks: Record<string, unknown> = {};

@@ -101,7 +101,7 @@ export function randomContrast(keys: number): number {
  * @example
  * verdictOf({ weight: 0.8, even: 0.1, others: 0.04, offset: 0.15 }, 10); // "link"
  */
-export function verdictOf(link: Omit<LinkContrast, "contrast" | "verdict">, keys: number): Verdict {
+function verdictOf(link: Omit<LinkContrast, "contrast" | "verdict">, keys: number): Verdict {
   checkObject("verdictOf", "{ weight, even, others, offset }", link);
   const { weight, even, others, offset } = link;
   const baseline = Math.max(even, orZero(others), orZero(offset));

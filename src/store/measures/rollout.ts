@@ -15,7 +15,7 @@ import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 
 /** The limits of rollout. Show this text with every rollout. */
-export const ROLLOUT_WARNING =
+const ROLLOUT_WARNING =
   "Rollout ignores the value vectors, the output projections and the feed-forward layers, and treats all heads alike. It is a summary of the weights, not a cause.";
 
 /** Maximum number of tokens: the product of two layers takes N³ multiplications. */

@@ -53,7 +53,7 @@ const isSameMemory = (buffer: ArrayBufferLike, memory: EngineMemory): boolean =>
   engineBuffers.get(buffer) === memory;
 
 /** Range of the elements that an operand reads; undefined where they are too far apart to copy as one range. */
-export function extentOf(
+function extentOf(
   x: Operand,
   heads: number,
   rows: number,
@@ -82,7 +82,7 @@ export function copyIn(
 }
 
 /** The addresses of an operand whose extent was copied to `target`. */
-export function copiedAt(x: Operand, extent: { from: number }, target: number): Staged {
+function copiedAt(x: Operand, extent: { from: number }, target: number): Staged {
   const bytes = DTYPES[x.tensor.dtype].bytes;
   return {
     at: (b, h, n) => target + (x.base[b] - extent.from + h * x.head + n * x.row) * bytes,

@@ -13,7 +13,7 @@ import { cutsOf } from "./pick-model.ts";
 const NAMED = 60;
 
 /** The bundle of a text (or pair) as a file named after the text. */
-export async function fileOfText(model: AttentionModel, attention: TextAttention): Promise<ServedFile> {
+async function fileOfText(model: AttentionModel, attention: TextAttention): Promise<ServedFile> {
   const text = attention.texts.join(" · ");
   const name = text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
   return { name: name.replaceAll("/", "∕"), source: await bundleOfTexts(model, [attention]) };
