@@ -100,7 +100,7 @@ export function resolveShape(what: string, query: Tensor, key: Tensor, value: Te
     if (lengths.some((n) => n !== 1 && n !== long))
       fail(
         "batch",
-        `leading axes ${lengths.join(", ")} do not broadcast${heads ? "" : " (grouped heads need tensors of rank 4)"}`,
+        `leading axes ${lengths.join(", ")} do not broadcast${heads ? "" : " (grouped heads need tensors of rank 4, [1, H, N, d] for one text; layerWeights of heed/models adds the axis)"}`,
       );
     return long;
   });

@@ -15,12 +15,14 @@ export {
 // Safetensors read in part
 
 export type { TensorInfo } from "./safetensors/header.ts";
-export {
-  type OpenOptions,
-  openSafetensors,
-  type ReadOptions,
-  type SafetensorsFile,
-} from "./safetensors/open.ts";
+export { type OpenOptions, openSafetensors } from "./safetensors/open.ts";
+export type { ReadOptions, SafetensorsFile } from "./tensor-file.ts";
+
+// Files of other programs: GGUF, and checkpoints of PyTorch
+
+export type { GgufValue } from "./gguf/header.ts";
+export { type GgufFile, openGguf } from "./gguf/open.ts";
+export { openTorch } from "./torch/open.ts";
 
 // NumPy's files
 

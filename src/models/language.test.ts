@@ -258,7 +258,19 @@ describe("configs", () => {
     ["model_type", { model_type: 7 }, UnsupportedError],
     ["add_cross_attention", { add_cross_attention: true }, UnsupportedError],
     ["scale_attn_by_inverse_layer_idx", { scale_attn_by_inverse_layer_idx: true }, UnsupportedError],
-    ["quantization_config", { quantization_config: { bits: 4 } }, UnsupportedError],
+    [
+      "GPTQ, 4 bits; heed reads",
+      { quantization_config: { quant_method: "gptq", bits: 4 } },
+      UnsupportedError,
+    ],
+    ["AWQ, 4 bits; heed reads", { quantization_config: { quant_method: "awq", bits: 4 } }, UnsupportedError],
+    ["bitsandbytes, 4 bits.*dequantize", { quantization_config: { load_in_4bit: true } }, UnsupportedError],
+    [
+      "fp8 in blocks; .*FineGrainedFP8Config",
+      { quantization_config: { quant_method: "fp8" } },
+      UnsupportedError,
+    ],
+    ["weights are newq; heed", { quantization_config: { quant_method: "newq" } }, UnsupportedError],
   ])("%s: %j is refused", (name, over, kind) => {
     const fields = { model_type: "gpt2", ...GPT2, ...over };
     expect(() => read(fields)).toThrow(kind);

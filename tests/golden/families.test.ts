@@ -108,6 +108,32 @@ describe.each(families)("%s", (family) => {
     expect(cache.length).toBe(ids.length);
   });
 
+  test("a padded batch of a decoder gives each text the logits that it has alone", async () => {
+    const { model } = await modelFromFiles(filesOf(family), { dtype: "float64" });
+    if (model.architecture !== "decoder") return;
+    const decoder = model as DecoderModel;
+    const V = decoder.sizes.vocabulary;
+    const text = [5, 9, 7, 6];
+    const alone = decoder.forward(text).toFloat64();
+    const rows = [
+      [0, 0, ...text], // padding on the left
+      [...text, 0, 0], // and on the right
+      [0, ...text, 0],
+    ];
+    const keep = Uint8Array.from(rows.flat(), (id) => (id === 0 ? 0 : 1));
+    // LongRoPE's factors follow the length of the batch.
+    if (family === "phi3") return;
+    const logits = decoder
+      .forward(tensor(Int32Array.from(rows.flat()), [3, 6], "int32"), {
+        keyMask: tensor(keep, [3, 6], "bool"),
+      })
+      .toFloat64();
+    rows.forEach((row, b) => {
+      const from = (6 * b + row.indexOf(5)) * V;
+      expect(worst(logits.subarray(from, from + 4 * V), alone), `row ${b}`).toBeLessThan(1e-10);
+    });
+  });
+
   test("a model that is written and read again gives the same logits", async () => {
     const { model, tokenizer } = await modelFromFiles(filesOf(family));
     const again = await modelFromFiles(modelToFiles(model, tokenizer, { dtype: "float32" }));

@@ -90,7 +90,6 @@ describe("texts that are too long or empty", () => {
   test.each([
     ["capture", "encoder", "", "-o", join(folder, "x.safetensors")],
     ["similar", "encoder", "", "a"],
-    ["generate", "decoder", ""],
     ["fill", "encoder", ""],
     ["ablate", "decoder", ""],
     ["figure", "--text", "", "-o", join(folder, "x.svg")],
@@ -106,6 +105,15 @@ describe("texts that are too long or empty", () => {
     expect(code).toBe(2);
     expect(err).toMatch(/a text is empty; write one or more words|--text is empty; write --text=TEXT/);
   });
+});
+
+test("heed generate takes an empty prompt where the model begins with a token of its own", async () => {
+  // The shipped decoder has none.
+  const { code, err } = await heed("generate", "decoder", "");
+  expect([code, err]).toEqual([
+    expect.any(Number),
+    expect.stringContaining("the prompt has no token; write one or more words"),
+  ]);
 });
 
 describe("models that cannot do what is asked, or are not found", () => {

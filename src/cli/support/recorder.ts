@@ -46,14 +46,20 @@ def record(run, tokens, path, model=""):
     tensors, blocks, texts = {}, {}, {}
     layers = {}  # of each stack: the number of its last layer
     decoding = None  # tokens of the last call that looks back: calls of as many queries after it look across
-    for q, k, v, keep, bias, recipe in seen:
-        (heads, rows, _), keys = q.shape, k.shape[-2]
+    stacks = []
+    for q, k, *_, recipe in seen:
+        rows, keys = q.shape[-2], k.shape[-2]
         if looks_back(recipe):
             stack, decoding = ("dec" if has_encoder else "self"), rows
         elif rows == decoding or (rows != keys and "queryOffset" not in recipe):
             stack = "cross"
         else:
             stack = "enc" if has_decoder else "self"
+        stacks.append(stack)
+    if "cross" not in stacks:  # towers that do not read each other, as in CLIP
+        stacks = [{"dec": "causal", "enc": "full"}.get(stack, stack) for stack in stacks]
+    for stack, (q, k, v, keep, bias, recipe) in zip(stacks, seen):
+        (heads, rows, _), keys = q.shape, k.shape[-2]
         layer = layers[stack, rows, keys] = layers.get((stack, rows, keys), -1) + 1
         stored = {}
         if recipe["mask"] == "tensor":

@@ -45,7 +45,7 @@ export function listMembers(bytes: Uint8Array, refuse: Refuse): Member[] {
     const { name } = entry;
     if (names.has(name)) refuse("zip-duplicate", at, "the name appears twice in the archive", name);
     names.add(name);
-    members.push(readLocal(view, entry, directory.start, refuse));
+    members.push(memberAt(view, entry, directory.start, refuse));
     at = entry.next;
   }
   if (at !== directory.end)
@@ -76,8 +76,8 @@ export function listEntries(view: DataView, { start, end, count }: Directory, re
   return entries;
 }
 
-/** Finds the central directory from the end of the archive. */
-export function findDirectory(view: DataView, refuse: Refuse): Directory {
+/** Finds the central directory from the end of the archive; `base` is the byte of the archive where the view begins. */
+export function findDirectory(view: DataView, refuse: Refuse, base = 0): Directory {
   const size = view.byteLength;
   let at = size - 22;
   // The last record ends with a comment of at most 65,535 bytes whose length must reach the end of the file.
@@ -96,8 +96,8 @@ export function findDirectory(view: DataView, refuse: Refuse): Directory {
     refuse("zip-spanned", at + 4, "an archive in several parts");
   let end = at;
   if (at >= 20 && view.getUint32(at - 20, true) === LOCATOR64) {
-    const record = readU64(view, at - 12, refuse);
-    if (record + 56 > at - 20 || view.getUint32(record, true) !== END64)
+    const record = readU64(view, at - 12, refuse) - base;
+    if (record < 0 || record + 56 > at - 20 || view.getUint32(record, true) !== END64)
       refuse("zip-end", at - 20, `no zip64 end record at byte ${record}, where its locator points`);
     if (readU64(view, record + 4, refuse) + 12 !== at - 20 - record)
       refuse("zip-end", record + 4, "the zip64 end record does not reach its locator");
@@ -111,6 +111,7 @@ export function findDirectory(view: DataView, refuse: Refuse): Directory {
     [, count, bytes, start] = wide;
     end = record;
   }
+  end += base;
   if (start + bytes !== end)
     refuse(
       "zip-end",
@@ -163,19 +164,26 @@ function readCentral(view: DataView, at: number, end: number, refuse: Refuse): Z
   return { name, flags, method, crc: view.getUint32(at + 16, true), packed, size, local, at, next };
 }
 
-/** Checks the local header against the directory's entry and finds the data after it. */
-function readLocal(
+/**
+ * Checks the local header against the directory's entry and finds the data after it, which ends before byte `limit`; `base` is the
+ * byte of the archive where the view begins.
+ */
+export function memberAt(
   view: DataView,
   entry: ZipEntry,
   limit: number,
   refuse: Refuse,
+  base = 0,
 ): Member & { from: number } {
-  const { name, flags, method, crc, packed, size, local } = entry;
-  if (local + 30 > limit || view.getUint32(local, true) !== LOCAL)
+  const { name, flags, method, crc, packed, size } = entry;
+  const local = entry.local - base;
+  if (entry.local + 30 > limit || local + 30 > view.byteLength || view.getUint32(local, true) !== LOCAL)
     refuse("zip-local", entry.at + 42, `no local header at byte ${local}`, name);
   const nameLength = view.getUint16(local + 26, true);
   const extraLength = view.getUint16(local + 28, true);
-  const start = local + 30 + nameLength + extraLength;
+  if (local + 30 + nameLength + extraLength > view.byteLength)
+    refuse("zip-truncated", entry.local, "its local header reaches beyond the archive", name);
+  const start = entry.local + 30 + nameLength + extraLength;
   if (start + packed > limit)
     refuse("zip-truncated", local, `its ${packed} bytes reach beyond the central directory`, name);
   const differs = (what: string): never =>
@@ -189,7 +197,7 @@ function readLocal(
   const same = (a: number, b: number) => a === b || (later && a === 0);
   if (!same(view.getUint32(local + 14, true), crc)) differs("CRC");
   if (!same(sizes[0], size) || !same(sizes[1], packed)) differs("size");
-  return { name, deflated: method === 8, crc, size, start, end: start + packed, from: local };
+  return { name, deflated: method === 8, crc, size, start, end: start + packed, from: entry.local };
 }
 
 function readName(view: DataView, at: number, length: number, refuse: Refuse): string {

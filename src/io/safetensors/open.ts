@@ -2,14 +2,14 @@
  * Lazy reading of safetensors: the header immediately, a tensor or some of its rows on request. One file, or the
  * shards of a `model.safetensors.index.json`, whose file names must stay inside their folder.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
-import { ELEMENTS, type FileTensor, fromBytes } from "../element.ts";
+import { OptionError } from "../../core/errors.ts";
+import { ELEMENTS, fromBytes } from "../element.ts";
 import { builtin, fileError, fileSystem } from "../filesystem/node.ts";
 import { scanObject } from "../json.ts";
 import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
 import { quote, type Refuse, refuser } from "../refuse.ts";
 import { openSource, type Source, type SourceLike } from "../source.ts";
+import { type SafetensorsFile, tensorReader } from "../tensor-file.ts";
 import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./header.ts";
 
 /** Options of `openSafetensors`: `maxBytes` limits one read, and the index. */
@@ -18,29 +18,6 @@ export interface OpenOptions extends SizeLimit {
   readonly shard?: (name: string) => SourceLike | Promise<SourceLike>;
   /** The folder that must contain the shards after links are resolved; by default that of the index. For a Hugging Face cache, pass its model folder. */
   readonly within?: string;
-}
-
-/** Options of `read`. */
-export interface ReadOptions {
-  /** `[from, to)` along the first axis; all by default. */
-  readonly rows?: readonly [number, number];
-  /**
-   * Memory for the bytes of a file, so that repeated reads allocate nothing: if they fit, the result is a view of it, valid until
-   * the next read into it. A source in memory returns views of its own bytes and ignores it.
-   */
-  readonly into?: Uint8Array;
-}
-
-/** A safetensors file, or a sharded model, whose tensors are read on request. */
-export interface SafetensorsFile {
-  /** Texts of `__metadata__`; with several shards, each key is from the first shard that has it. */
-  readonly metadata: ReadonlyMap<string, string>;
-  /** Dtype, shape and byte range of each tensor, by name; `start` and `end` are offsets in its shard. */
-  readonly tensors: ReadonlyMap<string, TensorInfo>;
-  /** Reads one tensor, or the requested rows, and nothing else. */
-  read(name: string, options?: ReadOptions): Promise<FileTensor>;
-  /** Closes the files that `openSafetensors` opened. */
-  close(): Promise<void>;
 }
 
 const WHAT = "openSafetensors";
@@ -82,7 +59,7 @@ async function modelPath(path: string): Promise<string> {
 }
 
 /** Finds shards beside their index, and refuses links to other folders. */
-function shardsBeside(index: string, within?: string): (name: string) => Promise<string> {
+export function shardsBeside(index: string, within?: string): (name: string) => Promise<string> {
   const fs = fileSystem(WHAT);
   const { dirname, join, relative, isAbsolute, sep } = builtin<typeof import("node:path")>("node:path")!;
   return async (name) => {
@@ -133,7 +110,7 @@ async function openIndex(
 }
 
 /** Tensor → shard, from the JSON of an index. */
-function readIndex(json: Uint8Array, refuse: Refuse): Map<string, string> {
+export function readIndex(json: Uint8Array, refuse: Refuse): Map<string, string> {
   const shardOf = new Map<string, string>();
   let hasWeightMap = false;
   scanObject(
@@ -184,38 +161,11 @@ async function openFiles(
     await close();
     throw error;
   }
-  const read = async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
-    checkNames(WHAT, options, ["rows", "into"]);
-    const info = tensors.get(name);
-    if (info === undefined)
-      throw new OptionError("tensor", `${WHAT}: no tensor ${quote(String(name))}`, { tensor: name });
-    const { dtype, shape, start, end } = info;
-    const [source] = files[owner(name)];
-    if (options.rows === undefined) {
-      checkSize(WHAT, `tensor ${quote(name)}`, end - start, maxBytes, ". `rows` reads a part of it");
-      return fromBytes(dtype, shape, await source.read(start, end - start, options.into));
-    }
-    const [from, to] = options.rows;
-    if (
-      !(
-        shape.length > 0 &&
-        Number.isInteger(from) &&
-        Number.isInteger(to) &&
-        0 <= from &&
-        from <= to &&
-        to <= shape[0]
-      )
-    )
-      throw new OptionError(
-        "rows",
-        `${WHAT}: rows ${formatValue(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected 0 ≤ from ≤ to ≤ its first axis`,
-        { tensor: name, shape },
-      );
+  const read = tensorReader(WHAT, tensors, maxBytes, async (name, info, [from, to], into) => {
+    const { dtype, shape, start } = info;
     const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
-    const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;
-    checkSize(WHAT, subject, (to - from) * row, maxBytes, ". Ask for fewer rows");
-    const bytes = await source.read(start + from * row, (to - from) * row, options.into);
-    return fromBytes(dtype, [to - from, ...shape.slice(1)], bytes);
-  };
+    const bytes = await files[owner(name)][0].read(start + from * row, (to - from) * row, into);
+    return fromBytes(dtype, shape.length === 0 ? shape : [to - from, ...shape.slice(1)], bytes);
+  });
   return { metadata, tensors, read, close };
 }

@@ -7,11 +7,13 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(x)                              · scale (Cohere), c·tanh(… / c) (Gemma 2)
  */
-import { formatValue, ShapeError } from "../../core/errors.ts";
+import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale, tanh } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import type { ModelConfig } from "../config/types.ts";
+import { forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
 import { DECODER_OPTIONS, type DecoderModel, type DecoderOptions } from "../transformer/model.ts";
@@ -50,8 +52,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
 
   protected states(ids: Ids, options: DecoderOptions): FloatTensor {
     checkOptionNames(this.label, options, DECODER_OPTIONS);
-    const reuse = layerMemory(options);
-    const { cache, onAttention } = options;
+    const { cache, onAttention, keyMask } = options;
     const { names, embedding_scale = 1, embd_pdrop = 0, position_offset = 0 } = this.recipe;
     let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, C]
     const N = x.shape[x.shape.length - 2];
@@ -62,16 +63,28 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
         "ids",
         `${this.label}: with a cache ids must be one sequence [N], got ${formatValue(x.shape.slice(0, -1))}`,
       );
+    if (cache !== undefined && keyMask !== undefined)
+      throw new OptionError(
+        "keyMask",
+        `${this.label}: keyMask is for a batch of texts, cache for one text; give one of them`,
+      );
+    const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1));
+    const shift = keyMask && paddingBefore(keyMask);
+    const reuse = layerMemory(options);
     if (embedding_scale !== 1) x = scale(x, embedding_scale);
     if (names.positions) {
-      const positions = Int32Array.from({ length: N }, (_, i) => position_offset + start + i);
-      x = add(x, this.weights.lookup(positions, `${names.positions}.weight`));
+      const positions = (first: number) =>
+        Array.from({ length: N }, (_, i) => position_offset + Math.max(0, start + i - first));
+      const list = shift
+        ? new Tensor(Int32Array.from(shift.flatMap(positions)), x.shape.slice(0, -1), "int32")
+        : Int32Array.from(positions(0));
+      x = add(x, this.weights.lookup(list, `${names.positions}.weight`));
     }
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     x = reuse(layerDropout(x, embd_pdrop));
     options.onHidden?.(0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      x = reuse(this.layer(layer, x, { start, cache, onAttention }));
+      x = reuse(this.layer(layer, x, { start, cache, attnMask, onAttention, shift }));
       options.onHidden?.(layer + 1, x);
     }
     cache?.advance(N);
@@ -85,4 +98,13 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     if (logit_scale !== 1) logits = scale(logits, logit_scale);
     return cap === undefined ? logits : scale(tanh(scale(logits, 1 / cap)), cap);
   }
+}
+
+/** Tokens of padding before the first real token of each text. */
+function paddingBefore(keyMask: Tensor): number[] {
+  const N = keyMask.shape[keyMask.shape.length - 1];
+  const flags = keyMask.toFloat64();
+  return Array.from({ length: N === 0 ? 0 : flags.length / N }, (_, row) =>
+    Math.max(0, flags.subarray(row * N, (row + 1) * N).indexOf(1)),
+  );
 }

@@ -6,14 +6,13 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(act(W·x)) + b                   the output matrix is the embedding unless the file has its own
  */
-import { formatValue, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { FORWARD_OPTIONS, type ForwardOptions } from "../transformer/attend.ts";
+import { FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
 import type { TransformerModel } from "../transformer/model.ts";
@@ -95,16 +94,4 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
       for (let n = first, count = 0; n < first + N; n++) positions[n] = list[n] === pad ? pad : pad + ++count;
     return new Tensor(positions, shape, "int32");
   }
-}
-
-/** A mask over keys, [B, N] or [N], as one over scores: [B, 1, 1, N] or [1, 1, N]. */
-function forKeys(what: string, mask: Tensor, shape: readonly number[]): Tensor {
-  if (!(mask instanceof Tensor) || mask.dtype !== "bool" || mask.shape.join() !== shape.join())
-    throw new ShapeError(
-      "keyMask",
-      `${what}: keyMask must be [${shape.join(", ")}] bool, got ${formatValue(mask?.shape)}`,
-      { got: mask?.shape, want: shape },
-    );
-  const N = shape[shape.length - 1];
-  return mask.reshape([...shape.slice(0, -1), 1, 1, N]);
 }

@@ -7,7 +7,9 @@ import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize } from "../../io/limit.ts";
 import { asBytes, quote, refuser } from "../../io/refuse.ts";
 import { Fields, type FixedValues, requireValues } from "../config/fields.ts";
+import { refuseQuantized } from "../config/quantization.ts";
 import type { ModelConfig } from "../config/types.ts";
+import type { ModelNote } from "../files/weights.ts";
 import type { TransformerModel } from "../transformer/model.ts";
 import { familyOf, familyOfConfig, MODEL_TYPES } from "./index.ts";
 
@@ -18,7 +20,6 @@ const FIXED: FixedValues = {
   add_cross_attention: [false],
   scale_attn_weights: [true],
   scale_attn_by_inverse_layer_idx: [false],
-  quantization_config: [null],
   relative_attention_num_buckets: [32],
   use_bidirectional_attention: [false, null],
 };
@@ -34,6 +35,14 @@ const MAX_CONFIG = 2 ** 20;
  * type; // → "gpt2"
  */
 export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
+  return readConfigFile(json).config;
+}
+
+/** The same, with what a user should know of the file. */
+export function readConfigFile(json: Uint8Array | ArrayBuffer): {
+  readonly config: ModelConfig;
+  readonly notes: readonly ModelNote[];
+} {
   const what = "config.json";
   const bytes = asBytes(what, json);
   const refuse = refuser(what);
@@ -50,8 +59,24 @@ export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
       `${what}: model_type is ${typeof modelType === "string" ? quote(modelType) : "missing"}; heed has ${MODEL_TYPES.join(", ")}. For most other models of PyTorch "heed capture --python" prints a recorder whose file every command opens (docs/08-explorer.md)`,
       { got: modelType },
     );
+  refuseQuantized(fields);
   requireValues(fields, FIXED);
-  return { type: family.type, config: family.read(fields, modelType as string) } as ModelConfig;
+  const config = { type: family.type, config: family.read(fields, modelType as string) } as ModelConfig;
+  return { config, notes: customCode(fields, modelType as string) };
+}
+
+/** A note on a config that names Python code of its own, which may compute something else: transformers runs it only if asked to. */
+function customCode(fields: Fields, modelType: string): ModelNote[] {
+  if (fields.object("auto_map") === undefined) return [];
+  const causal =
+    fields.value("is_causal") === false ? "; it also says is_causal: false, which that code may need" : "";
+  return [
+    {
+      severity: "note",
+      code: "custom-code",
+      text: `config.json names Python code of the model (auto_map), which heed does not run: the model is computed as a plain ${modelType}${causal}`,
+    },
+  ];
 }
 
 /** The fields of a model's config.json in Hugging Face's layout. */

@@ -18,6 +18,7 @@ import {
   locateShipped,
   modelFromFiles,
   modelToFiles,
+  readConfig,
   readModel,
   trainTokenizer,
   writeModel,
@@ -255,6 +256,54 @@ describe("facts a user should know of a checkpoint are reported", () => {
     (parameters.get("transformer.ln_f.weight") as Tensor).data.fill(0 as never);
     (parameters.get("transformer.ln_f.bias") as Tensor).data.fill(0 as never);
     expect(Math.max(...model.forward([1, 2, 3]).toFloat64().map(Math.abs))).toBe(0);
+  });
+});
+
+describe("what a user should know of a config", () => {
+  const withConfig = (over: object) => {
+    const files = new Map(modelToFiles(gpt2, bpe, { dtype: "float32" }));
+    const fields = JSON.parse(new TextDecoder().decode(files.get("config.json")));
+    return files.set("config.json", new TextEncoder().encode(JSON.stringify({ ...fields, ...over })));
+  };
+
+  test("code of its own is not run, and noted", async () => {
+    const { notes, model } = await modelFromFiles(
+      withConfig({ auto_map: { AutoModel: "modeling_x.Model" }, is_causal: false }),
+    );
+    expect(notes).toEqual([
+      expect.objectContaining({
+        code: "custom-code",
+        text: expect.stringMatching(/auto_map.*is_causal: false/),
+      }),
+    ]);
+    expect(model.forward([1, 2])).toEqual(gpt2.forward([1, 2]));
+  });
+
+  test("prefixes of DistributedDataParallel and torch.compile are stripped", async () => {
+    for (const prefix of ["module.", "_orig_mod.", "module._orig_mod."]) {
+      const files = changed(gpt2, (tensors) => {
+        for (const [name, one] of [...tensors]) {
+          tensors.delete(name);
+          tensors.set(prefix + name, one);
+        }
+      });
+      expect((await modelFromFiles(files)).model.forward([1, 2])).toEqual(gpt2.forward([1, 2]));
+    }
+  });
+
+  test("a Mistral without sliding_window has the window of the published code; null is none", () => {
+    const fields = {
+      model_type: "mistral", vocab_size: 11, hidden_size: 8, intermediate_size: 6, num_hidden_layers: 1,
+      num_attention_heads: 2, max_position_embeddings: 16,
+    }; // biome-ignore format: one config
+    const layersOf = (over: object) =>
+      (
+        readConfig(new TextEncoder().encode(JSON.stringify({ ...fields, ...over })))
+          .config as Decoder["recipe"]
+      ).layers;
+    expect(layersOf({})[0].window).toBe(4096);
+    expect(layersOf({ sliding_window: null })[0].window).toBeUndefined();
+    expect(layersOf({ sliding_window: 5 })[0].window).toBe(5);
   });
 });
 

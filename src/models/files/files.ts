@@ -1,34 +1,40 @@
 /**
- * Models in Hugging Face's layout: config.json, model.safetensors (or shards with their index) and tokenizer.json. From a
- * directory (Node) or from bytes (anywhere), to a directory or to bytes. Nothing is ever downloaded.
+ * Models in Hugging Face's layout: config.json, the weights (open-weights.ts) and the tokenizer (tokenizer-files.ts); a GGUF file
+ * (gguf.ts); the folder of a LoRA adapter (adapter.ts). From a directory (Node) or from bytes (anywhere), to a directory or to
+ * bytes. Nothing is ever downloaded.
  */
 
 import { isHalf, isStored, type StoredDType } from "../../core/dtype.ts";
-import {
-  checkArgument,
-  FormatError,
-  formatValue,
-  isMap,
-  OptionError,
-  UnsupportedError,
-} from "../../core/errors.ts";
+import { checkArgument, formatValue, isMap, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
-import { openSafetensors, type SafetensorsFile, saveFile } from "../../io/index.ts";
-import { checkSize, sizeLimit } from "../../io/limit.ts";
-import { GIT_LFS_ADVICE, isGitLfsPointer } from "../../io/safetensors/header.ts";
+import { openGguf, type SafetensorsFile, saveFile } from "../../io/index.ts";
+import { sizeLimit } from "../../io/limit.ts";
 import type { Precision } from "../../nn/index.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { familyOfConfig, type ModelFamily, type ModelOf } from "../families/index.ts";
-import { configFields, readConfig } from "../families/read-config.ts";
-import { checkFolder } from "../hub/find.ts";
+import { configFields, readConfigFile } from "../families/read-config.ts";
+import { findModel } from "../hub/find.ts";
 import { type TextModel, textModel } from "../text-model.ts";
-import { readTokenizer, type Tokenizer, writeTokenizer } from "../tokenizer/index.ts";
+import { type Tokenizer, writeTokenizer } from "../tokenizer/index.ts";
 import type { DecoderModel, TransformerModel } from "../transformer/model.ts";
 import { checkBytes } from "../transformer/parameters.ts";
 import { planOf } from "../transformer/plan.ts";
+import { type AdapterConfig, mergeAdapter, readAdapterConfig } from "./adapter.ts";
+import { ggufFile, isAdapterOnly, missingFiles, refuseContents } from "./contents.ts";
+import { ggufModel } from "./gguf.ts";
 import type { ModelFolder } from "./locate.ts";
-import { checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
+import { openWeights } from "./open-weights.ts";
+import { filesOfFolder, filesOfMap, type ModelFiles, readJson } from "./sources.ts";
+import { readTokenizerFiles } from "./tokenizer-files.ts";
+import {
+  canonicalName,
+  checkWeights,
+  locateWeights,
+  type ModelNote,
+  readWeights,
+  writeWeights,
+} from "./weights.ts";
 
 /** Options of `readModel`. */
 export interface ReadModelOptions {
@@ -44,6 +50,8 @@ export interface ReadModelOptions {
   readonly architecture?: "encoder" | "decoder";
   /** Folder that must contain the shards once links are resolved; default the model's own. */
   readonly within?: string;
+  /** The model that a LoRA adapter belongs to, as `findModel` takes it; default what adapter_config.json names. */
+  readonly base?: string;
 }
 
 /** Names of the options that `modelFromFiles` takes. */
@@ -59,10 +67,7 @@ export interface WriteModelOptions {
 
 const CONFIG = "config.json";
 const WEIGHTS = "model.safetensors";
-const INDEX = "model.safetensors.index.json";
 const TOKENIZER = "tokenizer.json";
-/** Largest config.json or tokenizer.json that is read into memory. */
-const MAX_TEXT = 64 * 2 ** 20;
 /** `maxBytes` limits the parameters together, so single tensors have no limit. */
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
@@ -91,53 +96,10 @@ export function readModel(directory: string, options?: ReadModelOptions): Promis
 export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
   const what = "readModel";
   // The results of findModel and pullModel may be passed as options.
-  checkOptionNames(what, options, [...READ_OPTIONS, "within", "directory", "commit", "files"]);
-  const fs = fileSystem(what);
-  const { basename, join, resolve } = builtin<typeof import("node:path")>("node:path")!;
-  const stat = await fs.stat(directory).catch(() => undefined);
-  if (!stat?.isDirectory())
-    throw new OptionError(
-      "file",
-      `${what}: ${stat === undefined ? "there is no folder" : "not a folder:"} ${directory}; give the path of one with config.json, tokenizer.json and model.safetensors. Nothing is downloaded: findModel(name) finds a model in Hugging Face's cache, "heed pull ORG/NAME" puts it there`,
-      { path: directory },
-    );
-  checkFolder(directory);
-  const read = async (name: string): Promise<Uint8Array> => {
-    const path = join(directory, name);
-    try {
-      const { size } = await fs.stat(path);
-      checkSize(what, path, size, MAX_TEXT);
-      const bytes = await fs.readFile(path);
-      if (isGitLfsPointer(bytes)) throw new FormatError("git-lfs", `${path}: ${GIT_LFS_ADVICE}`, { path });
-      return bytes;
-    } catch (error) {
-      throw fileError(what, "read", path, error);
-    }
-  };
-  const parts = {
-    config: await inFile(join(directory, CONFIG), async () => readConfig(await read(CONFIG))),
-    tokenizer: await inFile(join(directory, TOKENIZER), async () => readTokenizer(await read(TOKENIZER))),
-  };
-  return inFile(directory, async () => {
-    const file = await openSafetensors(directory, { within: options.within, maxBytes: UNBOUNDED });
-    return assemble(what, parts, file, { name: basename(resolve(directory)), ...options });
-  });
-}
-
-/** Runs a reader. Errors about what a file contains then start with its path. */
-async function inFile<T>(path: string, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    const isContent = error instanceof FormatError || error instanceof UnsupportedError;
-    if (!isContent || error.fields.path === path) throw error;
-    const text = error.message.replace(
-      /^(?:(?:readModel|openSafetensors|readTokenizer): )?(?:config(?:\.json)?: )?/,
-      "",
-    );
-    const Kind = error instanceof FormatError ? FormatError : UnsupportedError;
-    throw new Kind(error.code, `${path}: ${text}`, { ...error.fields, path });
-  }
+  checkOptionNames(what, options, [...READ_OPTIONS, "within", "base", "directory", "commit", "files"]);
+  const files = await filesOfFolder(what, directory, options.within);
+  const { basename, resolve } = builtin<typeof import("node:path")>("node:path")!;
+  return openModel(files, { name: basename(resolve(directory)), ...options });
 }
 
 /**
@@ -152,78 +114,144 @@ async function inFile<T>(path: string, read: () => Promise<T>): Promise<T> {
  */
 export function modelFromFiles<F extends ModelFamily>(
   files: ReadonlyMap<string, Uint8Array>,
-  options: Omit<ReadModelOptions, "within"> & { readonly family: F },
+  options: Omit<ReadModelOptions, "within" | "base"> & { readonly family: F },
 ): Promise<TextModel<ModelOf<F>>>;
 export function modelFromFiles(
   files: ReadonlyMap<string, Uint8Array>,
-  options: Omit<ReadModelOptions, "within"> & { readonly architecture: "decoder" },
+  options: Omit<ReadModelOptions, "within" | "base"> & { readonly architecture: "decoder" },
 ): Promise<TextModel<DecoderModel>>;
 export function modelFromFiles(
   files: ReadonlyMap<string, Uint8Array>,
-  options?: Omit<ReadModelOptions, "within">,
+  options?: Omit<ReadModelOptions, "within" | "base">,
 ): Promise<TextModel>;
 export async function modelFromFiles(
   files: ReadonlyMap<string, Uint8Array>,
-  options: Omit<ReadModelOptions, "within"> = {},
+  options: Omit<ReadModelOptions, "within" | "base"> = {},
 ): Promise<TextModel> {
   const what = "modelFromFiles";
   checkArgument(isMap(files), what, "a Map of bytes by file name", files);
   checkOptionNames(what, options, READ_OPTIONS);
-  const read = (name: string): Uint8Array => {
-    const bytes = files.get(name);
-    if (bytes === undefined)
-      throw new OptionError(
-        "files",
-        `${what}: ${name} is missing; there are ${[...files.keys()].join(", ") || "no files"}`,
-        {
-          name,
-        },
-      );
-    return bytes;
-  };
-  const parts = { config: readConfig(read(CONFIG)), tokenizer: readTokenizer(read(TOKENIZER)) };
-  const file = files.has(INDEX)
-    ? await openSafetensors(read(INDEX), { shard: read, maxBytes: UNBOUNDED })
-    : await openSafetensors(read(WEIGHTS), { maxBytes: UNBOUNDED });
-  return assemble(what, parts, file, options);
+  return openModel(filesOfMap(what, files), options);
+}
+
+interface ModelParts {
+  readonly config: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly file: SafetensorsFile;
+  readonly notes: readonly ModelNote[];
+}
+
+/** Opens a model, with its adapter where there is one. config.json is read first: it says what the model is. */
+async function openModel(files: ModelFiles, options: ReadModelOptions): Promise<TextModel> {
+  const { what } = files;
+  if (!files.names.includes("adapter_config.json"))
+    return assemble(what, await openParts(files), options, files);
+  const config = readAdapterConfig(await readJson(files, "adapter_config.json"));
+  const base = isAdapterOnly(files.names) ? await baseFiles(files, options.base ?? config.base) : files;
+  const parts = await openParts(base);
+  const adapter = await files.inFile(undefined, () =>
+    openWeights(files, ["adapter_model.safetensors", "adapter_model.bin"]),
+  );
+  return assemble(what, parts, options, files, { config, file: adapter });
+}
+
+/** The files of the model that an adapter belongs to. */
+async function baseFiles(files: ModelFiles, base: string | undefined): Promise<ModelFiles> {
+  const { what, label } = files;
+  if (base === undefined || label === "")
+    throw new OptionError(
+      "base",
+      `${what}: the files are a LoRA adapter of ${base ?? "a model that adapter_config.json does not name"}; ${label === "" ? "add the files of that model" : "name the folder of that model as `base`"}`,
+      { base },
+    );
+  const { directory, within } = findModel(base);
+  return filesOfFolder(what, directory, within);
+}
+
+async function openParts(files: ModelFiles): Promise<ModelParts> {
+  const { names, inFile } = files;
+  const gguf = names.includes(CONFIG) ? undefined : ggufFile(names);
+  if (gguf !== undefined) {
+    const tokenizer = names.includes(TOKENIZER) ? await readTokenizerFiles(files, "") : undefined;
+    return inFile(gguf, async () => {
+      const file = await openGguf(await files.source(gguf), { maxBytes: UNBOUNDED });
+      try {
+        return { ...(await ggufModel(file, tokenizer)), notes: [] };
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
+    });
+  }
+  const missing = missingFiles(names);
+  if (missing.includes(CONFIG) && files.label !== "") refuseContents(files.label, names, missing);
+  const { config, notes } = await inFile(CONFIG, async () => readConfigFile(await files.bytes(CONFIG)));
+  if (missing.length > 0 && files.label !== "") refuseContents(files.label, names, missing);
+  const modelType = String(configFields(config).model_type);
+  const tokenizer = await readTokenizerFiles(files, modelType);
+  return { config, notes, tokenizer, file: await inFile(undefined, () => openWeights(files)) };
 }
 
 async function assemble(
   what: string,
-  { config, tokenizer }: { config: ModelConfig; tokenizer: Tokenizer },
-  file: SafetensorsFile,
+  { config, tokenizer, file: baseFile, notes: fileNotes }: ModelParts,
   { dtype = "float32", maxBytes, name, family, architecture }: ReadModelOptions,
+  files: ModelFiles,
+  adapter?: { readonly config: AdapterConfig; readonly file: SafetensorsFile },
 ): Promise<TextModel> {
+  let file = baseFile;
   try {
-    const limit = sizeLimit(what, { maxBytes });
-    if (family !== undefined && family !== config.type)
-      throw new OptionError(
-        "family",
-        `${what}: the model is of the family "${config.type}", but family is ${formatValue(family)}`,
-        { got: family, actual: config.type },
+    return await files.inFile(undefined, async () => {
+      const limit = sizeLimit(what, { maxBytes });
+      if (family !== undefined && family !== config.type)
+        throw new OptionError(
+          "family",
+          `${what}: the model is of the family "${config.type}", but family is ${formatValue(family)}`,
+          { got: family, actual: config.type },
+        );
+      const entry = familyOfConfig(config);
+      const { tie_word_embeddings: tied } = config.config;
+      const { names } = entry.recipe(config.config);
+      if (adapter)
+        file = await mergeAdapter(
+          file,
+          adapter.file,
+          adapter.config,
+          canonicalName(names, entry.files ?? {}),
+        );
+      const located = await locateWeights(file, names, entry.files ?? {}, tied);
+      const { hasHead, ownOutput, notes } = located;
+      // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.
+      const output =
+        ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
+      const fields = { ...config.config, ...output };
+      const plan = planOf(entry.recipe(fields), hasHead);
+      checkWeights(what, file, located, plan);
+      checkBytes(what, plan, dtype, limit, (one) =>
+        isHalf(file.tensors.get(located.source.get(one)!)!.dtype),
       );
-    const entry = familyOfConfig(config);
-    const { tie_word_embeddings: tied } = config.config;
-    const { names } = entry.recipe(config.config);
-    const located = await locateWeights(file, names, entry.files ?? {}, tied);
-    const { hasHead, ownOutput, notes } = located;
-    // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.
-    const output =
-      ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
-    const fields = { ...config.config, ...output };
-    const plan = planOf(entry.recipe(fields), hasHead);
-    checkWeights(what, file, located, plan);
-    checkBytes(what, plan, dtype, limit, (one) => isHalf(file.tensors.get(located.source.get(one)!)!.dtype));
-    const matrix = hasHead ? `${ownOutput ? names.head : names.embedding}.weight` : undefined;
-    const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, matrix);
-    const model = entry.make(fields, { dtype, parameters, hasHead });
-    if (architecture !== undefined && architecture !== model.architecture)
-      throw new OptionError(
-        "architecture",
-        `${what}: the model is of the architecture "${model.architecture}", but architecture is ${formatValue(architecture)}`,
-        { got: architecture, actual: model.architecture },
+      const matrix = hasHead ? `${ownOutput ? names.head : names.embedding}.weight` : undefined;
+      const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, matrix);
+      const model = entry.make(fields, { dtype, parameters, hasHead });
+      if (architecture !== undefined && architecture !== model.architecture)
+        throw new OptionError(
+          "architecture",
+          `${what}: the model is of the architecture "${model.architecture}", but architecture is ${formatValue(architecture)}`,
+          { got: architecture, actual: model.architecture },
+        );
+      const tokenizerNotes = tokenizer.notes.map(
+        (text) => ({ severity: "note", code: "tokenizer", text }) as const,
       );
-    return textModel(model, tokenizer, { name, notes: [...notes, ...numbers] });
+      const merged = {
+        severity: "note",
+        code: "adapter",
+        text: "a LoRA adapter is merged into the weights",
+      } as const;
+      return textModel(model, tokenizer, {
+        name,
+        notes: [...fileNotes, ...tokenizerNotes, ...(adapter ? [merged] : []), ...notes, ...numbers],
+      });
+    });
   } finally {
     await file.close();
   }

@@ -26,7 +26,7 @@ import { type ParameterPlan, type Planned, packedShape, widen } from "../transfo
 export interface ModelNote {
   /** `note`: for information; `warning`: the model does not compute what it should. */
   readonly severity: "note" | "warning";
-  readonly code: "task-head" | "output-matrix" | "not-a-number";
+  readonly code: "task-head" | "output-matrix" | "not-a-number" | "custom-code" | "tokenizer" | "adapter";
   readonly text: string;
 }
 
@@ -101,14 +101,15 @@ export async function locateWeights(
 }
 
 /** A function from a tensor's name in the file to its name in the plan: a base model saved alone omits the prefix. */
-function canonicalName(names: TensorNames, { renames = [] }: FileNames): (stored: string) => string {
+export function canonicalName(names: TensorNames, { renames = [] }: FileNames): (stored: string) => string {
   const prefix = names.embedding.slice(0, names.embedding.indexOf(".") + 1);
   const parts = Object.values(names)
     .filter((name) => name?.startsWith(prefix))
     .map((name: string) => name.slice(prefix.length).split(".", 1)[0]);
   const unprefixed = new Set([...parts, "pooler"]);
   return (stored) => {
-    let name = stored;
+    // Prefixes of DistributedDataParallel and torch.compile.
+    let name = stored.replace(/^(?:module\.)+/, "").replace(/(^|\.)_orig_mod\./g, "$1");
     for (const [pattern, to] of renames) name = name.replace(pattern, to);
     return unprefixed.has(name.split(".", 1)[0]) ? prefix + name : name;
   };

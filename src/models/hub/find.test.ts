@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import { locateShipped, modelToFiles, readModel } from "../index.ts";
 import { findModel, knownModels } from "./find.ts";
 import { hubCache, readHubName } from "./names.ts";
@@ -111,15 +111,32 @@ describe("findModel", () => {
     mkdirSync(folder);
     writeFileSync(join(folder, "config.json"), "{}");
     expect(() => findModel(join(folder, "config.json"), env)).toThrow(/is a file; .*name the folder/);
-    for (const name of ["pytorch_model.bin", "vocab.txt"]) writeFileSync(join(folder, name), "");
-    expect(() => findModel(folder, env)).toThrow(FormatError);
+    writeFileSync(join(folder, "config.json"), '{"model_type": "swin"}');
     expect(() => findModel(folder, env)).toThrow(
-      /has no tokenizer\.json, no model\.safetensors; .*this one has config\.json, pytorch_model\.bin, vocab\.txt\. .*pickle.*save_pretrained.*AutoTokenizer/,
+      /\/config\.json: model_type is "swin".*heed capture --python/,
     );
+    const bert = {
+      vocab_size: 8,
+      hidden_size: 4,
+      num_hidden_layers: 1,
+      num_attention_heads: 1,
+      intermediate_size: 4,
+      max_position_embeddings: 8,
+    };
+    writeFileSync(join(folder, "config.json"), JSON.stringify({ model_type: "bert", ...bert }));
+    writeFileSync(join(folder, "tf_model.h5"), "");
+    expect(() => findModel(folder, env)).toThrow(
+      /has no tokenizer\.json, no model\.safetensors; .*this one has config\.json, tf_model\.h5\. .*TensorFlow/,
+    );
+    writeFileSync(join(folder, "model.onnx"), "");
+    expect(() => findModel(folder, env)).toThrow(/has the weights as ONNX only/);
+    // Files of earlier versions are enough.
+    for (const name of ["pytorch_model.bin", "vocab.txt"]) writeFileSync(join(folder, name), "");
+    expect(findModel(folder, env).directory).toBe(folder);
     const empty = join(root, "empty");
     mkdirSync(empty);
     expect(() => findModel(empty, env)).toThrow(/this one has nothing/);
-    put("org/half", new Map([["config.json", new Uint8Array(2)]]));
+    put("org/half", new Map([["tokenizer.json", new Uint8Array(2)]]));
     expect(() => findModel("org/half", env)).toThrow(/"heed pull org\/half" downloads what is missing/);
   });
 

@@ -4,6 +4,8 @@
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { builtin } from "../../io/filesystem/node.ts";
+import { readConfig } from "../families/read-config.ts";
+import { missingFiles, refuseContents } from "../files/contents.ts";
 import { locateShipped } from "../files/locate.ts";
 import { type Environment, hubCache, isCommit, modelFolder, readHubName } from "./names.ts";
 
@@ -111,31 +113,23 @@ function snapshotOf(folder: string, revision: string): string | undefined {
   return existsSync(directory) ? directory : undefined;
 }
 
-/** Throws unless a folder has the files that `readModel` reads; names what is missing and how to get it. */
+/** Throws unless a folder has the files that `readModel` reads. config.json is read first: it says what the model is. */
 export function checkFolder(directory: string, advice = ""): void {
-  const { readdirSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const { readdirSync, readFileSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const { join } = builtin<typeof import("node:path")>("node:path")!;
   const names = readdirSync(directory);
-  const has = (name: string) => names.includes(name);
-  const weights = has("model.safetensors") || has("model.safetensors.index.json");
-  const missing = [
-    ...(has("config.json") ? [] : ["config.json"]),
-    ...(has("tokenizer.json") ? [] : ["tokenizer.json"]),
-    ...(weights ? [] : ["model.safetensors"]),
-  ];
+  const missing = missingFiles(names);
   if (missing.length === 0) return;
-  const tips: string[] = [];
-  if (!weights && names.some((name) => /^pytorch_model.*\.(bin|json)$/.test(name)))
-    tips.push(
-      "pytorch_model.bin is a pickle, which can run code; convert it in Python: from transformers import AutoModel; AutoModel.from_pretrained(DIR).save_pretrained(DIR)",
-    );
-  if (!has("tokenizer.json") && (has("vocab.txt") || has("vocab.json") || has("tokenizer.model")))
-    tips.push(
-      "Its tokenizer is of the old kind; convert it in Python: from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
-    );
-  const few = names.slice(0, 8).join(", ");
-  throw new FormatError(
-    "model-files",
-    `${directory} has no ${missing.join(", no ")}${advice}; a model's folder has config.json, tokenizer.json and model.safetensors, this one has ${few === "" ? "nothing" : few}${names.length > 8 ? ", …" : ""}${tips.map((tip) => `. ${tip}`).join("")}`,
-    { directory, missing },
-  );
+  const path = join(directory, "config.json");
+  if (!missing.includes("config.json"))
+    try {
+      readConfig(readFileSync(path));
+    } catch (error) {
+      if (!(error instanceof UnsupportedError)) throw error;
+      throw new UnsupportedError(error.code, error.message.replace(/^config\.json/, path), {
+        ...error.fields,
+        path,
+      });
+    }
+  refuseContents(directory, names, missing, advice);
 }

@@ -382,8 +382,12 @@ describe("a faulty server", () => {
 
   test("a model without safetensors, or without config.json", async () => {
     hub.files.delete("model.safetensors");
+    hub.files.set("model-q8.gguf", Buffer.from("GGUF"));
+    expect((await failure()).message).toMatch(
+      /has no model\.safetensors and no pytorch_model\.bin; download one of its GGUF/,
+    );
     hub.files.set("pytorch_model.bin", Buffer.from("pickle"));
-    expect((await failure()).message).toMatch(/has no model\.safetensors; its weights are pickles/);
+    expect((await pull()).files.map(({ name }) => name)).toContain("pytorch_model.bin");
     hub.files.set("model.safetensors", weights);
     hub.files.delete("config.json");
     expect((await failure()).message).toMatch(/has no config\.json/);

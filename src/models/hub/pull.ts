@@ -50,6 +50,11 @@ const FILES = [
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",
+  "tokenizer.model",
+  "spiece.model",
+  "sentencepiece.bpe.model",
+  "chat_template.jinja",
+  "preprocessor_config.json",
   "vocab.txt",
   "vocab.json",
   "merges.txt",
@@ -60,13 +65,14 @@ const FILES = [
 ];
 const WEIGHTS = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
+const TORCH_INDEX = "pytorch_model.bin.index.json";
 
 /**
  * Downloads a model, or its missing files.
  *
  * @param name `ORG/NAME`, or `ORG/NAME@REVISION` for a branch, a tag or a commit; default main
- * @throws OptionError for an invalid name; UnsupportedError if the hub has no such model, denies access, or has no safetensors
- *   weights; HeedError with code `network` if it cannot be reached; FormatError for wrong bytes
+ * @throws OptionError for an invalid name; UnsupportedError if the hub has no such model, denies access, or has no weights
+ *   of a kind that heed reads; HeedError with code `network` if it cannot be reached; FormatError for wrong bytes
  * @example
  * const { directory } = await pullModel("sentence-transformers/all-MiniLM-L6-v2");
  */
@@ -102,11 +108,11 @@ export async function pullModel(name: string, options: PullOptions = {}): Promis
         options.onProgress?.({ file, done: before + here, total: before + size + rest }),
       );
       done.push(await download.run());
-      if (file === INDEX) {
-        const shards = await shardsOf(join(directory, INDEX));
+      if (file === INDEX || file === TORCH_INDEX) {
+        const shards = await shardsOf(join(directory, file));
         const missing = shards.find((shard) => !files.has(shard));
         if (missing !== undefined)
-          throw new FormatError("index", `${WHAT}: ${hub.id} has no ${missing}, which its ${INDEX} names`, {
+          throw new FormatError("index", `${WHAT}: ${hub.id} has no ${missing}, which its ${file} names`, {
             missing,
           });
         names = [...names, ...shards];
@@ -125,11 +131,12 @@ export async function pullModel(name: string, options: PullOptions = {}): Promis
 
 /** The files of a repository to download; shards follow later from the index. */
 function chooseFiles({ id }: HubName, names: readonly string[]): string[] {
-  const weights = names.includes(WEIGHTS) ? WEIGHTS : names.includes(INDEX) ? INDEX : undefined;
+  // PyTorch's files, which readModel reads without running their code, where the model has no other.
+  const weights = [WEIGHTS, INDEX, "pytorch_model.bin", TORCH_INDEX].find((one) => names.includes(one));
   if (weights === undefined)
     throw new UnsupportedError(
       "weights",
-      `${WHAT}: ${id} has no ${WEIGHTS}${names.some((one) => one.endsWith(".bin")) ? "; its weights are pickles, which heed does not open: convert the model in Python with save_pretrained" : ""}`,
+      `${WHAT}: ${id} has no ${WEIGHTS} and no pytorch_model.bin${names.some((one) => /\.gguf$/.test(one)) ? "; download one of its GGUF files into a folder of its own, which readModel opens" : ""}`,
       { id, files: names.slice(0, 50) },
     );
   if (!names.includes("config.json"))

@@ -119,6 +119,11 @@ describe("generate", () => {
 });
 
 describe("tokenShares", () => {
+  test("logits may be a tensor of one row", () => {
+    expect(tokenShares(tensor(Float32Array.of(0, 0), [2]), {})).toEqual(Float64Array.of(0.5, 0.5));
+    expect(() => tokenShares(tensor(Float32Array.of(0, 0), [1, 2]), {})).toThrow(/the logits \[V\]/);
+  });
+
   // Shares 0.4, 0.3, 0.2, 0.1 at temperature 1, out of order.
   const logits = Float64Array.from([0.2, 0.4, 0.1, 0.3], Math.log);
   const shares = (options: Parameters<typeof tokenShares>[1]) =>

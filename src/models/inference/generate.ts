@@ -8,6 +8,7 @@ import { tidy } from "../../api/tidy.ts";
 import { checkArgument, formatValue, isList, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -137,18 +138,19 @@ function check(ids: ArrayLike<number>, options: GenerateOptions, positions: numb
  * The probability of each token in sampling: softmax of logits / temperature over the tokens that top-k, top-p and min-p keep,
  * applied in this order. Tokens as likely as the last one kept are kept too.
  *
- * @param logits [V]
+ * @param logits [V], numbers or a tensor
  *
  * @example
  * Array.from(tokenShares(Float64Array.of(0, 0), { topK: 2 })); // → [0.5, 0.5]
  */
 export function tokenShares(
-  logits: Float64Array,
+  logits: Float64Array | Tensor,
   options: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
 ): Float64Array {
   checkOptionNames("tokenShares", options, ["temperature", "topK", "topP", "minP"]);
-  checkArgument(isList(logits), "tokenShares", "the logits [V], a Float64Array", logits);
-  return sharesOf(logits, options);
+  const isRow = logits instanceof Tensor ? logits.shape.length === 1 : isList(logits);
+  checkArgument(isRow, "tokenShares", "the logits [V], a Float64Array or a tensor", logits);
+  return sharesOf(logits instanceof Tensor ? logits.toFloat64() : logits, options);
 }
 
 /** As `tokenShares`, of checked arguments. */

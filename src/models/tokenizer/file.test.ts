@@ -66,6 +66,13 @@ describe("other spellings of the same", () => {
     expect(add(false).encode("zqx", undefined, { addSpecialTokens: false }).tokens).toEqual(["z", "q", "x"]);
   });
 
+  test("BPE dropout is left out, with a note", () => {
+    const dropping = read(bpe, ({ model }) => (model.dropout = 0.1));
+    expect(dropping.encode("the old ship").ids).toEqual(bpe.encode("the old ship").ids);
+    expect(dropping.notes).toEqual([expect.stringContaining("BPE dropout")]);
+    expect(bpe.notes).toEqual([]);
+  });
+
   test("truncation, padding and parts that are missing", () => {
     const other = read(bpe, (file) => {
       file.truncation = { max_length: 3, strategy: "LongestFirst", stride: 0 };
@@ -83,7 +90,6 @@ describe("a setting that heed would treat differently is refused by name", () =>
     ["model type Other", ({ model }) => (model.type = "Other")],
     ["Unigram: vocab", ({ model }) => (model.type = "Unigram")],
     ["version", (file) => (file.version = "2.0")],
-    ["dropout", ({ model }) => (model.dropout = 0.1)],
     ["normalizer", (file) => (file.normalizer = { type: "Backwards" })],
     ["pre_tokenizer", (file) => (file.pre_tokenizer = { type: "Lines" })],
     ["decoder", (file) => (file.decoder = { type: "Metaspace" })],

@@ -7,9 +7,10 @@
  */
 import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
-import { asBytes, quote, refuser } from "../../io/refuse.ts";
+import { asBytes, quote, type Refuse, refuser } from "../../io/refuse.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, GPT2_PATTERN } from "./bytes.ts";
+import { jsonValue } from "./convert/parts.ts";
 import { readPipeline } from "./pipeline/index.ts";
 import { ConfigPart, shown } from "./pipeline/part.ts";
 import { readPostProcessor } from "./pipeline/post.ts";
@@ -37,12 +38,24 @@ export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: 
   checkSize("readTokenizer", "the file", bytes.length, sizeLimit("readTokenizer", options, MAX_FILE));
   const parts = new Map<string, Part>();
   scanObject(bytes, refuse, (name, value, at) => parts.set(name, { name, value, at }), { numbers: "finite" });
+  return tokenizerOf(parts, bytes.length, refuse);
+}
+
+/** A tokenizer of the parts of a tokenizer.json that was made from the file `what`. */
+export function convertedTokenizer(what: string, json: object): Tokenizer {
+  const parts = new Map(
+    Object.entries(json).map(([name, value]) => [name, { name, value: jsonValue(value), at: 0 }]),
+  );
+  return tokenizerOf(parts, 0, refuser(what));
+}
+
+function tokenizerOf(parts: ReadonlyMap<string, Part>, end: number, refuse: Refuse): Tokenizer {
   const part = <T>(name: string, read: (value: Json, no: No) => T): T => {
     const entry = parts.get(name);
     // A missing part is read as null; errors say which of the two it is.
     const shownAs = (what: string) => (entry === undefined ? what.replace(/got null$/, "got nothing") : what);
     return read(entry?.value ?? null, (what) =>
-      refuse("tokenizer", entry?.at ?? bytes.length, `${name}: ${shownAs(what)}`),
+      refuse("tokenizer", entry?.at ?? end, `${name}: ${shownAs(what)}`),
     );
   };
 

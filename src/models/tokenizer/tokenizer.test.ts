@@ -109,6 +109,7 @@ describe("byte-level BPE", () => {
   });
 
   test("a prepended space has no width in the text", () => {
+    expect(new Tokenizer(bytePairs({ addPrefixSpace: true })).encode("").tokens).toEqual([]);
     const { tokens, offsets } = new Tokenizer(bytePairs({ addPrefixSpace: true })).encode("the the");
     expect(tokens).toEqual(["Ġthe", "Ġthe"]);
     expect(offsets).toEqual([

@@ -135,6 +135,12 @@ export class Tokenizer {
     return this.spec.kind;
   }
 
+  /** Facts about the file that a user should know; usually none. */
+  get notes(): readonly string[] {
+    const note = this.spec.kind === "pipeline" ? this.spec.pipeline.model.note : undefined;
+    return note === undefined ? [] : [note];
+  }
+
   #enter(token: string, id: number, isTaken: boolean): void {
     if (!(Number.isInteger(id) && id >= 0 && id < MAX_VOCABULARY))
       bad(
@@ -253,7 +259,7 @@ export class Tokenizer {
       const cutter = this.#cutter as Cutter;
       let piece = text.slice(part.start, part.end);
       let base = part.start;
-      if (spec.kind === "bpe" && spec.addPrefixSpace && !piece.startsWith(" ")) {
+      if (spec.kind === "bpe" && spec.addPrefixSpace && piece !== "" && !piece.startsWith(" ")) {
         piece = ` ${piece}`;
         base--; // The prepended space is not in the text.
       }

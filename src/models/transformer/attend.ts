@@ -237,3 +237,15 @@ function checkedChange(
   }
   return checked as AttentionChange;
 }
+
+/** A mask over keys, [B, N] or [N], as one over scores: [B, 1, 1, N] or [1, 1, N]. */
+export function forKeys(what: string, mask: Tensor, shape: readonly number[]): Tensor {
+  if (!(mask instanceof Tensor) || mask.dtype !== "bool" || mask.shape.join() !== shape.join())
+    throw new ShapeError(
+      "keyMask",
+      `${what}: keyMask must be [${shape.join(", ")}] bool, got ${formatValue(mask?.shape)}`,
+      { got: mask?.shape, want: shape },
+    );
+  const N = shape[shape.length - 1];
+  return mask.reshape([...shape.slice(0, -1), 1, 1, N]);
+}

@@ -1,4 +1,5 @@
 /** The interface of every model in this folder: its sizes, its parameters, and a forward pass in two steps. */
+import type { Tensor } from "../../core/tensor.ts";
 import type { FloatTensor, Ids, Precision } from "../../nn/index.ts";
 import type { ModelConfig } from "../config/types.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
@@ -56,7 +57,12 @@ export interface DecoderModel extends TransformerModel {
 export interface DecoderOptions extends ForwardOptions {
   /** Keys and values of earlier tokens; ids [N] follow them, and are added. */
   readonly cache?: KeyValueCache;
+  /**
+   * Tokens of a padded batch, [B, N] bool: false for padding, on the left or on the right. Each text is then computed as if alone:
+   * positions count from its first token. Not together with a cache. Default all.
+   */
+  readonly keyMask?: Tensor;
 }
 
 /** Names of `DecoderOptions`. */
-export const DECODER_OPTIONS: readonly (keyof DecoderOptions)[] = [...FORWARD_OPTIONS, "cache"];
+export const DECODER_OPTIONS: readonly (keyof DecoderOptions)[] = [...FORWARD_OPTIONS, "cache", "keyMask"];

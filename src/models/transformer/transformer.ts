@@ -53,6 +53,8 @@ export interface LayerCall {
   readonly start: number;
   readonly cache?: KeyValueCache;
   readonly attnMask?: Tensor;
+  /** Tokens of padding before each text of a batch, from which its positions count. */
+  readonly shift?: readonly number[];
   readonly onAttention?: ForwardOptions["onAttention"];
 }
 
@@ -177,7 +179,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       key = rope(key, rotation);
     }
     const { query_growth: growth } = this.recipe;
-    if (growth) query = multiply(query, queryFactors(growth, start, x));
+    if (growth) query = multiply(query, queryFactors(growth, start, x, call.shift));
     if (cache) [key, value] = cache.append(layer, key, value);
     const input = {
       recipe: this.#recipeOf(layer),
@@ -268,16 +270,22 @@ function normalized(
   return kind === "rms" ? rmsNorm(x, weight, { eps }) : layerNorm(x, weight, bias, { eps });
 }
 
-/** Factors [N, 1] of the queries of x [..., N, C], the first at position `start`. */
+/** Factors [N, 1] of the queries of x [..., N, C], the first at position `start`; [B, 1, N, 1] where texts have padding before them. */
 function queryFactors(
   { beta, period }: NonNullable<TransformerConfig["query_growth"]>,
   start: number,
   { shape, dtype }: FloatTensor,
+  shift?: readonly number[],
 ): FloatTensor {
   const N = shape[shape.length - 2];
-  const data = dtype === "float64" ? new Float64Array(N) : new Float32Array(N);
-  for (let n = 0; n < N; n++) data[n] = 1 + beta * Math.log(1 + Math.floor((start + n) / period));
-  return new Tensor(data, [N, 1], dtype);
+  const firsts = shift ?? [0];
+  const data =
+    dtype === "float64" ? new Float64Array(firsts.length * N) : new Float32Array(firsts.length * N);
+  firsts.forEach((first, row) => {
+    for (let n = 0; n < N; n++)
+      data[row * N + n] = 1 + beta * Math.log(1 + Math.floor(Math.max(0, start + n - first) / period));
+  });
+  return new Tensor(data, shift ? [firsts.length, 1, N, 1] : [N, 1], dtype);
 }
 
 /** A tensor of ones like another. */

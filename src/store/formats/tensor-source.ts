@@ -5,7 +5,7 @@
 import { arrayFor, arrayName, type DType, readerOf, type TypedData } from "../../core/dtype.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { ELEMENTS, type FileDType, type FileTensor } from "../../io/element.ts";
-import type { SafetensorsFile } from "../../io/safetensors/open.ts";
+import type { SafetensorsFile } from "../../io/tensor-file.ts";
 import type { FloatArray } from "../../rows/head-rows.ts";
 
 /** The dtype and shape of a tensor, known before it is read. */

@@ -51,21 +51,15 @@ export async function expandPair(values: Values, io: Pick<Io, "stdin">): Promise
   return text;
 }
 
-/** As `expandText`; a prompt may consist of spaces or line breaks. */
+/** As `expandText`; a prompt may be empty, and then the model begins with its first token if it has one. */
 export async function expandPrompt(text: string, io: Pick<Io, "stdin">): Promise<string> {
-  const prompt = text === STDIN ? await stdinText(io) : text;
-  if (prompt === "") refuseBlank();
-  return prompt;
+  return text === STDIN ? stdinText(io) : text;
 }
 
 /** Throws for a blank text, usually a shell variable that is not set. An encoder would read its special tokens alone. */
 function notBlank(text: string): string {
-  if (text.trim() === "") refuseBlank();
+  if (text.trim() === "") throw new UsageError("a text is empty; write one or more words");
   return text;
-}
-
-function refuseBlank(): never {
-  throw new UsageError("a text is empty; write one or more words");
 }
 
 /** False also where it cannot be known: Node's permission model throws for a path that it does not allow. */

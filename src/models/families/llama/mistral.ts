@@ -8,7 +8,11 @@ import { decoderFamily, LLAMA_NAMES, number } from "../recipe-family.ts";
 export const mistral = decoderFamily({
   modelTypes: ["mistral"],
   names: LLAMA_NAMES,
-  layers: { slides: () => true },
+  // A config without the field has the default of the published code; null means no window.
+  layers: (fields) => ({
+    slides: () => true,
+    ...(fields.value("sliding_window") === undefined && { window: 4096 }),
+  }),
 });
 
 /** The family. */

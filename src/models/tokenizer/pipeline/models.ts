@@ -19,6 +19,8 @@ export interface Cut {
 export interface TokenModel {
   readonly vocab: ReadonlyMap<string, number>;
   cut(chunk: string): readonly Cut[];
+  /** A fact that a user should know. */
+  readonly note?: string;
 }
 
 /** Ids are below this. */
@@ -39,7 +41,7 @@ export function readTokenModel(part: ConfigPart): TokenModel {
   const read = { BPE: readBpe, WordPiece: readWordPiece, WordLevel: readWordLevel, Unigram: readUnigram };
   if (!Object.hasOwn(read, type)) return part.refuse(`model type ${type} is not one heed has`);
   const model = read[type as keyof typeof read](part);
-  return { vocab: model.vocab, cut: cached(model.cut) };
+  return { ...model, cut: cached(model.cut) };
 }
 
 function readVocabulary(part: ConfigPart): Map<string, number> {
@@ -65,8 +67,7 @@ function byteTokens(vocab: ReadonlyMap<string, number>): readonly number[] | und
 
 function readBpe(part: ConfigPart): TokenModel {
   const vocab = readVocabulary(part);
-  if (part.has("dropout") && part.value("dropout") !== 0)
-    part.refuse("dropout must be nothing: cuts would be random");
+  const dropout = part.has("dropout") && part.value("dropout") !== 0;
   const prefix = part.text("continuing_subword_prefix", "");
   const suffix = part.text("end_of_word_suffix", "");
   const fuse = part.flag("fuse_unk", false);
@@ -98,6 +99,9 @@ function readBpe(part: ConfigPart): TokenModel {
 
   return {
     vocab,
+    ...(dropout && {
+      note: "tokenizer.json has BPE dropout, which leaves out merges at random; heed applies all merges",
+    }),
     cut(chunk) {
       if (chunk === "") return [];
       const id = ignoreMerges ? vocab.get(chunk) : undefined;

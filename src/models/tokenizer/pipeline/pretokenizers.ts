@@ -43,7 +43,7 @@ export function readPreTokenizer(part: ConfigPart): PreTokenizer {
       const prefix = part.flag("add_prefix_space");
       const cuts = part.flag("use_regex", true);
       return function* (chunk) {
-        const text = prefix && !chunk.text.startsWith(" ") ? chunk.prepend(" ") : chunk;
+        const text = prefix && chunk.text !== "" && !chunk.text.startsWith(" ") ? chunk.prepend(" ") : chunk;
         const words = cuts ? split(text, matching(GPT2_CHUNKS), "Isolated", false) : [text];
         for (const word of words) yield toBytes(word);
       };
@@ -111,7 +111,8 @@ function readBehavior(part: ConfigPart): Behavior {
     : part.refuse(`behavior must be ${BEHAVIORS.join(", ")}, got ${behavior}`);
 }
 
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+/** A text as a pattern. The flag `u` forbids the escape of "-", which means itself outside a class. */
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
 /** Splits at the matches of a pattern; with `invert`, at the text between them. */
 function* split(chunk: Aligned, matcher: Matcher, behavior: Behavior, invert: boolean): Generator<Aligned> {

@@ -1,0 +1,71 @@
+/** What files of tensors that are read in part share: the checks of a name and of rows, and the limit of one read. */
+import { formatValue, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
+import { ELEMENTS, type FileTensor } from "./element.ts";
+import { checkSize } from "./limit.ts";
+import { quote } from "./refuse.ts";
+import type { TensorInfo } from "./safetensors/header.ts";
+
+/** Options of `read`. */
+export interface ReadOptions {
+  /** `[from, to)` along the first axis; all by default. */
+  readonly rows?: readonly [number, number];
+  /**
+   * Memory for the bytes of a file, so that repeated reads allocate nothing: if they fit, the result is a view of it, valid until
+   * the next read into it. A source in memory returns views of its own bytes and ignores it.
+   */
+  readonly into?: Uint8Array;
+}
+
+/** A file of tensors, or a sharded model, whose tensors are read on request: safetensors, GGUF, or a checkpoint of PyTorch. */
+export interface SafetensorsFile {
+  /** Texts of `__metadata__`; with several shards, each key is from the first shard that has it. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** Dtype and shape of each tensor as it is read, and its byte range, by name; `start` and `end` are offsets in its shard. */
+  readonly tensors: ReadonlyMap<string, TensorInfo>;
+  /** Reads one tensor, or the requested rows, and nothing else. */
+  read(name: string, options?: ReadOptions): Promise<FileTensor>;
+  /** Closes the files that `openSafetensors` opened. */
+  close(): Promise<void>;
+}
+
+/** Reads rows [from, to) of a tensor; [0, 1) is all of a tensor without axes. */
+export type LoadRows<T extends TensorInfo> = (
+  name: string,
+  info: T,
+  rows: readonly [from: number, to: number],
+  into?: Uint8Array,
+) => Promise<FileTensor>;
+
+/** The method `read` of a file with these tensors. */
+export function tensorReader<T extends TensorInfo>(
+  what: string,
+  tensors: ReadonlyMap<string, T>,
+  maxBytes: number,
+  load: LoadRows<T>,
+): SafetensorsFile["read"] {
+  return async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
+    checkNames(what, options, ["rows", "into"]);
+    const info = tensors.get(name);
+    if (info === undefined)
+      throw new OptionError("tensor", `${what}: no tensor ${quote(String(name))}`, { tensor: name });
+    const { dtype, shape } = info;
+    const [count = 1, ...inner] = shape;
+    const row = inner.reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
+    if (options.rows === undefined) {
+      checkSize(what, `tensor ${quote(name)}`, count * row, maxBytes, ". `rows` reads a part of it");
+      return load(name, info, [0, count], options.into);
+    }
+    const [from, to] = options.rows;
+    const isRange = Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= count;
+    if (!(shape.length > 0 && isRange))
+      throw new OptionError(
+        "rows",
+        `${what}: rows ${formatValue(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected 0 ≤ from ≤ to ≤ its first axis`,
+        { tensor: name, shape },
+      );
+    const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;
+    checkSize(what, subject, (to - from) * row, maxBytes, ". Ask for fewer rows");
+    return load(name, info, [from, to], options.into);
+  };
+}
