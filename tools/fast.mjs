@@ -16,7 +16,7 @@ import { Parts } from "./parts/parts.mjs";
 import { at, pinned, root } from "./setup.mjs";
 
 /** How far a test may be from what changed, and how many test files run. */
-const [DEPTH, LIMIT] = [2, 16];
+const [DEPTH, LIMIT] = [2, 10];
 
 /** Tests that start processes or sweep over many calls: minutes in all. */
 const SLOW =
