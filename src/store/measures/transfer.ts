@@ -31,11 +31,3 @@ export function signedCodeOf(value: number, domain: number): number {
   if (place !== place) return 128;
   return 128 + Math.round(127 * Math.max(-1, Math.min(1, place)));
 }
-
-/** The midpoint of the values that a code represents: a legend's label for its color. */
-export function valueOfCode(code: number, transfer: TileTransfer, domain: number): number {
-  const place = code / 255;
-  if (transfer === "linear") return domain * place;
-  if (transfer === "sqrt") return domain * place * place;
-  return code === 0 ? 0 : domain * 10 ** ((place - 1) * LOG_DECADES);
-}
