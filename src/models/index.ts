@@ -3,6 +3,8 @@
  * @module
  */
 
+export type { ChatFormat } from "./chat/format.ts";
+export { type ChatMessage, type ChatOptions, chatPrompt } from "./chat/index.ts";
 export type {
   BertConfig,
   DistilbertConfig,

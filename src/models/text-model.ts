@@ -7,6 +7,7 @@ import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
+import type { ChatFormat } from "./chat/format.ts";
 import type { EncoderOptions } from "./encoder/encoder.ts";
 import type { ModelNote } from "./files/weights.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
@@ -60,6 +61,8 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
   readonly model: M;
   readonly tokenizer: Tokenizer;
   readonly notes: readonly ModelNote[];
+  /** The template of conversations, where the model's files have one: `chatPrompt` uses it. */
+  readonly chat?: ChatFormat;
   /** Query heads per key head: 1 except in grouped-query attention. */
   readonly group: number;
   /** The attention on given tokens; `onAttention` may change what a layer computes. */
@@ -102,9 +105,9 @@ export function isDecoder(model: TransformerModel): model is DecoderModel {
 export function textModel<M extends TransformerModel>(
   model: M,
   tokenizer: Tokenizer,
-  options: { readonly name?: string; readonly notes?: readonly ModelNote[] } = {},
+  options: { readonly name?: string; readonly notes?: readonly ModelNote[]; readonly chat?: ChatFormat } = {},
 ): TextModel<M> {
-  checkNames("textModel", options, ["name", "notes"]);
+  checkNames("textModel", options, ["name", "notes", "chat"]);
   if (typeof (model as Partial<M> | undefined)?.sizes !== "object")
     throw new OptionError(
       "model",
@@ -173,6 +176,7 @@ export function textModel<M extends TransformerModel>(
     model,
     tokenizer,
     notes: options.notes ?? [],
+    ...(options.chat && { chat: options.chat }),
     tokenize,
     attentionOf,
     attention(text, pair) {

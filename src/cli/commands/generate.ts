@@ -1,5 +1,5 @@
 /** `heed generate MODEL PROMPT`: continues a text with a decoder, token by token, and prints it as it is generated. */
-import { generateText } from "../../models/index.ts";
+import { chatPrompt, generateText } from "../../models/index.ts";
 import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
 import { expandPrompt } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
@@ -21,6 +21,8 @@ export const command: Command = {
     "min-p": "X  sample among tokens that are at least X times as likely as the most likely one",
     seed: "N  seed of the sampling (default 0): the same seed gives the same text",
     stop: "TEXT  end before this text; may be given several times",
+    chat: "PROMPT is a message to an instruct model: it is put into the model's chat template",
+    system: "TEXT  with --chat: the system message before it",
     json: "print the text, the token ids and the time as a JSON object, at the end",
     ...ENGINE_HELP,
   },
@@ -33,6 +35,7 @@ second is printed on stderr.`,
     'heed generate decoder "The whale"',
     'heed generate decoder "My fellow citizens" --temperature 0.8 --top-p 0.95 --seed 7',
     'heed generate ./gpt2 "Once upon a time" --tokens 40 --stop "."',
+    'heed generate ./SmolLM2-135M-Instruct "What is attention?" --chat',
   ],
   async run(values, positionals, io) {
     const [name, promptArgument, ...more] = positionals;
@@ -71,7 +74,15 @@ second is printed on stderr.`,
       stopTexts: (values.stop as string[] | undefined) ?? [],
     };
     if (options.stopTexts.includes("")) throw new UsageError("--stop needs a text that is not empty");
+    const isChat = values.chat === true;
+    const system = values.system as string | undefined;
+    if (system !== undefined && !isChat) throw new UsageError("--system belongs to --chat");
     const model = await pickTextModel(name, io);
+    const messages = [
+      ...(system === undefined ? [] : [{ role: "system", content: system }]),
+      { role: "user", content: prompt },
+    ];
+    const request = isChat ? chatPrompt(model, messages) : prompt;
     const ids: number[] = [];
     let text = "";
     const start = performance.now();
@@ -83,13 +94,13 @@ second is printed on stderr.`,
     const write = (text: string) => values.json || io.stdout.write(text);
     let begun = false;
     try {
-      for (const piece of generateText(model, prompt, { ...options, onToken })) {
+      for (const piece of generateText(model, request, { ...options, onToken, addSpecialTokens: !isChat })) {
         text += piece;
-        write(begun ? piece : prompt + piece);
+        write(begun || isChat ? piece : prompt + piece);
         begun = true;
         await breathe(io.signal);
       }
-      if (!begun) write(prompt);
+      if (!begun && !isChat) write(prompt);
       begun = true;
     } finally {
       if (begun) write("\n");

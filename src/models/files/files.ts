@@ -11,6 +11,7 @@ import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { openGguf, type SafetensorsFile, saveFile } from "../../io/index.ts";
 import { sizeLimit } from "../../io/limit.ts";
 import type { Precision } from "../../nn/index.ts";
+import type { ChatFormat } from "../chat/format.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { familyOfConfig, type ModelFamily, type ModelOf } from "../families/index.ts";
 import { configFields, readConfigFile } from "../families/read-config.ts";
@@ -26,7 +27,7 @@ import { ggufModel } from "./gguf.ts";
 import type { ModelFolder } from "./locate.ts";
 import { openWeights } from "./open-weights.ts";
 import { filesOfFolder, filesOfMap, type ModelFiles, readJson } from "./sources.ts";
-import { readTokenizerFiles } from "./tokenizer-files.ts";
+import { readChatFormat, readTokenizerFiles } from "./tokenizer-files.ts";
 import {
   canonicalName,
   checkWeights,
@@ -139,6 +140,7 @@ interface ModelParts {
   readonly tokenizer: Tokenizer;
   readonly file: SafetensorsFile;
   readonly notes: readonly ModelNote[];
+  readonly chat?: ChatFormat;
 }
 
 /** Opens a model, with its adapter where there is one. config.json is read first: it says what the model is. */
@@ -189,12 +191,13 @@ async function openParts(files: ModelFiles): Promise<ModelParts> {
   if (missing.length > 0 && files.label !== "") refuseContents(files.label, names, missing);
   const modelType = String(configFields(config).model_type);
   const tokenizer = await readTokenizerFiles(files, modelType);
-  return { config, notes, tokenizer, file: await inFile(undefined, () => openWeights(files)) };
+  const chat = await readChatFormat(files);
+  return { config, notes, tokenizer, chat, file: await inFile(undefined, () => openWeights(files)) };
 }
 
 async function assemble(
   what: string,
-  { config, tokenizer, file: baseFile, notes: fileNotes }: ModelParts,
+  { config, tokenizer, file: baseFile, notes: fileNotes, chat }: ModelParts,
   { dtype = "float32", maxBytes, name, family, architecture }: ReadModelOptions,
   files: ModelFiles,
   adapter?: { readonly config: AdapterConfig; readonly file: SafetensorsFile },
@@ -249,6 +252,7 @@ async function assemble(
       } as const;
       return textModel(model, tokenizer, {
         name,
+        chat,
         notes: [...fileNotes, ...tokenizerNotes, ...(adapter ? [merged] : []), ...notes, ...numbers],
       });
     });

@@ -8,6 +8,7 @@ import { FormatError, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { FileTensor, GgufFile, SafetensorsFile } from "../../io/index.ts";
 import { quote } from "../../io/refuse.ts";
+import type { ChatFormat } from "../chat/format.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { familyOfConfig } from "../families/index.ts";
 import { readConfigFile } from "../families/read-config.ts";
@@ -206,6 +207,7 @@ export interface GgufModel {
   readonly config: ModelConfig;
   readonly file: SafetensorsFile;
   readonly tokenizer: Tokenizer;
+  readonly chat?: ChatFormat;
 }
 
 /** Reads a GGUF file as a model. Throws an UnsupportedError for an architecture that heed does not read from such files. */
@@ -222,6 +224,7 @@ export async function ggufModel(file: GgufFile, tokenizer?: Tokenizer): Promise<
     );
   const { config } = readConfigFile(new TextEncoder().encode(JSON.stringify(await configOf(header, entry))));
   const { names, ...recipe } = familyOfConfig(config).recipe(config.config);
+  const template = file.values.get("tokenizer.chat_template");
   const change = {
     pairs: entry.pairs === true,
     offset: recipe.norm.weight === "offset",
@@ -230,6 +233,7 @@ export async function ggufModel(file: GgufFile, tokenizer?: Tokenizer): Promise<
   return {
     config,
     file: renamed(file, names, recipe, change),
+    ...(typeof template === "string" && { chat: { template, tokens: tokenTexts(file) } }),
     tokenizer: tokenizer ?? convertedTokenizer("openGguf", ggufTokenizerJson(file.values)),
   };
 }
@@ -353,4 +357,17 @@ async function halves(
     out.set(numbers.subarray(stored * width, (stored + 1) * width) as never, (row - from) * width);
   }
   return new Tensor(out, [to - from, ...shape.slice(1)], dtype as never) as FileTensor;
+}
+
+/** Texts of the special tokens that a template names. */
+function tokenTexts({ values }: GgufFile): Record<string, string> {
+  const list = values.get("tokenizer.ggml.tokens");
+  const texts: Record<string, string> = {};
+  for (const name of ["bos", "eos", "unknown", "padding"]) {
+    const id = values.get(`tokenizer.ggml.${name}_token_id`);
+    const text = Array.isArray(list) && typeof id === "number" ? list[id] : undefined;
+    if (typeof text === "string")
+      texts[`${name.replace("unknown", "unk").replace("padding", "pad")}_token`] = text;
+  }
+  return texts;
 }

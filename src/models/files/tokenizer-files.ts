@@ -1,4 +1,5 @@
 /** The tokenizer of a model's folder: tokenizer.json, or the files of earlier versions. */
+import type { ChatFormat } from "../chat/format.ts";
 import { readSentencePiece, sentencePieceJson } from "../tokenizer/convert/sentencepiece.ts";
 import { vocabMergesJson, vocabTxtJson } from "../tokenizer/convert/word-lists.ts";
 import { convertedTokenizer, readTokenizer } from "../tokenizer/file.ts";
@@ -44,4 +45,25 @@ export async function readTokenizerFiles(files: ModelFiles, modelType: string): 
 async function settings(files: ModelFiles): Promise<Record<string, unknown>> {
   const name = "tokenizer_config.json";
   return files.names.includes(name) ? readJson(files, name) : {};
+}
+
+/** The template of conversations: chat_template.jinja, or the field of tokenizer_config.json; undefined if there is none. */
+export async function readChatFormat(files: ModelFiles): Promise<ChatFormat | undefined> {
+  const config = await settings(files);
+  const file = "chat_template.jinja";
+  const field = config.chat_template;
+  // Several templates have names; the one without a purpose of its own is "default".
+  const template = files.names.includes(file)
+    ? new TextDecoder().decode(await files.bytes(file))
+    : Array.isArray(field)
+      ? (field.find((one) => one?.name === "default") ?? field[0])?.template
+      : field;
+  if (typeof template !== "string") return undefined;
+  const tokens: Record<string, string> = {};
+  for (const [name, value] of Object.entries(config)) {
+    const text =
+      typeof value === "object" && value !== null ? (value as { content?: unknown }).content : value;
+    if (/_token$/.test(name) && typeof text === "string") tokens[name] = text;
+  }
+  return { template, tokens };
 }

@@ -53,12 +53,15 @@ const GENERATE_OPTIONS: readonly (keyof GenerateTextOptions)[] = [
   "stop",
   "stopTexts",
   "onToken",
+  "addSpecialTokens",
 ];
 
 /** Options of `generateText`. */
 export interface GenerateTextOptions extends GenerateOptions {
   /** Strings that end the text; they are not yielded. Default none. */
   readonly stopTexts?: readonly string[];
+  /** Adds the tokenizer's special tokens to the prompt. Default true; false for a prompt that has them (`chatPrompt`). */
+  readonly addSpecialTokens?: boolean;
   /** Called with each id that the model chose. */
   readonly onToken?: (id: number) => void;
 }
@@ -220,7 +223,7 @@ export function* generateText(
       `generateText: ${model.name} is an encoder, which fills in masks (fillMask, heed fill) but does not continue a text; use a decoder`,
     );
   const { tokenizer } = model;
-  const ids = tokenizer.encode(prompt).ids;
+  const ids = tokenizer.encode(prompt, undefined, { addSpecialTokens: options.addSpecialTokens ?? true }).ids;
   const { maxTokens } = model;
   if (ids.length === 0 || ids.length > maxTokens)
     throw new OptionError(

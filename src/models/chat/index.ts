@@ -1,0 +1,63 @@
+/** Chat templates: a conversation as the prompt that a model was trained on. The template is in the model's files. */
+import { checkArgument, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
+import { checkTextModel, type TextModel } from "../text-model.ts";
+import { renderTemplate } from "./render.ts";
+import { type TemplateValue, templateValue } from "./values.ts";
+
+/** A message of a conversation. */
+export interface ChatMessage {
+  /** "system", "user", "assistant" or another role of the template. */
+  readonly role: string;
+  readonly content: string;
+  /** Other fields that the template reads. */
+  readonly [field: string]: unknown;
+}
+
+/** Options of `chatPrompt`. */
+export interface ChatOptions {
+  /** Ends the prompt where the model's answer begins. Default true. */
+  readonly addGenerationPrompt?: boolean;
+  /** Further variables of the template: `tools`, `enable_thinking`. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The prompt of a conversation, with the special tokens of the template: tokenize it without adding others
+ * (`generateText(model, prompt, { addSpecialTokens: false })`).
+ *
+ * @throws OptionError where the model's files have no template; FormatError for a construct of Jinja that heed does not have
+ * @example
+ * const model = await readModel("./SmolLM2-135M-Instruct");
+ * const prompt = chatPrompt(model, [{ role: "user", content: "What is attention?" }]);
+ * for (const piece of generateText(model, prompt, { addSpecialTokens: false })) process.stdout.write(piece);
+ */
+export function chatPrompt(
+  model: TextModel,
+  messages: readonly ChatMessage[],
+  options: ChatOptions = {},
+): string {
+  const what = "chatPrompt";
+  checkTextModel(what, model);
+  checkNames(what, options, ["addGenerationPrompt", "variables"]);
+  const isMessages =
+    Array.isArray(messages) && messages.length > 0 && messages.every((one) => typeof one?.role === "string");
+  checkArgument(isMessages, what, "a list of messages, each with a role and a content", messages);
+  const { chat, name } = model;
+  if (chat === undefined)
+    throw new OptionError(
+      "chat-template",
+      `${what}: ${name} has no chat template (chat_template of tokenizer_config.json, chat_template.jinja, or tokenizer.chat_template of a GGUF file); it continues a text: use generateText with the text itself`,
+      { model: name },
+    );
+  const variables = new Map<string, TemplateValue>([
+    ...(Object.entries(chat.tokens) as [string, TemplateValue][]),
+    ["messages", templateValue(messages)],
+    ["add_generation_prompt", options.addGenerationPrompt ?? true],
+    ["tools", null],
+    ["documents", null],
+  ]);
+  for (const [name, value] of Object.entries(options.variables ?? {}))
+    variables.set(name, templateValue(value));
+  return renderTemplate(chat.template, variables);
+}
