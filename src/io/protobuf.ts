@@ -1,5 +1,5 @@
 /**
- * Protocol buffers, as far as the files of other programs need them: the fields of a message with their places.
+ * Protocol buffers, as far as the files of other programs need them: the fields of a message with their places, and bytes to write.
  * A message is a list of fields, each a number and a value: an integer, 4 or 8 bytes, or a range of bytes (a text, a list of
  * numbers, a message). https://protobuf.dev/programming-guides/encoding
  */
@@ -128,4 +128,37 @@ function parseFields(bytes: Uint8Array, no: (at: number, what: string) => never)
     fields.push({ number, wire: wire as ProtoField["wire"], integer, start, from, to: at });
   }
   return fields;
+}
+
+/** The bytes of an integer. */
+export function varintBytes(value: number | bigint): Uint8Array {
+  const out: number[] = [];
+  let rest = BigInt.asUintN(64, BigInt(value));
+  do {
+    const low = Number(rest & 127n);
+    rest >>= 7n;
+    out.push(rest > 0n ? low | 128 : low);
+  } while (rest > 0n);
+  return Uint8Array.from(out);
+}
+
+/** A field of an integer. */
+export const integerField = (number: number, value: number | bigint): Uint8Array =>
+  concatBytes([varintBytes((number << 3) | 0), varintBytes(value)]);
+
+/** A field of bytes, a text or a message. */
+export function rangeField(number: number, value: Uint8Array | string): Uint8Array {
+  const bytes = typeof value === "string" ? new TextEncoder().encode(value) : value;
+  return concatBytes([varintBytes((number << 3) | 2), varintBytes(bytes.length), bytes]);
+}
+
+/** All parts, concatenated. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
 }

@@ -71,6 +71,9 @@ export {
 } from "./inference/generate.ts";
 export { type HeadScores, headScores, inductionScores } from "./inference/heads.ts";
 export type { Predicted } from "./inference/prediction.ts";
+export { type ExposedLayer, type ExposedModel, exposeAttention } from "./onnx/expose.ts";
+export type { OnnxLayout, OnnxRefusal, OnnxStep } from "./onnx/find.ts";
+export { attentionOf, type OnnxPipeline, type OnnxSession } from "./onnx/session.ts";
 export {
   type AttentionModel,
   isDecoder,

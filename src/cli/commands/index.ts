@@ -98,6 +98,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./train.ts")),
   },
   {
+    name: "onnx",
+    summary: "make an ONNX model give its attention",
+    load: () => from(import("./onnx.ts")),
+  },
+  {
     name: "bench",
     summary: "measure the engine on this machine",
     load: () => from(import("./bench.ts")),

@@ -38,6 +38,7 @@ const WORKING: Record<string, readonly string[]> = {
   explain: [file("qkv.npz")],
   inspect: [file("qkv.npz")],
   convert: [file("qkv.npz"), file("out.safetensors")],
+  onnx: ["expose", file("model.onnx"), "-o", file("exposed.onnx")],
   train: [file("a.txt"), "-o", file("model")],
   bench: [],
   doctor: [],
