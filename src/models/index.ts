@@ -19,6 +19,8 @@ export type { DecoderConfig } from "./decoder/config.ts";
 export { Decoder } from "./decoder/decoder.ts";
 export type { EncoderConfig } from "./encoder/config.ts";
 export { Encoder, type EncoderOptions, type EncoderStart } from "./encoder/encoder.ts";
+export type { EncoderDecoderConfig } from "./encoder-decoder/config.ts";
+export { EncoderDecoder } from "./encoder-decoder/encoder-decoder.ts";
 export { Bert, type BertOptions } from "./families/encoders/bert.ts";
 export { Distilbert } from "./families/encoders/distilbert.ts";
 export { Electra } from "./families/encoders/electra.ts";
@@ -63,7 +65,6 @@ export {
 export { type Candidate, fillMask, type MaskFill } from "./inference/fill.ts";
 export {
   type CachedDecoder,
-  type GenerateOptions,
   type GenerateTextOptions,
   generate,
   generateText,
@@ -71,6 +72,9 @@ export {
 } from "./inference/generate.ts";
 export { type HeadScores, headScores, inductionScores } from "./inference/heads.ts";
 export type { Predicted } from "./inference/prediction.ts";
+export type { GenerateOptions } from "./inference/sampling.ts";
+export { generateTarget, type TargetOptions } from "./inference/target.ts";
+export { type TranslateOptions, type Translation, translate } from "./inference/translate.ts";
 export { type ExposedLayer, type ExposedModel, exposeAttention } from "./onnx/expose.ts";
 export type { OnnxLayout, OnnxRefusal, OnnxStep } from "./onnx/find.ts";
 export { attentionOf, type OnnxPipeline, type OnnxSession } from "./onnx/session.ts";
@@ -81,6 +85,7 @@ export {
   type LayerWithWeights as WeighedLayer,
   materializeWeights,
   materializeWeights as withWeights,
+  type TargetAttention,
   type TextAttention,
   type TextModel,
   type TextTokens,
@@ -102,5 +107,12 @@ export type {
   TensorNames,
   TransformerConfig,
 } from "./transformer/config.ts";
-export type { DecoderModel, DecoderOptions, ModelSizes, TransformerModel } from "./transformer/model.ts";
+export type {
+  Architecture,
+  CrossOptions,
+  DecoderModel,
+  DecoderOptions,
+  ModelSizes,
+  TransformerModel,
+} from "./transformer/model.ts";
 export type { StartOptions } from "./transformer/parameters.ts";

@@ -254,7 +254,7 @@ describe("configs", () => {
     ["n_head", { n_head: 3 }, FormatError],
     ["resid_pdrop", { resid_pdrop: 1 }, FormatError],
     ["swiglu", { activation_function: "swiglu" }, UnsupportedError],
-    ["heed capture --python", { model_type: "t5" }, UnsupportedError],
+    ["heed capture --python", { model_type: "whisper" }, UnsupportedError],
     ["model_type", { model_type: 7 }, UnsupportedError],
     ["add_cross_attention", { add_cross_attention: true }, UnsupportedError],
     ["scale_attn_by_inverse_layer_idx", { scale_attn_by_inverse_layer_idx: true }, UnsupportedError],

@@ -3,16 +3,18 @@
  * and one log-sum-exp per row are enough to compute any weight, so no weights are stored.
  */
 
-import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
 import type { ChatFormat } from "./chat/format.ts";
 import type { EncoderOptions } from "./encoder/encoder.ts";
+import type { EncoderDecoder } from "./encoder-decoder/encoder-decoder.ts";
 import type { ModelNote } from "./files/weights.ts";
+import { generateTarget } from "./inference/target.ts";
 import type { Tokenizer } from "./tokenizer/index.ts";
 import { type ForwardOptions, type LayerAttention, layerWeights } from "./transformer/attend.ts";
-import type { DecoderModel, TransformerModel } from "./transformer/model.ts";
+import type { Architecture, DecoderModel, TransformerModel } from "./transformer/model.ts";
 
 /** A text, or a pair, as tokens. Each list has one entry per token. */
 export interface TextTokens {
@@ -36,21 +38,32 @@ export interface TextTokens {
 export interface TextAttention extends TextTokens {
   /** Query, key, value [H, N, d] and lse [H, N] of each layer, with the options of the call. */
   readonly layers: readonly LayerAttention[];
+  /** The text of an encoder–decoder's decoder; `layers` and the tokens above are the encoder's. */
+  readonly target?: TargetAttention;
+}
+
+/** The text that a decoder reads, with its attention over itself and over the encoder's text. */
+export interface TargetAttention extends TextTokens {
+  readonly self: readonly LayerAttention[];
+  /** Rows are tokens of this text, columns those of the encoder's. */
+  readonly cross: readonly LayerAttention[];
 }
 
 /** A model whose attention can be inspected. */
 export interface AttentionModel {
   /** Its name. */
   readonly name: string;
-  /** `decoder`: a token attends to itself and to earlier tokens. `encoder`: it attends to all. */
-  readonly architecture: "encoder" | "decoder";
+  readonly architecture: Architecture;
   readonly layers: number;
   readonly heads: number;
   /** Maximum tokens of a text, special ones included. */
   readonly maxTokens: number;
   /** The tokens of a text or a pair that the model reads. */
   tokenize(text: string, pair?: string): TextTokens;
-  /** Runs the model. Throws an OptionError for a text without a token. */
+  /**
+   * Runs the model. For an encoder–decoder `pair` is the text that the decoder reads; without it the decoder writes one, greedily.
+   * Throws an OptionError for a text without a token.
+   */
   attention(text: string, pair?: string): TextAttention;
   /** Facts about the checkpoint that a user should know. */
   readonly notes?: readonly ModelNote[];
@@ -73,8 +86,8 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
   ): readonly LayerAttention[];
 }
 
-/** Throws an OptionError unless `model` is a model with its tokenizer. */
-export function checkTextModel(what: string, model: TextModel): void {
+/** Throws an OptionError unless `model` is a model with its tokenizer; unless `pairs`, also for an encoder–decoder. */
+export function checkTextModel(what: string, model: TextModel, { pairs = false } = {}): void {
   if (typeof (model as Partial<TextModel> | undefined)?.tokenize !== "function")
     throw new OptionError(
       "model",
@@ -82,6 +95,16 @@ export function checkTextModel(what: string, model: TextModel): void {
       {
         got: model,
       },
+    );
+  if (!pairs) checkOnePart(what, model);
+}
+
+/** Throws an UnsupportedError for an encoder–decoder. */
+export function checkOnePart(what: string, { architecture, name }: AttentionModel): void {
+  if (architecture === "encoder-decoder")
+    throw new UnsupportedError(
+      "architecture",
+      `${what}: ${name} is an encoder–decoder, which writes a new text from one (translate, heed translate, heed summarize); this needs an encoder or a decoder`,
     );
 }
 
@@ -163,7 +186,9 @@ export function textModel<M extends TransformerModel>(
       },
       ...(model.architecture === "encoder" && { typeIds: types }),
     };
-    model.hidden(list, run);
+    // Of an encoder–decoder, the encoder.
+    if (model.architecture === "encoder-decoder") (model as unknown as EncoderDecoder).encode(list, run);
+    else model.hidden(list, run);
     return layerAttentions;
   };
   return {
@@ -180,10 +205,63 @@ export function textModel<M extends TransformerModel>(
     tokenize,
     attentionOf,
     attention(text, pair) {
+      if (model.architecture === "encoder-decoder")
+        return translationAttention(model as unknown as EncoderDecoder, tokenizer, tokenize, text, pair);
       const tokens = tokenize(text, pair);
       return { ...tokens, layers: attentionOf(tokens.ids, tokens.typeIds) };
     },
   };
+}
+
+/** The text of the ids that a model wrote. Rows beyond the vocabulary (padding of the embedding) have no text. */
+export const writtenText = (tokenizer: Tokenizer, ids: readonly number[]): string =>
+  tokenizer.decode(ids.filter((id) => tokenizer.token(id) !== undefined)).trim();
+
+/** The attention of both parts of an encoder–decoder on a source text and a target text. */
+function translationAttention(
+  model: EncoderDecoder,
+  tokenizer: Tokenizer,
+  tokenize: TextModel["tokenize"],
+  text: string,
+  pair: string | undefined,
+): TextAttention {
+  const source = tokenize(text);
+  if (source.ids.length === 0) throw new OptionError("empty-text", "attention: there is no token to read");
+  const layers: LayerAttention[] = [];
+  const memory = model.encode(source.ids, {
+    onAttention: (_, layerAttention) => void layers.push(layerAttention),
+  });
+  const ends = new Set(model.endIds);
+  // The decoder reads its first id and the text, without the id that ends it.
+  const words =
+    pair === undefined
+      ? generateTarget(model, source.ids)
+      : [...tokenizer.encode(pair).ids].filter((id) => !ends.has(id));
+  const { decoder_start_token_id: first, forced_bos_token_id: forced } = model.config;
+  const begin = pair !== undefined && forced !== undefined && words[0] !== forced ? [first, forced] : [first];
+  const all = [...begin, ...words];
+  const ids = Int32Array.from(all.slice(0, model.sizes.positions));
+  const self: LayerAttention[] = [];
+  const cross: LayerAttention[] = [];
+  model.hidden(ids, {
+    memory,
+    onAttention: (_, layerAttention) =>
+      void (layerAttention.kind === "cross" ? cross : self).push(layerAttention),
+  });
+  const special = Array.from(ids, (id) => tokenizer.token(id) === undefined || tokenizer.isSpecial(id));
+  const target: TargetAttention = {
+    texts: [pair ?? writtenText(tokenizer, words)],
+    ids,
+    tokens: Array.from(ids, (id) => (tokenizer.token(id) === undefined ? `[${id}]` : tokenizer.display(id))),
+    offsets: Array.from(ids, () => [0, 0] as const),
+    sequences: Int8Array.from(special, (isSpecial) => (isSpecial ? -1 : 0)),
+    special,
+    typeIds: new Int32Array(ids.length),
+    leftOut: all.length - ids.length,
+    self,
+    cross,
+  };
+  return { ...source, layers, target };
 }
 
 /** Indices of the tokens to read: if there are too many, tokens are dropped from the end of the longer text. */

@@ -3,9 +3,10 @@ import { chatPrompt, generateText } from "../../models/index.ts";
 import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
 import { expandPrompt } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
-import { integer, number } from "../support/line/values.ts";
+import { integer } from "../support/line/values.ts";
 import { jsonText } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
+import { optional, SAMPLING_HELP, samplingOptions } from "../support/run/sampling-options.ts";
 
 export const command: Command = {
   name: "generate",
@@ -14,12 +15,7 @@ export const command: Command = {
   blank: ["stop"],
   help: {
     tokens: "N  maximum tokens to generate (default 100)",
-    temperature:
-      "X  0 takes the most likely token each time (default); 1 samples from the model's distribution",
-    "top-k": "N  sample among the N most likely tokens",
-    "top-p": "X  sample among the most likely tokens whose probabilities add up to X",
-    "min-p": "X  sample among tokens that are at least X times as likely as the most likely one",
-    seed: "N  seed of the sampling (default 0): the same seed gives the same text",
+    ...SAMPLING_HELP,
     stop: "TEXT  end before this text; may be given several times",
     chat: "PROMPT is a message to an instruct model: it is put into the model's chat template",
     system: "TEXT  with --chat: the system message before it",
@@ -42,35 +38,9 @@ second is printed on stderr.`,
     if (name === undefined || promptArgument === undefined || more.length > 0)
       throw new UsageError('name a model and one prompt: heed generate decoder "The whale"');
     const prompt = await expandPrompt(promptArgument, io);
-    const optional = <T>(option: string, read: (name: string, text: unknown) => T) =>
-      values[option] === undefined ? undefined : read(option, values[option]);
-    const share = (name: string, text: unknown) => {
-      const value = number(name, text);
-      if (!(value >= 0 && value <= 1) || (name === "top-p" && value === 0))
-        throw new UsageError(
-          `--${name} must be ${name === "top-p" ? "above 0, at most 1" : "from 0 to 1"}, got ${text}`,
-        );
-      return value;
-    };
-    const [topK, topP, minP] = [
-      optional("top-k", (name, text) => integer(name, text, 1)),
-      optional("top-p", share),
-      optional("min-p", share),
-    ];
-    const draws = topK !== undefined || topP !== undefined || minP !== undefined;
-    const temperature = optional("temperature", number) ?? (draws ? 1 : 0);
-    if (temperature < 0) throw new UsageError(`--temperature must be ≥ 0, got ${temperature}`);
-    if (draws && temperature === 0)
-      throw new UsageError(
-        "--temperature 0 takes the most likely token; --top-k, --top-p and --min-p need one above 0",
-      );
     const options = {
-      maxTokens: optional("tokens", (name, text) => integer(name, text, 0)) ?? 100,
-      temperature,
-      topK,
-      topP,
-      minP,
-      seed: optional("seed", integer) ?? 0,
+      ...samplingOptions(values),
+      maxTokens: optional(values, "tokens", (name, text) => integer(name, text, 0)) ?? 100,
       stopTexts: (values.stop as string[] | undefined) ?? [],
     };
     if (options.stopTexts.includes("")) throw new UsageError("--stop needs a text that is not empty");

@@ -58,6 +58,16 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./generate.ts")),
   },
   {
+    name: "translate",
+    summary: "translate a text with an encoder–decoder",
+    load: () => from(import("./translate.ts")),
+  },
+  {
+    name: "summarize",
+    summary: "summarize a text with an encoder–decoder",
+    load: () => from(import("./summarize.ts")),
+  },
+  {
     name: "embed",
     summary: "write a vector for each line of a text file",
     load: () => from(import("./embed.ts")),

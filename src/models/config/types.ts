@@ -1,6 +1,7 @@
 /** The configs of families that have a class of their own, named as in config.json of Hugging Face's models. */
 import type { DecoderConfig } from "../decoder/config.ts";
 import type { EncoderConfig } from "../encoder/config.ts";
+import type { EncoderDecoderConfig } from "../encoder-decoder/config.ts";
 
 /** Sizes and constants of a BERT, named as in its config.json. */
 export interface BertConfig {
@@ -100,4 +101,5 @@ export type ModelConfig =
   | { readonly type: "mpnet"; readonly config: MpnetConfig }
   | { readonly type: "gpt2"; readonly config: Gpt2Config }
   | { readonly type: "encoder"; readonly config: EncoderConfig }
-  | { readonly type: "decoder"; readonly config: DecoderConfig };
+  | { readonly type: "decoder"; readonly config: DecoderConfig }
+  | { readonly type: "encoder-decoder"; readonly config: EncoderDecoderConfig };

@@ -2,6 +2,7 @@
  * The key/value cache of a decoder: with the keys and values of earlier tokens cached, the next token costs one query row. They
  * are stored in the engine's memory, where each step reads them in place.
  */
+import { keepTensor } from "../../core/arena.ts";
 import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -13,12 +14,16 @@ export class KeyValueCache {
   readonly capacity: number;
   /** Number of cached tokens, which is the position of the next one. */
   length = 0;
+  /** Keys and values [heads, S, d] of an encoder's states, by layer; computed once. */
+  readonly #crossed = new Map<number, readonly FloatTensor[]>();
+  readonly #size: { layers: number; heads: number; d: number; capacity: number; dtype: Precision };
   readonly #keys: Tensor[];
   readonly #values: Tensor[];
 
   constructor(size: { layers: number; heads: number; d: number; capacity: number; dtype: Precision }) {
     const { layers, heads, d, capacity, dtype } = size;
     this.capacity = capacity;
+    this.#size = size;
     const allocate = () => Array.from({ length: layers }, () => empty([heads, capacity, d], dtype));
     this.#keys = allocate();
     this.#values = allocate();
@@ -42,6 +47,41 @@ export class KeyValueCache {
         { length: this.length, capacity: this.capacity },
       );
     return [this.#put(this.#keys[layer], key), this.#put(this.#values[layer], value)];
+  }
+
+  /** The keys and values of an encoder's states in a layer: those of the first call, which `project` computes. */
+  crossed(layer: number, project: () => readonly FloatTensor[]): readonly FloatTensor[] {
+    const cached = this.#crossed.get(layer);
+    if (cached) return cached;
+    const copies = project().map((x) => {
+      const copy = empty([...x.shape], x.dtype);
+      (copy.data as Float32Array).set(x.contiguous().data as Float32Array);
+      keepTensor(copy);
+      return copy as FloatTensor;
+    });
+    this.#crossed.set(layer, copies);
+    return copies;
+  }
+
+  /** A cache with the same tokens, which then continues another text. The keys of an encoder's states are shared. */
+  copy(): KeyValueCache {
+    const { heads, d, capacity } = this.#size;
+    const cache = new KeyValueCache(this.#size);
+    cache.length = this.length;
+    for (const [layer, pair] of this.#crossed) cache.#crossed.set(layer, pair);
+    const used = this.length * d;
+    for (const [to, from] of [
+      [cache.#keys, this.#keys],
+      [cache.#values, this.#values],
+    ])
+      from.forEach((tensor, layer) => {
+        const data = tensor.data as Float32Array;
+        for (let h = 0; h < heads; h++) {
+          const at = h * capacity * d;
+          (to[layer].data as Float32Array).set(data.subarray(at, at + used), at);
+        }
+      });
+    return cache;
   }
 
   /** Adds `n` to `length`, once every layer has appended the tokens. */

@@ -3,12 +3,6 @@ import type { TransformerConfig } from "../transformer/config.ts";
 
 /** The recipe of a decoder. */
 export interface DecoderConfig extends TransformerConfig {
-  /** Multiplies the embedding: √C in Gemma. Default 1. */
-  readonly embedding_scale?: number;
-  /** Row of the position table for the first token. Default 0. */
-  readonly position_offset?: number;
-  /** Rows of the position table; default the positions. */
-  readonly position_rows?: number;
   /** Multiplies the logits. Default 1. */
   readonly logit_scale?: number;
   /** c·tanh(logit / c). */

@@ -16,10 +16,18 @@ import type { ModelConfig } from "../config/types.ts";
 import { forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
-import { DECODER_OPTIONS, type DecoderModel, type DecoderOptions } from "../transformer/model.ts";
+import {
+  type CrossOptions,
+  DECODER_OPTIONS,
+  type DecoderModel,
+  type DecoderOptions,
+} from "../transformer/model.ts";
 import { type ModelStart, Transformer } from "../transformer/transformer.ts";
 import { KeyValueCache } from "./cache.ts";
 import type { DecoderConfig } from "./config.ts";
+
+/** Names of `CrossOptions`. */
+const CROSS_OPTIONS: readonly (keyof CrossOptions)[] = [...DECODER_OPTIONS, "memory", "memoryMask"];
 
 /**
  * A decoder that a recipe describes.
@@ -51,7 +59,8 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   }
 
   protected states(ids: Ids, options: DecoderOptions): FloatTensor {
-    checkOptionNames(this.label, options, DECODER_OPTIONS);
+    const crosses = this.recipe.names.crossQuery !== undefined;
+    checkOptionNames(this.label, options, crosses ? CROSS_OPTIONS : DECODER_OPTIONS);
     const { cache, onAttention, keyMask } = options;
     const { names, embedding_scale = 1, embd_pdrop = 0, position_offset = 0 } = this.recipe;
     let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, C]
@@ -68,6 +77,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
         "keyMask",
         `${this.label}: keyMask is for a batch of texts, cache for one text; give one of them`,
       );
+    const encoded = crosses ? this.#encoded(options, x.shape) : {};
     const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1));
     const shift = keyMask && paddingBefore(keyMask);
     const reuse = layerMemory(options);
@@ -80,15 +90,33 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
         : Int32Array.from(positions(0));
       x = add(x, this.weights.lookup(list, `${names.positions}.weight`));
     }
+    x = this.addSinusoids(x, start);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     x = reuse(layerDropout(x, embd_pdrop));
     options.onHidden?.(0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      x = reuse(this.layer(layer, x, { start, cache, attnMask, onAttention, shift }));
+      x = reuse(this.layer(layer, x, { start, cache, attnMask, onAttention, shift, ...encoded }));
       options.onHidden?.(layer + 1, x);
     }
     cache?.advance(N);
     return names.finalNorm === undefined ? x : this.norm(names.finalNorm, x);
+  }
+
+  /** The states of an encoder, checked: [..., S, C] with the batch of x. */
+  #encoded({ memory, memoryMask }: CrossOptions, shape: readonly number[]) {
+    const batch = shape.slice(0, -2);
+    const C = this.sizes.width;
+    const got = memory?.shape ?? [];
+    const fits = got.length === shape.length && got.slice(0, -2).join() === batch.join();
+    if (!(memory instanceof Tensor && fits && got[got.length - 1] === C && memory.dtype === this.dtype))
+      throw new ShapeError(
+        "memory",
+        `${this.label}: memory must be the states of the encoder, [${[...batch, "S", C].join(", ")}] ${this.dtype}, as encode(ids) returns them, got ${memory === undefined ? "none" : formatValue(memory.shape)}`,
+      );
+    return {
+      memory,
+      memoryMask: memoryMask && forKeys(this.label, memoryMask, got.slice(0, -1)),
+    };
   }
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the checkpoint has no output matrix. */

@@ -7,8 +7,9 @@ export interface EncoderConfig extends TransformerConfig {
   readonly embedding_size?: number;
   /** Kinds of token types; a family without them has no name for their table. */
   readonly type_vocab_size?: number;
-  /** Rows of the position table where the first belong to padding: real tokens are counted from pad_token_id + 1 on. */
+  /**
+   * Rows of the position table. With this and without `position_offset` the first rows belong to padding: real tokens are counted
+   * from pad_token_id + 1 on.
+   */
   readonly position_rows?: number;
-  /** Buckets of relative positions; default 32. */
-  readonly relative_buckets?: number;
 }

@@ -8,7 +8,7 @@
  */
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, type FloatTensor, type Ids } from "../../nn/index.ts";
+import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
 import type { ModelConfig } from "../config/types.ts";
@@ -72,13 +72,15 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
 
   /** The embeddings of tokens, [..., N, C]. */
   #embed(ids: Ids, { typeIds }: EncoderOptions): FloatTensor {
-    const { names, embd_pdrop = 0 } = this.recipe;
+    const { names, embd_pdrop = 0, embedding_scale = 1 } = this.recipe;
     let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, E]
     const N = x.shape[x.shape.length - 2];
     this.checkLength(N);
+    if (embedding_scale !== 1) x = scale(x, embedding_scale);
     if (names.types) x = add(x, this.weights.lookup(typeIds ?? new Int32Array(N), `${names.types}.weight`));
     if (names.positions)
       x = add(x, this.weights.lookup(this.#positions(ids, N), `${names.positions}.weight`));
+    x = this.addSinusoids(x, 0);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     x = layerDropout(x, embd_pdrop);
     return names.embeddingMap ? this.linear(names.embeddingMap, x) : x;
@@ -86,8 +88,9 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
 
   /** 0, 1, …; or RoBERTa's positions: real tokens are counted from `pad` + 1 on, padding has position `pad`. */
   #positions(ids: Ids, N: number): Ids {
-    const { position_rows, pad_token_id: pad = 0 } = this.recipe;
-    if (position_rows === undefined) return Int32Array.from({ length: N }, (_, i) => i);
+    const { position_rows, position_offset, pad_token_id: pad = 0 } = this.recipe;
+    if (position_rows === undefined || position_offset !== undefined)
+      return Int32Array.from({ length: N }, (_, i) => (position_offset ?? 0) + i);
     const { list, shape } = idsOf(this.type, ids);
     const positions = new Int32Array(list.length);
     for (let first = 0; first < list.length; first += N)

@@ -1,4 +1,5 @@
 /** Families with a class: their configs have the fields of config.json, and their recipe is made from them. */
+import { type FixedValues, requireValues } from "../config/fields.ts";
 import { type ConfigSchema, checkFields, withDefaults } from "../config/schema.ts";
 import type { ModelConfig } from "../config/types.ts";
 import type { TransformerModel } from "../transformer/model.ts";
@@ -7,7 +8,7 @@ import type { Family, FileNames } from "./family.ts";
 
 /** A family with a class whose config has the fields of config.json. */
 export interface ClassFamily<C extends object> {
-  readonly type: Exclude<ModelConfig["type"], "encoder" | "decoder">;
+  readonly type: Exclude<ModelConfig["type"], "encoder" | "decoder" | "encoder-decoder">;
   /** `model_type`s that are computed as this one. */
   readonly aliases?: readonly string[];
   /** The class in transformers. */
@@ -17,6 +18,8 @@ export interface ClassFamily<C extends object> {
   readonly defaults: Partial<C>;
   readonly constants?: Record<string, unknown>;
   readonly files?: FileNames;
+  /** Fields of which one value is computed. */
+  readonly fixed?: FixedValues;
   recipe(config: C): ReturnType<Family<C>["recipe"]>;
   make(config: C, options: ModelStart): TransformerModel;
 }
@@ -28,6 +31,7 @@ export function classFamily<C extends object>(it: ClassFamily<C>): Family<C> {
     modelTypes: [it.type, ...(it.aliases ?? [])],
     files: it.files,
     read(fields) {
+      requireValues(fields, it.fixed ?? {});
       const config = fields.read(it.schema.fields) as unknown as C;
       checkFields(it.type, it.schema, config, it.defaults);
       return config;

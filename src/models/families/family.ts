@@ -6,6 +6,7 @@ import type { Fields } from "../config/fields.ts";
 import type { ModelConfig } from "../config/types.ts";
 import type { DecoderConfig } from "../decoder/config.ts";
 import type { EncoderConfig } from "../encoder/config.ts";
+import type { EncoderDecoderConfig } from "../encoder-decoder/config.ts";
 import type { DecoderModel, TransformerModel } from "../transformer/model.ts";
 import type { ModelStart } from "../transformer/transformer.ts";
 
@@ -29,7 +30,7 @@ export interface Family<C extends object = ModelConfig["config"]> {
   /** The config from the fields of a config.json. Throws a FormatError or an UnsupportedError that names a field. */
   read(fields: Fields, modelType: string): C;
   /** The recipe of a config. */
-  recipe(config: C): EncoderConfig | DecoderConfig;
+  recipe(config: C): EncoderConfig | DecoderConfig | EncoderDecoderConfig;
   /** The fields of a config.json in Hugging Face's layout. */
   write(config: C): Record<string, unknown>;
   make(config: C, options: ModelStart): TransformerModel | DecoderModel;

@@ -2,6 +2,9 @@
 import type { ModelConfig } from "../config/types.ts";
 import type { Decoder } from "../decoder/decoder.ts";
 import type { Encoder } from "../encoder/encoder.ts";
+import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
+import { bart, marian } from "./encoder-decoders/bart.ts";
+import { t5 } from "./encoder-decoders/t5.ts";
 import { albert } from "./encoders/albert.ts";
 import { type Bert, bert } from "./encoders/bert.ts";
 import { type Distilbert, distilbert } from "./encoders/distilbert.ts";
@@ -37,6 +40,7 @@ export const FAMILIES = [
   gpt2, gptNeo, gptj, gptNeox, opt, bloom, mpt, falcon,
   llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,
+  t5, bart, marian,
 ] as unknown as readonly Family[]; // biome-ignore format: one row a kind
 
 /** Every `model_type` that heed reads. */
@@ -62,9 +66,10 @@ interface ModelClasses {
   readonly gpt2: Gpt2;
   readonly encoder: Encoder;
   readonly decoder: Decoder;
+  readonly "encoder-decoder": EncoderDecoder;
 }
 
-/** Classes of models; families without a class of their own are `encoder` or `decoder`. */
+/** Classes of models; families without a class of their own are `encoder`, `decoder` or `encoder-decoder`. */
 export type ModelFamily = ModelConfig["type"];
 
 /** The class of a family's models. */

@@ -20,7 +20,6 @@ const FIXED: FixedValues = {
   add_cross_attention: [false],
   scale_attn_weights: [true],
   scale_attn_by_inverse_layer_idx: [false],
-  relative_attention_num_buckets: [32],
   use_bidirectional_attention: [false, null],
 };
 

@@ -197,7 +197,8 @@ function readSizes(family: RecipeFamily, fields: Fields): Sizes {
   return sizes as Sizes;
 }
 
-function endIds(fields: Fields): number[] {
+/** The ids of a config.json that end a text. */
+export function endIds(fields: Fields): number[] {
   const value = fields.value("eos_token_id");
   if (Array.isArray(value)) return fields.list<number>("eos_token_id", ["", "id"], 64) ?? [];
   const id = fields.optional<number>(["eos_token_id", "id"]);

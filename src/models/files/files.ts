@@ -18,7 +18,7 @@ import { configFields, readConfigFile } from "../families/read-config.ts";
 import { findModel } from "../hub/find.ts";
 import { type TextModel, textModel } from "../text-model.ts";
 import { type Tokenizer, writeTokenizer } from "../tokenizer/index.ts";
-import type { DecoderModel, TransformerModel } from "../transformer/model.ts";
+import type { Architecture, DecoderModel, TransformerModel } from "../transformer/model.ts";
 import { checkBytes } from "../transformer/parameters.ts";
 import { planOf } from "../transformer/plan.ts";
 import { type AdapterConfig, mergeAdapter, readAdapterConfig } from "./adapter.ts";
@@ -48,7 +48,7 @@ export interface ReadModelOptions {
   /** The required family; it narrows the result's type: `{ family: "gpt2" }` gives a `TextModel<Gpt2>`. */
   readonly family?: ModelFamily;
   /** The required architecture; `"decoder"` gives a model that `generate` takes. */
-  readonly architecture?: "encoder" | "decoder";
+  readonly architecture?: Architecture;
   /** Folder that must contain the shards once links are resolved; default the model's own. */
   readonly within?: string;
   /** The model that a LoRA adapter belongs to, as `findModel` takes it; default what adapter_config.json names. */

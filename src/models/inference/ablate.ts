@@ -19,8 +19,6 @@ import { checkTextModel, type TextModel, type TextTokens } from "../text-model.t
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
 import { tokenShares } from "./generate.ts";
 import {
-  finiteLogits,
-  largest,
   maskToken,
   missingMask,
   mostLikely,
@@ -28,6 +26,7 @@ import {
   predictedToken,
   spellMasks,
 } from "./prediction.ts";
+import { finiteLogits, largest } from "./sampling.ts";
 
 /** What replaces the output of an ablated head: zeros, or its mean over the text. */
 export type Replacement = "zero" | "mean";

@@ -9,7 +9,8 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
-import { finiteLogits, maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
+import { maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
+import { finiteLogits } from "./sampling.ts";
 
 /** A token for a mask. */
 export interface Candidate {

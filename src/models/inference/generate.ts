@@ -7,40 +7,15 @@
 import { tidy } from "../../api/tidy.ts";
 import { checkArgument, formatValue, isList, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import type { DecoderModel } from "../transformer/model.ts";
-import { finiteLogits, largest } from "./prediction.ts";
+import { checkSampling, chooser, finiteLogits, type GenerateOptions, sharesOf, stopIds } from "./sampling.ts";
 
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */
 export type CachedDecoder = Pick<DecoderModel, "sizes" | "endIds" | "cache" | "hidden" | "logits">;
-
-/** Options of `generate`. */
-export interface GenerateOptions {
-  /** Maximum new tokens; default as many as the model has positions for. */
-  readonly maxTokens?: number;
-  /** 0 (default) takes the most likely token; 1 samples from the model's distribution; higher values are more random. */
-  readonly temperature?: number;
-  /** Samples among this many of the most likely tokens; default all. */
-  readonly topK?: number;
-  /**
-   * Samples among the most likely tokens whose probabilities add up to this, above 0 and at most 1; default 1, all (nucleus
-   * sampling, Holtzman et al. 2019, arXiv 1904.09751).
-   */
-  readonly topP?: number;
-  /**
-   * Samples among tokens at least this many times as likely as the most likely one, 0 to 1; default 0, all (Nguyen et al. 2024,
-   * arXiv 2407.01082).
-   */
-  readonly minP?: number;
-  /** Seed of the sampling, an integer; default 0. */
-  readonly seed?: number;
-  /** Ids that end the text; they are not yielded. Default the config's `eos_token_id`. */
-  readonly stop?: readonly number[];
-}
 
 /** Names of `GenerateOptions`, and those that `generateText` adds. */
 const GENERATE_OPTIONS: readonly (keyof GenerateTextOptions)[] = [
@@ -91,50 +66,22 @@ export function* generate(
     );
   checkOptionNames("generate", options, GENERATE_OPTIONS);
   const n_positions = model.sizes.positions;
-  const { maxTokens = n_positions, temperature = 0, seed = 0 } = options;
-  const stop = new Set(options.stop === undefined ? model.endIds : stopIds(options.stop));
+  const { maxTokens = n_positions } = options;
+  const stop = new Set(options.stop === undefined ? model.endIds : stopIds("generate", options.stop));
   let next = tokenIds("generate", ids);
-  check(next, options, n_positions);
+  checkSampling("generate", next, options, n_positions);
   const cache = model.cache(Math.min(n_positions, next.length + maxTokens));
-  const key = headKey(seed, 0, 0);
+  const choose = chooser(options);
   for (let n = 0; n < maxTokens && cache.length + next.length <= n_positions; n++) {
     const logits = tidy(() => {
       const hidden = model.hidden(next, { cache });
       return finiteLogits("generate", model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64());
     });
-    const id =
-      temperature === 0
-        ? largest(logits)
-        : draw(sharesOf(logits, options), cellBits(rowKey(key, n), 0) / 2 ** 32);
+    const id = choose(logits, n);
     if (stop.has(id)) return;
     yield id;
     next = Int32Array.of(id);
   }
-}
-
-function stopIds(stop: readonly number[]): readonly number[] {
-  if (Array.isArray(stop) && stop.every((id) => Number.isInteger(id))) return stop;
-  throw new OptionError(
-    "stop",
-    `generate: stop must be a list of token ids, got ${formatValue(stop)}; generateText takes texts as stopTexts`,
-    { got: stop },
-  );
-}
-
-function check(ids: ArrayLike<number>, options: GenerateOptions, positions: number): void {
-  const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `generate: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
-  };
-  const { maxTokens, temperature, topK, topP, minP, seed } = options;
-  if (!(ids?.length > 0 && ids.length <= positions)) refuse("ids", `1 to ${positions} tokens`, ids?.length);
-  if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens >= 0))
-    refuse("maxTokens", "an integer ≥ 0", maxTokens);
-  if (temperature !== undefined && !(temperature >= 0 && Number.isFinite(temperature)))
-    refuse("temperature", "a number ≥ 0", temperature);
-  if (topK !== undefined && !(Number.isInteger(topK) && topK > 0)) refuse("topK", "an integer ≥ 1", topK);
-  if (topP !== undefined && !(topP > 0 && topP <= 1)) refuse("topP", "a share above 0, at most 1", topP);
-  if (minP !== undefined && !(minP >= 0 && minP <= 1)) refuse("minP", "a share from 0 to 1", minP);
-  if (seed !== undefined && !Number.isSafeInteger(seed)) refuse("seed", "an integer", seed);
 }
 
 /**
@@ -154,44 +101,6 @@ export function tokenShares(
   const isRow = logits instanceof Tensor ? logits.shape.length === 1 : isList(logits);
   checkArgument(isRow, "tokenShares", "the logits [V], a Float64Array or a tensor", logits);
   return sharesOf(logits instanceof Tensor ? logits.toFloat64() : logits, options);
-}
-
-/** As `tokenShares`, of checked arguments. */
-function sharesOf(
-  logits: Float64Array,
-  { temperature = 1, topK, topP = 1, minP = 0 }: Parameters<typeof tokenShares>[1] = {},
-): Float64Array {
-  const top = logits[largest(logits)];
-  const shares = logits.map((x) => Math.exp((x - top) / temperature));
-  const drop = (least: number) => {
-    for (let id = 0; id < shares.length; id++) if (shares[id] < least) shares[id] = 0;
-  };
-  if (topK !== undefined && topK < logits.length) drop(shares.toSorted()[shares.length - topK]);
-  if (topP < 1) {
-    const sorted = shares.toSorted();
-    const enough = topP * sorted.reduce((sum, x) => sum + x, 0);
-    let sum = 0;
-    let at = sorted.length;
-    while (sum < enough && at > 0) sum += sorted[--at];
-    drop(sorted[at]);
-  }
-  // At this point the most likely token has 1.
-  if (minP > 0) drop(minP);
-  const total = shares.reduce((sum, x) => sum + x, 0);
-  return shares.map((x) => x / total);
-}
-
-/** The token at quantile `share`, in [0, 1), of the distribution, tokens in order of their ids. */
-function draw(shares: Float64Array, share: number): number {
-  let left = share;
-  let last = 0;
-  for (let id = 0; id < shares.length; id++) {
-    if (shares[id] === 0) continue;
-    last = id;
-    left -= shares[id];
-    if (left < 0) break;
-  }
-  return last;
 }
 
 /**

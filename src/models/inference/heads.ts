@@ -6,7 +6,13 @@
  */
 import { checkArgument } from "../../core/errors.ts";
 import { generatorOf } from "../../core/random/generator.ts";
-import { type AttentionModel, checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
+import {
+  type AttentionModel,
+  checkOnePart,
+  checkTextModel,
+  type TextModel,
+  type TextTokens,
+} from "../text-model.ts";
 import { type LayerAttention, layerWeights } from "../transformer/attend.ts";
 
 /** Measures of one head, each in [0, 1]; NaN if no row of the texts applies. */
@@ -49,6 +55,7 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
     "a model, as readModel returns, and a list of texts",
     Array.isArray(texts) ? model : texts,
   );
+  checkOnePart("headScores", model);
   const sums = new Sums(model);
   for (const text of texts) {
     const textTokens = model.attention(text);

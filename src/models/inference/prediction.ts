@@ -42,30 +42,6 @@ export function missingMask(
   );
 }
 
-/**
- * Logits from which a token can be predicted. NaN and +∞ come from weights or activations that are not finite; −∞ excludes a token.
- *
- * @throws UnsupportedError where a logit is NaN or +∞, or all are −∞
- */
-export function finiteLogits(what: string, logits: Float64Array): Float64Array {
-  const at = logits.findIndex((x) => Number.isNaN(x) || x === Number.POSITIVE_INFINITY);
-  if (at >= 0 || logits.every((x) => x === Number.NEGATIVE_INFINITY))
-    throw new UnsupportedError(
-      "non-finite",
-      at >= 0
-        ? `${what}: the logit of token ${at} is ${logits[at]}, so no token can be predicted; the model's weights are NaN or infinite, or its activations overflow (the model's notes name the first such weight)`
-        : `${what}: all logits are -Infinity, so no token can be predicted`,
-    );
-  return logits;
-}
-
-/** The index of the largest number, the first of equals. */
-export function largest(numbers: Float64Array): number {
-  let best = 0;
-  for (let i = 1; i < numbers.length; i++) if (numbers[i] > numbers[best]) best = i;
-  return best;
-}
-
 /** One token of a distribution [V]. */
 export function predictedToken(tokenizer: Tokenizer, probabilities: Float64Array, id: number): Predicted {
   // A model may have more rows than its tokenizer has tokens.

@@ -47,6 +47,8 @@ export interface LayerAttention {
   readonly options: AttentionOptions;
   /** The same as data. */
   readonly recipe: AttentionRecipe;
+  /** `cross`: the keys and values are those of an encoder's states. Default `self`. */
+  readonly kind?: "self" | "cross";
 }
 
 /** What `onAttention` may replace. Every tensor has the shape of the one that it replaces. */
@@ -89,6 +91,7 @@ export interface AttendInput {
   /** Share of weights dropped inside `withDropout`. */
   readonly dropoutP?: number;
   readonly onAttention?: ForwardOptions["onAttention"];
+  readonly kind?: LayerAttention["kind"];
 }
 
 /** A recipe as options of `scaledDotProductAttention`. */
@@ -124,7 +127,7 @@ function optionsOf(
 export function attend(
   layer: number,
   inputs: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
-  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention }: AttendInput,
+  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention, kind }: AttendInput,
 ): FloatTensor {
   const options = optionsOf(recipe, { queryOffset, attnMask });
   const compute = ({ query, key, value }: typeof inputs) => {
@@ -145,7 +148,7 @@ export function attend(
     return { output: reshape(output, output.shape.slice(1)), lse: reshape(lse, lse.shape.slice(1)) };
   };
   const { output, lse } = compute(inputs);
-  const change = onAttention?.(layer, { ...inputs, lse, output, options, recipe });
+  const change = onAttention?.(layer, { ...inputs, lse, output, options, recipe, kind });
   if (change === undefined || change === null || typeof change !== "object") return output;
   const replacement = checkedChange(change, { ...inputs, output, weights: weightsShape(inputs) });
   if (replacement.output) return replacement.output;

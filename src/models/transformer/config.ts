@@ -55,6 +55,13 @@ export interface TensorNames {
   readonly output: string;
   readonly attentionOutputNorm?: string;
   readonly attentionSumNorm?: string;
+  /** Attention over the states of an encoder, between the layer's own attention and its feed-forward network. */
+  readonly crossNorm?: string;
+  readonly crossQuery?: string;
+  readonly crossKey?: string;
+  readonly crossValue?: string;
+  readonly crossOutput?: string;
+  readonly crossSumNorm?: string;
   readonly feedForwardNorm?: string;
   /** A gate makes the feed-forward network act(gate·x) · (up·x) in place of act(up·x). */
   readonly gate?: string;
@@ -98,6 +105,8 @@ export interface TransformerConfig {
   readonly qkv_bias: boolean;
   readonly output_bias: boolean;
   readonly mlp_bias: boolean;
+  /** The output's bias is stored as one row, [1, V]. Default false. */
+  readonly head_bias_row?: boolean;
   /** The map before the output has a bias. Default true. */
   readonly head_map_bias?: boolean;
   /** Rows of a joint matrix of q, k and v: all of q, then k, then v (default), or for each key head its queries, key and value. */
@@ -107,6 +116,17 @@ export interface TransformerConfig {
    * together.
    */
   readonly qk_norm?: "head" | "heads" | "all";
+  /** Multiplies the embedding: √C in Gemma. Default 1. */
+  readonly embedding_scale?: number;
+  /** Row of the position table for the first token. Default 0. */
+  readonly position_offset?: number;
+  /** Rows of the position table; default the positions. */
+  readonly position_rows?: number;
+  /** Positions that are computed: sin(p·θᵢ), then cos(p·θᵢ), θᵢ = 10,000^(−i / divisor), p counted from `first`. */
+  readonly sinusoids?: { readonly first: number; readonly divisor: number };
+  /** Buckets of relative positions (default 32), and the distance from which all share the last one (default 128). */
+  readonly relative_buckets?: number;
+  readonly relative_distance?: number;
   /** Multiplies q·k; undefined: 1/√d. */
   readonly query_scale?: number;
   /** Multiplies a query at position p by 1 + beta·ln(1 + ⌊p / period⌋). */

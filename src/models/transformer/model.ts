@@ -21,13 +21,19 @@ export interface ModelSizes {
   readonly positions: number;
 }
 
+/** What a token of a model attends to. */
+export type Architecture = "encoder" | "decoder" | "encoder-decoder";
+
 /** A language model. */
 export interface TransformerModel {
   /** `model_type` of its config.json: `bert`, `llama`, … */
   readonly type: string;
   readonly config: ModelConfig["config"];
-  /** `decoder`: a token attends to itself and to earlier tokens. `encoder`: it attends to all. */
-  readonly architecture: "encoder" | "decoder";
+  /**
+   * `decoder`: a token attends to itself and to earlier tokens. `encoder`: it attends to all. `encoder-decoder`: a decoder whose
+   * layers also attend to an encoder's states.
+   */
+  readonly architecture: Architecture;
   readonly sizes: ModelSizes;
   readonly dtype: Precision;
   /** False for a checkpoint without a language-modeling head. */
@@ -62,6 +68,14 @@ export interface DecoderOptions extends ForwardOptions {
    * positions count from its first token. Not together with a cache. Default all.
    */
   readonly keyMask?: Tensor;
+}
+
+/** How to run the decoder of an encoder–decoder. */
+export interface CrossOptions extends DecoderOptions {
+  /** The encoder's states [..., S, C], as `encode` returns them. Required; with a cache the first call's are used. */
+  readonly memory?: FloatTensor;
+  /** States that may be read, [B, S] or [S] bool: false for padding. Default all. */
+  readonly memoryMask?: Tensor;
 }
 
 /** Names of `DecoderOptions`. */

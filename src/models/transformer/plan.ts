@@ -2,20 +2,20 @@
 import type { TransformerConfig } from "./config.ts";
 import type { ParameterPlan, Planned } from "./parameters.ts";
 
-/** Fields of encoders that add parameters. */
-interface EncoderSizes {
+/** Fields of encoders and of encoder–decoders that add parameters. */
+interface OtherSizes {
   readonly embedding_size?: number;
-  readonly position_rows?: number;
   readonly type_vocab_size?: number;
-  readonly relative_buckets?: number;
+  /** The encoder before a decoder. */
+  readonly encoder?: TransformerConfig & Omit<OtherSizes, "encoder">;
 }
 
 /** The parameters of a model; `hasHead` includes the head that predicts tokens. */
-export function planOf(config: TransformerConfig & EncoderSizes, hasHead = true): ParameterPlan {
+export function planOf(config: TransformerConfig & OtherSizes, hasHead = true): ParameterPlan {
   const { names, norm: kind, vocab_size: V, hidden_size: C, head_dim: d, initializer_range: std } = config;
   const { num_attention_heads: H, num_key_value_heads: Hkv, intermediate_size: inner, transposed } = config;
   const { embedding_size: E = C, pad_token_id: pad, position_rows = config.max_position_embeddings } = config;
-  const plan = new Map<string, Planned>();
+  const plan = new Map<string, Planned>(config.encoder && planOf(config.encoder, false));
   const table = (name: string | undefined, rows: number, width: number, zeroRow?: number) => {
     if (name === undefined) return;
     plan.set(`${name}.weight`, {
@@ -41,8 +41,9 @@ export function planOf(config: TransformerConfig & EncoderSizes, hasHead = true)
     if (hasBias) plan.set(`${name}.bias`, { shape, start: "zeros" });
   };
 
+  const afterPadding = config.position_rows !== undefined && config.position_offset === undefined;
   table(names.embedding, V, E, pad);
-  table(names.positions, position_rows, E, config.position_rows === undefined ? undefined : pad);
+  table(names.positions, position_rows, E, afterPadding ? pad : undefined);
   table(names.types, config.type_vocab_size ?? 1, E);
   norm(names.embeddingNorm, [E]);
   linear(names.embeddingMap, C, E, true);
@@ -64,6 +65,11 @@ export function planOf(config: TransformerConfig & EncoderSizes, hasHead = true)
     norm(part(names.keyNorm), spans(Hkv));
     norm(part(names.attentionOutputNorm));
     norm(part(names.attentionSumNorm));
+    norm(part(names.crossNorm));
+    for (const name of [names.crossQuery, names.crossKey, names.crossValue])
+      linear(part(name), H * d, C, qkv_bias);
+    linear(part(names.crossOutput), C, H * d, output_bias, residual_range);
+    norm(part(names.crossSumNorm));
     norm(part(names.feedForwardNorm));
     linear(part(names.gateUp), 2 * inner, C, mlp_bias);
     linear(part(names.gate), inner, C, mlp_bias);
@@ -80,7 +86,8 @@ export function planOf(config: TransformerConfig & EncoderSizes, hasHead = true)
     if (config.head_map_bias !== false) plan.set(`${names.headMap}.bias`, { shape: [E], start: "zeros" });
   }
   norm(names.headNorm, [E]);
-  if (names.headBias) plan.set(names.headBias, { shape: [V], start: "zeros" });
+  if (names.headBias)
+    plan.set(names.headBias, { shape: config.head_bias_row ? [1, V] : [V], start: "zeros" });
   if (config.tie_word_embeddings === false) table(names.head, V, E);
   return plan;
 }

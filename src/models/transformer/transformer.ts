@@ -38,13 +38,15 @@ import type { ModelSizes } from "./model.ts";
 import { Parameters, type StartOptions } from "./parameters.ts";
 import { planOf } from "./plan.ts";
 
-/** Distance from which all pairs share the last bucket of relative positions: a constant of the published code. */
+/** Distance from which all pairs share the last bucket of relative positions, unless a recipe has another. */
 const RELATIVE_DISTANCE = 128;
 
 /** Options of a model's constructor. */
 export interface ModelStart extends StartOptions {
   /** False for a model without the head that predicts tokens. Default true. */
   readonly hasHead?: boolean;
+  /** The parameters themselves, shared with another part of the model: an encoder and its decoder. */
+  readonly weights?: Parameters;
 }
 
 /** What one forward pass adds to the recipe of a layer. */
@@ -56,6 +58,9 @@ export interface LayerCall {
   /** Tokens of padding before each text of a batch, from which its positions count. */
   readonly shift?: readonly number[];
   readonly onAttention?: ForwardOptions["onAttention"];
+  /** States of an encoder [..., S, C], and those of them that may be read, as a mask over scores. */
+  readonly memory?: FloatTensor;
+  readonly memoryMask?: Tensor;
 }
 
 /** A model that a recipe describes. */
@@ -88,7 +93,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       vocabulary: recipe.vocab_size,
       positions: recipe.max_position_embeddings,
     };
-    this.weights = new Parameters(label, planOf(recipe, this.hasHead), options);
+    this.weights = options.weights ?? new Parameters(label, planOf(recipe, this.hasHead), options);
   }
 
   /** The last states, [..., N, C]. */
@@ -123,7 +128,8 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     if (headMap) x = activateNamed(this.linear(headMap, x), this.recipe.head_act ?? this.recipe.hidden_act);
     if (headNorm) x = this.norm(headNorm, x);
     const matrix = `${this.weights.has(`${head}.weight`) ? head : embedding}.weight`;
-    return this.weights.linear(x, matrix, headBias);
+    if (!headBias || !this.recipe.head_bias_row) return this.weights.linear(x, matrix, headBias);
+    return add(this.weights.linear(x, matrix), reshape(this.weights.get(headBias), [-1]));
   }
 
   /** Throws if a text of N tokens has more of them than the model has positions. */
@@ -149,7 +155,11 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       const shared = names.feedForwardNorm === undefined ? input : norm(names.feedForwardNorm, x);
       return add(add(x, attended), this.#scaled(this.#feedForward(at, shared)));
     }
-    const sum = norm(names.attentionSumNorm, add(x, attended));
+    let sum = norm(names.attentionSumNorm, add(x, attended));
+    if (names.crossQuery) {
+      const crossed = this.#crossAttention(layer, at, norm(names.crossNorm, sum), call);
+      sum = norm(names.crossSumNorm, add(sum, crossed));
+    }
     const inner = this.#feedForward(at, norm(names.feedForwardNorm, sum));
     return norm(names.feedForwardSumNorm, add(sum, this.#scaled(norm(names.feedForwardOutputNorm, inner))));
   }
@@ -192,6 +202,25 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return layerDropout(this.linear(at + names.output, mergeHeads(output)), resid_pdrop);
   }
 
+  /** Attention of x [..., N, C] over the states of an encoder [..., S, C], whose keys and values a cache computes once. */
+  #crossAttention(layer: number, at: string, x: FloatTensor, call: LayerCall): FloatTensor {
+    const { names, query_scale, attention_dropout: dropoutP, resid_pdrop } = this.recipe;
+    const { cache, memory, memoryMask, onAttention } = call;
+    const heads = (name: string | undefined, from: FloatTensor) =>
+      splitHeads(this.linear(at + name, from), this.sizes.heads);
+    const query = heads(names.crossQuery, x); // [..., H, N, d]
+    const project = () =>
+      [names.crossKey, names.crossValue].map((name) => heads(name, memory as FloatTensor));
+    const [key, value] = cache ? cache.crossed(layer, project) : project(); // [..., H, S, d]
+    const recipe: AttentionRecipe = {
+      mask: "none",
+      ...(query_scale !== undefined && { scale: query_scale }),
+    };
+    const input = { recipe, attnMask: memoryMask, dropoutP, onAttention, kind: "cross" } as const;
+    const output = attend(layer, { query, key, value }, input);
+    return layerDropout(this.linear(at + names.crossOutput, mergeHeads(output)), resid_pdrop);
+  }
+
   /** Queries, keys and values of all heads, [..., N, heads·d] each. */
   #project(at: string, x: FloatTensor): FloatTensor[] {
     const { names, qkv_layout } = this.recipe;
@@ -229,7 +258,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       ...(names.relative && {
         relative: {
           table: this.weights.get(`${names.relative}.weight`),
-          maxDistance: RELATIVE_DISTANCE,
+          maxDistance: this.recipe.relative_distance ?? RELATIVE_DISTANCE,
           bidirectional: !causal,
         },
       }),
@@ -249,6 +278,21 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   protected linear(name: string, x: FloatTensor): FloatTensor {
     const bias = `${name}.bias`;
     return this.weights.linear(x, `${name}.weight`, this.weights.has(bias) ? bias : undefined);
+  }
+
+  /** x [..., N, C] plus the computed positions of a recipe that has them; the first token is at `start`. */
+  protected addSinusoids(x: FloatTensor, start: number): FloatTensor {
+    const { sinusoids, hidden_size: C } = this.recipe;
+    if (!sinusoids) return x;
+    const N = x.shape[x.shape.length - 2];
+    const data = this.dtype === "float64" ? new Float64Array(N * C) : new Float32Array(N * C);
+    for (let n = 0; n < N; n++)
+      for (let i = 0; i < C / 2; i++) {
+        const angle = (sinusoids.first + start + n) * 10_000 ** (-i / sinusoids.divisor);
+        data[n * C + i] = Math.sin(angle);
+        data[n * C + C / 2 + i] = Math.cos(angle);
+      }
+    return add(x, new Tensor(data, [N, C], this.dtype));
   }
 
   /** The norm of this name: x `[..., C]` to `[..., C]`. */

@@ -9,12 +9,16 @@ Every parameter is drawn (norms and biases too), so that no part of a model can 
     model.safetensors      the weights
     golden.safetensors     per input n: ids.n, and where the model reads them types.n and keep.n (1 for a real token, 0 for padding);
                            hidden.n [layers + 1, batch, N, C], attention.n [layers, batch, heads, N, N], logits.n [batch, N, V], all float64
+
+Encoder-decoders are in ../encoder-decoders/FAMILY/; ids, hidden and attention are the encoder's there, and golden.safetensors also has
+target.n [batch, T], decoder-hidden.n [layers + 1, batch, T, C], decoder-attention.n [layers, batch, heads, T, T], cross.n [layers, batch,
+heads, T, N], and what generate() returns: greedy.n, beam.n and penalized.n (options: see GENERATED).
 """
 import json, os, shutil, sys
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 from transformers.models.bloom import modeling_bloom as bloom
 from transformers.models.gptj import modeling_gptj as gptj
 
@@ -107,6 +111,28 @@ FAMILIES = {
     "nemotron": ("nemotron", DECODER | dict(norm_eps=3e-3, attention_bias=True, tie_word_embeddings=False,
                                             rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
 }
+T5 = dict(vocab_size=V, d_model=12, d_kv=5, d_ff=18, num_layers=2, num_decoder_layers=1, num_heads=3, relative_attention_num_buckets=8,
+          relative_attention_max_distance=20, layer_norm_epsilon=3e-3, pad_token_id=0, eos_token_id=2, decoder_start_token_id=0)
+BART = dict(vocab_size=V, d_model=12, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2, encoder_ffn_dim=14,
+            decoder_ffn_dim=10, max_position_embeddings=24, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
+ENCODER_DECODERS = {
+    "t5": ("t5", T5),
+    "flan-t5": ("t5", T5 | dict(feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    "mt5": ("mt5", T5 | dict(feed_forward_proj="gated-silu", num_decoder_layers=2, d_ff=10)),
+    "bart": ("bart", BART | dict(forced_bos_token_id=0, forced_eos_token_id=2)),
+    "mbart": ("mbart", BART | dict(scale_embedding=True, forced_eos_token_id=2)),
+    "marian": ("marian", BART | dict(scale_embedding=True, activation_function="swish", decoder_start_token_id=1, bad_words_ids=[[1]],
+                                     share_encoder_decoder_embeddings=True, decoder_vocab_size=V, forced_eos_token_id=None)),
+    "pegasus": ("pegasus", BART | dict(scale_embedding=True, activation_function="relu", pad_token_id=0, eos_token_id=2,
+                                       decoder_start_token_id=0, forced_eos_token_id=2)),
+    "nllb": ("m2m_100", BART | dict(scale_embedding=True, activation_function="relu", forced_bos_token_id=None)),
+}
+# Options of generate(): the same as in encoder-decoders.test.ts.
+GENERATED = {
+    "greedy": dict(num_beams=1, max_new_tokens=11),
+    "beam": dict(num_beams=3, max_new_tokens=11),
+    "penalized": dict(num_beams=4, max_new_tokens=9, length_penalty=2.0, early_stopping=True, no_repeat_ngram_size=2, min_new_tokens=4),
+}
 DTYPES = {"qwen3": torch.bfloat16, "gemma3": torch.bfloat16, "phi3": torch.float16}
 # Configs rewritten as transformers 4 has them: rope_theta and rope_scaling in place of rope_parameters.
 OLD = {"llama2", "llama3", "mistral", "gemma3", "phi3"}
@@ -167,6 +193,12 @@ def old_spelling(config):
     return config
 
 
+def positions64(count, width):
+    p, i = torch.arange(count, dtype=torch.float64)[:, None], torch.arange(width // 2, dtype=torch.float64)
+    angles = p * 10000 ** (-2 * i / width)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
 class exactly64:
     """transformers computes norms, softmax and angles in float32 whatever the model's dtype; inside this they are float64."""
 
@@ -180,6 +212,10 @@ class exactly64:
         torch.set_default_dtype(torch.float64)
         bloom.bloom_gelu_forward = lambda x: torch.nn.functional.gelu(x, approximate="tanh")  # its √(2/π) has 8 digits
         for module in self.model.modules():
+            if type(module).__name__ == "M2M100SinusoidalPositionalEmbedding":
+                module.make_weights(module.num_positions + module.offset, module.embedding_dim, module.padding_idx)
+            if type(module).__name__ in ("MarianSinusoidalPositionalEmbedding", "PegasusSinusoidalPositionalEmbedding"):
+                module.weight.data = positions64(*module.weight.shape)
             if type(module).__name__ == "GPTJAttention":
                 module.embed_positions = gptj.create_sinusoidal_positions(module.max_positions, module.pos_embd_dim)
         for parent in list(self.model.modules()):
@@ -237,7 +273,54 @@ def make(family):
     print(family, sum(sizes.values()), sizes)
 
 
+def make_encoder_decoder(family):
+    kind, fields = ENCODER_DECODERS[family]
+    folder = os.path.join(os.path.dirname(HERE), "encoder-decoders", family)
+    shutil.rmtree(folder, ignore_errors=True)
+    generator = torch.Generator().manual_seed(sum(map(ord, family)))
+    model = AutoModelForSeq2SeqLM.from_config(AutoConfig.for_model(kind, **fields))
+    if family == "flan-t5":
+        model.config.tie_word_embeddings = False
+        model.lm_head.weight = torch.nn.Parameter(torch.zeros(V, fields["d_model"]))
+    draw(model, generator)
+    if hasattr(model, "final_logits_bias"):
+        model.final_logits_bias.copy_(0.5 * torch.randn(1, V, generator=generator))
+    model.save_pretrained(folder)
+    for extra in os.listdir(folder):
+        if extra not in ("config.json", "model.safetensors"):
+            os.remove(os.path.join(folder, extra))
+    path = os.path.join(folder, "config.json")
+    written = json.load(open(path))
+    # What transformers 5 moves into generation_config.json, and older files have here.
+    written.update({k: v for k, v in fields.items() if k.startswith("forced") or k == "bad_words_ids" or k == "decoder_start_token_id"})
+    if family == "flan-t5":
+        written["tie_word_embeddings"] = False
+    json.dump(written, open(path, "w"), indent=1, sort_keys=True)
+    open(path, "a").write("\n")
+    model, report = AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64, output_loading_info=True)
+    assert not any(report[k] for k in ("unexpected_keys", "mismatched_keys")), report
+    model.eval()
+    golden = {}
+    g = torch.Generator().manual_seed(7)
+    some = lambda *shape: torch.randint(5, V, shape, generator=g)
+    start = torch.full((2, 1), fields["decoder_start_token_id"])
+    for n, (ids, target) in enumerate([(some(1, 7), torch.cat([start[:1], some(1, 4)], 1)), (some(2, 3), torch.cat([start, some(2, 2)], 1))]):
+        with torch.no_grad(), exactly64(model):
+            out = model(input_ids=ids, decoder_input_ids=target, output_hidden_states=True, output_attentions=True)
+        golden |= {f"ids.{n}": ids.int(), f"target.{n}": target.int(), f"logits.{n}": out.logits,
+                   f"hidden.{n}": torch.stack(out.encoder_hidden_states), f"attention.{n}": torch.stack(out.encoder_attentions),
+                   f"decoder-hidden.{n}": torch.stack(out.decoder_hidden_states),
+                   f"decoder-attention.{n}": torch.stack(out.decoder_attentions), f"cross.{n}": torch.stack(out.cross_attentions)}
+        if n == 0:
+            forced = {k: fields[k] for k in ("forced_bos_token_id", "forced_eos_token_id", "bad_words_ids") if fields.get(k) is not None}
+            for name, options in GENERATED.items():
+                with torch.no_grad():
+                    golden[f"{name}.{n}"] = model.generate(ids, do_sample=False, **forced, **options).int()
+    save_file({k: x.contiguous() for k, x in golden.items()}, os.path.join(folder, "golden.safetensors"))
+    print(family, sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)), {k: golden[f"{k}.0"].tolist() for k in GENERATED})
+
+
 if __name__ == "__main__":
     print("torch", torch.__version__, "transformers", transformers.__version__)
-    for family in sys.argv[1:] or FAMILIES:
-        make(family)
+    for family in sys.argv[1:] or [*FAMILIES, *ENCODER_DECODERS]:
+        make(family) if family in FAMILIES else make_encoder_decoder(family)

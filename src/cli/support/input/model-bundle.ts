@@ -1,6 +1,11 @@
 /** A model's attention on a text as a bundle that the explorer opens: q, k, v and the log-sum-exp of every layer. */
 import { type AblatedHead, ablateHeads, ablation } from "../../../models/inference/ablate.ts";
-import type { AttentionModel, TextAttention, TextModel } from "../../../models/text-model.ts";
+import type {
+  AttentionModel,
+  TargetAttention,
+  TextAttention,
+  TextModel,
+} from "../../../models/text-model.ts";
 import type { FileModel, ServedFile } from "../../../server/content.ts";
 import type { Segment } from "../../../store/block.ts";
 import type { BundleOptions } from "../../../store/formats/bundle.ts";
@@ -21,7 +26,9 @@ async function fileOfText(model: AttentionModel, attention: TextAttention): Prom
 
 /** The same with its model, which the explorer can run again with heads ablated. */
 export async function fileOfRun(model: TextModel, attention: TextAttention): Promise<ServedFile> {
-  return { ...(await fileOfText(model, attention)), model: fileModel(model, attention) };
+  const file = await fileOfText(model, attention);
+  // Heads of an encoder–decoder are not switched off: which text they belong to has no place in the request.
+  return attention.target ? file : { ...file, model: fileModel(model, attention) };
 }
 
 /** A model that can run again on one text (or pair), with heads ablated. */
@@ -60,20 +67,55 @@ export function inputOfTexts(model: AttentionModel, attentions: readonly TextAtt
   const name = (n: number) => (attentions.length === 1 ? "self" : `text${n + 1}`);
   return {
     model: model.name,
-    text: attentions.flatMap(({ texts }) => texts).join("\n"),
+    text: attentions.flatMap(({ texts, target }) => [...texts, ...(target?.texts ?? [])]).join("\n"),
     warnings: [
       ...(model.notes ?? []).flatMap(({ severity, text }) =>
         severity === "warning" ? [`${model.name}: ${text}`] : [],
       ),
       ...attentions.flatMap((one) => cutsOf(model, one) ?? []),
     ],
-    blocks: attentions.map((one, n) => blockOf(name(n), model, one)),
+    blocks: attentions.flatMap((one, n) =>
+      one.target
+        ? translationBlocks(attentions.length === 1 ? "" : `${name(n)}.`, model, one, one.target)
+        : [blockOf(name(n), model, one)],
+    ),
   };
 }
 
+/** The blocks of an encoder–decoder, named as the recorder names them: the encoder's, the decoder's, and rows of one in columns of the other. */
+function translationBlocks(
+  prefix: string,
+  model: AttentionModel,
+  source: TextAttention,
+  target: TargetAttention,
+): BlockInput[] {
+  const ids = specialOf(target.special);
+  const {
+    tokens: _,
+    segments: __,
+    ...cross
+  } = blockOf(`${prefix}cross`, model, {
+    ...target,
+    layers: target.cross,
+  });
+  return [
+    blockOf(`${prefix}enc`, model, source),
+    blockOf(`${prefix}dec`, model, { ...target, layers: target.self }),
+    {
+      ...cross,
+      kind: "cross",
+      queryTokens: target.tokens,
+      keyTokens: source.tokens,
+      special: { query: ids, key: specialOf(source.special) },
+    },
+  ];
+}
+
+const specialOf = (special: readonly boolean[]): number[] => [...special.keys()].filter((i) => special[i]);
+
 function blockOf(name: string, model: AttentionModel, attention: TextAttention): BlockInput {
   const { tokens, layers, sequences, special } = attention;
-  const specials = [...special.keys()].filter((i) => special[i]);
+  const specials = specialOf(special);
   const tableName = `${name}.relative`;
   const recipes = layers.map((layer) => recipeOf(model, layer, tableName));
   const [first] = recipes;

@@ -31,6 +31,8 @@ const WORKING: Record<string, readonly string[]> = {
   ablate: ["decoder", "the old"],
   fill: ["encoder", "the [MASK] ship"],
   generate: ["decoder", "the old"],
+  translate: ["decoder", "the old"],
+  summarize: ["decoder", "the old"],
   embed: ["encoder", file("a.txt"), "-o", file("vectors.npy")],
   similar: ["encoder", "a ship", "a boat"],
   pull: ["owner/name"],

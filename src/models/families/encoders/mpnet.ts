@@ -50,6 +50,7 @@ export const mpnet = classFamily<MpnetConfig>({
   architecture: "MPNetForMaskedLM",
   schema: SCHEMA,
   defaults: DEFAULTS,
+  fixed: { relative_attention_num_buckets: [32] },
   recipe,
   make: (config, options) => new Mpnet(config, options),
 });

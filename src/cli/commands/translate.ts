@@ -1,0 +1,14 @@
+/** `heed translate MODEL TEXT`: the text that an encoder–decoder writes from a text. */
+import { translationCommand } from "../support/run/translation.ts";
+
+export const command = translationCommand({
+  name: "translate",
+  summary: "translate a text with an encoder–decoder",
+  notes: 'A T5 needs --prefix "translate English to German: ".',
+  examples: [
+    'heed translate ./opus-mt-en-de "The cat sat on the mat." --beams 4',
+    'heed translate ./nllb-200-distilled-600M "Good morning." --from eng_Latn --to deu_Latn',
+    'heed translate ./t5-small "Good morning." --prefix "translate English to German: "',
+  ],
+  prefix: () => "",
+});

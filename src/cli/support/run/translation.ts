@@ -1,0 +1,76 @@
+/** The commands whose model writes a new text from one: `heed translate` and `heed summarize`. */
+import { type TextModel, translate } from "../../../models/index.ts";
+import { MODEL_HELP, pickTextModel } from "../input/pick-model.ts";
+import { expandText } from "../input/stdin.ts";
+import { type Command, EXIT, UsageError } from "../line/command.ts";
+import { integer, number } from "../line/values.ts";
+import { jsonText } from "../output/terminal.ts";
+import { ENGINE_HELP } from "./engine.ts";
+import { optional, SAMPLING_HELP, samplingOptions } from "./sampling-options.ts";
+
+/** A command of this kind. */
+export function translationCommand(
+  it: Pick<Command, "summary" | "examples"> & {
+    readonly name: "translate" | "summarize";
+    readonly notes: string;
+    /** The prefix of a text whose option --prefix is missing. */
+    prefix(model: TextModel): string;
+  },
+): Command {
+  return {
+    name: it.name,
+    summary: it.summary,
+    usage: `heed ${it.name} MODEL TEXT [OPTIONS]`,
+    help: {
+      tokens: "N  maximum tokens to write (default 256)",
+      "min-tokens": "N  tokens before the text may end (default 0)",
+      beams: "N  beam search: the N most likely texts are continued together (default 1: none)",
+      "length-penalty": "X  divides a beam's score by its length to this power (default 1)",
+      "early-stopping": "end the search as soon as N texts are finished",
+      "no-repeat": "N  no sequence of N tokens occurs twice",
+      ...SAMPLING_HELP,
+      from: "LANGUAGE  language of the text, a special token of the tokenizer: eng_Latn, en_XX",
+      to: "LANGUAGE  language to write, in the same spelling",
+      prefix: "TEXT  put before the text: a T5 is told there what to do",
+      json: "print the text and the token ids as a JSON object",
+      ...ENGINE_HELP,
+    },
+    notes: `${MODEL_HELP}
+TEXT may be - for standard input.
+MODEL is an encoder–decoder: T5, mT5, BART, mBART, Marian, Pegasus, M2M-100 or NLLB. ${it.notes}
+heed show and heed view draw its attention: the source's, the written text's, and rows of one in columns of the other.`,
+    examples: it.examples,
+    async run(values, positionals, io) {
+      const [name, textArgument, ...more] = positionals;
+      if (name === undefined || textArgument === undefined || more.length > 0)
+        throw new UsageError(`name a model and one text: ${it.examples?.[0]}`);
+      const text = await expandText(textArgument, io);
+      const count = (option: string, least: number) =>
+        optional(values, option, (name, text) => integer(name, text, least));
+      const options = {
+        ...samplingOptions(values),
+        maxTokens: count("tokens", 0),
+        minTokens: count("min-tokens", 0),
+        beams: count("beams", 1),
+        lengthPenalty: optional(values, "length-penalty", number),
+        earlyStopping: values["early-stopping"] === true,
+        noRepeat: count("no-repeat", 0),
+        from: values.from as string | undefined,
+        to: values.to as string | undefined,
+      };
+      if ((options.beams ?? 1) > 1 && options.temperature > 0)
+        throw new UsageError(
+          "--beams takes the most likely texts; leave out --temperature and --top-k, --top-p, --min-p",
+        );
+      const model = await pickTextModel(name, io);
+      const prefix = (values.prefix as string | undefined) ?? it.prefix(model);
+      const { text: written, ids } = translate(model, prefix + text, options);
+      io.stdout.write(
+        values.json
+          ? jsonText({ model: model.name, source: prefix + text, text: written, ids })
+          : `${written}\n`,
+      );
+      return EXIT.ok;
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * How the next token is chosen: the most likely one, or one sampled from softmax(logits / temperature) among the tokens that top-k,
+ * top-p and min-p keep.
+ */
+import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
+
+/** Options of `generate`. */
+export interface GenerateOptions {
+  /** Maximum new tokens; default as many as the model has positions for. */
+  readonly maxTokens?: number;
+  /** 0 (default) takes the most likely token; 1 samples from the model's distribution; higher values are more random. */
+  readonly temperature?: number;
+  /** Samples among this many of the most likely tokens; default all. */
+  readonly topK?: number;
+  /**
+   * Samples among the most likely tokens whose probabilities add up to this, above 0 and at most 1; default 1, all (nucleus
+   * sampling, Holtzman et al. 2019, arXiv 1904.09751).
+   */
+  readonly topP?: number;
+  /**
+   * Samples among tokens at least this many times as likely as the most likely one, 0 to 1; default 0, all (Nguyen et al. 2024,
+   * arXiv 2407.01082).
+   */
+  readonly minP?: number;
+  /** Seed of the sampling, an integer; default 0. */
+  readonly seed?: number;
+  /** Ids that end the text; they are not yielded. Default the config's `eos_token_id`. */
+  readonly stop?: readonly number[];
+}
+
+/** A checked list of ids that end a text. */
+export function stopIds(what: string, stop: readonly number[]): readonly number[] {
+  if (Array.isArray(stop) && stop.every((id) => Number.isInteger(id))) return stop;
+  throw new OptionError(
+    "stop",
+    `${what}: stop must be a list of token ids, got ${formatValue(stop)}; generateText takes texts as stopTexts`,
+    { got: stop },
+  );
+}
+
+/** Throws an OptionError unless the options of a generation, and its number of ids, are in their ranges. */
+export function checkSampling(
+  what: string,
+  ids: ArrayLike<number>,
+  options: GenerateOptions,
+  positions: number,
+): void {
+  const refuse = (name: string, expected: string, got: unknown): never => {
+    throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+  };
+  const { maxTokens, temperature, topK, topP, minP, seed } = options;
+  if (!(ids?.length > 0 && ids.length <= positions)) refuse("ids", `1 to ${positions} tokens`, ids?.length);
+  if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens >= 0))
+    refuse("maxTokens", "an integer ≥ 0", maxTokens);
+  if (temperature !== undefined && !(temperature >= 0 && Number.isFinite(temperature)))
+    refuse("temperature", "a number ≥ 0", temperature);
+  if (topK !== undefined && !(Number.isInteger(topK) && topK > 0)) refuse("topK", "an integer ≥ 1", topK);
+  if (topP !== undefined && !(topP > 0 && topP <= 1)) refuse("topP", "a share above 0, at most 1", topP);
+  if (minP !== undefined && !(minP >= 0 && minP <= 1)) refuse("minP", "a share from 0 to 1", minP);
+  if (seed !== undefined && !Number.isSafeInteger(seed)) refuse("seed", "an integer", seed);
+}
+
+/** As `tokenShares`, of checked arguments. */
+export function sharesOf(
+  logits: Float64Array,
+  {
+    temperature = 1,
+    topK,
+    topP = 1,
+    minP = 0,
+  }: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
+): Float64Array {
+  const top = logits[largest(logits)];
+  const shares = logits.map((x) => Math.exp((x - top) / temperature));
+  const drop = (least: number) => {
+    for (let id = 0; id < shares.length; id++) if (shares[id] < least) shares[id] = 0;
+  };
+  if (topK !== undefined && topK < logits.length) drop(shares.toSorted()[shares.length - topK]);
+  if (topP < 1) {
+    const sorted = shares.toSorted();
+    const enough = topP * sorted.reduce((sum, x) => sum + x, 0);
+    let sum = 0;
+    let at = sorted.length;
+    while (sum < enough && at > 0) sum += sorted[--at];
+    drop(sorted[at]);
+  }
+  // At this point the most likely token has 1.
+  if (minP > 0) drop(minP);
+  const total = shares.reduce((sum, x) => sum + x, 0);
+  return shares.map((x) => x / total);
+}
+
+/** The token at quantile `share`, in [0, 1), of the distribution, tokens in order of their ids. */
+function draw(shares: Float64Array, share: number): number {
+  let left = share;
+  let last = 0;
+  for (let id = 0; id < shares.length; id++) {
+    if (shares[id] === 0) continue;
+    last = id;
+    left -= shares[id];
+    if (left < 0) break;
+  }
+  return last;
+}
+
+/** A function that chooses the token of step n from its logits [V]; the options are checked. */
+export function chooser(options: GenerateOptions): (logits: Float64Array, n: number) => number {
+  const { temperature = 0, seed = 0 } = options;
+  const key = headKey(seed, 0, 0);
+  return (logits, n) =>
+    temperature === 0
+      ? largest(logits)
+      : draw(sharesOf(logits, options), cellBits(rowKey(key, n), 0) / 2 ** 32);
+}
+
+/**
+ * Logits from which a token can be predicted. NaN and +∞ come from weights or activations that are not finite; −∞ excludes a token.
+ *
+ * @throws UnsupportedError where a logit is NaN or +∞, or all are −∞
+ */
+export function finiteLogits(what: string, logits: Float64Array): Float64Array {
+  const at = logits.findIndex((x) => Number.isNaN(x) || x === Number.POSITIVE_INFINITY);
+  if (at >= 0 || logits.every((x) => x === Number.NEGATIVE_INFINITY))
+    throw new UnsupportedError(
+      "non-finite",
+      at >= 0
+        ? `${what}: the logit of token ${at} is ${logits[at]}, so no token can be predicted; the model's weights are NaN or infinite, or its activations overflow (the model's notes name the first such weight)`
+        : `${what}: all logits are -Infinity, so no token can be predicted`,
+    );
+  return logits;
+}
+
+/** The index of the largest number, the first of equals. */
+export function largest(numbers: Float64Array): number {
+  let best = 0;
+  for (let i = 1; i < numbers.length; i++) if (numbers[i] > numbers[best]) best = i;
+  return best;
+}

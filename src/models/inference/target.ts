@@ -1,0 +1,161 @@
+/**
+ * The text that an encoder–decoder writes from a source text: greedily, by sampling, or by beam search. The source is read once;
+ * each step reads the cache and computes one row of the decoder. Results equal those of transformers' `generate`.
+ */
+import { tidy } from "../../api/tidy.ts";
+import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import { type FloatTensor, slice } from "../../nn/index.ts";
+import { tokenIds } from "../../nn/ops/lookup.ts";
+import type { KeyValueCache } from "../decoder/cache.ts";
+import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
+import { beamSearch } from "./beam.ts";
+import { checkSampling, chooser, finiteLogits, type GenerateOptions, stopIds } from "./sampling.ts";
+
+/** Options of `generateTarget`. */
+export interface TargetOptions extends GenerateOptions {
+  /** Texts that a beam search continues together; default 1, no search. Not together with a temperature. */
+  readonly beams?: number;
+  /** A beam's score is divided by length^penalty; default 1. Above 1 favors longer texts. */
+  readonly lengthPenalty?: number;
+  /** True ends the search as soon as `beams` texts are finished. Default false: when no better one is possible. */
+  readonly earlyStopping?: boolean;
+  /** No sequence of this many tokens occurs twice; default 0, no limit. */
+  readonly noRepeat?: number;
+  /** Tokens before the text may end; default 0. */
+  readonly minTokens?: number;
+  /** The id that the text begins with, such as a language; default the config's `forced_bos_token_id`. It is part of the result. */
+  readonly firstId?: number;
+}
+
+/** Names of `TargetOptions`. */
+export const TARGET_OPTIONS: readonly (keyof TargetOptions)[] = [
+  "maxTokens", "temperature", "topK", "topP", "minP", "seed", "stop",
+  "beams", "lengthPenalty", "earlyStopping", "noRepeat", "minTokens", "firstId",
+]; // biome-ignore format: one list
+
+/** Default of `maxTokens`. */
+const MAX_TOKENS = 256;
+
+/**
+ * The ids of the text that an encoder–decoder writes from the ids of a source text, without the decoder's first id and the one
+ * that ends it.
+ *
+ * @throws OptionError for a wrong option or a source with no token or too many; UnsupportedError for a model without a head
+ * @example
+ * const { model, tokenizer } = await readModel("./opus-mt-en-de", { family: "encoder-decoder" });
+ * tokenizer.decode(Int32Array.from(generateTarget(model, tokenizer.encode("Good morning.").ids, { beams: 4 })));
+ */
+export function generateTarget(
+  model: EncoderDecoder,
+  source: ArrayLike<number>,
+  options: TargetOptions = {},
+): number[] {
+  const what = "generateTarget";
+  if ((model as Partial<EncoderDecoder> | undefined)?.architecture !== "encoder-decoder")
+    throw new OptionError("model", `${what}: model must be an encoder–decoder, got ${formatValue(model)}`, {
+      got: model,
+    });
+  checkOptionNames(what, options, TARGET_OPTIONS);
+  const ids = tokenIds(what, source);
+  checkSampling(what, ids, options, model.encoder.sizes.positions);
+  checkSearch(what, options, model.sizes.vocabulary);
+  const { beams = 1, lengthPenalty = 1, earlyStopping = false } = options;
+  const maxTokens = Math.min(options.maxTokens ?? MAX_TOKENS, model.sizes.positions - 1);
+  if (maxTokens === 0) return [];
+  const ends = new Set(options.stop === undefined ? model.endIds : stopIds(what, options.stop));
+  const memory = model.encode(ids);
+  const processed = processor(model, { ...options, maxTokens }, ends);
+  const { decoder_start_token_id: first } = model.config;
+  const logitsAfter = (text: readonly number[], cache: KeyValueCache) =>
+    tidy(() => {
+      const next = [first, ...text].slice(cache.length);
+      const hidden = model.hidden(Int32Array.from(next), { memory, cache });
+      return finiteLogits(what, model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64());
+    });
+  const start = model.cache(maxTokens);
+  if (beams > 1) {
+    const step = (text: readonly number[], cache: KeyValueCache) =>
+      processed(logShares(logitsAfter(text, cache)), text);
+    return beamSearch({
+      beams,
+      lengthPenalty,
+      earlyStopping,
+      maxTokens,
+      ends,
+      start,
+      step,
+      copy: (it) => it.copy(),
+    });
+  }
+  const choose = chooser(options);
+  const text: number[] = [];
+  while (text.length < maxTokens) {
+    const id = choose(processed(logitsAfter(text, start), text), text.length);
+    if (ends.has(id)) break;
+    text.push(id);
+  }
+  return text;
+}
+
+function checkSearch(what: string, options: TargetOptions, vocabulary: number): void {
+  const { beams, temperature = 0, lengthPenalty, earlyStopping, noRepeat, minTokens, firstId } = options;
+  const refuse = (name: string, expected: string, got: unknown): never => {
+    throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+  };
+  const integer = (name: string, value: unknown, least: number) =>
+    value === undefined ||
+    (Number.isInteger(value) && (value as number) >= least) ||
+    refuse(name, `an integer ≥ ${least}`, value);
+  integer("beams", beams, 1);
+  integer("noRepeat", noRepeat, 0);
+  integer("minTokens", minTokens, 0);
+  if (lengthPenalty !== undefined && !Number.isFinite(lengthPenalty))
+    refuse("lengthPenalty", "a number", lengthPenalty);
+  if (earlyStopping !== undefined && typeof earlyStopping !== "boolean")
+    refuse("earlyStopping", "true or false", earlyStopping);
+  if (firstId !== undefined && !(Number.isInteger(firstId) && firstId >= 0 && firstId < vocabulary))
+    refuse("firstId", `an id from 0 to ${vocabulary - 1}`, firstId);
+  if ((beams ?? 1) > 1 && temperature > 0)
+    throw new UnsupportedError(
+      "beams",
+      `${what}: beam search takes the most likely texts, so it has no temperature; leave out one of them`,
+    );
+}
+
+/** A function that excludes the ids that may not follow a text: their scores become −∞. */
+function processor(
+  { config }: EncoderDecoder,
+  { noRepeat = 0, minTokens = 0, firstId = config.forced_bos_token_id, maxTokens }: TargetOptions,
+  ends: ReadonlySet<number>,
+): (scores: Float64Array, text: readonly number[]) => Float64Array {
+  const { suppressed_ids, forced_eos_token_id: lastId, decoder_start_token_id: start } = config;
+  return (scores, text) => {
+    const forced = text.length === 0 && firstId !== undefined ? firstId : undefined;
+    const last = text.length + 1 === maxTokens ? lastId : undefined;
+    const only = last ?? forced;
+    if (only !== undefined) return scores.fill(Number.NEGATIVE_INFINITY).fill(0, only, only + 1);
+    const exclude = (id: number) => {
+      scores[id] = Number.NEGATIVE_INFINITY;
+    };
+    for (const id of repeated([start, ...text], noRepeat)) exclude(id);
+    for (const id of suppressed_ids) exclude(id);
+    if (text.length < minTokens) for (const id of ends) exclude(id);
+    return scores;
+  };
+}
+
+/** The ids that would make the last `size` ids occur a second time. */
+function repeated(ids: readonly number[], size: number): number[] {
+  if (size === 0 || ids.length < size) return [];
+  const end = ids.slice(ids.length - size + 1);
+  return ids.filter((_, i) => i + 1 >= size && end.every((id, j) => ids[i + 1 - size + j] === id));
+}
+
+/** log(softmax(logits)), in place. */
+function logShares(logits: Float64Array): Float64Array {
+  const top = logits.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const sum = logits.reduce((sum, x) => sum + Math.exp(x - top), 0);
+  const lse = top + Math.log(sum);
+  return logits.map((x) => x - lse);
+}

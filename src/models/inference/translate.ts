@@ -1,0 +1,95 @@
+/**
+ * Text to text with an encoder–decoder: a translation, a summary, or what else the model was trained for. The tokenizer's special
+ * tokens select languages where the model has several.
+ */
+import { checkArgument, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
+import { checkTextModel, type TextModel, writtenText } from "../text-model.ts";
+import { generateTarget, TARGET_OPTIONS, type TargetOptions } from "./target.ts";
+
+/** Options of `translate`. */
+export interface TranslateOptions extends Omit<TargetOptions, "firstId"> {
+  /** Language of the text, a special token of the tokenizer: `eng_Latn` (NLLB), `en_XX` (mBART). Default the tokenizer's own. */
+  readonly from?: string;
+  /** Language to write, in the same spelling. Default the config's. */
+  readonly to?: string;
+}
+
+/** What an encoder–decoder wrote. */
+export interface Translation {
+  readonly text: string;
+  /** Ids of the text, without the decoder's first id and the one that ends it. */
+  readonly ids: readonly number[];
+  /** Ids that the encoder read. */
+  readonly sourceIds: Int32Array;
+}
+
+/**
+ * The text that an encoder–decoder writes from a text. A T5 is told what to do in the text itself: "translate English to German:
+ * …", "summarize: …".
+ *
+ * @throws UnsupportedError for another model; OptionError for a wrong option, an unknown language, or a text that is too long
+ * @example
+ * const model = await readModel("./opus-mt-en-de");
+ * translate(model, "The cat sat on the mat.", { beams: 4 }).text; // "Die Katze saß auf der Matte."
+ */
+export function translate(model: TextModel, text: string, options: TranslateOptions = {}): Translation {
+  const what = "translate";
+  checkTextModel(what, model, { pairs: true });
+  checkArgument(typeof text === "string", what, "a text", text);
+  const network = encoderDecoderOf(what, model);
+  checkOptionNames(what, options, [...TARGET_OPTIONS.filter((name) => name !== "firstId"), "from", "to"]);
+  const { from, to, ...rest } = options;
+  const sourceIds = sourceOf(model, text, from);
+  const { positions } = network.encoder.sizes;
+  if (sourceIds.length === 0 || sourceIds.length > positions)
+    throw new OptionError(
+      "text",
+      sourceIds.length === 0
+        ? `${what}: the text has no token; write one or more words`
+        : `${what}: the text has ${sourceIds.length} tokens; ${model.name} reads at most ${positions}, so shorten it`,
+      { tokens: sourceIds.length },
+    );
+  const firstId = to === undefined ? undefined : languageId(what, model, to);
+  const ids = generateTarget(network, sourceIds, { ...rest, ...(firstId !== undefined && { firstId }) });
+  return { text: writtenText(model.tokenizer, ids), ids, sourceIds };
+}
+
+/** The network of a model, which must be an encoder–decoder. */
+function encoderDecoderOf(what: string, { model, name }: TextModel): EncoderDecoder {
+  if (model.architecture === "encoder-decoder") return model as EncoderDecoder;
+  const advice =
+    model.architecture === "decoder"
+      ? "a decoder, which continues a text (generateText, heed generate)"
+      : "an encoder, which fills in masks (fillMask, heed fill)";
+  throw new UnsupportedError(
+    "architecture",
+    `${what}: ${name} is ${advice}; use an encoder–decoder, such as T5, BART, Marian or NLLB`,
+  );
+}
+
+function languageId(what: string, { tokenizer, name }: TextModel, language: string): number {
+  const id = tokenizer.id(language);
+  if (id !== undefined && tokenizer.isSpecial(id)) return id;
+  throw new OptionError(
+    "language",
+    `${what}: ${JSON.stringify(language)} is no language of ${name}: its tokenizer has no special token of this name (they are like eng_Latn in NLLB, en_XX in mBART)`,
+    { language },
+  );
+}
+
+/** The ids of a source text; `from` takes the place of the language token that the tokenizer adds. */
+function sourceOf(model: TextModel, text: string, from: string | undefined): Int32Array {
+  const { ids, sequences } = model.tokenizer.encode(text);
+  if (from === undefined) return ids;
+  const id = languageId("translate", model, from);
+  const ends = new Set(model.model.endIds);
+  const at = ids.findIndex((one, i) => sequences[i] < 0 && !ends.has(one));
+  if (at < 0)
+    throw new UnsupportedError(
+      "language",
+      `translate: the tokenizer of ${model.name} adds no language to a text, so \`from\` has no place; write the text as the model expects it`,
+    );
+  return ids.map((one, i) => (i === at ? id : one));
+}

@@ -1,0 +1,120 @@
+/**
+ * Every family of encoder–decoders against transformers in float64: states and attention of both parts, logits, and generated
+ * texts. A folder in tests/golden/encoder-decoders adds a test (models/README.md).
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { attentionWeights, type Tensor, tensor } from "heed";
+import {
+  type EncoderDecoder,
+  generateTarget,
+  type LayerAttention,
+  modelFromFiles,
+  modelToFiles,
+  type TargetOptions,
+} from "heed/models";
+import { describe, expect, test } from "vitest";
+import { readTensors } from "../support/shared.ts";
+import { carrierTokenizer } from "./carrier.ts";
+
+const root = join(import.meta.dirname, "encoder-decoders");
+const families = readdirSync(root);
+
+const filesOf = (family: string) =>
+  new Map<string, Uint8Array>([
+    ["config.json", readFileSync(join(root, family, "config.json"))],
+    ["model.safetensors", readFileSync(join(root, family, "model.safetensors"))],
+    ["tokenizer.json", carrierTokenizer()],
+  ]);
+
+const open = async (family: string, dtype: "float32" | "float64" = "float32") => {
+  const { model, tokenizer } = await modelFromFiles(filesOf(family), { dtype, family: "encoder-decoder" });
+  return { model, tokenizer };
+};
+
+/** Options of make.py's GENERATED. */
+const GENERATED: Readonly<Record<string, TargetOptions>> = {
+  greedy: { maxTokens: 11 },
+  beam: { maxTokens: 11, beams: 3 },
+  penalized: { maxTokens: 9, beams: 4, lengthPenalty: 2, earlyStopping: true, noRepeat: 2, minTokens: 4 },
+};
+
+function expectClose(got: ArrayLike<number>, want: ArrayLike<number>, tolerance: number, what: string) {
+  expect(got.length, what).toBe(want.length);
+  let worst = 0;
+  for (let i = 0; i < got.length; i++)
+    if (!(Math.abs(got[i] - want[i]) <= worst)) worst = Math.abs(got[i] - want[i]);
+  expect(worst, what).toBeLessThan(tolerance);
+}
+
+const int32 = (t: Tensor) => tensor(Int32Array.from(t.toFloat64()), t.shape, "int32");
+const flat = (list: readonly Float64Array[]) => list.flatMap((one) => [...one]);
+const weightsOf = (list: readonly LayerAttention[]) =>
+  flat(list.map(({ query, key, lse, options }) => attentionWeights(query, key, lse, options).toFloat64()));
+
+test("there is a folder for every family", () => expect(families.length).toBe(8));
+
+describe.each(families)("%s", (family) => {
+  const golden = readTensors(join(root, family, "golden.safetensors"));
+  const get = (name: string) => (golden.get(name) as Tensor).toFloat64();
+
+  test.each([
+    ["float32", 0, 1e-4],
+    ["float64", 0, 1e-11],
+    ["float64", 1, 1e-11],
+  ] as const)(
+    "%s, input %i: states, attention of encoder, decoder and cross, logits within %f",
+    async (dtype, n, tolerance) => {
+      const { model } = await open(family, dtype);
+      const heads: Record<string, LayerAttention[]> = { encoder: [], self: [], cross: [] };
+      const states: Record<string, Float64Array[]> = { encoder: [], decoder: [] };
+      const memory = model.encode(int32(golden.get(`ids.${n}`) as Tensor), {
+        onAttention: (_, it) => void heads.encoder.push(it),
+        onHidden: (_, x) => void states.encoder.push(x.toFloat64()),
+      });
+      const hidden = model.hidden(int32(golden.get(`target.${n}`) as Tensor), {
+        memory,
+        onAttention: (_, it) => void heads[it.kind ?? "self"].push(it),
+        onHidden: (_, x) => void states.decoder.push(x.toFloat64()),
+      });
+      states.encoder[states.encoder.length - 1] = memory.toFloat64();
+      states.decoder[states.decoder.length - 1] = hidden.toFloat64();
+      expectClose(flat(states.encoder), get(`hidden.${n}`), tolerance, "encoder's states");
+      expectClose(flat(states.decoder), get(`decoder-hidden.${n}`), tolerance, "decoder's states");
+      expectClose(weightsOf(heads.encoder), get(`attention.${n}`), tolerance, "encoder's attention");
+      expectClose(weightsOf(heads.self), get(`decoder-attention.${n}`), tolerance, "decoder's attention");
+      expectClose(weightsOf(heads.cross), get(`cross.${n}`), tolerance, "cross-attention");
+      expectClose(model.logits(hidden).toFloat64(), get(`logits.${n}`), tolerance, "logits");
+    },
+  );
+
+  test.each(Object.keys(GENERATED))("%s: the text that transformers generates", async (name) => {
+    const { model } = await open(family, "float64");
+    const options = GENERATED[name];
+    const [, ...want] = get(`${name}.0`);
+    while (want.length > 0 && model.endIds.includes(want[want.length - 1])) want.pop();
+    expect(generateTarget(model, get("ids.0"), options)).toEqual(want);
+  });
+
+  test("a decoder that reads token by token out of its cache gives the same logits", async () => {
+    const { model } = await open(family);
+    const [memory, cache] = [
+      model.encode(int32(golden.get("ids.0") as Tensor).reshape([-1])),
+      model.cache(8),
+    ];
+    const target = get("target.0");
+    const rows = [...target].flatMap((id) => [
+      ...model.forward(Int32Array.of(id), { memory, cache }).toFloat64(),
+    ]);
+    expectClose(rows, get("logits.0"), 1e-4, "logits");
+  });
+
+  test("a model that is written and read again gives the same logits", async () => {
+    const { model, tokenizer } = await open(family);
+    const again = await modelFromFiles(modelToFiles(model, tokenizer, { dtype: "float32" }), {
+      family: "encoder-decoder",
+    });
+    const logits = (it: EncoderDecoder) => it.forward([3, 7], { memory: it.encode([5, 6, 8]) }).toFloat64();
+    expect(logits(again.model)).toEqual(logits(model));
+  });
+});
