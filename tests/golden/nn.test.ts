@@ -16,7 +16,7 @@ type Dtype = "float64" | "float32";
 const as = (dtype: Dtype) => (t: Tensor) =>
   tensor(dtype === "float64" ? t.toFloat64() : Float32Array.from(t.toFloat64()), t.shape) as nn.FloatTensor;
 
-/** What differs by more than room·(1 + |want|), or undefined. */
+/** What differs by more than tolerance·(1 + |want|), or undefined. */
 function off(got: Tensor | undefined, want: Tensor, tolerance: number): string | undefined {
   const numbers = want.toFloat64();
   const actual = got?.toFloat64() ?? new Float64Array(numbers.length);

@@ -9,7 +9,7 @@ import { difference } from "../support/oracles/tolerance.ts";
 import { golden, readTensors } from "../support/shared.ts";
 import { asFloat32, cases, everyCase, folder, type Golden, optionsOf, same } from "./sdpa.ts";
 
-/** Within `room`, and exact for −∞ and for weights of 0. */
+/** Within the tolerance, and exact for −∞ and for weights of 0. */
 function compare(what: string, got: Tensor, want: Tensor, tolerance: (x: number) => number) {
   expect([what, got.shape]).toEqual([what, want.shape]);
   const b = want.toFloat64();

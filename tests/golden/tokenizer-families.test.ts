@@ -1,36 +1,11 @@
-/**
- * Tokenizers of the model families against Hugging Face's library: ids, offsets, token types and decoded texts that it gave
- * (tokenizers/families/make.py). A file in that folder adds a test.
- */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { readTokenizer, type Tokenizer, writeTokenizer } from "heed/models";
+import { readTokenizer, writeTokenizer } from "heed/models";
 import { describe, expect, test } from "vitest";
+import { encoded, expectedOf, read, strings } from "./tokenizers/encoded.ts";
 
-interface Encoded {
-  readonly ids: string;
-  readonly offsets: string;
-  readonly types: string;
-  readonly decoded: string;
-}
-
-const folder = join(import.meta.dirname, "tokenizers");
-const json = (name: string) => JSON.parse(readFileSync(join(folder, name), "utf8"));
-const strings: readonly string[] = json("strings.json");
-const expected: Record<string, { single: Encoded[]; pair: Encoded[] }> = json("families/expected.json");
-
-function encoded(tokenizer: Tokenizer, text: string, pair?: string): Encoded {
-  const { ids, offsets, typeIds } = tokenizer.encode(text, pair);
-  return {
-    ids: ids.join(" "),
-    offsets: offsets.map(([start, end]) => `${start}-${end}`).join(" "),
-    types: typeIds.join(""),
-    decoded: tokenizer.decode(ids),
-  };
-}
+const expected = expectedOf("families/expected.json");
 
 describe.each(Object.keys(expected))("%s", (name) => {
-  const bytes = readFileSync(join(folder, "families", `${name}.json`));
+  const bytes = read(`families/${name}.json`);
   const tokenizer = readTokenizer(bytes);
 
   test("ids, offsets, types and decoded texts are the library's", () => {

@@ -1,37 +1,11 @@
-/**
- * The tokenizers against Hugging Face's library: files, ids, offsets, token types and decoded texts that it gave
- * (tokenizers/README.md), and ids and merges that its npm sibling reads from files that heed wrote.
- */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Tokenizer as Peer } from "@huggingface/tokenizers";
-import { readTokenizer, type Tokenizer, trainTokenizer, writeTokenizer } from "heed/models";
+import { readTokenizer, trainTokenizer, writeTokenizer } from "heed/models";
 import { describe, expect, test } from "vitest";
+import { encoded, expectedOf, read, strings } from "./tokenizers/encoded.ts";
 
-interface Encoded {
-  readonly ids: string;
-  readonly offsets: string;
-  readonly types: string;
-  readonly decoded: string;
-}
-
-const read = (name: string) => readFileSync(join(import.meta.dirname, "tokenizers", name));
 const corpus = read("corpus.txt").toString("utf8").split("\n");
-const strings: readonly string[] = JSON.parse(read("strings.json").toString("utf8"));
-const expected: Record<string, { single: Encoded[]; pair: Encoded[] }> = JSON.parse(
-  read("expected.json").toString("utf8"),
-);
+const expected = expectedOf("expected.json");
 const pairs = strings.filter((_, i) => i % 4 === 0).map((a, i) => [a, strings[4 * i + 3]] as const);
-
-function encoded(tokenizer: Tokenizer, text: string, pair?: string): Encoded {
-  const { ids, offsets, typeIds } = tokenizer.encode(text, pair);
-  return {
-    ids: ids.join(" "),
-    offsets: offsets.map(([start, end]) => `${start}-${end}`).join(" "),
-    types: typeIds.join(""),
-    decoded: tokenizer.decode(ids),
-  };
-}
 
 describe.each(Object.keys(expected))("%s", (name) => {
   const tokenizer = readTokenizer(read(`${name}.json`));

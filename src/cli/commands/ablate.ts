@@ -1,9 +1,9 @@
 /** `heed ablate MODEL TEXT`: how the prediction changes without each head. */
 import { ablate } from "../../models/inference/ablate.ts";
 import { spellMasks } from "../../models/inference/prediction.ts";
-import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
+import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
-import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { type Command, EXIT } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
@@ -30,9 +30,10 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
     'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',
   ],
   async run(values, positionals, io) {
-    const [name, textArgument, ...more] = positionals;
-    if (name === undefined || textArgument === undefined || more.length > 0)
-      throw new UsageError('name a model and one text: heed ablate decoder "the president of the united"');
+    const [name, textArgument] = modelAndText(
+      positionals,
+      'one text: heed ablate decoder "the president of the united"',
+    );
     const text = await expandText(textArgument, io);
     const count = (option: string, least: number) =>
       values[option] === undefined ? undefined : integer(option, values[option], least);

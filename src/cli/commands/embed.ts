@@ -1,7 +1,7 @@
 /** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as in sentence-transformers. */
 import { writeNpy } from "../../io/index.ts";
 import { embedTexts, type Pooling } from "../../models/index.ts";
-import { MODEL_HELP, pickSentenceModel, sentenceCuts } from "../support/input/pick-model.ts";
+import { MODEL_HELP, modelAndText, pickSentenceModel, sentenceCuts } from "../support/input/pick-model.ts";
 import { STDIN, stdinLines } from "../support/input/stdin.ts";
 import { decodeText, readBytes, textLines } from "../support/input/text-file.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
@@ -43,10 +43,11 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
     "heed embed ./all-MiniLM-L6-v2 sentences.txt -o vectors.npy",
   ],
   async run(values, positionals, io) {
-    const [name, file, ...more] = positionals;
+    const [name, file] = modelAndText(
+      positionals,
+      "one file: heed embed encoder sentences.txt -o vectors.npy",
+    );
     const output = values.output as string | undefined;
-    if (name === undefined || file === undefined || more.length > 0)
-      throw new UsageError("name a model and one file: heed embed encoder sentences.txt -o vectors.npy");
     if (output === undefined) throw new UsageError("name the file to write: -o vectors.npy");
     if (!/\.npy$/i.test(output))
       throw new UsageError(`--output must end in .npy, got ${JSON.stringify(output)}`);

@@ -1,8 +1,8 @@
 /** `heed fill MODEL TEXT`: the most likely tokens for each mask of a text. */
 import { fillMask } from "../../models/index.ts";
-import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
+import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
-import { type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { type Command, EXIT } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
 import { columnsOf, jsonText, styler } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
@@ -24,9 +24,10 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
     'heed fill ./bert-base-uncased "The cat sat on the [MASK]." --top 10',
   ],
   async run(values, positionals, io) {
-    const [name, textArgument, ...more] = positionals;
-    if (name === undefined || textArgument === undefined || more.length > 0)
-      throw new UsageError('name a model and one text: heed fill encoder "the [MASK] of the river"');
+    const [name, textArgument] = modelAndText(
+      positionals,
+      'one text: heed fill encoder "the [MASK] of the river"',
+    );
     const text = await expandText(textArgument, io);
     const top = values.top === undefined ? 5 : integer("top", values.top, 1);
     const model = await pickTextModel(name, io);

@@ -1,6 +1,6 @@
 /** `heed generate MODEL PROMPT`: continues a text with a decoder, token by token, and prints it as it is generated. */
 import { chatPrompt, generateText } from "../../models/index.ts";
-import { MODEL_HELP, pickTextModel } from "../support/input/pick-model.ts";
+import { MODEL_HELP, modelAndText, pickTextModel } from "../support/input/pick-model.ts";
 import { expandPrompt } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
@@ -34,9 +34,7 @@ second is printed on stderr.`,
     'heed generate ./SmolLM2-135M-Instruct "What is attention?" --chat',
   ],
   async run(values, positionals, io) {
-    const [name, promptArgument, ...more] = positionals;
-    if (name === undefined || promptArgument === undefined || more.length > 0)
-      throw new UsageError('name a model and one prompt: heed generate decoder "The whale"');
+    const [name, promptArgument] = modelAndText(positionals, 'one prompt: heed generate decoder "The whale"');
     const prompt = await expandPrompt(promptArgument, io);
     const options = {
       ...samplingOptions(values),

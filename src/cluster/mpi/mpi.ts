@@ -240,12 +240,7 @@ class MpiRank implements Communicator {
     this.abort(1);
   }
 
-  exchange = async (
-    to: number | undefined,
-    send: ArrayBufferView,
-    from: number | undefined,
-    into: ArrayBufferView,
-  ): Promise<void> => {
+  exchange: Communicator["exchange"] = async (to, send, from, into) => {
     checkExchange(this, to, send, from, into);
     const { byte, procNull } = this.#binding.constants;
     const [out, back] = [bytesOf(send), bytesOf(into)];

@@ -45,7 +45,7 @@ export function rampOf({ ramp, theme }: Pick<Figure, "ramp" | "theme">, signed: 
   return theme === "dark" && ramp !== "cividis" ? `${ramp}-dark` : ramp;
 }
 
-/** Draws the cells with their upper left corner at the origin; `seen` collects the marks that were drawn. */
+/** Draws the cells with their upper left corner at the origin; `drawnMarks` collects the marks that were drawn. */
 export function drawCells(
   figure: Figure,
   shown: Shown,
@@ -60,13 +60,7 @@ export function drawCells(
     : picture(figure, shown, theme, cell, drawnMarks);
 }
 
-function vectorCells(
-  figure: Figure,
-  shown: Shown,
-  theme: Theme,
-  cell: number,
-  drawnMarks: Set<number>,
-): string {
+const vectorCells: typeof drawCells = (figure, shown, theme, cell, drawnMarks) => {
   const { queries, keys } = shown;
   const table = colorTable(rampOf(figure, shown.signed));
   const small = queries.length <= TITLED && keys.length <= TITLED;
@@ -105,7 +99,7 @@ function vectorCells(
   ]
     .filter((line) => line !== "")
     .join("\n");
-}
+};
 
 /** The marks drawn for cells without a value. */
 function markFill(mark: number, theme: Theme, hatch: string): string {

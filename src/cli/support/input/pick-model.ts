@@ -4,12 +4,20 @@ import { locateShipped } from "../../../models/files/locate.ts";
 import { type FoundModel, findModel, knownModels } from "../../../models/hub/find.ts";
 import type { Pooling } from "../../../models/inference/embed.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../../../models/text-model.ts";
-import type { Io } from "../line/command.ts";
+import { type Io, UsageError } from "../line/command.ts";
 import { didYouMean } from "../line/suggest.ts";
 
 /** Help of `--model`. */
 export const MODEL_HELP =
   "MODEL  encoder or decoder (the package's own), a model's folder, or ORG/NAME in Hugging Face's cache (default: encoder)";
+
+/** The two arguments of a command that takes a model and one more. `wanted` describes that one, with an example, for the error. */
+export function modelAndText(positionals: readonly string[], wanted: string): readonly [string, string] {
+  const [name, text, ...more] = positionals;
+  if (name === undefined || text === undefined || more.length > 0)
+    throw new UsageError(`name a model and ${wanted}`);
+  return [name, text];
+}
 
 /** The model of a name or a folder, as in `findModel`; by default the first of the package's own models that is installed. */
 export async function pickModel(name: string | undefined, io: Pick<Io, "stderr">): Promise<TextModel> {
