@@ -1,9 +1,10 @@
 /** Files as people have them, against the libraries that made them (weights/make.py): checkpoints of PyTorch, GGUF, SentencePiece, LoRA. */
-import { readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FormatError, type Tensor, tensor } from "heed";
+import { FormatError, HeedError, type Tensor, tensor } from "heed";
 import { openGguf, openTorch, type SafetensorsFile } from "heed/io";
-import { modelFromFiles, modelToFiles, readModel } from "heed/models";
+import { locateShipped, modelFromFiles, modelToFiles, readModel } from "heed/models";
 import { describe, expect, test } from "vitest";
 import { readSentencePiece, sentencePieceJson } from "../../src/models/tokenizer/convert/sentencepiece.ts";
 import { convertedTokenizer } from "../../src/models/tokenizer/file.ts";
@@ -112,6 +113,76 @@ describe("a SentencePiece model", () => {
   });
 });
 
+test("a folder with an adapter alone finds its model by the path in it, or by `base`; a broken one is refused", async () => {
+  const work = mkdtempSync(join(tmpdir(), "heed-lora-"));
+  try {
+    const [base, adapter] = [join(work, "base"), join(work, "adapter")];
+    cpSync(path("lora", "base"), base, { recursive: true });
+    cpSync(path("lora", "adapter"), adapter, { recursive: true });
+    writeFileSync(join(base, "tokenizer.json"), carrierTokenizer());
+    const settings = json("lora", "adapter", "adapter_config.json");
+    const write = (over: object) =>
+      writeFileSync(join(adapter, "adapter_config.json"), JSON.stringify({ ...settings, ...over }));
+    write({ base_model_name_or_path: base });
+    const ids = [5, 6, 7];
+    const { model } = await readModel(adapter);
+    write({ base_model_name_or_path: "org/none" });
+    expect((await readModel(adapter, { base })).model.forward(ids)).toEqual(model.forward(ids));
+    await expect(readModel(adapter)).rejects.toThrow(/org\/none/);
+    for (const [over, words] of [
+      [{ peft_type: "LOHA" }, /peft_type is "LOHA"; heed merges LORA.*merge_and_unload/],
+      [{ use_dora: true }, /adapters with use_dora/],
+      [{ r: 0 }, /r must be a number above 0/],
+      [{ r: 7 }, /the rank of .* is 7, its matrices have 3/],
+      [{ lora_alpha: "5" }, /lora_alpha must be a number/],
+    ] as const) {
+      write(over);
+      await expect(readModel(adapter, { base })).rejects.toThrow(words);
+      await expect(readModel(adapter, { base })).rejects.toBeInstanceOf(HeedError);
+    }
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+});
+
+test("shards of PyTorch with their index read as one file does", async () => {
+  const work = mkdtempSync(join(tmpdir(), "heed-bin-"));
+  try {
+    cpSync(path("bert-bin"), work, { recursive: true });
+    renameSync(join(work, "pytorch_model.bin"), join(work, "pytorch_model-00001-of-00001.bin"));
+    const file = await openTorch(join(work, "pytorch_model-00001-of-00001.bin"));
+    const names = [...file.tensors.keys()];
+    await file.close();
+    const index = (shard: string, extra: string[] = []) =>
+      writeFileSync(
+        join(work, "pytorch_model.bin.index.json"),
+        JSON.stringify({ weight_map: Object.fromEntries([...names, ...extra].map((name) => [name, shard])) }),
+      );
+    index("pytorch_model-00001-of-00001.bin");
+    const [sharded, single] = [await readModel(work), await readModel(path("bert-bin"))];
+    expect(sharded.model.hidden([5, 6])).toEqual(single.model.hidden([5, 6]));
+    index("pytorch_model-00001-of-00001.bin", ["more"]);
+    await expect(readModel(work)).rejects.toThrow(/the index names it, its shard does not hold it/);
+    index("../secret.bin");
+    await expect(readModel(work)).rejects.toThrow(/not a plain file name/);
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+});
+
+test("vocab.json with merges.txt is the tokenizer of the tokenizer.json that has the same parts", async () => {
+  const { model, tokenizer } = await readModel(locateShipped("decoder"));
+  const files = new Map<string, Uint8Array>(modelToFiles(model, tokenizer));
+  const written = JSON.parse(new TextDecoder().decode(files.get("tokenizer.json")));
+  files.delete("tokenizer.json");
+  const text = (value: string) => new TextEncoder().encode(value);
+  files.set("vocab.json", text(JSON.stringify(written.model.vocab)));
+  files.set("merges.txt", text(`#version: 0.2\n${written.model.merges.join("\n")}\n`));
+  const again = await modelFromFiles(files);
+  for (const one of ["the old ship", " café 3", "日本", ""])
+    expect([...again.tokenizer.encode(one).ids]).toEqual([...tokenizer.encode(one).ids]);
+});
+
 test("a LoRA adapter is merged: logits are those of PEFT", async () => {
   const bytes = (...names: string[]) => readFileSync(path("lora", ...names));
   const files = new Map<string, Uint8Array>([
@@ -153,13 +224,58 @@ describe("a GGUF file", () => {
     await file.close();
   });
 
-  test.each(["llama", "qwen2", "qwen3", "gemma2", "gpt2"])("%s: the logits of transformers", async (name) => {
-    const files = new Map([[`${name}.gguf`, readFileSync(path("gguf", `${name}.gguf`))]]);
-    const want = readTensors(path("gguf", `${name}.safetensors`));
-    const { model } = await modelFromFiles(files, { dtype: "float64" });
-    const ids = Int32Array.from((want.get("ids") as Tensor).toFloat64());
-    const logits = (want.get("logits") as Tensor).toFloat64();
-    expect(worst(model.forward(ids).toFloat64(), logits)).toBeLessThan(2e-5);
+  test.each(["llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3", "gpt2"])(
+    "%s: the logits of transformers",
+    async (name) => {
+      const files = new Map([[`${name}.gguf`, readFileSync(path("gguf", `${name}.gguf`))]]);
+      const want = readTensors(path("gguf", `${name}.safetensors`));
+      const { model } = await modelFromFiles(files, { dtype: "float64" });
+      const ids = Int32Array.from((want.get("ids") as Tensor).toFloat64());
+      const logits = (want.get("logits") as Tensor).toFloat64();
+      expect(worst(model.forward(ids).toFloat64(), logits)).toBeLessThan(2e-5);
+    },
+  );
+
+  test("an encoder without a head: the states and the tokens of the same model in other files", async () => {
+    const { model, tokenizer } = await modelFromFiles(
+      new Map([["m.gguf", readFileSync(path("gguf", "bert.gguf"))]]),
+      {
+        dtype: "float64",
+      },
+    );
+    const { ids, typeIds } = tokenizer.encode("the old ships", "a cafe");
+    const want = readTensors(path("bert-bin", "expected.safetensors")).get("hidden") as Tensor;
+    expect(worst(model.hidden(ids, { typeIds } as never).toFloat64(), want.toFloat64())).toBeLessThan(1e-5);
+    for (const [text, ids] of json("bert-bin", "expected.json"))
+      expect([text, ...tokenizer.encode(text).ids]).toEqual([text, ...ids]);
+  });
+
+  test("an architecture, a tokenizer and a split file that heed does not read are refused by name", async () => {
+    const bytes = readFileSync(path("gguf", "qwen2.gguf"));
+    const renamed = (from: string, to: string) => {
+      const at = bytes.indexOf(from);
+      expect(at).toBeGreaterThan(0);
+      const copy = new Uint8Array(bytes);
+      copy.set(new TextEncoder().encode(to), at);
+      return modelFromFiles(new Map([["m.gguf", copy]]));
+    };
+    await expect(renamed("qwen2", "qwenX")).rejects.toThrow(
+      /the architecture is "qwenX"; heed reads llama, qwen2/,
+    );
+    const pre = bytes.indexOf("tokenizer.ggml.pre");
+    const copy = new Uint8Array(bytes);
+    copy.set(new TextEncoder().encode("other"), bytes.indexOf("qwen2", pre));
+    await expect(modelFromFiles(new Map([["m.gguf", copy]]))).rejects.toThrow(
+      /tokenizer\.ggml\.pre is "other"/,
+    );
+    // A tokenizer.json beside the file takes its place.
+    const { tokenizer } = await modelFromFiles(
+      new Map([
+        ["m.gguf", copy],
+        ["tokenizer.json", carrierTokenizer()],
+      ]),
+    );
+    expect(tokenizer.kind).toBe("wordpiece");
   });
 
   test("its tokenizer: SentencePiece's and GPT-2's kinds", async () => {

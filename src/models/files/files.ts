@@ -151,9 +151,15 @@ async function openModel(files: ModelFiles, options: ReadModelOptions): Promise<
   const config = readAdapterConfig(await readJson(files, "adapter_config.json"));
   const base = isAdapterOnly(files.names) ? await baseFiles(files, options.base ?? config.base) : files;
   const parts = await openParts(base);
-  const adapter = await files.inFile(undefined, () =>
-    openWeights(files, ["adapter_model.safetensors", "adapter_model.bin"]),
-  );
+  let adapter: SafetensorsFile;
+  try {
+    adapter = await files.inFile(undefined, () =>
+      openWeights(files, ["adapter_model.safetensors", "adapter_model.bin"]),
+    );
+  } catch (error) {
+    await parts.file.close();
+    throw error;
+  }
   return assemble(what, parts, options, files, { config, file: adapter });
 }
 
@@ -258,6 +264,8 @@ async function assemble(
     });
   } finally {
     await file.close();
+    // A merged file closes both.
+    if (file === baseFile) await adapter?.file.close();
   }
 }
 

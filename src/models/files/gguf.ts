@@ -139,7 +139,10 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
     modelType: "gemma3_text",
     fields: async (header) => {
       const layers = header.number("block_count");
-      const period = header.optional("attention.sliding_window_pattern") ?? 6;
+      // One full layer in a period, or a flag for each layer.
+      const pattern = header.file.values.get("gemma3.attention.sliding_window_pattern") ?? 6;
+      const slides = (n: number) =>
+        Array.isArray(pattern) ? pattern[n] !== false : (n + 1) % Number(pattern) !== 0;
       return {
         ...gemma(header),
         ...queryScale(header, 62),
@@ -147,7 +150,7 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
         sliding_window: header.number("attention.sliding_window"),
         rope_local_base_freq: header.optional("rope.freq_base_swa") ?? 10_000,
         layer_types: Array.from({ length: layers }, (_, n) =>
-          (n + 1) % period === 0 ? "full_attention" : "sliding_attention",
+          slides(n) ? "sliding_attention" : "full_attention",
         ),
       };
     },

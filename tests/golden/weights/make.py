@@ -270,6 +270,41 @@ def model_file(path, architecture, kind, names, sizes, quant=None, extra=None, t
     save_file({"ids": ids, "logits": logits.float().contiguous()}, os.path.join(path, architecture + ".safetensors"))
 
 
+BERT = {"embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd", "embeddings.token_type_embeddings": "token_types",
+        "embeddings.LayerNorm": "token_embd_norm", "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
+        "attention.output.dense": "attn_output", "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down",
+        "output.LayerNorm": "layer_output_norm"}
+
+
+def bert_file(path):
+    """The encoder of bert-bin with WordPiece in the form of llama.cpp: marks before pieces that begin a word."""
+    folder = os.path.join(HERE, "bert-bin")
+    config = AutoConfig.from_pretrained(folder)
+    state = {k.removeprefix("module."): v for k, v in torch.load(os.path.join(folder, "pytorch_model.bin")).items()}
+    writer = gguf.GGUFWriter(os.path.join(path, "bert.gguf"), "bert")
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_eps(config.layer_norm_eps)
+    writer.add_causal_attention(False)
+    writer.add_tokenizer_model("bert")
+    with open(os.path.join(folder, "vocab.txt")) as file:
+        tokens = file.read().split("\n")[:-1]
+    writer.add_token_list([t[2:] if t.startswith("##") else t if t.startswith("[") else "▁" + t for t in tokens])
+    writer.add_token_types([1] * len(tokens))
+    for name, w in state.items():
+        module, part = name.rsplit(".", 1)
+        prefix = ""
+        if module.startswith("encoder.layer."):
+            layer, module = module[len("encoder.layer."):].split(".", 1)
+            prefix = f"blk.{layer}."
+        if module in BERT:
+            writer.add_tensor(f"{prefix}{BERT[module]}.{part}", np.ascontiguousarray(w.numpy()))
+    finish(writer)
+
+
 def permute_back(w, heads):
     return w.reshape(heads, w.shape[0] // heads // 2, 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
 
@@ -307,6 +342,13 @@ def gguf_files():
     model_file(path, "qwen3", "qwen3", NAMES, SIZES | rope() | dict(head_dim=12, tie_word_embeddings=True), None)
     model_file(path, "gemma2", "gemma2", GEMMA, SIZES | rope() | dict(head_dim=8, sliding_window=4, query_pre_attn_scalar=8, hidden_activation="gelu_pytorch_tanh"), Q.Q5_0,
                [lambda w: w.add_sliding_window(4), lambda w: w.add_attn_logit_softcapping(50.0), lambda w: w.add_final_logit_softcapping(30.0)])
+    model_file(path, "gemma", "gemma", NAMES, SIZES | rope() | dict(head_dim=8, hidden_act="gelu_pytorch_tanh"), Q.Q8_0)
+    model_file(path, "gemma3", "gemma3_text", GEMMA, SIZES | dict(num_hidden_layers=3, head_dim=8, sliding_window=4, query_pre_attn_scalar=8, hidden_activation="gelu_pytorch_tanh",
+               layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+               rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=10000.0), full_attention=dict(rope_type="default", rope_theta=1000.0))), Q.Q8_0,
+               [lambda w: w.add_sliding_window(4), lambda w: w.add_rope_freq_base(1000.0), lambda w: w.add_sliding_window_pattern([True, False, True])])
+    model_file(path, "phi3", "phi3", NAMES, SIZES | rope() | dict(tie_word_embeddings=False, num_key_value_heads=4), Q.Q8_0, [lambda w: w.add_rope_dimension_count(8)])
+    bert_file(path)
     model_file(path, "gpt2", "gpt2", GPT2, dict(vocab_size=300, n_positions=64, n_embd=32, n_layer=2, n_head=4, n_inner=64, bos_token_id=1, eos_token_id=2), Q.Q4_1)
 
 
