@@ -9,18 +9,18 @@ import { at, root } from "./setup.mjs";
 
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
-  ["src/api", 1_200],
+  ["src/api", 1_100],
   ["src/backend", 2_700],
   ["src/cli", 7_200],
-  ["src/cluster", 3_800],
+  ["src/cluster", 3_750],
   ["src/core", 2_800],
   ["src/io", 4_800],
   ["src/masks", 1_800],
   ["src/models", 15_700],
   ["src/nn", 5_100],
-  ["src/reference", 1_900],
+  ["src/reference", 1_800],
   ["src/rows", 600],
-  ["src/server", 900],
+  ["src/server", 850],
   ["src/store", 8_500],
   ["src/train", 3_850],
   ["src/view", 5_700],
@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["ui", 500],
   ["explorer", 16_900],
   ["lab", 12_500],
-  ["bench", 5_200],
+  ["bench", 5_100],
   ["tools", 3_800],
   ["examples", 1_100],
 ]);
