@@ -49,7 +49,7 @@ export function refuseContents(
   if (lacksWeights && has(/^onnx$|\.onnx$/i))
     throw new UnsupportedError(
       "onnx-only",
-      `${label} has the weights as ONNX only, which heed does not run; use the model with model.safetensors that it was made from`,
+      `${label} has the weights as ONNX only, which heed does not run: "heed onnx expose" makes such a file give its attention (docs/onnx.md); or use the model with model.safetensors that it was made from`,
       { directory: label },
     );
   const tips: string[] = [];
