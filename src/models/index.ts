@@ -52,9 +52,21 @@ export {
   ablation,
   type ComparedToken,
   type HeadEffect,
-  type Replacement,
   withoutHead,
 } from "./inference/ablate.ts";
+export {
+  type AttributeLogitsOptions,
+  attributeLogits,
+  type LogitAttribution,
+  type LogitShare,
+} from "./inference/attribution.ts";
+export {
+  type Effect,
+  type Effects,
+  type EffectsOptions,
+  measureEffects,
+  type Quantity,
+} from "./inference/effects.ts";
 export {
   cosineSimilarity,
   embedTexts,
@@ -71,8 +83,28 @@ export {
   tokenShares,
 } from "./inference/generate.ts";
 export { type HeadScores, headScores, inductionScores } from "./inference/heads.ts";
+export {
+  type Activations,
+  type Intervention,
+  type InterventionHooks,
+  intervene,
+  type LinkIntervention,
+  type OutputIntervention,
+  type Patch,
+  type Replacement,
+  recordActivations,
+} from "./inference/intervene.ts";
 export type { Predicted } from "./inference/prediction.ts";
+export { type Component, componentName } from "./inference/residual.ts";
 export type { GenerateOptions } from "./inference/sampling.ts";
+export {
+  type ComponentShare,
+  type ScoreShare,
+  type ScoreSplit,
+  type ScoreSplitOptions,
+  type ScoreTerm,
+  splitScore,
+} from "./inference/score-split.ts";
 export { generateTarget, type TargetOptions } from "./inference/target.ts";
 export { type TranslateOptions, type Translation, translate } from "./inference/translate.ts";
 export { type ExposedLayer, type ExposedModel, exposeAttention } from "./onnx/expose.ts";
@@ -99,6 +131,7 @@ export {
   type ForwardOptions,
   type LayerAttention,
   layerWeights,
+  type StateHook,
 } from "./transformer/attend.ts";
 export type {
   LayerConfig,

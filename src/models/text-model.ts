@@ -167,7 +167,11 @@ export function textModel<M extends TransformerModel>(
       leftOut: encoding.ids.length - indices.length,
     };
   };
-  const attentionOf: TextModel["attentionOf"] = (ids, typeIds, { onAttention, onHidden } = {}) => {
+  const attentionOf: TextModel["attentionOf"] = (
+    ids,
+    typeIds,
+    { onAttention, onFeedForward, onHidden } = {},
+  ) => {
     const list = tokenIds("attentionOf", ids);
     const types = typeIds && tokenIds("attentionOf: typeIds", typeIds);
     if (types && types.length !== list.length)
@@ -180,6 +184,7 @@ export function textModel<M extends TransformerModel>(
     const layerAttentions: LayerAttention[] = [];
     const run: EncoderOptions = {
       onHidden,
+      onFeedForward,
       onAttention: (layer, layerAttention) => {
         layerAttentions.push(layerAttention);
         return onAttention?.(layer, layerAttention);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { align, comparable, shared } from "./align.ts";
+import { align, shared } from "../../../src/core/align.ts";
+import { comparable } from "./align.ts";
 
 const words = (text: string) => text.split(" ");
 

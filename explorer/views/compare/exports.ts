@@ -1,11 +1,12 @@
 /** The exports of a comparison: both heads and their difference as one figure, and all pairs of tokens as a table. */
+
+import type { SharedToken } from "../../../src/core/align.ts";
 import type { HeadStore } from "../../../src/store/head-store.ts";
 import type { FigureOptions } from "../../../src/view/figure/options.ts";
 import { matrixPanel, type Panel, renderPanels } from "../../../src/view/figure/panels.ts";
 import type { FigureTable } from "../../../src/view/figure/table.ts";
 import type { Exports, Session } from "../../app/session.ts";
 import { badges, headName, STAGE_NAMES } from "../../state/words.ts";
-import type { SharedToken } from "./align.ts";
 import { shownRow } from "./difference.ts";
 
 /** Two heads, their difference, and the tokens that both texts have. */

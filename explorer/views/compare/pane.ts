@@ -3,6 +3,7 @@
  * pointer are linked: the cell under the pointer is marked at the same tokens in the other matrices.
  */
 import { html, render, type TemplateResult } from "lit";
+import { align, shared } from "../../../src/core/align.ts";
 import { UnsupportedError } from "../../../src/core/errors.ts";
 import { type Exports, Session, type TokenPair } from "../../app/session.ts";
 import { numeral, quoted, select } from "../../app/ui.ts";
@@ -14,7 +15,7 @@ import { Matrix } from "../matrix/matrix.ts";
 import { matrix } from "../matrix/view.ts";
 import { TablePane } from "../table/table.ts";
 import type { Pane, PaneContext } from "../view.ts";
-import { align, comparable, shared } from "./align.ts";
+import { comparable } from "./align.ts";
 import { differenceStore, shownRow } from "./difference.ts";
 import { type Compared, exportsOf } from "./exports.ts";
 import { mostSimilar } from "./partner.ts";

@@ -13,7 +13,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale, tanh } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { forKeys } from "../transformer/attend.ts";
+import { afterHook, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
 import {
@@ -22,7 +22,7 @@ import {
   type DecoderModel,
   type DecoderOptions,
 } from "../transformer/model.ts";
-import { type ModelStart, Transformer } from "../transformer/transformer.ts";
+import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
 import { KeyValueCache } from "./cache.ts";
 import type { DecoderConfig } from "./config.ts";
 
@@ -61,42 +61,26 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   protected states(ids: Ids, options: DecoderOptions): FloatTensor {
     const crosses = this.recipe.names.crossQuery !== undefined;
     checkOptionNames(this.label, options, crosses ? CROSS_OPTIONS : DECODER_OPTIONS);
-    const { cache, onAttention, keyMask } = options;
-    const { names, embedding_scale = 1, embd_pdrop = 0, position_offset = 0 } = this.recipe;
-    let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, C]
-    const N = x.shape[x.shape.length - 2];
+    const { cache, onAttention, onFeedForward, onHidden, keyMask } = options;
+    const { names, embd_pdrop = 0 } = this.recipe;
     const start = cache?.length ?? 0;
-    this.checkLength(start + N);
-    if (cache !== undefined && x.shape.length !== 2)
-      throw new ShapeError(
-        "ids",
-        `${this.label}: with a cache ids must be one sequence [N], got ${formatValue(x.shape.slice(0, -1))}`,
-      );
-    if (cache !== undefined && keyMask !== undefined)
-      throw new OptionError(
-        "keyMask",
-        `${this.label}: keyMask is for a batch of texts, cache for one text; give one of them`,
-      );
+    let x = this.embeddingParts(ids, options)
+      .map(({ rows }) => rows)
+      .reduce((sum, rows) => add(sum, rows)); // [..., N, C]
+    const N = x.shape[x.shape.length - 2];
     const encoded = crosses ? this.#encoded(options, x.shape) : {};
     const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1));
     const shift = keyMask && paddingBefore(keyMask);
     const reuse = layerMemory(options);
-    if (embedding_scale !== 1) x = scale(x, embedding_scale);
-    if (names.positions) {
-      const positions = (first: number) =>
-        Array.from({ length: N }, (_, i) => position_offset + Math.max(0, start + i - first));
-      const list = shift
-        ? new Tensor(Int32Array.from(shift.flatMap(positions)), x.shape.slice(0, -1), "int32")
-        : Int32Array.from(positions(0));
-      x = add(x, this.weights.lookup(list, `${names.positions}.weight`));
-    }
     x = this.addSinusoids(x, start);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     x = reuse(layerDropout(x, embd_pdrop));
-    options.onHidden?.(0, x);
+    x = afterHook("onHidden", onHidden, 0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      x = reuse(this.layer(layer, x, { start, cache, attnMask, onAttention, shift, ...encoded }));
-      options.onHidden?.(layer + 1, x);
+      x = reuse(
+        this.layer(layer, x, { start, cache, attnMask, onAttention, onFeedForward, shift, ...encoded }),
+      );
+      x = afterHook("onHidden", onHidden, layer + 1, x);
     }
     cache?.advance(N);
     return names.finalNorm === undefined ? x : this.norm(names.finalNorm, x);
@@ -117,6 +101,39 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
       memory,
       memoryMask: memoryMask && forKeys(this.label, memoryMask, got.slice(0, -1)),
     };
+  }
+
+  /** The rows of the words, times the recipe's factor, then of the positions where the model learned them, [..., N, C]. */
+  embeddingParts(ids: Ids, { cache, keyMask }: DecoderOptions = {}): EmbeddingPart[] {
+    const { names, embedding_scale = 1, position_offset = 0 } = this.recipe;
+    let words = this.weights.lookup(ids, `${names.embedding}.weight`);
+    const lead = words.shape.slice(0, -1);
+    const N = lead[lead.length - 1];
+    const start = cache?.length ?? 0;
+    this.checkLength(start + N);
+    if (cache !== undefined && lead.length !== 1)
+      throw new ShapeError(
+        "ids",
+        `${this.label}: with a cache ids must be one sequence [N], got ${formatValue(lead)}`,
+      );
+    if (cache !== undefined && keyMask !== undefined)
+      throw new OptionError(
+        "keyMask",
+        `${this.label}: keyMask is for a batch of texts, cache for one text; give one of them`,
+      );
+    if (keyMask !== undefined) forKeys(this.label, keyMask, lead);
+    const shift = keyMask && paddingBefore(keyMask);
+    if (embedding_scale !== 1) words = scale(words, embedding_scale);
+    const parts: EmbeddingPart[] = [{ kind: "word", rows: words }];
+    if (names.positions) {
+      const positions = (first: number) =>
+        Array.from({ length: N }, (_, i) => position_offset + Math.max(0, start + i - first));
+      const list = shift
+        ? new Tensor(Int32Array.from(shift.flatMap(positions)), lead, "int32")
+        : Int32Array.from(positions(0));
+      parts.push({ kind: "position", rows: this.weights.lookup(list, `${names.positions}.weight`) });
+    }
+    return parts;
   }
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the checkpoint has no output matrix. */

@@ -12,11 +12,11 @@ import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
+import { afterHook, FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
 import type { TransformerModel } from "../transformer/model.ts";
-import { type ModelStart, Transformer } from "../transformer/transformer.ts";
+import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
 import type { EncoderConfig } from "./config.ts";
 
 /** How to run an encoder. */
@@ -58,32 +58,44 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
   protected states(ids: Ids, options: EncoderOptions): FloatTensor {
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
     let x = this.#embed(ids, options);
-    options.onHidden?.(0, x);
+    x = afterHook("onHidden", options.onHidden, 0, x);
     const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
-    const call = { start: 0, attnMask, onAttention: options.onAttention };
+    const { onAttention, onFeedForward } = options;
+    const call = { start: 0, attnMask, onAttention, onFeedForward };
     const reuse = layerMemory(options);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
       x = reuse(this.layer(layer, x, call));
-      options.onHidden?.(layer + 1, x);
+      x = afterHook("onHidden", options.onHidden, layer + 1, x);
     }
     const { finalNorm } = this.recipe.names;
     return finalNorm === undefined ? x : this.norm(finalNorm, x);
   }
 
   /** The embeddings of tokens, [..., N, C]. */
-  #embed(ids: Ids, { typeIds }: EncoderOptions): FloatTensor {
-    const { names, embd_pdrop = 0, embedding_scale = 1 } = this.recipe;
-    let x = this.weights.lookup(ids, `${names.embedding}.weight`); // [..., N, E]
-    const N = x.shape[x.shape.length - 2];
-    this.checkLength(N);
-    if (embedding_scale !== 1) x = scale(x, embedding_scale);
-    if (names.types) x = add(x, this.weights.lookup(typeIds ?? new Int32Array(N), `${names.types}.weight`));
-    if (names.positions)
-      x = add(x, this.weights.lookup(this.#positions(ids, N), `${names.positions}.weight`));
+  #embed(ids: Ids, options: EncoderOptions): FloatTensor {
+    const { names, embd_pdrop = 0 } = this.recipe;
+    let x = this.embeddingParts(ids, options)
+      .map(({ rows }) => rows)
+      .reduce((sum, rows) => add(sum, rows));
     x = this.addSinusoids(x, 0);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     x = layerDropout(x, embd_pdrop);
     return names.embeddingMap ? this.linear(names.embeddingMap, x) : x;
+  }
+
+  /** The rows of the words, then of the types and positions where the model has them, [..., N, E]. */
+  embeddingParts(ids: Ids, { typeIds }: EncoderOptions = {}): EmbeddingPart[] {
+    const { names, embedding_scale = 1 } = this.recipe;
+    let words = this.weights.lookup(ids, `${names.embedding}.weight`);
+    const N = words.shape[words.shape.length - 2];
+    this.checkLength(N);
+    if (embedding_scale !== 1) words = scale(words, embedding_scale);
+    const parts: EmbeddingPart[] = [{ kind: "word", rows: words }];
+    const push = (kind: EmbeddingPart["kind"], name: string, rows: Ids) =>
+      parts.push({ kind, rows: this.weights.lookup(rows, `${name}.weight`) });
+    if (names.types) push("type", names.types, typeIds ?? new Int32Array(N));
+    if (names.positions) push("position", names.positions, this.#positions(ids, N));
+    return parts;
   }
 
   /** 0, 1, …; or RoBERTa's positions: real tokens are counted from `pad` + 1 on, padding has position `pad`. */

@@ -4,20 +4,20 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import {
-  argumentError,
-  checkArgument,
-  formatValue,
-  OptionError,
-  UnsupportedError,
-} from "../../core/errors.ts";
+import { checkArgument, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
-import type { EncoderOptions } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
 import { tokenShares } from "./generate.ts";
+import {
+  changedHeads,
+  checkIndex,
+  checkReplacement,
+  hooksOf,
+  type Replacement,
+  runOptions,
+} from "./intervene.ts";
 import {
   maskToken,
   missingMask,
@@ -27,9 +27,6 @@ import {
   spellMasks,
 } from "./prediction.ts";
 import { finiteLogits, largest } from "./sampling.ts";
-
-/** What replaces the output of an ablated head: zeros, or its mean over the text. */
-export type Replacement = "zero" | "mean";
 
 /** The prediction without one head. */
 export interface HeadEffect {
@@ -134,28 +131,7 @@ export function withoutHead(
   );
   checkIndex("withoutHead", "head", head, layerAttention.output.shape.at(-3) as number);
   checkReplacement("withoutHead", replace);
-  return withoutHeads("withoutHead", layerAttention, [{ head, replace, position }]);
-}
-
-/** The change that ablates several heads of a layer, whose numbers are checked. */
-function withoutHeads(
-  what: string,
-  { output }: LayerAttention,
-  heads: readonly Omit<AblatedHead, "layer">[],
-): AttentionChange {
-  const [H, N, d] = output.shape.slice(-3);
-  const data = (output.contiguous().data as FloatTensor["data"]).slice();
-  for (const { head, replace = "zero", position } of heads) {
-    if (position != null) checkIndex(what, "position", position, N);
-    const [from, to] = position == null ? [0, N] : [position, position + 1];
-    for (let first = head * N * d; first < data.length; first += H * N * d)
-      for (let e = 0; e < d; e++) {
-        let sum = 0;
-        if (replace === "mean") for (let n = 0; n < N; n++) sum += data[first + n * d + e];
-        for (let n = from; n < to; n++) data[first + n * d + e] = sum / N;
-      }
-  }
-  return { output: new Tensor(data, output.shape, output.dtype) as FloatTensor };
+  return changedHeads("withoutHead", layerAttention, 0, [{ layer: 0, head, replace, position }]);
 }
 
 /**
@@ -171,32 +147,11 @@ export function ablation(
   heads: readonly AblatedHead[],
 ): NonNullable<ForwardOptions["onAttention"]> {
   checkHeads("ablation", heads);
-  return hookOf("ablation", model, heads);
+  return hooksOf("ablation", model, heads).onAttention;
 }
 
 function checkHeads(what: string, heads: readonly AblatedHead[]): void {
   checkArgument(Array.isArray(heads), what, "a list of heads, as in [{ layer: 0, head: 1 }]", heads);
-}
-
-function hookOf(
-  what: string,
-  model: TextModel,
-  heads: readonly AblatedHead[],
-): NonNullable<ForwardOptions["onAttention"]> {
-  checkTextModel(what, model);
-  if (!Array.isArray(heads))
-    throw argumentError(what, "a list of heads, such as [{ layer: 0, head: 1 }]", heads);
-  const byLayer = new Map<number, AblatedHead[]>();
-  for (const ablated of heads) {
-    checkIndex(what, "layer", ablated.layer, model.layers);
-    checkIndex(what, "head", ablated.head, model.heads);
-    checkReplacement(what, ablated.replace ?? "zero");
-    byLayer.set(ablated.layer, [...(byLayer.get(ablated.layer) ?? []), ablated]);
-  }
-  return (layer, layerAttention) => {
-    const ablated = byLayer.get(layer);
-    return ablated && withoutHeads(what, layerAttention, ablated);
-  };
 }
 
 /**
@@ -230,17 +185,17 @@ export function ablateHeads(
   const position = positionOf(what, model, tokens, options.position);
   for (const ablated of heads)
     if (ablated.position != null) checkIndex(what, "heads.position", ablated.position, N);
-  const onAttention = hookOf(what, model, heads);
+  const hooks = hooksOf(what, model, heads);
   const task = model.model.hasHead && position >= 0 ? taskOf(what, model, tokens, text, position) : undefined;
-  const run = (change?: ForwardOptions["onAttention"]) =>
+  const run = (hooks?: ForwardOptions) =>
     tidy(() => {
-      const states = model.model.hidden(task?.ids ?? tokens.ids, runOptions(model, tokens, change));
+      const states = model.model.hidden(task?.ids ?? tokens.ids, runOptions(model, tokens, hooks));
       return {
         states: states.toFloat64(),
         probabilities: task && probabilitiesAt(what, model, states, task.position),
       };
     });
-  const [before, after] = [run(), run(onAttention)];
+  const [before, after] = [run(), run(hooks)];
   return {
     predicted: task
       ? {
@@ -323,9 +278,9 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
   checkArgument(typeof text === "string", what, "a text as the second argument", text);
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   const task = taskOf(what, model, tokens, text, positionOf(what, model, tokens, options.position));
-  const run = (onAttention?: ForwardOptions["onAttention"]) =>
+  const run = (hooks?: ForwardOptions) =>
     tidy(() => {
-      const states = model.model.hidden(task.ids, runOptions(model, tokens, onAttention));
+      const states = model.model.hidden(task.ids, runOptions(model, tokens, hooks));
       return probabilitiesAt(what, model, states, task.position);
     });
   const predicted = mostLikely(model.tokenizer, run(), 5);
@@ -334,7 +289,7 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
   const heads = options.head === undefined ? [...Array(model.heads).keys()] : [options.head];
   for (const layer of layers)
     for (const head of heads) {
-      const probabilities = run(hookOf(what, model, [{ layer, head, replace }]));
+      const probabilities = run(hooksOf(what, model, [{ layer, head, replace }]));
       const probability = probabilities[predicted[0].id];
       effects.push({
         layer,
@@ -402,30 +357,6 @@ function taskOf(
   const read = ids.slice();
   read[position] = model.tokenizer.id(mask) as number;
   return { ids: read, position, masked: read[position] !== ids[position] };
-}
-
-function runOptions(
-  model: TextModel,
-  { typeIds }: TextTokens,
-  onAttention: ForwardOptions["onAttention"],
-): EncoderOptions {
-  return model.architecture === "encoder" ? { typeIds, onAttention } : { onAttention };
-}
-
-function checkReplacement(what: string, replace: unknown): void {
-  if (replace !== "zero" && replace !== "mean")
-    throw new OptionError(
-      "replace",
-      `${what}: replace must be "zero" or "mean", got ${formatValue(replace)}`,
-      { got: replace },
-    );
-}
-
-function checkIndex(what: string, name: string, value: unknown, count: number): void {
-  if (!(Number.isInteger(value) && (value as number) >= 0 && (value as number) < count))
-    throw new OptionError(name, `${what}: ${name} must be 0 to ${count - 1}, got ${formatValue(value)}`, {
-      got: value,
-    });
 }
 
 /** The probabilities of all tokens of the vocabulary at a position of states [N, C]. */

@@ -74,12 +74,43 @@ export interface ForwardOptions {
     layerAttention: LayerAttention,
     // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only observes returns nothing.
   ) => AttentionChange | undefined | void;
-  /** Called with the residual stream [..., N, C] after the embedding (0) and after each layer (1, 2, …). */
-  readonly onHidden?: (layer: number, state: FloatTensor) => void;
+  /**
+   * Called with the output [..., N, C] of each layer's feed-forward network, before its norm and its factor. A returned tensor replaces
+   * it.
+   */
+  readonly onFeedForward?: StateHook;
+  /**
+   * Called with the residual stream [..., N, C] after the embedding (0) and after each layer (1, 2, …). A returned tensor replaces it.
+   */
+  readonly onHidden?: StateHook;
 }
 
+/** A hook that receives a state of the model, and may return one of the same shape that replaces it. */
+export type StateHook = (
+  layer: number,
+  state: FloatTensor,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that only observes returns nothing.
+) => FloatTensor | undefined | void;
+
 /** Names of `ForwardOptions`. */
-export const FORWARD_OPTIONS: readonly (keyof ForwardOptions)[] = ["onAttention", "onHidden"];
+export const FORWARD_OPTIONS: readonly (keyof ForwardOptions)[] = [
+  "onAttention",
+  "onFeedForward",
+  "onHidden",
+];
+
+/** The state after the hook of this name: the tensor that it returns, checked, or `state` itself. */
+export function afterHook(
+  name: "onFeedForward" | "onHidden",
+  hook: StateHook | undefined,
+  layer: number,
+  state: FloatTensor,
+): FloatTensor {
+  const returned = hook?.(layer, state);
+  if (returned === undefined || returned === null) return state;
+  checkSynchronous(name, returned);
+  return checkedTensor(name, "state", returned, state) as FloatTensor;
+}
 
 /** The parts of an attention call that are not in the recipe. */
 export interface AttendInput {
@@ -212,11 +243,7 @@ function checkedChange(
   expected: Record<(typeof PARTS)[number], { readonly shape: readonly number[]; readonly dtype: string }>,
 ): AttentionChange {
   const checked: Record<string, Tensor> = {};
-  if (typeof (change as { readonly then?: unknown }).then === "function")
-    throw new OptionError(
-      "attention-change",
-      "onAttention: returned a promise; the forward pass is synchronous, so the function may not be async",
-    );
+  checkSynchronous("onAttention", change);
   for (const [name, returned] of Object.entries(change)) {
     if (!PARTS.includes(name as (typeof PARTS)[number]))
       throw new OptionError(
@@ -225,18 +252,7 @@ function checkedChange(
         { name },
       );
     if (returned === undefined) continue;
-    const isTensorLike = typeof returned === "object" && returned !== null && "data" in returned;
-    const tensor: unknown = isTensorLike
-      ? asTensor(`onAttention: ${name}`, returned as TensorLike)
-      : returned;
-    const { shape, dtype } = expected[name as (typeof PARTS)[number]];
-    if (!(tensor instanceof Tensor) || tensor.dtype !== dtype || tensor.shape.join() !== shape.join())
-      throw new ShapeError(
-        "attention-change",
-        `onAttention: ${name} must be [${shape.join(", ")}] ${dtype}, got ${tensor instanceof Tensor ? `[${tensor.shape.join(", ")}] ${tensor.dtype}` : formatValue(tensor)}`,
-        { name, want: shape },
-      );
-    checked[name] = tensor;
+    checked[name] = checkedTensor("onAttention", name, returned, expected[name as (typeof PARTS)[number]]);
   }
   return checked as AttentionChange;
 }
@@ -251,4 +267,29 @@ export function forKeys(what: string, mask: Tensor, shape: readonly number[]): T
     );
   const N = shape[shape.length - 1];
   return mask.reshape([...shape.slice(0, -1), 1, 1, N]);
+}
+
+function checkSynchronous(hook: string, returned: object): void {
+  if (typeof (returned as { readonly then?: unknown }).then === "function")
+    throw new OptionError(
+      "attention-change",
+      `${hook}: returned a promise; the forward pass is synchronous, so the function may not be async`,
+    );
+}
+
+function checkedTensor(
+  hook: string,
+  name: string,
+  returned: unknown,
+  { shape, dtype }: { readonly shape: readonly number[]; readonly dtype: string },
+): Tensor {
+  const isTensorLike = typeof returned === "object" && returned !== null && "data" in returned;
+  const tensor: unknown = isTensorLike ? asTensor(`${hook}: ${name}`, returned as TensorLike) : returned;
+  if (!(tensor instanceof Tensor) || tensor.dtype !== dtype || tensor.shape.join() !== shape.join())
+    throw new ShapeError(
+      "attention-change",
+      `${hook}: ${name} must be [${shape.join(", ")}] ${dtype}, got ${tensor instanceof Tensor ? `[${tensor.shape.join(", ")}] ${tensor.dtype}` : formatValue(tensor)}`,
+      { name, want: shape },
+    );
+  return tensor;
 }

@@ -7,10 +7,10 @@ import { tidy } from "../../api/tidy.ts";
 import { reclaimer } from "../../core/arena.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import type { FloatTensor } from "../../nn/index.ts";
-import type { ForwardOptions } from "./attend.ts";
+import { FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
 
-const isWatched = ({ onAttention, onHidden }: ForwardOptions): boolean =>
-  onAttention !== undefined || onHidden !== undefined || isRecording();
+const isWatched = (options: ForwardOptions): boolean =>
+  FORWARD_OPTIONS.some((name) => options[name] !== undefined) || isRecording();
 
 /** Runs a forward pass, or a part of one, and returns its result. */
 export function inPassMemory(options: ForwardOptions, pass: () => FloatTensor): FloatTensor {

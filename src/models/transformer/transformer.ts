@@ -31,7 +31,7 @@ import { layerDropout } from "../../nn/ops/dropout.ts";
 import { activateNamed } from "../config/activation.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
 import { anglesOf } from "./angles.ts";
-import { type AttentionRecipe, attend, type ForwardOptions } from "./attend.ts";
+import { type AttentionRecipe, afterHook, attend, type ForwardOptions } from "./attend.ts";
 import type { TransformerConfig } from "./config.ts";
 import { inPassMemory } from "./memory.ts";
 import type { ModelSizes } from "./model.ts";
@@ -61,6 +61,13 @@ export interface LayerCall {
   /** States of an encoder [..., S, C], and those of them that may be read, as a mask over scores. */
   readonly memory?: FloatTensor;
   readonly memoryMask?: Tensor;
+  readonly onFeedForward?: ForwardOptions["onFeedForward"];
+}
+
+/** A summand of the embedding, [..., N, E], before its norm: the rows of a table. */
+export interface EmbeddingPart {
+  readonly kind: "word" | "type" | "position";
+  readonly rows: FloatTensor;
 }
 
 /** A model that a recipe describes. */
@@ -99,9 +106,17 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   /** The last states, [..., N, C]. */
   protected abstract states(ids: Ids, options: O): FloatTensor;
 
+  /** The summands of the embedding, in the order in which they are added: words, then types and positions where the model has them. */
+  abstract embeddingParts(ids: Ids, options?: O): readonly EmbeddingPart[];
+
   /** Every parameter by its Hugging Face name, in `dtype`; training updates them in place. */
   parameters(): ReadonlyMap<string, FloatTensor> {
     return this.weights.all();
+  }
+
+  /** The parameter of this name, in `dtype`; undefined where the model has none. */
+  parameter(name: string): FloatTensor | undefined {
+    return this.weights.has(name) ? this.weights.get(name) : undefined;
   }
 
   /** The logits of the token at each position (encoder) or after it (decoder): ids [B, N] or [N], result [..., N, V]. */
@@ -149,19 +164,21 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const at = names.layer.replace("*", String(layer));
     const norm = (name: string | undefined, x: FloatTensor) =>
       name === undefined ? x : this.norm(at + name, x);
+    const inner = (x: FloatTensor) =>
+      afterHook("onFeedForward", call.onFeedForward, layer, this.#feedForward(at, x));
     const input = layers[layer].attention_norm === false ? x : norm(names.attentionNorm, x);
     const attended = this.#scaled(norm(names.attentionOutputNorm, this.#attention(layer, at, input, call)));
     if (parallel) {
       const shared = names.feedForwardNorm === undefined ? input : norm(names.feedForwardNorm, x);
-      return add(add(x, attended), this.#scaled(this.#feedForward(at, shared)));
+      return add(add(x, attended), this.#scaled(inner(shared)));
     }
     let sum = norm(names.attentionSumNorm, add(x, attended));
     if (names.crossQuery) {
       const crossed = this.#crossAttention(layer, at, norm(names.crossNorm, sum), call);
       sum = norm(names.crossSumNorm, add(sum, crossed));
     }
-    const inner = this.#feedForward(at, norm(names.feedForwardNorm, sum));
-    return norm(names.feedForwardSumNorm, add(sum, this.#scaled(norm(names.feedForwardOutputNorm, inner))));
+    const output = norm(names.feedForwardOutputNorm, inner(norm(names.feedForwardNorm, sum)));
+    return norm(names.feedForwardSumNorm, add(sum, this.#scaled(output)));
   }
 
   /** The output of a branch, times the recipe's factor. */
@@ -298,10 +315,9 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   /** The norm of this name: x `[..., C]` to `[..., C]`. */
   protected norm(name: string, x: FloatTensor): FloatTensor {
     const { norm } = this.recipe;
-    const get = (name: string) => (this.weights.has(name) ? this.weights.get(name) : undefined);
-    const weight = get(`${name}.weight`);
+    const weight = this.parameter(`${name}.weight`);
     const scaled = weight && norm.weight === "offset" ? add(weight, ones(weight)) : weight;
-    return normalized(norm, x, scaled, get(`${name}.bias`));
+    return normalized(norm, x, scaled, this.parameter(`${name}.bias`));
   }
 }
 
@@ -315,7 +331,7 @@ function normalized(
 }
 
 /** Factors [N, 1] of the queries of x [..., N, C], the first at position `start`; [B, 1, N, 1] where texts have padding before them. */
-function queryFactors(
+export function queryFactors(
   { beta, period }: NonNullable<TransformerConfig["query_growth"]>,
   start: number,
   { shape, dtype }: FloatTensor,
