@@ -34,6 +34,7 @@ const TESTS = [
   "tests/corpus.test.ts",
   "tests/explorer/served/server.test.ts",
   "tests/golden/tokenizer",
+  "tests/golden/weights",
   ...["api/dispatch/dispatch", "api/matmul", "mistakes", "api/rowwise", "api/tidy"].map(
     (name) => `src/${name}.test.ts`,
   ),
