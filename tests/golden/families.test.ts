@@ -134,6 +134,22 @@ describe.each(families)("%s", (family) => {
     });
   });
 
+  test("each decode step out of a cache equals the pass over the whole text", async () => {
+    const { model } = await modelFromFiles(filesOf(family));
+    if (!("cache" in model)) return;
+    const decoder = model as DecoderModel;
+    const [longest] = inputs
+      .map((n) => [...(golden.get(`ids.${n}`) as Tensor).toFloat64()])
+      .sort((a, b) => b.length - a.length);
+    const cache = decoder.cache(longest.length);
+    const V = decoder.sizes.vocabulary;
+    for (let n = 1; n <= longest.length; n++) {
+      const step = decoder.forward([longest[n - 1]], { cache }).toFloat64();
+      const whole = decoder.forward(longest.slice(0, n)).toFloat64();
+      expect(worst(step, whole.subarray((n - 1) * V)), `token ${n}`).toBeLessThan(2e-5);
+    }
+  });
+
   test("a model that is written and read again gives the same logits", async () => {
     const { model, tokenizer } = await modelFromFiles(filesOf(family));
     const again = await modelFromFiles(modelToFiles(model, tokenizer, { dtype: "float32" }));

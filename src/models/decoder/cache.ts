@@ -17,6 +17,7 @@ export class KeyValueCache {
   /** Keys and values [heads, S, d] of an encoder's states, by layer; computed once. */
   readonly #crossed = new Map<number, readonly FloatTensor[]>();
   readonly #size: { layers: number; heads: number; d: number; capacity: number; dtype: Precision };
+  readonly #ids: number[] = [];
   readonly #keys: Tensor[];
   readonly #values: Tensor[];
 
@@ -31,7 +32,7 @@ export class KeyValueCache {
 
   /**
    * Appends the keys and values of new tokens, [heads, n, d], to those of a layer, and returns all of them as views
-   * [heads, length + n, d]. `advance` increases `length` once every layer has them.
+   * [heads, length + n, d]. `advance` adds the tokens once every layer has them.
    */
   append(layer: number, key: Tensor, value: Tensor): readonly [key: FloatTensor, value: FloatTensor] {
     const n = key.shape[1];
@@ -68,6 +69,7 @@ export class KeyValueCache {
     const { heads, d, capacity } = this.#size;
     const cache = new KeyValueCache(this.#size);
     cache.length = this.length;
+    cache.#ids.push(...this.#ids);
     for (const [layer, pair] of this.#crossed) cache.#crossed.set(layer, pair);
     const used = this.length * d;
     for (const [to, from] of [
@@ -84,9 +86,16 @@ export class KeyValueCache {
     return cache;
   }
 
-  /** Adds `n` to `length`, once every layer has appended the tokens. */
-  advance(n: number): void {
-    this.length += n;
+  /** Adds tokens to `length`, once every layer has appended their keys and values. */
+  advance(ids: ArrayLike<number>): void {
+    for (let n = 0; n < ids.length; n++) this.#ids.push(ids[n]);
+    this.length += ids.length;
+  }
+
+  /** Forgets all tokens, and returns them: their keys are to be computed anew. */
+  restart(): readonly number[] {
+    this.length = 0;
+    return this.#ids.splice(0);
   }
 
   #put(cache: Tensor, rows: Tensor): FloatTensor {

@@ -10,8 +10,9 @@
 import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, type FloatTensor, type Ids, scale, tanh } from "../../nn/index.ts";
+import { add, type FloatTensor, type Ids, scale, slice, tanh } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
+import { idsOf } from "../../nn/ops/lookup.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { afterHook, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
@@ -69,6 +70,10 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
       .reduce((sum, rows) => add(sum, rows)); // [..., N, C]
     const N = x.shape[x.shape.length - 2];
     const encoded = crosses ? this.#encoded(options, x.shape) : {};
+    if (cache && this.#turnsAnew(start, N)) {
+      const all = [...cache.restart(), ...idsOf(this.label, ids).list];
+      return slice(this.states(Int32Array.from(all), options), 0, all.length - N, all.length);
+    }
     const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1));
     const shift = keyMask && paddingBefore(keyMask);
     const reuse = layerMemory(options);
@@ -82,8 +87,20 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
       );
       x = afterHook("onHidden", onHidden, layer + 1, x);
     }
-    cache?.advance(N);
+    cache?.advance(idsOf(this.label, ids).list);
     return names.finalNorm === undefined ? x : this.norm(names.finalNorm, x);
+  }
+
+  /**
+   * True where N tokens after `start` cached ones change the angles of those: LongRoPE has other factors for texts longer than its
+   * original positions. The cached keys were turned by the short ones, so they are computed again.
+   */
+  #turnsAnew(start: number, N: number): boolean {
+    return this.recipe.layers.some(({ rotary }) => {
+      if (start === 0 || rotary?.scaling.rope_type !== "longrope") return false;
+      const { original_max_position_embeddings: original } = rotary.scaling;
+      return start <= original && start + N > original;
+    });
   }
 
   /** The states of an encoder, checked: [..., S, C] with the batch of x. */
