@@ -29,7 +29,7 @@ export const BUDGET = new Map([
   ["explorer", 16_900],
   ["lab", 12_500],
   ["bench", 5_100],
-  ["tools", 3_800],
+  ["tools", 3_850],
   ["examples", 1_100],
 ]);
 

@@ -11,6 +11,7 @@ import {
   readModel,
 } from "heed/models";
 import { beforeAll, describe, expect, it } from "vitest";
+import { fillCloze, scoreOf } from "../../tools/corpus/cloze.ts";
 
 const fileOf = (which: "encoder" | "decoder", name: string) => join(locateShipped(which), name);
 const json = (which: "encoder" | "decoder", name: string) =>
@@ -119,4 +120,19 @@ describe("the decoder", () => {
     );
     expect(text).toMatch(/^ over the hill/);
   });
+});
+
+it("the encoder's score on everyday sentences is the one in docs/models.md", async () => {
+  const model = await readModel(locateShipped("encoder"));
+  const filled = fillCloze((text) => fillMask(model, text, { top: 5 })[0].candidates);
+  expect(filled.length).toBe(50);
+  expect(filled.every(({ text }) => text.split("[MASK]").length === 2)).toBe(true);
+  const { five, first } = scoreOf(filled);
+  const chapter = readFileSync(join(import.meta.dirname, "../../docs/models.md"), "utf8").replaceAll(
+    "\n",
+    " ",
+  );
+  expect(chapter).toContain(
+    `${five} have one of their expected words among the five most likely, ${first} as the first`,
+  );
 });

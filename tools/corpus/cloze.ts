@@ -4,26 +4,46 @@
  *   node tools/corpus/cloze.ts MODEL [--all]      --all prints each sentence with the model's five words
  */
 import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { fillMask, readModel } from "../../src/models/index.ts";
 
-const [folder, all] = process.argv.slice(2);
-if (folder === undefined || !(all === undefined || all === "--all")) {
-  console.error("node tools/corpus/cloze.ts MODEL [--all]");
-  process.exit(2);
+/** A sentence of the list, the words that are right, and the model's five. */
+interface Cloze {
+  readonly text: string;
+  readonly expected: readonly string[];
+  readonly words: readonly string[];
 }
-const model = await readModel(folder);
-const lines = readFileSync(new URL("cloze.txt", import.meta.url), "utf8")
-  .split("\n")
-  .filter((line) => line !== "" && !line.startsWith("#"));
-let right = 0;
-let first = 0;
-for (const line of lines) {
-  const [text, expected] = line.split("\t");
-  const words = new Set(expected.split(","));
-  const [{ candidates }] = fillMask(model, text, { top: 5 });
-  const at = candidates.findIndex(({ token }) => words.has(token));
-  if (at >= 0) right++;
-  if (at === 0) first++;
-  if (all) console.log(at >= 0 ? "+" : "-", text, candidates.map(({ token }) => token).join(", "));
+
+/** The sentences with the five most likely words of a model: `fill` returns those of the mask of a sentence. */
+export function fillCloze(fill: (text: string) => readonly { readonly token: string }[]): Cloze[] {
+  const lines = readFileSync(new URL("cloze.txt", import.meta.url), "utf8").split("\n");
+  return lines
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [text, expected] = line.split("\t");
+      return { text, expected: expected.split(","), words: fill(text).map(({ token }) => token) };
+    });
 }
-console.log(`${right} of ${lines.length} have an expected word among the five most likely, ${first} as the first`);
+
+/** Sentences with an expected word among the five, and with one as the first. */
+export function scoreOf(filled: readonly Cloze[]): { readonly five: number; readonly first: number } {
+  const count = (places: number) =>
+    filled.filter(({ expected, words }) => words.slice(0, places).some((word) => expected.includes(word)))
+      .length;
+  return { five: count(5), first: count(1) };
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [folder, all] = process.argv.slice(2);
+  if (folder === undefined || !(all === undefined || all === "--all")) {
+    console.error("node tools/corpus/cloze.ts MODEL [--all]");
+    process.exit(2);
+  }
+  const model = await readModel(folder);
+  const filled = fillCloze((text) => fillMask(model, text, { top: 5 })[0].candidates);
+  if (all) for (const { text, words } of filled) console.log(`${text}  ${words.join(", ")}`);
+  const { five, first } = scoreOf(filled);
+  console.log(
+    `${five} of ${filled.length} have an expected word among the five most likely, ${first} as the first`,
+  );
+}

@@ -15,7 +15,7 @@ import { renderText } from "../../view/terminal/text.ts";
 import { spansOf, wordList } from "../../view/terminal/words.ts";
 import { addressOf, explore } from "../support/explorer/explore.ts";
 import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
-import { bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
+import { blockNameOf, bundleOfTexts, fileOfRun, inputOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts, noteFiles, stdinText } from "../support/input/stdin.ts";
 import { parseCommandLine } from "../support/line/arguments.ts";
@@ -124,6 +124,9 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
       `note: ${positionals.length} texts of one word each; with quotes they are one text: heed show "${positionals.join(" ")}"\n`,
     );
   const store = storeFrom(inputOfTexts(model, attended));
+  const blocks = attended.map((_, n) =>
+    store.blocks.findIndex(({ name }) => name === blockNameOf(attended, n)),
+  );
   try {
     if (token !== undefined) checkToken(store, token);
     const broken = await warnOfNumbers(store, io);
@@ -135,19 +138,19 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     if (values.json) {
       const all: unknown[] = [];
       for (const [n, text] of attended.entries())
-        all.push(await asJson(store, n, text, chosen, values.bits === true, io));
+        all.push(await asJson(store, blocks[n], text, chosen, values.bits === true, io));
       io.stdout.write(jsonText({ model: model.name, texts: all }));
       return broken ? EXIT.failed : EXIT.ok;
     }
     const paint = choosePaint(mode, io.env, io.isTTY);
     const columns = width ?? (io.columns && io.columns > 0 ? Math.min(io.columns, 160) : 80);
     const page: string[] = [];
-    for (const [block, { texts: read }] of attended.entries())
+    for (const [n, { texts: read, target }] of attended.entries())
       page.push(
-        ...(await renderText(store, read.join(" · "), {
+        ...(await renderText(store, [...read, ...(target?.texts ?? [])].join(" · "), {
           paint,
           columns,
-          block,
+          block: blocks[n],
           layer,
           head,
           links,
@@ -161,9 +164,9 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     io.stdout.write(`${page.join("\n")}\n`);
     if (!values.view) return broken ? EXIT.failed : EXIT.ok;
     // The page opens at the link that was just explained.
-    const link = await tellingLink(store, { block: 0, ...chosen });
+    const link = await tellingLink(store, { block: blocks[0], ...chosen });
     const files = await Promise.all(attended.map((text) => fileOfRun(model, text)));
-    const hash = link && addressOf("self", link);
+    const hash = link && addressOf(attended[0].target ? "cross" : "self", link);
     return explore(
       files,
       { ...serving, hash, model: pageModel(values.model as string | undefined, async () => model) },
@@ -262,7 +265,7 @@ const WEIGHTS = 200_000;
 async function asJson(
   store: HeadStore,
   index: number,
-  { texts, ids }: TextAttention,
+  { texts, ids, target }: TextAttention,
   chosen: { readonly layer?: number; readonly head?: number },
   bits: boolean,
   io: ShowIo,
@@ -291,8 +294,11 @@ async function asJson(
   const link: TellingLink | undefined = await tellingLink(store, { block: index, ...chosen });
   return {
     text: texts.join("\n"),
+    ...(target
+      ? { target: target.texts[0], keyPieces: block.keyTokens, keyIds: Array.from(ids) }
+      : undefined),
     pieces: block.queryTokens,
-    ids: Array.from(ids),
+    ids: Array.from(target ? target.ids : ids),
     heads,
     explained: link && {
       ...link,

@@ -1,5 +1,5 @@
 /** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
-import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { OptionError } from "../../core/errors.ts";
 import type { TextModel, TextTokens } from "../text-model.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 

@@ -62,6 +62,13 @@ export function bundleOfTexts(
   return writeBundle(inputOfTexts(model, attentions), options);
 }
 
+/** The block of text n that a picture of it shows: its own, or rows of the written text in columns of the source. */
+export function blockNameOf(attentions: readonly TextAttention[], n: number): string {
+  const name = attentions.length === 1 ? "self" : `text${n + 1}`;
+  if (!attentions[n].target) return name;
+  return attentions.length === 1 ? "cross" : `${name}.cross`;
+}
+
 /** The same as arrays, for a store in memory. */
 export function inputOfTexts(model: AttentionModel, attentions: readonly TextAttention[]): StoreInput {
   const name = (n: number) => (attentions.length === 1 ? "self" : `text${n + 1}`);
