@@ -30,7 +30,7 @@ async function run(...args: string[]) {
     stderr: writer("err"),
     env: {},
     isTTY: false,
-    color: false,
+    color: 0,
     progress: false,
     columns: 80,
     signal: new AbortController().signal,
