@@ -48,6 +48,16 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./ablate.ts")),
   },
   {
+    name: "patch",
+    summary: "replace outputs of a model with those of another text",
+    load: () => from(import("./patch.ts")),
+  },
+  {
+    name: "why",
+    summary: "split the score of a link into its reasons",
+    load: () => from(import("./why.ts")),
+  },
+  {
     name: "fill",
     summary: "fill in the masked tokens of a text",
     load: () => from(import("./fill.ts")),

@@ -232,3 +232,48 @@ describe("heed embed and similar", () => {
     expect(similarity[0][1]).toBeCloseTo(similarity[1][0], 12);
   });
 });
+
+describe("heed why", () => {
+  const link = ["--layer", "1", "--head", "0", "--query", "flies", "--key", "time"];
+
+  test("prints terms that add up to the score", async () => {
+    const { code, out } = await heed("why", "encoder", "time flies like an arrow", ...link, "--json");
+    expect(code).toBe(0);
+    const split = JSON.parse(out);
+    const sum = split.terms.reduce(
+      (all: number, { value }: { value: number }) => all + value,
+      split.rest.value,
+    );
+    expect(sum).toBeCloseTo(split.score.value, 4);
+    expect(split.tokens[split.key].trim()).toBe("time");
+    const printed = await heed("why", "encoder", "time flies like an arrow", ...link, "--top", "3");
+    expect(printed.out).toMatch(/layer 1, head 0: "flies" gives "time" [\d.]+ %/);
+    expect(printed.out).toContain("all other terms");
+  });
+
+  test("a token that the text lacks or has twice is refused with the tokens", async () => {
+    const query = async (word: string) =>
+      (await heed("why", "encoder", "the ship and the sea", "--query", word, "--key", "0")).err;
+    expect(await query("queen")).toContain("2 ship");
+    expect(await query("the")).toContain("tokens 1 and 4");
+    expect(await query("99")).toContain("must be 0 to 6");
+  });
+});
+
+describe("heed patch", () => {
+  test("prints the parts by their change, and what they recover", async () => {
+    const texts = ["the president of the", "the captain of the"];
+    const tokens = ["--token", " of", "--against", ","];
+    const { code, out } = await heed("patch", "decoder", ...texts, ...tokens, "--top", "2");
+    expect(code).toBe(0);
+    expect(out).toMatch(/patched +value +change +recovered\n(?:L\d H\d|MLP \d) /);
+    expect(out).toContain("more parts change less");
+  });
+
+  test("compares a word in two texts, and refuses a call without a quantity", async () => {
+    const texts = ["time flies like an arrow", "fruit flies like a banana"];
+    const { out } = await heed("patch", "encoder", ...texts, "--word", "flies", "--json");
+    expect(JSON.parse(out).otherValue).toBe(1);
+    expect((await heed("patch", "encoder", ...texts)).err).toContain("--token and --against, or --word");
+  });
+});

@@ -94,7 +94,7 @@ export interface Effects {
  * @throws OptionError where there is no such token, layer or head, or a second text is missing; UnsupportedError for logits of a model
  *   without a language-modeling head
  * @example
- * const quantity = { of: "logit", token: " states", against: " kingdom" } as const;
+ * const quantity = { of: "logit", token: " of", against: "," } as const;
  * measureEffects(decoder, "the president of the united", quantity, { parts: ["mlp"] }).effects.length; // → 4
  */
 export function measureEffects(

@@ -1,0 +1,27 @@
+/** A token of a text by its number or its word, for options such as `--query`. */
+import { UsageError } from "../line/command.ts";
+
+/**
+ * The position of a token: a number from 0, or a word that one token of the text has.
+ *
+ * @throws UsageError where no token or several have the word
+ */
+export function tokenPlace(option: string, value: unknown, tokens: readonly string[]): number {
+  const text = String(value ?? "").trim();
+  if (value === undefined || text === "")
+    throw new UsageError(`--${option} is missing: the word of a token, or its number from 0`);
+  const listed = tokens.map((token, n) => `${n} ${token.trim()}`).join(", ");
+  if (/^\d+$/.test(text)) {
+    if (Number(text) < tokens.length) return Number(text);
+    throw new UsageError(
+      `--${option} must be 0 to ${tokens.length - 1}, got ${text}; the tokens are ${listed}`,
+    );
+  }
+  const places = [...tokens.keys()].filter((n) => tokens[n].trim().toLowerCase() === text.toLowerCase());
+  if (places.length === 1) return places[0];
+  throw new UsageError(
+    places.length === 0
+      ? `--${option}: no token is ${JSON.stringify(text)}; the tokens are ${listed}`
+      : `--${option}: tokens ${places.join(" and ")} are ${JSON.stringify(text)}; give one of the numbers`,
+  );
+}
