@@ -3,7 +3,7 @@
  * the package's entry points on the built package, the others on the source), runs the built package on Node 20, 22, 24 and
  * 26 and in Chromium, and reads the packed tarball. Runs on Node 20.19 with nothing installed. If a Node or a Chromium is not
  * available, the checks that need it are reported and counted as skipped. As root on Debian it installs packages that tests need
- * (Chromium, Open MPI, MPICH, zsh, fish) with apt-get and says so; HEED_INSTALL=0 refuses it.
+ * (Chromium, a font, Open MPI, MPICH, zsh, fish) with apt-get and says so; HEED_INSTALL=0 refuses it.
  *
  * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: Vitest, and everything
  * else. Their output is shown part by part (parts.mjs).

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The Chromium of the browser tests: CHROME_PATH, or an installed one. `npm test` installs it as root on
- * Debian where it is missing; nothing is downloaded otherwise. Imports Node's own modules only, so that `npm test` can look for it before anything is
+ * The Chromium of the browser tests: CHROME_PATH, or an installed one. `npm test` installs it, and a font, as root on
+ * Debian where they are missing; nothing is downloaded otherwise. Imports Node's own modules only, so that `npm test` can look for it before anything is
  * installed.
  *
  * Debian's headless shell comes first: it is the same engine without the browser's own window, whose renderer takes about
@@ -13,6 +13,9 @@ import { relative } from "node:path";
 import { installPackages } from "../support/processes/debian.mjs";
 
 const SHELL = "chromium-headless-shell";
+/** Arial's widths: without them pages fall back to DejaVu Sans, whose letters are a tenth wider, and tests measure texts. */
+const FONT = "fonts-liberation";
+const FONT_FILE = "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf";
 
 /** The path of an installed Chromium, or undefined. */
 function findChromium() {
@@ -30,7 +33,7 @@ function findChromium() {
 
 /** The path of a Chromium, which is installed first where that is possible; undefined where there is none. */
 export function chromiumPath() {
-  if (process.env.CHROME_PATH === undefined) installPackages([SHELL], [`/usr/bin/${SHELL}`]);
+  if (process.env.CHROME_PATH === undefined) installPackages([SHELL, FONT], [`/usr/bin/${SHELL}`, FONT_FILE]);
   return findChromium();
 }
 
