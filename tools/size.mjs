@@ -46,7 +46,7 @@ export const LIMITS = {
   "heed/reference": 20_300,
   "heed/io: npy": 9_200,
   "heed/io": 26_300,
-  "heed/nn: one layer": 27_000,
+  "heed/nn: one layer": 28_000,
   "heed/nn/history": 71_200,
   "heed/nn": 89_500,
   "heed/backend": 6_000,
