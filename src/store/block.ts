@@ -56,4 +56,5 @@ export interface HeadRef {
   readonly head: number;
 }
 
+/** A stage of one link: from its raw score to what its value adds to the output. */
 export type Stage = "scores" | "scaled" | "masked" | "weights" | "contribution";

@@ -96,6 +96,15 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/HF_TOKEN=/, "downloads"],
   [/\bmpirun |\bsrun |\bsbatch /, "needs MPI or a cluster"],
   [/^heed train /, "trains for minutes; src/cli/commands/train.test.ts runs the command"],
+  [
+    /^heed (?:translate|summarize) |opus-mt-|--block cross/,
+    "needs a model that is not shipped; src/cli/commands/translate.test.ts runs the commands",
+  ],
+  [
+    /SmolLM2-135M-Instruct/,
+    "needs a model that is not shipped; src/models/chat/chat.test.ts runs its template",
+  ],
+  [/^heed onnx /, "needs an ONNX model; tests/golden/onnx.test.ts exposes 17 of them"],
   [/sentence-transformers\/all-MiniLM-L6-v2/, "needs a model of Hugging Face's cache"],
   [/^heed bench(?: --json| --simd wide| --shape 1,12,4096|$)/, "measures for minutes"],
   [/~\/\.|<\(/, "writes to the user's shell"],

@@ -80,7 +80,15 @@ export function checkReplacement(what: string, replace: unknown): void {
     );
 }
 
-/** The outputs of a run on tokens, for patches into another run. */
+/**
+ * The outputs of a run on tokens, for patches into another run: of the heads [H, N, dv] and the feed-forward networks [N, C] of each
+ * layer, and the states [N, C] before the first layer and after each.
+ *
+ * @throws OptionError where `model` is no text model
+ * @example
+ * const { states } = recordActivations(encoder, encoder.tokenize("the old ship"));
+ * states.length === encoder.layers + 1; // → true
+ */
 export function recordActivations(
   model: TextModel,
   tokens: Pick<TextTokens, "ids" | "typeIds">,
@@ -117,7 +125,7 @@ export function runOptions(
  * @example
  * const { ids } = decoder.tokenize("the old ship");
  * const hooks = intervene(decoder, [{ part: "mlp", layer: 0 }, { part: "link", layer: 1, head: 0, query: 2, key: 0 }]);
- * decoder.model.forward(ids, hooks).shape; // → [3, 1024]
+ * decoder.model.forward(ids, hooks).shape; // → [6, 1024]
  */
 export function intervene(model: TextModel, interventions: readonly Intervention[]): InterventionHooks {
   return hooksOf("intervene", model, interventions);

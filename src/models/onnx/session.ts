@@ -14,6 +14,7 @@ const WHAT = "attentionOf";
 export interface OnnxSession {
   readonly inputNames?: readonly string[];
   readonly outputNames: readonly string[];
+  /** Computes the outputs of these names. */
   run(feeds: never, fetches: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -26,6 +27,7 @@ interface OnnxTensor {
 
 /** The part of a pipeline of transformers.js (`@huggingface/transformers`) that is used. */
 export interface OnnxPipeline {
+  /** The inputs of the model for a text. */
   tokenizer(text: string): unknown;
   readonly model: { readonly sessions: Readonly<Record<string, OnnxSession>> };
 }
