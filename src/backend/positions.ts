@@ -10,6 +10,7 @@ import type { Shape } from "../core/shape.ts";
 import { compileBounds } from "../masks/expression/bounds.ts";
 import {
   type Expression,
+  LIMITS,
   type NumberExpression,
   substitute,
   type Table,
@@ -260,11 +261,29 @@ export function checkTables(
         });
       uses.set(t, reads);
     }
+    if (!isPlaced) checkLimit(what, x, shape);
     x.args.forEach(visit);
   };
   visit(expr);
   for (const [t, reads] of uses) checkTable(what, t, reads, shape, isPlaced);
   return [...uses.keys()].filter(({ source }) => source.device !== "cpu");
+}
+
+/** Refuses lengths beyond the rows or keys of a call that is no part of a longer sequence. */
+function checkLimit(what: string, x: Expression, { Nq, Nk }: Shape): void {
+  const counted = LIMITS.get(x);
+  if (!counted) return;
+  const { what: mask, axis, limit } = counted;
+  const count = axis === "keys" ? Nk : Nq;
+  const table = typeof limit === "number" ? undefined : (limit.value as Table);
+  if (table && table.source.device !== "cpu") return;
+  const largest = typeof limit === "number" ? limit : Math.max(...table!.data);
+  if (largest > count)
+    throw new ShapeError(
+      "length",
+      `${what}: ${mask} counts ${largest} ${axis}, the call has ${count}; lengths of another sequence? In a part of a sequence, keyOffset or queryOffset say where it is`,
+      { got: largest, count },
+    );
 }
 
 const INDEX_NAMES: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** Padding: only the first n keys, or query rows, are real. */
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
-import { type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
+import { type Mask, maskMod, type NumberExpression, VARS, withLimit } from "./expression/expr.ts";
 import { integers } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
 
@@ -31,7 +31,10 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
  */
 export function keyLengths(n: PerBatch): Mask {
   const limit = perBatch("keyLengths", n);
-  return maskMod(({ k }) => k.lt(limit));
+  return withLimit(
+    maskMod(({ k }) => k.lt(limit)),
+    { what: "keyLengths", axis: "keys", limit },
+  );
 }
 
 /**
@@ -42,7 +45,10 @@ export function keyLengths(n: PerBatch): Mask {
  */
 export function queryLengths(n: PerBatch): Mask {
   const limit = perBatch("queryLengths", n);
-  return maskMod(({ i }) => i.lt(limit));
+  return withLimit(
+    maskMod(({ i }) => i.lt(limit)),
+    { what: "queryLengths", axis: "rows", limit },
+  );
 }
 
 /** Padding by name: `{ "keyLengths": 12 }`. */

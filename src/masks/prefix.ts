@@ -1,5 +1,5 @@
 /** Prefix language model: all queries attend to the first keys, and causally to the rest. Raffel et al. 2020 (T5), section 3.2.1. */
-import { type Mask, maskMod } from "./expression/expr.ts";
+import { type Mask, maskMod, withLimit } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 import { type PerBatch, perBatch } from "./length.ts";
 
@@ -11,7 +11,10 @@ import { type PerBatch, perBatch } from "./length.ts";
  */
 export function prefixLm(n: PerBatch): Mask {
   const limit = perBatch("prefixLm", n);
-  return maskMod(({ q, k }) => k.lt(limit).or(k.le(q)));
+  return withLimit(
+    maskMod(({ q, k }) => k.lt(limit).or(k.le(q))),
+    { what: "prefixLm", axis: "keys", limit },
+  );
 }
 
 /** The prefix by name: `{ "prefixLm": 4 }`. */

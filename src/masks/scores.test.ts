@@ -122,15 +122,21 @@ describe("scoreMod", () => {
       (s) => Math.min(3, Math.log(Math.max(s, 0) + 1)),
     );
     same(
-      scoreMod(({ b, h, k }) =>
+      scoreMod(({ score, b, h, k }) =>
         table(tensor(Float64Array.of(1, 2, 3, 4, 5, 6), [2, 3]))
           .at(b, h)
-          .add(k),
+          .add(k)
+          .add(score.mul(0)),
       ),
       (_, h, __, k, b) => 3 * b + h + 1 + k,
     );
   });
-  it("an integer expression becomes a float", () => expect(scoreMod(({ q }) => q).expr.type).toBe("float"));
+  it("an integer expression becomes a float", () =>
+    expect(scoreMod(({ score, q, k }) => score.gt(0).select(q, k)).expr.type).toBe("float"));
+  it("rejects an expression without the score", () =>
+    expect(() => scoreMod(({ q, k }) => q.sub(k).abs().mul(-0.1))).toThrow(
+      "scoreMod: the expression does not have score",
+    ));
   it("rejects a function that does not return a number expression", () => {
     expect(() => scoreMod(() => 1 as never)).toThrow(
       /scoreMod: the function must return a number expression, got 1/,

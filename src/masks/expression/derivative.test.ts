@@ -57,7 +57,7 @@ it("the derivative of every operation of a score mod agrees with central differe
     ({ score, q, k }) => score.min(q.sub(k).toFloat().add(0.25)).max(-1.1),
     ({ score, q, k }) => k.gt(q).select(score.mul(score), score.mul(3)),
     ({ score, h, k }) => score.mul(lookUp.at(h, k)).add(lookUp.at(0, k).exp().div(lookUp.at(h, 1))),
-    ({ h }) => lookUp.at(h, 3).mul(2),
+    ({ score, h }) => lookUp.at(h, 3).mul(2).add(score.mul(0)),
   ];
   for (const build of builds) agrees(scoreMod(build).expr);
 });
@@ -71,7 +71,8 @@ it("so do the derivatives of the library's score mods, alone and composed", () =
 
 it("the derivative is omitted where it is 1, and is 0 where the score is not used", () => {
   expect(derivative(alibi([1, 2]).expr).score).toBeUndefined();
-  const constant = derivative(scoreMod(({ q }) => q.toFloat()).expr).score as NumberExpression;
+  const constant = derivative(scoreMod(({ score, q }) => q.toFloat().add(score.mul(0))).expr)
+    .score as NumberExpression;
   expect(compile(constant)(cells[0])).toBe(0);
 });
 

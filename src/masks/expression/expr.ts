@@ -217,7 +217,8 @@ export type MaskVars = Omit<typeof VARS, "score">;
 export type ScoreVars = typeof VARS;
 
 /**
- * A custom mask: `maskMod(({ q, k }) => k.le(q))` is the causal mask.
+ * A custom mask: `maskMod(({ q, k }) => k.le(q))` is the causal mask. The function makes an expression once; it is no callback for each
+ * cell: statements are joined by `and`, `or`, `not` and `select`. JavaScript's `&&`, `||`, `??`, `!`, `if` and `? :` on expressions are refused.
  *
  * @example
  * const near = maskMod(({ q, k }) => k.le(q).and(q.sub(k).lt(64)));
@@ -245,6 +246,15 @@ function built<T extends Expression>(
   // FlexAttention's functions take b, h, q and k one by one.
   if (typeof build !== "function" || build.length > 1)
     refuse("expected a function of one object, such as ({ q, k }) => …", build);
+  // In JavaScript `a || b` is a: the second statement is never made, so only the text of the function shows it.
+  const source = Function.prototype.toString
+    .call(build)
+    .replaceAll(/"[^"]*"|'[^']*'|\/\*.*?\*\/|\/\/.*/g, "");
+  if (/\)\s*(\|\||\?\?)/.test(source))
+    throw new OptionError(
+      code,
+      `${what}: the function has || or ?? after a call, which JavaScript evaluates while the expression is made: it would drop what follows; write a.or(b)`,
+    );
   const outer = statements;
   const inner = { created: new Set<Expression>(), used: new Set<Expression>() };
   statements = inner;
@@ -276,7 +286,13 @@ function built<T extends Expression>(
  * scaledDotProductAttention(q, k, v, { scoreMod: distance });
  */
 export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
-  return new ScoreMod(asFloat(built("scoreMod", "score-mod", NumberExpression, "number expression", build)));
+  const expr = built("scoreMod", "score-mod", NumberExpression, "number expression", build);
+  if (!uses(expr, "score"))
+    throw new OptionError(
+      "score-mod",
+      "scoreMod: the expression does not have score, so queries and keys would not matter; add to it, as in score.add(…), or say score.mul(0).add(…)",
+    );
+  return new ScoreMod(asFloat(expr));
 }
 
 /** A constant as an expression; integers stay integers. */
@@ -407,4 +423,20 @@ export function textOf(
     return `${name}${mark(expr)}[${inner}]`;
   }
   return `${expr.op}(${inner})`;
+}
+
+/** What masks of lengths count, and up to where: a call refuses numbers beyond its rows or keys. */
+export interface Limit {
+  readonly what: string;
+  readonly axis: "rows" | "keys";
+  readonly limit: NumberExpression | number;
+}
+
+/** The lengths that an expression itself counts, not those in it. A call reads them without a function of this file. */
+export const LIMITS: WeakMap<Expression, Limit> = /* @__PURE__ */ new WeakMap();
+
+/** Marks a mask as one of lengths. */
+export function withLimit<M extends Mask>(mask: M, limit: Limit): M {
+  if (mask.op !== "const") LIMITS.set(mask, limit);
+  return mask;
 }
