@@ -52,5 +52,11 @@ export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { Generator, type Seed, withSeed } from "./core/random/generator.ts";
 export type { State } from "./core/state.ts";
-export { type FloatDTypeOf, Tensor, type TensorLike } from "./core/tensor.ts";
+export {
+  type FloatDTypeOf,
+  type NestedList,
+  Tensor,
+  type TensorLike,
+  type TensorObject,
+} from "./core/tensor.ts";
 export * from "./masks/index.ts";

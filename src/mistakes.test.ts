@@ -196,10 +196,10 @@ describe("attentionWeights", () => {
 
 describe("tensors", () => {
   refused({
-    "nested arrays as a query": [
-      "tensor",
-      /nested arrays; wrap them: tensor\(\[\[1, 2\], \[3, 4\]\]\)/,
-      () => scaledDotProductAttention([[1]] as never, k, v),
+    "nested arrays of another head size": [
+      "head-size",
+      /same head size dk, got 1 and 8/,
+      () => scaledDotProductAttention([[1]], k, v),
     ],
     "a wrong length": [
       "extent",
@@ -212,7 +212,7 @@ describe("tensors", () => {
       /the first is a number, \[1\] is true/,
       () => tensor([1, true] as never),
     ],
-    "a typed array without a shape": ["shape", /needs a shape/, () => tensor(new Float32Array(4) as never)],
+    "a shape that is a string": ["dtype", /dtype/, () => tensor(new Float32Array(4), "2, 2" as never)],
     "an array that was handed to another thread": [
       "detached",
       /transferred to another thread/,

@@ -445,7 +445,7 @@ describe("rejected input has an error class, a code, and a message that names th
     () =>
       sdpa(a as Tensor, b as Tensor, c as Tensor, options);
   const cases: [string, typeof HeedError, string, RegExp, () => unknown][] = [
-    ["no tensor", ShapeError, "tensor", /query: expected a tensor \{ data, shape \}, got undefined/, () => sdpa(undefined as never, k, v)],
+    ["no tensor", ShapeError, "tensor", /query: expected a tensor \{ data, shape \} or nested arrays, got undefined; a name/, () => sdpa(undefined as never, k, v)],
     ["null", ShapeError, "tensor", /query: expected a tensor .* got null/, call({}, null)],
     ["a number", ShapeError, "tensor", /key: expected a tensor .* got 5/, call({}, q, 5)],
     ["a bare array", ShapeError, "tensor", /value: expected a tensor/, call({}, q, k, new Float32Array(4))],
@@ -490,7 +490,7 @@ describe("rejected input has an error class, a code, and a message that names th
     ["weights of no such head", OptionError, "selection", /heads holds 0.5/, call({ returnWeights: { heads: [0.5] } })],
     ["returnWeights of a misspelt name", OptionError, "weights", /returnWeights takes heads and rows, got "row"/, call({ returnWeights: { row: [1] } })],
     ["rows that are one number", OptionError, "selection", /rows must be a list of integers, got 3/, call({ returnWeights: { rows: 3 } })],
-    ["sinks that are one number", ShapeError, "tensor", /sinks: expected a tensor \{ data, shape \}, got 1/, call({ sinks: 1 })],
+    ["sinks that are one number", ShapeError, "tensor", /sinks: expected a tensor \{ data, shape \} or nested arrays, got 1/, call({ sinks: 1 })],
     ["sinks as texts", DTypeError, "sinks", /sinks must hold numbers, got \["a", "b", "c", "d"\]/, call({ sinks: ["a", "b", "c", "d"] })],
     ["a scale beyond float32", OptionError, "scale", /scale must fit float32, in which float32 is computed, got 1e\+300/, call({ scale: 1e300 })],
     ["a mask's function that was not called", OptionError, "mask", /attnMask takes what causal\(…\) returns, got the function itself; call it: attnMask: causal\(\)$/, call({ attnMask: causal })],

@@ -49,6 +49,13 @@ export function mergeStates(
         `mergeStates: states[${n}] must be { output, lse }, got ${formatValue(state)}`,
         { got: state },
       );
+  const twice = states.findIndex((state, n) => states.indexOf(state) < n);
+  if (twice > 0)
+    throw new OptionError(
+      "states",
+      `mergeStates: states[${twice}] is states[${states.indexOf(states[twice])}] again; its keys would count twice`,
+      { state: twice },
+    );
   const layout = checkLayout("mergeStates", options.layout);
   const parts = states.map(({ output, lse }, n) => ({
     output: asTensor(`mergeStates: states[${n}].output`, output),

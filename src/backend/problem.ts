@@ -59,7 +59,7 @@ export interface AttentionOptions extends PositionOptions {
   sinks?: TensorLike | Tensor | ArrayLike<number>;
   /** Share of weights dropped (the others grow by 1/(1 − p)); applied whenever it is > 0. Default 0. */
   dropoutP?: number;
-  /** Seed of the dropout: an integer. Default 0. */
+  /** Seed of the dropout: an integer, required where `dropoutP` > 0. */
   seed?: number;
   /** Order of axes: [..., H, N, d] or [..., N, H, d]. Default "bhsd". */
   layout?: Layout;
@@ -117,9 +117,10 @@ export function resolve(
   options: AttentionOptions,
 ): Problem {
   checkAttentionOptions(what, options);
-  const query = asTensor(`${what}: query`, queryLike);
-  const key = asTensor(`${what}: key`, keyLike);
-  const value = asTensor(`${what}: value`, valueLike);
+  const like = [queryLike, keyLike, valueLike].find((t) => t instanceof Tensor) as Tensor | undefined;
+  const query = asTensor(`${what}: query`, queryLike, like);
+  const key = asTensor(`${what}: key`, keyLike, like);
+  const value = asTensor(`${what}: value`, valueLike, like);
   const layout = checkLayout(what, options.layout ?? undefined);
   checkDtypes(what, query, key, value);
   const shape = resolveShape(what, query, key, value, layout);
@@ -141,6 +142,11 @@ export function resolve(
     throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${formatValue(dropoutP)}`, {
       got: dropoutP,
     });
+  if (dropoutP > 0 && options.seed === undefined)
+    throw new OptionError(
+      "seed",
+      `${what}: dropoutP needs a seed, an integer, or every call would drop the same weights; a new one for each forward call, such as the number of the step, and the same in its backward pass`,
+    );
   const seed = options.seed ?? 0;
   if (!Number.isSafeInteger(seed))
     throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
@@ -228,11 +234,15 @@ function maskMember(what: string, member: unknown, device: string): Tensor | Boo
   const refuse = (text: string): never => {
     throw new OptionError("mask", `${name} ${text}`, { got: member });
   };
-  if (typeof member === "function" && member.name !== "")
+  if (typeof member === "function" && (member.name === "" || member.name === "attnMask"))
+    refuse(
+      "takes no function: a mask is made once, as an expression, not called for each cell; write maskMod(({ q, k }) => k.le(q)), or causal()",
+    );
+  if (typeof member === "function")
     refuse(
       `takes what ${member.name}(…) returns, got the function itself; call it: attnMask: ${member.name}()`,
     );
-  if (typeof member === "string" || typeof member === "function")
+  if (typeof member === "string")
     refuse(`takes a tensor or a mask such as causal() or slidingWindow(256, 0), got ${formatValue(member)}`);
   if (member instanceof ScoreMod) refuse("takes masks; a score mod goes into scoreMod");
   if (isForeign(member)) refuse(FOREIGN);

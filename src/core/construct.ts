@@ -2,6 +2,7 @@
 import { arrayFor, checkDType, type DType, type TypedData } from "./dtype.ts";
 import { formatValue, ShapeError, UnsupportedError } from "./errors.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
+import { checkNames } from "./option-names.ts";
 import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
 
 /**
@@ -15,7 +16,7 @@ import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.
  * tensor([[1, 2], [3, 4]]);                      // [2, 2] float32
  * tensor([[true, false], [true, true]]);         // [2, 2] bool
  * tensor([[1, 2], [3, 4]], "float64");           // in another dtype
- * tensor(new Float32Array(24), [2, 3, 4]);       // no copy
+ * tensor(new Float32Array(24), [2, 3, 4]);       // no copy; without a shape [24]
  * tensor(new Uint16Array(4), [2, 2], "bfloat16"); // 16-bit bits
  * tensor(new Uint8Array(12), [2, 2, 3], "uint8"); // pixels; "bool" for a mask
  * const text = JSON.stringify(tensor([1, 2]));
@@ -40,10 +41,10 @@ export function tensor<D extends DType = DType>(
   dtype: D,
   view?: { strides?: readonly number[]; offset?: number },
 ): Tensor<D>;
-export function tensor(data: Float32Array, shape: readonly number[]): Tensor<"float32">;
-export function tensor(data: Float64Array, shape: readonly number[]): Tensor<"float64">;
-export function tensor(data: Int32Array, shape: readonly number[]): Tensor<"int32">;
-export function tensor(data: BigInt64Array, shape: readonly number[]): Tensor<"int64">;
+export function tensor(data: Float32Array, shape?: readonly number[]): Tensor<"float32">;
+export function tensor(data: Float64Array, shape?: readonly number[]): Tensor<"float64">;
+export function tensor(data: Int32Array, shape?: readonly number[]): Tensor<"int32">;
+export function tensor(data: BigInt64Array, shape?: readonly number[]): Tensor<"int64">;
 export function tensor(
   data: TypedData | ArrayLike<number> | ArrayLike<boolean>,
   shape: readonly number[],
@@ -77,12 +78,29 @@ export function tensor(
       "shape",
       "tensor: nested arrays have a shape of their own; leave the second argument out, or pass a flat array with it",
     );
+  if (data === undefined)
+    throw new ShapeError(
+      "tensor",
+      "tensor: expected numbers, got undefined; a name that a Map or an object does not have gives undefined",
+    );
+  // As in NumPy, an array is one row; bytes and 16-bit numbers need their dtype, which asTensor says.
+  if (
+    ArrayBuffer.isView(data) &&
+    !(data instanceof DataView) &&
+    (shape === undefined || typeof shape === "string")
+  )
+    return asTensor("tensor", {
+      data,
+      shape: [(data as Float32Array).length],
+      dtype: shape as string | undefined,
+    });
   if (shape === undefined || typeof shape === "string")
     throw new ShapeError(
       "shape",
       `tensor: ${formatValue(data)} needs a shape: tensor(data, [rows, columns]); only nested arrays have one of their own`,
       { got: data },
     );
+  checkNames("tensor: the fourth argument", view, ["strides", "offset"]);
   return asTensor("tensor", { data, shape, dtype, ...view });
 }
 

@@ -61,7 +61,11 @@ export function fromNested(
           )
         : new DTypeError(
             "dtype",
-            `${what}: expected numbers or booleans, got ${formatValue(x)}${path && ` at ${path}`}`,
+            `${what}: expected numbers or booleans, got ${formatValue(x)}${path && ` at ${path}`}${
+              typeof x === "object" && x !== null
+                ? "; tensors and typed arrays are joined by stack of heed/nn"
+                : ""
+            }`,
             { got: x, path },
           );
     kind ??= typeof x;

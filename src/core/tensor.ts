@@ -7,11 +7,13 @@
 // long: a tensor and the strides that describe it; a call enters this one file for both.
 
 import { activeScope, disposeTensor, resultArray } from "./arena.ts";
-import { placementOn, type TensorStorage } from "./device/device.ts";
+import { placed, placementOn, type TensorStorage } from "./device/device.ts";
 import {
   arrayLike,
   checkArray,
+  checkDType,
   type DataOf,
+  DTYPES,
   type DType,
   dtypeNamed,
   dtypeOfArray,
@@ -29,11 +31,25 @@ import {
   tensorJson,
   tensorText,
 } from "./format.ts";
-import { fromFlat, isNested } from "./nested.ts";
+import {
+  fromFlat,
+  fromNested,
+  isNested,
+  type NestedBigints,
+  type NestedBooleans,
+  type NestedNumbers,
+} from "./nested.ts";
+import { checkNames } from "./option-names.ts";
 import { activeRecording, isResult, recordMove } from "./recording/recording.ts";
 
-/** Anything heed reads as a tensor. `strides` and `offset` count elements. */
-export interface TensorLike {
+/** Nested arrays of numbers, booleans or bigints, read as a tensor. */
+export type NestedList = readonly (NestedNumbers | NestedBooleans | NestedBigints)[];
+
+/** Anything heed reads as a tensor: an object with data and shape, or nested arrays. */
+export type TensorLike = TensorObject | NestedList;
+
+/** An object that heed reads as a tensor. `strides` and `offset` count elements. */
+export interface TensorObject {
   readonly data: unknown;
   readonly shape?: readonly number[];
   readonly dims?: readonly number[];
@@ -47,15 +63,17 @@ export interface TensorLike {
 }
 
 /** The float dtype in the type of a tensor; all four where the type does not say. */
-export type FloatDTypeOf<T> = T extends { readonly dtype: infer D }
-  ? D extends FloatDType
-    ? D
-    : FloatDType
-  : T extends { readonly data: Float32Array }
-    ? "float32"
-    : T extends { readonly data: Float64Array }
-      ? "float64"
-      : FloatDType;
+export type FloatDTypeOf<T> = T extends readonly unknown[]
+  ? "float32"
+  : T extends { readonly dtype: infer D }
+    ? D extends FloatDType
+      ? D
+      : FloatDType
+    : T extends { readonly data: Float32Array }
+      ? "float32"
+      : T extends { readonly data: Float64Array }
+        ? "float64"
+        : FloatDType;
 
 /** Keys of the methods that device/tensor.ts overrides. Not public. */
 export const VIEW: unique symbol = /* @__PURE__ */ Symbol("view");
@@ -72,8 +90,15 @@ export class Tensor<D extends DType = DType> {
   readonly offset: number;
 
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
+    if (!(ArrayBuffer.isView(data) && Array.isArray(shape) && dtype in DTYPES))
+      checkFields(data, shape, dtype);
+    if (strides === undefined && offset === 0 && (data as Float32Array).length < sizeOf(shape))
+      throw new ShapeError(
+        "extent",
+        `new Tensor: [${shape.join(", ")}] needs ${sizeOf(shape)} numbers, the array has ${(data as Float32Array).length}`,
+      );
     this.data = data as DataOf<D>;
-    this.shape = shape;
+    this.shape = Object.isFrozen(shape) ? shape : Object.freeze(shape.slice());
     this.dtype = dtype;
     this.strides = strides ?? rowMajor(shape);
     this.offset = offset;
@@ -119,8 +144,15 @@ export class Tensor<D extends DType = DType> {
     return readerOf(this.dtype, attached(this).data)(position);
   }
 
-  /** A view with two axes exchanged (the last two by default); nothing is copied. Recorded. */
-  transpose(a = -2, b = -1): Tensor<D> {
+  /** A view with two axes exchanged (the last two by default); nothing is copied. Other orders are several exchanges. Recorded. */
+  transpose(a?: number, b?: number): Tensor<D>;
+  transpose(a = -2, b = -1, ...more: unknown[]): Tensor<D> {
+    if (more.length > 0)
+      throw argumentError(
+        "Tensor.transpose",
+        "two axes to exchange; other orders are several exchanges, x.transpose(0, 1).transpose(1, 2)",
+        [a, b, ...more],
+      );
     const y = transposed(this, a, b);
     recordMove("transpose", this, y, (d) => transposed(d, a, b));
     return y;
@@ -208,6 +240,15 @@ export class Tensor<D extends DType = DType> {
     return tensorText(attached(this), options);
   }
 
+  /** `${x}` is the text of `toString`; in arithmetic, where JavaScript would make NaN, it throws. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return this.toString();
+    throw new UnsupportedError(
+      "arithmetic",
+      "Tensor: JavaScript's operators do not compute with tensors; use multiply(x, 2), add(x, y) … of heed/nn, or x.at(0) for one number",
+    );
+  }
+
   /** What `console.log` shows in Node, Bun and Deno. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     try {
@@ -254,63 +295,117 @@ export class Tensor<D extends DType = DType> {
   }
 }
 
-/** Reads anything tensor-like as a Tensor, checked: dtype, array class, that every element is inside the array. */
-export function asTensor(what: string, value: TensorLike | Tensor): Tensor {
+/** Fields of an object that is read as a tensor. */
+const FIELDS = [
+  "data",
+  "shape",
+  "dims",
+  "dtype",
+  "type",
+  "strides",
+  "stride",
+  "offset",
+  "fortranOrder",
+  "size",
+];
+
+/**
+ * Reads anything tensor-like as a Tensor, checked: dtype, array class, that the elements are those of the array. Nested arrays take the
+ * dtype and the device of `like`.
+ */
+export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor): Tensor {
   if (value instanceof Tensor) {
     // An array can shrink, and a shape be assigned.
     const { device, size } = attached(value, what);
     if (device === "cpu" && size > 0 && elementRange(value)[1] >= value.data.length) checkExtent(what, value);
     return value;
   }
-  if (isNested(value))
+  if (isNested(value)) {
+    const nested = fromNested(what, value, like && isFloat(like.dtype) ? like.dtype : undefined);
+    const t = new Tensor(nested.data, nested.shape, nested.dtype);
+    return like ? placed(what, t, like.device) : t;
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new ShapeError(
       "tensor",
-      `${what}: expected a tensor, got nested arrays; wrap them: tensor([[1, 2], [3, 4]])`,
+      `${what}: expected a tensor { data, shape } or nested arrays, got ${formatValue(value)}${value === undefined ? "; a name that a Map or an object does not have gives undefined" : ArrayBuffer.isView((value as unknown as unknown[] | null)?.[0]) ? "; rows that are typed arrays: stack(rows.map((row) => tensor(row)))" : ""}`,
       { got: value },
     );
-  if (value === null || typeof value !== "object")
-    throw new ShapeError("tensor", `${what}: expected a tensor { data, shape }, got ${formatValue(value)}`, {
-      got: value,
-    });
-  if (typeof value.data === "function")
+  const object = value as TensorObject;
+  if (typeof object.data === "function")
     throw new UnsupportedError(
       "lazy-tensor",
       `${what}: its data is a function; pass { data: await t.data(), shape: t.shape }`,
     );
-  const shape = value.shape ?? value.dims;
+  const shape = object.shape ?? object.dims;
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
     throw new ShapeError(
       "tensor",
       `${what}: expected a tensor { data, shape }, got ${formatValue(value)} without a shape`,
       { got: value },
     );
+  if (Object.getPrototypeOf(object) === Object.prototype) checkNames(`${what}: a tensor`, object, FIELDS);
   const lengths = Array.from(shape as readonly number[]);
   checkShape(what, lengths);
-  const label = value.dtype ?? value.type;
+  const label = object.dtype ?? object.type;
   // A tape does not record the operations of another copy of heed: the gradient would be lost silently.
-  if (activeRecording && "isContiguous" in value && isFloat(label as DType))
+  if (activeRecording && "isContiguous" in object && isFloat(label as DType))
     throw new UnsupportedError(
       "derivative",
       `${what}: no gradient is defined through a tensor of another copy of heed; a constant is tensor(x.data, x.shape)`,
     );
-  if (activeRecording && isResult(value.data))
+  if (activeRecording && isResult(object.data))
     throw new UnsupportedError(
       "derivative",
       `${what}: these are the numbers of a recorded result, through which no gradient would flow; use the tensor itself, with reshape, or stopGradient(x) of heed/nn for a constant`,
     );
   const named = dtypeNamed(what, label);
-  const flat = Array.isArray(value.data) ? fromFlat(what, value.data, named) : undefined;
-  const data = flat?.data ?? (value.data as TypedData);
+  checkAgreement(what, object, named);
+  const flat = Array.isArray(object.data) ? fromFlat(what, object.data, named) : undefined;
+  const data = flat?.data ?? (object.data as TypedData);
   const dtype = flat?.dtype ?? named ?? dtypeOfArray(what, data);
   checkArray(what, data, dtype);
   const strides =
-    value.strides ??
-    value.stride ??
-    (value.fortranOrder ? rowMajor([...lengths].reverse()).reverse() : undefined);
-  const offset = value.offset ?? 0;
-  const view = new Tensor(data, lengths, dtype, strides && Array.from(strides), offset);
+    object.strides ??
+    object.stride ??
+    (object.fortranOrder ? rowMajor([...lengths].reverse()).reverse() : undefined);
+  const offset = object.offset ?? 0;
+  const view = new Tensor(data, lengths, dtype, strides ? Array.from(strides) : rowMajor(lengths), offset);
   checkExtent(what, view);
+  const isPart = object.strides ?? object.stride ?? object.offset;
+  if (isPart === undefined && data.length !== view.size)
+    throw new ShapeError(
+      "extent",
+      `${what}: [${lengths.join(", ")}] has ${view.size} numbers, the array has ${data.length}; a part of it is data.subarray(0, ${view.size}), or { data, shape, offset }`,
+      { shape: lengths, length: data.length },
+    );
   return view;
+}
+
+/** Throws where two fields with one meaning disagree. */
+function checkAgreement(what: string, object: TensorObject, named: DType | undefined): void {
+  const { shape, dims, dtype, type, strides, stride, fortranOrder } = object;
+  const differ = (a?: readonly number[], b?: readonly number[]) =>
+    a !== undefined && b !== undefined && Array.from(a).join() !== Array.from(b).join();
+  const pair = differ(shape, dims)
+    ? "shape and dims"
+    : differ(strides, stride)
+      ? "strides and stride"
+      : dtype !== undefined && type !== undefined && dtypeNamed(what, type) !== named
+        ? "dtype and type"
+        : fortranOrder && (strides ?? stride) !== undefined
+          ? "fortranOrder and strides"
+          : undefined;
+  if (pair)
+    throw new ShapeError("tensor", `${what}: ${pair} contradict each other; leave one of them out`, { pair });
+}
+
+function checkFields(data: unknown, shape: unknown, dtype: unknown): void {
+  if (!ArrayBuffer.isView(data))
+    throw argumentError("new Tensor", "a typed array; tensor(…) makes a tensor of anything else", data);
+  if (!Array.isArray(shape))
+    throw argumentError("new Tensor", "a list of lengths as shape; tensor(data, shape) checks it", shape);
+  checkDType("new Tensor", dtype as DType);
 }
 
 /** The tensor. Throws where its array was transferred to another thread. */

@@ -16,7 +16,7 @@ import {
   type TypedData,
 } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
-import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
 
 /** Integers of other widths and 8-bit floats that heed reads as raw bytes, under their safetensors name. */
 const FILE_ONLY = {
@@ -130,9 +130,9 @@ export interface Dense {
 
 /** The bytes of a tensor-like, checked; copied only where its strides require it. */
 export function toBytes(what: string, value: TensorLike): Dense {
-  const checked =
-    value instanceof Tensor || !ArrayBuffer.isView(value?.data) ? asTensor(what, value) : undefined;
-  const like: TensorLike = checked ?? value;
+  const isBytes = ArrayBuffer.isView((value as TensorObject | undefined | null)?.data);
+  const checked = value instanceof Tensor || !isBytes ? asTensor(what, value) : undefined;
+  const like: TensorObject = checked ?? (value as TensorObject);
   const data = like.data as FileData;
   const dtype = checked?.dtype ?? nameOf(what, like);
   const { bytes: width, array } = ELEMENTS[dtype];
@@ -154,7 +154,7 @@ export function toBytes(what: string, value: TensorLike): Dense {
 }
 
 /** The dtype of a tensor-like: its own name, else from its array class. A Uint8Array is `uint8` here. */
-function nameOf(what: string, value: TensorLike): FileDType {
+function nameOf(what: string, value: TensorObject): FileDType {
   const name = value.dtype ?? value.type;
   if (name !== undefined) {
     const dtype = FILE_DTYPES.find((one) => one === name) ?? dtypeNamed("safetensors", name) ?? dtypeOf(name);

@@ -8,8 +8,15 @@
 
 import { assign } from "../api/array.ts";
 import { type DeviceData, isDeviceData } from "../core/device/device.ts";
-import { arrayFor, readerOf } from "../core/dtype.ts";
-import { FormatError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { arrayFor, isFloat, readerOf } from "../core/dtype.ts";
+import {
+  DTypeError,
+  FormatError,
+  formatTensor,
+  formatValue,
+  OptionError,
+  ShapeError,
+} from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { kindOf, markListed, setKind } from "../core/recording/kinds.ts";
@@ -130,6 +137,12 @@ export abstract class Module {
         `${what}: the state does not fit; missing: ${list(missing)}; unexpected: ${list(unexpected)}`,
         { missing, unexpected },
       );
+    if (entries.length === 0 && names.length > 0)
+      throw new FormatError(
+        "state",
+        `${what}: no name of the state is one of the layer's; the state has ${list(unexpected)}, the layer ${list(missing)}`,
+        { missing, unexpected },
+      );
     const sources = entries.map(([name, t]) => {
       const source = asTensor(`${what}: ${name}`, state.get(name)!);
       if (source.shape.join() !== t.shape.join())
@@ -137,6 +150,12 @@ export abstract class Module {
           "state",
           `${what}: ${name} must be [${t.shape.join(", ")}], got ${formatTensor(name, source)}`,
           { name, got: source.shape, want: t.shape },
+        );
+      if (!isFloat(source.dtype))
+        throw new DTypeError(
+          "dtype",
+          `${what}: ${name} must have a float dtype, got ${formatTensor(name, source)}; convert it: cast(t, "float32")`,
+          { name, dtype: source.dtype },
         );
       if (source.device !== "cpu") operand(what, `${name} of the state`, source, t);
       return [t, source] as const;

@@ -3,7 +3,7 @@
 import { RELEASE } from "../arena.ts";
 import type { DataOf, DType, TypedData } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
-import { COPY, denseOf, Tensor, VIEW } from "../tensor.ts";
+import { COPY, denseOf, rowMajor, Tensor, VIEW } from "../tensor.ts";
 import { type Device, type DeviceData, isDeviceData, setPlacement, type TensorStorage } from "./device.ts";
 
 /** Number of undisposed tensors over each storage; views share a storage. */
@@ -23,7 +23,7 @@ class DeviceTensor<D extends DType = DType> extends Tensor<D> {
     strides?: readonly number[],
     offset?: number,
   ) {
-    super(NO_DATA, shape, dtype, strides, offset);
+    super(NO_DATA, shape, dtype, strides ?? rowMajor(shape), offset);
     this.#storage = storage;
     users.set(storage, (users.get(storage) ?? 0) + 1);
     Object.defineProperty(this, "data", { get: () => throwNotOnCpu(storage) });

@@ -192,9 +192,9 @@ export class RecurrentEncoderDecoder extends Module {
     const query = reshape(state, [B, 1, hidden]);
     const looked = this.attention.forward(query, annotations, annotations, { keyMask, ...options });
     const context = reshape(looked.output, [B, 2 * hidden]);
-    const next = this.cell.forward(concat([word, context]), state);
+    const next = this.cell.forward(concat([word, context], -1), state);
     return {
-      logits: this.output.forward(concat([next, context, word])),
+      logits: this.output.forward(concat([next, context, word], -1)),
       state: next,
       ...(looked.weights && { weights: reshape(looked.weights, [B, annotations.shape[1]]) }),
     };

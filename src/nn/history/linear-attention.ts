@@ -145,7 +145,7 @@ export function featureAttention(
   const features = keptRows(keyFeatures, realKeys);
   // A column of ones is appended to the values: its weighted sum is the denominator.
   const ones = tensorFrom(numbers(v.dtype, sizeOf([...lead, Nk])).fill(1), [...lead, Nk, 1]);
-  const values = concat([keptRows(v, realKeys), ones]);
+  const values = concat([keptRows(v, realKeys), ones], -1);
   const output = divided(summed(queryFeatures, features, values, isCausal));
   if (!returnWeights) return { output };
   const scores = matmul(queryFeatures, features, { transposeB: true }) as FloatTensor;

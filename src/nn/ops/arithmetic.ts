@@ -8,7 +8,7 @@ import { rowwise } from "../../api/rowwise.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
-import { reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
+import { type NestedList, reshaped, sizeOf, Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import {
   allocateResult,
   axisOf,
@@ -30,7 +30,7 @@ import {
 export function add<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
-): FloatTensorOf<X extends number ? Y : X> {
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
   const same = (d: FloatTensor) => d;
   return binary("add", x, y, same, same, sumOf);
 }
@@ -44,7 +44,7 @@ export function add<X extends Operand, Y extends Operand>(
 export function sub<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
-): FloatTensorOf<X extends number ? Y : X> {
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
   return binary(
     "sub",
     x,
@@ -63,7 +63,7 @@ export function sub<X extends Operand, Y extends Operand>(
 export function multiply<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
-): FloatTensorOf<X extends number ? Y : X> {
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
   return binary(
     "multiply",
     x,
@@ -82,7 +82,7 @@ export function multiply<X extends Operand, Y extends Operand>(
 export function divide<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
-): FloatTensorOf<X extends number ? Y : X> {
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
   return binary(
     "divide",
     x,
@@ -108,7 +108,7 @@ function binary<X extends Operand, Y extends Operand>(
   byX: Derivative,
   byY: Derivative,
   compute = combined,
-): FloatTensorOf<X extends number ? Y : X> {
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
   const [a, b]: FloatTensor[] = operands(name, x, y);
   const z = compute(a, b, broadcastShape(name, a, b), name);
   const backward = ([d]: readonly (Tensor | undefined)[], wanted: readonly boolean[] = [true, true]) =>
@@ -116,7 +116,7 @@ function binary<X extends Operand, Y extends Operand>(
       d && wanted[n] ? sumTo(derivative(d as FloatTensor, { a, b, z }), [a, b][n].shape) : undefined,
     );
   record({ name, inputs: [a, b], outputs: [z], backward });
-  return z as FloatTensorOf<X extends number ? Y : X>;
+  return z as FloatTensorOf<X extends number | NestedList ? Y : X>;
 }
 
 /** a + b. The row-wise kernel adds operands of equal size. */
@@ -231,16 +231,17 @@ export function operands<X extends Operand, Y extends Operand>(what: string, x: 
 }
 
 /** Two operands as tensors of one dtype. */
-type Pair<X, Y, T = FloatTensorOf<X extends number ? Y : X>> = [T, T];
+type Pair<X, Y, T = FloatTensorOf<X extends number | NestedList ? Y : X>> = [T, T];
 
 function resolved(what: string, x: Operand, y: Operand): [FloatTensor, FloatTensor] {
   if (typeof x === "number" && typeof y === "number")
     return [tensorFrom(Float32Array.of(x), []), tensorFrom(Float32Array.of(y), [])];
+  const likeY = Array.isArray(x) && y instanceof Tensor ? y : undefined;
   if (typeof x === "number") {
     const b = operand(what, "y", y as TensorLike);
     return [constantLike(b, x), b];
   }
-  const a = operand(what, "x", x);
+  const a = operand(what, "x", x, likeY as FloatTensor | undefined);
   return [a, typeof y === "number" ? constantLike(a, y) : operand(what, "y", y, a)];
 }
 

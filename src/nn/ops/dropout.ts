@@ -15,7 +15,7 @@ import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
 /**
- * Drops each element with probability `p`, keyed by `seed` (an integer, default 0). With p = 0 it returns x.
+ * Drops each element with probability `p`, keyed by `seed`, an integer, which p > 0 requires. With p = 0 it returns x.
  *
  * @example
  * dropout(ones([1000]), 0.1, { seed: 1 }).shape; // → [1000], a tenth of it 0, the rest divided by 0.9
@@ -28,6 +28,11 @@ export function dropout<T extends TensorLike>(
   checkOptionNames("dropout", options, ["seed"]);
   const { seed = 0 } = options;
   checkDropout("dropout", p, "p");
+  if (p > 0 && options.seed === undefined)
+    throw new OptionError(
+      "seed",
+      "dropout: p > 0 needs a seed, or every call would drop the same elements: dropout(x, p, { seed: step }), or dropoutSeed() inside withDropout",
+    );
   if (!Number.isSafeInteger(seed))
     throw new OptionError("seed", `dropout: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
       got: seed,

@@ -19,7 +19,7 @@ export { type Numbers, numbers, numbersOf, type Precision } from "../../core/num
 export type FloatTensor<D extends Precision = Precision> = Tensor<D>;
 
 /** The dtype in the type of an operand; both dtypes where the type does not say. A number alone gives float32. */
-export type PrecisionOf<T> = T extends number
+export type PrecisionOf<T> = T extends number | readonly unknown[]
   ? "float32"
   : T extends { readonly dtype: infer D }
     ? D extends Precision
@@ -55,7 +55,7 @@ export function operand<T extends TensorLike>(
   value: T,
   like?: Tensor,
 ): FloatTensorOf<T> {
-  const t = asTensor(`${what}: ${name}`, value);
+  const t = asTensor(`${what}: ${name}`, value, like);
   if (t.dtype !== "float32" && t.dtype !== "float64")
     throw new DTypeError("dtype", `${what}: computes in float32 and float64, got ${formatTensor(name, t)}`, {
       name,

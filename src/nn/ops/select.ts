@@ -9,7 +9,15 @@ import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/e
 import { fromNested, isNested } from "../../core/nested.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
-import { asTensor, reshaped, sizeOf, Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
+import {
+  asTensor,
+  type NestedList,
+  reshaped,
+  sizeOf,
+  Tensor,
+  type TensorLike,
+  viewOf,
+} from "../../core/tensor.ts";
 import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
 import {
   axisOf,
@@ -38,7 +46,7 @@ export function where<X extends Operand, Y extends Operand>(
   condition: TensorLike | readonly unknown[],
   yes: X,
   no: Y,
-): FloatTensorOf<X extends number ? Y : X> {
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
   const c = isNested(condition)
     ? asTensor("where: condition", fromNested("where: condition", condition))
     : asTensor("where: condition", condition as TensorLike);
@@ -266,6 +274,13 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
     const [start, end, step = 1] =
       index === null ? [0, n] : [position(index[0]), position(index[1]), index[2]];
     if (!(start >= 0 && start <= end && end <= n && Number.isInteger(step) && step >= 1)) fail();
+    // A list of positions, as in NumPy's x[[0, 2, 3]], has such a step.
+    if (step > 1 && step > end - start)
+      throw new ShapeError(
+        "index",
+        `pick: ${formatValue(index)} is [start, end, step], and its step is longer than its range; positions are picked one by one: stack([0, 2, 3].map((n) => pick(x, n)))`,
+        { axis, index },
+      );
     offset += start * from.strides[axis];
     shape.push(Math.ceil((end - start) / step));
     strides.push(from.strides[axis] * step);

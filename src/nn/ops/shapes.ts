@@ -111,12 +111,12 @@ export function split<T extends TensorLike>(x: T, sizes: readonly number[], axis
 }
 
 /**
- * Concatenates tensors along one axis; all other axes have equal lengths.
+ * Concatenates tensors along one axis, the first by default; all other axes have equal lengths.
  *
  * @example
- * concat([tensor([[1], [2]]), tensor([[3], [4]])]); // → [[1, 3], [2, 4]]
+ * concat([tensor([[1], [2]]), tensor([[3], [4]])], 1); // → [[1, 3], [2, 4]]
  */
-export function concat<T extends TensorLike>(xs: readonly T[], axis = -1): FloatTensorOf<T> {
+export function concat<T extends TensorLike>(xs: readonly T[], axis = 0): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "concat",

@@ -3,7 +3,7 @@
  * of a bundle (`self.q.0`), so that one function lays out all formats.
  */
 import { arrayFor, arrayName, type DType, readerOf, type TypedData } from "../../core/dtype.ts";
-import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike, type TensorObject } from "../../core/tensor.ts";
 import { ELEMENTS, type FileDType, type FileTensor } from "../../io/element.ts";
 import type { SafetensorsFile } from "../../io/tensor-file.ts";
 import type { FloatArray } from "../../rows/head-rows.ts";
@@ -43,8 +43,9 @@ export function memoryBag(
 
 function inMemory(name: string, value: TensorLike | FileTensor): TensorHead & { readonly read: Bag["read"] } {
   // A Uint8Array without a dtype is uint8 here, as in files.
-  const { dtype: label = arrayName(value.data) === "Uint8Array" ? "uint8" : undefined } = value;
-  const t = asTensor(name, value instanceof Tensor ? value : { type: label, ...(value as TensorLike) });
+  const object = value as TensorObject;
+  const isUint8 = arrayName(object.data) === "Uint8Array" && (object.dtype ?? object.type) === undefined;
+  const t = asTensor(name, isUint8 ? { ...object, dtype: "uint8" } : (value as TensorLike));
   const { dtype } = t;
   return {
     dtype,

@@ -4,7 +4,7 @@
  */
 import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import type { TensorLike } from "../../core/tensor.ts";
+import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import type { Segment } from "../block.ts";
 import { localCompute } from "../compute/compute.ts";
@@ -161,7 +161,7 @@ function layerRecipe(
       `storeFromModel: the options of layer ${n} hold ${other ?? "a list as queryOffset"}, which has no equivalent in a recipe; give { recipe } to describe how the scores are computed`,
       { layer: n, option: other ?? "queryOffset" },
     );
-  const length = (t: TensorLike | undefined) => (t?.shape ?? t?.dims ?? []).at(-2) ?? 0;
+  const length = (t: TensorLike | undefined) => (t ? (asTensor("storeFromModel", t).shape.at(-2) ?? 0) : 0);
   const offset = isCausal === "lower-right" ? length(key ?? k) - length(query ?? q) : queryOffset;
   return {
     ...(isCausal !== false && { mask: "causal" }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { random } from "../../../tests/support/cases/random.ts";
 import { randomInput } from "../../../tests/support/cases/store.ts";
+import type { TensorObject } from "../../core/tensor.ts";
 import type { HeadRef } from "../block.ts";
 import type { HeadArrays } from "../compute/head.ts";
 import { Problems } from "../formats/metadata.ts";
@@ -120,8 +121,8 @@ describe("ledger", () => {
     expect(edited.changed).toBe(true);
 
     const [layer] = input.blocks[0].layers;
-    const q = (layer.query!.data as Float64Array).slice();
-    const k = (layer.key!.data as Float64Array).slice();
+    const q = ((layer.query as TensorObject).data as Float64Array).slice();
+    const k = ((layer.key as TensorObject).data as Float64Array).slice();
     q.set(query, (6 + i) * 4);
     k.set(key.values, (6 + 3) * 4);
     const other = storeFrom({
