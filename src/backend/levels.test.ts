@@ -45,6 +45,11 @@ const RUNTIMES: readonly (readonly [string, object | undefined, RegExp | undefin
     host({ versions: { node: "22.23.3", v8: "12.4.254" } }),
     /needs Node 24 or later, and this is Node 22\.23\.3/,
   ],
+  [
+    "a V8 that was not tested",
+    host({ versions: { node: "30.0.0", v8: "17.1.1" } }),
+    /not tested .* V8 17, only up to 14/,
+  ],
   ["Bun", host({ versions: { ...NODE, bun: "1.4.5" } }), /Bun's engine/],
   ["Deno", host({ versions: { ...NODE, deno: "2.9.6" } }), /only Node/],
   ["Electron", host({ versions: { ...NODE, electron: "40.0.0" } }), /Electron/],
@@ -112,8 +117,10 @@ describe("V8's flags for wide kernels", () => {
     const both = [
       "--experimental-wasm-revectorize",
       "--no-wasm-lazy-compilation",
+      "--no-wasm-inlining",
       "--no-experimental-wasm-revectorize",
       "--wasm-lazy-compilation",
+      "--wasm-inlining",
     ];
     compile(empty, true);
     // `--no-liftoff` is the user's: it stays.

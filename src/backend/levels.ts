@@ -69,6 +69,9 @@ function hasAvx2(): boolean {
   return text === undefined || / avx2 /.test(`${text.replaceAll("\n", " ")} `);
 }
 
+/** The newest major version of V8 whose flags were tested: a wrong combination ends the process. */
+const NEWEST_V8 = 14;
+
 let wideReason: { readonly text: string | undefined } | undefined;
 
 /** Why this process has no level `wide`; undefined where it has. */
@@ -83,7 +86,10 @@ function findWideReason(): string | undefined {
   if (bun) return "Bun's engine has no 256-bit WebAssembly registers";
   if (deno || !node) return "only Node has V8's flag for 256-bit registers";
   if (electron) return "Electron does not allow flags of V8 to change";
-  if ((v8Version() ?? 0) < 13) return `it needs Node 24 or later, and this is Node ${node}`;
+  const version = v8Version() ?? 0;
+  if (version < 13) return `it needs Node 24 or later, and this is Node ${node}`;
+  if (version > NEWEST_V8)
+    return `heed was not tested with the compiler flags of V8 ${version}, only up to ${NEWEST_V8}`;
   if (host?.arch !== "x64") return `V8 fuses 128-bit pairs on x86-64 only, and this is ${host?.arch}`;
   if (isStartFlag("freeze-flags-after-init"))
     return "this process was started with --freeze-flags-after-init";
@@ -115,8 +121,16 @@ export function availableLevel(requested?: SimdLevel): {
   return level === requested ? { level } : { level, reason: noWide || noRelaxed };
 }
 
-/** Flags while a wide kernel is compiled: pairs of vectors are fused, and all code is optimized before the call returns. */
-const WIDE_FLAGS = ["experimental-wasm-revectorize", "no-liftoff", "no-wasm-lazy-compilation"];
+/**
+ * Flags while a wide kernel is compiled: pairs of vectors are fused, and all code is optimized before the call returns. Without the
+ * baseline compiler there are no counts of calls, which inlining reads: V8 14 ends the process where they are missing.
+ */
+const WIDE_FLAGS = [
+  "experimental-wasm-revectorize",
+  "no-liftoff",
+  "no-wasm-lazy-compilation",
+  "no-wasm-inlining",
+];
 
 /** A flag at V8's default again. Flags that the process was started with are left alone. */
 const opposite = (flag: string): string => (flag.startsWith("no-") ? flag.slice(3) : `no-${flag}`);
