@@ -18,7 +18,7 @@ const { losses } = await train({
   model,
   data: (step) => corpus.batches(step),
   steps: 200,
-  adamw: { lr: 5e-3 },
+  adamw: { lr: 3e-3 },
 });
 const [first, last] = [losses[0] ?? 0, losses.at(-1) ?? Infinity];
 assert.ok(first > 5 && last < 0.2, `the loss goes from ${first} to ${last}`);
