@@ -2,7 +2,8 @@
 import { explain, longformer, randn, scaledDotProductAttention, type Tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
 import type { VariantCost } from "./compute.ts";
-import { featuresOf, RACE } from "./data.ts";
+import { featuresOf } from "./data.ts";
+import { RACE } from "./state.ts";
 import { PASSES } from "./whole.ts";
 
 let drawn: { n: number; all: readonly Tensor[] } | undefined;

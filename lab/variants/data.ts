@@ -93,8 +93,5 @@ export const budgetOf = (n: number, budget: number) => ({
   features: [n / 8, n / 2, 2 * n][budget],
 });
 
-/** The same of the race, whatever n: a fixed number of them is what makes both ways linear in n. */
-export const RACE = { window: 64, features: 256 } as const;
-
 /** Tiles of a row. */
 export const TILES = 8;

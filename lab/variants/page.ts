@@ -6,7 +6,6 @@ import { guessLine } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
 import { byteCount, number, percent } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
-import { RACE } from "./data.ts";
 import { costs } from "./draw-costs.ts";
 import { errors, errorsAt, errorX } from "./draw-errors.ts";
 import { tiles } from "./draw-tiles.ts";
@@ -19,6 +18,7 @@ import {
   KIND_PLACES,
   KINDS,
   kindOf,
+  RACE,
   ranking,
   SHOWN,
   SIZES,
