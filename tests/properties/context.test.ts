@@ -451,7 +451,10 @@ describe("ranks that disagree", () => {
 
   it("get one typed error on all ranks that names the difference", async () => {
     for (const [change, text] of [
-      [(rank: number) => ({ dropoutP: rank === 2 ? 0.5 : 0 }), "dropoutP is 0 on rank 0, but 0.5 on rank 2"],
+      [
+        (rank: number) => ({ dropoutP: rank === 2 ? 0.5 : 0, seed: 1 }),
+        "dropoutP is 0 on rank 0, but 0.5 on rank 2",
+      ],
       [(rank: number) => ({ isCausal: rank === 1 }), "mask is none on rank 0, but le(k,q) on rank 1"],
       [
         (rank: number) => ({ via: rank ? "ring" : "gather" }) as const,
