@@ -38,11 +38,7 @@ async function renderPage(page: NamedPage, surroundings: Surroundings): Promise<
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
   const pages = await Promise.all(PAGES.map((entry) => entry.load()));
-  const files = new Map<string, string>([
-    ["lab.css", style(":root")],
-    // Not a module: browsers run no module of a page that is opened from the disk.
-    ["disk.js", 'if (location.protocol === "file:") document.documentElement.classList.add("disk");\n'],
-  ]);
+  const files = new Map<string, string>([["lab.css", style(":root")]]);
   files.set(
     "index.html",
     documentOf("The Lab", "Learn attention by doing", renderMap(pages, explorer, docs)),
@@ -82,11 +78,9 @@ const documentOf = (title: string, description: string, body: TemplateResult): s
 <meta name="description" content="${escapeXml(description)}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="lab.css">
-<script src="disk.js"></script>
 <script type="module" src="lab.js"></script>
 </head>
 <body>
-<p class="disk-note">This page was opened from the disk, where browsers do not run its code: it can be read, and nothing on it can be changed. To try things, run <code>npx heed lab</code>, or put the folder on any web server.</p>
 ${textOf(body)}
 </body>
 </html>

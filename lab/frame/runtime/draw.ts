@@ -67,11 +67,7 @@ export class Drawing<S extends LabState, N> {
         else this.#inView.delete(target);
       for (const name of this.#stale) if (this.#isInView(name)) this.#drawBelow(name);
     });
-    // A picture alone has neither.
-    for (const name of Object.keys(BELOW)) {
-      const part = this.#parts.get(name);
-      if (part !== undefined) this.#observer.observe(part);
-    }
+    for (const name of Object.keys(BELOW)) this.#observer.observe(this.#parts.get(name)!);
   }
 
   /** Whether the wide picture is shown. */
@@ -139,8 +135,7 @@ export class Drawing<S extends LabState, N> {
   }
 
   #isInView(name: Below): boolean {
-    const part = this.#parts.get(name);
-    return part !== undefined && this.#inView.has(part);
+    return this.#inView.has(this.#parts.get(name)!);
   }
 
   #drawBelow(name: Below): void {
