@@ -177,7 +177,7 @@ export const page = definePage<Before, BeforeNumbers>({
           const weight = frameOf(view).weights[0]?.[N - 1] ?? 0;
           return view.numbers.losses.length < STEPS
             ? html`It is training now: step ${view.numbers.losses.length} of ${STEPS}.`
-            : html`It is <b>${percent(weight)}</b>. It writes “${frameOf(view).wrote}”. Nobody told it that backwards means from right to left: looking there lowered its loss.`;
+            : html`It is <b>${percent(weight)}</b>. It writes “${frameOf(view).wrote}”. No rule says that backwards means from right to left: looking there lowered its loss.`;
         },
       },
     },

@@ -102,7 +102,7 @@ export const page = definePage<Masks, MasksNumbers>({
 <p>But a model that writes text has not written “mat” yet when it is at “on”.`
           : html`<p>Your sentence, read by the small encoder that comes with heed: as many pieces as it has words, at most ${SIZE - 4} (a dot marks a piece that continues a word), then padding up to ${SIZE} tokens. Without a mask, “${n.tokens[onOf(state.ownText)]}” gives <b>${percent(sum(n.plain[onOf(state.ownText)].slice(onOf(state.ownText) + 1)))}</b> of its attention to what comes after it<span class="wide-only"> (the dashed outlines under “heed”)</span>.</p>
 <p>But a model that writes text has not written that yet when it is at “${n.tokens[onOf(state.ownText)]}”.`
-      } So every word may look only at itself and at what came before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
+      } So every word may look only at itself and at the words before it: the <em>causal</em> mask. Hatched cells are hidden.</p>
 <p>The share of a hidden word is not just small. It is 0. The other shares have grown: shares add up to 100 %, so what the hidden words had went to “${n.tokens[onOf(state.ownText)]}” and the words before it.</p>
 <p><b>Paint</b>: drag over the cells to hide or show them.</p>`,
     },

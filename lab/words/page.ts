@@ -112,7 +112,7 @@ ${rest}`
       text: ({
         numbers: { lines },
       }) => html`<p>This sentence has “bank” twice. The second one gives “river” <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first one: it gives “river” ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
-<p>Nobody programmed this. The model was only trained to fill in missing words. Links such as this one came out of that training.</p>`,
+<p>Nobody programmed this. The model was only trained to fill in missing words. Links such as this one are a result of that training.</p>`,
     },
     {
       title: "Question, label, content",

@@ -59,7 +59,7 @@ export function v8Version(): number | undefined {
   return Number.isFinite(major) ? major : undefined;
 }
 
-/** True where the processor has 256-bit integer and float registers. Only Linux tells; elsewhere x86-64 processors of the last ten years do. */
+/** True where the processor has AVX2, which V8 needs for 256 bits. Read on Linux; elsewhere assumed, as all x86-64 processors since 2015 have it. */
 function hasAvx2(): boolean {
   if (hostProcess()?.platform !== "linux") return true;
   const fs = hostProcess()?.getBuiltinModule?.("node:fs") as

@@ -26,7 +26,7 @@ export interface Translation {
 }
 
 /**
- * The text that an encoder–decoder writes from a text. A T5 is told what to do in the text itself: "translate English to German:
+ * The text that an encoder–decoder writes from a text. The text of a T5 begins with its task: "translate English to German:
  * …", "summarize: …".
  *
  * @throws UnsupportedError for another model; OptionError for a wrong option, an unknown language, or a text that is too long

@@ -44,7 +44,7 @@ describe("a scale", () => {
     expect(scaleOf({ domain: [0, 1], range: [0, 10] })(Number.NaN)).toBeNaN();
     expect(scaleOf({ domain: [0, 1], range: [0, 10], clamp: true })(Number.NaN)).toBeNaN();
   });
-  it("clamps where it is told to, infinite values and logarithms of 0 included", () => {
+  it("clamps with the option, infinite values and logarithms of 0 included", () => {
     const scale = scaleOf({ type: "log", domain: [1, 100], range: [0, 10], clamp: true });
     expect([scale(0), scale(1e9), scale(Infinity)]).toEqual([0, 10, 10]);
     expect(scale.invert(-5)).toBe(1);
@@ -132,7 +132,7 @@ describe("an axis", () => {
     expect(svg.match(/<text/g)?.length).toBeLessThan(6);
     expect(svg.match(/V9/g)).toHaveLength(6);
   });
-  it("keeps the labels of its ends inside where it is told to", () => {
+  it("keeps the labels of its ends inside with the option", () => {
     const svg = axis({ anchor: "bottom", scale: x, at: 0, ticks: [0, 100], inside: true, style: STYLE });
     expect(svg).toMatch(/<text x="10" y="16" class="soft">0</);
     expect(svg).toMatch(/<text x="210" y="16" class="soft" text-anchor="end">100</);

@@ -31,7 +31,7 @@ export function translationCommand(
       ...SAMPLING_HELP,
       from: "NAME  language of the text, a special token of the tokenizer: eng_Latn, en_XX",
       to: "NAME  language to write, in the same spelling",
-      prefix: "TEXT  put before the text: a T5 is told there what to do",
+      prefix: "TEXT  put before the text: the task of a T5",
       json: "print the text and the token ids as a JSON object",
       ...ENGINE_HELP,
     },
