@@ -110,6 +110,7 @@ async function platform(part, major) {
     part.script(title, binary, argv, { timeout: 900, title });
   await run(`Node ${major}`, smoke);
   if (major === 20) await run("Node 20, relaxed SIMD", "--experimental-wasm-relaxed-simd", smoke);
+  if (major === 26) await run("Node 26, 256 bits", "--experimental-wasm-revectorize", smoke);
   await run(`Node ${major}, command line`, at("tests/platforms/command.mjs"));
   // It may read files and start threads; everything else (writing, processes, from Node 25 the network) is denied.
   if (major >= 24)

@@ -32,7 +32,19 @@ const denied = {
 /** [runtime, its process, the reason why it has no level `wide`] */
 const RUNTIMES: readonly (readonly [string, object | undefined, RegExp | undefined])[] = [
   ["Node 24", host({}, cpu("avx2")), undefined],
-  ["Node 26", host({ versions: { node: "26.10.0", v8: "14.6.1" } }, cpu("avx avx2")), undefined],
+  [
+    "Node 26",
+    host({ versions: { node: "26.10.0", v8: "14.6.1" } }, cpu("avx avx2")),
+    /Node 26\.10\.0 cannot change its compiler .* start it with --experimental-wasm-revectorize/,
+  ],
+  [
+    "Node 26 that was started with V8's flag",
+    host(
+      { versions: { node: "26.10.0", v8: "14.6.1" }, execArgv: ["--experimental-wasm-revectorize"] },
+      cpu("avx avx2"),
+    ),
+    undefined,
+  ],
   ["Node 24 that may not read files", host({}, denied), undefined],
   ["Node 24 on Windows", host({ platform: "win32" }), undefined],
   [
@@ -44,11 +56,6 @@ const RUNTIMES: readonly (readonly [string, object | undefined, RegExp | undefin
     "Node 22",
     host({ versions: { node: "22.23.3", v8: "12.4.254" } }),
     /needs Node 24 or later, and this is Node 22\.23\.3/,
-  ],
-  [
-    "a V8 that was not tested",
-    host({ versions: { node: "30.0.0", v8: "17.1.1" } }),
-    /not tested .* V8 17, only up to 14/,
   ],
   ["Bun", host({ versions: { ...NODE, bun: "1.4.5" } }), /Bun's engine/],
   ["Deno", host({ versions: { ...NODE, deno: "2.9.6" } }), /only Node/],
@@ -117,16 +124,25 @@ describe("V8's flags for wide kernels", () => {
     const both = [
       "--experimental-wasm-revectorize",
       "--no-wasm-lazy-compilation",
-      "--no-wasm-inlining",
       "--no-experimental-wasm-revectorize",
       "--wasm-lazy-compilation",
-      "--wasm-inlining",
     ];
     compile(empty, true);
     // `--no-liftoff` is the user's: it stays.
     expect(flags.splice(0)).toEqual(both);
     expect(() => compile(Uint8Array.from([1]), true)).toThrow(WebAssembly.CompileError);
     expect(flags).toEqual(both);
+  });
+
+  it("are never changed on Node 26, whose process would end if another thread compiled meanwhile", async () => {
+    const flags: string[] = [];
+    const set = { "node:v8": { setFlagsFromString: (flag: string) => flags.push(flag) }, ...cpu("avx2") };
+    const versions = { node: "26.10.0", v8: "14.6.1" };
+    vi.stubGlobal("process", host({ versions, execArgv: ["--experimental-wasm-revectorize"] }, set));
+    vi.resetModules();
+    const { compile } = await import("./levels.ts");
+    compile(Uint8Array.from([0, 97, 115, 109, 1, 0, 0, 0]), true);
+    expect(flags).toEqual([]);
   });
 
   const program = `
@@ -166,6 +182,47 @@ describe("V8's flags for wide kernels", () => {
     );
     return [...new Set(functions.map((index) => (Number(index) < 90 ? "heed" : index)))].toSorted();
   };
+
+  it.skipIf(unsupportedWide() !== undefined)(
+    "disturb no thread that compiles and runs modules meanwhile",
+    { timeout: 120_000 },
+    () => {
+      // Each round compiles two new kernels; the threads start together, so that their first compilations meet.
+      const thread = `
+        const { attentionBackward, configure, maskMod, randn, scaledDotProductAttention } = await import(${JSON.stringify(new URL("../index.ts", import.meta.url).href)});
+        const { workerData, parentPort } = process.getBuiltinModule("node:worker_threads");
+        configure({ simd: workerData, threads: 1 });
+        const x = randn([2, 100, 32]);
+        for (let round = 0; round < 60; round++) {
+          const options = { attnMask: maskMod(({ q, k }) => k.le(q.add(round)).and(k.ne(round))) };
+          const forward = scaledDotProductAttention(x, x, x, options);
+          attentionBackward(x, x, x, x, forward, options);
+        }
+        parentPort.postMessage(configure().simd);`;
+      const { stdout, stderr, status, signal } = spawnSync(
+        process.execPath,
+        [
+          "--input-type=module",
+          "--eval",
+          `import { Worker } from "node:worker_threads";
+          const url = new URL("data:text/javascript," + encodeURIComponent(${JSON.stringify(thread)}));
+          const levels = await Promise.all(["wide", "wide", "relaxed"].map((workerData) => new Promise((resolve, reject) => {
+            const worker = new Worker(url, { workerData });
+            worker.once("message", resolve);
+            worker.once("error", reject);
+          })));
+          console.log(levels.join(" "));`,
+        ],
+        { encoding: "utf8", cwd: fileURLToPath(new URL("../..", import.meta.url)) },
+      );
+      expect({ stdout, signal, status, stderr: status === 0 ? "" : stderr }).toEqual({
+        stdout: "wide wide relaxed\n",
+        signal: null,
+        status: 0,
+        stderr: "",
+      });
+    },
+  );
 
   it.skipIf(unsupportedWide() !== undefined)(
     "reach heed's kernels and no other module; set for the process they would reach all",

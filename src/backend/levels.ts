@@ -69,8 +69,14 @@ function hasAvx2(): boolean {
   return text === undefined || / avx2 /.test(`${text.replaceAll("\n", " ")} `);
 }
 
-/** The newest major version of V8 whose flags were tested: a wrong combination ends the process. */
-const NEWEST_V8 = 14;
+/**
+ * The only major version of V8 whose compiler flags are changed in a running process, Node 24's. V8 14 ends the process if another
+ * thread compiles while they change.
+ */
+const SWITCHED_V8 = 13;
+
+/** V8's flag for 256-bit registers. */
+const FUSE = "experimental-wasm-revectorize";
 
 let wideReason: { readonly text: string | undefined } | undefined;
 
@@ -88,8 +94,8 @@ function findWideReason(): string | undefined {
   if (electron) return "Electron does not allow flags of V8 to change";
   const version = v8Version() ?? 0;
   if (version < 13) return `it needs Node 24 or later, and this is Node ${node}`;
-  if (version > NEWEST_V8)
-    return `heed was not tested with the compiler flags of V8 ${version}, only up to ${NEWEST_V8}`;
+  if (version !== SWITCHED_V8 && !isStartFlag(FUSE))
+    return `Node ${node} cannot change its compiler while it runs; start it with --${FUSE}`;
   if (host?.arch !== "x64") return `V8 fuses 128-bit pairs on x86-64 only, and this is ${host?.arch}`;
   if (isStartFlag("freeze-flags-after-init"))
     return "this process was started with --freeze-flags-after-init";
@@ -122,29 +128,28 @@ export function availableLevel(requested?: SimdLevel): {
 }
 
 /**
- * Flags while a wide kernel is compiled: pairs of vectors are fused, and all code is optimized before the call returns. Without the
- * baseline compiler there are no counts of calls, which inlining reads: V8 14 ends the process where they are missing.
+ * Flags while a wide kernel is compiled: pairs of vectors are fused, and all code is optimized before the call returns. Inlining is
+ * not among them: code of other threads that counts calls for it would write to counters that do not exist.
  */
-const WIDE_FLAGS = [
-  "experimental-wasm-revectorize",
-  "no-liftoff",
-  "no-wasm-lazy-compilation",
-  "no-wasm-inlining",
-];
+const WIDE_FLAGS = [FUSE, "no-liftoff", "no-wasm-lazy-compilation"];
 
 /** A flag at V8's default again. Flags that the process was started with are left alone. */
 const opposite = (flag: string): string => (flag.startsWith("no-") ? flag.slice(3) : `no-${flag}`);
 
 let wideFlags: readonly string[] | undefined;
 
+/** True where wide kernels are optimized when `compile` returns; elsewhere V8 optimizes them after some calls. */
+export const optimizesAtOnce = (): boolean => v8Version() === SWITCHED_V8;
+
 /**
  * Compiles a module. A `wide` one is compiled with V8's revectorizer and without its baseline compiler, and both are as before when
  * the function returns: V8 reads the flags while it compiles, so other modules are compiled as without heed. Only a module that
- * another thread compiles in the same milliseconds may be fused too; its results have the same bits.
+ * another thread compiles in the same milliseconds may be fused too; its results have the same bits. A process that was started with
+ * V8's flag keeps it, and another version of V8 than Node 24's keeps all flags.
  */
 export function compile(code: Uint8Array<ArrayBuffer>, wide: boolean): WebAssembly.Module {
   if (!wide || unsupportedWide() !== undefined) return new WebAssembly.Module(code);
-  wideFlags ??= WIDE_FLAGS.filter((flag) => !isStartFlag(flag));
+  wideFlags ??= optimizesAtOnce() ? WIDE_FLAGS.filter((flag) => !isStartFlag(flag)) : [];
   setV8Flags(wideFlags.map((flag) => `--${flag}`));
   try {
     return new WebAssembly.Module(code);

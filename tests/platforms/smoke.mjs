@@ -41,8 +41,13 @@ const relaxed = WebAssembly.validate(
   ]),
 );
 
+/** True in Node 24, and in later versions with V8's flag, on x86-64. */
+const wide =
+  process.arch === "x64" &&
+  (major === 24 || (major > 24 && process.execArgv.includes("--experimental-wasm-revectorize")));
+
 for (const simd of /** @type {const} */ (["reference", "strict", "relaxed", "wide"])) {
-  if (simd === "wide" && (major < 24 || process.arch !== "x64")) continue; // Node 24 and later have it on x86-64
+  if (simd === "wide" && !wide) continue;
   if (simd === "relaxed" && !relaxed) continue; // Node 20 has it behind a flag
   /** @type {ReturnType<typeof runCases> | undefined} */
   let first;

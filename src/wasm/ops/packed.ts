@@ -14,7 +14,7 @@ import { roundUp } from "../codegen/spec.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import { AllocationScope, detachOwner, type EngineMemory, freeWithOwner } from "../engine/memory.ts";
-import { CALLS, sines } from "../engine/self-test.ts";
+import { callCount, sines } from "../engine/self-test.ts";
 import { addressOf, arrayOf } from "../engine/transfer.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import {
@@ -178,7 +178,7 @@ function wideAgrees(engine: Engine): boolean {
   try {
     return [1, M].every((rows) => {
       const want = bitsOf(rows, "relaxed");
-      return Array.from({ length: CALLS }, () => bitsOf(rows, "wide")).every((got) =>
+      return Array.from({ length: callCount() }, () => bitsOf(rows, "wide")).every((got) =>
         got.every((bits, i) => bits === want[i]),
       );
     });

@@ -26,7 +26,7 @@ export function overview(
     "  -V, --version  the version",
     "",
     bold("Environment:"),
-    "  HEED_SIMD      wide, relaxed or strict; default wide on Node 24 or later, else relaxed",
+    "  HEED_SIMD      wide, relaxed or strict; default wide on Node 24, else relaxed",
     "  HEED_BACKEND   auto, wasm or reference (plain TypeScript, no WebAssembly)",
     "  HEED_THREADS   maximum threads of a call",
     "  HEED_DEBUG     print the stack of an error",
