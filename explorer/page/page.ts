@@ -6,6 +6,7 @@
 import type { Block, HeadRef } from "../../src/store/block.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { contrastOf } from "../../src/store/measures/contrast.ts";
+import { MAX_COMPARED } from "../../src/store/measures/key-sums.ts";
 import { evidenceOf } from "../../src/store/sentences/evidence.ts";
 import { type TellingLink, tellingLink } from "../../src/store/sentences/telling.ts";
 import { formatNumber } from "../../src/store/text/number.ts";
@@ -180,8 +181,6 @@ function sourceOf({ name, path, model }: ServedFile): AttentionSource {
   };
 }
 
-/** Maximum number of cells that are read for the contrast of one link: some 100 ms. In larger heads a part of the rows is compared. */
-const EVIDENCE_CELLS = 2 ** 20;
 /** The maximum number of cells of all heads for a search of the most telling link. */
 const SEARCHED = 2 ** 23;
 
@@ -288,7 +287,7 @@ async function addEvidence(
   isShown: () => boolean,
 ): Promise<void> {
   const block = store.blocks[cell.block];
-  const contrast = await contrastOf(store, cell, cell.query, cell.key, { maxCells: EVIDENCE_CELLS });
+  const contrast = await contrastOf(store, cell, cell.query, cell.key, { maxCells: MAX_COMPARED });
   if (!isShown()) return;
   const parts = evidenceOf(block, { ...cell, ...contrast }, KEY).flatMap((part) =>
     typeof part === "string"

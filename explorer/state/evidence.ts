@@ -3,6 +3,7 @@
  * slices of time, and kept until another cell is shown.
  */
 import { contrastOf, type LinkContrast } from "../../src/store/measures/contrast.ts";
+import { MAX_COMPARED } from "../../src/store/measures/key-sums.ts";
 import type { Session } from "../app/session.ts";
 
 interface Pending {
@@ -12,9 +13,6 @@ interface Pending {
 }
 
 const current = new WeakMap<Session, Pending>();
-
-/** Maximum number of cells that are read for one link: some 100 ms. In larger heads a part of the rows is compared. */
-const CELLS = 2 ** 20;
 
 /** The contrast of the shown cell; undefined while it is computed. */
 export function evidenceAt(session: Session): LinkContrast | undefined {
@@ -26,7 +24,7 @@ export function evidenceAt(session: Session): LinkContrast | undefined {
   last?.stop.abort();
   const now: Pending = { key, stop: new AbortController(), link: undefined };
   current.set(session, now);
-  contrastOf(store, ref, shown.query, shown.key, { signal: now.stop.signal, maxCells: CELLS }).then(
+  contrastOf(store, ref, shown.query, shown.key, { signal: now.stop.signal, maxCells: MAX_COMPARED }).then(
     (link) => {
       now.link = link;
       if (current.get(session) === now) session.changed();

@@ -8,8 +8,8 @@ import type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "../../
 
 export type { Camera, Edit, Filter, HeadName, State, SwitchedHead };
 
-/** The steps from q·k to the contribution to the output, in order. */
-export const STAGES = ["scores", "scaled", "masked", "weights", "contribution"] as const;
+/** The steps from q·k to the contribution to the output, in order; then the weight compared with those of the other rows. */
+export const STAGES = ["scores", "scaled", "masked", "weights", "contribution", "contrast"] as const;
 export const TRANSFERS = ["sqrt", "linear", "log"] as const;
 export const DOMAINS = ["absolute", "head", "row"] as const;
 export const HIDES = ["none", "special", "first", "chosen"] as const;

@@ -221,7 +221,11 @@ const PARTS: readonly AddressPart<State>[] = [
   ["j", "key", index],
   ["at", "pinned", pinnedCell],
   ["m", "mode", nameOf(DRAWINGS.map(({ name }) => name))],
-  ["s", "stage", nameOf(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c" })],
+  [
+    "s",
+    "stage",
+    nameOf(STAGES, { scores: "q", scaled: "a", masked: "m", weights: "w", contribution: "c", contrast: "o" }),
+  ],
   ["x", "transfer", nameOf(TRANSFERS, { linear: "lin" })],
   ["d", "domain", nameOf(DOMAINS, { absolute: "abs" })],
   ["ramp", "ramp", nameOf(RAMPS)],

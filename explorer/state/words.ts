@@ -5,6 +5,7 @@
 
 import type { Block, Stage } from "../../src/store/block.ts";
 import type { Edits } from "../../src/store/head-store.ts";
+import { comparedStep } from "../../src/store/measures/key-sums.ts";
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { num } from "../../src/store/text/number.ts";
 import { hiddenKeys, type Session } from "../app/session.ts";
@@ -17,6 +18,7 @@ export const STAGE_NAMES: Readonly<Record<Stage, string>> = {
   masked: "masked",
   weights: "weights",
   contribution: "w·‖v‖",
+  contrast: "w − others",
 };
 
 /** The meaning of a value of each stage. */
@@ -26,6 +28,7 @@ export const STAGE_MEANINGS: Readonly<Record<Stage, string>> = {
   masked: "the score after bias and mask",
   weights: "the share of attention",
   contribution: "the share times the length of the value: the size of its contribution",
+  contrast: "the share minus the mean share that the other rows give the same key",
 };
 
 export const TRANSFER_NAMES = { sqrt: "√", linear: "linear", log: "log" } as const;
@@ -158,6 +161,8 @@ export function badges(session: Session): string[] {
     );
   if (state.domain === "row") texts.push("full color at each row's largest");
   if (state.domain === "head") texts.push("full color at this head's largest");
+  const step = comparedStep(block);
+  if (state.stage === "contrast" && step > 1) texts.push(`one in ${step} of the other rows compared`);
   if (state.temperature !== 1 && session.isEditable(state)) texts.push("temperature changed");
   return texts;
 }

@@ -9,7 +9,7 @@ export const head: View = {
   hint: "One head: who attends to whom",
   command: "Head: one head",
   meaning: matrix.meaning,
-  keys: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–5 stage · T table · E export · ? keyboard",
+  keys: "←↑↓→ move · Enter pin · [ ] head · { } layer · 1–6 stage · T table · E export · ? keyboard",
   up: "model",
   layout: { heads: true, inspector: true, toolbar: true, foot: true },
   load: matrix.load,

@@ -56,5 +56,8 @@ export interface HeadRef {
   readonly head: number;
 }
 
-/** A stage of one link: from its raw score to what its value adds to the output. */
-export type Stage = "scores" | "scaled" | "masked" | "weights" | "contribution";
+/**
+ * A stage of one link: from its raw score to what its value adds to the output. `contrast` is the weight minus the mean weight that the
+ * other rows give the same key (*others* of `measures/contrast.ts`); 0 where no other row may attend to the key.
+ */
+export type Stage = "scores" | "scaled" | "masked" | "weights" | "contribution" | "contrast";

@@ -40,7 +40,7 @@ export interface HeadStore {
   /** Loads a head into memory. */
   load(ref: HeadRef): Promise<void>;
 
-  /** One row, [Nk]. NaN and infinities stay; masked cells are −∞ at stage `masked`, 0 at `weights` and `contribution`. */
+  /** One row, [Nk]. NaN and infinities stay; masked cells are −∞ at stage `masked`, 0 at the stages after it. */
   row(ref: HeadRef, i: number, stage: Stage, edits?: Edits): Float64Array;
   /** One number of a loaded head: query i, key j, at a stage. */
   cell(ref: HeadRef, i: number, j: number, stage: Stage): number;

@@ -88,6 +88,9 @@ describe("tiles", () => {
                   ? signedCodeOf(want.peak, tile.domain)
                   : codeOf(want.peak, transfer, tile.domain);
             const at = y * TILE + x;
+            // Of two rows that alone attend to a key, one has the contrast x and the other −x: either may be the largest.
+            const isTie = stage === "contrast" && level > 0 && tile.codes[at] === 256 - code;
+            if (isTie && tile.marks[at] === want.mark) continue;
             if (tile.marks[at] !== want.mark || tile.codes[at] !== code)
               wrong.push(`${y}, ${x}: ${tile.codes[at]} (${tile.marks[at]}), want ${code} (${want.mark})`);
           }
@@ -379,7 +382,7 @@ describe("a store", () => {
       /head must be an integer from 0 to 0, got 1/,
     );
     expect(() => store.row(head, 1, "weights")).toThrow(/i must be an integer from 0 to 0, got 1/);
-    expect(() => store.row(head, 0, "scores")).toThrow(/`enc` has the stages weights, got "scores"/);
+    expect(() => store.row(head, 0, "scores")).toThrow(/`enc` has the stages weights, contrast, got "scores"/);
     expect(() => store.output(head, 0)).toThrow(/`enc` has no values/);
     expect(() => store.vector(head, "query", 0)).toThrow(/`enc` has no query vectors/);
     await expect(store.overview(head, 0)).rejects.toThrow(/size must be an integer from 1 to 1024, got 0/);

@@ -9,6 +9,7 @@ import { type Edits, type HeadArrays, StoreHead } from "./compute/head.ts";
 import { bytesOf } from "./compute/messages.ts";
 import type { Compute, HeadRequest, PassAnswer, PendingRequest, RequestOptions } from "./compute/request.ts";
 import { SingleFlight } from "./compute/single-flight.ts";
+import { Others, Subject } from "./compute/subject.ts";
 import type { BundleOptions } from "./formats/bundle.ts";
 import type { HeadStore, Link } from "./head-store.ts";
 import { type HeadSource, layerOf } from "./layout/source.ts";
@@ -44,6 +45,7 @@ class LocalStore implements HeadStore {
   readonly #compute: Compute;
   readonly #heads = new Map<string, StoreHead>();
   readonly #rows = new Map<string, Float64Array>();
+  readonly #others = new WeakMap<StoreHead, Others>();
   /** Index of each head on screen, the most urgent first. */
   readonly #order = new Map<string, number>();
   /** Passes over each head, by the size of their overview. */
@@ -78,7 +80,7 @@ class LocalStore implements HeadStore {
     this.#checkStage(ref, stage);
     checkIndex("i", i, head.data.Nq);
     checkEdits(head, edits);
-    return head.edited(i, edits).row(i, stage);
+    return this.#rowOf(ref, head, i, stage, edits);
   }
 
   cell(ref: HeadRef, i: number, j: number, stage: Stage): number {
@@ -268,13 +270,24 @@ class LocalStore implements HeadStore {
     const key = `${keyOf(ref)} ${i} ${stage}`;
     const cached = this.#rows.get(key);
     if (cached) return cached;
-    const row = head.row(i, stage);
+    const row = this.#rowOf(ref, head, i, stage);
     this.#rows.set(key, row);
     for (const oldest of this.#rows.keys()) {
       if (this.#rows.size <= MAX_ROWS) break;
       this.#rows.delete(oldest);
     }
     return row;
+  }
+
+  /** A row at any stage. Contrast compares the row, edited or not, with the unedited others. */
+  #rowOf(ref: HeadRef, head: StoreHead, i: number, stage: Stage, edits?: Edits): Float64Array {
+    const edited = head.edited(i, edits);
+    if (stage !== "contrast") return edited.row(i, stage);
+    const { places } = this.#source.blocks[ref.block];
+    const others = this.#others.get(head) ?? new Others(new Subject(head.data, places, head));
+    this.#others.set(head, others);
+    const means = others.of(i, 0, head.data.Nk);
+    return edited.row(i, "weights").map((w, j) => (means[j] === means[j] ? w - means[j] : 0));
   }
 
   // Requests

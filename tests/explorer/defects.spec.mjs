@@ -425,7 +425,7 @@ test("the pointed cell is cleared with its picture, and lines disable the stages
         (button) => button.disabled,
       ),
     );
-    same(disabled, [true, true, true, false, false], "stages that cannot be drawn as lines");
+    same(disabled, [true, true, true, false, false, true], "stages that cannot be drawn as lines");
   }));
 
 test("a mask is named only if the head has one", ({ visit }) =>

@@ -41,7 +41,7 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
   const { session } = ui;
   const { state, block } = session;
   if (block === undefined) return nothing;
-  const score = state.stage === "scores" || state.stage === "scaled" || state.stage === "masked";
+  const score = isSigned(state.stage);
   const segments = block.segments;
   const { weightsOnly = false } = viewOf(state);
   return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn">
@@ -169,8 +169,9 @@ function moreMenu(session: Ui["session"]): TemplateResult {
 
 /** The tooltip of a stage's button. */
 function hintOf(stage: StageName, key: number, scored: boolean, weightsOnly: boolean): string {
-  if (!scored && stage !== "weights") return "The file has only weights; this stage needs q and k";
-  if (weightsOnly && isSigned(stage)) return "This picture shows weights, not scores";
+  if (!scored && stage !== "weights" && stage !== "contrast")
+    return "The file has only weights; this stage needs q and k";
+  if (weightsOnly && isSigned(stage)) return "This picture shows weights only";
   return `${STAGE_MEANINGS[stage]} (${key})`;
 }
 

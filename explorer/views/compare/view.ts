@@ -9,7 +9,7 @@ export const compare: View = {
   command: "Compare two heads or texts",
   key: "c",
   meaning: "Two of its heads, or one head of two texts, side by side; the third picture is their difference.",
-  keys: "←↑↓→ move · [ ] head · { } layer · 1–5 stage · Esc back · ? keyboard",
+  keys: "←↑↓→ move · [ ] head · { } layer · 1–6 stage · Esc back · ? keyboard",
   up: "head",
   ownTable: true,
   layout: { heads: false, inspector: false, toolbar: false, foot: false },

@@ -75,7 +75,7 @@ export function totalsLine(
   return html`<span>${numeral(edges - inView.dropped, "links.kept")} of ${numeral(of, "links.of")} links drawn; together ${numeral(share, "links.kept", { style: "percent" })} ${what}${rest}${
     inView.dropped > 0 ? html`: the strongest ${numeral(MAX_LINES, "MAX_LINES")} on screen` : nothing
   }${cut > 0 ? html`; ${numeral(cut, "links.cut")} ${cut === 1 ? "row has" : "rows have"} more than the ${numeral(MAX_KEYS, "MAX_KEYS")} drawn of one` : nothing}.</span>
-    ${isSigned(state.stage) ? html`<span class="badge">lines show weights, not scores</span>` : nothing}`;
+    ${isSigned(state.stage) ? html`<span class="badge">lines show weights</span>` : nothing}`;
 }
 
 /** The highlighted links in words: "‹it› gives 0.83 to 5 keys". */

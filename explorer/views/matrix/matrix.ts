@@ -4,6 +4,7 @@
  * canvas, canvas/grid.ts is the grid for keyboards and screen readers.
  */
 
+import { isSigned } from "../../../src/store/measures/transfer.ts";
 import { axesOf, hiddenKeys, type TokenLabels as Names, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
@@ -274,14 +275,13 @@ export class Matrix extends DrawnPane {
   #planOf(): TilePlan {
     const { session } = this.#host;
     const { state } = session;
-    const { stage, transfer } = state;
-    const score = stage === "scores" || stage === "scaled" || stage === "masked";
+    const score = isSigned(state.stage);
     const hidden = hiddenKeys(session.block!, state);
     return {
       store: session.store!,
       ref: session.ref,
-      stage,
-      transfer: score ? "linear" : transfer,
+      stage: state.stage,
+      transfer: score ? "linear" : state.transfer,
       colors: wordsOf(rampOf(state.ramp, score, session.dark)),
       hidden,
       renormalize: state.renormalize && hidden.length > 0 && !score,

@@ -46,7 +46,7 @@ export function readout({ session, act }: Ui, ledger?: Ledger): TemplateResult {
           ? html`${from} gives ${numeral(value, "row weights", { style: "percent" })} of its attention to ${to}`
           : html`${state.stage === "weights" ? "not a share of attention" : STAGE_MEANINGS[state.stage]}, of ${from} for ${to}`
     }</p>
-    ${masked || changed || state.stage !== "weights" ? nothing : evidence(session)}
+    ${masked || changed || (state.stage !== "weights" && state.stage !== "contrast") ? nothing : evidence(session)}
     <p class="quiet">query ${numeral(query, "index")}, key ${numeral(key, "index")}
       ${state.pinned === null ? nothing : html`<button type="button" class="badge pin" @click=${() => act("back")}>pinned <span aria-hidden="true">×</span><span class="hid">: release</span></button>`}
       ${changed ? html`<span class="badge">changed</span>` : nothing}
@@ -81,6 +81,7 @@ const STAGE_STEPS: Readonly<Record<Stage, readonly string[]>> = {
   masked: ["mask", "bias", "relative", "alibi", "softcap", "scale"],
   weights: ["rescale", "weight", "given"],
   contribution: ["value"],
+  contrast: [],
 };
 
 /** The ledger with one more line if the row is rescaled without hidden tokens. */

@@ -44,7 +44,7 @@ export const command: Command = {
     head: "N  the head, from 0 (default 0)",
     query: "N  the query to outline with --key, and the one that views row and text explain",
     key: "N  the key of that cell",
-    stage: "STAGE  scores, scaled, masked, weights (default) or contribution",
+    stage: "STAGE  scores, scaled, masked, weights (default), contribution or contrast",
     transfer: "SCALE  sqrt (default), linear or log; the scale of colors",
     domain: "DOMAIN  full color is 1 (absolute, the default), or the largest of the head or of each row",
     ramp: "RAMP  plum (default), cividis or grey",

@@ -5,7 +5,8 @@ import { OptionError } from "../../core/errors.ts";
 import type { Compute, RequestOptions } from "./request.ts";
 import { type Kernel, plainKernel } from "./row-source.ts";
 import { Runner } from "./scheduler.ts";
-import { Subject, workOn } from "./work.ts";
+import { Subject } from "./subject.ts";
+import { workOn } from "./work.ts";
 
 /** Maximum number of heads whose sums and maps are cached. */
 const MAX_SUBJECTS = 64;

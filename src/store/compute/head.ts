@@ -138,8 +138,8 @@ export class StoreHead extends RowSteps {
     return out;
   }
 
-  /** A row at a stage, [Nk]. */
-  row(i: number, stage: Stage): Float64Array {
+  /** A row at a stage, [Nk]. `contrast` needs other rows: see `subject.ts`. */
+  row(i: number, stage: Exclude<Stage, "contrast">): Float64Array {
     const { Nk, valueNorm } = this.data;
     if (stage === "weights") return this.weights(i);
     const out = new Float64Array(Nk);

@@ -7,7 +7,8 @@ import { paced } from "./compute.ts";
 import { buffersOf, type FromWorker, failureOf, type Port, type ToWorker } from "./messages.ts";
 import { type Kernel, plainKernel } from "./row-source.ts";
 import { Runner } from "./scheduler.ts";
-import { Subject, workOn } from "./work.ts";
+import { Subject } from "./subject.ts";
+import { workOn } from "./work.ts";
 
 /** Milliseconds of a time slice. A worker draws no frames, so it stops only to receive messages. */
 const SLICE = 16;

@@ -7,13 +7,14 @@ import type { FloatArray } from "../../rows/head-rows.ts";
 import { keysIn } from "../../rows/runs.ts";
 import { weightOf } from "../../rows/softmax.ts";
 import type { Stage } from "../block.ts";
-import { Measurer, outside, type Places } from "../measures/measures.ts";
+import { Measurer, outside } from "../measures/measures.ts";
 import { CellPool, type Overview } from "../measures/pool.ts";
 import { cutTile, TILE, type Tile, type TileAddress } from "../measures/tile.ts";
 import { codeOf, isSigned, signedCodeOf } from "../measures/transfer.ts";
-import { type HeadArrays, StoreHead } from "./head.ts";
+import type { StoreHead } from "./head.ts";
 import type { HeadRequest, PassAnswer, RequestAnswer } from "./request.ts";
 import { type Kernel, kernelFor, rowsInStep } from "./row-source.ts";
+import { cellsOf, type Subject } from "./subject.ts";
 
 /** The share done, 0 to 1; a pass can make an overview of its rows so far. */
 export interface WorkProgress {
@@ -22,35 +23,6 @@ export interface WorkProgress {
 }
 
 export type Work<T> = Generator<WorkProgress, T, void>;
-
-/** A head with the sums, ranges and maps that earlier requests computed. */
-export class Subject {
-  readonly head: StoreHead;
-  readonly places: Places;
-  /** `[Nq]`: exact log-sum-exp; NaN for rows that were not computed. */
-  readonly lse: Float64Array;
-  readonly ranges = new Map<Stage, readonly [number, number]>();
-  /** Pooled stages, which coarse tiles are cut from. */
-  readonly maps = new Map<Stage, CellPool>();
-
-  constructor(data: HeadArrays, places: Places) {
-    this.head = new StoreHead(data);
-    this.places = places;
-    this.lse = new Float64Array(data.Nq).fill(Number.NaN);
-  }
-
-  /** The exact log-sum-exp of a row. */
-  sum(i: number): number {
-    if (this.lse[i] !== this.lse[i]) this.lse[i] = this.head.rowSum(i).lse;
-    return this.lse[i];
-  }
-
-  /** Level of the maps: at most 1024 rows and columns, at least 8 cells wide. */
-  get mapLevel(): number {
-    const { Nq, Nk } = this.head.data;
-    return Math.max(3, Math.ceil(Math.log2(Math.max(Nq, Nk, 1) / 1024)));
-  }
-}
 
 /** The generator that answers a request. */
 export function workOn(subject: Subject, request: HeadRequest, kernel: Kernel): Work<RequestAnswer> {
@@ -176,6 +148,7 @@ function* range(subject: Subject, stage: Stage): Work<readonly [number, number]>
   const { Nq, Nk, d, valueNorm } = head.data;
   let [low, high] = [Infinity, -Infinity];
   if (stage === "weights") [low, high] = [0, 1];
+  else if (stage === "contrast") [low, high] = [-1, 1];
   else if (stage === "contribution") {
     low = 0;
     for (const norm of valueNorm ?? []) if (norm > high && norm < Infinity) high = norm;
@@ -273,35 +246,11 @@ function* mapOf(subject: Subject, stage: Stage, chosen: Kernel): Work<CellPool> 
   return map;
 }
 
-/** Returns a function that computes keys j0 … j1 of row i at a stage, in float64, and passes them to `visit`. */
-function cellsOf(
-  subject: Subject,
-  stage: Stage,
-): (i: number, j0: number, j1: number, visit: (values: Float64Array) => void) => void {
-  const { head } = subject;
-  const { Nk, d, recipe, valueNorm, weights } = head.data;
-  const sums = new Float64Array(Nk);
-  const q = new Float64Array(d);
-  return (i, j0, j1, visit) => {
-    const out = sums.subarray(0, j1 - j0);
-    if (stage === "scores" || stage === "scaled")
-      head.products(head.query(i, q), stage === "scores" ? 1 : recipe.scale, out, j0, j0, j1);
-    else if (weights) for (let j = j0; j < j1; j++) out[j - j0] = head.fileWeight(i, j);
-    else {
-      const lse = stage === "masked" ? 0 : subject.sum(i);
-      head.scores(i, out, j0, j1);
-      if (stage !== "masked") for (let n = 0; n < out.length; n++) out[n] = weightOf(out[n], lse);
-    }
-    if (stage === "contribution")
-      for (let n = 0; n < out.length; n++)
-        if (out[n] !== 0 || weights || head.sees(i, j0 + n)) out[n] *= valueNorm![j0 + n];
-    visit(out);
-  };
-}
-
 /** Number of rows in a step of about a millisecond, including the log-sum-exps that must be computed. */
 function rowsPerStep({ head, lse }: Subject, stage: Stage, keys: number, d: number): number {
   const sums =
-    (stage === "weights" || stage === "contribution") && !head.data.weights && lse.some((x) => x !== x);
+    (stage === "weights" || stage === "contribution" || stage === "contrast") &&
+    !head.data.weights &&
+    lse.some((x) => x !== x);
   return rowsInStep(Math.max(1, keys) + (sums ? head.data.Nk : 0), d);
 }

@@ -98,7 +98,7 @@ describe("a bundle that does not fit", () => {
       /the field "rope" is unknown, so the scores cannot be computed/,
     );
     const store = await open({ ...qk(), "self.w.0": f32(2, 3, 3) }, recipe);
-    expect(store.blocks[0].stages).toEqual(["weights"]);
+    expect(store.blocks[0].stages).toEqual(["weights", "contrast"]);
     expect(store.report.problems[0].text).toMatch(
       /layer 0 of `self` shows the weights it was given, because recipe of `self`: the field "rope"/,
     );

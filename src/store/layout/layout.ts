@@ -360,6 +360,7 @@ function describe(
   };
   const stages: Stage[] = has.qk ? ["scores", "scaled", "masked", "weights"] : ["weights"];
   if (has.values || has.vnorm) stages.push("contribution");
+  stages.push("contrast");
   return {
     name,
     kind,

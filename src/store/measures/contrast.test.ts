@@ -160,3 +160,73 @@ describe("contrast", () => {
     expect(Math.abs(part.others[3] - full.others[3])).toBeLessThan(0.02);
   });
 });
+
+describe("the stage contrast", () => {
+  const heads = (N: number): [string, HeadStore][] => {
+    const special = storeOf(
+      Array.from({ length: N }, (_, i) => {
+        const row = Array.from({ length: N }, (_, j) => 1 + ((i * 7 + j * 3) % 5));
+        return row.map((x) => x / row.reduce((a, b) => a + b, 0));
+      }),
+      Array.from({ length: N }, (_, n) => (n === 0 ? "[CLS]" : n === N - 1 ? "[SEP]" : `t${n}`)),
+    );
+    return [
+      ["bidirectional", randomHead(N, N, false)],
+      ["causal", randomHead(N, N, true)],
+      ["weights of a file", special],
+    ];
+  };
+
+  it("is the weight minus what the other rows give the same key, in rows, columns and tiles", async () => {
+    for (const N of [1, 2, 3, 17, 130])
+      for (const [name, store] of heads(N)) {
+        const { others } = plain(store);
+        const want = (i: number, j: number) => {
+          if (!store.visible(ref, i)[j]) return 0;
+          return Number.isNaN(others[i][j]) ? 0 : store.cell(ref, i, j, "weights") - others[i][j];
+        };
+        // Not in the order of the rows: rows leave the sums and come back.
+        for (const i of [N - 1, 0, N >> 1, N - 1])
+          store
+            .row(ref, i, "contrast")
+            .forEach((value, j) => void expect(value, `${name} ${N} ${i} ${j}`).toBeCloseTo(want(i, j), 12));
+        for (const j of [0, N - 1]) {
+          const column = await store.column(ref, j, "contrast");
+          column.forEach(
+            (value, i) => void expect(value, `${name} ${N} ${i} ${j}`).toBeCloseTo(want(i, j), 12),
+          );
+        }
+        const tile = await store.tile(ref, { stage: "contrast", transfer: "linear", level: 0, i: 0, j: 0 });
+        expect([tile.signed, tile.domain]).toEqual([true, 1]);
+        for (let i = 0; i < tile.rows; i++)
+          for (let j = 0; j < tile.columns; j++)
+            if (tile.marks[i * 128 + j] === 0)
+              expect(
+                Math.abs(tile.codes[i * 128 + j] - (128 + 127 * want(i, j))),
+                `${name} ${i} ${j}`,
+              ).toBeLessThan(0.51);
+      }
+  });
+
+  it("of an edited row compares it with the others as they are", () => {
+    const store = randomHead(9, 4, false);
+    const edits = { scale: 1 };
+    const [weights, before] = [store.row(ref, 3, "weights"), store.row(ref, 3, "contrast")];
+    const edited = store.row(ref, 3, "weights", edits);
+    store
+      .row(ref, 3, "contrast", edits)
+      .forEach((x, j) => void expect(x).toBeCloseTo(edited[j] - (weights[j] - before[j]), 12));
+  });
+
+  it("lights flies → time in layer 0, head 4, and leaves the stripe flies → arrow of layer 5, head 11 pale", async () => {
+    const store = await openStore(`${captures}time-flies.safetensors`);
+    const tokens = store.blocks[0].keyTokens;
+    const at = async (layer: number, head: number, key: string) => {
+      await store.load({ block: 0, layer, head });
+      return store.cell({ block: 0, layer, head }, tokens.indexOf("flies"), tokens.indexOf(key), "contrast");
+    };
+    expect(await at(0, 4, "time")).toBeCloseTo(0.802 - 0.043, 2);
+    expect(await at(5, 11, "arrow")).toBeLessThan(0.05);
+    store.dispose();
+  });
+});

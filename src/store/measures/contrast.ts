@@ -16,6 +16,7 @@ import type { Block, HeadRef } from "../block.ts";
 import { checkObject, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
+import { ComparedRows, KeySums } from "./key-sums.ts";
 
 /** One row of a head with the baselines of each of its links. */
 export interface ContrastRow {
@@ -131,19 +132,17 @@ export async function* contrastRows(
   const { Nq, Nk } = block;
   const step = Math.max(1, Math.ceil((Nq * Nk) / (options.maxCells ?? 2 ** 24)));
   const counts = Int32Array.from({ length: Nq }, (_, i) => sum(store.visible(ref, i)));
-  const order = [...counts.keys()].sort((a, b) => counts[b] - counts[a] || a - b);
+  const compared = new ComparedRows(counts);
   const isNumber = (row: Float64Array) => row.every((w) => w - w === 0);
   const inner = (i: number) =>
     !block.special.query[i] && i % step === 0 && counts[i] > 0 && isNumber(store.row(ref, i, "weights"));
   const sweep = new Sweep(block);
   const pause = pauser(options);
   const isTarget = (i: number) => (options.query === undefined ? i % step === 0 : i === options.query);
-  const targets = order.filter((i) => counts[i] > 0 && isTarget(i));
-  let next = 0;
+  const targets = compared.order.filter((i) => counts[i] > 0 && isTarget(i));
   for (const [done, i] of targets.entries()) {
-    // Rows enter *others* while they have at least half as many visible keys.
-    for (; next < Nq && 2 * counts[order[next]] >= counts[i]; next++) {
-      const row = order[next];
+    // Targets have fewer and fewer visible keys, so that rows only enter *others*.
+    for (const [row] of compared.moves(counts[i])) {
       if (inner(row)) sweep.addKeys(store.row(ref, row, "weights"), store.visible(ref, row));
       await pause();
     }
@@ -187,44 +186,26 @@ export function linkOf(row: ContrastRow, key: number): LinkContrast {
   return { ...baselines, contrast: row.contrast[key], verdict: verdictOf(baselines, sum(row.visible)) };
 }
 
-/** Sums of weights, and counts of visible cells. */
-interface Sums {
-  readonly sum: Float64Array;
-  readonly count: Int32Array;
-}
-
 /** Sums by key and by diagonal. */
 class Sweep {
   readonly #self: boolean;
   readonly #Nq: number;
-  readonly #keys: Sums;
-  readonly #diagonals: Sums;
+  readonly #keys: KeySums;
+  readonly #diagonals: KeySums;
 
   constructor({ kind, Nq, Nk }: Block) {
     this.#self = kind === "self";
     this.#Nq = Nq;
-    const sums = (length: number) => ({ sum: new Float64Array(length), count: new Int32Array(length) });
-    this.#keys = sums(Nk);
-    this.#diagonals = sums(Nq + Nk);
+    this.#keys = new KeySums(Nk);
+    this.#diagonals = new KeySums(Nq + Nk);
   }
 
   addKeys(weights: Float64Array, visible: Uint8Array): void {
-    const { sum, count } = this.#keys;
-    for (let j = 0; j < weights.length; j++)
-      if (visible[j]) {
-        sum[j] += weights[j];
-        count[j]++;
-      }
+    this.#keys.add(weights, visible);
   }
 
   addDiagonals(i: number, weights: Float64Array, visible: Uint8Array): void {
-    const { sum, count } = this.#diagonals;
-    const first = this.#Nq - i;
-    for (let j = 0; j < weights.length; j++)
-      if (visible[j]) {
-        sum[first + j] += weights[j];
-        count[first + j]++;
-      }
+    this.#diagonals.add(weights, visible, this.#Nq - i);
   }
 
   /** A row with its baselines; `isInside`: the row itself is in the sums, and is taken out. */
@@ -235,15 +216,12 @@ class Sweep {
     visible: Uint8Array,
     isInside: boolean,
   ): ContrastRow {
-    const without = ({ sum, count }: Sums, n: number, w: number) => {
-      const rows = count[n] - Number(isInside);
-      return rows > 0 ? (sum[n] - (isInside ? w : 0)) / rows : Number.NaN;
-    };
     const none = Number.NaN;
     const first = this.#Nq - i;
-    const others = weights.map((w, j) => (visible[j] ? without(this.#keys, j, w) : none));
+    const inside = (w: number) => (isInside ? w : undefined);
+    const others = weights.map((w, j) => (visible[j] ? this.#keys.without(j, inside(w)) : none));
     const offset = weights.map((w, j) =>
-      visible[j] && this.#self ? without(this.#diagonals, first + j, w) : none,
+      visible[j] && this.#self ? this.#diagonals.without(first + j, inside(w)) : none,
     );
     const contrast = weights.map((w, j) => {
       const [a, b] = [others[j], offset[j]];

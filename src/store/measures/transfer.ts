@@ -1,6 +1,6 @@
 /**
  * Maps values to the 256 codes of a color scale. Weights and contributions from 0 to `domain`, by square root (which shows small
- * values), linearly, or logarithmically; scores are signed, with 0 at code 128.
+ * values), linearly, or logarithmically; scores and contrast are signed, with 0 at code 128.
  */
 import type { Stage } from "../block.ts";
 
@@ -12,7 +12,7 @@ export const LOG_DECADES = 6;
 
 /** True for stages whose values have a sign. */
 export function isSigned(stage: Stage): boolean {
-  return stage === "scores" || stage === "scaled" || stage === "masked";
+  return stage !== "weights" && stage !== "contribution";
 }
 
 /** The code, 0 to 255, of a value from 0 to `domain`; 0 for NaN. */

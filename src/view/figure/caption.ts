@@ -4,6 +4,7 @@
  */
 
 import type { Stage } from "../../store/block.ts";
+import { comparedStep } from "../../store/measures/key-sums.ts";
 import type { HeadMeasures } from "../../store/measures/measures.ts";
 import { describeHead } from "../../store/sentences/sentence.ts";
 import { wrap } from "../../store/text/label.ts";
@@ -24,6 +25,7 @@ const STAGES: Readonly<Record<Stage, string>> = {
   masked: "scores after mask, cap and bias",
   weights: "attention weights",
   contribution: "contributions w·‖v‖",
+  contrast: "attention weights minus what the other rows give the same key",
 };
 
 /** "Layer 4, head 7", with the block's name if there are several blocks, and the head's name if it has one. */
@@ -52,6 +54,8 @@ export function factsOf(
     facts.push(
       `changed by hand: ${changed.slice(0, 4).join(", ")}${changed.length > 4 ? ` and ${changed.length - 4} more numbers` : ""}`,
     );
+  const step = comparedStep(block);
+  if (stage === "contrast" && step > 1) facts.push(`one in ${step} of the other rows compared`);
   const unit = stage === "contribution" && block.has.wo ? "contributions w·‖v·W_O‖" : STAGES[stage];
   facts.push(view === "row" ? "one weight step by step" : unit);
   if (view === "matrix" || view === "text")

@@ -89,7 +89,7 @@ export interface Figure extends Required<Omit<FigureOptions, "block" | "query" |
 /** The allowed values of the options that are strings. */
 export const FIGURE_WORDS = {
   view: FIGURE_VIEWS,
-  stage: ["scores", "scaled", "masked", "weights", "contribution"],
+  stage: ["scores", "scaled", "masked", "weights", "contribution", "contrast"],
   transfer: ["sqrt", "linear", "log"],
   domain: ["absolute", "head", "row"],
   ramp: ["plum", "cividis", "grey"],
