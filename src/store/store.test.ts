@@ -382,7 +382,9 @@ describe("a store", () => {
       /head must be an integer from 0 to 0, got 1/,
     );
     expect(() => store.row(head, 1, "weights")).toThrow(/i must be an integer from 0 to 0, got 1/);
-    expect(() => store.row(head, 0, "scores")).toThrow(/`enc` has the stages weights, contrast, got "scores"/);
+    expect(() => store.row(head, 0, "scores")).toThrow(
+      /`enc` has the stages weights, contrast, got "scores"/,
+    );
     expect(() => store.output(head, 0)).toThrow(/`enc` has no values/);
     expect(() => store.vector(head, "query", 0)).toThrow(/`enc` has no query vectors/);
     await expect(store.overview(head, 0)).rejects.toThrow(/size must be an integer from 1 to 1024, got 0/);
