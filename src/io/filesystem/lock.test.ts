@@ -194,6 +194,25 @@ describe.skipIf(process.platform !== "linux")("a number that was used again", ()
   // Node runs TypeScript without a flag from version 22.18 on.
   const runsTypeScript = Boolean((process.features as { typescript?: unknown }).typescript);
 
+  test.skipIf(!isRoot || !runsTypeScript)(
+    "in a container with the machine's /proc, whose namespace has the number of an earlier one",
+    async () => {
+      const program = `import { readFileSync, writeFileSync } from "node:fs";
+        import { lockFolder } from ${module};
+        const folder = ${JSON.stringify(folder)};
+        const unlock = await lockFolder(folder, "test");
+        const holder = JSON.parse(readFileSync(folder + "/${LOCK}", "utf8"));
+        await unlock();
+        // The machine's process 1, not the process that held the lock.
+        const start = readFileSync("/proc/1/stat", "utf8").replace(/^.*\\) /s, "").split(" ")[19];
+        writeFileSync(folder + "/${LOCK}", JSON.stringify({ ...holder, start }));
+        await (await lockFolder(folder, "test"))();
+        console.log("locked by", process.pid);`;
+      expect(await asPid1([], program)).toBe("locked by 1\n");
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
+
   test.skipIf(!isRoot || !runsTypeScript).each([[["--mount-proc"]], [[]]])(
     "in a restarted container, also as process 1: unshare %j",
     async (flags) => {

@@ -193,12 +193,17 @@ function thisProcess(): Omit<Holder, "doing"> {
   };
 }
 
-/** When a process of this machine started; undefined where there is none of that number, or where the system does not say. */
+/**
+ * When a process of this machine started; undefined where there is none of that number, or where the system does not say. In a
+ * container whose /proc is that of the machine, /proc/1 is not the process 1 of the container: only /proc/self is known.
+ */
 function startOf(pid: number): string | undefined {
-  const { readFileSync } = builtin<typeof import("node:fs")>("node:fs")!;
+  const { readFileSync, readlinkSync } = builtin<typeof import("node:fs")>("node:fs")!;
   try {
+    const isSelf = pid === process.pid;
+    if (!isSelf && readlinkSync("/proc/self") !== `${process.pid}`) return undefined;
     // Field 22 of proc(5), counted after the name in parentheses, which may contain spaces.
-    return readFileSync(`/proc/${pid}/stat`, "utf8")
+    return readFileSync(`/proc/${isSelf ? "self" : pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ")[19];
   } catch {
