@@ -98,10 +98,7 @@ const SITUATIONS = {
       ["elements of the page", ""],
     ],
   },
-  json: {
-    what: "the same from the JSON other viewers are given",
-    rows: [["everything on screen", "ms"]],
-  },
+  json: { what: "the same from the JSON other viewers are given", rows: [["everything on screen", "ms"]] },
   lines: {
     what: "the same as lines, all 12 heads one after another",
     rows: [

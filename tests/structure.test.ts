@@ -166,3 +166,19 @@ describe("names and imports", () => {
     expect(circles).toEqual([]);
   });
 });
+
+describe("browser tests", () => {
+  it("a file makes in beforeAll what its afterAll removes: a worker loads a file once and runs both for each group of its tests", () => {
+    const specs = readdirSync(at("tests"), { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".spec.mjs"),
+    );
+    expect(specs.length).toBeGreaterThan(20);
+    const early = specs.filter((name) => {
+      const code = text(join("tests", name));
+      return (
+        /^test\.afterAll/m.test(code) && /^(?:const|let) .*= (?:await )?(?:mkdtemp|spawn|start)/m.test(code)
+      );
+    });
+    expect(early).toEqual([]);
+  });
+});

@@ -44,9 +44,7 @@ rmSync(at("dist"), { recursive: true, force: true });
 const tsc = spawnSync(
   process.execPath,
   [at("node_modules/typescript/bin/tsc"), "-p", at("tsconfig.build.json")],
-  {
-    stdio: "inherit",
-  },
+  { stdio: "inherit" },
 );
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 await buildElement();

@@ -98,12 +98,7 @@ function run(tests, limit = LIMIT_MS) {
   const { error } = spawnSync(
     process.execPath,
     [vitest, "run", "--bail=1", "--reporter=json", `--outputFile=${report}`, ...tests],
-    {
-      cwd: copy,
-      timeout: limit,
-      stdio: "ignore",
-      env: { ...process.env, HEED_CASES: "600", NO_COLOR: "1" },
-    },
+    { cwd: copy, timeout: limit, stdio: "ignore", env: { ...process.env, HEED_CASES: "600", NO_COLOR: "1" } },
   );
   if (error && /** @type {NodeJS.ErrnoException} */ (error).code === "ETIMEDOUT") return FAILED;
   if (!existsSync(report)) return BROKEN;

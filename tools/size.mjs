@@ -121,10 +121,7 @@ function labLoads() {
 function sums(codes) {
   const sum = (/** @type {(code: Buffer) => number} */ of) =>
     codes.reduce((total, code) => total + of(code), 0);
-  return {
-    minified: sum((code) => code.length),
-    gzip: sum((code) => gzipSync(code, { level: 9 }).length),
-  };
+  return { minified: sum((code) => code.length), gzip: sum((code) => gzipSync(code, { level: 9 }).length) };
 }
 
 /** Each row with its limit. @returns {Promise<{ name: string, minified: number, gzip: number, limit: number }[]>} */

@@ -65,10 +65,7 @@ const vitest = (part, env) =>
   runner(
     part,
     [at("node_modules/vitest/vitest.mjs"), "run", "--passWithNoTests"],
-    (report) => ({
-      argv: ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
-      env,
-    }),
+    (report) => ({ argv: ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`], env }),
     ({ numPassedTests, numFailedTests, numPendingTests, numTodoTests = 0 }) => ({
       passed: numPassedTests,
       failed: numFailedTests,

@@ -38,10 +38,7 @@ for (let at = prompt; at < N; at++) {
     query,
     rows(1, Hkv, positions),
     rows(2, Hkv, positions),
-    {
-      isCausal: true,
-      queries: "replicated",
-    },
+    { isCausal: true, queries: "replicated" },
   );
   const every = Array.from({ length: at + 1 }, (_, i) => i);
   const single = scaledDotProductAttention(

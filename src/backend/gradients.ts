@@ -90,10 +90,7 @@ export const floatTables = (problem: Problem): Table[] =>
 
 /** The gradient of a mask tensor, zero: row-major, in the shape of the tensor. */
 function allocateMaskGradient({ tensor }: MaskTensor, shape: Shape): MaskGradient {
-  return {
-    data: new Float64Array(tensor.size),
-    ...cellStrides(shape, tensor.shape, rowMajor(tensor.shape)),
-  };
+  return { data: new Float64Array(tensor.size), ...cellStrides(shape, tensor.shape, rowMajor(tensor.shape)) };
 }
 
 /** The gradient of one input in its layout and dtype, summed over its broadcast batch axes. */

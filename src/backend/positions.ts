@@ -305,12 +305,7 @@ function checkTable(
     throw new ShapeError(
       "table-length",
       `${what}: ${t.name} has ${t.shape[axis]} entries on axis ${axis}, but ${text}`,
-      {
-        table: t.name,
-        shape: t.shape,
-        low,
-        high,
-      },
+      { table: t.name, shape: t.shape, low, high },
     );
   };
   for (const { axis, index, low, high } of reads)

@@ -133,9 +133,7 @@ export function resolve(
     throw new OptionError(
       "scale",
       `${what}: scale must fit float32, in which ${query.dtype} is computed, got ${formatValue(scale)}`,
-      {
-        scale,
-      },
+      { scale },
     );
   const dropoutP = options.dropoutP ?? 0;
   if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
@@ -301,10 +299,7 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
           ? `; for padding use keyLengths(lengths), or a mask of [B, ${"1, ".repeat(target.length - 2)}Nk]`
           : ""
       }`,
-      {
-        mask: t.shape,
-        target,
-      },
+      { mask: t.shape, target },
     );
   }
   // The numbers of a tensor on another device cannot be examined here.
@@ -314,11 +309,7 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
       `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,
       { got: t.shape, dtype: t.dtype },
     );
-  return {
-    kind: isTruth ? "bool" : "float",
-    tensor: t,
-    ...cellStrides(shape, t.shape, t.strides, t.offset),
-  };
+  return { kind: isTruth ? "bool" : "float", tensor: t, ...cellStrides(shape, t.shape, t.strides, t.offset) };
 }
 
 const ADDED = /* @__PURE__ */ new WeakSet<Tensor>();

@@ -69,9 +69,7 @@ export function resolveProduct(
       throw new DTypeError(
         "dtype",
         `${what}: ${name} must be float32, float64, float16 or bfloat16; ${both()}`,
-        {
-          dtype: t.dtype,
-        },
+        { dtype: t.dtype },
       );
     if (t.shape.length < 2) fail("rank", `${name} has ${t.shape.length} axes, expected at least two`);
   }
@@ -171,13 +169,7 @@ function biasOf(what: string, biasLike: TensorLike, N: number, dtype: "float32" 
     throw new DTypeError("dtype", `${what}: a ${dtype} product takes no ${formatTensor("bias", bias)}`, {
       dtype: bias.dtype,
     });
-  return {
-    tensor: bias,
-    base: Float64Array.of(bias.offset),
-    head: 0,
-    row: 0,
-    column: bias.strides[0],
-  };
+  return { tensor: bias, base: Float64Array.of(bias.offset), head: 0, row: 0, column: bias.strides[0] };
 }
 
 function checkAccumulate(

@@ -35,9 +35,7 @@ export function requestedWeights(
       throw new OptionError(
         "weights",
         `${what}: returnWeights takes heads and rows, got ${formatValue(name)}`,
-        {
-          option: name,
-        },
+        { option: name },
       );
   return selectionOf(what, request, shape);
 }
@@ -50,9 +48,7 @@ export function selectionOf(what: string, request: HeadsAndRows, shape: Shape): 
       throw new OptionError(
         "selection",
         `${what}: ${name} must be a list of integers, got ${formatValue(indices)}`,
-        {
-          [name]: indices,
-        },
+        { [name]: indices },
       );
     return Array.from(indices, (x) => {
       if (!(Number.isInteger(x) && x >= -n && x < n))

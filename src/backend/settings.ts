@@ -87,9 +87,7 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
     throw new OptionError(
       "setting",
       `configure: expected an object of settings, got ${formatValue(change)}`,
-      {
-        got: change,
-      },
+      { got: change },
     );
   for (const name of Object.keys(change))
     if (!NAMES.includes(name))

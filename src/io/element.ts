@@ -183,9 +183,7 @@ export function entriesOf(what: string, tensors: NamedTensors): [string, TensorL
     throw new DTypeError(
       "tensors",
       `${what}: expected a Map or an object of tensors, got ${formatValue(tensors)}`,
-      {
-        got: tensors,
-      },
+      { got: tensors },
     );
   if (!(tensors instanceof Map) && ArrayBuffer.isView((tensors as { data?: unknown }).data))
     throw new DTypeError("tensors", `${what}: one tensor needs a name: { x: tensor }`, { got: tensors });

@@ -27,9 +27,7 @@ export async function parseStart<T>(
         throw new FormatError(
           "file-truncated",
           `${what}: the file ends inside ${part} (byte ${source.size})`,
-          {
-            offset: source.size,
-          },
+          { offset: source.size },
         );
       if (bytes.length === limit) checkSize(what, part, limit + 1, limit);
     }

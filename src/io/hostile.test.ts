@@ -457,9 +457,6 @@ test("a file of zeros deflated a thousandfold is still read", async () => {
   const zeros = { data: new Float32Array(1 << 20), shape: [1 << 20] };
   const file = await writeNpz({ zeros }, { compress: true });
   expect(file.length).toBeLessThan(8192);
-  expect((await readNpz(file)).get("zeros")).toMatchObject({
-    shape: [1 << 20],
-    dtype: "float32",
-  });
+  expect((await readNpz(file)).get("zeros")).toMatchObject({ shape: [1 << 20], dtype: "float32" });
   expect(writeNpy(zeros).length).toBe(128 + 4 * (1 << 20));
 });

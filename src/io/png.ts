@@ -45,9 +45,7 @@ export function writePng(width: number, height: number, options: PngOptions = {}
       throw new OptionError(
         name,
         `writePng: ${name} must be an integer from 1 to 2³¹ − 1, got ${formatValue(n)}`,
-        {
-          [name]: n,
-        },
+        { [name]: n },
       );
   if (palette !== undefined && !(palette.length >= 1 && palette.length <= 256))
     throw new OptionError("palette", `writePng: palette must have 1 to 256 colors, got ${palette.length}`, {

@@ -59,9 +59,7 @@ export function asBytes(what: string, data: unknown): Uint8Array {
   throw new OptionError(
     "bytes",
     `${what}: expected a Uint8Array or an ArrayBuffer, got ${formatValue(data)}`,
-    {
-      got: data,
-    },
+    { got: data },
   );
 }
 

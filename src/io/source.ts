@@ -113,9 +113,7 @@ function checked(
     throw new OptionError(
       "source",
       `${what}: the source's size must be an integer ≥ 0, got ${formatValue(size)}`,
-      {
-        got: size,
-      },
+      { got: size },
     );
   return {
     size,

@@ -23,9 +23,7 @@ export function blockSparse(
     throw new OptionError(
       "block-size",
       `blockSparse: size must be an integer ≥ 1, got ${formatValue(size)}`,
-      {
-        got: size,
-      },
+      { got: size },
     );
   const source = Array.isArray(blocks)
     ? asTensor("blockSparse", fromNested("blockSparse", blocks))

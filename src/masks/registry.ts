@@ -79,9 +79,7 @@ function parse(value: unknown, where: string): Parsed {
       throw new FormatError(
         "mask",
         `${where}.${name}: expected a list of masks, got ${formatValue(fields)}`,
-        {
-          where,
-        },
+        { where },
       );
     return { operator: name, members };
   }

@@ -178,9 +178,7 @@ export function checkLayerOptions<O extends LayerOptions>(
     throw new OptionError(
       "dtype",
       `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
-      {
-        got: dtype,
-      },
+      { got: dtype },
     );
 }
 

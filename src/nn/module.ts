@@ -121,9 +121,7 @@ export abstract class Module {
       throw new OptionError(
         "state",
         `${what}: expected a Map of tensors by name, got ${formatValue(state)}`,
-        {
-          got: state,
-        },
+        { got: state },
       );
     const names = named(this);
     const entries = names.filter(([name]) => state.has(name));

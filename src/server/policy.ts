@@ -83,10 +83,7 @@ const MAX_HEADS = 1024;
 /** Maximum length of a text in a request, escapes included: the headers of a request are limited to 16 KiB. */
 const MAX_TEXT_LENGTH = 12_000;
 
-const NO_TOKEN: Refusal = {
-  status: 403,
-  why: "the address lacks its token: open the one that heed printed",
-};
+const NO_TOKEN: Refusal = { status: 403, why: "the address lacks its token: open the one that heed printed" };
 
 /**
  * The route of a request, or its refusal. `names` are the server's authorities; `matches` compares a token with the

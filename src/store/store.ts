@@ -182,12 +182,7 @@ class LocalStore implements HeadStore {
     for (const j of keys) checkIndex("j", j, Nk);
     const sums = await this.#compute.answer(this.#request(ref, { what: "link", queries, keys }), options);
     const [weight, even, rows, key, largest, evenOfKey] = sums as Float64Array;
-    return {
-      weight,
-      even,
-      rows,
-      strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey },
-    };
+    return { weight, even, rows, strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey } };
   }
 
   async weights(ref: HeadRef, options?: RequestOptions): Promise<Float64Array> {

@@ -20,7 +20,8 @@ import { figures, inputs } from "./support/inputs.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const built = (/** @type {string} */ name) => import(pathToFileURL(join(root, "dist", name)).href);
-const folder = mkdtempSync(join(tmpdir(), "heed-page-"));
+/** Made in `beforeAll`: a worker runs it, and `afterAll`, for each group of these tests, but loads this module once. */
+let folder = "";
 
 /** The `heed` processes of this file. @type {import("node:child_process").ChildProcess[]} */
 const children = [];
@@ -316,6 +317,7 @@ async function figuresInPages(browser) {
 }
 
 test.beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "heed-page-"));
   writeFileSync(join(folder, "run.safetensors"), await writeBundle(inputs.hostile()));
   const { writeNpz } = await import("heed/io");
   const { query, key } = inputs.small().blocks[0].layers[0];

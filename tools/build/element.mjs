@@ -66,10 +66,7 @@ const SUBSTITUTES =
  * @returns {Promise<string>}
  */
 async function bundleElement(input) {
-  const bundle = await rolldown({
-    input: at(input),
-    ...OPTIONS,
-  });
+  const bundle = await rolldown({ input: at(input), ...OPTIONS });
   const { output } = await bundle.generate({
     format: "esm",
     minify: true,

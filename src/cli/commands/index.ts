@@ -22,11 +22,7 @@ export const COMMANDS: readonly Entry[] = [
     summary: "open a file of attention, or a text, in the explorer",
     load: () => from(import("./view.ts")),
   },
-  {
-    name: "lab",
-    summary: "learn attention by doing, in the browser",
-    load: () => from(import("./lab.ts")),
-  },
+  { name: "lab", summary: "learn attention by doing, in the browser", load: () => from(import("./lab.ts")) },
   {
     name: "html",
     summary: "write the explorer and a file of attention as one HTML file",
@@ -57,16 +53,8 @@ export const COMMANDS: readonly Entry[] = [
     summary: "split the score of a link into its reasons",
     load: () => from(import("./why.ts")),
   },
-  {
-    name: "fill",
-    summary: "fill in the masked tokens of a text",
-    load: () => from(import("./fill.ts")),
-  },
-  {
-    name: "generate",
-    summary: "continue a text with a decoder",
-    load: () => from(import("./generate.ts")),
-  },
+  { name: "fill", summary: "fill in the masked tokens of a text", load: () => from(import("./fill.ts")) },
+  { name: "generate", summary: "continue a text with a decoder", load: () => from(import("./generate.ts")) },
   {
     name: "translate",
     summary: "translate a text with an encoder–decoder",
@@ -117,16 +105,8 @@ export const COMMANDS: readonly Entry[] = [
     summary: "train a small language model on text files",
     load: () => from(import("./train.ts")),
   },
-  {
-    name: "onnx",
-    summary: "make an ONNX model give its attention",
-    load: () => from(import("./onnx.ts")),
-  },
-  {
-    name: "bench",
-    summary: "measure the engine on this machine",
-    load: () => from(import("./bench.ts")),
-  },
+  { name: "onnx", summary: "make an ONNX model give its attention", load: () => from(import("./onnx.ts")) },
+  { name: "bench", summary: "measure the engine on this machine", load: () => from(import("./bench.ts")) },
   {
     name: "doctor",
     summary: "report what this machine supports, and how to enable more",

@@ -10,10 +10,7 @@ export const command: Command = {
   name: "onnx",
   summary: "make an ONNX model give its attention",
   usage: "heed onnx expose IN.onnx -o OUT.onnx [OPTIONS]",
-  help: {
-    output: "OUT.onnx  the file to write",
-    json: "print what was found as JSON",
-  },
+  help: { output: "OUT.onnx  the file to write", json: "print what was found as JSON" },
   notes: `Finds attention in the graph (Attention, MultiHeadAttention, GroupQueryAttention, and MatMul, Softmax, MatMul with factors and masks between
 them) and adds queries, keys, values and masks to the outputs. The file is copied in slices; weights in files beside it stay where they are,
 so OUT.onnx belongs into the same folder. attentionOf(session, inputs) of heed/models runs it in onnxruntime.`,

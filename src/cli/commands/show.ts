@@ -302,11 +302,9 @@ async function asJson(
     heads,
     explained: link && {
       ...link,
-      ledger: store.ledger(link, link.query, link.key).lines.map(({ step, name, value }) => ({
-        step,
-        name,
-        value: value.value,
-      })),
+      ledger: store
+        .ledger(link, link.query, link.key)
+        .lines.map(({ step, name, value }) => ({ step, name, value: value.value })),
     },
   };
 }

@@ -301,9 +301,7 @@ export function constant(value: number): NumberExpression {
     throw new OptionError(
       "constant",
       `an expression takes numbers and expressions, got ${formatValue(value)}`,
-      {
-        got: value,
-      },
+      { got: value },
     );
   const isInteger = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
   return new NumberExpression("const", isInteger ? "int" : "float", [], value);

@@ -32,9 +32,7 @@ export function table(
     throw new DTypeError(
       "dtype",
       `${name}: a table of ${source.dtype} is not read; pass cast(x, "float32")`,
-      {
-        dtype: source.dtype,
-      },
+      { dtype: source.dtype },
     );
   const type = kind === "float" ? "float" : "int";
   // Plans read integers on the CPU: they decide which cells are visible and which entries are read.
@@ -94,9 +92,7 @@ function tensorFromFlatList(name: string, values: ArrayLike<number>): TensorLike
     throw new OptionError(
       "table",
       `${name}: expected a list of numbers or a tensor, got ${formatValue(values)}`,
-      {
-        got: values,
-      },
+      { got: values },
     );
   const list = Array.from(values);
   for (const x of list)

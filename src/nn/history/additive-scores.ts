@@ -37,10 +37,7 @@ export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): Flo
     throw new ShapeError(
       "rank",
       `${what}: expected [..., N, A] and [..., M, A]; ${formatTensor("p", query)}, ${formatTensor("r", key)}`,
-      {
-        p: query.shape,
-        r: key.shape,
-      },
+      { p: query.shape, r: key.shape },
     );
   const M = key.shape[key.shape.length - 2];
   checkShapeIs(what, "r", key, [...lead, M, A]);

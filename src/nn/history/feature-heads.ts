@@ -98,9 +98,7 @@ abstract class FeatureHeads extends Module {
       throw new ShapeError(
         "rank",
         `${this.#what}: expected [..., N, embedDim], got ${formatTensor("query", x)}`,
-        {
-          shape: x.shape,
-        },
+        { shape: x.shape },
       );
     const [q, k, v] = [this.q_proj.forward(x), this.k_proj.forward(key), this.v_proj.forward(value)].map(
       (t) => splitHeads(t, this.numHeads),

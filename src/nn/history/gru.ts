@@ -142,9 +142,7 @@ export class GRU extends Module {
       throw new ShapeError(
         "sequence",
         `GRU: expected [B, N, inputs] with N ≥ 1, got ${formatTensor("x", from)}`,
-        {
-          shape: from.shape,
-        },
+        { shape: from.shape },
       );
     const real = options.keyMask && realSteps(from, options.keyMask);
     const directions = [

@@ -40,9 +40,7 @@ export class LuongAttention extends ScoredAttention {
       throw new OptionError(
         "score",
         `LuongAttention: score must be "dot" or "general", got ${formatValue(score)}`,
-        {
-          got: score,
-        },
+        { got: score },
       );
     if (score === "dot" && dq !== dk)
       throw new OptionError("score", `LuongAttention: the score "dot" needs dq = dk, got ${dq} and ${dk}`, {

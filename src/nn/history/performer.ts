@@ -164,10 +164,7 @@ export function orthogonalFeatures(
     throw new OptionError(
       "features",
       `orthogonalFeatures: expected m ≥ 1 and d ≥ 0, got ${formatValue(m)} and ${formatValue(d)}`,
-      {
-        m,
-        d,
-      },
+      { m, d },
     );
   const random = generatorOf(seed);
   const rows: Float64Array[] = [];

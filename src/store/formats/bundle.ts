@@ -337,9 +337,7 @@ function check(blocks: readonly Laid[], options: BundleOptions): void {
     throw new OptionError(
       "tokens",
       `writeBundle: tokens must be an integer ≥ 1, got ${formatValue(tokens)}`,
-      {
-        tokens,
-      },
+      { tokens },
     );
   for (const { block } of blocks)
     for (const h of heads ?? [])

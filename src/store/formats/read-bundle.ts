@@ -14,10 +14,7 @@ export async function readBundle(
   maxBytes: number,
 ): Promise<Bag> {
   // Passed as `{ size, read }`, so that the reader does not close the source.
-  const reader = {
-    size: source.size,
-    read: (offset: number, length: number) => source.read(offset, length),
-  };
+  const reader = { size: source.size, read: (offset: number, length: number) => source.read(offset, length) };
   const file = await openSafetensors(reader, { maxBytes });
   if (isBundle(file.tensors.keys())) {
     const bag = fileBag(file);

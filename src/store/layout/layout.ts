@@ -378,10 +378,7 @@ function describe(
     keyLang,
     queryOffset,
     segments: segmentsOf(name, entry.segments ?? [], Nq, Nk, problems),
-    special: {
-      query: marked(queryTokens, entry.special?.query),
-      key: marked(keyTokens, entry.special?.key),
-    },
+    special: { query: marked(queryTokens, entry.special?.query), key: marked(keyTokens, entry.special?.key) },
     recipe,
     has,
     stages,

@@ -24,12 +24,7 @@ export interface HeadSource {
 
 /** The heads of a bag. */
 export function sourceOf(bag: Bag, blocks: readonly Laid[]): HeadSource {
-  return {
-    blocks,
-    bag,
-    head: (ref) => readHead(bag, blocks, ref),
-    close: () => bag.close(),
-  };
+  return { blocks, bag, head: (ref) => readHead(bag, blocks, ref), close: () => bag.close() };
 }
 
 /** The layer of a reference. Throws if the block, layer or head does not exist. */

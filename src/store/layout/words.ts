@@ -85,11 +85,7 @@ function mergedSegment(
 ): Segment {
   const range = (words: readonly Span[], [from, to]: readonly [number, number]) =>
     [wordsBefore(words, from), wordsBefore(words, to)] as const;
-  return {
-    name,
-    ...(query && { query: range(queries, query) }),
-    ...(key && { key: range(keys, key) }),
-  };
+  return { name, ...(query && { query: range(queries, query) }), ...(key && { key: range(keys, key) }) };
 }
 
 async function mergedHead(

@@ -48,10 +48,7 @@ export function namedMods(recipe: HeadRecipe): NamedMod[] {
   if (recipe.slope !== undefined) mods.push({ step: "alibi", mod: alibi(Float64Array.of(recipe.slope)) });
   if (recipe.relative) {
     const { table, ...options } = recipe.relative;
-    mods.push({
-      step: "relative",
-      mod: relativeBias({ data: table, shape: [table.length, 1] }, options),
-    });
+    mods.push({ step: "relative", mod: relativeBias({ data: table, shape: [table.length, 1] }, options) });
   }
   return mods;
 }

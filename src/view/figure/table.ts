@@ -36,12 +36,7 @@ export async function figureTable(store: HeadStore, options: FigureOptions = {})
 }
 
 const TABLES: Readonly<Record<Exclude<FigureView, "atlas">, (figure: Figure, shown: Shown) => FigureTable>> =
-  {
-    matrix: matrixTable,
-    lines: linesTable,
-    text: textTable,
-    row: ledgerTable,
-  };
+  { matrix: matrixTable, lines: linesTable, text: textTable, row: ledgerTable };
 
 function cellValue(value: number, mark: number): TableValue {
   return mark === MARK.notNumber ? "NaN" : MARK_NAMES[mark] || value;

@@ -91,10 +91,7 @@ export const F32 = {
   reinterpret_i32: plain(0xbe, [i32], f32),
 } as const;
 
-export const F64 = {
-  add: plain(0xa0, [f64, f64], f64),
-  promote_f32: plain(0xbb, [f32], f64),
-} as const;
+export const F64 = { add: plain(0xa0, [f64, f64], f64), promote_f32: plain(0xbb, [f32], f64) } as const;
 
 export const V128 = {
   not: simd(0x4d, [v128], v128),
@@ -133,14 +130,9 @@ export const I32X4 = {
   trunc_sat_f32x4_s: simd(0xf8, [v128], v128),
 } as const;
 
-export const I16X8 = {
-  extend_low_i8x16_u: simd(0x89, [v128], v128),
-} as const;
+export const I16X8 = { extend_low_i8x16_u: simd(0x89, [v128], v128) } as const;
 
-export const I8X16 = {
-  eq: simd(0x23, [v128, v128], v128),
-  all_true: simd(0x63, [v128], i32),
-} as const;
+export const I8X16 = { eq: simd(0x23, [v128, v128], v128), all_true: simd(0x63, [v128], i32) } as const;
 
 export const F32X4 = {
   splat: simd(0x13, [f32], v128),

@@ -245,10 +245,7 @@ export function loadOne(
 /** Four 16-bit patterns, one per lane, as float32: exact, including subnormals, infinities and NaN. */
 const WIDEN: Readonly<
   Record<HalfDType, (f: FunctionBuilder, m: Arithmetic, pattern: V128Value) => V128Value>
-> = {
-  float16: widenFloat16,
-  bfloat16: (_f, _m, pattern) => i32x4.shl(pattern, 16),
-};
+> = { float16: widenFloat16, bfloat16: (_f, _m, pattern) => i32x4.shl(pattern, 16) };
 
 function widenFloat16(f: FunctionBuilder, m: Arithmetic, pattern: V128Value): V128Value {
   // The product with 2^112 adjusts the exponent; from 0x7c00 on (∞, NaN) it is set to all ones.

@@ -33,12 +33,7 @@ export function getEngine(): Engine | undefined {
   unavailable = findUnavailableReason();
   if (unavailable !== undefined) return undefined;
   const memory = new EngineMemory(hasSharedMemory());
-  engine = {
-    memory,
-    kernels: new KernelCache(memory),
-    pool: new WorkerPool(memory),
-    levels: new WeakMap(),
-  };
+  engine = { memory, kernels: new KernelCache(memory), pool: new WorkerPool(memory), levels: new WeakMap() };
   return engine;
 }
 

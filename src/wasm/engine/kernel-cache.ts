@@ -46,9 +46,7 @@ export class KernelCache {
     if (kernel) this.kernels.delete(key);
     else {
       const code = write();
-      const instance = new WebAssembly.Instance(compile(code, wide), {
-        env: { memory: this.memory.memory },
-      });
+      const instance = new WebAssembly.Instance(compile(code, wide), { env: { memory: this.memory.memory } });
       const run = instance.exports.run as CachedKernel["run"];
       kernel = { key, id: ++count, code, wide, workspaceBytes, run };
       if (this.kernels.size >= MAX_KERNELS) this.kernels.delete(this.kernels.keys().next().value as string);

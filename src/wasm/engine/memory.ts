@@ -139,11 +139,7 @@ export class EngineMemory {
         new UnsupportedError(
           "memory",
           `the system refused ${pages * PAGE} more bytes; the engine has allocated ${end}`,
-          {
-            requested: pages * PAGE,
-            allocated: end,
-            allowed: this.maximum,
-          },
+          { requested: pages * PAGE, allocated: end, allowed: this.maximum },
         ),
         { cause },
       );

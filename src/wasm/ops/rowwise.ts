@@ -240,9 +240,7 @@ export function pipelineOf(operation: RowwiseOperation): { pipeline: RowPipeline
     case "norm": {
       const [x, y, stats] = [operation.x, operation.y, operation.stats].map(array);
       const { weight, bias } = operation;
-      return {
-        pipeline: normPipeline(x, y, stats, weight && array(weight), bias && array(bias), operation),
-      };
+      return { pipeline: normPipeline(x, y, stats, weight && array(weight), bias && array(bias), operation) };
     }
     case "norm-backward": {
       const [x, dy, stats, dx] = [operation.x, operation.dy, operation.stats, operation.dx].map(array);

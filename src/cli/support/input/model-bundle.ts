@@ -101,10 +101,7 @@ function translationBlocks(
     tokens: _,
     segments: __,
     ...cross
-  } = blockOf(`${prefix}cross`, model, {
-    ...target,
-    layers: target.cross,
-  });
+  } = blockOf(`${prefix}cross`, model, { ...target, layers: target.cross });
   return [
     blockOf(`${prefix}enc`, model, source),
     blockOf(`${prefix}dec`, model, { ...target, layers: target.self }),
@@ -160,11 +157,7 @@ function recipeOf(
     ...(scale !== undefined && { scale }),
     ...(softcap !== undefined && { softcap }),
     ...(relative && {
-      bias: {
-        relative: table,
-        maxDistance: relative.maxDistance,
-        bidirectional: relative.bidirectional,
-      },
+      bias: { relative: table, maxDistance: relative.maxDistance, bidirectional: relative.bidirectional },
     }),
     ...(alibi && { bias: { alibi } }),
   };

@@ -190,10 +190,7 @@ function tensorNamed<T>(path: string, name: string, tensors: ReadonlyMap<string,
   throw new OptionError(
     "tensor-name",
     `${path} has no tensor ${JSON.stringify(name)}${guess || `; it has ${listed || "none"}`}`,
-    {
-      path,
-      tensor: name,
-    },
+    { path, tensor: name },
   );
 }
 

@@ -109,12 +109,7 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     read: count(4, 2 ** 20),
     otherwise: () => 128,
   },
-  batch: {
-    option: "batch",
-    help: "N  sequences per step (default 16)",
-    read: count(1),
-    otherwise: () => 16,
-  },
+  batch: { option: "batch", help: "N  sequences per step (default 16)", read: count(1), otherwise: () => 16 },
   accumulate: {
     option: "accumulate",
     help: "N  gradient accumulation: micro-batches per step, a divisor of the batch, to save memory (default 1)",
