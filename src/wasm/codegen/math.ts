@@ -53,6 +53,8 @@ export const GELU_SLOPE = 2 * Math.sqrt(2 / Math.PI);
 export const GELU_CUBIC = 0.044715 * GELU_SLOPE;
 /** Beyond ±64 the activations are constant or linear in float32. */
 export const FLAT = 64;
+/** Weights of attention below 2 to this power are 0. */
+const LEAST_EXPONENT = -120;
 
 /** All constants that the kernels load, floats and bit patterns, in memory order. */
 const FLOATS: readonly number[] = [
@@ -60,7 +62,7 @@ const FLOATS: readonly number[] = [
     ...EXP2, MAGIC, -127, LOG2E, LN2, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
     ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 88.72284, -104, 2, 128,
     Infinity, -Infinity, ...NORMAL_TOP, ...NORMAL_BOTTOM, DENSITY, GELU_SLOPE, GELU_CUBIC, 3 * GELU_CUBIC, FLAT, -FLAT,
-    -LOG2E, -LOG2E / 2, 4,
+    -LOG2E, -LOG2E / 2, 4, LEAST_EXPONENT,
   ].map(Math.fround)),
 ]; // biome-ignore format: one list
 const BITS: readonly number[] = [
@@ -150,14 +152,33 @@ export function exp2(f: FunctionBuilder, m: Arithmetic, x: V128Value): V128Value
  * constant, as V8's revectorizer requires.
  */
 export function exp2Each(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
+  const minimum = f.once(m.c(-127));
+  return powersOf2(
+    f,
+    m,
+    xs.map((x) => f.let(f32x4.pmax(x, minimum))),
+  );
+}
+
+/**
+ * Weights of attention: 2^x of several vectors, x ≤ 0, exactly 0 below 2^-120. Smaller weights and their products with values may be
+ * subnormal numbers, which are slow on most processors. NaN gives NaN.
+ */
+export function weightEach(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
+  const least = f.once(m.c(LEAST_EXPONENT));
+  const lost = xs.map((x) => f.let(f32x4.lt(x, least)));
+  // What powersOf2 gives far below is no number that counts: it is cleared.
+  return powersOf2(f, m, xs).map((p, n) => f.let(v128.andnot(p, lost[n])));
+}
+
+/** 2^x for x from −127. */
+function powersOf2(f: FunctionBuilder, m: Arithmetic, xs: readonly V128Value[]): V128Value[] {
   const each = (values: readonly V128Value[], step: (x: V128Value, n: number) => V128Value) =>
     values.map((x, n) => f.let(step(x, n)));
-  const minimum = f.once(m.c(-127));
-  const y = each(xs, (x) => f32x4.pmax(x, minimum));
   const magic = f.once(m.c(MAGIC));
-  const t = each(y, (x) => f32x4.add(x, magic));
+  const t = each(xs, (x) => f32x4.add(x, magic));
   const integer = each(t, (x) => f32x4.sub(x, magic));
-  const r = each(y, (x, n) => f32x4.sub(x, integer[n]));
+  const r = each(xs, (x, n) => f32x4.sub(x, integer[n]));
   const [top, ...rest] = [...EXP2].reverse();
   const first = f.once(m.c(top));
   let p: V128Value[] = r.map(() => first);

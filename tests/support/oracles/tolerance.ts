@@ -27,8 +27,8 @@
  * - **several additive tensors**: each of the n additions rounds a number of at most Σ|bias|, so n·Σ|bias| is the bias.
  * - **a sink** is one of the scores, so |sink| counts as a bias.
  *
- * Floor: weights below 2^-120 of the largest may be lost, so 2^-120·max|v|, and M·2^-149 for values so small that
- * products with them leave the normal range. 16-bit outputs are rounded once more, by u₁₆·|R| or half the spacing of subnormals.
+ * Floor: each of the M weights may be below 2^-120 of the largest and then counts as 0, so M·2^-120·max|v|; and M·2^-149 for values so
+ * small that products with them leave the normal range. 16-bit outputs are rounded once more, by u₁₆·|R| or half the spacing of subnormals.
  * Where dᵢ > 0.05 (scores of 10⁶ and more, whose last bit has that size) a first-order bound does not apply: the
  * output must then be in the hull of the visible values, |O| ≤ (1 + c_M·u)·max|v|, and lse within dᵢ of its reference.
  */
@@ -72,7 +72,7 @@ export const FIRST_ORDER = 0.05;
 export const softcapError = (capped: number): number => 15 * Math.abs(capped);
 
 /** Bound of the error of underflow: in weights, and in products with values near the smallest number. */
-export const floorOf = (largest: number, M: number): number => 2 ** -120 * largest + M * 2 ** -149;
+export const floorOf = (largest: number, M: number): number => M * (2 ** -120 * largest + 2 ** -149);
 
 /** Bound for lse: the error of its scores, of the sum, and the rounding of itself. */
 export const lseBound = (d: number, cM: number, u: number, lse: number): number =>

@@ -19,7 +19,7 @@ import {
   v128,
 } from "../../assembler/index.ts";
 import { CallStruct, statStride, TaskStruct } from "../../codegen/layout.ts";
-import { type Arithmetic, exp2Each, withConstants } from "../../codegen/math.ts";
+import { type Arithmetic, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
 import { RowSums } from "./bias-gradients.ts";
@@ -106,7 +106,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           const scaled = each(scores, (x) => f32x4.mul(x, worth));
           const below = each(scaled, (x) => f32x4.add(x, total));
           const log2e = f.once(m.c(Math.LOG2E));
-          const p = exp2Each(
+          const p = weightEach(
             f,
             m,
             each(below, (x) => f32x4.mul(x, log2e)),

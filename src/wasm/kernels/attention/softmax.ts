@@ -23,7 +23,7 @@ import {
   ZERO,
 } from "../../assembler/index.ts";
 import { CallStruct, paddedRows, statStride, TaskStruct } from "../../codegen/layout.ts";
-import { type Arithmetic, exp2, exp2Each, maddOf, withConstants } from "../../codegen/math.ts";
+import { type Arithmetic, exp2, exp2Each, maddOf, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
 import { sumLanes, transpose4 } from "../lanes.ts";
@@ -189,7 +189,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
               const factor = inRegister ?? f.let(v128.load32_splat(factorAt, CallStruct.exponent));
               const loaded = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
               const below = loaded.map((x) => f.let(f32x4.sub(x, top)));
-              const p = exp2Each(
+              const p = weightEach(
                 f,
                 m,
                 below.map((x) => f.let(f32x4.mul(x, factor))),

@@ -17,7 +17,7 @@
           (v128.load32_splat offset=4292
             (i32.const 0)))
         (local.set 36
-          (v128.load32_splat offset=4408
+          (v128.load32_splat offset=4412
             (i32.const 0)))
         (local.set 43
           (v128.load32_splat offset=4128
@@ -142,12 +142,12 @@
         (local.set 16
           (i32x4.add
             (local.get 28)
-            (v128.load offset=4432
+            (v128.load offset=4448
               (i32.const 0))))
         (local.set 17
           (i32x4.add
             (local.get 28)
-            (v128.load offset=4448
+            (v128.load offset=4464
               (i32.const 0))))
         (local.set 29
           (v128.load32_splat offset=4
@@ -360,7 +360,7 @@
         (br_if 0 (;@2;)
           (i32.const 1)))))
   (func (;1;) (type 1) (param i32 i32 i32 i32 i32 i32 i32)
-    (local i32 i32 v128 v128 i32 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128)
+    (local i32 i32 v128 v128 i32 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128)
     (local.set 11
       (i32.load
         (local.get 0)))
@@ -368,7 +368,7 @@
       (v128.load32_splat offset=4292
         (i32.const 0)))
     (local.set 21
-      (v128.load32_splat offset=4128
+      (v128.load32_splat offset=4368
         (i32.const 0)))
     (local.set 24
       (v128.load32_splat offset=4124
@@ -443,20 +443,20 @@
               (local.get 18)
               (local.get 12)))
           (local.set 22
-            (f32x4.pmax
+            (f32x4.lt
               (local.get 19)
               (local.get 21)))
           (local.set 23
-            (f32x4.pmax
+            (f32x4.lt
               (local.get 20)
               (local.get 21)))
           (local.set 25
             (f32x4.add
-              (local.get 22)
+              (local.get 19)
               (local.get 24)))
           (local.set 26
             (f32x4.add
-              (local.get 23)
+              (local.get 20)
               (local.get 24)))
           (local.set 27
             (f32x4.sub
@@ -468,11 +468,11 @@
               (local.get 24)))
           (local.set 29
             (f32x4.sub
-              (local.get 22)
+              (local.get 19)
               (local.get 27)))
           (local.set 30
             (f32x4.sub
-              (local.get 23)
+              (local.get 20)
               (local.get 28)))
           (local.set 33
             (f32x4.add
@@ -562,12 +562,20 @@
             (i32x4.add
               (local.get 49)
               (local.get 51)))
+          (local.set 54
+            (v128.andnot
+              (local.get 52)
+              (local.get 22)))
+          (local.set 55
+            (v128.andnot
+              (local.get 53)
+              (local.get 23)))
           (v128.store
             (local.get 7)
-            (local.get 52))
+            (local.get 54))
           (v128.store offset=16
             (local.get 7)
-            (local.get 53))
+            (local.get 55))
           (local.set 7
             (i32.add
               (local.get 7)
