@@ -23,90 +23,43 @@ const MIB = 2 ** 20;
  * @type {Record<string, { what: string, rows: readonly (readonly [what: string, unit: string, target?: number])[] }>}
  */
 const SITUATIONS = {
-  P1: {
-    what: "12 × 12 heads, 512 tokens, a bundle of float16 weights",
-    rows: [
-      ["first thumbnail, after the bytes", "ms", 300],
-      ["all 144", "ms", 1500],
-    ],
-  },
-  P2: {
-    what: "12 × 12 heads, 512 tokens, queries and keys of 64",
-    rows: [
-      ["first thumbnail", "ms", 300],
-      ["all 144", "ms", 3000],
-    ],
-  },
-  P3: {
-    what: "all heads panned and zoomed, 150 frames",
-    rows: [
-      ["gap between frames, p95", "ms", 17.5],
-      ["longest gap", "ms", 34],
-    ],
-  },
-  P4: {
-    what: "one head, 4096 tokens, queries and keys of 64",
-    rows: [
-      ["something of it on screen", "ms", 500],
-      ["complete", "ms", 3000],
-    ],
-  },
-  P5: {
-    what: "4096 tokens, panned and zoomed",
-    rows: [
-      ["panning: gap between frames, p95", "ms", 17.5],
-      ["panning: longest gap", "ms"],
-      ["zooming: gap between frames, p95", "ms", 17.5],
-      ["zooming: longest gap", "ms"],
-      ["sharp after a stop, worst of 4", "ms", 150],
-      ["sharp after a jump, median of 4", "ms", 150],
-      ["sharp after a jump, worst of 4", "ms"],
-    ],
-  },
-  P6: {
-    what: "a cell of 4096 × 4096 is pointed at",
-    rows: [
-      ["read-out on screen, median of 40", "ms"],
-      ["worst of 40", "ms"],
-      ["frames that took, worst of 40", "", 1],
-    ],
-  },
-  P7: {
-    what: "the next head, 512 tokens",
-    rows: [
-      ["its overview on screen, median of 20", "ms"],
-      ["sharp on screen, median of 20", "ms", 50],
-      ["worst of 20", "ms"],
-    ],
-  },
-  P8: {
-    what: "lines of 512 tokens",
-    rows: [
-      ["hovering: gap between frames, p95", "ms", 17.5],
-      ["hovering: longest gap", "ms"],
-      ["from the matrix to lines on screen", "ms", 250],
-    ],
-  },
-  P9: {
-    what: "memory of the page at 4096 tokens, after zooming",
-    rows: [["beyond queries, keys and values", "MiB", 40]],
-  },
-  heads: {
-    what: "1 layer × 12 heads × 256 tokens: all heads",
-    rows: [
-      ["everything on screen, from arrays", "ms"],
-      ["elements of the page", ""],
-    ],
-  },
+  P1: { what: "12 × 12 heads, 512 tokens, a bundle of float16 weights", rows: [
+    ["first thumbnail, after the bytes", "ms", 300], ["all 144", "ms", 1500],
+  ] },
+  P2: { what: "12 × 12 heads, 512 tokens, queries and keys of 64", rows: [
+    ["first thumbnail", "ms", 300], ["all 144", "ms", 3000],
+  ] },
+  P3: { what: "all heads panned and zoomed, 150 frames", rows: [
+    ["gap between frames, p95", "ms", 17.5], ["longest gap", "ms", 34],
+  ] },
+  P4: { what: "one head, 4096 tokens, queries and keys of 64", rows: [
+    ["something of it on screen", "ms", 500], ["complete", "ms", 3000],
+  ] },
+  P5: { what: "4096 tokens, panned and zoomed", rows: [
+    ["panning: gap between frames, p95", "ms", 17.5], ["panning: longest gap", "ms"],
+    ["zooming: gap between frames, p95", "ms", 17.5], ["zooming: longest gap", "ms"],
+    ["sharp after a stop, worst of 4", "ms", 150], ["sharp after a jump, median of 4", "ms", 150],
+    ["sharp after a jump, worst of 4", "ms"],
+  ] },
+  P6: { what: "a cell of 4096 × 4096 is pointed at", rows: [
+    ["read-out on screen, median of 40", "ms"], ["worst of 40", "ms"], ["frames that took, worst of 40", "", 1],
+  ] },
+  P7: { what: "the next head, 512 tokens", rows: [
+    ["its overview on screen, median of 20", "ms"], ["sharp on screen, median of 20", "ms", 50], ["worst of 20", "ms"],
+  ] },
+  P8: { what: "lines of 512 tokens", rows: [
+    ["hovering: gap between frames, p95", "ms", 17.5], ["hovering: longest gap", "ms"],
+    ["from the matrix to lines on screen", "ms", 250],
+  ] },
+  P9: { what: "memory of the page at 4096 tokens, after zooming", rows: [["beyond queries, keys and values", "MiB", 40]] },
+  heads: { what: "1 layer × 12 heads × 256 tokens: all heads", rows: [
+    ["everything on screen, from arrays", "ms"], ["elements of the page", ""],
+  ] },
   json: { what: "the same from the JSON other viewers are given", rows: [["everything on screen", "ms"]] },
-  lines: {
-    what: "the same as lines, all 12 heads one after another",
-    rows: [
-      ["everything has been on screen", "ms"],
-      ["elements of the page, most", ""],
-    ],
-  },
-};
+  lines: { what: "the same as lines, all 12 heads one after another", rows: [
+    ["everything has been on screen", "ms"], ["elements of the page, most", ""],
+  ] },
+}; // biome-ignore format: a table
 
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>heed</title>
 <link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="bench.mjs"></script></head>

@@ -177,12 +177,17 @@ export async function runOf(name: keyof typeof RUNS, until = 3000): Promise<Mome
 const ofSentence = (moments: readonly Moment[], name: string) =>
   moments.map(({ step, surprise, sentences }) => ({ step, surprise, ...sentences[name] }));
 
+/** Data as the source of a list, a row a moment. */
+const rows = (moments: readonly object[]) =>
+  `[\n${moments.map((one) => `  ${JSON.stringify(one)},\n`).join("")}]`;
+
 /** The two files: the data of the page's first state, and the data that it loads on request. */
 export function filesOf(runs: Readonly<Record<string, readonly Moment[]>>): Record<string, string> {
-  const others: Record<string, object> = {};
+  let others = "";
   for (const [run, moments] of Object.entries(runs))
     for (const name of Object.keys(SHOWN))
-      if (run !== "learned" || name !== "cat") others[`${run} ${name}`] = ofSentence(moments, name);
+      if (run !== "learned" || name !== "cat")
+        others += `  "${run} ${name}": ${rows(ofSentence(moments, name))},\n`;
   const sentences = Object.fromEntries(Object.entries(SHOWN).map(([name, text]) => [name, text.split(" ")]));
   return {
     "captures.ts": `/**
@@ -209,13 +214,14 @@ export interface Moment {
 }
 
 /** The first run on the first sentence. */
-export const LEARNED: readonly Moment[] = ${JSON.stringify(ofSentence(runs.learned, "cat"))};
+export const LEARNED: readonly Moment[] = ${rows(ofSentence(runs.learned, "cat"))}; // biome-ignore format: a row a moment
 `,
-    "others.ts": `/** The other runs and the other sentence, loaded when they are asked for. Written by \`node tools/captures/learned.ts\`, as captures.ts. */
+    "others.ts": `/** The other runs and the other sentence, loaded on request. Written by \`node tools/captures/learned.ts\`, as captures.ts. */
 import type { Moment } from "./captures.ts";
 
 /** Moments by run and sentence. */
-export const OTHERS: Readonly<Record<string, readonly Moment[]>> = ${JSON.stringify(others)};
+export const OTHERS: Readonly<Record<string, readonly Moment[]>> = {
+${others}}; // biome-ignore format: a row a moment
 `,
   };
 }

@@ -42,12 +42,13 @@ export interface TrainSettings {
   readonly dtype: StoredDType;
 }
 
-/** A setting: its option, its help, its parser, and its default, which may depend on earlier settings. */
+type Setting = TrainSettings[keyof TrainSettings];
+
+/** A setting: its help, its parser, and its default, which may depend on earlier settings. Its option is its name with hyphens. */
 interface Row {
-  readonly option: string;
   readonly help: string;
-  readonly read: (name: string, text: unknown) => TrainSettings[keyof TrainSettings];
-  readonly otherwise: (before: Partial<TrainSettings>) => TrainSettings[keyof TrainSettings];
+  readonly read: (name: string, text: unknown) => Setting;
+  readonly otherwise: Setting | ((before: Partial<TrainSettings>) => Setting);
   /** `--resume` may change it. */
   readonly mayChange?: boolean;
   /** Checkpoints of heed 0.1.0 do not have it. */
@@ -73,182 +74,135 @@ const positive = (name: string, text: unknown) => {
 /** In this order, since a default may depend on earlier settings. */
 const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
   kind: {
-    option: "kind",
     help: "KIND  decoder (next token, GPT-2's architecture; default) or encoder (masked tokens, BERT's)",
     read: (name, text) => oneOf<string>(name, text, ["decoder", "encoder"]) as LanguageKind,
-    otherwise: () => "decoder",
+    otherwise: "decoder",
   },
-  layers: { option: "layers", help: "N  layers (default 4)", read: count(1, 1024), otherwise: () => 4 },
-  heads: {
-    option: "heads",
-    help: "N  heads per layer (default 4)",
-    read: count(1, 1024),
-    otherwise: () => 4,
-  },
+  layers: { help: "N  layers (default 4)", read: count(1, 1024), otherwise: 4 },
+  heads: { help: "N  heads per layer (default 4)", read: count(1, 1024), otherwise: 4 },
   width: {
-    option: "width",
     help: "N  size of the hidden states, divisible by the heads (default 128)",
     read: count(1, 2 ** 17),
-    otherwise: () => 128,
+    otherwise: 128,
   },
   inner: {
-    option: "inner",
     help: "N  size of the feed-forward layers (default 4 · width)",
     read: count(1, 2 ** 20),
     otherwise: ({ width = 0 }) => 4 * width,
   },
   vocab: {
-    option: "vocab",
     help: "N  size of the vocabulary to learn (default 2048)",
     read: count(16, 2 ** 20),
-    otherwise: () => 2048,
+    otherwise: 2048,
   },
-  context: {
-    option: "context",
-    help: "N  context length in tokens (default 128)",
-    read: count(4, 2 ** 20),
-    otherwise: () => 128,
-  },
-  batch: { option: "batch", help: "N  sequences per step (default 16)", read: count(1), otherwise: () => 16 },
+  context: { help: "N  context length in tokens (default 128)", read: count(4, 2 ** 20), otherwise: 128 },
+  batch: { help: "N  sequences per step (default 16)", read: count(1), otherwise: 16 },
   accumulate: {
-    option: "accumulate",
     help: "N  gradient accumulation: micro-batches per step, a divisor of the batch, to save memory (default 1)",
     read: count(1),
-    otherwise: () => 1,
+    otherwise: 1,
   },
-  steps: {
-    option: "steps",
-    help: "N  steps (default 1000)",
-    read: count(1),
-    otherwise: () => 1000,
-    mayChange: true,
-  },
-  lr: {
-    option: "lr",
-    help: "X  maximum learning rate (default 0.001)",
-    read: positive,
-    otherwise: () => 1e-3,
-  },
+  steps: { help: "N  steps (default 1000)", read: count(1), otherwise: 1000, mayChange: true },
+  lr: { help: "X  maximum learning rate (default 0.001)", read: positive, otherwise: 1e-3 },
   warmup: {
-    option: "warmup",
     help: "N  warm-up steps of the learning rate (default a twentieth of the steps, at most 500)",
     read: count(0),
     otherwise: ({ steps = 0 }) => Math.min(500, Math.floor(steps / 20)),
   },
   decay: {
-    option: "decay",
     help: "SCHEDULE  cosine (default), linear or constant learning rate after the warm-up",
     read: (name, text) =>
       oneOf<string>(name, text, ["cosine", "linear", "constant"]) as TrainSettings["decay"],
-    otherwise: () => "cosine",
+    otherwise: "cosine",
   },
-  floor: {
-    option: "floor",
-    help: "X  final learning rate, as a share of --lr (default 0.1)",
-    read: share(1),
-    otherwise: () => 0.1,
-  },
+  floor: { help: "X  final learning rate, as a share of --lr (default 0.1)", read: share(1), otherwise: 0.1 },
   weightDecay: {
-    option: "weight-decay",
     help: "X  weight decay of matrices and tables, not of biases and norms (default 0.1)",
     read: share(1e6),
-    otherwise: () => 0.1,
+    otherwise: 0.1,
   },
-  clip: {
-    option: "clip",
-    help: "X  maximum norm of the gradients (default 1)",
-    read: positive,
-    otherwise: () => 1,
-  },
-  dropout: {
-    option: "dropout",
-    help: "X  dropout probability (default 0)",
-    read: share(0.99),
-    otherwise: () => 0,
-  },
-  heldOut: {
-    option: "held-out",
-    help: "X  share of the text to hold out (default 0.1)",
-    read: share(0.5),
-    otherwise: () => 0.1,
-  },
+  clip: { help: "X  maximum norm of the gradients (default 1)", read: positive, otherwise: 1 },
+  dropout: { help: "X  dropout probability (default 0)", read: share(0.99), otherwise: 0 },
+  heldOut: { help: "X  share of the text to hold out (default 0.1)", read: share(0.5), otherwise: 0.1 },
   repeats: {
-    option: "repeats",
     help: "X  share of sequences that repeat a span, which teaches copying (default 0)",
     read: share(1),
-    otherwise: () => 0,
+    otherwise: 0,
   },
   short: {
-    option: "short",
     help: "N  first steps with sequences of 16 tokens, and as many tokens per step (default 0; encoder: a fifth of the steps)",
     read: count(0),
     otherwise: ({ kind, context = 0, steps = 0 }) =>
       kind === "encoder" && context > SHORT ? Math.floor(steps / 5) : 0,
   },
   masked: {
-    option: "masked",
     help: "X  share of masked tokens in an encoder's training (default 0.15, as in the held-out text)",
     read: share(0.9),
-    otherwise: () => 0.15,
+    otherwise: 0.15,
   },
   seed: {
-    option: "seed",
     help: "N  seed of weights, order, masks and dropout (default 0)",
     read: (name, text) => integer(name, text),
-    otherwise: () => 0,
+    otherwise: 0,
   },
   cased: {
-    option: "cased",
     help: "an encoder's tokens keep capitals and accents",
     read: (_, value) => value === true,
-    otherwise: () => false,
+    otherwise: false,
   },
   lines: {
-    option: "lines",
     help: "the texts have one sentence per line and an empty line after each paragraph: trains an encoder on whole sentences",
     read: (_, value) => value === true,
-    otherwise: () => false,
+    otherwise: false,
   },
   wholeWords: {
-    option: "whole-words",
     help: "N  number of most frequent words that an encoder's vocabulary keeps whole (default 0)",
     read: count(0, 2 ** 20),
-    otherwise: () => 0,
+    otherwise: 0,
   },
   checkpointEvery: {
-    option: "checkpoint-every",
     help: "N  steps between two checkpoints (default 100)",
     read: count(1),
-    otherwise: () => 100,
+    otherwise: 100,
     mayChange: true,
     isNew: true,
   },
   evaluateEvery: {
-    option: "evaluate-every",
     help: "N  steps between two held-out losses (default a twentieth of the steps, or as many as cost a tenth of the time)",
     read: count(1),
-    otherwise: () => 0,
+    otherwise: 0,
     mayChange: true,
     isNew: true,
   },
   dtype: {
-    option: "dtype",
     help: "DTYPE  float16 (default), bfloat16 or float32 weights in the file",
     read: (name, text) => oneOf(name, text, STORED_DTYPES),
-    otherwise: () => "float16",
+    otherwise: "float16",
     mayChange: true,
     isNew: true,
   },
 };
 
+/** The rows with their names and options. */
+const SETTINGS = Object.entries<Row>(ROWS).map(([key, row]) => ({
+  ...row,
+  key: key as keyof TrainSettings,
+  option: key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+}));
+
+/** The default of a setting. */
+const presetOf = ({ otherwise }: Row, before: Partial<TrainSettings>): Setting =>
+  typeof otherwise === "function" ? otherwise(before) : otherwise;
+
 /** The options that are settings, with their help. */
-export const SETTING_HELP = Object.fromEntries(Object.values(ROWS).map(({ option, help }) => [option, help]));
+export const SETTING_HELP = Object.fromEntries(SETTINGS.map(({ option, help }) => [option, help]));
 
 /** TrainSettings from a command line. Throws a UsageError. */
 export function readSettings(values: Values): TrainSettings {
-  const fields: Record<string, TrainSettings[keyof TrainSettings]> = {};
-  for (const [key, { option, read, otherwise }] of Object.entries(ROWS))
-    fields[key] = values[option] === undefined ? otherwise(fields) : read(option, values[option]);
+  const fields: Record<string, Setting> = {};
+  for (const row of SETTINGS)
+    fields[row.key] =
+      values[row.option] === undefined ? presetOf(row, fields) : row.read(row.option, values[row.option]);
   const settings = fields as unknown as TrainSettings;
   if (settings.width % settings.heads !== 0)
     throw new UsageError(`--heads ${settings.heads} does not divide --width ${settings.width}`);
@@ -283,13 +237,13 @@ export function readConfig(path: string, text: string): RunConfig {
     // Reported below, as for JSON of another kind.
   }
   const settings: Record<string, unknown> = { ...config?.settings };
-  for (const [key, { otherwise, isNew }] of Object.entries(ROWS))
-    if (isNew && settings[key] === undefined) settings[key] = otherwise({});
+  for (const row of SETTINGS)
+    if (row.isNew && settings[row.key] === undefined) settings[row.key] = presetOf(row, {});
   if (
     typeof config?.data === "string" &&
     typeof config.tokenizer === "string" &&
     typeof config.tokens === "number" &&
-    Object.entries(ROWS).every(([key, { otherwise }]) => typeof settings[key] === typeof otherwise({}))
+    SETTINGS.every((row) => typeof settings[row.key] === typeof presetOf(row, {}))
   )
     return { ...(config as RunConfig), settings: settings as unknown as TrainSettings };
   throw new FormatError("checkpoint", `${path} is not a checkpoint of heed train`, { path });
@@ -301,10 +255,10 @@ export function readConfig(path: string, text: string): RunConfig {
  * checkpoint.
  */
 export function resumedSettings(values: Values, settings: TrainSettings): TrainSettings {
-  const changes: Record<string, TrainSettings[keyof TrainSettings]> = {};
-  for (const [key, { option, read, mayChange }] of Object.entries(ROWS)) {
+  const changes: Record<string, Setting> = {};
+  for (const { key, option, read, mayChange } of SETTINGS) {
     if (values[option] === undefined) continue;
-    const [value, expected] = [read(option, values[option]), settings[key as keyof TrainSettings]];
+    const [value, expected] = [read(option, values[option]), settings[key]];
     if (mayChange) changes[key] = value;
     else if (value !== expected)
       throw new OptionError(
