@@ -39,9 +39,12 @@ describe("package.json", () => {
   it("has no runtime dependency", () => {
     for (const kind of ["dependencies", "optionalDependencies", "bundleDependencies"])
       expect(manifest[kind], kind).toBeUndefined();
-    // A program that uses the React component has React already. heed/cluster calls MPI through koffi.
-    expect(Object.keys(manifest.peerDependencies)).toEqual(["koffi", "react"]);
-    expect(manifest.peerDependenciesMeta).toEqual({ koffi: { optional: true }, react: { optional: true } });
+    // A program that uses the React component has React already. heed/cluster calls MPI through koffi, readPicture jpeg-js for a JPEG.
+    const peers = ["jpeg-js", "koffi", "react"];
+    expect(Object.keys(manifest.peerDependencies)).toEqual(peers);
+    expect(manifest.peerDependenciesMeta).toEqual(
+      Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+    );
   });
 
   it("has the version, license and repository fields of models/package.json", () => {

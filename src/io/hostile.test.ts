@@ -433,7 +433,7 @@ test.each(INDEXES)("an index with %s is refused: %s", async (_, code, json) => {
 });
 
 test("every code a reader can raise is in these tables", () => {
-  const elsewhere = ["index-escape", "file-truncated", "git-lfs"]; // open, source and safetensors tests
+  const elsewhere = ["index-escape", "file-truncated", "git-lfs", "png"]; // open, source, safetensors and PNG tests
   const codes = new Set<string>();
   // Those of checkpoints and GGUF files are in hostile-weights.test.ts.
   for (const name of readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }))

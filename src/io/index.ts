@@ -43,4 +43,5 @@ export type { FileData, FileDType, FileTensor, NamedTensors } from "./element.ts
 export { type Contents, saveFile } from "./filesystem/save.ts";
 export type { SizeLimit } from "./limit.ts";
 export { type PngOptions, type PngWriter, writePng } from "./png.ts";
+export { type Pixels, readPng } from "./read-png.ts";
 export type { ByteSource, Handle, SourceLike } from "./source.ts";

@@ -41,6 +41,18 @@ export { locateShipped, type ModelFolder } from "./files/locate.ts";
 export type { ModelNote } from "./files/weights.ts";
 export { type FoundModel, findModel } from "./hub/find.ts";
 export { type PulledModel, type PullOptions, type PullProgress, pullModel } from "./hub/pull.ts";
+export type { ImageConfig, ImageEncoderConfig } from "./images/config.ts";
+export { readPicture } from "./images/decode.ts";
+export { ImageEncoder } from "./images/image-encoder.ts";
+export {
+  type ImageAttention,
+  type ImageModel,
+  imageModelFromFiles,
+  type PatchGrid,
+  type ReadImageOptions,
+  readImageModel,
+} from "./images/image-model.ts";
+export type { ImageProcessor } from "./images/processor.ts";
 export {
   type AblatedHead,
   type AblatedRun,

@@ -8,6 +8,16 @@ export interface Segment {
   readonly key?: readonly [from: number, to: number];
 }
 
+/** A picture whose patches are keys; in self-attention they are queries too. */
+export interface PictureGrid {
+  /** Name of the tensor [height, width, 3] uint8 with the picture that the model read; `HeadStore.picture` gives it. */
+  readonly tensor: string;
+  /** Position of the first patch; the others follow it, row by row. */
+  readonly first: number;
+  readonly rows: number;
+  readonly columns: number;
+}
+
 /** Heads that share their tokens, sizes and recipe: an encoder, a decoder, cross attention. */
 export interface Block {
   readonly name: string;
@@ -33,6 +43,8 @@ export interface Block {
   /** Query i has the key position i + queryOffset. */
   readonly queryOffset: number;
   readonly segments: readonly Segment[];
+  /** Pictures among the keys, if the file has them. */
+  readonly pictures?: readonly PictureGrid[];
   /** Which tokens are markers such as [CLS], <s>, padding: [Nq] and [Nk]. */
   readonly special: { readonly query: readonly boolean[]; readonly key: readonly boolean[] };
   readonly recipe: ScoreRecipe;

@@ -3,6 +3,7 @@
  * weights: it keeps q, k and one log-sum-exp per row, and computes rows, tiles and overviews on demand.
  */
 
+import type { Pixels } from "../io/read-png.ts";
 import type { Block, HeadRef, Stage } from "./block.ts";
 import type { Edits } from "./compute/head.ts";
 import type { RequestOptions } from "./compute/request.ts";
@@ -72,6 +73,8 @@ export interface HeadStore {
     keys: readonly number[],
     options?: RequestOptions,
   ): Promise<Link>;
+  /** The picture n of a block (`block.pictures`), as the model read it: three bytes a pixel. Error: `OptionError` where there is none. */
+  picture(block: number, n?: number): Promise<Pixels>;
   /** All weights of the head, [Nq, Nk], in float64. Error: `OptionError` above 2²² weights. */
   weights(ref: HeadRef, options?: RequestOptions): Promise<Float64Array>;
   /** Sets the heads on screen, the most important first: their requests are computed before the others. */

@@ -3,6 +3,7 @@
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
+import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { gone } from "./compute/compute.ts";
 import { type Edits, type HeadArrays, StoreHead } from "./compute/head.ts";
@@ -183,6 +184,19 @@ class LocalStore implements HeadStore {
     const sums = await this.#compute.answer(this.#request(ref, { what: "link", queries, keys }), options);
     const [weight, even, rows, key, largest, evenOfKey] = sums as Float64Array;
     return { weight, even, rows, strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey } };
+  }
+
+  async picture(block: number, n = 0): Promise<Pixels> {
+    if (this.#disposed) throw gone();
+    const grid = this.blocks[block]?.pictures?.[n];
+    if (!grid)
+      throw new OptionError(
+        "picture",
+        `HeadStore.picture: block ${formatValue(block)} has ${this.blocks[block]?.pictures?.length ?? 0} pictures; there is no number ${formatValue(n)}`,
+        { block, n },
+      );
+    const { data, shape } = await this.#source.bag.read(grid.tensor);
+    return { width: shape[1], height: shape[0], data: (data as Uint8Array).slice() };
   }
 
   async weights(ref: HeadRef, options?: RequestOptions): Promise<Float64Array> {

@@ -127,6 +127,7 @@ export function differenceStore(first: HeadSelection, second: HeadSelection, sta
     overview: none,
     column: none,
     link: none,
+    picture: none,
     weights: none,
     bundleSize: none,
     bundle: none,

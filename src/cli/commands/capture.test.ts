@@ -1,12 +1,12 @@
 /** `heed capture` writes what the model computed. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { attentionWeights } from "../../index.ts";
-import { locateShipped, readModel } from "../../models/index.ts";
+import { layerWeights, locateShipped, readImageModel, readModel, readPicture } from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-capture-"));
@@ -32,6 +32,56 @@ describe("heed capture", () => {
         store.row(ref, i, "weights").forEach((w, j) => expect(w).toBeCloseTo(weights.at(1, i, j), 6));
     }
     store.dispose();
+  });
+
+  test("a picture gives a block whose keys are its patches, with the picture that the model read", async () => {
+    const golden = join(import.meta.dirname, "../../../tests/golden");
+    const model = join(folder, "dinov2");
+    cpSync(join(golden, "image-models/dinov2"), model, { recursive: true });
+    writeFileSync(
+      join(model, "preprocessor_config.json"),
+      JSON.stringify({
+        size: { shortest_edge: 12 },
+        image_processor_type: "BitImageProcessor",
+        image_mean: 0.5,
+        image_std: 0.5,
+      }),
+    );
+    const path = join(folder, "photo.safetensors");
+    const image = join(golden, "pictures/gradient.jpg");
+    const { code, out, err } = await heed("capture", "--model", model, "--image", image, "-o", path);
+    expect(err).toBe("");
+    expect(code).toBe(0);
+    expect(out).toContain("2 layers of 3 heads, 3 × 4 patches");
+    const attention = (await readImageModel(model)).attention(await readPicture(readFileSync(image)));
+    const store = await openStore(readFileSync(path), { name: "photo" });
+    expect(store.report.problems).toEqual([]);
+    const [block] = store.blocks;
+    expect(block.keyTokens).toEqual(attention.tokens);
+    expect(block.pictures).toEqual([{ tensor: "self.picture.0", first: 1, rows: 3, columns: 4 }]);
+    expect(await store.picture(0)).toEqual(attention.picture);
+    await expect(store.picture(0, 1)).rejects.toThrow("has 1 pictures; there is no number 1");
+    const ref = { block: 0, layer: 1, head: 2 };
+    await store.load(ref);
+    const weights = layerWeights(attention.layers[1]);
+    store.row(ref, 5, "weights").forEach((w, j) => expect(w).toBeCloseTo(weights.at(2, 5, j), 6));
+    // A part of the file keeps the picture where all patches are kept.
+    const part = await openStore(await store.bundle({ heads: [1] }));
+    expect(part.blocks[0].pictures).toEqual(block.pictures);
+    expect(await part.picture(0)).toEqual(attention.picture);
+    const few = await openStore(await store.bundle({ tokens: 5 }));
+    expect(few.blocks[0].pictures).toBeUndefined();
+    for (const one of [store, part, few]) one.dispose();
+
+    const wrong = await heed("capture", model, "--image", join(folder, "photo.safetensors"), "-o", path);
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain("photo.safetensors: readPicture: the file begins with");
+    expect((await heed("capture", model, "text", "--image", image, "-o", path)).err).toContain(
+      "--image takes the place of texts",
+    );
+    expect((await heed("capture", model, "text", "-o", path)).err).toContain(
+      "a dinov2 reads pictures, not text",
+    );
   });
 
   test("--python prints the recorder, which Python reads where there is one", async () => {

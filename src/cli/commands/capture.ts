@@ -1,14 +1,16 @@
 /**
- * `heed capture MODEL TEXT … -o RUN.safetensors`: the attention of a model on texts, as a bundle that every other command opens:
- * queries, keys, values and the log-sum-exp of every head. `heed capture --python` prints a recorder for PyTorch models instead.
+ * `heed capture MODEL TEXT … -o RUN.safetensors`: the attention of a model on texts or pictures, as a bundle that every other command
+ * opens: queries, keys, values and the log-sum-exp of every head. `heed capture --python` prints a recorder for PyTorch models instead.
  */
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { HeedError, OptionError } from "../../core/errors.ts";
+import { mkdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { FormatError, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { systemText } from "../../io/filesystem/node.ts";
+import type { Pixels } from "../../io/read-png.ts";
+import { readPicture } from "../../models/images/decode.ts";
 import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
-import { bundleOfTexts } from "../support/input/model-bundle.ts";
-import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
+import { bundleOfPictures, bundleOfTexts } from "../support/input/model-bundle.ts";
+import { MODEL_HELP, pickImageModel, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts, noteFiles } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { save } from "../support/output/interrupt.ts";
@@ -20,12 +22,15 @@ import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "capture",
-  summary: "write a model's attention on texts as a file",
+  summary: "write a model's attention on texts or pictures as a file",
   usage: `heed capture MODEL TEXT ... -o RUN.safetensors [OPTIONS]
+    heed capture MODEL --image PHOTO.jpg -o RUN.safetensors [OPTIONS]
     heed capture MODEL DOCS.jsonl -o FOLDER/ [--shard I/N] [OPTIONS]
     heed capture --python > recorder.py`,
   help: {
     output: "RUN.safetensors  the file to write; FOLDER/ with a file of documents",
+    model: "MODEL  the model, in place of the first argument",
+    image: "FILE  a picture (PNG or JPEG) for a model that reads pictures; may be given several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
     layers: "LIST  only these layers, such as 0,4-7",
     heads: "LIST  only these heads",
@@ -36,26 +41,33 @@ export const command: Command = {
     ...ENGINE_HELP,
     json: "print what was written as JSON",
   },
+  multiple: ["image"],
   notes: `${MODEL_HELP}
 TEXT may be - for the lines of standard input.
 The file is a bundle (docs/bundles.md) with one block for each text, named self, or text1, text2 … if there are several.
 A file of documents has one per line, {"text": …, "id": …} or a string. Each becomes a bundle FOLDER/ID.safetensors, written
 atomically. Existing bundles are skipped, so a share may be restarted at any time. Under mpirun, srun or in a Slurm array
-each process takes its own share; see docs/09-cluster.md.`,
+each process takes its own share; see docs/09-cluster.md.
+Pictures: ViT, DeiT, DINOv2, DINOv3, CLIP and SigLIP, in blocks named self, or picture1, picture2 …; a JPEG needs the package
+jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patches; see docs/pictures.md.`,
   examples: [
     'heed capture encoder "time flies like an arrow" -o flies.safetensors',
     'heed capture ./all-MiniLM-L6-v2 "the river bank" "the savings bank" -o bank.safetensors --dtype float16',
+    "heed capture ./dinov2-small --image photo.jpg -o photo.safetensors",
     "heed capture encoder docs.jsonl -o maps/ --shard 3/64",
   ],
   async run(values, positionals, io) {
     const output = values.output as string | undefined;
-    const [name, ...textArguments] = positionals;
+    const named = values.model === undefined ? positionals : [values.model as string, ...positionals];
+    const [name, ...textArguments] = named;
     const texts = await expandTexts(textArguments, io);
     if (values.python === true) {
-      if (positionals.length > 0) throw new UsageError("--python takes no model and no text");
+      if (named.length > 0) throw new UsageError("--python takes no model and no text");
       io.stdout.write(RECORDER);
       return EXIT.ok;
     }
+    if (values.image !== undefined && name !== undefined)
+      return capturePictures(name, values.image as string[], texts, values, io);
     if (name === undefined || texts.length === 0)
       throw new UsageError(
         'name a model and a text: heed capture encoder "time flies like an arrow" -o run.safetensors',
@@ -97,6 +109,63 @@ each process takes its own share; see docs/09-cluster.md.`,
     return EXIT.ok;
   },
 };
+
+/** Writes a bundle with a block for each picture. */
+async function capturePictures(
+  name: string,
+  paths: readonly string[],
+  texts: readonly string[],
+  values: Values,
+  io: Io,
+): Promise<number> {
+  const output = values.output as string | undefined;
+  if (texts.length > 0)
+    throw new UsageError(`--image takes the place of texts, got ${JSON.stringify(texts[0])}`);
+  for (const other of ["pair", "shard"])
+    if (values[other] !== undefined) throw new UsageError(`--${other} belongs to texts; pictures have none`);
+  if (output === undefined) throw new UsageError("name the file to write: -o run.safetensors");
+  if (!/\.safetensors$/i.test(output))
+    throw new UsageError(`--output must end in .safetensors, got ${JSON.stringify(output)}`);
+  const options = bundleOptions(values);
+  await checkPlace(output);
+  const pictures = await Promise.all(paths.map(pictureOf));
+  const model = await pickImageModel(name, io);
+  const attentions = pictures.map((picture) => model.attention(picture));
+  const bytes = await bundleOfPictures(
+    model,
+    attentions,
+    paths.map((path) => basename(path)),
+    options,
+  );
+  await save(output, bytes);
+  const { layers, heads } = model;
+  const grids = attentions.map(({ grid: { rows, columns } }) => ({ rows, columns }));
+  if (values.json)
+    io.stdout.write(
+      jsonText({ output, bytes: bytes.length, model: model.name, layers, heads, pictures: grids }),
+    );
+  else
+    io.stdout.write(
+      `${output}: ${bytesText(bytes.length)}, ${layers} layers of ${heads} heads, ${grids.map(({ rows, columns }) => `${rows} × ${columns}`).join(" + ")} patches\n`,
+    );
+  return EXIT.ok;
+}
+
+/** The pixels of a file. Errors name it. */
+async function pictureOf(path: string): Promise<Pixels> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new OptionError("file", `cannot read the picture ${path}: ${systemText(error)}`, { path });
+  });
+  try {
+    return await readPicture(bytes);
+  } catch (error) {
+    if (error instanceof FormatError)
+      throw new FormatError(error.code, `${path}: ${error.message}`, { path });
+    if (error instanceof UnsupportedError)
+      throw new UnsupportedError(error.code, `${path}: ${error.message}`, { path });
+    throw error;
+  }
+}
 
 /** Writes a bundle for each document of this process's share that has none yet. Failures are listed at the end. */
 async function captureCorpus(

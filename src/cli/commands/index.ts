@@ -35,7 +35,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "capture",
-    summary: "write a model's attention on texts as a file",
+    summary: "write a model's attention on texts or pictures as a file",
     load: () => from(import("./capture.ts")),
   },
   {

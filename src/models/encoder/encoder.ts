@@ -12,9 +12,8 @@ import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { afterHook, FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
+import { FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
-import { layerMemory } from "../transformer/memory.ts";
 import type { TransformerModel } from "../transformer/model.ts";
 import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
 import type { EncoderConfig } from "./config.ts";
@@ -57,18 +56,9 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
 
   protected states(ids: Ids, options: EncoderOptions): FloatTensor {
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
-    let x = this.#embed(ids, options);
-    x = afterHook("onHidden", options.onHidden, 0, x);
+    const x = this.#embed(ids, options);
     const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
-    const { onAttention, onFeedForward } = options;
-    const call = { start: 0, attnMask, onAttention, onFeedForward };
-    const reuse = layerMemory(options);
-    for (let layer = 0; layer < this.sizes.layers; layer++) {
-      x = reuse(this.layer(layer, x, call));
-      x = afterHook("onHidden", options.onHidden, layer + 1, x);
-    }
-    const { finalNorm } = this.recipe.names;
-    return finalNorm === undefined ? x : this.norm(finalNorm, x);
+    return this.encoded(x, { attnMask }, options);
   }
 
   /** The embeddings of tokens, [..., N, C]. */

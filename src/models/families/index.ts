@@ -15,6 +15,7 @@ import { type Mpnet, mpnet } from "./encoders/mpnet.ts";
 import { type Roberta, roberta } from "./encoders/roberta.ts";
 import type { Family } from "./family.ts";
 import { bloom, mpt } from "./gpt/bloom.ts";
+import { clipText } from "./gpt/clip-text.ts";
 import { falcon } from "./gpt/falcon.ts";
 import { gptj, gptNeo } from "./gpt/gpt.ts";
 import { gptNeox } from "./gpt/gpt-neox.ts";
@@ -37,7 +38,7 @@ import { starcoder2 } from "./llama/starcoder.ts";
 /** All families. */
 export const FAMILIES = [
   bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert,
-  gpt2, gptNeo, gptj, gptNeox, opt, bloom, mpt, falcon,
+  gpt2, gptNeo, gptj, gptNeox, opt, bloom, mpt, falcon, clipText,
   llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,
   t5, bart, marian,

@@ -10,6 +10,7 @@ import { Fields, type FixedValues, requireValues } from "../config/fields.ts";
 import { refuseQuantized } from "../config/quantization.ts";
 import type { ModelConfig } from "../config/types.ts";
 import type { ModelNote } from "../files/weights.ts";
+import { IMAGE_MODEL_TYPES } from "../images/families.ts";
 import type { TransformerModel } from "../transformer/model.ts";
 import { familyOf, familyOfConfig, MODEL_TYPES } from "./index.ts";
 
@@ -42,26 +43,37 @@ export function readConfigFile(json: Uint8Array | ArrayBuffer): {
   readonly config: ModelConfig;
   readonly notes: readonly ModelNote[];
 } {
+  const fields = readFields(json);
+  const modelType = fields.value("model_type");
+  const family = typeof modelType === "string" ? familyOf(modelType) : undefined;
+  if (family === undefined) {
+    if (IMAGE_MODEL_TYPES.includes(modelType as string))
+      throw new UnsupportedError(
+        "model-type",
+        `config.json: a ${modelType} reads pictures, not text: open it with readImageModel, or "heed capture MODEL --image photo.jpg -o run.safetensors"`,
+        { got: modelType },
+      );
+    throw new UnsupportedError(
+      "model-type",
+      `config.json: model_type is ${typeof modelType === "string" ? quote(modelType) : "missing"}; heed has ${MODEL_TYPES.join(", ")}; of models that read pictures ${IMAGE_MODEL_TYPES.join(", ")}. For most other models of PyTorch "heed capture --python" prints a recorder whose file every command opens (docs/08-explorer.md)`,
+      { got: modelType },
+    );
+  }
+  refuseQuantized(fields);
+  requireValues(fields, FIXED);
+  const config = { type: family.type, config: family.read(fields, modelType as string) } as ModelConfig;
+  return { config, notes: customCode(fields, modelType as string) };
+}
+
+/** The fields of a config.json. Throws a FormatError for what is not an object of JSON. */
+export function readFields(json: Uint8Array | ArrayBuffer): Fields {
   const what = "config.json";
   const bytes = asBytes(what, json);
   const refuse = refuser(what);
   checkSize(what, "the file", bytes.length, MAX_CONFIG);
   const values = new Map<string, { value: Json; at: number }>();
   scanObject(bytes, refuse, (name, value, at) => values.set(name, { value, at }), { numbers: "finite" });
-
-  const fields = new Fields(values, bytes.length, refuse);
-  const modelType = fields.value("model_type");
-  const family = typeof modelType === "string" ? familyOf(modelType) : undefined;
-  if (family === undefined)
-    throw new UnsupportedError(
-      "model-type",
-      `${what}: model_type is ${typeof modelType === "string" ? quote(modelType) : "missing"}; heed has ${MODEL_TYPES.join(", ")}. For most other models of PyTorch "heed capture --python" prints a recorder whose file every command opens (docs/08-explorer.md)`,
-      { got: modelType },
-    );
-  refuseQuantized(fields);
-  requireValues(fields, FIXED);
-  const config = { type: family.type, config: family.read(fields, modelType as string) } as ModelConfig;
-  return { config, notes: customCode(fields, modelType as string) };
+  return new Fields(values, bytes.length, refuse);
 }
 
 /** A note on a config that names Python code of its own, which may compute something else: transformers runs it only if asked to. */

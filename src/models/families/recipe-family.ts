@@ -104,9 +104,14 @@ export const number = (fields: Fields, name: string, otherwise: number): number 
   fields.one<number>([name, "number"], otherwise);
 
 /** The norm of all layers: `name` is the field of its eps. */
-export const layerNorm = (fields: Fields, name: string, more: Partial<NormConfig> = {}): NormConfig => ({
+export const layerNorm = (
+  fields: Fields,
+  name: string,
+  more: Partial<NormConfig> = {},
+  eps = 1e-5,
+): NormConfig => ({
   kind: "layer",
-  eps: number(fields, name, 1e-5),
+  eps: number(fields, name, eps),
   ...more,
 });
 
@@ -142,7 +147,8 @@ export const encoderFamily = (it: RecipeFamily): Family<EncoderConfig> => ({
   make: (config, options) => new Encoder(config, options),
 });
 
-function readRecipe(it: RecipeFamily, fields: Fields, model_type: string): TransformerConfig {
+/** The recipe of a config.json. */
+export function readRecipe(it: RecipeFamily, fields: Fields, model_type: string): TransformerConfig {
   const sizes = readSizes(it, fields);
   const field = (name: FieldName) => spelling(it, fields, name);
   const layers = typeof it.layers === "function" ? it.layers(fields, sizes) : it.layers;

@@ -118,7 +118,9 @@ export function checkFolder(directory: string, advice = ""): void {
   const { readdirSync, readFileSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   const names = readdirSync(directory);
-  const missing = missingFiles(names);
+  // Models of pictures have no tokenizer.
+  const readsPictures = names.some((one) => /^(?:pre)?processor_config\.json$/.test(one));
+  const missing = missingFiles(names, !readsPictures);
   if (missing.length === 0) return;
   const path = join(directory, "config.json");
   if (!missing.includes("config.json"))

@@ -53,6 +53,9 @@ export interface TensorNames {
   readonly queryNorm?: string;
   readonly keyNorm?: string;
   readonly output: string;
+  /** A factor for each number of the output of a branch; the full name, without a suffix. */
+  readonly attentionScale?: string;
+  readonly feedForwardScale?: string;
   readonly attentionOutputNorm?: string;
   readonly attentionSumNorm?: string;
   /** Attention over the states of an encoder, between the layer's own attention and its feed-forward network. */
@@ -103,6 +106,8 @@ export interface TransformerConfig {
   readonly head_act?: string;
   /** Which maps have a bias. */
   readonly qkv_bias: boolean;
+  /** Default `qkv_bias`. */
+  readonly key_bias?: boolean;
   readonly output_bias: boolean;
   readonly mlp_bias: boolean;
   /** The output's bias is stored as one row, [1, V]. Default false. */

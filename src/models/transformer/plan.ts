@@ -1,9 +1,12 @@
 /** Every parameter of a recipe with its shape and initialization, in the order in which new weights are drawn. */
+import type { ImageConfig } from "../images/config.ts";
 import type { TransformerConfig } from "./config.ts";
 import type { ParameterPlan, Planned } from "./parameters.ts";
 
 /** Fields of encoders and of encoder–decoders that add parameters. */
 interface OtherSizes {
+  /** The picture of a model that reads one, in place of the table of words. */
+  readonly image?: ImageConfig;
   readonly embedding_size?: number;
   readonly type_vocab_size?: number;
   /** The encoder before a decoder. */
@@ -42,7 +45,13 @@ export function planOf(config: TransformerConfig & OtherSizes, hasHead = true): 
   };
 
   const afterPadding = config.position_rows !== undefined && config.position_offset === undefined;
-  table(names.embedding, V, E, pad);
+  if (config.image) {
+    const { patch, channels, patch_bias, tokens, positions } = config.image;
+    plan.set(`${names.embedding}.weight`, { shape: [C, channels, ...patch], start: std });
+    if (patch_bias) plan.set(`${names.embedding}.bias`, { shape: [C], start: "zeros" });
+    for (const { name, shape } of [...tokens, ...(positions ? [positions] : [])])
+      plan.set(name, { shape, start: std });
+  } else table(names.embedding, V, E, pad);
   table(names.positions, position_rows, E, afterPadding ? pad : undefined);
   table(names.types, config.type_vocab_size ?? 1, E);
   norm(names.embeddingNorm, [E]);
@@ -56,13 +65,15 @@ export function planOf(config: TransformerConfig & OtherSizes, hasHead = true): 
     if (layer.attention_norm !== false) norm(part(names.attentionNorm));
     linear(part(names.qkv), (H + 2 * Hkv) * d, C, qkv_bias);
     linear(part(names.query), H * d, C, qkv_bias);
-    linear(part(names.key), Hkv * d, C, qkv_bias);
+    linear(part(names.key), Hkv * d, C, config.key_bias ?? qkv_bias);
     linear(part(names.value), Hkv * d, C, qkv_bias);
     linear(part(names.output), C, H * d, output_bias, residual_range);
     const spans = (heads: number) =>
       qk_norm === "all" ? [heads * d] : qk_norm === "heads" ? [heads, d] : [d];
     norm(part(names.queryNorm), spans(H));
     norm(part(names.keyNorm), spans(Hkv));
+    for (const name of [names.attentionScale, names.feedForwardScale])
+      if (name) plan.set(at + name, { shape: [C], start: "ones" });
     norm(part(names.attentionOutputNorm));
     norm(part(names.attentionSumNorm));
     norm(part(names.crossNorm));

@@ -33,7 +33,7 @@ import type { KeyValueCache } from "../decoder/cache.ts";
 import { anglesOf } from "./angles.ts";
 import { type AttentionRecipe, afterHook, attend, type ForwardOptions } from "./attend.ts";
 import type { TransformerConfig } from "./config.ts";
-import { inPassMemory } from "./memory.ts";
+import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes } from "./model.ts";
 import { Parameters, type StartOptions } from "./parameters.ts";
 import { planOf } from "./plan.ts";
@@ -62,16 +62,18 @@ export interface LayerCall {
   readonly memory?: FloatTensor;
   readonly memoryMask?: Tensor;
   readonly onFeedForward?: ForwardOptions["onFeedForward"];
+  /** Rotates queries and keys [..., H, N, d] where positions are not one number each: patches of a picture. */
+  readonly rotate?: (x: FloatTensor) => FloatTensor;
 }
 
-/** A summand of the embedding, [..., N, E], before its norm: the rows of a table. */
+/** A summand of the embedding, [..., N, E], before its norm: the rows of a table, or the mapped patches of a picture. */
 export interface EmbeddingPart {
   readonly kind: "word" | "type" | "position";
   readonly rows: FloatTensor;
 }
 
-/** A model that a recipe describes. */
-export abstract class Transformer<R extends TransformerConfig, O extends ForwardOptions> {
+/** A model that a recipe describes. `I` is what it reads: ids, or the numbers of pictures. */
+export abstract class Transformer<R extends TransformerConfig, O extends ForwardOptions, I = Ids> {
   abstract readonly architecture: "encoder" | "decoder";
   /** `model_type` of its config.json: `bert`, `llama`, … */
   readonly type: string;
@@ -104,10 +106,10 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   }
 
   /** The last states, [..., N, C]. */
-  protected abstract states(ids: Ids, options: O): FloatTensor;
+  protected abstract states(input: I, options: O): FloatTensor;
 
   /** The summands of the embedding, in the order in which they are added: words, then types and positions where the model has them. */
-  abstract embeddingParts(ids: Ids, options?: O): readonly EmbeddingPart[];
+  abstract embeddingParts(input: I, options?: O): readonly EmbeddingPart[];
 
   /** Every parameter by its Hugging Face name, in `dtype`; training updates them in place. */
   parameters(): ReadonlyMap<string, FloatTensor> {
@@ -120,13 +122,13 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   }
 
   /** The logits of the token at each position (encoder) or after it (decoder): ids [B, N] or [N], result [..., N, V]. */
-  forward(ids: Ids, options: O = {} as O): FloatTensor {
-    return inPassMemory(options, () => this.logits(this.hidden(ids, options)));
+  forward(input: I, options: O = {} as O): FloatTensor {
+    return inPassMemory(options, () => this.logits(this.hidden(input, options)));
   }
 
   /** The states after the last layer and its norm, [..., N, C]. With a `cache`, ids [N] follow its tokens, and are added to it. */
-  hidden(ids: Ids, options: O = {} as O): FloatTensor {
-    return inPassMemory(options, () => this.states(ids, options));
+  hidden(input: I, options: O = {} as O): FloatTensor {
+    return inPassMemory(options, () => this.states(input, options));
   }
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the model has no head. */
@@ -158,6 +160,19 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       });
   }
 
+  /** All layers of an encoder and the last norm: x [..., N, C] to [..., N, C], with the hook before the first and after each. */
+  protected encoded(x: FloatTensor, call: Omit<LayerCall, "start">, options: ForwardOptions): FloatTensor {
+    const { onAttention, onFeedForward, onHidden } = options;
+    const reuse = layerMemory(options);
+    let states = afterHook("onHidden", onHidden, 0, x);
+    for (let layer = 0; layer < this.sizes.layers; layer++) {
+      states = reuse(this.layer(layer, states, { ...call, start: 0, onAttention, onFeedForward }));
+      states = afterHook("onHidden", onHidden, layer + 1, states);
+    }
+    const { finalNorm } = this.recipe.names;
+    return finalNorm === undefined ? states : this.norm(finalNorm, states);
+  }
+
   /** One layer: x [..., N, C] to [..., N, C]. */
   protected layer(layer: number, x: FloatTensor, call: LayerCall): FloatTensor {
     const { names, parallel, layers } = this.recipe;
@@ -167,7 +182,10 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const inner = (x: FloatTensor) =>
       afterHook("onFeedForward", call.onFeedForward, layer, this.#feedForward(at, x));
     const input = layers[layer].attention_norm === false ? x : norm(names.attentionNorm, x);
-    const attended = this.#scaled(norm(names.attentionOutputNorm, this.#attention(layer, at, input, call)));
+    const factors = (name: string | undefined, branch: FloatTensor) =>
+      name === undefined ? branch : multiply(branch, this.weights.get(at + name));
+    const branch = factors(names.attentionScale, this.#attention(layer, at, input, call));
+    const attended = this.#scaled(norm(names.attentionOutputNorm, branch));
     if (parallel) {
       const shared = names.feedForwardNorm === undefined ? input : norm(names.feedForwardNorm, x);
       return add(add(x, attended), this.#scaled(inner(shared)));
@@ -177,7 +195,8 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       const crossed = this.#crossAttention(layer, at, norm(names.crossNorm, sum), call);
       sum = norm(names.crossSumNorm, add(sum, crossed));
     }
-    const output = norm(names.feedForwardOutputNorm, inner(norm(names.feedForwardNorm, sum)));
+    const fed = factors(names.feedForwardScale, inner(norm(names.feedForwardNorm, sum)));
+    const output = norm(names.feedForwardOutputNorm, fed);
     return norm(names.feedForwardSumNorm, add(sum, this.#scaled(output)));
   }
 
@@ -205,6 +224,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       query = rope(query, rotation);
       key = rope(key, rotation);
     }
+    if (call.rotate) [query, key] = [call.rotate(query), call.rotate(key)];
     const { query_growth: growth } = this.recipe;
     if (growth) query = multiply(query, queryFactors(growth, start, x, call.shift));
     if (cache) [key, value] = cache.append(layer, key, value);

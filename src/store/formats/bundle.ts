@@ -105,7 +105,13 @@ function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): Bundle
     for (const [number, layer] of laid.layers)
       if (!options.layers || options.layers.includes(number))
         addLayer(entries, bag, block, layer, cut, options);
-    Object.assign(abouts, { [block.name]: describe(block, cut, metadata) });
+    const pictures = picturesKept(block, cut);
+    for (const { tensor: name } of pictures) {
+      const { shape, dtype } = bag.tensors.get(name)!;
+      entries.push({ name, from: name, indices: [], shape, dtype });
+    }
+    const about = describe(block, cut, metadata);
+    Object.assign(abouts, { [block.name]: pictures.length > 0 ? { ...about, pictures } : about });
     const recipe = recipeFor(block, cut);
     if (Object.keys(recipe).length > 0) metadata.set(`recipe.${block.name}`, JSON.stringify(recipe));
   }
@@ -184,6 +190,10 @@ function addLayer(
   add(layer.table, [undefined, heads], "kept");
   add(layer.sinks, [heads], "kept");
 }
+
+/** The pictures all of whose patches are kept. */
+const picturesKept = ({ pictures = [], Nk }: Block, { keys }: Kept) =>
+  pictures.filter(({ first, rows, columns }) => first + rows * columns <= (keys?.length ?? Nk));
 
 /** The metadata of a block. */
 function describe(

@@ -30,11 +30,16 @@ describe("metadata of a bundle", () => {
     ],
     [{ segments: [{ name: "A", key: "all" }] }, 'segments: key: expected a list, got "all"'],
     [{ segments: ["A"] }, 'segments: expected an object, got "A"'],
+    [{ pictures: [{ tensor: 1 }] }, "pictures: tensor: expected the name of a tensor, got 1"],
+    [
+      { pictures: [{ tensor: "self.picture.0", first: 0, rows: 0, columns: 2 }] },
+      "pictures: rows: expected an integer ≥ 1, got 0",
+    ],
     [{ special: { query: [-1] } }, "special: expected positions, got [-1]"],
     [{ special: [0] }, "special: expected an object, got [0]"],
     [
       { color: "red" },
-      'expected one of the fields kind, queryTokens, keyTokens, queryOffset, segments, headNames, special, got "color"',
+      'expected one of the fields kind, queryTokens, keyTokens, queryOffset, segments, pictures, headNames, special, got "color"',
     ],
     [7, "`blocks.self`: expected an object, got 7"],
   ] as [unknown, string][])("that is invalid is left out and reported: %#", async (about, words) => {

@@ -3,7 +3,7 @@
  * text: each field is checked, and strings stay text.
  */
 import { FormatError, formatValue, HeedError } from "../../core/errors.ts";
-import type { Segment } from "../block.ts";
+import type { PictureGrid, Segment } from "../block.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
 
@@ -23,6 +23,7 @@ export interface BlockAbout {
   readonly keyTokens?: string;
   readonly queryOffset?: number;
   readonly segments?: readonly Segment[];
+  readonly pictures?: readonly PictureGrid[];
   readonly headNames?: readonly string[];
   /** Positions of special tokens among queries and keys. Default: detected by their form. */
   readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
@@ -148,7 +149,9 @@ function parse(key: string, text: string): unknown {
   }
 }
 
-const FIELDS = ["kind", "queryTokens", "keyTokens", "queryOffset", "segments", "headNames", "special"];
+const FIELDS = [
+  "kind", "queryTokens", "keyTokens", "queryOffset", "segments", "pictures", "headNames", "special",
+]; // biome-ignore format: one list
 
 function blockMap(value: unknown): Map<string, BlockAbout> {
   const blocks = new Map<string, BlockAbout>();
@@ -162,7 +165,7 @@ function blockAbout(value: unknown, name: string): BlockAbout {
   const fields = record(value, where);
   for (const key of Object.keys(fields))
     if (!FIELDS.includes(key)) bad(where, `one of the fields ${FIELDS.join(", ")}`, key);
-  const { kind, queryTokens, keyTokens, queryOffset, segments, headNames, special } = fields;
+  const { kind, queryTokens, keyTokens, queryOffset, segments, pictures, headNames, special } = fields;
   if (kind !== undefined && kind !== "self" && kind !== "cross")
     bad(`${where}: kind`, '"self" or "cross"', kind);
   for (const [key, text] of Object.entries({ queryTokens, keyTokens }))
@@ -180,6 +183,10 @@ function blockAbout(value: unknown, name: string): BlockAbout {
     queryOffset: queryOffset as number | undefined,
     segments:
       segments === undefined ? undefined : list(segments, `${where}: segments`).map((x) => segment(x, where)),
+    pictures:
+      pictures === undefined
+        ? undefined
+        : list(pictures, `${where}: pictures`).map((x) => pictureGrid(x, where)),
     headNames: headNames === undefined ? undefined : tokenList(headNames, `${where}: headNames`),
     special: special === undefined ? undefined : specials(special, where),
   };
@@ -193,6 +200,22 @@ function segment(value: unknown, where: string): Segment {
     ...(query === undefined ? {} : { query: span(query, `${where}: segments: query`) }),
     ...(key === undefined ? {} : { key: span(key, `${where}: segments: key`) }),
   };
+}
+
+function pictureGrid(value: unknown, where: string): PictureGrid {
+  const { tensor, first, rows, columns } = record(value, `${where}: pictures`) as Record<
+    string,
+    number | string
+  >;
+  if (typeof tensor !== "string") return bad(`${where}: pictures: tensor`, "the name of a tensor", tensor);
+  for (const [key, n, least] of [
+    ["first", first, 0],
+    ["rows", rows, 1],
+    ["columns", columns, 1],
+  ] as const)
+    if (!(Number.isInteger(n) && (n as number) >= least && (n as number) < 2 ** 30))
+      bad(`${where}: pictures: ${key}`, `an integer ≥ ${least}`, n);
+  return { tensor, first: first as number, rows: rows as number, columns: columns as number };
 }
 
 function span(value: unknown, where: string): readonly [number, number] {

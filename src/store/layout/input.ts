@@ -4,7 +4,7 @@
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import type { Segment } from "../block.ts";
+import type { PictureGrid, Segment } from "../block.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
 import { type Bag, memoryBag } from "../formats/tensor-source.ts";
 import type { ScoreRecipe } from "../recipe/recipe.ts";
@@ -44,6 +44,8 @@ export interface BlockInput {
   readonly keyLang?: string;
   readonly queryOffset?: number;
   readonly segments?: readonly Segment[];
+  /** Pictures whose patches are keys: [height, width, 3] uint8, and the position, rows and columns of the patches. */
+  readonly pictures?: readonly (Omit<PictureGrid, "tensor"> & { readonly image: TensorLike })[];
   /** Positions of special tokens. Default: detected by their form. */
   readonly special?: { readonly query: readonly number[]; readonly key: readonly number[] };
   readonly headNames?: readonly string[];
@@ -97,7 +99,17 @@ export function bagFrom(input: StoreInput): Bag {
     tensors.set(name, value);
   };
   for (const block of input.blocks) {
-    const { name = "self", kind, queryOffset, segments, special, headNames, recipe, layers } = block;
+    const {
+      name = "self",
+      kind,
+      queryOffset,
+      segments,
+      pictures = [],
+      special,
+      headNames,
+      recipe,
+      layers,
+    } = block;
     if (name in abouts)
       throw new OptionError("block", `storeFrom: two blocks are called ${formatValue(name)}`, { name });
     if (!Array.isArray(layers))
@@ -113,6 +125,11 @@ export function bagFrom(input: StoreInput): Bag {
       }
     });
     for (const [tensor, value] of Object.entries<TensorLike>(block.tensors ?? {})) put(tensor, value);
+    const grids = (pictures as NonNullable<BlockInput["pictures"]>).map(({ image, ...grid }, n) => {
+      const tensor = `${name}.picture.${n}`;
+      put(tensor, image);
+      return { tensor, ...grid };
+    });
     const queryTokens = block.queryTokens ?? block.tokens;
     const keyTokens = block.keyTokens ?? block.tokens;
     if (queryTokens) metadata.set(`tokens.${name}`, JSON.stringify(queryTokens));
@@ -126,6 +143,7 @@ export function bagFrom(input: StoreInput): Bag {
       ...(keyTokens ? { keyTokens: keyTokens === queryTokens ? name : `${name}.keys` } : {}),
       ...(queryOffset === undefined ? {} : { queryOffset }),
       ...(segments ? { segments } : {}),
+      ...(grids.length > 0 ? { pictures: grids } : {}),
       ...(special ? { special } : {}),
       ...(headNames ? { headNames } : {}),
     };

@@ -5,12 +5,13 @@
 import { isFloat } from "../../core/dtype.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import { maskFromJson } from "../../masks/registry.ts";
-import type { Block, Segment, Stage } from "../block.ts";
+import type { Block, Stage } from "../block.ts";
 import { type About, type Problems, readAbout } from "../formats/metadata.ts";
 import { type Bag, shown, type TensorHead } from "../formats/tensor-source.ts";
 import { type Places, placesOf } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
 import { isSpecial } from "../text/tokens.ts";
+import { picturesOf, segmentsOf } from "./ranges.ts";
 
 /** The kind of a layer's tensor. */
 export type TensorPart = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
@@ -35,7 +36,7 @@ export interface Laid {
 
 const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
 /** Tensors that only recipes refer to. */
-const AUXILIARY = /\.(?:mask|bias|sinks|relative)(?:\.\d{1,6})?$/;
+const AUXILIARY = /\.(?:mask|bias|sinks|relative|picture)(?:\.\d{1,6})?$/;
 
 /** Lays out a bag; `given` is the recipe of blocks with q and k but without a recipe. */
 export function layOut(
@@ -145,7 +146,11 @@ function layBlock(
     layers.set(layer, { ...resolved, parts });
   }
   if (!sizes || layers.size === 0) return undefined;
-  const block = describe(name, sizes, layers, recipe, about, problems);
+  const pictures = picturesOf(bag, name, about.blocks.get(name)?.pictures ?? [], sizes.Nk, problems);
+  const block = {
+    ...describe(name, sizes, layers, recipe, about, problems),
+    ...(pictures.length > 0 && { pictures }),
+  };
   return { block, places: placesOf(block), layers };
 }
 
@@ -422,23 +427,4 @@ function tokensFor(
       `\`${block}\` has ${count} ${axis} positions, ${tokens.length} tokens are given in \`tokens.${list}\`; positions are shown instead, so that no row has the wrong name`,
     );
   return positions();
-}
-
-function segmentsOf(
-  block: string,
-  segments: readonly Segment[],
-  Nq: number,
-  Nk: number,
-  problems: Problems,
-): Segment[] {
-  return segments.filter(({ name, query, key }) => {
-    const fits = (query?.[1] ?? 0) <= Nq && (key?.[1] ?? 0) <= Nk;
-    if (!fits)
-      problems.add(
-        "warning",
-        "segment",
-        `segment ${JSON.stringify(name)} of \`${block}\` reaches beyond its tokens and is left out`,
-      );
-    return fits;
-  });
 }

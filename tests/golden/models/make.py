@@ -18,7 +18,7 @@ import json, os, shutil, sys
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 from transformers.models.bloom import modeling_bloom as bloom
 from transformers.models.gptj import modeling_gptj as gptj
 
@@ -127,6 +127,20 @@ ENCODER_DECODERS = {
                                        decoder_start_token_id=0, forced_eos_token_id=2)),
     "nllb": ("m2m_100", BART | dict(scale_embedding=True, activation_function="relu", forced_bos_token_id=None)),
 }
+IMAGE = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=18, image_size=12, patch_size=4, layer_norm_eps=3e-3)
+DINO = {k: v for k, v in IMAGE.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
+IMAGE_MODELS = {
+    "vit": ("vit", IMAGE | dict(image_size=[12, 12], qkv_bias=False)),
+    "deit": ("deit", IMAGE | dict(hidden_act="gelu_new")),
+    "dinov2": ("dinov2", DINO),
+    "dinov2-gated": ("dinov2", DINO | dict(use_swiglu_ffn=True)),
+    "dinov2-registers": ("dinov2_with_registers", DINO | dict(num_register_tokens=3)),
+    "dinov3": ("dinov3_vit", IMAGE | dict(num_register_tokens=2, rope_theta=50.0)),
+    "dinov3-gated": ("dinov3_vit", IMAGE | dict(use_gated_mlp=True, hidden_act="silu")),
+    "clip": ("clip", dict(projection_dim=8, vision_config=IMAGE, text_config=PLAIN | dict(hidden_size=8, num_hidden_layers=1, eos_token_id=2, pad_token_id=0))),
+    "clip-vision": ("clip_vision_model", IMAGE | dict(patch_size=2, image_size=6)),
+    "siglip": ("siglip_vision_model", IMAGE),
+}
 # Options of generate(): the same as in encoder-decoders.test.ts.
 GENERATED = {
     "greedy": dict(num_beams=1, max_new_tokens=11),
@@ -143,7 +157,9 @@ def draw(model, generator):
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator, dtype=torch.float32)
-            if p.dim() == 1:
+            if p.dim() == 0:
+                p.copy_(noise)
+            elif p.dim() == 1:
                 norm = "norm" in name.lower() or ".ln_" in name
                 offset = type(model).__name__.startswith(("Gemma", "Nemotron"))  # these multiply by 1 + w
                 base = 1.0 if norm and name.endswith("weight") and not offset else 0.0
@@ -220,8 +236,8 @@ class exactly64:
                 module.embed_positions = gptj.create_sinusoidal_positions(module.max_positions, module.pos_embd_dim)
         for parent in list(self.model.modules()):
             for name, child in list(parent.named_children()):
-                if "RotaryEmbedding" in type(child).__name__:
-                    setattr(parent, name, type(child)(config=child.config))
+                if "RotaryEmbedding" in type(child).__name__ or "RopePositionEmbedding" in type(child).__name__:
+                    setattr(parent, name, type(child)(config=child.config).eval())
 
     def __exit__(self, *_):
         torch.float32 = torch.float = self.kept[0]
@@ -320,7 +336,37 @@ def make_encoder_decoder(family):
     print(family, sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)), {k: golden[f"{k}.0"].tolist() for k in GENERATED})
 
 
+def make_image_model(family):
+    kind, fields = IMAGE_MODELS[family]
+    folder = os.path.join(os.path.dirname(HERE), "image-models", family)
+    shutil.rmtree(folder, ignore_errors=True)
+    config = AutoConfig.for_model(kind, **fields)
+    model = AutoModel.from_config(config)
+    draw(model, torch.Generator().manual_seed(sum(map(ord, family))))
+    model.save_pretrained(folder)
+    model, report = AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64, output_loading_info=True)
+    assert not any(report[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")), report
+    model.eval()
+    tower = model.vision_model if kind == "clip" else model
+    g = torch.Generator().manual_seed(7)
+    golden, patch = {}, tower.config.patch_size
+    resizes = {} if kind.startswith("dino") else dict(interpolate_pos_encoding=True)
+    for n, (batch, height, width) in enumerate([(2, 3, 3), (1, 2, 4)]):
+        pixels = torch.randn(batch, 3, height * patch, width * patch, generator=g)
+        with torch.no_grad(), exactly64(tower):
+            out = tower(pixels.double(), output_hidden_states=True, output_attentions=True, **resizes)
+        golden |= {f"pixels.{n}": pixels, f"hidden.{n}": torch.stack([*out.hidden_states[:-1], out.last_hidden_state]),
+                   f"attention.{n}": torch.stack(out.attentions)}
+    if kind == "clip":
+        ids = torch.randint(5, V, (1, 7), generator=g)
+        with torch.no_grad(), exactly64(model.text_model):
+            out = model.text_model(ids, output_hidden_states=True, output_attentions=True)
+        golden |= {"ids": ids.int(), "text-hidden": out.last_hidden_state, "text-attention": torch.stack(out.attentions)}
+    save_file({k: x.contiguous() for k, x in golden.items()}, os.path.join(folder, "golden.safetensors"))
+    print(family, sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)))
+
+
 if __name__ == "__main__":
     print("torch", torch.__version__, "transformers", transformers.__version__)
-    for family in sys.argv[1:] or [*FAMILIES, *ENCODER_DECODERS]:
-        make(family) if family in FAMILIES else make_encoder_decoder(family)
+    for family in sys.argv[1:] or [*FAMILIES, *ENCODER_DECODERS, *IMAGE_MODELS]:
+        (make if family in FAMILIES else make_encoder_decoder if family in ENCODER_DECODERS else make_image_model)(family)

@@ -1,4 +1,7 @@
 /** A model's attention on a text as a bundle that the explorer opens: q, k, v and the log-sum-exp of every layer. */
+
+import type { TensorLike } from "../../../core/tensor.ts";
+import type { ImageAttention, ImageModel } from "../../../models/images/image-model.ts";
 import { type AblatedHead, ablateHeads, ablation } from "../../../models/inference/ablate.ts";
 import type {
   AttentionModel,
@@ -117,7 +120,33 @@ function translationBlocks(
 
 const specialOf = (special: readonly boolean[]): number[] => [...special.keys()].filter((i) => special[i]);
 
-function blockOf(name: string, model: AttentionModel, attention: TextAttention): BlockInput {
+/** A model's attention on pictures as one bundle, with a block for each: its patches are keys and queries, and the picture is in it. */
+export function bundleOfPictures(
+  model: ImageModel,
+  attentions: readonly ImageAttention[],
+  names: readonly string[],
+  options: BundleOptions = {},
+): Promise<Uint8Array> {
+  const blocks = attentions.map((one, n) => {
+    const { grid, picture } = one;
+    const image = { data: picture.data, shape: [picture.height, picture.width, 3] };
+    const sequences = new Int8Array(one.tokens.length);
+    return {
+      ...blockOf(attentions.length === 1 ? "self" : `picture${n + 1}`, model, { ...one, sequences }),
+      pictures: [{ ...grid, image: image as TensorLike }],
+    };
+  });
+  const warnings = model.notes.flatMap(({ severity, text }) =>
+    severity === "warning" ? [`${model.name}: ${text}`] : [],
+  );
+  return writeBundle({ model: model.name, text: names.join("\n"), warnings, blocks }, options);
+}
+
+function blockOf(
+  name: string,
+  model: Pick<AttentionModel, "architecture">,
+  attention: Pick<TextAttention, "tokens" | "layers" | "sequences" | "special">,
+): BlockInput {
   const { tokens, layers, sequences, special } = attention;
   const specials = specialOf(special);
   const tableName = `${name}.relative`;
@@ -142,7 +171,7 @@ function blockOf(name: string, model: AttentionModel, attention: TextAttention):
 
 /** A layer's recipe in the bundle; `table` is the name of the table of relative positions. */
 function recipeOf(
-  model: AttentionModel,
+  model: Pick<AttentionModel, "architecture">,
   { recipe, options }: TextAttention["layers"][number],
   table: string,
 ): LayerRecipe {

@@ -2,6 +2,7 @@
 import { UnsupportedError } from "../../../core/errors.ts";
 import { locateShipped } from "../../../models/files/locate.ts";
 import { type FoundModel, findModel, knownModels } from "../../../models/hub/find.ts";
+import type { ImageModel } from "../../../models/images/image-model.ts";
 import type { Pooling } from "../../../models/inference/embed.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../../../models/text-model.ts";
 import { type Io, UsageError } from "../line/command.ts";
@@ -42,6 +43,15 @@ export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promi
   const { directory, within, name: label } = find(name);
   const { readModel } = await import("../../../models/files/files.ts");
   const model = await readModel(directory, { within, name: label });
+  for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
+  return model;
+}
+
+/** The model of pictures of a name or a folder. Notes about its weights go to stderr, one per line. */
+export async function pickImageModel(name: string, io: Pick<Io, "stderr">): Promise<ImageModel> {
+  const { directory, within, name: label } = find(name);
+  const { readImageModel } = await import("../../../models/images/image-model.ts");
+  const model = await readImageModel(directory, { within, name: label });
   for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
   return model;
 }

@@ -1,0 +1,131 @@
+/** PNG against Pillow, against pictures made here by Node's zlib, and with bytes changed: typed errors only. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { crc32, deflateSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { random } from "../../tests/support/cases/random.ts";
+import { readTensors } from "../../tests/support/shared.ts";
+import { HeedError } from "../core/errors.ts";
+import { writePng } from "./png.ts";
+import { readPng } from "./read-png.ts";
+
+const golden = join(import.meta.dirname, "../../tests/golden/pictures");
+
+function chunk(name: string, body: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(body.length + 12);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, body.length);
+  bytes.set(new TextEncoder().encode(name), 4);
+  bytes.set(body, 8);
+  view.setUint32(8 + body.length, crc32(bytes.subarray(4, 8 + body.length)));
+  return bytes;
+}
+
+/** A PNG of these rows, each with its filter; `interlace` 1 for Adam7. */
+function png(
+  width: number,
+  height: number,
+  depth: number,
+  type: number,
+  rows: Uint8Array,
+  interlace = 0,
+): Uint8Array {
+  const header = new Uint8Array(13);
+  const view = new DataView(header.buffer);
+  view.setUint32(0, width);
+  view.setUint32(4, height);
+  header.set([depth, type, 0, 0, interlace], 8);
+  const parts = [
+    Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a),
+    chunk("IHDR", header),
+    chunk("IDAT", deflateSync(rows)),
+    chunk("IEND", new Uint8Array(0)),
+  ];
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
+}
+
+describe("readPng", () => {
+  const want = readTensors(join(golden, "png.safetensors"));
+
+  it.each([...want.keys()])("%s: the pixels are Pillow's", async (name) => {
+    const { width, height, data } = await readPng(readFileSync(join(golden, `${name}.png`)));
+    const pixels = want.get(name)!;
+    expect([height, width, 4]).toEqual(pixels.shape);
+    expect([...data]).toEqual([...pixels.toFloat64()]);
+  });
+
+  it("an interlaced picture has the pixels of its passes", async () => {
+    const [width, height] = [11, 9];
+    const pixel = (x: number, y: number) => [17 * x, 23 * y, 5 * (x + y)];
+    const rows: number[] = [];
+    for (const [x0, y0, dx, dy] of [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]])
+      for (let y = y0; y < height; y += dy) {
+        rows.push(0);
+        for (let x = x0; x < width; x += dx) rows.push(...pixel(x, y));
+      } // biome-ignore format: the seven passes
+    const { data } = await readPng(png(width, height, 8, 2, Uint8Array.from(rows), 1));
+    for (let y = 0; y < height; y++)
+      for (let x = 0; x < width; x++)
+        expect([...data.subarray(4 * (y * width + x), 4 * (y * width + x) + 4)]).toEqual([
+          ...pixel(x, y),
+          255,
+        ]);
+  });
+
+  it("samples of 16 bits keep their high byte", async () => {
+    const { data } = await readPng(png(1, 1, 16, 2, Uint8Array.of(0, 1, 255, 200, 7, 255, 255)));
+    expect([...data]).toEqual([1, 200, 255, 255]);
+  });
+
+  it("reads what writePng writes", async () => {
+    const writer = writePng(3, 2);
+    writer.row(Uint8Array.from({ length: 12 }, (_, i) => 20 * i));
+    writer.row(Uint8Array.from({ length: 12 }, (_, i) => 255 - i));
+    const { data } = await readPng(writer.finish());
+    expect([...data]).toEqual([
+      ...Array.from({ length: 12 }, (_, i) => 20 * i),
+      ...Array.from({ length: 12 }, (_, i) => 255 - i),
+    ]);
+  });
+
+  it("refuses sizes above the limit before it inflates, and rows beyond the header's", async () => {
+    const one = png(1, 1, 8, 0, Uint8Array.of(0, 9));
+    await expect(readPng(png(60_000, 60_000, 8, 0, Uint8Array.of(0)))).rejects.toThrow("the limit is");
+    await expect(readPng(one, { maxBytes: 3 })).rejects.toThrow("the limit is 3");
+    await expect(readPng(png(1, 1, 8, 0, new Uint8Array(100_000)))).rejects.toThrow("more than the 2 bytes");
+    await expect(readPng(png(1, 2, 8, 0, Uint8Array.of(0, 9)))).rejects.toThrow(
+      "2 bytes of pixels where its rows take 4",
+    );
+    await expect(readPng(png(1, 1, 8, 0, Uint8Array.of(7, 9)))).rejects.toThrow("filter 7");
+  });
+
+  it("changed bytes give pixels or a typed error", async () => {
+    const draw = random(11);
+    const files = readdirSync(golden).filter((name) => name.endsWith(".png"));
+    let refused = 0;
+    for (let n = 0; n < 1500; n++) {
+      const bytes = Uint8Array.from(readFileSync(join(golden, files[n % files.length])));
+      for (let changes = draw.int(1, 3); changes > 0; changes--)
+        bytes[draw.int(0, bytes.length - 1)] = draw.int(0, 255);
+      // Half of the files have right checksums, so that the parts behind them are reached.
+      if (n % 2 === 0) {
+        const view = new DataView(bytes.buffer);
+        for (let at = 8; at + 12 <= bytes.length; ) {
+          const length = view.getUint32(at);
+          if (length > bytes.length - at - 12) break;
+          view.setUint32(at + 8 + length, crc32(bytes.subarray(at + 4, at + 8 + length)));
+          at += 12 + length;
+        }
+      }
+      try {
+        await readPng(n % 5 === 0 ? bytes.subarray(0, draw.int(0, bytes.length)) : bytes, {
+          maxBytes: 2 ** 22,
+        });
+      } catch (error) {
+        expect(error, String(error)).toBeInstanceOf(HeedError);
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(500);
+  });
+});
