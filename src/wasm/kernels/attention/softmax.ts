@@ -23,7 +23,7 @@ import {
   ZERO,
 } from "../../assembler/index.ts";
 import { CallStruct, paddedRows, statStride, TaskStruct } from "../../codegen/layout.ts";
-import { type Arithmetic, exp2, exp2Each, maddOf, weightEach, withConstants } from "../../codegen/math.ts";
+import { type Arithmetic, exp2, maddOf, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
 import { sumLanes, transpose4 } from "../lanes.ts";
