@@ -61,6 +61,7 @@ export default defineConfig({
           "bench/*.test.ts",
         ],
     exclude: ["**/node_modules/**", ...(process.env.TEST_INTERNAL === "1" ? behaviorTests() : [])],
+    setupFiles: ["tests/support/equal-bytes.ts"],
     // For tests that hang: some take 20 s on a busy machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
