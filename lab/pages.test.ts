@@ -6,7 +6,7 @@ import { COMPUTATIONS } from "./computations.ts";
 import { decodeState, encodeState } from "./frame/fields.ts";
 import { changeOf, type LabView, type NamedPage } from "./frame/page.ts";
 import { isAbout, pictureOf } from "./frame/render.ts";
-import { renderSite } from "./frame/site.ts";
+import { loadPages, renderSite } from "./frame/site.ts";
 import { PAGES } from "./pages.ts";
 
 const titleOf = ({ title }: NamedPage["steps"][number], view: LabView) =>
@@ -15,7 +15,7 @@ const titleOf = ({ title }: NamedPage["steps"][number], view: LabView) =>
 let pages: NamedPage[] = [];
 let files: Map<string, string> = new Map();
 beforeAll(async () => {
-  pages = await Promise.all(PAGES.map((entry) => entry.load()));
+  pages = await loadPages();
   files = await renderSite({ explorer: "../explorer/" });
 }, 120_000);
 

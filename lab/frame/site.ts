@@ -35,14 +35,18 @@ async function renderPage(page: NamedPage, surroundings: Surroundings): Promise<
   return html`<div class="columns">${renderText(page, views, staticViews, surroundings)}${renderStage(page, views[0])}</div>`;
 }
 
+/** Every page, in the order of reading. */
+export const loadPages = (): Promise<NamedPage[]> => Promise.all(PAGES.map((entry) => entry.load()));
+
+/** The page that leads to all others. */
+export const mapPage = (pages: readonly NamedPage[], { explorer, docs }: SiteOptions): string =>
+  documentOf("The Lab", "Learn attention by doing", renderMap(pages, explorer, docs));
+
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
-  const pages = await Promise.all(PAGES.map((entry) => entry.load()));
+  const pages = await loadPages();
   const files = new Map<string, string>([["lab.css", style(":root")]]);
-  files.set(
-    "index.html",
-    documentOf("The Lab", "Learn attention by doing", renderMap(pages, explorer, docs)),
-  );
+  files.set("index.html", mapPage(pages, { explorer, docs }));
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
     const content = html`<header class="top"><a class="home" href="index.html">The Lab</a>
