@@ -7,13 +7,8 @@
  *   node bench/backward.ts [--level wide] [--threads 1] [--seconds 5] [--cases "causal*"] [--memory]
  */
 import { seededTensor } from "../src/cli/support/run/seeded.ts";
-import {
-  type AttentionGradients,
-  attentionBackward,
-  configure,
-  scaledDotProductAttention,
-  type Tensor,
-} from "../src/index.ts";
+import type { AttentionGradients, Tensor } from "../src/index.ts";
+import { attentionBackward, configure, scaledDotProductAttention } from "../src/index.ts";
 import { getEngine } from "../src/wasm/engine/engine.ts";
 import { ceilingOf, Rig } from "./roofline.ts";
 import { chosen } from "./support/cases.ts";

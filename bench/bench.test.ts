@@ -6,16 +6,8 @@ import { reportOf } from "./report.ts";
 import { Rig } from "./roofline.ts";
 import { type BenchRun, judge } from "./run.ts";
 import { translate } from "./support/built.ts";
-import {
-  CASES,
-  type CallSizes,
-  type Case,
-  chosen,
-  flopsOf,
-  goalsOf,
-  goalText,
-  reached,
-} from "./support/cases.ts";
+import type { CallSizes, Case } from "./support/cases.ts";
+import { CASES, chosen, flopsOf, goalsOf, goalText, reached } from "./support/cases.ts";
 import { callOf, errorOf, inputsOf } from "./support/measure.ts";
 import { quantile, ratios, takeTurns } from "./support/turns.ts";
 

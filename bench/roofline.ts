@@ -13,14 +13,8 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { availableLevel, compile, hasRelaxed } from "../src/backend/levels.ts";
-import {
-  type FunctionBuilder,
-  f32x4,
-  i32,
-  type Local,
-  ModuleBuilder,
-  v128,
-} from "../src/wasm/assembler/index.ts";
+import type { FunctionBuilder, Local } from "../src/wasm/assembler/index.ts";
+import { f32x4, i32, ModuleBuilder, v128 } from "../src/wasm/assembler/index.ts";
 import { isMain, printTable, threadText } from "./support/setup.ts";
 
 /** A loop of the roofline. */

@@ -4,15 +4,14 @@
  *
  * Work is counted as 4·B·H·Nq·Nk·d operations, including masked scores, so that causal attention shows what the mask saves.
  */
+import type { AttentionOptions, SimdLevel } from "../../src/index.ts";
 import {
-  type AttentionOptions,
   alibi,
   alibiSlopes,
   causal,
   documents,
   keyLengths,
   maskMod,
-  type SimdLevel,
   scoreMod,
   slidingWindow,
   softcap,

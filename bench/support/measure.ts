@@ -7,17 +7,8 @@ import { resolve } from "../../src/backend/problem.ts";
 import { checkRows } from "../../src/cli/support/run/check.ts";
 import { seededTensor } from "../../src/cli/support/run/seeded.ts";
 import { narrow } from "../../src/core/dtype.ts";
-import {
-  type AttentionOptions,
-  configure,
-  empty,
-  explain,
-  type Plan,
-  type SimdLevel,
-  scaledDotProductAttention,
-  type Tensor,
-  tensor,
-} from "../../src/index.ts";
+import type { AttentionOptions, Plan, SimdLevel, Tensor } from "../../src/index.ts";
+import { configure, empty, explain, scaledDotProductAttention, tensor } from "../../src/index.ts";
 import type { Peer } from "../peers/index.mjs";
 import { ceilingOf, type Loop, type Rig } from "../roofline.ts";
 import { type CallSizes, type Case, cacheBytes, figure, flopsOf, ONE_THREAD, type Variant } from "./cases.ts";

@@ -16,14 +16,8 @@ import { recordAttention, recordWithoutDerivative } from "../core/recording/reco
 import { activeRecording } from "../core/recording/recording.ts";
 import { rowShape, type Shape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
-import {
-  asTensor,
-  type FloatDTypeOf,
-  sameDevice,
-  type Tensor,
-  type TensorLike,
-  viewOf,
-} from "../core/tensor.ts";
+import type { FloatDTypeOf, Tensor, TensorLike } from "../core/tensor.ts";
+import { asTensor, sameDevice, viewOf } from "../core/tensor.ts";
 import { forwardBackend, weightsBackend } from "./dispatch/forward.ts";
 
 /** The result of attention. */

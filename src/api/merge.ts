@@ -11,16 +11,8 @@ import { checkNames } from "../core/option-names.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { checkLayout, type Layout } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
-import {
-  asTensor,
-  denseOf,
-  reshaped,
-  sizeOf,
-  type Tensor,
-  type TensorLike,
-  transposed,
-  viewOf,
-} from "../core/tensor.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { asTensor, denseOf, reshaped, sizeOf, transposed, viewOf } from "../core/tensor.ts";
 import { mergeStates as merge } from "./array.ts";
 
 /**

@@ -8,14 +8,8 @@
 import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
 import { compileBounds } from "../masks/expression/bounds.ts";
-import {
-  type Expression,
-  LIMITS,
-  type NumberExpression,
-  substitute,
-  type Table,
-  VARS,
-} from "../masks/expression/expr.ts";
+import type { Expression, NumberExpression, Table } from "../masks/expression/expr.ts";
+import { LIMITS, substitute, VARS } from "../masks/expression/expr.ts";
 import { table } from "../masks/expression/table.ts";
 
 /** Options of a call for the positions of its queries and keys. */

@@ -8,35 +8,15 @@ import { arrayName, type FloatDType, isFloat, isInteger, isMask, readerOf } from
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import {
-  type CellStrides,
-  cellStrides,
-  checkLayout,
-  type Layout,
-  resolveShape,
-  rowShape,
-  type Shape,
-} from "../core/shape.ts";
+import type { CellStrides, Layout, Shape } from "../core/shape.ts";
+import { cellStrides, checkLayout, resolveShape, rowShape } from "../core/shape.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
 import { causal } from "../masks/causal.ts";
-import {
-  BoolExpression,
-  type Mask,
-  type NumberExpression,
-  ScoreMod,
-  type Table,
-  VARS,
-  withScore,
-} from "../masks/expression/expr.ts";
+import type { Mask, NumberExpression, Table } from "../masks/expression/expr.ts";
+import { BoolExpression, ScoreMod, VARS, withScore } from "../masks/expression/expr.ts";
 import { FOREIGN, isForeign } from "../masks/expression/foreign.ts";
-import {
-  checkTables,
-  type PositionOptions,
-  type RowPositions,
-  resolvePositions,
-  rowPositions,
-  toRows,
-} from "./positions.ts";
+import type { PositionOptions, RowPositions } from "./positions.ts";
+import { checkTables, resolvePositions, rowPositions, toRows } from "./positions.ts";
 import { requestedWeights, type WeightSelection } from "./selection.ts";
 
 /** Values of `attnMask`: a bool tensor (true = attend), a float tensor (added), nested arrays of either, or a mask expression. */

@@ -4,17 +4,8 @@
  * (integers of other widths, 8-bit floats as raw bytes) are plain objects `{ data, shape, dtype }`. Always
  * row-major; where byte order and alignment allow, `data` is a view of the bytes.
  */
-import {
-  type ArrayClass,
-  arrayName,
-  checkArray,
-  DTYPES,
-  type DType,
-  type DTypeRow,
-  dtypeOf,
-  isDType,
-  type TypedData,
-} from "../core/dtype.ts";
+import type { ArrayClass, DType, DTypeRow, TypedData } from "../core/dtype.ts";
+import { arrayName, checkArray, DTYPES, dtypeOf, isDType } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
 

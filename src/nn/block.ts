@@ -11,12 +11,8 @@ import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
-import {
-  type AttendOptions,
-  type AttendResult,
-  MultiHeadAttention,
-  type MultiHeadOptions,
-} from "./multi-head.ts";
+import type { AttendOptions, AttendResult, MultiHeadOptions } from "./multi-head.ts";
+import { MultiHeadAttention } from "./multi-head.ts";
 import { LayerNorm } from "./norm.ts";
 import { type ActivationName, activate, checkActivation } from "./ops/activations.ts";
 import { add } from "./ops/arithmetic.ts";

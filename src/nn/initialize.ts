@@ -10,15 +10,8 @@ import { generatorOf, type Seed } from "../core/random/generator.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { setKind, type TensorKind } from "../core/recording/kinds.ts";
 import { checkShape, sizeOf, type Tensor, type TensorLike } from "../core/tensor.ts";
-import {
-  copyOf,
-  type FloatTensor,
-  type FloatTensorOf,
-  numbers,
-  operand,
-  type Precision,
-  tensorFrom,
-} from "./ops/operand.ts";
+import type { FloatTensor, FloatTensorOf, Precision } from "./ops/operand.ts";
+import { copyOf, numbers, operand, tensorFrom } from "./ops/operand.ts";
 
 export { generatorOf };
 

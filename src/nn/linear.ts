@@ -1,13 +1,7 @@
 /** The linear map as a layer: y = x·Wᵀ + b. */
 import type { TensorLike } from "../core/tensor.ts";
-import {
-  checkLayerOptions,
-  checkSizes,
-  fillLinear,
-  generatorOf,
-  type LayerOptions,
-  parameter,
-} from "./initialize.ts";
+import type { LayerOptions } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, fillLinear, generatorOf, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor, FloatTensorOf } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";

@@ -14,25 +14,14 @@ import { formatTensor, formatValue, OptionError, ShapeError } from "../core/erro
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
-import {
-  checkLayerOptions,
-  checkSizes,
-  fillXavierUniform,
-  generatorOf,
-  type LayerOptions,
-  parameter,
-} from "./initialize.ts";
+import type { LayerOptions } from "./initialize.ts";
+import { checkLayerOptions, checkSizes, fillXavierUniform, generatorOf, parameter } from "./initialize.ts";
 import { Linear } from "./linear.ts";
 import { Module } from "./module.ts";
 import { attention, type WithWeights } from "./ops/attend.ts";
 import { checkDropout, dropoutSeed } from "./ops/dropout.ts";
-import {
-  type FloatTensor,
-  keyMaskOperand,
-  operand,
-  type Precision,
-  type PrecisionOf,
-} from "./ops/operand.ts";
+import type { FloatTensor, Precision, PrecisionOf } from "./ops/operand.ts";
+import { keyMaskOperand, operand } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 import { concat, mergeHeads, reshape, slice, split, splitHeads } from "./ops/shapes.ts";
 import type { Rope } from "./positions.ts";

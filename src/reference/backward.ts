@@ -11,15 +11,8 @@
  * one tile at a time and never store it. docs/06-gradients.md derives it step by step.
  */
 import { formatValue, ShapeError } from "../core/errors.ts";
-import {
-  checkInputs,
-  type FormulaOptions,
-  type FormulaSizes,
-  type Forward,
-  forward,
-  OPTIONS,
-  scaleOf,
-} from "./forward.ts";
+import type { FormulaOptions, FormulaSizes, Forward } from "./forward.ts";
+import { checkInputs, forward, OPTIONS, scaleOf } from "./forward.ts";
 
 /** Options of `forward`, and the derivative of its score mod. */
 export interface FormulaBackwardOptions extends FormulaOptions {

@@ -11,14 +11,8 @@
  * inspected.
  */
 import { formatValue, OptionError } from "../core/errors.ts";
-import {
-  checkInputs,
-  type FormulaOptions,
-  type FormulaSizes,
-  type Forward,
-  OPTIONS,
-  scaleOf,
-} from "./forward.ts";
+import type { FormulaOptions, FormulaSizes, Forward } from "./forward.ts";
+import { checkInputs, OPTIONS, scaleOf } from "./forward.ts";
 
 /** Options of the formula, and the tile sizes. */
 export interface OnlineOptions extends FormulaOptions {

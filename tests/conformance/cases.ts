@@ -3,17 +3,8 @@
  * row in tests/support/cases/masks.ts or tests/support/cases/scores.ts; it then appears here and in the random cases.
  */
 import type { AttentionOptions } from "heed";
-import {
-  ARRANGEMENTS,
-  type Arrangement,
-  arranged,
-  type Case,
-  type Dtype,
-  FILLS,
-  type Fill,
-  filled,
-  type Lengths,
-} from "../support/cases/case.ts";
+import type { Arrangement, Case, Dtype, Fill, Lengths } from "../support/cases/case.ts";
+import { ARRANGEMENTS, arranged, FILLS, filled } from "../support/cases/case.ts";
 import { MASKS } from "../support/cases/masks.ts";
 import { random } from "../support/cases/random.ts";
 import { CHANGES } from "../support/cases/scores.ts";

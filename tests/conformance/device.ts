@@ -6,27 +6,10 @@
  * return that reason for each of them.
  */
 
-import {
-  type AttentionOptions,
-  type AttentionResult,
-  alibi,
-  cast,
-  causal,
-  keyLengths,
-  queryLengths,
-  relativeBias,
-  Tensor,
-} from "heed";
-import {
-  type ArrayOperation,
-  arrayFor,
-  type Backend,
-  type Device,
-  type Operation,
-  type Problem,
-  type RowwiseOperation,
-  viewOf,
-} from "heed/backend";
+import type { AttentionOptions, AttentionResult } from "heed";
+import { alibi, cast, causal, keyLengths, queryLengths, relativeBias, Tensor } from "heed";
+import type { ArrayOperation, Backend, Device, Operation, Problem, RowwiseOperation } from "heed/backend";
+import { arrayFor, viewOf } from "heed/backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resolve } from "../../src/backend/problem.ts";
 import { resolveProduct } from "../../src/backend/product.ts";

@@ -6,37 +6,16 @@
  * Bounds are those of tests/support/oracles (Bound B of dtype, sizes and terms). A result of n parts may be off by the bound of each
  * part, hence n times the bound, and by the rounding of each part in its dtype.
  */
-import {
-  type AttentionGradients,
-  type AttentionOptions,
-  and,
-  attentionBackward,
-  type MaskLike,
-  maskMod,
-  mergeStates,
-  or,
-  type State,
-  scaledDotProductAttention,
-  Tensor,
-} from "heed";
-import {
-  type ContextOptions,
-  contextAttention,
-  contextAttentionBackward,
-  localCluster,
-  shardSequence,
-} from "heed/cluster";
+import type { AttentionGradients, AttentionOptions, MaskLike, State } from "heed";
+import { and, attentionBackward, maskMod, mergeStates, or, scaledDotProductAttention, Tensor } from "heed";
+import type { ContextOptions } from "heed/cluster";
+import { contextAttention, contextAttentionBackward, localCluster, shardSequence } from "heed/cluster";
 import { type Level, restore, use } from "../support/backends/levels.ts";
 import { type Case, describeCase, type Rule } from "../support/cases/case.ts";
 import { draw } from "../support/cases/draw.ts";
 import { type Random, random } from "../support/cases/random.ts";
-import {
-  exactly,
-  flat,
-  type Tolerances,
-  tolerancesOf,
-  upstream,
-} from "../support/oracles/backward-oracle.ts";
+import type { Tolerances } from "../support/oracles/backward-oracle.ts";
+import { exactly, flat, tolerancesOf, upstream } from "../support/oracles/backward-oracle.ts";
 import { truth } from "../support/oracles/oracle.ts";
 import { difference, partsBound, roundingOf } from "../support/oracles/tolerance.ts";
 

@@ -2,11 +2,10 @@
  * ONNX's Attention and FlexAttention as calls of heed (../shared/conformance/onnx-attention): the mapping of each input and
  * attribute, and unsupported cases. That folder's README describes the operators; the published specification decides.
  */
+import type { AttentionOptions, MaskLike } from "heed";
 import {
-  type AttentionOptions,
   attentionWeights,
   keyLengths,
-  type MaskLike,
   scaledDotProductAttention,
   scoreMod,
   slidingWindow,

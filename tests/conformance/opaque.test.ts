@@ -22,16 +22,15 @@ import {
 } from "heed";
 import { joinCluster } from "heed/cluster";
 import * as nn from "heed/nn";
+import type { Batch, TrainOptions } from "heed/train";
 import {
   AdamW,
-  type Batch,
   crossEntropy,
   gradientNorm,
   meanLoss,
   nextTokenBatch,
   readCheckpoint,
   Tape,
-  type TrainOptions,
   tidy,
   train as trainModel,
 } from "heed/train";

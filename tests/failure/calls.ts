@@ -1,7 +1,6 @@
 /** Small calls of every kind, for tests that inject failures: forward, decode, weights, masks, dtypes, layouts. */
+import type { AttentionOptions, AttentionResult } from "heed";
 import {
-  type AttentionOptions,
-  type AttentionResult,
   alibi,
   attentionWeights,
   causal,

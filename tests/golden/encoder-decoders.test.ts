@@ -5,16 +5,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
-import {
-  type EncoderDecoder,
-  generateTarget,
-  type LayerAttention,
-  modelFromFiles,
-  modelToFiles,
-  type TargetOptions,
-} from "heed/models";
+import type { EncoderDecoder, LayerAttention, TargetOptions } from "heed/models";
+import { generateTarget, modelFromFiles, modelToFiles } from "heed/models";
 import { describe, expect, test } from "vitest";
-import { readTensors } from "../support/shared.ts";
+import { readTensors, worst } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
 
 const root = join(import.meta.dirname, "encoder-decoders");
@@ -40,11 +34,7 @@ const GENERATED: Readonly<Record<string, TargetOptions>> = {
 };
 
 function expectClose(got: ArrayLike<number>, want: ArrayLike<number>, tolerance: number, what: string) {
-  expect(got.length, what).toBe(want.length);
-  let worst = 0;
-  for (let i = 0; i < got.length; i++)
-    if (!(Math.abs(got[i] - want[i]) <= worst)) worst = Math.abs(got[i] - want[i]);
-  expect(worst, what).toBeLessThan(tolerance);
+  expect(worst(got, want), what).toBeLessThan(tolerance);
 }
 
 const int32 = (t: Tensor) => tensor(Int32Array.from(t.toFloat64()), t.shape, "int32");

@@ -1,20 +1,17 @@
 /** Score splits, logit attribution, heads turned off and patches, against PyTorch in float64 (evidence/README.md). */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Component, Intervention, ScoreTerm, TextModel } from "heed/models";
 import {
   attributeLogits,
-  type Component,
   componentName,
   findModel,
-  type Intervention,
   intervene,
   measureEffects,
   modelFromFiles,
   readModel,
   recordActivations,
-  type ScoreTerm,
   splitScore,
-  type TextModel,
 } from "heed/models";
 import { beforeAll, describe, expect, test } from "vitest";
 import { carrierTokenizer } from "./carrier.ts";

@@ -5,15 +5,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
-import {
-  type DecoderModel,
-  type LayerAttention,
-  modelFromFiles,
-  modelToFiles,
-  type TextModel,
-} from "heed/models";
+import type { DecoderModel, LayerAttention, TextModel } from "heed/models";
+import { modelFromFiles, modelToFiles } from "heed/models";
 import { describe, expect, test } from "vitest";
-import { readTensors } from "../support/shared.ts";
+import { readTensors, worst } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
 
 const root = join(import.meta.dirname, "models");
@@ -27,15 +22,6 @@ const filesOf = (family: string) =>
     ["model.safetensors", readFileSync(join(root, family, "model.safetensors"))],
     ["tokenizer.json", carrierTokenizer()],
   ]);
-
-function worst(got: ArrayLike<number>, want: ArrayLike<number>): number {
-  expect(got.length).toBe(want.length);
-  let worst = 0;
-  // A NaN must not pass as the smaller number.
-  for (let i = 0; i < got.length; i++)
-    if (!(Math.abs(got[i] - want[i]) <= worst)) worst = Math.abs(got[i] - want[i]);
-  return worst;
-}
 
 const int32 = (t: Tensor) => tensor(Int32Array.from(t.toFloat64()), t.shape, "int32");
 

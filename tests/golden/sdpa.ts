@@ -1,17 +1,14 @@
 /** The cases of tests/golden/pytorch/sdpa-gradients in heed's words: what they hold and which options they mean. */
+import type { AttentionOptions, MaskLike, ScoreMod, Tensor } from "heed";
 import {
-  type AttentionOptions,
   alibi,
   documents,
   keyLengths,
-  type MaskLike,
   prefixLm,
   queryLengths,
   relativeBias,
-  type ScoreMod,
   slidingWindow,
   softcap,
-  type Tensor,
   tensor,
 } from "heed";
 import { describe, it } from "vitest";

@@ -1,15 +1,8 @@
 /** The models in models/: small, whole, as docs/models.md says, and with heads that do something. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  fillMask,
-  type Gpt2,
-  generate,
-  headScores,
-  inductionScores,
-  locateShipped,
-  readModel,
-} from "heed/models";
+import type { Gpt2 } from "heed/models";
+import { fillMask, generate, headScores, inductionScores, locateShipped, readModel } from "heed/models";
 import { beforeAll, describe, expect, it } from "vitest";
 import { fillCloze, scoreOf } from "../../tools/corpus/cloze.ts";
 

@@ -4,14 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import type { Tensor } from "heed";
-import {
-  type DecoderModel,
-  generate,
-  type LayerAttention,
-  layerWeights,
-  readModel,
-  type TextModel,
-} from "heed/models";
+import type { DecoderModel, LayerAttention, TextModel } from "heed/models";
+import { generate, layerWeights, readModel } from "heed/models";
 import { beforeAll, describe, expect, test } from "vitest";
 import { hasShared, readTensors, shared } from "../support/shared.ts";
 

@@ -8,20 +8,12 @@ import { locateShipped, modelFromFiles, modelToFiles, readModel } from "heed/mod
 import { describe, expect, test } from "vitest";
 import { readSentencePiece, sentencePieceJson } from "../../src/models/tokenizer/convert/sentencepiece.ts";
 import { convertedTokenizer } from "../../src/models/tokenizer/file.ts";
-import { readTensors } from "../support/shared.ts";
+import { readTensors, worst } from "../support/shared.ts";
 import { carrierTokenizer } from "./carrier.ts";
 
 const root = join(import.meta.dirname, "weights");
 const path = (...names: string[]) => join(root, ...names);
 const json = (...names: string[]) => JSON.parse(readFileSync(path(...names), "utf8"));
-
-function worst(got: ArrayLike<number>, want: ArrayLike<number>): number {
-  expect(got.length).toBe(want.length);
-  let worst = 0;
-  for (let i = 0; i < got.length; i++)
-    if (!(Math.abs(got[i] - want[i]) <= worst)) worst = Math.abs(got[i] - want[i]);
-  return worst;
-}
 
 async function numbersOf(file: SafetensorsFile, name: string): Promise<number[]> {
   const { data } = await file.read(name);

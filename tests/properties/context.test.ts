@@ -4,8 +4,8 @@
  */
 
 import * as fc from "fast-check";
+import type { AttentionOptions, HeedError } from "heed";
 import {
-  type AttentionOptions,
   alibi,
   alibiSlopes,
   and,
@@ -14,7 +14,6 @@ import {
   causal,
   documents,
   globalTokens,
-  type HeedError,
   maskMod,
   OptionError,
   or,
@@ -26,13 +25,12 @@ import {
   softcap,
   Tensor,
 } from "heed";
+import type { ContextOptions, ShardPlan } from "heed/cluster";
 import {
-  type ContextOptions,
   contextAttention,
   contextAttentionBackward,
   explainContext,
   localCluster,
-  type ShardPlan,
   shardSequence,
 } from "heed/cluster";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

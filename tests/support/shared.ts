@@ -30,3 +30,11 @@ export function readTensors(path: string): Map<string, Tensor> {
     [...tensors].map(([name, t]) => [name, new Tensor(t.data as Tensor["data"], t.shape, t.dtype as DType)]),
   );
 }
+
+/** The largest difference of two lists of numbers of one length; NaN if one is NaN. */
+export function worst(got: ArrayLike<number>, want: ArrayLike<number>): number {
+  if (got.length !== want.length) throw new Error(`${got.length} numbers, expected ${want.length}`);
+  let worst = 0;
+  for (let i = 0; i < got.length; i++) worst = Math.max(worst, Math.abs(got[i] - want[i]));
+  return worst;
+}

@@ -1,14 +1,8 @@
 /** `heed inspect`: lists the tensors of a file. Of safetensors only the header is read, unless statistics are requested. */
 
 import { Counter, type Stats } from "../support/input/elements.ts";
-import {
-  type Container,
-  MEMORY_HELP,
-  memoryLimit,
-  openContainer,
-  splitAddress,
-  type TensorFacts,
-} from "../support/input/tensors.ts";
+import type { Container, TensorFacts } from "../support/input/tensors.ts";
+import { MEMORY_HELP, memoryLimit, openContainer, splitAddress } from "../support/input/tensors.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { startProgress } from "../support/output/progress.ts";
 import {

@@ -8,24 +8,11 @@ import { basename, join } from "node:path";
 import type { Communicator } from "../../cluster/index.ts";
 import { OptionError } from "../../core/errors.ts";
 import { makeFolder } from "../../io/filesystem/save.ts";
-import {
-  modelToFiles,
-  readTokenizer,
-  type Tokenizer,
-  trainTokenizer,
-  writeTokenizer,
-} from "../../models/index.ts";
+import type { Tokenizer } from "../../models/index.ts";
+import { modelToFiles, readTokenizer, trainTokenizer, writeTokenizer } from "../../models/index.ts";
 import { Corpus } from "../../train/data/corpus.ts";
-import {
-  type Checkpoint,
-  type LanguageModel,
-  languageModel,
-  readCheckpoint,
-  schedule,
-  specialIds,
-  type TrainResult,
-  train,
-} from "../../train/index.ts";
+import type { Checkpoint, LanguageModel, TrainResult } from "../../train/index.ts";
+import { languageModel, readCheckpoint, schedule, specialIds, train } from "../../train/index.ts";
 import { checkpointSaver } from "../../train/loop/checkpointing.ts";
 import { STDIN, STDIN_NAME, stdinText } from "../support/input/stdin.ts";
 import { naming } from "../support/input/tensors.ts";
@@ -38,14 +25,8 @@ import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/
 import { ENGINE_HELP } from "../support/run/engine.ts";
 import { CHECKPOINT, checkFolder, FolderLock, readLastCheckpoint } from "../support/train/folder.ts";
 import { lossText, Report } from "../support/train/report.ts";
-import {
-  type RunConfig,
-  readConfig,
-  readSettings,
-  resumedSettings,
-  SETTING_HELP,
-  type TrainSettings,
-} from "../support/train/settings.ts";
+import type { RunConfig, TrainSettings } from "../support/train/settings.ts";
+import { readConfig, readSettings, resumedSettings, SETTING_HELP } from "../support/train/settings.ts";
 
 export const command: Command = {
   name: "train",

@@ -4,15 +4,8 @@
  */
 import { OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import {
-  type Dense,
-  ELEMENTS,
-  entriesOf,
-  type FileTensor,
-  fromBytes,
-  type NamedTensors,
-  toBytes,
-} from "../element.ts";
+import type { Dense, FileTensor, NamedTensors } from "../element.ts";
+import { ELEMENTS, entriesOf, fromBytes, toBytes } from "../element.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "../limit.ts";
 import { allocate, asBytes, refuser } from "../refuse.ts";
 import { headerLength, MAX_HEADER, readHeader } from "./header.ts";

@@ -6,15 +6,8 @@
  * Where the score is not smooth: |x| has derivative 0 at 0; of two equal arguments of min and max the first gets the
  * gradient; floorDiv, mod and comparisons are step functions and have no gradient.
  */
-import {
-  type BoolExpression,
-  constant,
-  type Expression,
-  lift,
-  type NumberExpression,
-  type Table,
-  VARS,
-} from "./expr.ts";
+import type { BoolExpression, Expression, NumberExpression, Table } from "./expr.ts";
+import { constant, lift, VARS } from "./expr.ts";
 
 /** A lookup in a table of floats, and the derivative of the score with respect to the entry. */
 export interface TableDerivative {

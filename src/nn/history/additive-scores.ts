@@ -10,15 +10,8 @@ import { checkOnCpu } from "../../core/device/device.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
-import {
-  checkShapeIs,
-  type FloatTensor,
-  type Numbers,
-  numbers,
-  numbersOf,
-  operand,
-  tensorFrom,
-} from "../ops/operand.ts";
+import type { FloatTensor, Numbers } from "../ops/operand.ts";
+import { checkShapeIs, numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
 
 /**
  * w·tanh(p + r) for every pair: p [..., N, A], r [..., M, A], w [A], scores [..., N, M]. Leading axes are equal.

@@ -13,12 +13,8 @@ import { Module } from "../module.ts";
 import type { WithWeights } from "../ops/attend.ts";
 import { checkShapeIs, type FloatTensor, operand, type PrecisionOf } from "../ops/operand.ts";
 import { mergeHeads, splitHeads } from "../ops/shapes.ts";
-import {
-  LINEAR_OPTIONS,
-  type LinearAttentionOptions,
-  type LinearAttentionResult,
-  linearAttention,
-} from "./linear-attention.ts";
+import type { LinearAttentionOptions, LinearAttentionResult } from "./linear-attention.ts";
+import { LINEAR_OPTIONS, linearAttention } from "./linear-attention.ts";
 import { defaultFeatures, orthogonalFeatures, performerAttention } from "./performer.ts";
 
 /** Options of both layers; all optional. */

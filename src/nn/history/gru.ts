@@ -7,28 +7,13 @@
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { sameDevice, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import {
-  checkLayerOptions,
-  checkSizes,
-  fillLinear,
-  generatorOf,
-  type LayerOptions,
-  parameter,
-} from "../initialize.ts";
+import type { LayerOptions } from "../initialize.ts";
+import { checkLayerOptions, checkSizes, fillLinear, generatorOf, parameter } from "../initialize.ts";
 import { Module } from "../module.ts";
 import { sigmoid, tanh } from "../ops/activations.ts";
 import { add, multiply, sub } from "../ops/arithmetic.ts";
-import {
-  checkShapeIs,
-  constantLike,
-  type FloatTensor,
-  type FloatTensorOf,
-  keyMaskOperand,
-  operand,
-  type Precision,
-  type PrecisionOf,
-  zerosLike,
-} from "../ops/operand.ts";
+import type { FloatTensor, FloatTensorOf, Precision, PrecisionOf } from "../ops/operand.ts";
+import { checkShapeIs, constantLike, keyMaskOperand, operand, zerosLike } from "../ops/operand.ts";
 import { linear } from "../ops/products.ts";
 import { where } from "../ops/select.ts";
 import { concat, reshape, slice, split } from "../ops/shapes.ts";

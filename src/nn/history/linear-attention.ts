@@ -20,17 +20,8 @@ import { record } from "../../core/recording/record.ts";
 import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { elu1 } from "../ops/activations.ts";
 import type { WithWeights } from "../ops/attend.ts";
-import {
-  checkShapeIs,
-  type FloatTensor,
-  keyMaskOperand,
-  numbers,
-  numbersOf,
-  operand,
-  type Precision,
-  type PrecisionOf,
-  tensorFrom,
-} from "../ops/operand.ts";
+import type { FloatTensor, Precision, PrecisionOf } from "../ops/operand.ts";
+import { checkShapeIs, keyMaskOperand, numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
 import { concat } from "../ops/shapes.ts";
 
 /** Options of attention by features; all optional. */

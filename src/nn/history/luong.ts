@@ -7,13 +7,8 @@
  */
 import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import {
-  checkLayerOptions,
-  checkSizes,
-  fillXavierUniform,
-  type LayerOptions,
-  parameter,
-} from "../initialize.ts";
+import type { LayerOptions } from "../initialize.ts";
+import { checkLayerOptions, checkSizes, fillXavierUniform, parameter } from "../initialize.ts";
 import { type Attended, attention } from "../ops/attend.ts";
 import { type FloatTensor, operand } from "../ops/operand.ts";
 import { matmul } from "../ops/products.ts";

@@ -18,22 +18,10 @@ import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { generatorOf, type LayerOptions } from "../initialize.ts";
 import type { WithWeights } from "../ops/attend.ts";
-import {
-  type FloatTensor,
-  numbers,
-  numbersOf,
-  operand,
-  type Precision,
-  type PrecisionOf,
-  tensorFrom,
-} from "../ops/operand.ts";
-import {
-  featureAttention,
-  LINEAR_OPTIONS,
-  type LinearAttentionOptions,
-  type LinearAttentionResult,
-  realRows,
-} from "./linear-attention.ts";
+import type { FloatTensor, Precision, PrecisionOf } from "../ops/operand.ts";
+import { numbers, numbersOf, operand, tensorFrom } from "../ops/operand.ts";
+import type { LinearAttentionOptions, LinearAttentionResult } from "./linear-attention.ts";
+import { featureAttention, LINEAR_OPTIONS, realRows } from "./linear-attention.ts";
 
 /** Options of `performerAttention`. */
 export interface PerformerOptions extends LinearAttentionOptions {

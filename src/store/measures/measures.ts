@@ -312,7 +312,8 @@ export class Measurer {
   }
 }
 
-const EVEN: readonly EvenMeasure[] = [
+/** The measures that have a value for even attention. */
+export const EVEN: readonly EvenMeasure[] = [
   "diagonal",
   "previous",
   "next",

@@ -10,16 +10,8 @@ import { niceStep, type ScaleOptions, scaleOf } from "../plot/scale.ts";
 import { coordinate, element, text } from "../plot/svg.ts";
 import { drawCells, hatchOf, rampOf } from "./cells.ts";
 import type { Figure } from "./options.ts";
-import {
-  type FigurePart,
-  LABEL,
-  labelWidth,
-  MONO,
-  MONO_EM,
-  SANS_EM,
-  type Theme,
-  textWidth,
-} from "./sheet.ts";
+import type { FigurePart, Theme } from "./sheet.ts";
+import { LABEL, labelWidth, MONO, MONO_EM, SANS_EM, textWidth } from "./sheet.ts";
 import { MARK, type Shown } from "./shown.ts";
 
 /** Points: the largest cell, and the size of labels. */

@@ -4,6 +4,7 @@
  */
 import { argumentError, isList } from "../../core/errors.ts";
 import type { HeadStore } from "../../store/head-store.ts";
+import { EVEN } from "../../store/measures/measures.ts";
 import { changesOf } from "./caption.ts";
 import { MARK_NAMES } from "./cells.ts";
 import { shownEdges } from "./lines.ts";
@@ -89,22 +90,7 @@ function ledgerTable(figure: Figure, shown: Shown): FigureTable {
   return { columns: ["query", "key", "step", "name", "formula", "value"], rows: [...steps, ...changes] };
 }
 
-const MEASURES = [
-  "entropy",
-  "effectiveKeys",
-  "distance",
-  "diagonal",
-  "previous",
-  "next",
-  "within",
-  "first",
-  "special",
-  "sameToken",
-  "induction",
-  "maxWeight",
-  "leak",
-  "rowSum",
-] as const;
+const MEASURES = ["entropy", "effectiveKeys", "distance", ...EVEN, "maxWeight", "leak", "rowSum"] as const;
 
 async function atlasTable({ store, ref, block }: Figure): Promise<FigureTable> {
   const rows: TableValue[][] = [];

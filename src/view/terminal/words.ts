@@ -5,16 +5,8 @@ import { askHeads, type HeadAnswer } from "../../store/measures/ask-heads.ts";
 import { distinctLabels, oneLine, pad } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import { piecesOf, wordText } from "../../store/text/tokens.ts";
-import {
-  headName,
-  labelsOf,
-  namesOf,
-  strength,
-  type TextPage,
-  wordLabel,
-  wordSpans,
-  wrapped,
-} from "./page.ts";
+import type { TextPage } from "./page.ts";
+import { headName, labelsOf, namesOf, strength, wordLabel, wordSpans, wrapped } from "./page.ts";
 import { dim, plain } from "./paint.ts";
 import { heading } from "./terminal.ts";
 

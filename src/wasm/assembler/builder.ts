@@ -3,16 +3,8 @@
  * runs is a method of the function builder (`f.loop`, `f.when`). The module imports one memory and exports functions.
  */
 import { type MEMORY, TYPE, unsigned, type ValueType } from "./opcodes.ts";
-import {
-  type Code,
-  type I32Value,
-  i32,
-  operand,
-  storeCode,
-  type V128Value,
-  Value,
-  type ValueOperand,
-} from "./value.ts";
+import type { Code, I32Value, V128Value, ValueOperand } from "./value.ts";
+import { i32, operand, storeCode, Value } from "./value.ts";
 
 /** A local variable of a function. */
 export class Local<T extends ValueType = ValueType> extends Value<T> {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import wabtOf from "wabt";
 import { hasRelaxed } from "../../backend/levels.ts";
 import { type FunctionBuilder, ModuleBuilder } from "./builder.ts";
+import type { OpcodeRow, ValueType } from "./opcodes.ts";
 import {
   F32,
   F32X4,
@@ -13,26 +14,12 @@ import {
   I32X4,
   LANE,
   MEMORY,
-  type OpcodeRow,
   signed,
   unsigned,
   V128,
-  type ValueType,
 } from "./opcodes.ts";
-import {
-  f32,
-  f32x4,
-  f64,
-  i8x16,
-  i16x8,
-  i32,
-  i32x4,
-  select,
-  shuffle32,
-  type Value,
-  v128,
-  ZERO,
-} from "./value.ts";
+import type { Value } from "./value.ts";
+import { f32, f32x4, f64, i8x16, i16x8, i32, i32x4, select, shuffle32, v128, ZERO } from "./value.ts";
 
 const wabt = await wabtOf();
 const memory = { initial: 1, maximum: 2, shared: true };

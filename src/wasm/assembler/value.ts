@@ -3,6 +3,7 @@
  * values to a value, so a kernel reads as assignments. The code of a value is emitted at each use: a value that is used twice
  * goes into a local (`f.let`). Types are checked by TypeScript, and again when the kernel is built.
  */
+import type { OpcodeRow, ValueType } from "./opcodes.ts";
 import {
   F32,
   F32X4,
@@ -13,12 +14,10 @@ import {
   I32X4,
   LANE,
   MEMORY,
-  type OpcodeRow,
   SHUFFLE,
   signed,
   unsigned,
   V128,
-  type ValueType,
 } from "./opcodes.ts";
 
 /** Code as a tree of bytes; flattened once when the module is encoded. */

@@ -3,17 +3,8 @@ import { describe, expect, it } from "vitest";
 import { hasRelaxed } from "../../backend/levels.ts";
 import { fromBfloat16, fromFloat16, narrow, toBfloat16, toFloat16 } from "../../core/dtype.ts";
 import { type FunctionBuilder, f32x4, i32, ModuleBuilder, type V128Value, v128 } from "../assembler/index.ts";
-import {
-  type Arithmetic,
-  exp,
-  exp2,
-  loadFloats,
-  loadOne,
-  log,
-  tanh,
-  withConstants,
-  writeConstants,
-} from "./math.ts";
+import type { Arithmetic } from "./math.ts";
+import { exp, exp2, loadFloats, loadOne, log, tanh, withConstants, writeConstants } from "./math.ts";
 
 const AT = 65536;
 const COUNT = 1 << 18;

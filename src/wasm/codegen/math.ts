@@ -3,15 +3,8 @@
  * bound, which math.test.ts checks.
  */
 import { type HalfDType, isHalf, type StoredDType } from "../../core/dtype.ts";
-import {
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i32,
-  i32x4,
-  type V128Value,
-  v128,
-} from "../assembler/index.ts";
+import type { FunctionBuilder, I32Value, V128Value } from "../assembler/index.ts";
+import { f32x4, i32, i32x4, v128 } from "../assembler/index.ts";
 import { CONSTANTS_AT } from "./layout.ts";
 
 /** exp2 on [−½, ½], minimax with p(0) = 1 exactly. The degree is even, because with an odd one the error at 0 is 7 ulp. */

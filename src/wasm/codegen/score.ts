@@ -4,17 +4,8 @@
  * call's pool in memory, so that windows, lengths and slopes with other values share the kernel.
  */
 import type { Expression, Table, VarName } from "../../masks/expression/expr.ts";
-import {
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i32,
-  i32x4,
-  type Local,
-  shuffle32,
-  type V128Value,
-  v128,
-} from "../assembler/index.ts";
+import type { FunctionBuilder, I32Value, Local, V128Value } from "../assembler/index.ts";
+import { f32x4, i32, i32x4, shuffle32, v128 } from "../assembler/index.ts";
 import { CallStruct } from "./layout.ts";
 import { type Arithmetic, exp, log, tanh } from "./math.ts";
 

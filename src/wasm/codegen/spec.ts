@@ -6,12 +6,8 @@
 import { DTYPES, isStored, type StoredDType } from "../../core/dtype.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import type { Operand } from "../../core/shape.ts";
-import {
-  type BoolExpression,
-  type Expression,
-  type NumberExpression,
-  textOf,
-} from "../../masks/expression/expr.ts";
+import type { BoolExpression, Expression, NumberExpression } from "../../masks/expression/expr.ts";
+import { textOf } from "../../masks/expression/expr.ts";
 
 /** Why the kernels do not support float64 operands. */
 export const FLOAT64_REASON = "float64 calls compute in float64, the kernels in float32";

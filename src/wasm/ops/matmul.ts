@@ -14,14 +14,8 @@ import { settings } from "../../backend/settings.ts";
 import { DTYPES, readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
 import { FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, storedDType } from "../codegen/spec.ts";
-import {
-  currentEngine,
-  type Engine,
-  findLevel,
-  getEngine,
-  replaceEngine,
-  warnIfUnavailable,
-} from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
+import { currentEngine, findLevel, getEngine, replaceEngine, warnIfUnavailable } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { CachedKernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";

@@ -1,14 +1,8 @@
 /** Row-wise operations as pipelines: the kernel, the arrays and the rows of a task. */
 import type { BackendPart, Operation } from "../../backend/contract.ts";
 import type { AdamWScalars, NormShape, RowwiseOperation } from "../../backend/rowwise.ts";
-import {
-  currentEngine,
-  type Engine,
-  getEngine,
-  isRelaxed,
-  replaceEngine,
-  warnIfUnavailable,
-} from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
+import { currentEngine, getEngine, isRelaxed, replaceEngine, warnIfUnavailable } from "../engine/engine.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import { ADAMW, adamwKernel } from "../kernels/rowwise/adamw.ts";
 import { columnSumsKernel } from "../kernels/rowwise/column-sums.ts";

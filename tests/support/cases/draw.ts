@@ -1,17 +1,7 @@
 /** A random call from a seed: sizes, dtypes, views, masks, score mods and values. */
 import { type AttentionOptions, type MaskLike, Tensor } from "heed";
-import {
-  ARRANGEMENTS,
-  arranged,
-  type Case,
-  type Change,
-  type Dtype,
-  FILLS,
-  filled,
-  type Lengths,
-  type Rule,
-  rounded,
-} from "./case.ts";
+import type { Case, Change, Dtype, Lengths, Rule } from "./case.ts";
+import { ARRANGEMENTS, arranged, FILLS, filled, rounded } from "./case.ts";
 import { MASKS } from "./masks.ts";
 import { type Random, random } from "./random.ts";
 import { CHANGES } from "./scores.ts";

@@ -13,13 +13,8 @@
  *
  * c_E, c_M and c_R are the constants of Bound B for sums over dv, keys and rows. The bound of underflow is added as in Bound B.
  */
-import {
-  type AttentionGradients,
-  type AttentionResult,
-  attentionBackward,
-  scaledDotProductAttention,
-  Tensor,
-} from "heed";
+import type { AttentionGradients, AttentionResult } from "heed";
+import { attentionBackward, scaledDotProductAttention, Tensor } from "heed";
 import { type Case, describeCase, rounded } from "../cases/case.ts";
 import { random } from "../cases/random.ts";
 import { flattened, textbookScores32, truth } from "./oracle.ts";

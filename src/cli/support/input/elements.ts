@@ -1,12 +1,6 @@
 /** Elements of file tensors of any dtype as numbers, for `inspect` and `convert`. */
-import {
-  arrayFor,
-  type FloatDType,
-  isDType,
-  readerOf,
-  type TypedData,
-  writerOf,
-} from "../../../core/dtype.ts";
+import type { FloatDType, TypedData } from "../../../core/dtype.ts";
+import { arrayFor, isDType, readerOf, writerOf } from "../../../core/dtype.ts";
 import { DTypeError } from "../../../core/errors.ts";
 import { Tensor } from "../../../core/tensor.ts";
 import type { FileTensor } from "../../../io/index.ts";

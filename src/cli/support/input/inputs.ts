@@ -6,15 +6,8 @@ import { UnsupportedError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../core/tensor.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
 import { oneOf, shape } from "../line/values.ts";
-import {
-  type Container,
-  MEMORY_HELP,
-  memoryLimit,
-  namedThree,
-  openContainer,
-  splitAddress,
-  tensorAt,
-} from "./tensors.ts";
+import type { Container } from "./tensors.ts";
+import { MEMORY_HELP, memoryLimit, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
 
 /** Their help. */
 export const INPUT_HELP = {

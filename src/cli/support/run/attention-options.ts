@@ -7,6 +7,7 @@ import type { AttentionOptions, Problem } from "../../../backend/problem.ts";
 import { OptionError } from "../../../core/errors.ts";
 import type { Shape } from "../../../core/shape.ts";
 import { Tensor } from "../../../core/tensor.ts";
+import type { Mask, ScoreMod } from "../../../masks/index.ts";
 import {
   alibi,
   alibiSlopes,
@@ -15,11 +16,9 @@ import {
   documents,
   globalTokens,
   keyLengths,
-  type Mask,
   or,
   prefixLm,
   queryLengths,
-  type ScoreMod,
   slidingWindow,
   softcap,
 } from "../../../masks/index.ts";

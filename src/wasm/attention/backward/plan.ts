@@ -16,16 +16,8 @@ import { expressionsOf, packing, panelOf, roundUp, type Spec, stripOf } from "..
 import type { Engine } from "../../engine/engine.ts";
 import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import { backward } from "../../kernels/attention/backward.ts";
-import {
-  inBoundsLookups,
-  once,
-  type PoolImage,
-  packKernel,
-  poolImage,
-  Runs,
-  specOf,
-  withManyRows,
-} from "../plan.ts";
+import type { PoolImage } from "../plan.ts";
+import { inBoundsLookups, once, packKernel, poolImage, Runs, specOf, withManyRows } from "../plan.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Minimum number of tasks of a wave; minimum rows and keys of a task, and its maximum number of rows. */

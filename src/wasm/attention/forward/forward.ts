@@ -15,15 +15,8 @@ import { withAllocations } from "../../engine/memory.ts";
 import { forwardAgrees } from "../../engine/self-test.ts";
 import { placeMask, residentOperand } from "../../engine/transfer.ts";
 import { retryOnWorkerLoss } from "../../engine/worker-pool.ts";
-import {
-  type EngineStage,
-  headGroups,
-  PlanCache,
-  problemKey,
-  queryHeads,
-  rangesOf,
-  unsupportedAttention,
-} from "../plan.ts";
+import type { EngineStage } from "../plan.ts";
+import { headGroups, PlanCache, problemKey, queryHeads, rangesOf, unsupportedAttention } from "../plan.ts";
 import { buildAttentionTasks, buildPackTasks, type Tasks } from "../tasks.ts";
 import { weights } from "../weights/weights.ts";
 import { type Placed, type PlacedKeys, placeKeys, placeRows, placeSinks } from "./place.ts";

@@ -6,14 +6,8 @@
 import type { Result } from "../../../backend/contract.ts";
 import type { Problem } from "../../../backend/problem.ts";
 import type { AllocationScope, EngineMemory } from "../../engine/memory.ts";
-import {
-  addressOf,
-  type Later,
-  type PlacedMask,
-  placeOperand,
-  type Staged,
-  storeRounded,
-} from "../../engine/transfer.ts";
+import type { Later, PlacedMask, Staged } from "../../engine/transfer.ts";
+import { addressOf, placeOperand, storeRounded } from "../../engine/transfer.ts";
 import { type EngineStage, keyHeads, queryHeads } from "../plan.ts";
 import { mergeSplits } from "../results.ts";
 import type { ForwardPlan } from "./plan.ts";

@@ -5,20 +5,15 @@
  * o is its value to the bit, and dp − δ is exactly 0.
  */
 import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
-import {
-  type Func,
-  type FunctionBuilder,
-  f32,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  type ModuleBuilder,
-  select,
-  type V128Value,
-  v128,
-  ZERO,
+import type {
+  Func,
+  FunctionBuilder,
+  I32Value,
+  Local,
+  ModuleBuilder,
+  V128Value,
 } from "../../assembler/index.ts";
+import { f32, f32x4, i32, select, v128, ZERO } from "../../assembler/index.ts";
 import {
   BackwardStruct,
   backwardSpaceOf,

@@ -7,18 +7,8 @@
  * Cells and sums over one axis are float32, sums into a table float64: an entry may have a term for every cell. The
  * addresses are stored after the words of the task: for each target an address and the bytes from row to row.
  */
-import {
-  type FunctionBuilder,
-  f32,
-  f32x4,
-  f64,
-  type I32Value,
-  i32,
-  i32x4,
-  type Local,
-  type V128Value,
-  v128,
-} from "../../assembler/index.ts";
+import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
+import { f32, f32x4, f64, i32, i32x4, v128 } from "../../assembler/index.ts";
 import { TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import { type BiasGradients, targetsOf } from "../../codegen/spec.ts";

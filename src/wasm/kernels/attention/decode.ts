@@ -4,18 +4,8 @@
  * processors (docs/optimization-log.md) and costs nothing on others. The rows of all query heads of a group share a chunk.
  */
 import { DTYPES } from "../../../core/dtype.ts";
-import {
-  callValue,
-  type Func,
-  type FunctionBuilder,
-  f32x4,
-  i32,
-  type Local,
-  ModuleBuilder,
-  type V128Value,
-  v128,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { Func, FunctionBuilder, Local, V128Value } from "../../assembler/index.ts";
+import { callValue, f32x4, i32, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
 import { CallStruct, paddedValue, statStride, TaskStruct, workspaceOf } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
 import type { Spec } from "../../codegen/spec.ts";

@@ -1,14 +1,6 @@
 /** Dropout of the cells of a row in a kernel: the bits of core/random/random.ts, eight keys at a time. */
-import {
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i32,
-  i32x4,
-  type Local,
-  type V128Value,
-  v128,
-} from "../../assembler/index.ts";
+import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
+import { f32x4, i32, i32x4, v128 } from "../../assembler/index.ts";
 import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import type { Spec } from "../../codegen/spec.ts";

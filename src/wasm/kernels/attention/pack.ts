@@ -3,15 +3,8 @@
  * into float32 rows padded to full panels. Runs once for each key head, for all query heads of the group.
  */
 import { DTYPES } from "../../../core/dtype.ts";
-import {
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  ModuleBuilder,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { FunctionBuilder, I32Value, Local } from "../../assembler/index.ts";
+import { f32x4, i32, ModuleBuilder, ZERO } from "../../assembler/index.ts";
 import { PackStruct, paddedValue } from "../../codegen/layout.ts";
 import { type Arithmetic, loadFloats, loadOne, withConstants } from "../../codegen/math.ts";
 import { panelOf, type Spec } from "../../codegen/spec.ts";

@@ -6,16 +6,8 @@
  * A is a tile of scores, rows `keyTile` numbers apart; B has rows of any stride; C is stored dense, in full panels. The same
  * register tile as in products.ts: the sum over the inner dimension starts at 0 and is added to C once.
  */
-import {
-  type Func,
-  f32x4,
-  type I32Value,
-  i32,
-  type ModuleBuilder,
-  type V128Value,
-  v128,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { Func, I32Value, ModuleBuilder, V128Value } from "../../assembler/index.ts";
+import { f32x4, i32, v128, ZERO } from "../../assembler/index.ts";
 import { maddOf } from "../../codegen/math.ts";
 import { panelOf, type Spec } from "../../codegen/spec.ts";
 import { accumulateTile, tileOf } from "./products.ts";

@@ -8,18 +8,15 @@
  * number of A per row. V8 has 15 usable vector registers on x86: rows·vectors + vectors + 1 must not exceed them.
  * The sum over a tile's keys starts at 0 and is added to O once: two-level summation, 2–5 times more accurate than one chain.
  */
-import {
-  type Func,
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  type ModuleBuilder,
-  type V128Value,
-  v128,
-  ZERO,
+import type {
+  Func,
+  FunctionBuilder,
+  I32Value,
+  Local,
+  ModuleBuilder,
+  V128Value,
 } from "../../assembler/index.ts";
+import { f32x4, i32, v128, ZERO } from "../../assembler/index.ts";
 import { paddedValue } from "../../codegen/layout.ts";
 import { maddOf } from "../../codegen/math.ts";
 import { panelOf, roundUp, type Spec } from "../../codegen/spec.ts";

@@ -3,17 +3,8 @@
  * state, finishing it, and looping over the runs of keys of the plan.
  */
 import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
-import {
-  type Func,
-  type FunctionBuilder,
-  f32,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  v128,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { Func, FunctionBuilder, I32Value, Local } from "../../assembler/index.ts";
+import { f32, f32x4, i32, v128, ZERO } from "../../assembler/index.ts";
 import {
   CallStruct,
   FIRST,

@@ -4,17 +4,8 @@
  */
 
 import type { NumberExpression } from "../../../masks/expression/expr.ts";
-import {
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i16x8,
-  i32,
-  i32x4,
-  type Local,
-  type V128Value,
-  v128,
-} from "../../assembler/index.ts";
+import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
+import { f32x4, i16x8, i32, i32x4, v128 } from "../../assembler/index.ts";
 import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import type { RowCompiler } from "../../codegen/score.ts";

@@ -7,17 +7,8 @@
  * p overwrites s, ds overwrites dp, times the derivative of the score mod. In a masked cell both are 0, whatever their values
  * were. A fully masked row is stored with −lse = −∞, so its weights are 0.
  */
-import {
-  type Func,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  type ModuleBuilder,
-  select,
-  type V128Value,
-  v128,
-} from "../../assembler/index.ts";
+import type { Func, I32Value, Local, ModuleBuilder, V128Value } from "../../assembler/index.ts";
+import { f32x4, i32, select, v128 } from "../../assembler/index.ts";
 import { CallStruct, statStride, TaskStruct } from "../../codegen/layout.ts";
 import { type Arithmetic, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";

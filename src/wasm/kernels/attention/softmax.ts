@@ -8,20 +8,8 @@
  * that value, whatever the weights. A row without visible keys has m = −∞; the differences then use 0 instead of m', which
  * avoids −∞ − (−∞): every p is 0.
  */
-import {
-  type Func,
-  type FunctionBuilder,
-  f32,
-  f32x4,
-  type I32Value,
-  i32,
-  type ModuleBuilder,
-  select,
-  shuffle32,
-  type V128Value,
-  v128,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { Func, FunctionBuilder, I32Value, ModuleBuilder, V128Value } from "../../assembler/index.ts";
+import { f32, f32x4, i32, select, shuffle32, v128, ZERO } from "../../assembler/index.ts";
 import { CallStruct, paddedRows, statStride, TaskStruct } from "../../codegen/layout.ts";
 import { type Arithmetic, exp2, maddOf, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";

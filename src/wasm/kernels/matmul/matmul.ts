@@ -10,18 +10,8 @@
  * ones are written too, and never read. Operands may be contiguous along K or across it, so none is transposed before.
  */
 import { DTYPES, type StoredDType } from "../../../core/dtype.ts";
-import {
-  type Func,
-  type FunctionBuilder,
-  f32x4,
-  type I32Value,
-  i32,
-  type Local,
-  ModuleBuilder,
-  type V128Value,
-  v128,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { Func, FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
+import { f32x4, i32, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
 import { type Arithmetic, loadFloats, loadOne, maddOf, withConstants } from "../../codegen/math.ts";
 import { panelOf, type RegisterTile, roundUp, shortDType, tileKey } from "../../codegen/spec.ts";
 import { transpose4 } from "../lanes.ts";

@@ -1,14 +1,7 @@
 /** Sums of the columns of some rows: the gradient of a bias. Each task has separate sums, which are then added up in order. */
 import { f32x4, i32 } from "../../assembler/index.ts";
-import {
-  clearVectors,
-  each,
-  eachVector,
-  loads,
-  type PipelineSpec,
-  pipelineKernel,
-  stores,
-} from "./row-pipeline.ts";
+import type { PipelineSpec } from "./row-pipeline.ts";
+import { clearVectors, each, eachVector, loads, pipelineKernel, stores } from "./row-pipeline.ts";
 
 /** Arrays x and the task's sums. */
 export function columnSumsKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {

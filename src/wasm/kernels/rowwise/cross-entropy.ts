@@ -9,16 +9,8 @@
  */
 import { f32x4, i32, v128, ZERO } from "../../assembler/index.ts";
 import { exp2Each, log } from "../../codegen/math.ts";
-import {
-  clearVectors,
-  each,
-  eachVector,
-  loads,
-  type PipelineSpec,
-  pipelineKernel,
-  stores,
-  total,
-} from "./row-pipeline.ts";
+import type { PipelineSpec } from "./row-pipeline.ts";
+import { clearVectors, each, eachVector, loads, pipelineKernel, stores, total } from "./row-pipeline.ts";
 
 /** Arrays logits, targets (int32), gradients, losses (two numbers a row); scalars: the weight. */
 export function crossEntropyKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {

@@ -8,16 +8,8 @@
  * has no means. The two means and r are stored in an array of four numbers per row, for the backward kernel.
  */
 import { type FunctionBuilder, f32x4, i32, type Local, v128, ZERO } from "../../assembler/index.ts";
-import {
-  clearVectors,
-  each,
-  eachVector,
-  loads,
-  type PipelineSpec,
-  pipelineKernel,
-  stores,
-  total,
-} from "./row-pipeline.ts";
+import type { PipelineSpec } from "./row-pipeline.ts";
+import { clearVectors, each, eachVector, loads, pipelineKernel, stores, total } from "./row-pipeline.ts";
 
 const clear = (f: FunctionBuilder, sums: readonly Local<"v128">[]) => {
   for (const sum of sums) f.set(sum, ZERO);

@@ -2,18 +2,8 @@
  * Shared by the kernels that pass over arrays once (functions of one number, norms, the loss, the optimizer): the
  * words of their tasks, and loops over the vectors of a row.
  */
-import {
-  type F32Value,
-  type FunctionBuilder,
-  f32,
-  f32x4,
-  i32,
-  type Local,
-  ModuleBuilder,
-  type V128Value,
-  v128,
-  ZERO,
-} from "../../assembler/index.ts";
+import type { F32Value, FunctionBuilder, Local, V128Value } from "../../assembler/index.ts";
+import { f32, f32x4, i32, ModuleBuilder, v128, ZERO } from "../../assembler/index.ts";
 import { type Arithmetic, withConstants } from "../../codegen/math.ts";
 import { memoryImport } from "../memory.ts";
 
