@@ -63,7 +63,7 @@ export {
   ablateHeads,
   ablation,
   type ComparedToken,
-  type HeadEffect,
+  type PredictionEffect,
   withoutHead,
 } from "./inference/ablate.ts";
 export {
@@ -106,6 +106,7 @@ export {
   type Replacement,
   recordActivations,
 } from "./inference/intervene.ts";
+export type { EffectPart, LinkPlace, PartsOptions } from "./inference/parts.ts";
 export type { Predicted } from "./inference/prediction.ts";
 export { type Component, componentName } from "./inference/residual.ts";
 export type { GenerateOptions } from "./inference/sampling.ts";

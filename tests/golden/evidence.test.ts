@@ -162,6 +162,44 @@ describe.each(golden.decoders as readonly Decoder[])("$family", (want) => {
     expect(distance(run([off]), run([{ ...off, renormalize: true }]))).toBeGreaterThan(1e-9);
   });
 
+  test("without a second text, a cosine is with the unchanged run", () => {
+    const quantity = { of: "state", position: 4 } as const;
+    const { value, effects } = measureEffects(model, "text", quantity, { parts: ["attention"] });
+    expect(value).toBeCloseTo(1, 12);
+    const states = (hooks = {}) => model.model.hidden(want.ids, hooks).toFloat64();
+    const C = model.model.sizes.width;
+    for (const { layer, value: after } of effects) {
+      const [a, b] = [states(), states(intervene(model, [{ part: "attention", layer }]))].map((all) =>
+        all.subarray(4 * C, 5 * C),
+      );
+      const dot = (x: Float64Array, y: Float64Array) => x.reduce((sum, one, c) => sum + one * y[c], 0);
+      expect(after).toBeCloseTo(dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)), 12);
+      expect(after).toBeLessThan(1 - 1e-9);
+    }
+    const { value: mean } = measureEffects(
+      model,
+      "text",
+      { of: "text" },
+      { layer: 0, head: 0, parts: ["head"] },
+    );
+    expect(mean).toBeCloseTo(1, 12);
+  });
+
+  test("a link is turned off in one head after the other", () => {
+    const quantity = { of: "logit", token: want.token, against: want.against } as const;
+    for (const renormalize of [false, true]) {
+      const link = { query: 4, key: 1, renormalize };
+      const { value, effects } = measureEffects(model, "text", quantity, { link });
+      expect(effects).toHaveLength(model.layers * model.heads);
+      for (const { layer, head, value: after } of effects) {
+        const logits = run([{ ...link, part: "link", layer, head: head as number }]);
+        const row = logits.subarray(logits.length - logits.length / want.ids.length);
+        expect(after).toBeCloseTo(row[want.token] - row[want.against], 12);
+      }
+      expect(effects.some(({ value: after }) => Math.abs(after - value) > 1e-9)).toBe(true);
+    }
+  });
+
   test("parts, layers, heads and tokens that the model does not have are refused", () => {
     for (const wrong of [
       { part: "neuron", layer: 0 },
@@ -175,7 +213,7 @@ describe.each(golden.decoders as readonly Decoder[])("$family", (want) => {
     expect(() => splitScore(model, "text", { layer: 0, head: 0, query: 1, key: 2 })).toThrow(
       /may not attend/,
     );
-    expect(() => measureEffects(model, "text", { of: "text" })).toThrow(/second text/);
+    expect(() => measureEffects(model, "text", { of: "text" }, { patch: true })).toThrow(/second text/);
     expect(() => measureEffects(model, "text", { of: "loss" } as never)).toThrow(/quantity/);
   });
 });

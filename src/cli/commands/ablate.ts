@@ -1,81 +1,214 @@
-/** `heed ablate MODEL TEXT`: how the prediction changes without each head. */
+/** `heed ablate MODEL TEXT`: what changes without each head, layer of attention or feed-forward network, or without a link. */
 import { ablate } from "../../models/inference/ablate.ts";
+import { measureEffects, type Quantity } from "../../models/inference/effects.ts";
+import type { EffectPart, PartsOptions } from "../../models/inference/parts.ts";
 import { spellMasks } from "../../models/inference/prediction.ts";
+import type { Component } from "../../models/inference/residual.ts";
+import { componentName } from "../../models/inference/residual.ts";
+import type { TextModel, TextTokens } from "../../models/text-model.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
-import { expandText } from "../support/input/stdin.ts";
-import { type Command, EXIT } from "../support/line/command.ts";
+import { expandTexts } from "../support/input/stdin.ts";
+import { linkPlace, tokenPlace } from "../support/input/token-place.ts";
+import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
   name: "ablate",
-  summary: "switch off heads of a model and compare its prediction",
+  summary: "switch off parts of a model and compare its prediction",
   usage: "heed ablate MODEL TEXT [OPTIONS]",
   help: {
+    part: "LIST  what is switched off in turn: head (default), attention (a layer's heads), mlp",
+    link: "QUERY:KEY  switch off this link instead, in each head: two words, or numbers from 0",
+    renormalize: "with --link, the row's other weights grow so that they sum to 1",
     layer: "N  only this layer, from 0",
     head: "N  only this head of each layer, from 0",
-    replace: "KIND  zero (default) or mean (over the text), which replaces the output of a head",
+    replace: "KIND  zero (default) or mean (over the text), which replaces the output of a part",
     position:
       "N  the token, from 0, that an encoder masks and predicts, or whose next token a decoder predicts (default: the first [MASK], or the last token)",
-    top: "N  heads to print, the largest change first (default 10)",
+    word: "WORD  measure the last state of this token instead: its cosine with that of the unchanged run",
+    sentence: "measure the mean of all last states instead (default where the model predicts no tokens)",
+    other: "TEXT  with --word or --sentence, the cosine with this text, without the same part",
+    top: "N  parts to print, the largest change first (default 10)",
     ...ENGINE_HELP,
-    json: "print every head as JSON",
+    json: "print every part as JSON",
   },
   notes: `${MODEL_HELP}
 The text may be - for standard input.
-A decoder predicts the token after the text, an encoder the first [MASK] in it, or the token that --position masks. The model runs once per head.`,
+A decoder predicts the token after the text, an encoder the first [MASK] in it, or the token that --position masks. The model runs once per part.`,
   examples: [
     'heed ablate decoder "the president of the united"',
-    'heed ablate encoder "the president of the united [MASK]" --replace mean --top 5',
+    'heed ablate encoder "the president of the united [MASK]" --replace mean --part head,mlp --top 5',
+    'heed ablate decoder "the president of the united" --link ited:ident --renormalize',
+    'heed ablate encoder "time flies like an arrow" --word flies --other "fruit flies like a banana"',
   ],
   async run(values, positionals, io) {
     const [name, textArgument] = modelAndText(
       positionals,
       'one text: heed ablate decoder "the president of the united"',
     );
-    const text = await expandText(textArgument, io);
+    const byWord = values.word !== undefined;
+    const byState = byWord || values.sentence === true || values.other !== undefined;
+    if (byWord && values.sentence) throw new UsageError("give --word or --sentence, not both");
+    if (values.other !== undefined && !byWord && !values.sentence)
+      throw new UsageError("--other belongs to --word or --sentence");
+    if (byState && values.position !== undefined)
+      throw new UsageError("--position belongs to a prediction, not to --word or --sentence");
+    if (values.link !== undefined && values.part !== undefined)
+      throw new UsageError("give --part or --link, not both");
+    if (values.link === undefined && values.renormalize)
+      throw new UsageError("--renormalize belongs to --link");
+    const other = values.other as string | undefined;
+    const [text] = await expandTexts([textArgument], io);
     const count = (option: string, least: number) =>
       values[option] === undefined ? undefined : integer(option, values[option], least);
-    const [layer, head, top = 10] = [count("layer", 0), count("head", 0), count("top", 1)];
+    const top = count("top", 1) ?? 10;
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
-    const options = { layer, head, replace, position: count("position", 0) };
+    const parts = partsOf(values.part);
+    const place = { layer: count("layer", 0), head: count("head", 0) };
+    const position = count("position", 0);
     const model = await pickTextModel(name, io);
     const read = model.tokenize(spellMasks(model.tokenizer, text));
     warnOfCuts(model, read, io);
-    const { predicted, effects, position } = ablate(model, text, options);
-    if (values.json) {
-      io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
-      return EXIT.ok;
-    }
-    const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-    const named = ({ token }: { readonly token: string }) => JSON.stringify(token);
-    const [first] = predicted;
-    const at = JSON.stringify(read.tokens[position]);
-    const where =
-      model.architecture === "decoder" ? `after ${at}` : `in place of ${at} (token ${position}, from 0)`;
-    const rows = effects
-      .slice(0, top)
-      .map((it) => [
-        `L${it.layer} H${it.head}`,
-        percent(it.probability),
-        `${it.change >= 0 ? "+" : "−"}${(100 * Math.abs(it.change)).toFixed(1)}`,
-        `${named(it.top)} ${percent(it.top.probability)}`,
-      ]);
-    const note = `Without one head: the probability of ${named(first)}, its change in percentage points, and the token that is then the most likely.`;
-    const columns = Math.min(io.columns ?? 80, 160);
-    const lines = [
-      ...wrap(
-        `predicted ${where}: ${predicted.map((it) => `${named(it)} ${percent(it.probability)}`).join(", ")}`,
-        columns,
-      ),
-      "",
-      ...wrap(note, columns),
-      "",
-      ...columnsOf([["without", named(first), "change", "most likely then"], ...rows], [1, 2]),
-    ];
-    if (effects.length > top) lines.push(`${effects.length - top} more heads change less (--top)`);
-    io.stdout.write(`${lines.join("\n")}\n`);
-    return EXIT.ok;
+    const link =
+      values.link === undefined
+        ? undefined
+        : { ...linkPlace("link", values.link, read.tokens), renormalize: values.renormalize === true };
+    const options = { ...place, replace, ...(parts && { parts }), ...(link && { link }) };
+    const request = { model, text, read, top, json: values.json === true };
+    return byState || !model.model.hasHead
+      ? stateEffects({ ...request, other, values }, options, io)
+      : predictionEffects(request, { ...options, position }, io);
   },
 };
+
+/** What was requested, besides the parts. */
+interface Request {
+  readonly model: TextModel;
+  readonly text: string;
+  readonly read: TextTokens;
+  readonly top: number;
+  readonly json: boolean;
+}
+
+/** Options of both measures. */
+type Parts = PartsOptions & { readonly replace: "zero" | "mean" };
+
+function partsOf(value: unknown): PartsOptions["parts"] {
+  if (value === undefined) return undefined;
+  return String(value)
+    .split(",")
+    .map((one) => oneOf("part", one.trim(), ["head", "attention", "mlp"] as const));
+}
+
+/** `L2 H8`, `MLP 2`, `attention 2`, `link in L2 H8`. */
+function partName({
+  part,
+  layer,
+  head,
+}: {
+  readonly part: EffectPart;
+  layer: number;
+  head?: number;
+}): string {
+  if (part === "attention") return `attention ${layer}`;
+  if (part === "link") return `link in L${layer} H${head}`;
+  return componentName({ kind: part as Component["kind"], layer, head });
+}
+
+function predictionEffects(
+  { model, text, read, top, json }: Request,
+  options: Parts & { readonly position?: number },
+  io: Io,
+): number {
+  const { predicted, effects, position } = ablate(model, text, options);
+  if (json) {
+    io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
+    return EXIT.ok;
+  }
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const named = ({ token }: { readonly token: string }) => JSON.stringify(token);
+  const [first] = predicted;
+  const at = JSON.stringify(read.tokens[position]);
+  const where =
+    model.architecture === "decoder" ? `after ${at}` : `in place of ${at} (token ${position}, from 0)`;
+  const rows = effects
+    .slice(0, top)
+    .map((it) => [
+      partName(it),
+      percent(it.probability),
+      `${it.change >= 0 ? "+" : "−"}${(100 * Math.abs(it.change)).toFixed(1)}`,
+      `${named(it.top)} ${percent(it.top.probability)}`,
+    ]);
+  const one = options.link ? "the link in one head" : `one ${(options.parts ?? ["head"]).join(" or ")}`;
+  const lines = [
+    `predicted ${where}: ${predicted.map((it) => `${named(it)} ${percent(it.probability)}`).join(", ")}`,
+    `Without ${one}: the probability of ${named(first)}, its change in percentage points, and the token that is then the most likely.`,
+  ];
+  return writeTable(
+    lines,
+    [["without", named(first), "change", "most likely then"], ...rows],
+    effects.length - top,
+    io,
+  );
+}
+
+function stateEffects(
+  {
+    model,
+    text,
+    read,
+    top,
+    json,
+    other,
+    values,
+  }: Request & { readonly other?: string; readonly values: Values },
+  options: Parts,
+  io: Io,
+): number {
+  const partner = other === undefined ? undefined : model.tokenize(spellMasks(model.tokenizer, other));
+  if (partner) warnOfCuts(model, partner, io);
+  const quantity: Quantity =
+    values.word === undefined
+      ? { of: "text" }
+      : {
+          of: "state",
+          position: tokenPlace("word", values.word, read.tokens),
+          ...(partner && { otherPosition: tokenPlace("word", values.word, partner.tokens) }),
+        };
+  const parts = options.link ? undefined : (options.parts ?? (["head"] as const));
+  const { value, effects } = measureEffects(model, text, quantity, { ...options, parts, other });
+  if (json) {
+    io.stdout.write(jsonText({ model: model.name, text, other, quantity, value, effects }));
+    return EXIT.ok;
+  }
+  const number = (x: number) => x.toFixed(4).replace("-", "−");
+  const signed = (x: number) => `${x >= 0 ? "+" : ""}${number(x)}`;
+  const what =
+    values.word === undefined ? "the mean of the last states" : `the last state of "${values.word}"`;
+  const against = other === undefined ? "the unchanged run" : "the other text";
+  const rows = effects.slice(0, top).map((it) => [partName(it), number(it.value), signed(it.change)]);
+  const lines = [
+    ...(model.model.hasHead ? [] : [`${model.name} has no head that predicts tokens.`]),
+    `Cosine of ${what} with that of ${against}: ${number(value)}; without one part:`,
+  ];
+  return writeTable(lines, [["without", "cosine", "change"], ...rows], effects.length - top, io);
+}
+
+/** Prints paragraphs and a table whose middle columns are numbers. */
+function writeTable(
+  paragraphs: readonly string[],
+  rows: readonly (readonly string[])[],
+  more: number,
+  io: Io,
+): number {
+  const columns = Math.min(io.columns ?? 80, 160);
+  const lines = [
+    ...paragraphs.flatMap((one) => [...wrap(one, columns), ""]),
+    ...columnsOf(rows, [1, 2]),
+    ...(more > 0 ? [`${more} more ${more === 1 ? "part changes" : "parts change"} less (--top)`] : []),
+  ];
+  io.stdout.write(`${lines.join("\n")}\n`);
+  return EXIT.ok;
+}

@@ -40,7 +40,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: "ablate",
-    summary: "switch off heads of a model and compare its prediction",
+    summary: "switch off parts of a model and compare its prediction",
     load: () => from(import("./ablate.ts")),
   },
   {

@@ -5,7 +5,16 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { readNpy } from "../../io/index.ts";
-import { embedTexts, fillMask, type Gpt2, generate, locateShipped, readModel } from "../../models/index.ts";
+import {
+  ablate,
+  embedTexts,
+  fillMask,
+  type Gpt2,
+  generate,
+  locateShipped,
+  measureEffects,
+  readModel,
+} from "../../models/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-language-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -144,6 +153,53 @@ describe("heed ablate", () => {
     expect(encoded.out).toMatch(/^predicted in place of "united" \(token 5, from 0\): "united" \d/);
     for (const line of [...decoded.out.split("\n"), ...encoded.out.split("\n")])
       expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test("switches off parts, and a link by its words", async () => {
+    const text = "the president of the united";
+    const json = async (...more: string[]) =>
+      JSON.parse((await heed("ablate", "decoder", text, "--json", ...more)).out);
+    const { effects } = await json("--part", "attention,mlp");
+    expect(effects).toHaveLength(2 * decoder.layers);
+    expect(new Set(effects.map((it: { part: string }) => it.part))).toEqual(new Set(["attention", "mlp"]));
+    const ambiguous = await heed("ablate", "decoder", text, "--link", "ident:zebra");
+    expect([ambiguous.code, ambiguous.err]).toEqual([
+      2,
+      expect.stringContaining('no token is "zebra"; the tokens are 0 t, 1 he'),
+    ]);
+    const link = await json("--link", "ident:0", "--layer", "0", "--renormalize");
+    const wanted = ablate(decoder, text, { layer: 0, link: { query: 4, key: 0, renormalize: true } });
+    expect(link.effects).toEqual(JSON.parse(JSON.stringify(wanted.effects)));
+    const { out } = await heed("ablate", "decoder", text, "--link", "ident:0", "--head", "1");
+    expect(out).toContain("Without the link in one head:");
+    expect(out).toMatch(/^link in L\d H1 +\d+\.\d %/m);
+  });
+
+  test("measures the state of a word or of the sentence", async () => {
+    const [text, other] = ["the old ship", "the new ship"];
+    const word = JSON.parse(
+      (await heed("ablate", "encoder", text, "--word", "ship", "--other", other, "--json")).out,
+    );
+    const quantity = { of: "state", position: 3, otherPosition: 3 } as const;
+    const wanted = measureEffects(encoder, text, quantity, { other, parts: ["head"] });
+    expect(word.value).toBe(wanted.value);
+    expect(word.effects).toEqual(JSON.parse(JSON.stringify(wanted.effects)));
+    const { out } = await heed("ablate", "encoder", text, "--sentence", "--part", "mlp", "--top", "1");
+    expect(out).toMatch(/^Cosine of the mean of the last states with that of the unchanged run: 1\.0000/);
+    expect(out).toMatch(/^MLP \d +0\.\d{4} +−0\.\d{4}$/m);
+    expect(out).toMatch(/more parts? changes? less/);
+    for (const [wrong, words] of [
+      [["--other", other], "--other belongs to"],
+      [["--word", "ship", "--sentence"], "not both"],
+      [["--sentence", "--position", "1"], "--position belongs to a prediction"],
+      [["--link", "old"], "QUERY:KEY"],
+      [["--link", "old:ship", "--part", "mlp"], "not both"],
+      [["--renormalize"], "--renormalize belongs to --link"],
+      [["--part", "neuron"], "must be head, attention or mlp"],
+    ] as const) {
+      const { code, err } = await heed("ablate", "encoder", text, ...wrong);
+      expect([code, err]).toEqual([2, expect.stringContaining(words)]);
+    }
   });
 });
 

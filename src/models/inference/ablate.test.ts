@@ -10,12 +10,15 @@ import {
   ablate,
   ablateHeads,
   type ForwardOptions,
+  type Intervention,
+  intervene,
   type LayerAttention,
   layerWeights,
   locateShipped,
   modelFromFiles,
   readModel,
   type TextModel,
+  tokenShares,
   withoutHead,
 } from "../index.ts";
 
@@ -141,12 +144,37 @@ describe("ablate", () => {
     const [{ layer, head, probability }] = effects;
     const { ids } = decoder.tokenize("the president of the united");
     const logits = decoder.model.forward(ids, {
-      onAttention: (at, layerAttention) => (at === layer ? withoutHead(layerAttention, head) : undefined),
+      onAttention: (at, layerAttention) =>
+        at === layer ? withoutHead(layerAttention, head as number) : undefined,
     });
     const V = logits.shape[1];
     const row = logits.toFloat64().subarray(position * V, (position + 1) * V);
     const total = row.reduce((sum, x) => sum + Math.exp(x), 0);
     expect(Math.exp(row[predicted[0].id]) / total).toBeCloseTo(probability, 5);
+  });
+
+  test("parts are layers of attention and networks, or one link in each head, as intervene turns them off", () => {
+    const text = "the president of the united";
+    const { ids } = decoder.tokenize(text);
+    const probabilityOf = (id: number, change: Intervention) => {
+      const logits = decoder.model.forward(ids, intervene(decoder, [change]));
+      const V = logits.shape[1];
+      return tokenShares(logits.toFloat64().slice((ids.length - 1) * V), {})[id];
+    };
+    const parts = ablate(decoder, text, { parts: ["attention", "mlp"] });
+    expect(parts.effects).toHaveLength(2 * decoder.layers);
+    for (const { part, layer, probability } of parts.effects)
+      expect(probability).toBeCloseTo(probabilityOf(parts.predicted[0].id, { part, layer } as never), 5);
+    for (const renormalize of [false, true]) {
+      const link = { query: ids.length - 1, key: 1, renormalize };
+      const { effects, predicted } = ablate(decoder, text, { link, layer: 2 });
+      expect(effects).toHaveLength(decoder.heads);
+      for (const { part, layer, head, probability } of effects) {
+        expect(part).toBe("link");
+        const change = { ...link, part: "link", layer, head: head as number } as const;
+        expect(probability).toBeCloseTo(probabilityOf(predicted[0].id, change), 5);
+      }
+    }
   });
 
   test("position is the token that an encoder masks, or whose successor a decoder predicts", async () => {

@@ -15,9 +15,11 @@ import {
   checkIndex,
   checkReplacement,
   hooksOf,
+  type Intervention,
   type Replacement,
   runOptions,
 } from "./intervene.ts";
+import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
 import {
   maskToken,
   missingMask,
@@ -28,14 +30,16 @@ import {
 } from "./prediction.ts";
 import { finiteLogits, largest } from "./sampling.ts";
 
-/** The prediction without one head. */
-export interface HeadEffect {
+/** The prediction without one part. */
+export interface PredictionEffect {
+  readonly part: EffectPart;
   readonly layer: number;
-  readonly head: number;
-  /** Probability, without this head, of the token that is predicted with all heads, and its change. */
+  /** Of heads and links. */
+  readonly head?: number;
+  /** Probability, without this part, of the token that is predicted by the whole model, and its change. */
   readonly probability: number;
   readonly change: number;
-  /** The most likely token without this head. */
+  /** The most likely token without this part. */
   readonly top: Predicted;
 }
 
@@ -49,8 +53,8 @@ export interface AblatedHead {
   readonly position?: number | null;
 }
 
-/** Options of `ablate`. */
-export interface AblateOptions {
+/** Options of `ablate`; the default of `parts` is heads. */
+export interface AblateOptions extends PartsOptions {
   /**
    * Encoders: the token to mask and predict; default the first mask of the text. Decoders: the token whose successor is predicted; default
    * the last.
@@ -58,22 +62,18 @@ export interface AblateOptions {
   readonly position?: number;
   /** Default "zero". */
   readonly replace?: Replacement;
-  /** Ablates heads of this layer only. Default all layers. */
-  readonly layer?: number;
-  /** Ablates only this head of each layer. Default all heads. */
-  readonly head?: number;
-  /** Called after each head. */
+  /** Called after each part. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** A prediction, and how it changes without each head. */
+/** A prediction, and how it changes without each part. */
 export interface Ablation {
   /** The option `position`, or its default. */
   readonly position: number;
   /** The five most likely tokens with all heads. */
   readonly predicted: readonly Predicted[];
-  /** One entry a head, the largest change first. */
-  readonly effects: readonly HeadEffect[];
+  /** One entry a part, the largest change first. */
+  readonly effects: readonly PredictionEffect[];
 }
 
 /** A token's probability with all heads, and with heads ablated. */
@@ -254,22 +254,21 @@ function distances(
 }
 
 /**
- * How each head contributes to the prediction of a text's next token (decoder) or of a masked token (encoder): the prediction without it.
+ * How each part contributes to the prediction of a text's next token (decoder) or of a masked token (encoder): the prediction without it.
+ * Parts are heads, or with the options layers of attention, feed-forward networks, or one link in each head.
  *
  * @throws OptionError where there is no such layer, head or position, or an encoder's text has no mask and no position is given;
  *   UnsupportedError where the logits are not finite
  * @example
  * const decoder = await readModel(locateShipped("decoder"));
- * ablate(decoder, "the president of the united").effects[0]; // { layer, head, probability, change, top }
+ * ablate(decoder, "the president of the united").effects[0]; // { part, layer, head, probability, change, top }
  */
 export function ablate(model: TextModel, text: string, options: AblateOptions = {}): Ablation {
   const what = "ablate";
-  checkOptionNames(what, options, ["replace", "layer", "head", "position", "onProgress"]);
+  checkOptionNames(what, options, ["replace", "position", "onProgress", ...PARTS_OPTIONS]);
   checkTextModel(what, model);
   const { replace = "zero", onProgress } = options;
   checkReplacement(what, replace);
-  if (options.layer !== undefined) checkIndex(what, "layer", options.layer, model.layers);
-  if (options.head !== undefined) checkIndex(what, "head", options.head, model.heads);
   if (!model.model.hasHead)
     throw new UnsupportedError(
       "head",
@@ -277,6 +276,7 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
     );
   checkArgument(typeof text === "string", what, "a text as the second argument", text);
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
+  const changes = partsInTurn(what, model, tokens.ids.length, options, ["head"]);
   const task = taskOf(what, model, tokens, text, positionOf(what, model, tokens, options.position));
   const run = (hooks?: ForwardOptions) =>
     tidy(() => {
@@ -284,22 +284,19 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
       return probabilitiesAt(what, model, states, task.position);
     });
   const predicted = mostLikely(model.tokenizer, run(), 5);
-  const effects: HeadEffect[] = [];
-  const layers = options.layer === undefined ? [...Array(model.layers).keys()] : [options.layer];
-  const heads = options.head === undefined ? [...Array(model.heads).keys()] : [options.head];
-  for (const layer of layers)
-    for (const head of heads) {
-      const probabilities = run(hooksOf(what, model, [{ layer, head, replace }]));
-      const probability = probabilities[predicted[0].id];
-      effects.push({
-        layer,
-        head,
-        probability,
-        change: probability - predicted[0].probability,
-        top: predictedToken(model.tokenizer, probabilities, largest(probabilities)),
-      });
-      onProgress?.(effects.length, layers.length * heads.length);
-    }
+  const effects: PredictionEffect[] = [];
+  for (const change of changes) {
+    const intervention: Intervention = change.part === "link" ? change : { ...change, replace };
+    const probabilities = run(hooksOf(what, model, [intervention]));
+    const probability = probabilities[predicted[0].id];
+    effects.push({
+      ...placeOf(change),
+      probability,
+      change: probability - predicted[0].probability,
+      top: predictedToken(model.tokenizer, probabilities, largest(probabilities)),
+    });
+    onProgress?.(effects.length, changes.length);
+  }
   effects.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
   return { position: task.position, predicted, effects };
 }

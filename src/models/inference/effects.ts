@@ -6,21 +6,22 @@
  */
 import { tidy } from "../../api/tidy.ts";
 import { align } from "../../core/align.ts";
-import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { layerWeights } from "../transformer/attend.ts";
 import {
-  type Activations,
   checkIndex,
   checkReplacement,
   hooksOf,
+  type Intervention,
   type InterventionHooks,
-  type OutputIntervention,
+  type Patch,
   type Replacement,
   recordActivations,
   runOptions,
 } from "./intervene.ts";
+import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
 import { maskToken, spellMasks } from "./prediction.ts";
 import { finiteLogits } from "./sampling.ts";
 
@@ -33,9 +34,12 @@ export type Quantity =
       readonly against: string | number;
       readonly position?: number;
     }
-  /** The cosine of the last state at `position` with that at `otherPosition` of the other text. */
-  | { readonly of: "state"; readonly position: number; readonly otherPosition: number }
-  /** The cosine of the means of the last states of the text and the other text. */
+  /**
+   * The cosine of the last state at `position` with that at `otherPosition` (default: the same) of the other text, or without one with
+   * that of the unchanged run.
+   */
+  | { readonly of: "state"; readonly position: number; readonly otherPosition?: number }
+  /** The cosine of the means of the last states of the text and the other text, or of the text and its unchanged run. */
   | { readonly of: "text" }
   /** The weight of a link. */
   | {
@@ -46,18 +50,14 @@ export type Quantity =
       readonly key: number;
     };
 
-/** Options of `measureEffects`. */
-export interface EffectsOptions {
+/** Options of `measureEffects`; the default of `parts` is heads and feed-forward networks. */
+export interface EffectsOptions extends PartsOptions {
   /** A second text: the source of a patch, and the partner of `state` and `text`. */
   readonly other?: string;
   /** Outputs are replaced by those of `other` at the aligned tokens; without it, by `replace`, in `other` too. Default false. */
   readonly patch?: boolean;
   /** Default "zero". */
   readonly replace?: Replacement;
-  /** What is changed in turn. Default heads and feed-forward networks. */
-  readonly parts?: readonly ("head" | "mlp" | "attention")[];
-  /** Only this layer. Default all. */
-  readonly layer?: number;
   /** Only at this token. Default null, every token. */
   readonly position?: number | null;
   /** Called after each part. */
@@ -66,9 +66,9 @@ export interface EffectsOptions {
 
 /** The effect of one part. */
 export interface Effect {
-  readonly part: "head" | "mlp" | "attention";
+  readonly part: EffectPart;
   readonly layer: number;
-  /** Of heads. */
+  /** Of heads and links. */
   readonly head?: number;
   /** The quantity after the change. */
   readonly value: number;
@@ -91,7 +91,7 @@ export interface Effects {
 /**
  * Measures a quantity with each head and feed-forward network turned off in turn, or patched from another text.
  *
- * @throws OptionError where there is no such token, layer or head, or a second text is missing; UnsupportedError for logits of a model
+ * @throws OptionError where there is no such token, layer or head, or a patch has no second text; UnsupportedError for logits of a model
  *   without a language-modeling head
  * @example
  * const quantity = { of: "logit", token: " of", against: "," } as const;
@@ -105,43 +105,36 @@ export function measureEffects(
 ): Effects {
   const what = "measureEffects";
   checkTextModel(what, model);
-  checkOptionNames(what, options, ["other", "patch", "replace", "parts", "layer", "position", "onProgress"]);
-  const { other, patch = false, replace = "zero", parts = ["head", "mlp"], position = null } = options;
+  checkOptionNames(what, options, ["other", "patch", "replace", "position", "onProgress", ...PARTS_OPTIONS]);
+  checkArgument(typeof text === "string", what, "a text as the second argument", text);
+  const { other, patch = false, replace = "zero", position = null } = options;
   checkReplacement(what, replace);
-  for (const part of parts)
-    if (!["head", "mlp", "attention"].includes(part))
-      throw new OptionError("parts", `${what}: parts are head, mlp and attention, got ${formatValue(part)}`, {
-        got: part,
-      });
-  if (options.layer !== undefined) checkIndex(what, "layer", options.layer, model.layers);
-  const needsOther = patch || quantity.of === "state" || quantity.of === "text";
-  if (needsOther && other === undefined)
-    throw new OptionError(
-      "other",
-      `${what}: ${patch ? "a patch" : `the quantity "${quantity.of}"`} needs a second text (other)`,
-    );
+  if (patch && other === undefined)
+    throw new OptionError("other", `${what}: a patch needs a second text (other)`);
+  if (patch && options.link !== undefined)
+    throw new OptionError("link", `${what}: a link cannot be patched; leave out patch, or name parts`);
   const read = [text, other].flatMap((one) =>
     one === undefined ? [] : [model.tokenize(spellMasks(model.tokenizer, one))],
   );
   const [tokens, otherTokens] = read;
   const aligned = otherTokens && positionsOf(tokens, otherTokens);
+  const changes = partsInTurn(what, model, tokens.ids.length, options, ["head", "mlp"]);
   const measure = quantityOf(what, model, quantity, tokens, otherTokens);
   const activations = patch ? recordActivations(model, otherTokens) : undefined;
   const value = measure({});
   const otherValue = patch
     ? otherQuantity(what, model, quantity, otherTokens, aligned as number[])
     : undefined;
-  const changes = changesOf(model, parts, options.layer);
+  const source: Patch | undefined = activations && { from: activations, positions: aligned };
   const effects: Effect[] = [];
   for (const change of changes) {
-    const source = activations && { from: activations as Activations, positions: aligned };
-    const hooks = hooksOf(what, model, [{ ...change, replace: source ?? replace, position }]);
-    const after = measure({ text: hooks, other: patch ? undefined : hooks });
-    const { part = "head", layer, head } = change;
+    const intervention: Intervention =
+      change.part === "link" ? change : { ...change, replace: source ?? replace, position };
+    const hooks = hooksOf(what, model, [intervention]);
+    // A link has positions of this text only.
+    const after = measure({ text: hooks, other: patch || change.part === "link" ? undefined : hooks });
     effects.push({
-      part: part as Effect["part"],
-      layer,
-      ...(head !== undefined && { head }),
+      ...placeOf(change),
       value: after,
       change: after - value,
       ...(otherValue !== undefined && { recovered: (after - value) / (otherValue - value) }),
@@ -150,22 +143,6 @@ export function measureEffects(
   }
   effects.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
   return { value, ...(otherValue !== undefined && { otherValue }), effects };
-}
-
-/** Each part in turn, layer by layer. */
-function changesOf(
-  { layers, heads }: TextModel,
-  parts: readonly Effect["part"][],
-  only: number | undefined,
-): OutputIntervention[] {
-  const numbers = only === undefined ? [...Array(layers).keys()] : [only];
-  return numbers.flatMap((layer) =>
-    parts.flatMap((part): OutputIntervention[] =>
-      part === "head"
-        ? Array.from({ length: heads }, (_, head) => ({ part, layer, head }))
-        : [{ part, layer }],
-    ),
-  );
 }
 
 /** The position in the other text of each token, −1 where it has no partner. */
@@ -193,23 +170,26 @@ function quantityOf(
   const N = tokens.ids.length;
   const lastStates = (read: TextTokens, hooks: InterventionHooks | undefined) =>
     tidy(() => model.model.hidden(read.ids, runOptions(model, read, hooks)).toFloat64());
+  /** The last states of the other text, or of the unchanged run. */
+  const partnerStates = (): ((hooks: RunHooks) => Float64Array) => {
+    if (otherTokens) return (hooks) => lastStates(otherTokens, hooks.other);
+    const unchanged = lastStates(tokens, undefined);
+    return () => unchanged;
+  };
   const C = model.model.sizes.width;
   const rowOf = (states: Float64Array, row: number) => states.subarray(row * C, (row + 1) * C);
   switch (quantity?.of) {
     case "state": {
-      const partner = otherTokens as TextTokens;
-      checkIndex(what, "position", quantity.position, N);
-      checkIndex(what, "otherPosition", quantity.otherPosition, partner.ids.length);
+      const { position, otherPosition = position } = quantity;
+      checkIndex(what, "position", position, N);
+      checkIndex(what, "otherPosition", otherPosition, otherTokens?.ids.length ?? N);
+      const partner = partnerStates();
       return (hooks) =>
-        cosine(
-          rowOf(lastStates(tokens, hooks.text), quantity.position),
-          rowOf(lastStates(partner, hooks.other), quantity.otherPosition),
-        );
+        cosine(rowOf(lastStates(tokens, hooks.text), position), rowOf(partner(hooks), otherPosition));
     }
     case "text": {
-      const partner = otherTokens as TextTokens;
-      return (hooks) =>
-        cosine(meanRow(lastStates(tokens, hooks.text), C), meanRow(lastStates(partner, hooks.other), C));
+      const partner = partnerStates();
+      return (hooks) => cosine(meanRow(lastStates(tokens, hooks.text), C), meanRow(partner(hooks), C));
     }
     case "weight": {
       const { layer, head, query, key } = quantity;

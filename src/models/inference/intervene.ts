@@ -2,7 +2,7 @@
  * Interventions: a head, a layer's attention, a feed-forward network, a state or a single link of a run is turned off or replaced. What
  * replaces an output is zeros, its mean over the text, or the output of another run (a patch), aligned token by token.
  */
-import { argumentError, formatValue, OptionError } from "../../core/errors.ts";
+import { argumentError, checkArgument, formatValue, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import type { EncoderOptions } from "../encoder/encoder.ts";
@@ -84,7 +84,7 @@ export function checkReplacement(what: string, replace: unknown): void {
  * The outputs of a run on tokens, for patches into another run: of the heads [H, N, dv] and the feed-forward networks [N, C] of each
  * layer, and the states [N, C] before the first layer and after each.
  *
- * @throws OptionError where `model` is no text model
+ * @throws OptionError where `model` is no text model, or `tokens` are not what `model.tokenize` returns
  * @example
  * const { states } = recordActivations(encoder, encoder.tokenize("the old ship"));
  * states.length === encoder.layers + 1; // → true
@@ -94,6 +94,12 @@ export function recordActivations(
   tokens: Pick<TextTokens, "ids" | "typeIds">,
 ): Activations {
   checkTextModel("recordActivations", model);
+  checkArgument(
+    (tokens as Partial<TextTokens> | undefined)?.ids !== undefined,
+    "recordActivations",
+    "tokens, as model.tokenize(text) returns them",
+    tokens,
+  );
   const heads: FloatTensor[] = [];
   const feedForward: FloatTensor[] = [];
   const states: FloatTensor[] = [];

@@ -25,3 +25,21 @@ export function tokenPlace(option: string, value: unknown, tokens: readonly stri
       : `--${option}: tokens ${places.join(" and ")} are ${JSON.stringify(text)}; give one of the numbers`,
   );
 }
+
+/**
+ * The two tokens of a link, QUERY:KEY, each as in `tokenPlace`.
+ *
+ * @throws UsageError for another form, and where a token is missing or ambiguous
+ */
+export function linkPlace(
+  option: string,
+  value: unknown,
+  tokens: readonly string[],
+): { readonly query: number; readonly key: number } {
+  const [query, key, ...more] = String(value).split(":");
+  if (key === undefined || more.length > 0)
+    throw new UsageError(
+      `--${option} is QUERY:KEY, the words or numbers of two tokens, such as flies:time, got ${JSON.stringify(value)}`,
+    );
+  return { query: tokenPlace(option, query, tokens), key: tokenPlace(option, key, tokens) };
+}
