@@ -21,7 +21,7 @@ export const BUDGET = new Map([
   ["src/reference", 1_800],
   ["src/rows", 600],
   ["src/server", 850],
-  ["src/store", 8_650],
+  ["src/store", 9_000],
   ["src/train", 3_850],
   ["src/view", 5_700],
   ["src/wasm", 11_400],
@@ -29,7 +29,7 @@ export const BUDGET = new Map([
   ["explorer", 16_900],
   ["lab", 12_500],
   ["bench", 5_100],
-  ["tools", 3_850],
+  ["tools", 4_000],
   ["examples", 1_100],
 ]);
 

@@ -1,4 +1,5 @@
 /** What a store holds: blocks of heads, how one head is named, and the stages of its computation. */
+import type { Evidence } from "./formats/stored-evidence.ts";
 import type { ScoreRecipe } from "./recipe/recipe.ts";
 
 /** A named range of positions, such as sentence A or the system prompt: `[from, to)`; undefined if it has no queries or no keys. */
@@ -57,6 +58,10 @@ export interface Block {
     readonly wo: boolean;
     readonly lse: boolean;
   };
+  /** Numbers of the states that the file has: 0 is the embedding, n the residual stream after n layers. `HeadStore.states` reads them. */
+  readonly states: readonly number[];
+  /** Results about this text that need the model, each with the command that made it. */
+  readonly evidence: readonly Evidence[];
   /** Stages that can be computed, in order. */
   readonly stages: readonly Stage[];
 }

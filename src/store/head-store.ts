@@ -28,6 +28,12 @@ export interface Link {
   readonly strongest: { readonly key: number; readonly weight: number; readonly even: number } | undefined;
 }
 
+/** The state of each token of a block, row-major. */
+export interface States {
+  readonly data: Float32Array | Float64Array;
+  readonly width: number;
+}
+
 /**
  * A store of heads. `row`, `cell`, `visible`, `output`, `vector` and `ledger` are synchronous and exact, in float64, and need a
  * loaded head (`load`; heads of arrays in memory always are). The other methods compute in workers, or in time slices on this
@@ -54,6 +60,8 @@ export interface HeadStore {
   /** The computation of one weight, line by line. */
   ledger(ref: HeadRef, i: number, j: number, edits?: Edits): Ledger;
 
+  /** The residual stream [Nq, width] of a block: 0 is the embedding, n after n layers. Error: `OptionError` where the file has no such state. */
+  states(block: number, layer: number): Promise<States>;
   /** `[Nq]`: log Σ exp over the inputs of softmax; −∞ for a fully masked row. For given weights: the file's, or NaN. */
   lse(ref: HeadRef, options?: RequestOptions): Promise<Float64Array>;
   /** The measures of a head: entropy, shares of attention, effective keys. */

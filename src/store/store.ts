@@ -12,7 +12,8 @@ import type { Compute, HeadRequest, PassAnswer, PendingRequest, RequestOptions }
 import { SingleFlight } from "./compute/single-flight.ts";
 import { Others, Subject } from "./compute/subject.ts";
 import type { BundleOptions } from "./formats/bundle.ts";
-import type { HeadStore, Link } from "./head-store.ts";
+import { floatsOf } from "./formats/tensor-source.ts";
+import type { HeadStore, Link, States } from "./head-store.ts";
 import { type HeadSource, layerOf } from "./layout/source.ts";
 import type { Ledger } from "./measures/ledger.ts";
 import { ledgerOf } from "./measures/ledger.ts";
@@ -130,6 +131,24 @@ class LocalStore implements HeadStore {
   }
 
   // Asynchronous answers
+
+  async states(block: number, layer: number): Promise<States> {
+    if (this.#disposed) throw gone();
+    const laid = this.#source.blocks[block];
+    const name = laid?.states.get(layer);
+    if (name === undefined) {
+      const { states = [], name: blockName = "" } = laid?.block ?? {};
+      const text =
+        laid === undefined
+          ? `block must be an integer from 0 to ${this.blocks.length - 1}, got ${formatValue(block)}`
+          : states.length === 0
+            ? `\`${blockName}\` has no states; heed capture writes them with --states`
+            : `layer must be one of ${states.join(", ")} in \`${blockName}\`, got ${formatValue(layer)}`;
+      throw new OptionError("states", `HeadStore.states: ${text}`, { block, layer });
+    }
+    const tensor = await this.#source.bag.read(name);
+    return { data: floatsOf(tensor) as States["data"], width: tensor.shape[1] };
+  }
 
   async lse(ref: HeadRef, options?: RequestOptions): Promise<Float64Array> {
     return (await this.#pass(ref, undefined, options)).lse.slice();

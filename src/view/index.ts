@@ -8,7 +8,16 @@ export type { Block, HeadRef, Segment, Stage } from "../store/block.ts";
 export type { RequestOptions } from "../store/compute/request.ts";
 export { type BundleOptions, writeBundle } from "../store/formats/bundle.ts";
 export { type OpenStoreOptions, openStore } from "../store/formats/open.ts";
-export type { HeadStore, Link } from "../store/head-store.ts";
+export type {
+  Evidence,
+  StoredComponent,
+  StoredComponentShare,
+  StoredEffect,
+  StoredEffects,
+  StoredScore,
+  StoredShare,
+} from "../store/formats/stored-evidence.ts";
+export type { HeadStore, Link, States } from "../store/head-store.ts";
 export { type ComputeOptions, type ModelInput, storeFrom, storeFromModel } from "../store/layout/from.ts";
 export type { BlockInput, LayerInput, StoreInput } from "../store/layout/input.ts";
 export { askHeads, type HeadAnswer, type HeadOrder, type HeadQuestion } from "../store/measures/ask-heads.ts";

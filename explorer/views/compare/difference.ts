@@ -47,6 +47,8 @@ export function differenceStore(first: HeadSelection, second: HeadSelection, sta
       query: first.rows.map((at) => a.block!.special.query[at]),
       key: first.columns.map((at) => a.block!.special.key[at]),
     },
+    states: [],
+    evidence: [],
     stages: ["scores"],
   };
   const visibleOf = ({ session, rows, columns }: HeadSelection, i: number): Uint8Array => {
@@ -122,6 +124,7 @@ export function differenceStore(first: HeadSelection, second: HeadSelection, sta
     output: none,
     vector: none,
     ledger: none,
+    states: none,
     lse: none,
     measures: none,
     overview: none,

@@ -8,7 +8,7 @@ import { componentName } from "../../models/inference/residual.ts";
 import type { TextModel, TextTokens } from "../../models/text-model.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
-import { linkPlace, tokenPlace } from "../support/input/token-place.ts";
+import { headLinkPlace, linkPlace, tokenPlace } from "../support/input/token-place.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf } from "../support/line/values.ts";
 import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
@@ -29,6 +29,7 @@ export const command: Command = {
       "N  the token, from 0, that an encoder masks and predicts, or whose next token a decoder predicts (default: the first [MASK], or the last token)",
     word: "WORD  measure the last state of this token instead: its cosine with that of the unchanged run",
     sentence: "measure the mean of all last states instead (default where the model predicts no tokens)",
+    weight: "LAYER.HEAD:QUERY:KEY  measure the weight of this link instead, such as 0.4:flies:time",
     other: "TEXT  with --word or --sentence, the cosine with this text, without the same part",
     top: "N  parts to print, the largest change first (default 10)",
     ...ENGINE_HELP,
@@ -49,12 +50,13 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
       'one text: heed ablate decoder "the president of the united"',
     );
     const byWord = values.word !== undefined;
-    const byState = byWord || values.sentence === true || values.other !== undefined;
-    if (byWord && values.sentence) throw new UsageError("give --word or --sentence, not both");
+    const measures = ["word", "sentence", "weight"].filter((name) => values[name] !== undefined);
+    if (measures.length > 1) throw new UsageError(`give --${measures[0]} or --${measures[1]}, not both`);
+    const byState = measures.length > 0 || values.other !== undefined;
     if (values.other !== undefined && !byWord && !values.sentence)
       throw new UsageError("--other belongs to --word or --sentence");
     if (byState && values.position !== undefined)
-      throw new UsageError("--position belongs to a prediction, not to --word or --sentence");
+      throw new UsageError("--position belongs to a prediction, not to --word, --sentence or --weight");
     if (values.link !== undefined && values.part !== undefined)
       throw new UsageError("give --part or --link, not both");
     if (values.link === undefined && values.renormalize)
@@ -124,7 +126,8 @@ function predictionEffects(
 ): number {
   const { predicted, effects, position } = ablate(model, text, options);
   if (json) {
-    io.stdout.write(jsonText({ model: model.name, text, position, predicted, effects }));
+    const about = { kind: "prediction", command: io.commandLine, model: model.name };
+    io.stdout.write(jsonText({ ...about, text, position, predicted, effects }));
     return EXIT.ok;
   }
   const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
@@ -170,30 +173,41 @@ function stateEffects(
   const partner = other === undefined ? undefined : model.tokenize(spellMasks(model.tokenizer, other));
   if (partner) warnOfCuts(model, partner, io);
   const quantity: Quantity =
-    values.word === undefined
-      ? { of: "text" }
-      : {
-          of: "state",
-          position: tokenPlace("word", values.word, read.tokens),
-          ...(partner && { otherPosition: tokenPlace("word", values.word, partner.tokens) }),
-        };
+    values.weight !== undefined
+      ? { of: "weight", ...headLinkPlace("weight", values.weight, read.tokens) }
+      : values.word === undefined
+        ? { of: "text" }
+        : {
+            of: "state",
+            position: tokenPlace("word", values.word, read.tokens),
+            ...(partner && { otherPosition: tokenPlace("word", values.word, partner.tokens) }),
+          };
   const parts = options.link ? undefined : (options.parts ?? (["head"] as const));
   const { value, effects } = measureEffects(model, text, quantity, { ...options, parts, other });
   if (json) {
-    io.stdout.write(jsonText({ model: model.name, text, other, quantity, value, effects }));
+    const about = { kind: "effects", command: io.commandLine, model: model.name };
+    io.stdout.write(jsonText({ ...about, text, other, quantity, value, effects }));
     return EXIT.ok;
   }
   const number = (x: number) => x.toFixed(4).replace("-", "−");
   const signed = (x: number) => `${x >= 0 ? "+" : ""}${number(x)}`;
   const what =
     values.word === undefined ? "the mean of the last states" : `the last state of "${values.word}"`;
+  const isWeight = values.weight !== undefined;
   const against = other === undefined ? "the unchanged run" : "the other text";
   const rows = effects.slice(0, top).map((it) => [partName(it), number(it.value), signed(it.change)]);
   const lines = [
     ...(model.model.hasHead ? [] : [`${model.name} has no head that predicts tokens.`]),
-    `Cosine of ${what} with that of ${against}: ${number(value)}; without one part:`,
+    isWeight
+      ? `Weight of the link ${values.weight}: ${number(value)}; without one part:`
+      : `Cosine of ${what} with that of ${against}: ${number(value)}; without one part:`,
   ];
-  return writeTable(lines, [["without", "cosine", "change"], ...rows], effects.length - top, io);
+  return writeTable(
+    lines,
+    [["without", isWeight ? "weight" : "cosine", "change"], ...rows],
+    effects.length - top,
+    io,
+  );
 }
 
 /** Prints paragraphs and a table whose middle columns are numbers. */

@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { attentionWeights } from "../../index.ts";
-import { layerWeights, locateShipped, readImageModel, readModel, readPicture } from "../../models/index.ts";
+import {
+  layerWeights,
+  locateShipped,
+  readImageModel,
+  readModel,
+  readPicture,
+  recordActivations,
+} from "../../models/index.ts";
 import { openStore } from "../../store/formats/open.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "heed-capture-"));
@@ -82,6 +89,99 @@ describe("heed capture", () => {
     expect((await heed("capture", model, "text", "-o", path)).err).toContain(
       "a dinov2 reads pictures, not text",
     );
+  });
+
+  test("states and results of other commands are in the file, and are read back", async () => {
+    const text = "the old ship";
+    const paths = ["why", "off", "prediction", "run"].map((name) => join(folder, `${name}.json`));
+    const commands = [
+      ["why", "decoder", text, "--layer", "2", "--head", "1", "--query", "2", "--key", "0"],
+      ["ablate", "decoder", text, "--sentence", "--part", "mlp"],
+      ["ablate", "decoder", text, "--part", "attention"],
+      ["patch", "decoder", text, "the new ship", "--word", "0"],
+    ];
+    for (const [n, args] of commands.entries()) writeFileSync(paths[n], (await heed(...args, "--json")).out);
+    const output = join(folder, "results.safetensors");
+    const files = paths.flatMap((path) => ["--evidence", path]);
+    const { code, err } = await heed(
+      "capture",
+      "decoder",
+      text,
+      "a whale",
+      "-o",
+      output,
+      "--states",
+      ...files,
+    );
+    expect([code, err]).toEqual([0, ""]);
+    const store = await openStore(readFileSync(output));
+    expect(store.report.problems).toEqual([]);
+    const [{ evidence, states }, other] = store.blocks;
+    expect(evidence.map(({ kind }) => kind)).toEqual(["score", "effects", "prediction", "effects"]);
+    for (const [n, { command }] of evidence.entries())
+      expect(command).toBe(
+        `heed ${commands[n].map((one) => (one.includes(" ") ? `"${one}"` : one)).join(" ")} --json`,
+      );
+    expect(JSON.parse(JSON.stringify(evidence[0]))).toEqual(JSON.parse(readFileSync(paths[0], "utf8")));
+    expect([states, other.states, other.evidence]).toEqual([[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], []]);
+    const model = await readModel(locateShipped("decoder"));
+    const recorded = recordActivations(model, model.tokenize(text));
+    for (const layer of states) {
+      const { data, width } = await store.states(0, layer);
+      expect(width).toBe(model.model.sizes.width);
+      expect([...data]).toEqual([...recorded.states[layer].toFloat64()]);
+    }
+    // Some layers: the states before and after them. Some heads or tokens: no results, which name both by number.
+    const part = await openStore(await store.bundle({ blocks: ["text1"], layers: [2], tokens: 2 }));
+    expect([part.blocks[0].states, part.blocks[0].evidence]).toEqual([[2, 3], []]);
+    const [cut, complete] = [(await part.states(0, 3)).data, (await store.states(0, 3)).data];
+    expect([...cut]).toEqual([...complete.subarray(0, cut.length)]);
+    expect(cut.length).toBe(2 * model.model.sizes.width);
+    const layers = await openStore(await store.bundle({ layers: [2] }));
+    expect(layers.blocks[0].evidence).toEqual(evidence);
+    for (const one of [store, part, layers]) one.dispose();
+  });
+
+  test("results about another text, and files that are no results, are refused", async () => {
+    const output = join(folder, "refused.safetensors");
+    const path = join(folder, "result.json");
+    for (const [content, words, exit] of [
+      ['{"kind":"score","text":"a boat"}', 'a result about "a boat", which is none of the texts', 1],
+      ["[1]", "expected what heed why, heed ablate or heed patch print with --json", 1],
+      ["not json", "expected what heed why, heed ablate or heed patch print with --json", 1],
+      [
+        '{"kind":"score","text":"a ship"}',
+        "--evidence: result 0: command: expected the command that made it",
+        1,
+      ],
+    ] as const) {
+      writeFileSync(path, content);
+      const { code, err } = await heed("capture", "decoder", "a ship", "-o", output, "--evidence", path);
+      expect([code, err]).toEqual([exit, expect.stringContaining(words)]);
+    }
+    const missing = await heed(
+      "capture",
+      "decoder",
+      "a ship",
+      "-o",
+      output,
+      "--evidence",
+      join(folder, "none.json"),
+    );
+    expect(missing.err).toContain("no such file");
+    writeFileSync(join(folder, "d.jsonl"), '"a ship"\n');
+    const corpus = await heed(
+      "capture",
+      "decoder",
+      join(folder, "d.jsonl"),
+      "-o",
+      join(folder, "m"),
+      "--states",
+    );
+    expect([corpus.code, corpus.err]).toEqual([
+      2,
+      expect.stringContaining("--states and --evidence belong to texts"),
+    ]);
   });
 
   test("--python prints the recorder, which Python reads where there is one", async () => {

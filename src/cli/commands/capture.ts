@@ -8,10 +8,13 @@ import { FormatError, HeedError, OptionError, UnsupportedError } from "../../cor
 import { systemText } from "../../io/filesystem/node.ts";
 import type { Pixels } from "../../io/read-png.ts";
 import { readPicture } from "../../models/images/decode.ts";
+import { recordActivations } from "../../models/inference/intervene.ts";
+import { checkEvidence } from "../../store/formats/stored-evidence.ts";
 import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
-import { bundleOfPictures, bundleOfTexts } from "../support/input/model-bundle.ts";
+import { bundleOfPictures, bundleOfTexts, type TextExtras } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickImageModel, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandPair, expandTexts, noteFiles } from "../support/input/stdin.ts";
+import { readEvidence } from "../support/input/stored-results.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
@@ -36,12 +39,15 @@ export const command: Command = {
     heads: "LIST  only these heads",
     dtype: `DTYPE  store queries, keys and values as ${BUNDLE_DTYPES.join(", ")} (default: as computed)`,
     "no-values": "omit the value vectors",
+    states: "also store each token's state after the embedding and after each layer",
+    evidence:
+      "FILE  also store a result of heed why, ablate or patch with --json; may be given several times",
     python: "print a recorder for PyTorch models instead: a file of Python whose bundles every command opens",
     shard: "I/N  only share I of N (from 0) of a file of documents; N alone takes I from the scheduler",
     ...ENGINE_HELP,
     json: "print what was written as JSON",
   },
-  multiple: ["image"],
+  multiple: ["evidence", "image"],
   notes: `${MODEL_HELP}
 TEXT may be - for the lines of standard input.
 The file is a bundle (docs/bundles.md) with one block for each text, named self, or text1, text2 … if there are several.
@@ -54,6 +60,7 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
     'heed capture encoder "time flies like an arrow" -o flies.safetensors',
     'heed capture ./all-MiniLM-L6-v2 "the river bank" "the savings bank" -o bank.safetensors --dtype float16',
     "heed capture ./dinov2-small --image photo.jpg -o photo.safetensors",
+    'heed ablate encoder "the river bank" --word bank --json > off.json && heed capture encoder "the river bank" --states --evidence off.json -o bank.safetensors',
     "heed capture encoder docs.jsonl -o maps/ --shard 3/64",
   ],
   async run(values, positionals, io) {
@@ -83,12 +90,21 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
     if (pair !== undefined && texts.length !== 1)
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
     const options = bundleOptions(values);
+    if (values.states && pair !== undefined) throw new UsageError("--states belongs to single texts");
+    const evidence = await readEvidence((values.evidence ?? []) as readonly string[], texts);
     await checkPlace(output);
     noteFiles(textArguments, io, (text) => `heed capture ${name} - < ${text}`);
     const model = await pickTextModel(name, io);
     const attentions = texts.map((text) => model.attention(text, pair));
     for (const one of attentions) warnOfCuts(model, one, io);
-    const bytes = await bundleOfTexts(model, attentions, options);
+    const extras = attentions.map((one): TextExtras => {
+      const results = evidence.filter(({ text }) => text === one.texts[0]).map(({ result }) => result);
+      return {
+        ...(values.states === true && { states: recordActivations(model, one).states }),
+        ...(results.length > 0 && { evidence: checkEvidence(results, "--evidence", one.tokens.length) }),
+      };
+    });
+    const bytes = await bundleOfTexts(model, attentions, options, extras);
     await save(output, bytes);
     const tokens = attentions.map((one) => one.tokens.length);
     if (values.json)
@@ -179,6 +195,8 @@ async function captureCorpus(
     throw new UsageError(
       `a file of documents gives a folder of bundles: -o maps/, got ${JSON.stringify(folder)}`,
     );
+  if (values.states || values.evidence !== undefined)
+    throw new UsageError("--states and --evidence belong to texts, not to a file of documents");
   if (values.pair !== undefined)
     throw new UsageError('--pair belongs to texts; documents have "pair" fields');
   const share = shareOf(values.shard as string | undefined, io.env);

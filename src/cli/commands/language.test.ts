@@ -191,6 +191,8 @@ describe("heed ablate", () => {
     for (const [wrong, words] of [
       [["--other", other], "--other belongs to"],
       [["--word", "ship", "--sentence"], "not both"],
+      [["--weight", "old:ship"], "LAYER.HEAD:QUERY:KEY"],
+      [["--weight", "0.1:old:boat"], "no token is"],
       [["--sentence", "--position", "1"], "--position belongs to a prediction"],
       [["--link", "old"], "QUERY:KEY"],
       [["--link", "old:ship", "--part", "mlp"], "not both"],

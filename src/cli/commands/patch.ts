@@ -59,7 +59,8 @@ difference between the two texts that this makes: 1 is all of it.`,
       : { of: "logit", token: values.token as string, against: values.against as string, position };
     const { value, otherValue, effects } = measureEffects(model, text, quantity, { other, patch: true });
     if (values.json) {
-      io.stdout.write(jsonText({ model: model.name, text, other, quantity, value, otherValue, effects }));
+      const about = { kind: "effects", command: io.commandLine, model: model.name };
+      io.stdout.write(jsonText({ ...about, text, other, quantity, value, otherValue, effects }));
       return EXIT.ok;
     }
     const number = (x: number | undefined) =>

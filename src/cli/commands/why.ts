@@ -48,7 +48,9 @@ term is not a cause: heed ablate and heed patch show causes.`,
     const key = tokenPlace("key", values.key, read.tokens);
     const split = splitScore(model, text, { layer, head, query, key, top });
     if (values.json) {
-      io.stdout.write(jsonText({ model: model.name, text, ...split }));
+      io.stdout.write(
+        jsonText({ kind: "score", command: io.commandLine, model: model.name, text, ...split }),
+      );
       return EXIT.ok;
     }
     const signed = (x: number) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(3)}`;

@@ -105,6 +105,23 @@ function plan(bag: Bag, blocks: readonly Laid[], options: BundleOptions): Bundle
     for (const [number, layer] of laid.layers)
       if (!options.layers || options.layers.includes(number))
         addLayer(entries, bag, block, layer, cut, options);
+    for (const [number, from] of laid.states) {
+      // The states before and after each layer.
+      if (options.layers && !options.layers.some((one) => one === number || one + 1 === number)) continue;
+      const t = bag.tensors.get(from)!;
+      const shape = [cut.queries?.length ?? t.shape[0], t.shape[1]];
+      entries.push({
+        name: from,
+        from,
+        indices: [cut.queries],
+        shape,
+        dtype: options.dtype ?? t.dtype,
+      });
+    }
+    // Results name heads and tokens by their numbers in the complete block.
+    const isNumbered = !(options.heads || cut.queries || cut.keys);
+    if (isNumbered && block.evidence.length > 0)
+      metadata.set(`evidence.${block.name}`, JSON.stringify(block.evidence));
     const pictures = picturesKept(block, cut);
     for (const { tensor: name } of pictures) {
       const { shape, dtype } = bag.tensors.get(name)!;

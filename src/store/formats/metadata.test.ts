@@ -147,3 +147,69 @@ describe("arrays with common names", () => {
     );
   });
 });
+
+describe("results in a bundle", () => {
+  const share = { value: 1, difference: 0.5 };
+  const component = { component: { kind: "word" }, ...share };
+  const score = {
+    kind: "score",
+    command: "heed why",
+    layer: 0,
+    head: 0,
+    query: 2,
+    key: 0,
+    weight: 0.5,
+    score: share,
+    terms: [{ query: { kind: "head", layer: 0, head: 1 }, key: { kind: "word" }, ...share }],
+    rest: share,
+    queryComponents: [component],
+    keyComponents: [component],
+  };
+  const effect = { part: "head", layer: 0, head: 1, change: 0.1, value: 1 };
+  const effects = { kind: "effects", command: "heed ablate", value: 0.9, effects: [effect] };
+
+  it("that are valid are returned as they are", async () => {
+    const { value, ...rest } = effect;
+    const prediction = { ...effects, kind: "prediction", effects: [{ ...rest, probability: value }] };
+    const store = await opened({ "evidence.self": JSON.stringify([score, effects, prediction]) });
+    expect(store.blocks[0].evidence).toEqual([score, effects, prediction]);
+    expect(store.report.problems).toEqual([]);
+  });
+
+  it.each([
+    [{}, "expected a list, got Object"],
+    [Array(65).fill(score), "expected at most 64 results, got 65"],
+    [[7], "result 0: expected an object, got 7"],
+    [[{ ...score, command: undefined }], "command: expected the command that made it, got undefined"],
+    [[{ ...score, kind: "guess" }], 'kind: expected "score", "effects" or "prediction", got "guess"'],
+    [[score, { ...score, query: 3 }], "result 1: query: expected an integer from 0 to 2, got 3"],
+    [[{ ...score, layer: -1 }], "layer: expected an integer"],
+    [[{ ...score, weight: "a lot" }], 'weight: expected a number, got "a lot"'],
+    [[{ ...score, rest: { value: 1 } }], "rest: difference: expected a number, got undefined"],
+    [[{ ...score, terms: [share] }], "terms: expected an object, got undefined"],
+    [[{ ...score, keyComponents: [share] }], "keyComponents: expected an object, got undefined"],
+    [[{ ...score, queryComponents: undefined }], "queryComponents: expected a list, got undefined"],
+    [[{ ...effects, value: null }], "value: expected a number, got null"],
+    [[{ ...effects, effects: [{ ...effect, part: 1 }] }], "part: expected a text, got 1"],
+    [[{ ...effects, effects: [{ ...effect, head: 0.5 }] }], "head: expected an integer"],
+    [[{ ...effects, kind: "prediction" }], "probability: expected a number, got undefined"],
+  ] as [unknown, string][])("that are invalid are left out and reported: %#", async (list, words) => {
+    const store = await opened({ "evidence.self": JSON.stringify(list) });
+    expect(store.blocks[0].evidence).toEqual([]);
+    expect(store.report.problems).toHaveLength(1);
+    expect(store.report.problems[0].text).toContain(words);
+  });
+
+  it("states of another shape are left out and reported", async () => {
+    const { tensors, metadata } = readSafetensors(bundle);
+    const state = randn([2, 8], { seed: 3 });
+    const bytes = writeSafetensors({ ...Object.fromEntries(tensors), "self.state.0": state } as never, {
+      metadata: Object.fromEntries(metadata),
+    });
+    const store = await openStore(bytes);
+    expect(store.blocks[0].states).toEqual([]);
+    expect(store.report.problems[0].text).toContain(
+      "`self.state.0` is [2, 8] float32, expected [3, width] floats",
+    );
+  });
+});

@@ -6,6 +6,7 @@ import { FormatError, formatValue, HeedError } from "../../core/errors.ts";
 import type { PictureGrid, Segment } from "../block.ts";
 import { parseRecipe, type ScoreRecipe } from "../recipe/recipe.ts";
 import { oneLine } from "../text/label.ts";
+import { bad, listOf, recordOf } from "./stored-evidence.ts";
 
 /** A problem or note about a file, as a sentence with the tensor's name, the expected and the actual value, and the remedy. */
 export interface LoadProblem {
@@ -37,6 +38,8 @@ export interface About {
   readonly langs: ReadonlyMap<string, string>;
   readonly blocks: ReadonlyMap<string, BlockAbout>;
   readonly recipes: ReadonlyMap<string, ScoreRecipe>;
+  /** Results about each block, not yet checked: they depend on its size. */
+  readonly evidence: ReadonlyMap<string, unknown>;
   /** Blocks whose recipe could not be read, and why. */
   readonly badRecipes: ReadonlyMap<string, string>;
   readonly model?: string;
@@ -80,15 +83,17 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
   let lang: string | undefined;
   const recipes = new Map<string, ScoreRecipe>();
   const badRecipes = new Map<string, string>();
+  const evidence = new Map<string, unknown>();
   let blocks: ReadonlyMap<string, BlockAbout> = new Map();
   for (const [key, text] of metadata) {
     try {
       if (key.startsWith("tokens.")) tokens.set(key.slice(7), tokenList(parse(key, text), key));
       else if (key === "lang") lang = languageTag(text, "metadata `lang`");
       else if (key.startsWith("lang.")) langs.set(key.slice(5), languageTag(text, `metadata \`${key}\``));
+      else if (key.startsWith("evidence.")) evidence.set(key.slice(9), parse(key, text));
       else if (key === "blocks") blocks = blockMap(parse(key, text));
       else if (key === "warnings")
-        for (const warning of list(parse(key, text), "`warnings`").slice(0, MAX_WARNINGS))
+        for (const warning of listOf(parse(key, text), "`warnings`").slice(0, MAX_WARNINGS))
           problems.add("warning", "stored", String(warning));
       else if (key.startsWith("recipe.")) {
         const name = key.slice(7);
@@ -111,6 +116,7 @@ export function readAbout(metadata: ReadonlyMap<string, string>, problems: Probl
     blocks,
     recipes,
     badRecipes,
+    evidence,
     model: metadata.get("model"),
     text: metadata.get("text"),
     createdBy: metadata.get("created_by"),
@@ -155,14 +161,14 @@ const FIELDS = [
 
 function blockMap(value: unknown): Map<string, BlockAbout> {
   const blocks = new Map<string, BlockAbout>();
-  for (const [name, about] of Object.entries(record(value, "`blocks`")))
+  for (const [name, about] of Object.entries(recordOf(value, "`blocks`")))
     blocks.set(name, blockAbout(about, name));
   return blocks;
 }
 
 function blockAbout(value: unknown, name: string): BlockAbout {
   const where = `\`blocks.${name}\``;
-  const fields = record(value, where);
+  const fields = recordOf(value, where);
   for (const key of Object.keys(fields))
     if (!FIELDS.includes(key)) bad(where, `one of the fields ${FIELDS.join(", ")}`, key);
   const { kind, queryTokens, keyTokens, queryOffset, segments, pictures, headNames, special } = fields;
@@ -182,18 +188,20 @@ function blockAbout(value: unknown, name: string): BlockAbout {
     keyTokens: keyTokens as string | undefined,
     queryOffset: queryOffset as number | undefined,
     segments:
-      segments === undefined ? undefined : list(segments, `${where}: segments`).map((x) => segment(x, where)),
+      segments === undefined
+        ? undefined
+        : listOf(segments, `${where}: segments`).map((x) => segment(x, where)),
     pictures:
       pictures === undefined
         ? undefined
-        : list(pictures, `${where}: pictures`).map((x) => pictureGrid(x, where)),
+        : listOf(pictures, `${where}: pictures`).map((x) => pictureGrid(x, where)),
     headNames: headNames === undefined ? undefined : tokenList(headNames, `${where}: headNames`),
     special: special === undefined ? undefined : specials(special, where),
   };
 }
 
 function segment(value: unknown, where: string): Segment {
-  const { name, query, key } = record(value, `${where}: segments`);
+  const { name, query, key } = recordOf(value, `${where}: segments`);
   if (typeof name !== "string") bad(`${where}: segments: name`, "a text", name);
   return {
     name: name as string,
@@ -203,7 +211,7 @@ function segment(value: unknown, where: string): Segment {
 }
 
 function pictureGrid(value: unknown, where: string): PictureGrid {
-  const { tensor, first, rows, columns } = record(value, `${where}: pictures`) as Record<
+  const { tensor, first, rows, columns } = recordOf(value, `${where}: pictures`) as Record<
     string,
     number | string
   >;
@@ -219,33 +227,18 @@ function pictureGrid(value: unknown, where: string): PictureGrid {
 }
 
 function span(value: unknown, where: string): readonly [number, number] {
-  const [from, to] = list(value, where) as number[];
+  const [from, to] = listOf(value, where) as number[];
   if (!(Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to))
     bad(where, "[from, to) with 0 ≤ from ≤ to", value);
   return [from, to];
 }
 
 function specials(value: unknown, where: string): NonNullable<BlockAbout["special"]> {
-  const { query = [], key = [] } = record(value, `${where}: special`);
+  const { query = [], key = [] } = recordOf(value, `${where}: special`);
   const places = (x: unknown) => {
-    const positions = list(x, `${where}: special`) as number[];
+    const positions = listOf(x, `${where}: special`) as number[];
     if (!positions.every((n) => Number.isInteger(n) && n >= 0)) bad(`${where}: special`, "positions", x);
     return positions;
   };
   return { query: places(query), key: places(key) };
-}
-
-function list(value: unknown, where: string): unknown[] {
-  return Array.isArray(value) ? value : bad(where, "a list", value);
-}
-
-function record(value: unknown, where: string): Record<string, unknown> {
-  if (value === null || typeof value !== "object" || Array.isArray(value))
-    return bad(where, "an object", value);
-  return value as Record<string, unknown>;
-}
-
-function bad(where: string, expected: string, got: unknown): never {
-  const text = `${where}: expected ${expected}, got ${formatValue(got)}; it is left out`;
-  throw new FormatError("metadata", text, { where, got });
 }

@@ -6,6 +6,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { PictureGrid, Segment } from "../block.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
+import type { Evidence } from "../formats/stored-evidence.ts";
 import { type Bag, memoryBag } from "../formats/tensor-source.ts";
 import type { ScoreRecipe } from "../recipe/recipe.ts";
 
@@ -53,6 +54,10 @@ export interface BlockInput {
   /** Tensors that the recipe refers to, by name. */
   readonly tensors?: Readonly<Record<string, TensorLike>>;
   readonly layers: readonly LayerInput[];
+  /** The residual stream [Nq, width] after the embedding (0) and after each layer (1, 2, …). */
+  readonly states?: readonly TensorLike[];
+  /** Results about this text that need the model, each with the command that made it. */
+  readonly evidence?: readonly Evidence[];
 }
 
 /** The input of `storeFrom`. */
@@ -124,6 +129,8 @@ export function bagFrom(input: StoreInput): Bag {
         if (value !== undefined) put(`${name}.${part}.${layer.layer ?? n}`, value);
       }
     });
+    block.states?.forEach((value: TensorLike, n: number) => put(`${name}.state.${n}`, value));
+    if (block.evidence?.length) metadata.set(`evidence.${name}`, JSON.stringify(block.evidence));
     for (const [tensor, value] of Object.entries<TensorLike>(block.tensors ?? {})) put(tensor, value);
     const grids = (pictures as NonNullable<BlockInput["pictures"]>).map(({ image, ...grid }, n) => {
       const tensor = `${name}.picture.${n}`;

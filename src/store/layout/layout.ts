@@ -12,6 +12,7 @@ import { type Places, placesOf } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
 import { isSpecial } from "../text/tokens.ts";
 import { picturesOf, segmentsOf } from "./ranges.ts";
+import { evidenceOf, statesOf } from "./results.ts";
 
 /** The kind of a layer's tensor. */
 export type TensorPart = "q" | "k" | "w" | "v" | "vnorm" | "wo" | "lse";
@@ -32,8 +33,11 @@ export interface Laid {
   readonly block: Block;
   readonly places: Places;
   readonly layers: ReadonlyMap<number, Layer>;
+  /** Names of the tensors with the states, by the number of layers before them. */
+  readonly states: ReadonlyMap<number, string>;
 }
 
+const STATE = /^(.+)\.state\.(\d{1,6})$/s;
 const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
 /** Tensors that only recipes refer to. */
 const AUXILIARY = /\.(?:mask|bias|sinks|relative|picture)(?:\.\d{1,6})?$/;
@@ -46,7 +50,15 @@ export function layOut(
 ): { blocks: Laid[]; about: About } {
   const about = readAbout(bag.metadata, problems);
   const tensors = new Map<string, Map<number, Partial<Record<TensorPart, string>>>>();
+  const states = new Map<string, Map<number, string>>();
   for (const name of bag.tensors.keys()) {
+    const state = STATE.exec(name);
+    if (state) {
+      const [, block, number] = state;
+      const ofBlock = states.get(block) ?? states.set(block, new Map()).get(block)!;
+      ofBlock.set(Number(number), name);
+      continue;
+    }
     const match = NAME.exec(name);
     if (!match) {
       if (!AUXILIARY.test(name) && !isNamed(name, about))
@@ -65,7 +77,7 @@ export function layOut(
   }
   const blocks: Laid[] = [];
   for (const [name, layers] of tensors) {
-    const laid = layBlock(bag, name, layers, about, problems, defaultRecipe);
+    const laid = layBlock(bag, name, { layers, states: states.get(name) }, about, problems, defaultRecipe);
     if (laid) blocks.push(laid);
   }
   // Files list tensors alphabetically; blocks are shown in the order encoder, others, cross-attention.
@@ -96,11 +108,15 @@ interface Sizes {
 function layBlock(
   bag: Bag,
   name: string,
-  tensors: ReadonlyMap<number, Partial<Record<TensorPart, string>>>,
+  names: {
+    readonly layers: ReadonlyMap<number, Partial<Record<TensorPart, string>>>;
+    readonly states?: ReadonlyMap<number, string>;
+  },
   about: About,
   problems: Problems,
   defaultRecipe?: ScoreRecipe,
 ): Laid | undefined {
+  const { layers: tensors } = names;
   const badRecipe = about.badRecipes.get(name);
   const fileRecipe = about.recipes.get(name);
   const hasScores = [...tensors.values()].some(({ q, k }) => q !== undefined && k !== undefined);
@@ -146,12 +162,13 @@ function layBlock(
     layers.set(layer, { ...resolved, parts });
   }
   if (!sizes || layers.size === 0) return undefined;
+  const states = statesOf(bag, name, names.states, sizes.Nq, problems);
   const pictures = picturesOf(bag, name, about.blocks.get(name)?.pictures ?? [], sizes.Nk, problems);
   const block = {
-    ...describe(name, sizes, layers, recipe, about, problems),
+    ...describe(name, sizes, { layers, states }, recipe, about, problems),
     ...(pictures.length > 0 && { pictures }),
   };
-  return { block, places: placesOf(block), layers };
+  return { block, places: placesOf(block), layers, states };
 }
 
 /** The size in which a layer differs from the layers before. Vector sizes may differ, because they are never used across layers. */
@@ -300,7 +317,7 @@ function resolve(
 function describe(
   name: string,
   sizes: Sizes,
-  layers: ReadonlyMap<number, Layer>,
+  { layers, states }: Pick<Laid, "layers" | "states">,
   recipe: ScoreRecipe,
   about: About,
   problems: Problems,
@@ -386,6 +403,8 @@ function describe(
     special: { query: marked(queryTokens, entry.special?.query), key: marked(keyTokens, entry.special?.key) },
     recipe,
     has,
+    states: [...states.keys()],
+    evidence: evidenceOf(name, Math.min(Nq, Nk), about, problems),
     stages,
   };
 }

@@ -69,10 +69,13 @@ function mergedBlock(block: Block): Merged {
     special: { query: marked(block.special.query, queries), key: marked(block.special.key, keys) },
     recipe: {},
     has: { qk: false, weights: true, values: false, vnorm: false, wo: false, lse: false },
+    // Positions of states and results are those of tokens.
+    states: [],
+    evidence: [],
     stages: ["weights"],
   };
   const layers = new Map(block.layers.map((layer) => [layer, { recipe: {}, parts: {} }]));
-  return { laid: { block: over, places: placesOf(over), layers }, queries, keys };
+  return { laid: { block: over, places: placesOf(over), layers, states: new Map() }, queries, keys };
 }
 
 const wordsBefore = (words: readonly Span[], token: number): number =>

@@ -61,9 +61,15 @@ export function bundleOfTexts(
   model: AttentionModel,
   attentions: readonly TextAttention[],
   options: BundleOptions = {},
+  extras: readonly TextExtras[] = [],
 ): Promise<Uint8Array> {
-  return writeBundle(inputOfTexts(model, attentions), options);
+  const input = inputOfTexts(model, attentions);
+  const blocks = input.blocks.map((block, n) => ({ ...block, ...extras[n] }));
+  return writeBundle({ ...input, blocks }, options);
 }
+
+/** What a bundle can carry besides the attention on a text. */
+export type TextExtras = Pick<BlockInput, "states" | "evidence">;
 
 /** The block of text n that a picture of it shows: its own, or rows of the written text in columns of the source. */
 export function blockNameOf(attentions: readonly TextAttention[], n: number): string {

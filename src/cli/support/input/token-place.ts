@@ -27,6 +27,21 @@ export function tokenPlace(option: string, value: unknown, tokens: readonly stri
 }
 
 /**
+ * A link of a head, LAYER.HEAD:QUERY:KEY, with the tokens as in `tokenPlace`.
+ *
+ * @throws UsageError for another form, and where a token is missing or ambiguous
+ */
+export function headLinkPlace(option: string, value: unknown, tokens: readonly string[]) {
+  const match = /^(\d+)\.(\d+):(.*)$/s.exec(String(value));
+  if (!match)
+    throw new UsageError(
+      `--${option} is LAYER.HEAD:QUERY:KEY, such as 0.4:flies:time, got ${JSON.stringify(value)}`,
+    );
+  const [, layer, head, link] = match;
+  return { layer: Number(layer), head: Number(head), ...linkPlace(option, link, tokens) };
+}
+
+/**
  * The two tokens of a link, QUERY:KEY, each as in `tokenPlace`.
  *
  * @throws UsageError for another form, and where a token is missing or ambiguous

@@ -19,6 +19,8 @@ export interface Io {
   readonly progress: boolean;
   /** Standard input, for `-`; undefined if there is none. */
   readonly stdin?: StandardInput;
+  /** The command as a line for a shell; results that are stored have it. */
+  readonly commandLine?: string;
   /** Loads every command, for the one that prints completions. */
   readonly commands?: () => Promise<readonly Command[]>;
   /** Aborted by Ctrl-C. Long work checks it between its pieces. */

@@ -47,10 +47,25 @@ export async function dispatch(args: readonly string[], io: Io): Promise<number>
     }
     await engineDefaults(values, io);
     const commands = () => Promise.all(COMMANDS.map(({ load }) => load()));
-    return await command.run(values, positionals, { ...io, commands });
+    return await command.run(values, positionals, {
+      ...io,
+      commands,
+      commandLine: shellLine(["heed", ...args]),
+    });
   } catch (error) {
     return tell(error, `heed${name}`, json, io);
   }
+}
+
+/** Arguments as a line for a POSIX shell. */
+function shellLine(args: readonly string[]): string {
+  const quote = (text: string) =>
+    /^[\w@%+=:,./-]+$/.test(text)
+      ? text
+      : /["$`\\!]/.test(text)
+        ? `'${text.replaceAll("'", "'\\''")}'`
+        : `"${text}"`;
+  return args.map(quote).join(" ");
 }
 
 async function find(name: string): Promise<Command> {
