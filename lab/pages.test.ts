@@ -118,6 +118,31 @@ test("pages are complete without a script: every prediction is answered", async 
   expect(files.get("words.html")).toMatch(/class="still"><p>The head gives “cat” <b>/);
 });
 
+test("no header of a table is empty", () => {
+  for (const [name, text] of files) expect(text, name).not.toMatch(/<th[^>]*><\/th>/);
+});
+
+test("a page from the disk says that it cannot run, by a script that is not a module", () => {
+  expect(files.get("disk.js")).toContain('location.protocol === "file:"');
+  for (const [name, text] of files) {
+    if (!name.endsWith(".html")) continue;
+    expect(text, name).toContain('<script src="disk.js"></script>');
+    expect(text, name).toContain("This page was opened from the disk");
+  }
+  // The rules of a page without scripts hold there too.
+  expect(files.get("lab.css")).toContain(":root.disk .still{display:block");
+});
+
+test("a module's name in a listing is not marked as a variable", () => {
+  for (const [name, text] of files) expect(text, name).not.toMatch(/"<span class="var"[^>]*>heed<\/span>"/);
+});
+
+test("each step of the text has an address", () => {
+  for (const page of pages)
+    for (const at of page.steps.keys())
+      expect(files.get(`${page.name}.html`), page.name).toContain(`id="stop${at + 1}"`);
+});
+
 test("markup holds what a strict policy allows: no style attribute, no handler, no address of another site", () => {
   for (const [name, text] of files) {
     if (!name.endsWith(".html")) continue;

@@ -27,7 +27,7 @@ export const BUDGET = new Map([
   ["src/wasm", 11_400],
   ["ui", 500],
   ["explorer", 16_900],
-  ["lab", 12_500],
+  ["lab", 12_900],
   ["bench", 5_100],
   ["tools", 4_000],
   ["examples", 1_100],

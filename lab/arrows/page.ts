@@ -176,6 +176,9 @@ const picture = (view: PageView): string =>
 
 const ordered = (n: ArrowsNumbers) => descending(n.shares);
 
+/** Four digits, and 0 for what is only rounding. */
+const tidy = (x: number) => (Math.abs(x) < 1e-12 ? 0 : Number(x.toPrecision(4)));
+
 export const page = definePage<Arrows, ArrowsNumbers>({
   title: "Arrows",
   point:
@@ -350,12 +353,12 @@ for row in weights, output:
     names: { query: "query", keys: "keys", scores: "scores", weights: "shares", output: "output" },
   },
   table: ({ numbers: n }) => ({
-    caption: `Query (${n.query.join(", ")}), output (${n.output.map((x) => Number(x.toPrecision(4))).join(", ")})`,
+    caption: `Query (${n.query.join(", ")}), output (${n.output.map(tidy).join(", ")})`,
     columns: ["word", "key", "q·k", "÷ √2", "share"],
     rows: n.words.map((word, j) => [
       word,
       n.keys[j].join(", "),
-      ...[n.dots[j], n.scores[j], n.shares[j]].map((x) => Number(x.toPrecision(4))),
+      ...[n.dots[j], n.scores[j], n.shares[j]].map(tidy),
     ]),
   }),
   tasks: [

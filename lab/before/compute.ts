@@ -6,6 +6,7 @@ import { tensor } from "../../src/index.ts";
 import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
+import { isWord, WORD } from "./letters.ts";
 import type { Training } from "./train.ts";
 
 /** What a reader changes. */
@@ -124,9 +125,10 @@ const frameCache = new Map<string, Frame>();
 
 /** The numbers of a state; `report` receives intermediate numbers while the model trains. */
 export async function compute(
-  { steps, at, row, word }: Before,
+  { steps, at, row, word: typed }: Before,
   report?: (numbers: BeforeNumbers, progress: number) => void,
 ): Promise<BeforeNumbers> {
+  const word = isWord(typed) ? typed : WORD;
   trained ??= new TrainedModel();
   const now = trained;
   const numbers = (): BeforeNumbers => {

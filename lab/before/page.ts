@@ -7,10 +7,10 @@ import { axisOf, line, named, pressable, rect, weightCells } from "../frame/mark
 import { definePage, type LabView } from "../frame/page.ts";
 import { indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Before, BeforeNumbers, Frame } from "./compute.ts";
+import { isWord, WORD } from "./letters.ts";
 
 type PageView = LabView<Before, BeforeNumbers>;
 
-const LETTERS = /^[a-h]{6}$/;
 const N = 6;
 const STEPS = 120;
 
@@ -127,6 +127,16 @@ function states(view: PageView): string {
   );
 }
 
+/** Says it where a later step is wrong again after an earlier one was right. */
+function unsteady({ numbers: n }: PageView) {
+  const right = n.frames.map(({ wrote }) => wrote === [...n.word].reverse().join(""));
+  const first = right.indexOf(true);
+  const wrong = first < 0 ? -1 : right.indexOf(false, first);
+  const again = wrong < 0 ? -1 : right.indexOf(true, wrong);
+  if (wrong < 0) return "";
+  return ` Training is not steady: all six letters are right at step ${n.frames[first].step}, not at step ${n.frames[wrong].step}${again < 0 ? "" : `, and right again at step ${n.frames[again].step}`}.`;
+}
+
 export const page = definePage<Before, BeforeNumbers>({
   title: "Before transformers",
   point:
@@ -137,7 +147,7 @@ export const page = definePage<Before, BeforeNumbers>({
     steps: { ...integer(0, 0, STEPS), accept: (steps) => (steps > 0 ? STEPS : 0) },
     at: integer(0, 0, STEPS),
     row: integer(0, 0, N - 1),
-    word: { ...shortText(N, "chageb"), accept: (word) => (LETTERS.test(word) ? word : "chageb") },
+    word: shortText(12, WORD),
   },
   check: (state) => ({ ...state, at: Math.min(state.at, state.steps) }),
   steps: [
@@ -187,7 +197,7 @@ export const page = definePage<Before, BeforeNumbers>({
       text: (
         view,
       ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns get a stronger color. At about the step where the loss falls fastest, the strong cells line up from the upper right to the lower left.</p>
-<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss improve together: the network cannot write the right letter before it looks at it.</p>`,
+<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss improve together: the network cannot write the right letter before it looks at it.${unsteady(view)}</p>`,
     },
     {
       title: "The state is the query",
@@ -212,15 +222,15 @@ export const page = definePage<Before, BeforeNumbers>({
   caption: (view) => {
     const frame = frameOf(view);
     const row = frame.weights[view.state.row] ?? [1];
-    return html`Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[indexOfLargest(row)]}”.`;
+    return html`${isWord(view.state.word) ? "" : html`<b>“${view.state.word}” is not six letters from a to h</b>, so the network reads “${view.numbers.word}” instead. `}${view.state.steps > view.numbers.losses.length ? html`<b>Training: step ${view.numbers.losses.length} of ${STEPS}.</b> The slider and the word work when it ends. ` : ""}Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[indexOfLargest(row)]}”.`;
   },
   control: ({ state, numbers: n }) =>
     state.steps === 0
       ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>`
-      : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training"><output>${Math.min(state.at, n.losses.length)}</output></label>`,
-  more: ({ state }) =>
+      : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
+  more: ({ state, numbers: n }) =>
     state.steps > 0
-      ? html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false"> six letters, a to h</label>`
+      ? html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
       : undefined,
   actions: {
     train: () => ({ steps: STEPS, at: STEPS }),
@@ -272,15 +282,17 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
     {
       text: "Train it, then find the first step at which all six letters are right.",
       done: ({ state, numbers: n }) =>
+        state.word === n.word &&
         n.frames.find(({ wrote }) => wrote === [...n.word].reverse().join(""))?.step === state.at &&
         state.at > 0,
     },
     {
-      text: "Give the trained network a word with the same letter twice in a row, and see whether it can tell the two apart by their positions.",
+      text: "Give the trained network a word of at least three different letters, two of them the same and beside each other. Does it tell the two apart by their positions? Either answer is one.",
       done: (view) =>
         view.state.at === STEPS &&
+        view.numbers.losses.length === STEPS &&
         /(.)\1/.test(view.numbers.word) &&
-        frameOf(view).wrote === [...view.numbers.word].reverse().join(""),
+        new Set(view.numbers.word).size >= 3,
     },
   ],
   recall: [

@@ -237,7 +237,7 @@ print(heads * n * n * size)`,
       ["bytes of the cache", n.cache, "", "", ""],
       ["bytes to work in", n.workspace, "", "", ""],
       ["bytes of a new word’s weights", n.newWord.weights, "", "", ""],
-      ["bytes to work in for a new word", n.newWord.workspace, "", "", ""],
+      ["… for a new word: keys and values of one head, copied in", n.newWord.workspace, "", "", ""],
     ],
   }),
   tasks: [

@@ -115,6 +115,13 @@ export function encodeState<S extends LabState>(
   return parts.length === 0 ? "" : `#v1?${new URLSearchParams(parts.map(([name, text]) => [name, text]))}`;
 }
 
+/** Names in a fragment that no field of the page has. */
+export function unknownNames<S extends LabState>(fields: StateFields<S>, hash: string): string[] {
+  const search = new URLSearchParams(hash.startsWith("#v1?") ? hash.slice(4) : "");
+  const names = new Set(partsOf(fields).map(([address]) => address));
+  return [...search.keys()].filter((name) => !names.has(name));
+}
+
 /** The state of a fragment. What it does not name, or names with an invalid text, is as in the first state. */
 export function decodeState<S extends LabState>(fields: StateFields<S>, hash: string): S {
   const search = new URLSearchParams(hash.startsWith("#v1?") ? hash.slice(4) : "");

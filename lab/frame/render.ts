@@ -56,7 +56,7 @@ function guessMarks<S extends LabState, N>(page: LabPage<S, N>, view: LabView<S,
 /** One step of the text. `at` counts from 0. */
 export function renderStep<S extends LabState, N>(step: LabStep<S, N>, view: LabView<S, N>, at: number) {
   const title = typeof step.title === "function" ? step.title(view) : step.title;
-  return html`<h2>${title}</h2>${step.text(view)}${step.predict ? renderPrediction(step.predict, view, at) : nothing}`;
+  return html`<h2>${title} <a class="anchor" href="#stop${at + 1}" aria-label="Link to this step">#</a></h2>${step.text(view)}${step.predict ? renderPrediction(step.predict, view, at) : nothing}`;
 }
 
 /** A guess as the page says it. */
@@ -83,6 +83,7 @@ function renderPrediction<S extends LabState, N>(
 }
 
 const TOOLS = html`<div class="tools">
+<button type="button" class="quiet" data-act="undo">Undo</button>
 <button type="button" class="quiet" data-act="reset">Reset</button>
 <button type="button" class="quiet" data-act="link">Copy link</button>
 <button type="button" class="quiet" data-act="svg">Save SVG</button>
@@ -93,6 +94,7 @@ const TOOLS = html`<div class="tools">
 /** The picture with its caption, and the control under it. */
 export function renderStage<S extends LabState, N>(page: LabPage<S, N>, view: LabView<S, N>): TemplateResult {
   return html`<div class="stage">
+<p class="busy" aria-hidden="true">computing …</p>
 <figure><div class="picture" data-part="picture">${renderPicture(page, view)}</div>
 <figcaption data-part="caption">${page.caption(view)}</figcaption></figure>
 <p class="problem" role="alert" hidden></p>
@@ -131,8 +133,10 @@ function listing(text: string, marked: readonly string[], names: Readonly<Record
       const content: unknown[] = [];
       let from = 0;
       const comment = line.search(/\/\/|#/);
+      // A module's name in quotes is not a variable.
+      const quoted = line.search(/["'](?=[\w/]+["'];?$)/);
       for (const match of line.matchAll(WORD)) {
-        if (comment >= 0 && match.index > comment) break;
+        if ((comment >= 0 && match.index > comment) || (quoted >= 0 && match.index > quoted)) break;
         if (!Object.hasOwn(names, match[0])) continue;
         content.push(line.slice(from, match.index));
         content.push(html`<span class="var" data-ref=${names[match[0]]}>${match[0]}</span>`);
@@ -149,7 +153,7 @@ function listing(text: string, marked: readonly string[], names: Readonly<Record
 export function renderTable<S extends LabState, N>(page: LabPage<S, N>, view: LabView<S, N>): TemplateResult {
   const { caption, columns, rows } = page.table(view);
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><caption>${caption}</caption>
-<thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<thead><tr>${columns.map((name) => (name === "" ? html`<td></td>` : html`<th scope="col">${name}</th>`))}</tr></thead>
 <tbody>${rows.map(
     ([first, ...rest]) =>
       html`<tr><th scope="row">${first}</th>${rest.map((cell) => html`<td>${cell}</td>`)}</tr>`,
@@ -186,7 +190,7 @@ export function renderText<S extends LabState, N>(
       ? nothing
       : html`<div class="still">${step.predict ? html`<p>${step.predict.result(view)}</p>` : nothing}<figure>${svgText(pictureOf(page, { ...view, wide: false }))}<figcaption>${page.caption(view)}</figcaption></figure></div>`;
   return html`<article class="text"><h1>${page.title}</h1><p class="point">${page.point}</p>
-${page.steps.map((step, i) => html`<section class="step" data-step=${i}><div data-part="step-${i}">${renderStep(step, views[i], i)}</div>${still(step, staticViews[i])}</section>`)}
+${page.steps.map((step, i) => html`<section class="step" id="stop${i + 1}" data-step=${i}><div data-part="step-${i}">${renderStep(step, views[i], i)}</div>${still(step, staticViews[i])}</section>`)}
 <section><h2>The same in code</h2>
 <div class="languages"><input type="radio" name="language" id="ts" checked><label for="ts">TypeScript, heed</label>
 <input type="radio" name="language" id="py"><label for="py">NumPy</label>

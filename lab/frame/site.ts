@@ -45,7 +45,11 @@ export const mapPage = (pages: readonly NamedPage[], { explorer, docs }: SiteOpt
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
   const pages = await loadPages();
-  const files = new Map<string, string>([["lab.css", style(":root")]]);
+  const files = new Map<string, string>([
+    ["lab.css", style(":root")],
+    // Not a module: browsers run no module of a page that is opened from the disk.
+    ["disk.js", 'if (location.protocol === "file:") document.documentElement.classList.add("disk");\n'],
+  ]);
   files.set("index.html", mapPage(pages, { explorer, docs }));
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
@@ -82,9 +86,11 @@ const documentOf = (title: string, description: string, body: TemplateResult): s
 <meta name="description" content="${escapeXml(description)}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="lab.css">
+<script src="disk.js"></script>
 <script type="module" src="lab.js"></script>
 </head>
 <body>
+<p class="disk-note">This page was opened from the disk, where browsers do not run its code: it can be read, and nothing on it can be changed. To try things, run <code>npx heed lab</code>, or put the folder on any web server.</p>
 ${textOf(body)}
 </body>
 </html>

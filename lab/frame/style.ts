@@ -14,6 +14,19 @@ const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
   return `.w${i}{--own:light-dark(${hex(light)},${hex(dark)});fill:var(--own)}svg text.t${i}{fill:${text}}`;
 }).join("");
 
+/** A page that is read without its script: the pictures of the steps are in the text. */
+const STILL: readonly (readonly [selector: string, rules: string])[] = [
+  [".text .narrow-only,.stage,.predict .row,.text button,.hint,.top form,.text .tools", "display:none"],
+  [".still", "display:block;margin-block:12px"],
+  [".still figcaption", "min-block-size:0"],
+  [".columns", "grid-template-columns:minmax(0,640px)"],
+  [".step", "min-block-size:0"],
+  [".still svg", "inline-size:100%;block-size:auto"],
+  [".text", "padding-block-end:64px"],
+  [".languages .py", "display:block!important"],
+  [".languages>label", "display:none"],
+];
+
 // long: one style sheet, as text.
 /** `root` is `:root` on a page of its own and `:host` in an element. */
 export const style = (root: ":root" | ":host"): string => `
@@ -37,7 +50,7 @@ button,input,select{font:inherit;color:inherit}
 .top input{flex:1;min-inline-size:0;min-block-size:32px;padding:0 8px;border:1px solid var(--line);border-radius:6px;background:var(--raised)}
 .lab{display:block}${root === ":root" ? "" : ":host{display:block;container-type:inline-size}"}
 .waiting{min-block-size:800px}
-.columns{display:grid;grid-template-columns:380px minmax(0,860px);gap:0 20px;justify-content:center;align-items:start;padding:0 10px}
+.columns{display:grid;grid-template-columns:380px minmax(0,860px);gap:0 32px;justify-content:center;align-items:start;padding:0 20px}
 .text{font:16px/26px var(--serif);padding:32px 0 40vh}
 h1{font:600 34px/40px var(--serif);margin-block-end:12px}
 .point{font-size:18px;line-height:28px;color:var(--second);margin-block-end:24px}
@@ -75,6 +88,11 @@ button.quiet:hover{color:var(--ink);text-decoration:underline}
 .choice button{border:0;border-radius:0}
 .tools{display:flex;flex-wrap:wrap;gap:0 8px;align-items:center;margin-inline-start:-6px}
 .saying{color:var(--second)}
+.anchor{color:var(--third);text-decoration:none;opacity:0}h2:hover>.anchor,.anchor:focus-visible{opacity:1}
+.busy{position:absolute;inset:4px 8px auto auto;margin:0;padding:0 8px;border-radius:6px;background:var(--ink);color:var(--paper);visibility:hidden}
+[data-state=computing] .busy{animation:busy 0s .3s forwards}@keyframes busy{to{visibility:visible}}
+.disk-note{display:none;max-inline-size:640px;margin:16px auto;padding:8px 16px;border:1px solid var(--badge);border-radius:6px;font:15px/23px var(--serif)}
+.alone .stage{position:relative;max-block-size:none}.alone .columns{display:block;padding:0}
 .problem{color:var(--badge);border:1px solid var(--badge);border-radius:6px;padding:8px 12px;margin-block:8px}
 [hidden]{display:none!important}
 .predict{border-inline-start:3px solid var(--query);padding-inline-start:14px;margin-block:16px 20px;font:14px/22px var(--sans)}
@@ -171,7 +189,8 @@ h1{font-size:28px;line-height:34px}
 .step{min-block-size:40vh}
 }
 @media (max-width:899px){.top{padding:4px 16px;column-gap:14px}.top a[rel]{max-inline-size:27vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.top form{flex-basis:100%;margin:0 0 4px}.map{padding-inline:16px}.map li{grid-template-columns:28px 1fr}.map .meta{grid-column:2;text-align:start}}
-@media (scripting:none){.text .narrow-only,.stage,.predict .row,.text button,.hint,.top form,.text .tools{display:none}.still{display:block;margin-block:12px}.still figcaption{min-block-size:0}.columns{grid-template-columns:minmax(0,640px)}.step{min-block-size:0}.still svg{inline-size:100%;block-size:auto}.text{padding-block-end:64px}.languages .py{display:block!important}.languages>label{display:none}}
+@media (scripting:none){${STILL.map(([selector, rules]) => `${selector}{${rules}}`).join("")}}
+${STILL.map(([selector, rules]) => `${selector.replaceAll(/(^|,)/g, "$1:root.disk ")}{${rules}}`).join("")}:root.disk .disk-note{display:block}
 @media print{${root}{color-scheme:light;background:#fff}.stage,.top,.predict .row,.predict .said,.text button,.tools,.hint,.languages>label{display:none}.still{display:block;break-inside:avoid}.still svg{inline-size:12cm;block-size:auto}.columns{display:block}.text{padding:0;font-size:11pt;line-height:1.45}.step{min-block-size:0;break-inside:avoid}.text section{margin-block-end:18pt}.languages .py{display:block!important}pre,.scroll{overflow:visible;white-space:pre-wrap;max-block-size:none}details::details-content{content-visibility:visible;block-size:auto}}
 @media (forced-colors:active){svg{forced-color-adjust:none}}
 `;

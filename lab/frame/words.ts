@@ -3,8 +3,12 @@ import { formatNumber, superscript } from "../../src/store/text/number.ts";
 
 export { superscript };
 
-/** A share as people say it: 49 %, 0.3 %, 0 only where it is exactly 0. */
-export const percent = (share: number): string => formatNumber(share, { style: "percent" });
+/** A share as people say it: 49 %, 0.3 %, 0 only where it is exactly 0; 99.9 % where it rounds to 100 and is not nearly all. */
+export const percent = (share: number): string =>
+  formatNumber(share >= 0.995 && share < 0.9995 ? 0.999 : share, { style: "percent" }).replace(
+    /^100(?=\s%$)/u,
+    share >= 0.995 && share < 0.9995 ? "99.9" : "100",
+  );
 
 /** A number with three significant digits. */
 export const number = (value: number, digits = 3): string => formatNumber(value, { digits });

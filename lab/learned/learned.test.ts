@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { configure } from "../../src/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { runOf } from "../../tools/captures/learned.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { LEARNED } from "./captures.ts";
 import { type LearnedNumbers, momentsOf } from "./compute.ts";
 import { OTHERS } from "./others.ts";
-import { STEPS } from "./page.ts";
+import { page, STEPS } from "./page.ts";
 
 const numbersOf = async (change: object) =>
   (await viewOf("learned", change as never)).numbers as LearnedNumbers;
@@ -52,4 +53,28 @@ test("the runs begin with the same head, and the tool makes the kept moments aga
     expect({ step, surprise, ...sentences.cat }).toEqual(LEARNED[i]);
     expect({ step, surprise, ...sentences.dog }).toEqual(OTHERS["learned dog"][i]);
   }
+});
+
+test("the run with nothing to learn ends at the chosen step until the reader has guessed", async () => {
+  const { state, predict } = page.steps[4];
+  const before = await viewOf("learned", state as object);
+  const answered = await viewOf("learned", state as object, { ...(predict!.show as object), guess4: 50 });
+  const points = (view: typeof before) =>
+    page.picture(view as never).match(/data-name="surprise".*?<\/g>/s)![0];
+  expect(points(before).match(/<circle/g)).toHaveLength(1);
+  expect(points(answered).match(/<circle/g)!.length).toBe(4);
+});
+
+test("the text says that the surprise falls before the share rises, as the table has it", async () => {
+  const view = await viewOf("learned", page.steps[1].state as object);
+  const { surprises, shares, steps } = view.numbers as LearnedNumbers;
+  const at = steps.indexOf(200);
+  // Nearly half of the surprise is gone while the share has hardly moved.
+  expect(surprises[at] / surprises[0]).toBeLessThan(0.6);
+  expect(shares[at] - shares[0]).toBeLessThan(0.1);
+  expect(shares.at(-1)! - shares[steps.indexOf(600)]).toBeGreaterThan(0.2);
+  const text = textOf(page.steps[1].text(view as never));
+  expect(text).toContain("The surprise falls first");
+  expect(text).toContain("a mean over many sentences");
+  expect(text).not.toContain("neither comes first");
 });

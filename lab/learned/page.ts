@@ -14,7 +14,7 @@ import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { clamp, integer, oneOf } from "../frame/fields.ts";
 import { axisOf, draggable, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
-import { definePage, type LabView } from "../frame/page.ts";
+import { definePage, guessOf, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Learned, LearnedNumbers } from "./compute.ts";
 
@@ -41,6 +41,12 @@ const LENGTHS: Readonly<Record<string, number>> = { cat: 11, dog: 13 };
 const nearest = (steps: readonly number[], wanted: number) =>
   steps.reduce((a, b) => (Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a));
 const rowOf = ({ state, numbers: n }: PageView) => (state.row < 0 ? n.was : state.row);
+/** Which curve moves first, from the numbers of the run. */
+function order({ numbers: n }: PageView) {
+  const at = (list: readonly number[], step: number) => list[n.steps.indexOf(step)];
+  const [before, early, late] = [0, 200, 600];
+  return html`<p>The surprise falls first. From step 0 to step ${early} it goes from ${number(at(n.surprises, before))} to ${number(at(n.surprises, early))} nats while the share only goes from ${percent(at(n.shares, before))} to ${percent(at(n.shares, early))}: the model learns which eight words can come last, and for that it need not look. Only what is below the dashed line needs the animal. At step ${late} the surprise is down to ${number(at(n.surprises, late))}, and the share still grows from ${percent(at(n.shares, late))} to ${percent(n.shares[n.shares.length - 1])}.</p>`;
+}
 const steps = (count: number) => count.toLocaleString("en-US");
 /** The share that "was" gives to the animal at the chosen step, and before training. */
 const share = ({ numbers: n }: PageView) => n.weights[n.was][n.animal];
@@ -123,13 +129,16 @@ function curves(view: PageView): string {
   const { numbers: n, state, wide } = view;
   const { x, surprise, share } = curveAt(wide);
   const [[x0, x1], [y1, y0]] = [x.range, share.range];
-  const surprises = n.steps.map((step, i) => [x(step), surprise(n.surprises[i])] as const);
-  const shares = n.steps.map((step, i) => [x(step), share(n.shares[i])] as const);
+  // The curve of the run in which there is nothing to learn answers a prediction: until the guess, it ends at the chosen step.
+  const isHidden = state.run === "tossed" && guessOf(state, 4) < 0;
+  const drawn = n.steps.filter((step) => !isHidden || step <= state.step);
+  const surprises = drawn.map((step, i) => [x(step), surprise(n.surprises[i])] as const);
+  const shares = drawn.map((step, i) => [x(step), share(n.shares[i])] as const);
   const at = Math.max(0, n.steps.indexOf(state.step));
   const now = x(state.step);
   const even = surprise(EVEN);
   return [
-    text(x0 - 24, y0 - (wide ? 28 : 14), wide ? "surprise at the last word, in nats" : "surprise", {
+    text(x0 - 24, y0 - (wide ? 28 : 14), wide ? "mean surprise at the last word, in nats" : "surprise", {
       class: "second s12",
     }),
     text(x1 + 24, y0 - (wide ? 10 : 14), `share of “${animalOf(view)}” in the row of “was”`, {
@@ -215,8 +224,8 @@ export const page = definePage<Learned, LearnedNumbers>({
       text: (
         view,
       ) => html`<p>At step 0 all parameters are random, and so small that all scores are nearly equal: in every row, the shares are almost equal.</p>
-<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[indexOfLargest(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots, the surprise at the last word, has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}, the dashed line.</p>
-<p>The two curves move together, and neither comes first: a little more attention to the animal lowers the surprise a little, and that is the reason for a little more attention.</p>`,
+<p>At step ${steps(view.state.step)} the model expects “${view.numbers.reasons[indexOfLargest(view.numbers.says)]}” with ${percent(Math.max(...view.numbers.says))}, and the head gives “${animalOf(view)}” ${percent(share(view))}. The curve with the dots is the surprise at the last word, a mean over many sentences. It has come down to ${number(view.numbers.surprises[view.numbers.steps.indexOf(view.state.step)])} nats. Guessing among eight words would be ${number(EVEN)}, the dashed line.</p>
+${order(view)}`,
     },
     {
       title: "What pushes a score",
@@ -370,7 +379,7 @@ for scores in before, after:
           ]),
         ...n.reasons.map((word, i) => [`expects ${word}`, "", n.says[i]]),
         ...n.steps.flatMap((step, i) => [
-          [`surprise at step ${steps(step)}`, "", n.surprises[i]],
+          [`mean surprise at step ${steps(step)}`, "", n.surprises[i]],
           [`share of ${animalOf(view)} at step ${steps(step)}`, "", Number(n.shares[i].toPrecision(3))],
         ]),
       ],

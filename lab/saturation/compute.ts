@@ -1,9 +1,11 @@
 /**
  * Saturation: eight numbers, multiplied, through softmax, with the gradient of the largest share; and 2,000 rows of
- * scaled dot products the same way. Softmax is heed's attention: one query of 1, the numbers as keys, the identity as values.
+ * scaled dot products the same way. Softmax of the eight is heed's attention: one query of 1, the numbers as keys, the identity as values.
  */
 
-import { attentionBackward, Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { matmul, scale, softmax } from "../../src/nn/index.ts";
+import { Normals } from "../frame/chance.ts";
 import { indexOfLargest } from "../frame/words.ts";
 import { jacobianNorm } from "./jacobian.ts";
 
@@ -19,6 +21,8 @@ export type Saturation = {
   readonly half: boolean;
   /** What a narrow picture shows: "bars" or "rows". */
   readonly show: string;
+  /** Seed of the rows. */
+  readonly seed: number;
 };
 
 /** What the picture shows. */
@@ -55,53 +59,48 @@ const HALF_FLOOR = 2 ** -25;
 
 const identity = (n: number) => Float64Array.from({ length: n * n }, (_, i) => (i % (n + 1) === 0 ? 1 : 0));
 
-/** Softmax of the numbers times `times`, and the gradient of its largest share. */
+/**
+ * Softmax of the numbers times `times`, and the gradient of its largest share: p_top·(δ − p). For the largest itself, 1 − p_top is the
+ * sum of the other shares, added up as they are: subtracted from 1, a saturated row would lose its digits.
+ */
 export function eight(numbers: readonly number[], times: number) {
   const n = numbers.length;
   const query = tensor(Float64Array.of(1), [1, 1]);
   const key = tensor(Float64Array.from(numbers), [n, 1]);
-  const value = tensor(identity(n), [n, n]);
-  // A mask of zeros changes no score; its gradient is that of the scores.
-  const scores = tensor(new Float64Array(n), [1, n]);
-  const options = { scale: times, attnMask: scores };
-  const { output, lse } = scaledDotProductAttention(query, key, value, options);
+  const { output } = scaledDotProductAttention(query, key, tensor(identity(n), [n, n]), { scale: times });
   const shares = [...(output.data as Float64Array)];
   const top = indexOfLargest(shares);
-  const dOutput = tensor(
-    Float64Array.from(shares, (_, i) => (i === top ? 1 : 0)),
-    [1, n],
-  );
-  const { dMask } = attentionBackward(dOutput, query, key, value, { output, lse }, options);
-  return { shares, gradient: [...(dMask!.data as Float64Array)], top };
+  const rest = shares.reduce((sum, share, i) => (i === top ? sum : sum + share), 0);
+  const gradient = shares.map((share, i) => shares[top] * (i === top ? rest : -share));
+  return { shares, gradient, top };
 }
 
-/** Rows come in groups that share their keys: a call a group costs time, and rows with the same keys are a little alike. */
-const groupsOf = (keys: number) => (keys <= 16 ? 40 : 10);
+let drawn: { keys: number; seed: number; scores: ReturnType<typeof tensor> } | undefined;
 
-let drawn: { keys: number; groups: number; q: Float32Array; k: Float32Array } | undefined;
-
-/** Standard normal queries and keys, [groups, rows, 64] and [groups, keys, 64]; the same for the same number of keys. */
-function vectors(keys: number) {
-  if (drawn?.keys !== keys) {
-    const random = new Generator(7, 2);
-    const normal = (length: number) => Float32Array.from({ length }, () => random.normal());
-    const groups = groupsOf(keys);
-    drawn = { keys, groups, q: normal(ROWS * DK), k: normal(groups * keys * DK) };
+/** Scores q·k/√64 of 2,000 independent rows: each has a query and keys of its own, standard normal, 64 numbers long. */
+function scoresOf(keys: number, seed: number) {
+  if (drawn?.keys !== keys || drawn.seed !== seed) {
+    const normals = new Normals(seed, keys);
+    const [query, key] = [
+      tensor(normals.list(ROWS * DK), [ROWS, DK, 1]),
+      tensor(normals.list(ROWS * keys * DK), [ROWS, keys, DK]),
+    ];
+    const products = matmul(key, query).data as Float32Array;
+    drawn = {
+      keys,
+      seed,
+      scores: tensor(
+        products.map((x) => x / Math.sqrt(DK)),
+        [ROWS, keys],
+      ),
+    };
   }
-  return drawn;
+  return drawn.scores;
 }
 
 /** 2,000 rows of softmax(times · q·k/√64). */
-export function manyRows(times: number, keys: number): RowNumbers {
-  const { groups, q, k } = vectors(keys);
-  const [query, key] = [tensor(q, [groups, ROWS / groups, DK]), tensor(k, [groups, keys, DK])];
-  // Only the weights are read: one number a value is enough.
-  const value = tensor(new Float32Array(groups * keys), [groups, keys, 1]);
-  const { weights } = scaledDotProductAttention(query, key, value, {
-    scale: times / Math.sqrt(DK),
-    returnWeights: true,
-  });
-  const p = weights!.data as Float32Array;
+export function manyRows(times: number, keys: number, seed: number): RowNumbers {
+  const p = softmax(scale(scoresOf(keys, seed), times)).data as Float32Array;
   const norms = new Float64Array(ROWS);
   let [entropy, largest, settled, zeros] = [0, 0, 0, 0];
   for (let row = 0; row < ROWS; row++) {
@@ -134,11 +133,14 @@ export function manyRows(times: number, keys: number): RowNumbers {
 }
 
 /** The rows as they were computed last: pulling one of the eight bars changes nothing in them. */
-let rows: { readonly times: number; readonly keys: number; readonly numbers: RowNumbers } | undefined;
+let rows:
+  | { readonly times: number; readonly keys: number; readonly seed: number; readonly numbers: RowNumbers }
+  | undefined;
 
 /** The numbers of a state. */
-export function compute({ numbers, times, keys }: Saturation): SaturationNumbers {
+export function compute({ numbers, times, keys, seed }: Saturation): SaturationNumbers {
   const { shares, gradient } = eight(numbers, times);
-  if (rows?.times !== times || rows.keys !== keys) rows = { times, keys, numbers: manyRows(times, keys) };
+  if (rows?.times !== times || rows.keys !== keys || rows.seed !== seed)
+    rows = { times, keys, seed, numbers: manyRows(times, keys, seed) };
   return { plain: eight(numbers, 1).shares, shares, gradient, rows: rows.numbers };
 }

@@ -2,12 +2,13 @@
 
 import { check, choice, menu } from "../../ui/controls.ts";
 import { html, type TemplateResult } from "../../ui/markup.ts";
+import { seed, throwAgain, throwControl } from "../frame/chance.ts";
 import { numbers, oneOf, real, toggle } from "../frame/fields.ts";
 import { guessLine } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
 import { descending, literal, number, percent } from "../frame/words.ts";
 import type { Saturation, SaturationNumbers } from "./compute.ts";
-import { ANSWER, barsAt, picture, REACH, small } from "./picture.ts";
+import { ANSWER, barsAt, bound, picture, REACH, small } from "./picture.ts";
 
 /** Eight draws of a standard normal distribution, rounded. */
 const NUMBERS = [0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95] as const;
@@ -32,6 +33,7 @@ export const page = definePage<Saturation, SaturationNumbers>({
     keys: oneOf([10, 16, 64]),
     half: toggle(),
     show: oneOf(["bars", "rows"]),
+    seed,
   },
   steps: [
     {
@@ -85,8 +87,8 @@ export const page = definePage<Saturation, SaturationNumbers>({
       text: ({
         numbers: { rows: n },
         state,
-      }) => html`<p>One example can be bad luck. So take 2,000 rows: random queries and ${state.keys} random keys each, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row. Its height shows how much the row can still learn; left and right mean nothing. The axis never moves.</p>
-<p>Drag the slider from 1 to 100 and watch the dots fall. At × ${number(state.times)}, half of all rows are below ${n.quartiles[1] >= 0.001 ? number(n.quartiles[1]) : small(n.quartiles[1])}.</p>
+      }) => html`<p>One example can be bad luck. So take 2,000 rows, each with a random query and ${state.keys} random keys of its own, 64 numbers long, scaled by 1/√64 as they should be. Each dot is one row. Its height shows how much the row can still learn; left and right mean nothing. The axis never moves.</p>
+<p>Drag the slider from 1 to 100 and watch the dots fall. At × ${number(state.times)}, half of all rows are below ${bound(n.quartiles[1])}.</p>
 <p>But the largest is ${number(n.maximum)}: in a few rows two keys are almost level. On its way back to the query, that gradient is multiplied by ${number(state.times)} again. At × 100, <b>most rows stop learning and a few explode.</b> An average would hide both.</p>`,
     },
     {
@@ -130,8 +132,10 @@ ${choice(
       [10, 16, 64].map((keys) => [keys, keys] as const),
       state.keys,
       "keys",
-    )}</label>${check("float16", state.half, "half")}`,
+    )}</label>${check("float16", state.half, "half")}${throwControl(state.seed)}`,
+  carry: ({ seed }) => ({ seed }),
   actions: {
+    throw: throwAgain,
     times: (_, __, value) => ({ times: timesAt(Number(value)) }),
     at: (_, times) => ({ times: Number(times) }),
     keys: (_, __, value) => ({ keys: Number(value), show: "rows" }),
@@ -149,34 +153,28 @@ ${choice(
     },
   },
   code: {
-    typescript: ({ state: { numbers, times } }) => `import { attentionBackward, tensor,
-  scaledDotProductAttention } from "heed";
+    typescript: ({ state: { numbers, times } }) => `import { scaledDotProductAttention, tensor }
+  from "heed";
 
 const numbers = Float64Array.of(
   ${numbers.slice(0, 4).map(literal).join(", ")},
   ${numbers.slice(4).map(literal).join(", ")});
 const times = ${literal(times)};
 
-// One query, 1; the numbers are the keys; the
-// values pass the shares on as they are.
+// One query, 1; the numbers are the keys.
 const one = tensor(Float64Array.of(1), [1, 1]);
 const keys = tensor(numbers, [8, 1]);
-const eye = tensor(Float64Array.from({ length: 64 },
-  (_, i) => (i % 9 === 0 ? 1 : 0)), [8, 8]);
-// Zeros, added to the scores, for their gradient.
-const zeros = tensor(new Float64Array(8), [1, 8]);
-const options = { scale: times, attnMask: zeros };
-
-const result = scaledDotProductAttention(
-  one, keys, eye, options);
-const shares = [...result.output.toFloat64()];
+const { weights } = scaledDotProductAttention(
+  one, keys, keys,
+  { scale: times, returnWeights: true });
+const shares = [...weights.toFloat64()];
 
 const top = shares.indexOf(Math.max(...shares));
-const up = tensor(Float64Array.from({ length: 8 },
-  (_, i) => (i === top ? 1 : 0)), [1, 8]);
-const { dMask } = attentionBackward(
-  up, one, keys, eye, result, options);
-const gradient = [...dMask.toFloat64()];
+// 1 − p of the largest, without the subtraction.
+const rest = shares.reduce(
+  (sum, p, i) => (i === top ? sum : sum + p), 0);
+const gradient = shares.map((p, i) =>
+  shares[top] * (i === top ? rest : -p));
 
 const round = (x) => x.toFixed(4);
 console.log(shares.map(round).join(" "));
@@ -197,8 +195,10 @@ def softmax(x):
 shares = softmax(numbers * times)
 
 top = shares.argmax()
-up = np.eye(8)[top]
-gradient = shares[top] * (up - shares)
+gradient = -shares[top] * shares
+# 1 - p of the largest, without the subtraction.
+rest = np.delete(shares, top).sum()
+gradient[top] = shares[top] * rest
 
 def show(row):
     print(" ".join(f"{x:.4f}" for x in row))
@@ -216,8 +216,8 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
     highlight: ({ state: { show } }) =>
       show === "bars"
         ? ["scale: times", "softmax(numbers * times)"]
-        : ["dMask } = attentionBackward(", "gradient = shares"],
-    names: { numbers: "numbers", keys: "numbers", shares: "shares", gradient: "gradient", dMask: "gradient" },
+        : ["const gradient", "gradient = -shares"],
+    names: { numbers: "numbers", keys: "numbers", shares: "shares", weights: "shares", gradient: "gradient" },
   },
   table: ({ state, numbers: n }) => ({
     caption: `Eight numbers at × ${number(state.times)}, then 2,000 rows of ${state.keys} keys`,
@@ -247,7 +247,7 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
       done: ({ state, numbers: n }) => state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 0.1,
     },
     {
-      text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5; the table shows it).",
+      text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5).",
       done: ({ state, numbers: n }) => Math.abs(n.rows.entropy / Math.log(state.keys) - 0.5) < 0.02,
     },
   ],

@@ -117,6 +117,10 @@ export const small = (value: number) =>
     ? number(value, 2)
     : powerLabel(Math.round(Math.log10(Math.abs(value))));
 
+/** What a very small number is below: the next power of ten. */
+export const bound = (value: number) =>
+  value === 0 || value >= 0.001 ? number(value) : powerLabel(Math.ceil(Math.log10(value)));
+
 /** Bottom of the fixed axis of gradients, as a power of ten. */
 const DEEPEST = -40;
 
@@ -139,7 +143,7 @@ function rows({ state, numbers: { rows: n }, wide }: SaturationView): string {
   const title = wide
     ? "2,000 rows: how much each can still learn"
     : "2,000 rows, every second drawn: size of gradient";
-  const median = n.quartiles[1] >= 0.001 ? number(n.quartiles[1], 2) : small(n.quartiles[1]);
+  const median = bound(n.quartiles[1]);
   return [
     text(x0 - 46, wide ? 24 : 14, title, { class: "second s12" }),
     wide
@@ -149,6 +153,12 @@ function rows({ state, numbers: { rows: n }, wide }: SaturationView): string {
       grid: x1,
       format: (power) => `${power === DEEPEST ? "≤ " : ""}${powerLabel(power)}`,
     }),
+    text(
+      wide ? x0 - 46 : x1 + 10,
+      wide ? 522 : 22,
+      `${wide ? "mean " : ""}entropy ${number(n.entropy)} of ${number(Math.log(state.keys))}`,
+      { class: `s11 ${wide ? "bold" : "second"}` },
+    ),
     named("rows", element("path", { d: path.join(""), class: "dots" })),
     line(x0, zeros, x1 + 6, zeros, state.half ? "lb" : "lthird dash"),
     line(x0, middle, x1 + 6, middle, "link"),

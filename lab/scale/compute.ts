@@ -2,7 +2,8 @@
  * Why √d_k: 20,000 products, of 2,000 random queries with ten keys each, their variance, and softmax of a row. A product is heed's
  * log-sum-exp of a row with one key: the score of that key, and nothing else.
  */
-import { Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { Normals } from "../frame/chance.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { headOf } from "../head/head.ts";
 import { divisorOf } from "./divisor.ts";
@@ -19,6 +20,10 @@ export type Scale = {
   readonly data: string;
   /** What a narrow picture shows: "products", or "plot" for their variance against d_k. */
   readonly show: string;
+  /** Whether the lines of the plot are drawn: they answer the first prediction. */
+  readonly line: boolean;
+  /** Seed of the random vectors. */
+  readonly seed: number;
 };
 
 /** What the picture shows. */
@@ -26,6 +31,8 @@ export interface ScaleNumbers {
   /** Counts of bins 2 wide from −100 to 100, what is outside counted in the outermost. */
   readonly bins: readonly number[];
   readonly count: number;
+  /** The largest number of the vectors. */
+  readonly largestNumber: number;
   /** Variance of the products as they are, and after division. */
   readonly variance: number;
   readonly divided: number;
@@ -48,52 +55,34 @@ const TEN = 10;
 /** Rows of a call. */
 const CHUNK = 200;
 
-/** 4,096 samples of a standard normal distribution, shifted and scaled to mean 0 and variance 1. */
-let samples: Float32Array | undefined;
+const cachedProducts = new Map<string, { readonly products: Float32Array; readonly largest: number }>();
 
-function normals(): Float32Array {
-  if (samples === undefined) {
-    const random = new Generator(3);
-    const drawn = Array.from({ length: 4096 }, () => random.normal());
-    const mean = drawn.reduce((a, b) => a + b, 0) / drawn.length;
-    const size = Math.sqrt(drawn.reduce((a, b) => a + (b - mean) ** 2, 0) / drawn.length);
-    samples = Float32Array.from(drawn, (x) => (x - mean) / size);
-  }
-  return samples;
-}
-
-const cachedProducts = new Map<number, Float32Array>();
-
-/** q·k of 2,000 queries with ten keys each, d_k = 2^power. */
-function products(power: number): Float32Array {
-  let list = cachedProducts.get(power);
-  if (list === undefined) {
+/** q·k of 2,000 random queries with ten random keys each, d_k = 2^power, and the largest number of the vectors. */
+function products(power: number, seed: number) {
+  const key = `${power} ${seed}`;
+  let drawn = cachedProducts.get(key);
+  if (drawn === undefined) {
     const dk = 2 ** power;
-    const values = normals();
-    let state = 12345 + power;
-    const draw = () => {
-      // Marsaglia's xorshift: which of the numbers is next.
-      state ^= state << 13;
-      state ^= state >>> 17;
-      state ^= state << 5;
-      return values[(state >>> 8) & 4095];
-    };
+    const normals = new Normals(seed, power);
+    let largest = 0;
     const fill = (rows: number) => {
-      const numbers = new Float32Array(CHUNK * rows * dk);
-      for (let i = 0; i < numbers.length; i++) numbers[i] = draw();
+      const numbers = normals.list(CHUNK * rows * dk);
+      for (const x of numbers) if (Math.abs(x) > largest) largest = Math.abs(x);
       return tensor(numbers, [CHUNK, rows, dk]);
     };
     const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
-    list = new Float32Array(PAIRS);
+    const list = new Float32Array(PAIRS);
     // The ten keys of a row are the queries of this call and the row's query its only key, so that each
     // log-sum-exp is one product.
     for (let from = 0; from < PAIRS; from += CHUNK * TEN) {
       const { lse } = scaledDotProductAttention(fill(TEN), fill(1), nothing, { scale: 1 });
       list.set(lse.data as Float32Array, from);
     }
-    cachedProducts.set(power, list);
+    drawn = { products: list, largest };
+    if (cachedProducts.size > 40) cachedProducts.clear();
+    cachedProducts.set(key, drawn);
   }
-  return list;
+  return drawn;
 }
 
 /** q·k of every pair of tokens of a trained head, three sentences. */
@@ -122,8 +111,9 @@ function varianceOf(numbers: Float32Array): number {
 }
 
 /** The numbers of a state. */
-export function compute({ power, divisor, visited, data }: Scale): ScaleNumbers {
-  const raw = data === "trained" ? trained() : products(power);
+export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNumbers {
+  const drawn = products(power, seed);
+  const raw = data === "trained" ? trained() : drawn.products;
   const dk = data === "trained" ? 32 : 2 ** power;
   const by = divisorOf(divisor, dk);
   const bins = new Array<number>(100).fill(0);
@@ -149,6 +139,7 @@ export function compute({ power, divisor, visited, data }: Scale): ScaleNumbers 
   return {
     bins,
     count: raw.length,
+    largestNumber: drawn.largest,
     variance,
     divided: variance / (by * by),
     ten: [...raw.subarray(0, TEN)].map((x) => x / by),
@@ -158,7 +149,7 @@ export function compute({ power, divisor, visited, data }: Scale): ScaleNumbers 
     entropy: entropy / rows,
     largest: largest / rows,
     points: powers.map((one) => {
-      const v = varianceOf(products(one));
+      const v = varianceOf(products(one, seed).products);
       return [2 ** one, v, v / divisorOf(divisor, 2 ** one) ** 2];
     }),
   };

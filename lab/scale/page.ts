@@ -3,7 +3,8 @@
 import { bandScale, barY, dotMarks, element, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import { integer, numbers, oneOf } from "../frame/fields.ts";
+import { seed, throwAgain, throwControl } from "../frame/chance.ts";
+import { integer, numbers, oneOf, toggle } from "../frame/fields.ts";
 import { axisOf, line, named, rect, signed } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
 import { codeLines, number, percent } from "../frame/words.ts";
@@ -107,10 +108,12 @@ function plot({ numbers: n, state, wide }: PageView): string {
     axisOf("bottom", x, y1, [1, 16, 256, 1024], { gap: 15, inside: true }),
     axisOf("left", y, x0, [1 / 256, 1, 256], { format: (v) => (v < 1 ? "1/256" : String(v)) }),
     text(x1, y1 + 31, "dₖ", { class: "end second s12" }),
-    line(x(1), y(1), x(1024), y(1024), "lline"),
-    text(x1 - 4, y(1024) - 8, "variance = dₖ", { class: "third s11 end" }),
-    line(x(1), y(1), x(1024), y(1), "lline"),
-    text(x1 - 4, y(1) - 6, "variance = 1", { class: "third s11 end" }),
+    state.line
+      ? line(x(1), y(1), x(1024), y(1024), "lline") +
+        text(x1 - 4, y(1024) - 8, "variance = dₖ", { class: "third s11 end" }) +
+        line(x(1), y(1), x(1024), y(1), "lline") +
+        text(x1 - 4, y(1) - 6, "variance = 1", { class: "third s11 end" })
+      : "",
     named(
       "variance",
       (state.divisor === "1" ? "" : dotMarks(before, 3, { class: "none lthird" })) +
@@ -139,6 +142,8 @@ export const page = definePage<Scale, ScaleNumbers>({
     visited: { ...numbers([0, 2, 4], integer(0, 0, 10), () => true), address: "seen" },
     data: oneOf(["random", "trained"]),
     show: oneOf(["products", "plot"]),
+    line: toggle(),
+    seed,
   },
   check: (state) => ({ ...state, visited: [...new Set(state.visited)].sort((a, b) => a - b) }),
   steps: [
@@ -148,7 +153,7 @@ export const page = definePage<Scale, ScaleNumbers>({
       about: ({ data, divisor }) => data === "random" && divisor === "1",
       text: (
         view,
-      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. The standard deviation of the products (their spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than about 4.</p>
+      ) => html`<p>Take a query and a key at random: vectors of d<sub>k</sub> = ${dkOf(view)} numbers, each with mean 0 and standard deviation 1. Multiply number by number and add up: that is q·k. Do it 20,000 times. The standard deviation of the products (their spread) is ${number(Math.sqrt(view.numbers.divided))}, though no single number was larger than ${number(view.numbers.largestNumber)}.</p>
 <p>Below is softmax of the first ten. The largest gets <b>${percent(Math.max(...view.numbers.shares))}</b>.</p>
 <p><b>Move d<sub>k</sub></b> and watch both. The axis stays where it is.</p>`,
     },
@@ -164,16 +169,16 @@ export const page = definePage<Scale, ScaleNumbers>({
         step: 8,
         start: 64,
         unit: "",
-        show: { power: 8, visited: [0, 2, 4, 6], show: "plot" },
+        show: { power: 8, visited: [0, 2, 4, 6], show: "plot", line: true },
         always: true,
         mark: guessMark,
         result: ({ numbers: n }) =>
-          html`Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. All dots are on the line “variance = dₖ”. The spread is the square root of the variance: 16.`,
+          html`Measured on 20,000 products, it is <b>${number(n.points.find(([dk]) => dk === 256)?.[1] ?? n.variance)}</b>. Within the chance of one throw, all dots are on the line “variance = dₖ”. Throw again to see that chance. The spread is the square root of the variance: 16.`,
       },
     },
     {
       title: "One division",
-      state: { power: 8, divisor: "√dk", visited: [0, 2, 4, 6, 10] },
+      state: { power: 8, divisor: "√dk", line: true, visited: [0, 2, 4, 6, 10] },
       text: ({
         numbers: n,
         state,
@@ -183,7 +188,7 @@ export const page = definePage<Scale, ScaleNumbers>({
     },
     {
       title: "Why not dₖ itself?",
-      state: { power: 8, divisor: "dk", visited: [0, 2, 4, 6, 10] },
+      state: { power: 8, divisor: "dk", line: true, visited: [0, 2, 4, 6, 10] },
       about: ({ data, divisor }) => data === "random" && divisor === "dk",
       text: ({
         numbers: n,
@@ -192,7 +197,7 @@ export const page = definePage<Scale, ScaleNumbers>({
     },
     {
       title: "A trained head",
-      state: { data: "trained", divisor: "√dk", visited: [0, 2, 4, 6, 8, 10] },
+      state: { data: "trained", divisor: "√dk", line: true, visited: [0, 2, 4, 6, 8, 10] },
       about: ({ data, divisor }) => data === "trained" && divisor === "√dk",
       text: ({
         numbers: n,
@@ -232,8 +237,11 @@ ${choice(
   DIVISORS.filter((one) => one !== "√dk").map((one) => [one, `÷ ${one === "1" ? "1" : NAMES[one]}`] as const),
   state.divisor,
   "divisor",
-)}`,
+)}
+${state.data === "random" ? throwControl(state.seed) : ""}`,
+  carry: ({ seed }) => ({ seed }),
   actions: {
+    throw: throwAgain,
     power: ({ state }, _, value) => ({
       power: Number(value),
       data: "random",
@@ -288,8 +296,12 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
   }),
   tasks: [
     {
-      text: "Visit every dₖ from 1 to 1024, so that eleven dots are on the line.",
-      done: ({ numbers: n, state }) => n.points.length === 11 && state.data === "random",
+      text: "At dₖ = 16 and √dₖ, throw until the variance is more than 2 % away from 1. What does that say about one throw?",
+      done: ({ numbers: n, state }) =>
+        state.power === 4 &&
+        state.divisor === "√dk" &&
+        state.data === "random" &&
+        Math.abs(n.divided - 1) > 0.02,
     },
     {
       text: "Find a dₖ and a divisor other than √dₖ with a variance between 0.9 and 1.1.",
@@ -303,7 +315,7 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
       "It is a sum of dₖ products. Each has variance 1, they are independent, and variances of independent numbers add up.",
     ],
     [
-      "A trained head has a variance of 8 after the division. Was the division wrong?",
+      "The scores of a trained head have a variance well above 1 after the division. Was the division wrong?",
       "No. The division is for the start of training. A trained head has learned larger scores for the keys that it needs.",
     ],
   ],

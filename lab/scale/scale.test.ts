@@ -28,6 +28,29 @@ test("softmax of ten has the entropy of the anchors, and the division keeps it",
   }
 });
 
+test("nothing in the picture answers the first prediction before the guess, and the lines are there after it", async () => {
+  const [question, answer] = [
+    await viewOf("scale", page.steps[1].state as object),
+    await viewOf("scale", page.steps[1].state as object, page.steps[1].predict!.show as object),
+  ];
+  for (const wide of [true, false]) {
+    const before = page.picture({ ...question, state: { ...question.state, show: "plot" }, wide } as never);
+    expect(before).not.toContain("variance = dₖ");
+    expect(page.picture({ ...answer, wide } as never)).toContain("variance = dₖ");
+  }
+});
+
+test("another seed throws other vectors of the same variance", () => {
+  const [first, second] = [1, 2].map((seed) => compute({ ...page.initial, seed }));
+  expect(first.ten).not.toEqual(second.ten);
+  expect(Math.abs(first.variance / second.variance - 1)).toBeLessThan(0.1);
+  // Of 1.4 million normal numbers the largest is near 4.9, not the largest of a short list.
+  for (const { largestNumber } of [first, second]) {
+    expect(largestNumber).toBeGreaterThan(4.4);
+    expect(largestNumber).toBeLessThan(6.5);
+  }
+});
+
 test("all products are counted, those outside the axis in its ends", () => {
   const { bins, count } = compute({ ...page.initial, power: 10 });
   expect(count).toBe(20_000);

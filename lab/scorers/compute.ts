@@ -2,9 +2,10 @@
  * Dot, scaled, additive: three ways to score the same queries and keys. Random numbers and freshly initialized layers; entropy
  * over 64 queries and 64 keys for four lengths of the lists, one row of eight keys, and times measured here.
  */
-import { Generator, scaledDotProductAttention, tensor } from "../../src/index.ts";
+import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { AdditiveAttention } from "../../src/nn/history/index.ts";
 import { fillUniform } from "../../src/nn/index.ts";
+import { Normals } from "../frame/chance.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
 
@@ -16,6 +17,10 @@ export type Scorers = {
   readonly n: number;
   /** How often the race was run; 0 for not yet. */
   readonly race: number;
+  /** Lengths whose entropies are drawn, of the four: those of the prediction are hidden before the guess. */
+  readonly lengths: number;
+  /** Seed of the random queries and keys. */
+  readonly seed: number;
 };
 
 /** One of the three. */
@@ -23,10 +28,12 @@ export interface Scorer {
   /** Scores of one query with eight keys, rounded as the listings have them, and softmax of those. */
   readonly scores: readonly number[];
   readonly shares: readonly number[];
+  /** Mean of the largest share over 64 rows of eight keys. */
+  readonly largest: number;
   /** Mean entropy over 64 rows of 64 keys, for d = 16, 64, 256, 1024. */
   readonly entropies: readonly number[];
   readonly parameters: number;
-  /** Multiplications and additions of the scores, in all, for the race's n. */
+  /** Multiplications, additions and tanh of the scores, in all, for the race's n. */
   readonly work: number;
   /** Bytes of what is between query and key, if it is stored. */
   readonly bytes: number;
@@ -43,13 +50,8 @@ const SIZE = 64;
 const POWERS = [4, 6, 8, 10] as const;
 const EIGHT = 8;
 
-const normals = (seed: number, rows: number, d: number) => {
-  const random = new Generator(seed);
-  return tensor(
-    Float32Array.from({ length: rows * d }, () => random.normal()),
-    [rows, d],
-  );
-};
+const normals = (seed: number, which: number, rows: number, d: number) =>
+  tensor(new Normals(seed, which, d).list(rows * d), [rows, d]);
 
 /** A layer that has learned nothing: w, a matrix of one row, is drawn like the two others (Glorot & Bengio 2010). */
 function additive(d: number): AdditiveAttention {
@@ -60,9 +62,8 @@ function additive(d: number): AdditiveAttention {
 }
 
 /** Weights of the three for the same queries and keys, in the order dot, scaled, additive. */
-function weightsOf(d: number, rows: number, keys: number) {
-  // One draw among many: the mean entropy of 64 rows differs by up to 0.1 between draws, and this one is near the middle.
-  const [q, k] = [normals(7, SIZE, d), normals(8, SIZE, d)];
+function weightsOf(seed: number, d: number, rows: number, keys: number) {
+  const [q, k] = [normals(seed, 1, SIZE, d), normals(seed, 2, SIZE, d)];
   const query = tensor((q.data as Float32Array).subarray(0, rows * d), [rows, d]);
   const key = tensor((k.data as Float32Array).subarray(0, keys * d), [keys, d]);
   const layer = additive(d);
@@ -79,24 +80,25 @@ function weightsOf(d: number, rows: number, keys: number) {
 const cache = new Map<string, readonly number[][]>();
 
 /** Mean entropies: [scorer][power]. */
-function entropies(): readonly (readonly number[])[] {
-  let entropies = cache.get("entropies");
+function entropies(seed: number): readonly (readonly number[])[] {
+  const name = `entropies ${seed}`;
+  let entropies = cache.get(name);
   if (entropies === undefined) {
     entropies = [[], [], []];
     for (const power of POWERS)
-      for (const [s, { weights }] of weightsOf(2 ** power, SIZE, SIZE).entries())
+      for (const [s, { weights }] of weightsOf(seed, 2 ** power, SIZE, SIZE).entries())
         entropies[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
-    cache.set("entropies", entropies);
+    cache.set(name, entropies);
   }
   return entropies;
 }
 
 /** One row of eight keys; scores are logarithms of the weights plus the row's log-sum-exp. */
-function rows(power: number): readonly number[][] {
-  const key = `row ${power}`;
+function rows(power: number, seed: number): readonly number[][] {
+  const key = `row ${power} ${seed}`;
   let scorers = cache.get(key);
   if (scorers === undefined) {
-    scorers = weightsOf(2 ** power, 1, EIGHT).map(({ weights, lse }) =>
+    scorers = weightsOf(seed, 2 ** power, 1, EIGHT).map(({ weights, lse }) =>
       // A share that is 0 in float32 has a score at least 103 below the largest.
       Array.from(weights, (weight) => roundScore((weight > 0 ? Math.log(weight) : -103) + lse[0]) + 0),
     );
@@ -105,9 +107,26 @@ function rows(power: number): readonly number[][] {
   return scorers;
 }
 
+/** Mean of the largest share over 64 rows of eight keys: [scorer]. */
+function largestOf(power: number, seed: number): readonly number[] {
+  const key = `largest ${power} ${seed}`;
+  let means = cache.get(key);
+  if (means === undefined) {
+    const list = weightsOf(seed, 2 ** power, SIZE, EIGHT).map(({ weights }) => {
+      let sum = 0;
+      for (let row = 0; row < SIZE; row++)
+        sum += Math.max(...weights.subarray(row * EIGHT, (row + 1) * EIGHT));
+      return sum / SIZE;
+    });
+    means = [list];
+    cache.set(key, means);
+  }
+  return means[0];
+}
+
 /** Milliseconds of one call of each, the best of three. */
 function times(n: number, d: number): number[] {
-  const [query, key] = [normals(1, n, d), normals(2, n, d)];
+  const [query, key] = [normals(1, 1, n, d), normals(1, 2, n, d)];
   const layer = additive(d);
   const calls = [
     () => scaledDotProductAttention(query, key, key, { scale: 1 }),
@@ -126,14 +145,15 @@ function times(n: number, d: number): number[] {
 }
 
 /** The numbers of a state. */
-export function compute({ power, n, race }: Scorers): ScorersNumbers {
+export function compute({ power, n, race, seed }: Scorers): ScorersNumbers {
   const d = 2 ** power;
   const ms = race > 0 ? times(n, d) : [Number.NaN, Number.NaN, Number.NaN];
   return {
-    all: rows(power).map((scores, s) => ({
+    all: rows(power, seed).map((scores, s) => ({
       scores,
       shares: softmaxOf(scores),
-      entropies: entropies()[s],
+      largest: largestOf(power, seed)[s],
+      entropies: entropies(seed)[s],
       parameters: s < 2 ? 0 : 2 * d * d + d,
       work: 2 * n * n * d + (s < 2 ? 0 : 4 * n * d * d + 2 * n * n * d),
       bytes: s < 2 ? 0 : n * n * d * 4,

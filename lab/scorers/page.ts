@@ -3,6 +3,7 @@
 import { bandScale, barY, dotMarks, element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
+import { seed, throwAgain, throwControl } from "../frame/chance.ts";
 import { integer, oneOf } from "../frame/fields.ts";
 import { axisOf, line, named } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
@@ -54,7 +55,7 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
   );
   const rows = [
     ["parameters", parameters.toLocaleString("en-US")],
-    ["multiply, add", count(work)],
+    [s < 2 ? "multiply, add" : "… and tanh", count(work)],
     ["between q and k", bytes === 0 ? "one number a pair" : `${size(bytes)} if kept`],
     ["time here", Number.isNaN(ms) ? "press Race" : `${number(ms)} ms`],
   ].map(
@@ -76,6 +77,9 @@ function scorer({ numbers: n, state, wide }: PageView, s: number): string {
   ].join("");
 }
 
+/** How many of the four lengths are drawn: those of the page, and those that the reader has gone to. */
+const lengthsOf = (state: Scorers) => Math.max(state.lengths, POWERS.indexOf(state.power) + 1);
+
 /** Entropy against d on fixed axes. */
 function entropies({ numbers: n, state, wide }: PageView): string {
   const { x, y } = plotAt(wide);
@@ -93,11 +97,15 @@ function entropies({ numbers: n, state, wide }: PageView): string {
     text(x0 + 6, y(LARGEST) - 5, "all equal: 4.16", { class: "third s11" }),
     line(x(now), y0, x(now), y1, "lline"),
     ...n.all.map(({ entropies }, s) => {
-      const points = entropies.map((entropy, i) => [x(lengths[i]), y(entropy)] as const);
+      const points = entropies
+        .slice(0, lengthsOf(state))
+        .map((entropy, i) => [x(lengths[i]), y(entropy)] as const);
       return (
         lineMark(points, { class: `l${COLORS[s]}` }) +
         dotMarks(points, (i) => (lengths[i] === now ? 5 : 3), { class: `f${COLORS[s]}` }) +
-        text(x1 + 8, points[3][1] + [4, 16, 2][s], NAMES[s], { class: `t${COLORS[s]} bold s12` })
+        text(points[points.length - 1][0] + 8, points[points.length - 1][1] + [4, 16, 2][s], NAMES[s], {
+          class: `t${COLORS[s]} bold s12 halo`,
+        })
       );
     }),
   ].join("");
@@ -115,7 +123,13 @@ export const page = definePage<Scorers, ScorersNumbers>({
     "Three ways to score a query against a key. One saturates. One avoids that with a division. One does not saturate at first, but runs a small network for every pair.",
   minutes: 7,
   needs: ["saturation"],
-  fields: { power: oneOf(POWERS, 6), n: oneOf([64, 128, 256, 512], 256), race: integer(0, 0, 1e6) },
+  fields: {
+    power: oneOf(POWERS, 6),
+    n: oneOf([64, 128, 256, 512], 256),
+    race: integer(0, 0, 1e6),
+    lengths: integer(2, 2, 4),
+    seed,
+  },
   steps: [
     {
       title: "The same data, three scores",
@@ -125,13 +139,13 @@ export const page = definePage<Scorers, ScorersNumbers>({
         state,
       }) => html`<p>One query, eight keys, ${2 ** state.power} random numbers each. Three scorers look at the same numbers.</p>
 <p><b class="q">Dot</b>: multiply and add (Luong, 2015). <b class="w">Scaled</b>: the same, divided by √d (Vaswani, 2017). <b class="v">Additive</b>: a small network with a tanh for every pair (Bahdanau, 2014).</p>
-<p>With dot, the largest share is <b>${percent(Math.max(...n.all[0].shares))}</b>, with scaled ${percent(Math.max(...n.all[1].shares))}, with additive ${percent(Math.max(...n.all[2].shares))}. <b>Change d</b>, and watch all three columns.</p>`,
+<p>With dot, the largest share is <b>${percent(Math.max(...n.all[0].shares))}</b>, with scaled ${percent(Math.max(...n.all[1].shares))}, with additive ${percent(Math.max(...n.all[2].shares))}. That is one row, and chance has a part in it: over 64 rows the means are ${percent(n.all[0].largest)}, ${percent(n.all[1].largest)} and ${percent(n.all[2].largest)}. <b>Change d</b>, and watch all three columns.</p>`,
     },
     {
       title: "As vectors grow",
       state: { power: 4 },
       text: () =>
-        html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. At d = 16 the dot product is already below 1.5.</p>`,
+        html`<p>Entropy says how spread out shares are. 64 equal shares have 4.16 nats; a single winner has 0. Here are the means of 64 rows at d = 16 and d = 64.</p>`,
       predict: {
         question: "At d = 1024, how much of the 4.16 nats has the dot product left?",
         min: 0,
@@ -139,7 +153,7 @@ export const page = definePage<Scorers, ScorersNumbers>({
         step: 1,
         start: 24,
         unit: " %",
-        show: { power: 10 },
+        show: { power: 10, lengths: 4 },
         always: true,
         mark: (guess, { wide }) => {
           const { x, y } = plotAt(wide);
@@ -155,14 +169,14 @@ export const page = definePage<Scorers, ScorersNumbers>({
     },
     {
       title: "Why additive needs no division",
-      state: { power: 10 },
+      state: { power: 10, lengths: 4 },
       text: () => html`<p>A tanh is between −1 and 1, whatever its input. So a score is at most the sum of the absolute values in <i>w</i>. With the usual initial values, terms of random signs mostly cancel, so the score stays small. It does not grow with d.</p>
 <p class="formula"><math>${BAR.open}<msup><mi>w</mi><mo>⊤</mo></msup><mi>tanh</mi><mo>(</mo><mi>W</mi><mi>q</mi><mo>+</mo><mi>U</mi><mi>k</mi><mo>)</mo>${BAR.close}<mo>≤</mo><munder><mo>∑</mo><mi>a</mi></munder>${BAR.open}<msub><mi>w</mi><mi>a</mi></msub>${BAR.close}</math></p>
 <p>The price: parameters to learn, and one tanh for every pair of words and every hidden number.</p>`,
     },
     {
       title: "Race",
-      state: { power: 6, n: 256 },
+      state: { power: 6, n: 256, lengths: 4 },
       text: ({
         numbers: n,
         state,
@@ -173,7 +187,7 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
     },
     {
       title: "Which one, then?",
-      state: { power: 6 },
+      state: { power: 6, lengths: 4 },
       text: () =>
         html`<p>Scaled is what almost every model uses: no parameters, the speed of a matrix product, and scores that begin where softmax can learn. Plain dot is fine for short vectors. Additive is at its best where queries and keys are of different kinds and lengths, as in the first translators, and where there are few of them.</p>`,
     },
@@ -191,8 +205,10 @@ ${Number.isNaN(n.all[0].ms) ? "" : html`<p>Additive took <b>${number(n.all[2].ms
       [64, 256, 512].map((size) => [size, `n = ${size}`] as const),
       state.n,
       "n",
-    )}`,
+    )}${throwControl(state.seed)}`,
+  carry: ({ seed }) => ({ seed }),
   actions: {
+    throw: throwAgain,
     power: (_, __, value) => ({ power: Number(value), race: 0 }),
     race: ({ state }) => ({ race: state.race + 1 }),
     n: (_, n) => ({ n: Number(n), race: 0 }),
@@ -240,7 +256,8 @@ for row in shares:
         ...n.all.map((one) => Number(one.entropies[i].toPrecision(4))),
       ]),
       ["parameters", ...n.all.map((one) => one.parameters)],
-      ["multiply, add", ...n.all.map((one) => one.work)],
+      ["multiply, add, tanh", ...n.all.map((one) => one.work)],
+      ["largest of eight shares, mean of 64 rows", ...n.all.map((one) => Number(one.largest.toPrecision(3)))],
       ["bytes between q and k", ...n.all.map((one) => one.bytes)],
       [
         "milliseconds",
@@ -254,8 +271,9 @@ for row in shares:
       done: ({ numbers: n }) => n.all[2].bytes > 500 * 2 ** 20,
     },
     {
-      text: "Run the race at n = 512, and see additive take more than three times as long as scaled.",
-      done: ({ state, numbers: n }) => state.n === 512 && n.all[2].ms > 3 * n.all[1].ms,
+      text: "At d = 16, throw until the row on the screen has a largest dot share that is 15 points above the mean of its 64 rows.",
+      done: ({ state, numbers: n }) =>
+        state.power === 4 && Math.max(...n.all[0].shares) > n.all[0].largest + 0.15,
     },
   ],
   recall: [

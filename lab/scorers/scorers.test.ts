@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
+import type { ScorersNumbers } from "./compute.ts";
 import { page } from "./page.ts";
 
 test("the caption has the bytes that the first task asks for, on a phone as well", async () => {
@@ -8,4 +9,26 @@ test("the caption has the bytes that the first task asks for, on a phone as well
   expect(textOf(page.caption({ ...view, wide: false } as never))).toContain(
     "At n = 512 additive’s hidden layer would take 256 MiB.",
   );
+});
+
+test("entropies of the prediction are not drawn before the guess, and are after it", async () => {
+  const dots = async (...changes: object[]) => {
+    const view = await viewOf("scorers", ...changes);
+    return page.picture({ ...view, wide: true } as never).match(/<circle/g)!.length;
+  };
+  const { state, predict } = page.steps[1];
+  const before = await dots(state as object);
+  // Three scorers, two lengths more.
+  expect(await dots(state as object, predict!.show as object)).toBe(before + 6);
+});
+
+test("over 64 rows dot is more saturated at each longer length, for every seed, though one row need not be", async () => {
+  for (const seed of [1, 2, 3]) {
+    const means: number[] = [];
+    for (const power of [4, 6, 8, 10]) {
+      const { numbers } = await viewOf("scorers", { power, seed });
+      means.push((numbers as ScorersNumbers).all[0].largest);
+    }
+    expect(means, `seed ${seed}`).toEqual(means.toSorted((a, b) => a - b));
+  }
 });

@@ -55,6 +55,8 @@ export interface VariantCost {
   readonly bytes: number;
   /** Milliseconds of one call; NaN before the race. */
   readonly ms: number;
+  /** Milliseconds of its passes (products, softmax, sums); empty for one pass, and before the race. */
+  readonly passes: readonly number[];
 }
 
 /** A row of queries after a tile of keys. */
@@ -200,7 +202,7 @@ export async function compute(state: Variants): Promise<VariantsNumbers> {
     rows,
     ulps,
     // What plans them is loaded when they are shown.
-    costs: show === "cost" ? (await import("./costs.ts")).costsOf(raced, budget, race > 0) : [],
+    costs: show === "cost" ? (await import("./costs.ts")).costsOf(raced, race > 0) : [],
     query,
     tiles: tiles?.each ?? [],
     merged: tiles?.merged ?? [],

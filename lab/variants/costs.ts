@@ -2,8 +2,9 @@
 import { explain, longformer, randn, scaledDotProductAttention, type Tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
 import type { VariantCost } from "./compute.ts";
-import { budgetOf, featuresOf } from "./data.ts";
-import { wholeMatrix } from "./whole.ts";
+import { featuresOf } from "./data.ts";
+import { RACE } from "./state.ts";
+import { PASSES } from "./whole.ts";
 
 let drawn: { n: number; all: readonly Tensor[] } | undefined;
 
@@ -13,18 +14,34 @@ function normalsOf(n: number, d: number): readonly Tensor[] {
   return drawn.all;
 }
 
-/** Costs at n rows of 64 numbers; times only where `race` asks for them. */
-export function costsOf(n: number, budget: number, race: boolean): VariantCost[] {
+const time = <T>(call: () => T): readonly [ms: number, result: T] => {
+  call();
+  const start = performance.now();
+  const result = call();
+  return [performance.now() - start, result];
+};
+
+/**
+ * Costs at n rows of 64 numbers, with a window and a number of features that do not grow with n; times only where `race` asks for
+ * them, those of the whole matrix also by pass.
+ */
+export function costsOf(n: number, race: boolean): VariantCost[] {
   const d = 64;
-  const { window, features: m } = budgetOf(n, budget);
+  const { window, features: m } = RACE;
   const [query, key, value] = normalsOf(n, d);
   const attnMask = longformer(window, [0]);
   const features = race ? featuresOf(m, d) : undefined;
   const plan = explain(query, key, value);
   const masked = explain(query, key, value, { attnMask });
   const tile = 4 * plan.rowTile * plan.keyTile;
+  const timePasses = () => {
+    const [products, scores] = time(() => PASSES.products(query, key));
+    const [pass, weights] = time(() => PASSES.softmax(scores, d));
+    const [sums] = time(() => PASSES.sums(weights, value));
+    return [products, pass, sums];
+  };
+  const passes = race ? timePasses() : [];
   const calls: [() => unknown, number, number][] = [
-    [() => wholeMatrix(query, key, value), plan.operations, 8 * n * n],
     [() => scaledDotProductAttention(query, key, value), plan.operations, tile],
     [() => scaledDotProductAttention(query, key, value, { attnMask }), masked.operations, tile],
     [
@@ -33,14 +50,14 @@ export function costsOf(n: number, budget: number, race: boolean): VariantCost[]
       4 * (2 * n * m + m * (d + 1)),
     ],
   ];
-  return calls.map(([call, operations, bytes]) => {
-    let ms = Number.NaN;
-    if (race) {
-      call();
-      const start = performance.now();
-      call();
-      ms = performance.now() - start;
-    }
-    return { operations, bytes, ms };
-  });
+  const one = race ? passes.reduce((a, b) => a + b, 0) : Number.NaN;
+  return [
+    { operations: plan.operations, bytes: 8 * n * n, ms: one, passes },
+    ...calls.map(([call, operations, bytes]) => ({
+      operations,
+      bytes,
+      ms: race ? time(call)[0] : Number.NaN,
+      passes: [],
+    })),
+  ];
 }

@@ -60,7 +60,7 @@ export function tiles(view: VariantsView): string {
       : [
           ["earlier sums multiplied by", number(now.rescale)],
           ["sum of e^(score − maximum)", number(now.sum)],
-          ["log of the whole sum", number(n.merged[state.tile - 1][0], 4)],
+          ["maximum + log of the sum so far", number(n.merged[state.tile - 1][0], 4)],
           ["output so far, first number", number(n.merged[state.tile - 1][1])],
         ];
   for (const [f, [name, value]] of facts.entries())

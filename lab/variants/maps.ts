@@ -2,7 +2,7 @@
 import { element, text } from "../../src/view/plot/svg.ts";
 import { named, weightClass } from "../frame/marks.ts";
 import { percent } from "../frame/words.ts";
-import { BANDS, COLORS, SHORT, type VariantsView, WAYS, wrong } from "./state.ts";
+import { BANDS, COLORS, RACE, SHORT, type VariantsView, WAYS, wrong } from "./state.ts";
 
 /** Where the maps are: corner, size, distance from one to the next. */
 export const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);
@@ -15,6 +15,10 @@ export function maps(view: VariantsView): string {
   const { numbers: n, state, wide } = view;
   const [x0, y0, size, step] = mapsAt(wide);
   const unit = size / BANDS;
+  // The headers are those of the race while it is shown; the maps are always those of the data.
+  const isRace = state.show === "cost";
+  const length = isRace ? state.n.toLocaleString("en-US") : n.n;
+  const { window, features } = isRace ? RACE : n;
   const parts: string[] = [];
   for (const [w, way] of n.ways.entries()) {
     const x = x0 + w * step;
@@ -64,10 +68,10 @@ export function maps(view: VariantsView): string {
           x,
           40,
           [
-            `all ${n.n} × ${n.n} weights`,
+            `all ${length} × ${length} weights`,
             "in tiles, none is kept",
-            `${n.window} to each size, and word 0`,
-            `${n.features} random features`,
+            `${window} to each side, and word 0`,
+            `${features} random features`,
           ][w],
           { class: "second s12" },
         ),

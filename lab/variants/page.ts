@@ -18,6 +18,7 @@ import {
   KIND_PLACES,
   KINDS,
   kindOf,
+  RACE,
   ranking,
   SHOWN,
   SIZES,
@@ -35,6 +36,15 @@ function headA({ numbers }: VariantsView): string {
   return row === undefined
     ? "press “trained A” to see it"
     : `an error of ${wrong(row.errors[1])}, where Performer has ${wrong(row.errors[2])}`;
+}
+
+/** Where the time of the whole matrix goes: its three passes, as they were measured. */
+function passesOf({ numbers: { costs } }: VariantsView): string {
+  const passes = costs[0]?.passes ?? [];
+  if (passes.length === 0) return "The race also measures the three passes of the whole matrix.";
+  const [products, softmax, sums] = passes.map((ms) => `${number(ms)} ms`);
+  const all = passes.reduce((a, b) => a + b, 0);
+  return `In the race the products Q·Kᵀ took ${products}, scale and softmax ${softmax} and the sums with V ${sums}: ${percent(passes[1] / all)} of the time is the separate pass of softmax.`;
 }
 
 const short = (x: number) => Number(x.toPrecision(3));
@@ -130,7 +140,8 @@ export const page = definePage<Variants, VariantsNumbers>({
         view,
       ) => html`<p>Press <b>Race</b>: each way once, here, at n = ${view.state.n.toLocaleString("en-US")}.</p>
 ${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view.numbers.costs[0].ms / Math.max(1e-3, view.numbers.costs[1].ms), 2)} times</b> as long as Flash, for the same result.</p>` : ""}
-<p>The whole matrix and Flash do the same number of multiplications. The difference is memory traffic: ${view.numbers.costs.length === 0 ? "all weights" : byteCount(view.numbers.costs[0].bytes)} are written and read again, where Flash keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)}. With ${(view.state.n / 2).toLocaleString("en-US")} features Performer’s work still grows like n², because here the features grow with n; with a fixed number it would grow like n.</p>
+<p>The whole matrix and Flash do the same number of multiplications. ${passesOf(view)} Flash does softmax while a tile is at hand, and keeps ${view.numbers.costs.length === 0 ? "one tile" : byteCount(view.numbers.costs[1].bytes)} where the whole matrix keeps ${view.numbers.costs.length === 0 ? "all scores and weights" : byteCount(view.numbers.costs[0].bytes)}.</p>
+<p>Here Longformer has ${RACE.window} neighbors to each side and Performer ${RACE.features} features, whatever n. So twice the words are twice the work for them, and four times the work for the other two.</p>
 <p>So try the exact way first. The others are for texts so long that even Flash is too slow, or for heads whose pattern is known.</p>`,
     },
   ],
@@ -219,6 +230,13 @@ ${choice(
             ["multiply, add", ...n.costs.map(({ operations }) => operations)],
             ["bytes in between", ...n.costs.map((cost) => cost.bytes)],
             ["milliseconds", ...n.costs.map(({ ms }) => (ms > 0 ? short(ms) : "not raced"))],
+            ...["products", "softmax", "sums"].map((pass, at) => [
+              `milliseconds of the ${pass}`,
+              short(n.costs[0].passes[at] ?? Number.NaN) || "not raced",
+              "",
+              "",
+              "",
+            ]),
           ]
         : []),
       ...n.rows.map(({ kind, errors: list }) => [`error, ${KIND_NAMES[kind]}`, "", ...list.map(short)]),
@@ -238,7 +256,7 @@ ${choice(
   recall: [
     [
       "Flash does as many multiplications as the whole matrix. What does it save?",
-      "Memory, and the time to write and read it: only one tile, a maximum and a sum for each row are stored.",
+      "The separate pass over all scores, and their memory: only one tile, a maximum and a sum for each row are stored.",
     ],
     [
       "When is a window a good idea, and when are random features?",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { compute, type VariantsNumbers } from "./compute.ts";
 import { Draws } from "./data.ts";
 import { page } from "./page.ts";
@@ -74,4 +75,30 @@ test("a race measures all four, and nothing is measured before", async () => {
   expect(costs.every(({ ms }) => ms > 0)).toBe(true);
   // Scores and weights.
   expect(costs[0].bytes).toBe(2 * 4 * 512 * 512);
+});
+
+test("the race measures the three passes of the whole matrix, and the text names where the time went", async () => {
+  const view = await viewOf("variants", { show: "cost", n: 512, race: 1 } as never);
+  const { costs } = view.numbers as VariantsNumbers;
+  expect(costs[0].passes).toHaveLength(3);
+  expect(costs[0].passes.reduce((a, b) => a + b, 0)).toBeCloseTo(costs[0].ms, 9);
+  const text = textOf(page.steps[5].text(view as never));
+  expect(text).toContain("of the time is the separate pass of softmax");
+  expect(text).not.toContain("memory traffic");
+});
+
+test("window and features of the race are fixed, so twice the words are twice the work", async () => {
+  const [short, long] = await Promise.all(
+    [2048, 4096].map(async (n) => (await compute({ ...page.initial, show: "cost", n })).costs),
+  );
+  expect(long[3].operations / short[3].operations).toBe(2);
+  expect(long[1].operations / short[1].operations).toBe(4);
+  expect(long[2].operations / short[2].operations).toBeLessThan(2.3);
+});
+
+test("the headers of the squares are those of the race while it is shown", async () => {
+  const view = await viewOf("variants", { show: "cost", n: 2048 } as never);
+  const picture = page.picture(view as never);
+  expect(picture).toContain("all 2,048 × 2,048 weights");
+  expect(picture).toContain("256 random features");
 });

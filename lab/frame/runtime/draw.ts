@@ -67,7 +67,11 @@ export class Drawing<S extends LabState, N> {
         else this.#inView.delete(target);
       for (const name of this.#stale) if (this.#isInView(name)) this.#drawBelow(name);
     });
-    for (const name of Object.keys(BELOW)) this.#observer.observe(this.#parts.get(name)!);
+    // A picture alone has neither.
+    for (const name of Object.keys(BELOW)) {
+      const part = this.#parts.get(name);
+      if (part !== undefined) this.#observer.observe(part);
+    }
   }
 
   /** Whether the wide picture is shown. */
@@ -135,7 +139,8 @@ export class Drawing<S extends LabState, N> {
   }
 
   #isInView(name: Below): boolean {
-    return this.#inView.has(this.#parts.get(name)!);
+    const part = this.#parts.get(name);
+    return part !== undefined && this.#inView.has(part);
   }
 
   #drawBelow(name: Below): void {

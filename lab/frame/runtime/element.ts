@@ -1,12 +1,23 @@
 /**
- * `<attention-lab page="saturation">`: one page of the Lab inside any other page, in a shadow root of its own. Attributes:
- * `page`, and `explorer`, the address of the explorer's pages for the link at the end. The state is not written into the address. The
- * module may come from another origin if it is sent with CORS; the policy of the page must then allow `blob:` workers.
+ * `<attention-lab page="saturation">`: one page of the Lab inside any other page, in a shadow root of its own, as high as its content.
+ * Attributes:
+ *
+ * - `page`: the name of a page.
+ * - `stop`: a step of its text, from 1: the state that the picture begins with.
+ * - `state`: a state as in the page's address, `times=10&keys=16`; it changes the state of the stop.
+ * - `picture-only`: the picture with its caption and control, without the text.
+ * - `explorer`: the address of the explorer's pages, for the link at the end.
+ *
+ * A task that is done sends the event `done`; its `detail` is `{ page, task, text, done }`: the task's number from 1, its text, and how
+ * many of the page are done. The state is not written into the address. The module may come from another origin if it is sent with CORS;
+ * the policy of the page must then allow `blob:` workers.
  */
+
+import { OptionError } from "../../../src/core/errors.ts";
 import { html, nothing, render, type TemplateResult } from "../../../ui/markup.ts";
 import { startWorker } from "../../../ui/worker.ts";
 import { PAGES } from "../../pages.ts";
-import type { LabState } from "../fields.ts";
+import { decodeState, encodeState, entriesOf, type LabState, unknownNames } from "../fields.ts";
 import { changeOf, type LabView, type NamedPage } from "../page.ts";
 import { renderStage, renderText } from "../render.ts";
 import { style } from "../style.ts";
@@ -20,7 +31,7 @@ const worker = () => startWorker(new URL("./lab-worker.js", import.meta.url));
 /** The element. */
 class AttentionLab extends HTMLElement {
   static readonly tag = "attention-lab";
-  static readonly observedAttributes = ["page"];
+  static readonly observedAttributes = ["page", "stop", "state", "picture-only"];
   #mounted: MountedPage | undefined;
   /** Counts connections and changes of page: work that an earlier one started is dropped. */
   #turn = 0;
@@ -63,10 +74,22 @@ class AttentionLab extends HTMLElement {
       const page = await entry.load();
       if (turn !== this.#turn) return;
       write(root, waiting(page));
-      const first = await numbersOf(
-        page,
-        page.check({ ...page.initial, ...changeOf(page.steps[0].state, page.initial) } as LabState),
-      );
+      const start = this.#stateOf(page);
+      const first = await numbersOf(page, start);
+      const hash = encodeState(page.fields, start);
+      if (this.hasAttribute("picture-only")) {
+        if (turn !== this.#turn) return;
+        write(
+          root,
+          html`<div class="lab alone"><div class="columns">${renderStage(page, first)}</div></div>`,
+        );
+        this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, {
+          worker,
+          address: false,
+          hash,
+        });
+        return;
+      }
       // Steps whose text keeps its own numbers need them now; the others are written when they are reached.
       const views: LabView[] = [];
       for (const { fixed, state } of page.steps)
@@ -84,7 +107,7 @@ class AttentionLab extends HTMLElement {
         root,
         html`<div class="lab"><div class="columns">${renderText(page, views, [], { explorer })}${renderStage(page, first)}</div></div>`,
       );
-      this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, { worker, address: false });
+      this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, { worker, address: false, hash });
     } catch (error) {
       if (turn === this.#turn)
         write(
@@ -92,6 +115,31 @@ class AttentionLab extends HTMLElement {
           html`<p class="problem">This page could not be computed: ${(error as Error).message}</p>`,
         );
     }
+  }
+
+  /** The state that the attributes ask for: that of the stop, changed by `state`. Throws what to write instead. */
+  #stateOf(page: NamedPage): LabState {
+    const stop = this.getAttribute("stop") ?? "1";
+    const step = page.steps[Number(stop) - 1];
+    if (step === undefined)
+      throw new OptionError(
+        "stop",
+        `attention-lab: stop must be a number from 1 to ${page.steps.length}, the steps of “${page.title}”, got “${stop}”`,
+      );
+    const hash = `#v1?${this.getAttribute("state") ?? ""}`;
+    const [unknown] = unknownNames(page.fields, hash);
+    if (unknown !== undefined)
+      throw new OptionError(
+        "state",
+        `attention-lab: the state of “${page.title}” has no “${unknown}”; it has ${Object.keys(page.fields).join(", ")}`,
+      );
+    const before = page.check({ ...page.initial, ...changeOf(step.state, page.initial) } as LabState);
+    const named = new Set([...new URLSearchParams(hash.slice(4)).keys()]);
+    const read = decodeState(page.fields, hash);
+    const wanted = entriesOf(page.fields)
+      .filter(([name, { address }]) => named.has(address ?? name))
+      .map(([name]) => [name, read[name]]);
+    return page.check({ ...before, ...Object.fromEntries(wanted) } as LabState);
   }
 }
 

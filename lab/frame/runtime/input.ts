@@ -4,14 +4,17 @@ import { type Gesture, type LabView, NARROW, type NamedPage, type PicturePoint, 
 import { formatGuess } from "../render.ts";
 import type { Drawing } from "./draw.ts";
 
+/** Who changes a state: the reader's hand, the reader's pointer passing over a mark, or a step of the text. */
+export type ChangedBy = "reader" | "pointer" | "text";
+
 /** What input needs of the page. */
 export interface InputTarget<S extends LabState, N> {
   readonly page: NamedPage<S, N>;
   readonly drawing: Drawing<S, N>;
   /** The newest state with the latest numbers; undefined before the first. */
   latest(): LabView<S, N> | undefined;
-  /** Changes the state; `byReader` is false for what only points. */
-  change(values: Partial<S> | undefined, byReader?: boolean): void;
+  /** Changes the state; "pointer" for what only points. */
+  change(values: Partial<S> | undefined, by?: ChangedBy): void;
   /** Runs an action by name. */
   act(name: string, argument: string, value: string): void;
 }
@@ -51,7 +54,7 @@ export function listen<S extends LabState, N>(root: HTMLElement, target: InputTa
     const hover = markOf(event, "data-hover");
     const view = target.latest();
     if (hover !== undefined && view !== undefined)
-      target.change(target.page.actions[hover[1]]?.(view, hover[2], ""), false);
+      target.change(target.page.actions[hover[1]]?.(view, hover[2], ""), "pointer");
     target.drawing.point(markOf(event, "data-ref")?.[1]);
   };
   on("pointerover", onOver);

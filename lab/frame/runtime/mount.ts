@@ -3,10 +3,10 @@
  * depends on them is drawn again in place (draw.ts). Scrolling and tasks are in progress.ts.
  */
 import { saveFile } from "../../../ui/save.ts";
-import type { LabState } from "../fields.ts";
+import { type LabState, unknownNames } from "../fields.ts";
 import { changeOf, type NamedPage } from "../page.ts";
 import { Drawing } from "./draw.ts";
-import { listen } from "./input.ts";
+import { type ChangedBy, listen } from "./input.ts";
 import { ReaderProgress } from "./progress.ts";
 import { Requests } from "./request.ts";
 import { svgFile, tableCsv } from "./save.ts";
@@ -18,6 +18,8 @@ export interface MountOptions {
   readonly worker: () => Worker;
   /** Whether the state is written into the address of the document. */
   readonly address: boolean;
+  /** The first state, as the fragment of an address; by default that of the document, where the page owns the address. */
+  readonly hash?: string;
 }
 
 /** A mounted page. */
@@ -30,24 +32,39 @@ export interface MountedPage {
 export function mount<S extends LabState, N>(
   page: NamedPage<S, N>,
   root: HTMLElement,
-  { worker, address }: MountOptions,
+  { worker, address, hash = address ? location.hash : "" }: MountOptions,
 ): MountedPage {
-  const state = new PageState(page, address ? location.hash : "");
+  const state = new PageState(page, hash);
   const progress = new ReaderProgress(root, state);
   const drawing = new Drawing(root, state, progress, address);
+  const unknown = unknownNames(page.fields, hash);
+  if (unknown.length > 0)
+    progress.showProblem(
+      `The address has ${unknown.map((name) => `“${name}”`).join(" and ")}, which this page does not have. It was left out. The page has ${Object.keys(
+        page.fields,
+      )
+        .filter((name) => !name.startsWith("guess"))
+        .join(", ")}.`,
+    );
+
   const requests = new Requests<S, N>(worker, page.name, {
     sent: () => root.setAttribute("data-state", "computing"),
     computed(requested, numbers) {
       state.computed = { state: requested, numbers };
-      progress.showProblem(undefined);
+      if (unknown.length === 0 || state.changed) progress.showProblem(undefined);
       drawing.drawSoon();
     },
     failed: (message) => progress.showProblem(message),
   });
   const request = () => requests.send(state.newest);
-  const change = (values: Partial<S> | undefined, byReader = true) => {
+  const change = (values: Partial<S> | undefined, by: ChangedBy = "reader") => {
     if (values === undefined) return;
-    if (byReader) state.changed = true;
+    if (by === "reader") {
+      state.changed = true;
+      state.beforeReader(performance.now());
+    } else if (by === "pointer") state.pointed = true;
+    else if (state.beforeText())
+      progress.announce("The text has set the picture. Undo brings your settings back.");
     state.set(values);
     request();
   };
@@ -60,8 +77,13 @@ export function mount<S extends LabState, N>(
   const act = (name: string, argument: string, value: string) => {
     const view = latest();
     const at = Number(argument);
-    if (name === "reset") {
+    if (name === "undo") {
+      if (!state.canUndo) return progress.announce("There is nothing to undo.");
+      state.undo();
+      request();
+    } else if (name === "reset") {
       progress.showProblem(undefined);
+      state.beforeText();
       state.reset(progress.step?.state);
       request();
     } else if (view === undefined) {
@@ -96,7 +118,10 @@ export function mount<S extends LabState, N>(
   if (address)
     // The address may have been written since it was changed, so the event's is read.
     listeners.on("hashchange", ({ newURL }) => {
-      state.open(new URL(newURL).hash);
+      const { hash: next } = new URL(newURL);
+      // A link to a step of the text scrolls there, and the step sets the state.
+      if (next.startsWith("#stop")) return;
+      state.open(next);
       request();
     });
   root.addEventListener("sentence", () => {
@@ -121,7 +146,7 @@ export function mount<S extends LabState, N>(
 function listenToWindow<S extends LabState, N>(
   drawing: Drawing<S, N>,
   progress: ReaderProgress<S, N>,
-  change: (values: Partial<S>, byReader: boolean) => void,
+  change: (values: Partial<S>, by: ChangedBy) => void,
 ) {
   const controller = new AbortController();
   const on = <K extends keyof WindowEventMap>(type: K, listener: (event: WindowEventMap[K]) => void) =>
@@ -129,7 +154,7 @@ function listenToWindow<S extends LabState, N>(
   const reach = () => {
     const reached = progress.reach(drawing.wide);
     if (reached === "draw") drawing.schedule();
-    else if (reached !== undefined) change(reached, false);
+    else if (reached !== undefined) change(reached, "text");
   };
   on("scroll", () => {
     progress.scrolled = true;

@@ -43,11 +43,19 @@ export class ReaderProgress<S extends LabState, N> {
   /** Which tasks are done; those that are done now are stored. */
   tasksDone(view: LabView<S, N>): readonly boolean[] {
     const { name, tasks } = this.#state.page;
-    if (view.changed)
+    if (view.changed || this.#state.pointed)
       for (const [i, task] of tasks.entries())
         if (!this.#done[i] && task.done(view)) {
           this.#done[i] = true;
           storeTasks(name, this.#done);
+          // For the page around it: what was done on which page, and how much is done now.
+          this.#root.dispatchEvent(
+            new CustomEvent("done", {
+              bubbles: true,
+              composed: true,
+              detail: { page: name, task: i + 1, text: task.text, done: this.#done.filter(Boolean).length },
+            }),
+          );
         }
     return this.#done;
   }

@@ -10,6 +10,13 @@ export class PageState<S extends LabState, N> {
   computed: { readonly state: S; readonly numbers: N } | undefined;
   /** Whether the reader has changed something. */
   changed: boolean;
+  /** Whether the reader has pointed at something, which counts for tasks. */
+  pointed = false;
+  /** Earlier states, for Undo: one for each change of the reader, and one where the text replaced the reader's state. */
+  readonly #history: S[] = [];
+  #lastPush = Number.NEGATIVE_INFINITY;
+  /** Whether the newest state is the reader's and not that of a step. */
+  #isReaders = false;
   /** Whether the address had a state: the picture stays in it until a second step is reached. */
   readonly fromAddress: boolean;
 
@@ -24,6 +31,38 @@ export class PageState<S extends LabState, N> {
   /** The fragment of the newest state's address. */
   get address(): string {
     return encodeState(this.page.fields, this.newest);
+  }
+
+  /** Whether there is something to undo. */
+  get canUndo(): boolean {
+    return this.#history.length > 0;
+  }
+
+  /** A change by the reader begins; a drag is one change. */
+  beforeReader(now: number): void {
+    if (now - this.#lastPush > 700) this.#push();
+    this.#lastPush = now;
+    this.#isReaders = true;
+  }
+
+  /** The text is about to set the state. Returns whether the state that it replaces was the reader's. */
+  beforeText(): boolean {
+    const isReaders = this.#isReaders;
+    if (isReaders) this.#push();
+    this.#isReaders = false;
+    return isReaders;
+  }
+
+  /** Goes back to the state before the last change. */
+  undo(): void {
+    this.newest = this.#history.pop() ?? this.newest;
+    this.#lastPush = Number.NEGATIVE_INFINITY;
+    this.#isReaders = true;
+  }
+
+  #push(): void {
+    this.#history.push(this.newest);
+    if (this.#history.length > 100) this.#history.shift();
   }
 
   /** Changes the newest state. */
