@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
 import { textOf } from "../ui/text-of.ts";
@@ -27,6 +28,22 @@ test("each page can be computed, and those before it come before it", () => {
       expect(names, `${name} needs ${other}`).toContain(other);
       expect(names.indexOf(other), `${name} needs ${other}`).toBeLessThan(names.indexOf(name));
     }
+});
+
+test("what a worker imports writes no markup: a worker has no document", () => {
+  const imported = new Map<string, string>();
+  const visit = (file: string, importer: string) => {
+    if (imported.has(file)) return;
+    imported.set(file, importer);
+    const source = readFileSync(file, "utf8");
+    for (const [, path] of source.matchAll(/^(?:import|export) (?!type\b)[^;]*?from "(\.[^"]+)"/gm))
+      visit(join(dirname(file), path), file);
+    for (const [, path] of source.matchAll(/\bimport\("(\.[^"]+)"\)/g))
+      visit(join(dirname(file), path), file);
+  };
+  visit("lab/frame/runtime/worker.ts", "");
+  expect(imported.size).toBeGreaterThan(100);
+  expect(imported.get("ui/markup.ts")).toBeUndefined();
 });
 
 test("a page has at most six steps, a prediction and a sentence on its limits", () => {

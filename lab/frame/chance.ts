@@ -1,20 +1,7 @@
 /**
- * Chance that a reader can repeat: a visible seed, "Throw again", and standard normal numbers by the ziggurat method (Marsaglia and
+ * Chance that a reader can repeat (the control is in throw.ts): standard normal numbers by the ziggurat method (Marsaglia and
  * Tsang 2000, in the form of Doornik 2005), which draws the 22 million numbers of a picture in a fraction of a second.
  */
-import { html } from "../../ui/markup.ts";
-import { integer } from "./fields.ts";
-
-/** The seed of a page's random numbers. */
-export const seed = integer(1, 1, 9999);
-
-/** The next seed, and the control that goes to it. */
-export const throwAgain = ({ state }: { readonly state: { readonly seed: number } }) => ({
-  seed: (state.seed % 9999) + 1,
-});
-export const throwControl = (now: number) =>
-  html`<span class="choice-text"><button type="button" data-act="throw">Throw again</button> seed ${now}</span>`;
-
 const LAYERS = 128;
 /** Where the tail begins, and the area of a layer. */
 const TAIL = 3.442619855899;

@@ -2,10 +2,10 @@
 
 import { check, choice, menu } from "../../ui/controls.ts";
 import { html, type TemplateResult } from "../../ui/markup.ts";
-import { seed, throwAgain, throwControl } from "../frame/chance.ts";
 import { numbers, oneOf, real, toggle } from "../frame/fields.ts";
 import { guessLine } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
+import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { descending, literal, number, percent } from "../frame/words.ts";
 import type { Saturation, SaturationNumbers } from "./compute.ts";
 import { ANSWER, barsAt, bound, picture, REACH, small } from "./picture.ts";

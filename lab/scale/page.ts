@@ -3,10 +3,10 @@
 import { bandScale, barY, dotMarks, element, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import { seed, throwAgain, throwControl } from "../frame/chance.ts";
 import { integer, numbers, oneOf, toggle } from "../frame/fields.ts";
 import { axisOf, line, named, rect, signed } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
+import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { codeLines, number, percent } from "../frame/words.ts";
 import type { Scale, ScaleNumbers } from "./compute.ts";
 import { divisorOf, MODEL } from "./divisor.ts";

@@ -3,10 +3,10 @@
 import { bandScale, barY, dotMarks, element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import { seed, throwAgain, throwControl } from "../frame/chance.ts";
 import { integer, oneOf } from "../frame/fields.ts";
 import { axisOf, line, named } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
+import { seed, throwAgain, throwControl } from "../frame/throw.ts";
 import { byteCount, codeLines, count, number, percent } from "../frame/words.ts";
 import type { Scorers, ScorersNumbers } from "./compute.ts";
 
