@@ -153,12 +153,9 @@ function rows({ state, numbers: { rows: n }, wide }: SaturationView): string {
       grid: x1,
       format: (power) => `${power === DEEPEST ? "≤ " : ""}${powerLabel(power)}`,
     }),
-    text(
-      wide ? x0 - 46 : x1 + 10,
-      wide ? 522 : 22,
-      `${wide ? "mean " : ""}entropy ${number(n.entropy)} of ${number(Math.log(state.keys))}`,
-      { class: `s11 ${wide ? "bold" : "second"}` },
-    ),
+    text(x0 - 46, y0 + 22, `mean entropy ${number(n.entropy)} of ${number(Math.log(state.keys))}`, {
+      class: `s11 ${wide ? "bold" : "second"}`,
+    }),
     named("rows", element("path", { d: path.join(""), class: "dots" })),
     line(x0, zeros, x1 + 6, zeros, state.half ? "lb" : "lthird dash"),
     line(x0, middle, x1 + 6, middle, "link"),

@@ -296,12 +296,9 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
   }),
   tasks: [
     {
-      text: "At dₖ = 16 and √dₖ, throw until the variance is more than 2 % away from 1. What does that say about one throw?",
+      text: "At dₖ = 16 and √dₖ, throw until the variance is below 0.985. What does that say about one throw?",
       done: ({ numbers: n, state }) =>
-        state.power === 4 &&
-        state.divisor === "√dk" &&
-        state.data === "random" &&
-        Math.abs(n.divided - 1) > 0.02,
+        state.power === 4 && state.divisor === "√dk" && state.data === "random" && n.divided < 0.985,
     },
     {
       text: "Find a dₖ and a divisor other than √dₖ with a variance between 0.9 and 1.1.",

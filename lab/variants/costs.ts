@@ -3,7 +3,7 @@ import { explain, longformer, randn, scaledDotProductAttention, type Tensor } fr
 import { performerAttention } from "../../src/nn/history/index.ts";
 import type { VariantCost } from "./compute.ts";
 import { featuresOf } from "./data.ts";
-import { RACE } from "./state.ts";
+import { RACE } from "./shown.ts";
 import { PASSES } from "./whole.ts";
 
 let drawn: { n: number; all: readonly Tensor[] } | undefined;

@@ -2,7 +2,8 @@
 import { element, text } from "../../src/view/plot/svg.ts";
 import { named, weightClass } from "../frame/marks.ts";
 import { percent } from "../frame/words.ts";
-import { BANDS, COLORS, RACE, SHORT, type VariantsView, WAYS, wrong } from "./state.ts";
+import { RACE } from "./shown.ts";
+import { BANDS, COLORS, SHORT, type VariantsView, WAYS, wrong } from "./state.ts";
 
 /** Where the maps are: corner, size, distance from one to the next. */
 export const mapsAt = (wide: boolean) => (wide ? [16, 52, 160, 212] : [8, 22, 84, 92]);

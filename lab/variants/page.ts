@@ -11,6 +11,7 @@ import { errors, errorsAt, errorX } from "./draw-errors.ts";
 import { tiles } from "./draw-tiles.ts";
 import { code } from "./listing.ts";
 import { maps, mapsAt } from "./maps.ts";
+import { RACE } from "./shown.ts";
 import {
   BANDS,
   fields,
@@ -18,7 +19,6 @@ import {
   KIND_PLACES,
   KINDS,
   kindOf,
-  RACE,
   ranking,
   SHOWN,
   SIZES,

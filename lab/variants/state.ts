@@ -4,9 +4,6 @@ import type { LabView } from "../frame/page.ts";
 import { number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 
-/** Keys on each side of a row and random features in the race, whatever n: fixed numbers make both ways linear in n. */
-export const RACE = { window: 64, features: 256 } as const;
-
 /** What the drawing functions get. */
 export type VariantsView = LabView<Variants, VariantsNumbers>;
 

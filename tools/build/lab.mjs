@@ -13,8 +13,11 @@ import { at } from "../setup.mjs";
 /** A package in two of the bundles, in the parts that they load together; its license is in THIRD-PARTY.md. */
 const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): text in THIRD-PARTY.md */\n";
 
-/** Modules that most pages load together are one chunk: one file compresses better than several small ones. */
-const GROUPS = [
+/**
+ * Modules that most pages load together are one chunk: one file compresses better than several small ones. The first chunk writes
+ * markup, so the worker, which has no document, imports nothing of it.
+ */
+export const GROUPS = [
   {
     name: "page",
     test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|save|svg-text)|src[\\/]view[\\/](?:color|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|save|sentence|state)))/,
