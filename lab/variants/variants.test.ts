@@ -5,14 +5,10 @@ import { compute, type VariantsNumbers } from "./compute.ts";
 import { Draws } from "./data.ts";
 import { page } from "./page.ts";
 
+/** Errors on other data. Those on random data, and the share of a window, are compared in the page itself (tests/lab/lab.spec.mjs). */
 const errorsOf = async (change: object) => {
   const { ways } = await compute({ ...page.initial, visited: [], ...change });
-  return {
-    flash: ways[1].error,
-    longformer: ways[2].error,
-    performer: ways[3].error,
-    windowShare: ways[2].windowShare,
-  };
+  return { flash: ways[1].error, longformer: ways[2].error, performer: ways[3].error };
 };
 
 test("the draws are normal: mean 0, variance 1", () => {
@@ -21,29 +17,6 @@ test("the draws are normal: mean 0, variance 1", () => {
   const variance = z.reduce((a, b) => a + (b - mean) ** 2, 0) / z.length;
   expect(Math.abs(mean)).toBeLessThan(0.01);
   expect(Math.abs(variance - 1)).toBeLessThan(0.02);
-});
-
-// Appendix B of the design: n = 512, d = 64, normal numbers. Figures of random features vary by a third with the draw.
-test("on random data the errors are those of the anchors", { timeout: 120_000 }, async () => {
-  const near = (got: number, want: number, part: number) =>
-    expect(Math.abs(got / want - 1), `${got} for ${want}`).toBeLessThan(part);
-  const features = [
-    [4.2, 2.5, 0.78],
-    [4.3, 1.7, 0.59],
-    [2.9, 1.1, 0.28],
-  ];
-  const windows = [
-    [3.6, 4.0, 4.4],
-    [1.8, 2.0, 2.0],
-  ];
-  for (const budget of [0, 1, 2])
-    for (const [s, spread] of [1, 0.5, 0.25].entries()) {
-      const { performer, longformer, windowShare } = await errorsOf({ budget, spread });
-      near(performer, features[budget][s], 0.35);
-      if (budget === 2) continue;
-      near(longformer, windows[budget][s], 0.15);
-      near(windowShare, [0.07, 0.24][budget], 0.06);
-    }
 });
 
 test("the ranking of Longformer and Performer flips with the data, and Flash is exact on all", {

@@ -103,15 +103,14 @@ for (const level of LEVELS.filter(has))
             for (let i = 0; i < Nq; i++) {
               const last = isCausal === "upper-left" ? i : i + Nk - Nq;
               const n = Math.max(0, Math.min(Nk, last + 1));
-              const at = [isCausal, Nq, Nk, i];
-              expect([...at, Math.abs((output.data[i] as number) - (n ? (n + 1) / 2 : 0)) < 2e-5]).toEqual([
-                ...at,
-                true,
-              ]);
-              expect([
-                ...at,
-                Math.abs((lse.data[i] as number) - Math.log(n)) < 1e-6 || lse.data[i] === Math.log(n),
-              ]).toEqual([...at, true]);
+              const isMean = Math.abs((output.data[i] as number) - (n ? (n + 1) / 2 : 0)) < 2e-5;
+              const isLse =
+                Math.abs((lse.data[i] as number) - Math.log(n)) < 1e-6 || lse.data[i] === Math.log(n);
+              // 37,000 rows a level: a call of `expect` for each takes longer than the attention.
+              if (!isMean || !isLse)
+                expect.fail(
+                  `${isCausal}, ${Nq} queries, ${Nk} keys, row ${i}: ${output.data[i]}, lse ${lse.data[i]}`,
+                );
             }
           }
         }

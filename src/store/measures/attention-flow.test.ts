@@ -101,7 +101,7 @@ describe("attention flow", () => {
   it("reports progress that never decreases", async () => {
     const reported: number[] = [];
     await attentionFlow(
-      storeFrom(randomInput(5, { Nq: 64, Nk: 64, layers: 3, recipe: {} })),
+      storeFrom(randomInput(5, { Nq: 32, Nk: 32, layers: 3, recipe: {} })),
       {},
       { onProgress: (done) => reported.push(done) },
     );
