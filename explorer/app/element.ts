@@ -39,6 +39,8 @@ const ATTRIBUTES = {
   block: undefined,
   layer: undefined,
   head: undefined,
+  query: undefined,
+  key: undefined,
 } satisfies Record<keyof StateAttributes & keyof AttentionViewAttributes, readonly string[] | undefined>;
 type StateAttribute = keyof StateAttributes;
 

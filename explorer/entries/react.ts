@@ -28,8 +28,13 @@ export type { AttentionViewElement, AttentionViewEvents, Openable, State };
 /** The detail of an event of the element. */
 type Detail<Name extends keyof AttentionViewEvents> = AttentionViewEvents[Name]["detail"];
 
+/** The attributes that are props of the same names: React keeps `key` for itself. */
+type ReactAttributes = Omit<AttentionViewAttributes, "key">;
+
 /** Props of the component: the attributes of the element, its data, and its events; all optional. */
-export interface AttentionViewProps extends AttentionViewAttributes {
+export interface AttentionViewProps extends ReactAttributes {
+  /** The attribute `key`: the token that is attended to. */
+  readonly keyIndex?: number;
   /** Arrays in memory, a file, or bytes, instead of `src`. Opened again when the object changes. */
   readonly data?: Openable;
   readonly id?: string;
@@ -67,7 +72,8 @@ const ATTRIBUTES = Object.keys({
   block: 0,
   layer: 0,
   head: 0,
-} satisfies Record<keyof AttentionViewAttributes, 0>) as (keyof AttentionViewAttributes)[];
+  query: 0,
+} satisfies Record<keyof ReactAttributes, 0>) as (keyof ReactAttributes)[];
 
 /** The explorer as a React component. Its ref is the element. */
 export const AttentionView: ForwardRefExoticComponent<
@@ -98,7 +104,10 @@ export const AttentionView: ForwardRefExoticComponent<
     };
   }, []);
 
-  const { data } = props;
+  const { data, keyIndex } = props;
+  useEffect(() => {
+    if (keyIndex !== undefined) elementRef.current?.setAttribute("key", String(keyIndex));
+  }, [keyIndex]);
   useEffect(() => {
     if (data === undefined) return;
     let wanted = true;

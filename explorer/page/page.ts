@@ -9,7 +9,6 @@ import { contrastOf } from "../../src/store/measures/contrast.ts";
 import { MAX_COMPARED } from "../../src/store/measures/key-sums.ts";
 import { evidenceOf } from "../../src/store/sentences/evidence.ts";
 import { type TellingLink, tellingLink } from "../../src/store/sentences/telling.ts";
-import { formatNumber } from "../../src/store/text/number.ts";
 import { piecesOf, plainText, wordsOf } from "../../src/store/text/tokens.ts";
 import type {
   AblationResult,
@@ -20,6 +19,8 @@ import type {
 } from "../../src/view/element.ts";
 import { ablatedCode } from "../state/ablation.ts";
 import { areShares } from "../state/facts.ts";
+import { Story } from "./story.ts";
+import { percentOf, tokenNamed } from "./words.ts";
 
 /** The data that the server sends: the files with their addresses, without the token. */
 interface Session {
@@ -60,6 +61,8 @@ function showNotice(text: string): void {
 const MAX_ADDRESS = 8000;
 
 let session: Session = { files: [] };
+/** The story over the captured sentences. */
+let story: Story | undefined;
 /** The names of the texts that were typed here, and the models that read them. */
 const typed = new Map<string, string | undefined>();
 
@@ -82,6 +85,7 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
   byId("close").addEventListener("click", () => {
     ways.hidden = true;
   });
+  view.addEventListener("load", () => story?.loaded());
   for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
   const words = byId<HTMLInputElement>("words");
   words.title = `Read by ${model ?? ""}`;
@@ -198,10 +202,6 @@ async function linkOf(store: HeadStore): ReturnType<typeof tellingLink> {
   return link;
 }
 
-/** A share in per cent; only all of the attention is 100 %. */
-const percentOf = (share: number) =>
-  formatNumber(share, { style: "percent", round: share >= 0.995 ? "down" : "nearest" });
-
 /** A sentence with the first word that the model reads in pieces; nothing if it reads whole words only. */
 function piecesIn(tokens: readonly string[]): readonly (string | Node)[] {
   const kind = piecesOf(tokens);
@@ -217,10 +217,6 @@ function piecesIn(tokens: readonly string[]): readonly (string | Node)[] {
     ".",
   ];
 }
-
-/** A token's name: its text is isolated, since its direction may differ from the page's. */
-const tokenNamed = (text: string, name: string) =>
-  Object.assign(document.createElement(name), { textContent: `‹${text}›`, dir: "auto" });
 
 /** "‹it› gives 68 % of its attention to ‹cat›."; without a share, that the file's numbers are none. */
 const linkSentence = (
@@ -238,8 +234,9 @@ const linkSentence = (
         ".",
       ];
 
-/** Describes the picture in one sentence, and what the other rows say about its link. */
+/** Describes the picture in one sentence, and what the other rows say about its link; the story has its own sentences. */
 function describe(): void {
+  if (story?.isShown) return;
   const { store, state } = view;
   const at = store?.blocks.findIndex(({ name }) => name === state.block) ?? -1;
   const block = store?.blocks[at];
@@ -354,6 +351,14 @@ async function start(): Promise<void> {
     view.state = { text: 0, query: 0, key: 0 };
   }
   if (files.length > 0) view.sources = files.map(sourceOf);
+  if (session.welcome === true) startStory(session.files.map(({ name }) => name));
+}
+
+/** The first screen is the story's first step, unless the address names another picture. */
+function startStory(texts: readonly string[]): void {
+  const places = { steps: byId("steps"), sentence: byId("seen"), figure: byId("figure") };
+  story = new Story(view, texts, places);
+  story.start(view.state);
 }
 
 view.addEventListener("load", (event) => {

@@ -2,33 +2,33 @@
 import { css } from "lit";
 
 export const shell = css`
-.root { display: grid; block-size: 100%; grid-template: auto minmax(0, 1fr) 32px / 288px minmax(0, 1fr) 360px;
+.root { display: grid; block-size: 100%; grid-template: auto minmax(0, 1fr) 24px / 264px minmax(0, 1fr) 300px;
   grid-template-areas: "top top top" "atlas main side" "status status status"; position: relative; overflow: hidden; }
 .masthead { grid-area: top; min-inline-size: 0; }
-.sources { display: flex; gap: 4px; padding: 4px 20px; border-block-end: 1px solid var(--line); overflow-x: auto; scrollbar-width: thin; }
+.sources { display: flex; gap: 4px; padding: 1px 16px; border-block-end: 1px solid var(--line); overflow-x: auto; scrollbar-width: thin; }
 .sources button { flex: 0 1 auto; min-inline-size: 14ch; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sources button[aria-current] { flex: none; border-color: var(--ink); font-weight: 600; }
 .notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
 .notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; white-space: pre-line; }
-.top { block-size: 48px; display: flex; align-items: center; gap: 4px 20px; padding: 0 20px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
+.top { block-size: 40px; display: flex; align-items: center; gap: 4px 20px; padding: 0 16px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
 .top .name { font-weight: 700; font-size: 16px; letter-spacing: -.01em; }
 .top nav { display: flex; gap: 4px; }
 .top nav button[aria-current="page"] { box-shadow: inset 0 -2px 0 var(--ink); border-radius: 6px 6px 0 0; font-weight: 600; }
 .top .about { flex: 1 1 0; text-align: end; color: var(--second); min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .top .tools { display: flex; gap: 4px; flex: none; margin-inline-start: auto; }
-.left { grid-area: atlas; overflow: auto; padding: 16px 20px; border-inline-end: 1px solid var(--line); }
+.left { grid-area: atlas; overflow: auto; padding: 12px 10px 12px 12px; border-inline-end: 1px solid var(--line); }
 .left > * + h2 { margin-block-start: 20px; }
 .left > h2, .side > h2 { margin-block-end: 6px; }
 .side .action { margin-block-start: 8px; }
-.main { grid-area: main; display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; padding: 12px 20px 0; position: relative; }
-.side { grid-area: side; overflow: auto; padding: 16px 20px 24px; border-inline-start: 1px solid var(--line); overflow-wrap: break-word; }
+.main { grid-area: main; display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; padding: 6px 12px 0; position: relative; }
+.side { grid-area: side; overflow: auto; padding: 12px 16px 24px; border-inline-start: 1px solid var(--line); overflow-wrap: break-word; }
 .side > * + h2 { margin-block-start: 24px; }
-.status { grid-area: status; display: flex; align-items: center; gap: 16px; padding: 0 20px; border-block-start: 1px solid var(--line);
+.status { grid-area: status; display: flex; align-items: center; gap: 16px; padding: 0 16px; border-block-start: 1px solid var(--line);
   color: var(--second); font-size: 12px; white-space: nowrap; overflow: hidden; }
 .status .hints { overflow: hidden; text-overflow: ellipsis; }
 .status .where { margin-inline-start: auto; display: flex; gap: 12px; }
 .status .at { color: var(--ink); overflow: hidden; text-overflow: ellipsis; }
-.toolbar { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; padding-block-end: 12px; }
+.toolbar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; padding-block-end: 4px; }
 .select { display: inline-flex; align-items: center; gap: 6px; color: var(--second); }
 .select select { padding: 0 4px; }
 .toolbar .ends { display: inline-flex; align-items: center; gap: 8px; }
@@ -37,10 +37,11 @@ export const shell = css`
 .more summary::-webkit-details-marker { display: none; }
 .more .menu { position: absolute; inset-inline-end: 0; z-index: 5; display: grid; gap: 8px; padding: 12px; background: var(--raised);
   border: 1px solid var(--line); border-radius: 8px; box-shadow: 0 8px 24px rgb(0 0 0 / .16); min-inline-size: 340px; }
+.more .menu .choice { justify-self: start; }
 .more .menu .select { justify-content: space-between; }
 .segments { display: inline-flex; flex-wrap: wrap; gap: 8px; }
 .pane { flex: 1 1 0; min-block-size: 0; position: relative; }
-.foot { padding: 8px 0 10px; display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; color: var(--second); }
+.foot { padding: 4px 0 6px; display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; color: var(--second); }
 .foot p { flex: 1 1 320px; }
 .legend { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 8px; font-size: 11px; }
 .legend .scale { position: relative; padding-block-end: 16px; inline-size: 202px; }
@@ -51,7 +52,7 @@ export const shell = css`
 .legend .hatched + span, .legend .not-a-weight + span { margin-block-end: 16px; }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
-.line { position: absolute; inset-inline: 0; inset-block-start: 48px; block-size: 2px; z-index: 4; pointer-events: none; }
+.line { position: absolute; inset-inline: 0; inset-block-start: 40px; block-size: 2px; z-index: 4; pointer-events: none; }
 .line i { display: block; block-size: 100%; background: var(--query); inline-size: 0; }
 .left .choice, .side .choice { flex-wrap: wrap; max-inline-size: 100%; }
 .pins li { display: grid; grid-template-columns: 18px 72px 1fr 68px 28px; gap: 8px; align-items: center; min-block-size: 28px; }
@@ -81,7 +82,7 @@ export const shell = css`
 .buttons { display: flex; flex-wrap: wrap; gap: 8px; }
 
 @container (width < 1200px) {
-  .root { grid-template: auto minmax(0, 1fr) clamp(148px, 28%, 248px) 32px / 288px minmax(0, 1fr);
+  .root { grid-template: auto minmax(0, 1fr) clamp(148px, 28%, 248px) 24px / 264px minmax(0, 1fr);
     grid-template-areas: "top top" "atlas main" "atlas side" "status status"; }
   .side { border-inline-start: 0; border-block-start: 1px solid var(--line); columns: 2 300px; column-gap: 32px; }
   .side > * { break-inside: avoid; }
@@ -93,7 +94,7 @@ export const shell = css`
   .side { order: 1; }
   .left { order: 2; border-block-start: 1px solid var(--line); }
   .status { order: 3; }
-  .top { block-size: auto; flex-wrap: wrap; padding: 6px 12px; min-block-size: 48px; gap: 0 12px; }
+  .top { block-size: auto; flex-wrap: wrap; padding: 6px 12px; min-block-size: 40px; gap: 0 12px; }
   .top .about { text-align: start; }
   .top nav { flex: none; }
   .left { border: 0; border-block-end: 1px solid var(--line); padding: 12px; overflow: visible; }
@@ -101,6 +102,8 @@ export const shell = css`
   /* As high as its picture needs, without space below. */
   .pane { flex: none; block-size: clamp(200px, var(--natural), min(104cqi, 540px)); }
   .pane:has(> .tablewrap) { block-size: min(104cqi, 540px); }
+  /* In a page of its own, the picture of a head has half of the window. */
+  :host([address]) .root.head .pane:not(.scrolls, :has(> .tablewrap)) { block-size: max(54dvh, min(var(--natural), 104cqi)); }
   .root.closed .main { flex: 1 0 auto; }
   .root.without-heads .pane { block-size: clamp(200px, var(--natural), min(88cqi, 620px)); }
   .root.without-heads .pane:has(> .tablewrap) { block-size: min(88cqi, 620px); }
@@ -123,7 +126,7 @@ export const shell = css`
   .notices p > button:first-of-type { margin-inline-start: auto; }
 }
 .root.without-side { grid-template-areas: "top top top" "atlas main main" "status status status"; }
-.root.without-heads { grid-template-columns: minmax(0, 1fr) 0 360px; grid-template-areas: "top top top" "main main side" "status status status"; }
+.root.without-heads { grid-template-columns: minmax(0, 1fr) 0 300px; grid-template-areas: "top top top" "main main side" "status status status"; }
 @container (width < 1200px) {
   .root.without-side { grid-template-areas: "top top" "atlas main" "atlas main" "status status"; }
   .root.without-heads { grid-template-columns: minmax(0, 1fr) 320px; grid-template-areas: "top top" "main side" "main side" "status status"; }
@@ -133,10 +136,10 @@ export const shell = css`
 /* The three pictures start at one height, whatever is above them. */
 .comparison section { display: grid; grid-template-rows: subgrid; grid-row: 1 / span 2; min-inline-size: 0; min-block-size: 0; }
 .compare-stage, .flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
-.comparison section > div:first-child { min-block-size: 62px; }
+.comparison section > div:first-child { min-block-size: 44px; }
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
 .chooser .wide { flex: 0 1 auto; min-inline-size: 0; }
-.chooser .wide select { min-inline-size: 0; max-inline-size: 30ch; text-overflow: ellipsis; }
+.chooser .wide select { min-inline-size: 0; max-inline-size: 25ch; text-overflow: ellipsis; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
 .comparison.tabled section { grid-row: 1; }
 .compare-table { position: relative; grid-column: 1 / -1; }
@@ -180,8 +183,8 @@ export const shell = css`
 :host(:is([controls="none"], [controls="few"])) .pane { flex: 1 1 var(--natural, 350px); block-size: auto; min-block-size: 0; }
 :host(:is([controls="none"], [controls="few"])) :is(.kept, .says) { min-block-size: 0; }
 :host([parts]) { --atlas: 0px; --side: 0px; block-size: var(--heed-height, auto); }
-:host([parts~="atlas"]) { --atlas: 288px; }
-:host([parts~="inspector"]) { --side: min(360px, 36cqi); }
+:host([parts~="atlas"]) { --atlas: 264px; }
+:host([parts~="inspector"]) { --side: min(320px, 36cqi); }
 :host([parts]:not([parts~="bar"])) :is(.masthead, .line),
 :host([parts]:not([parts~="toolbar"])) .toolbar,
 :host([parts]:not([parts~="atlas"])) .left,

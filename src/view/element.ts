@@ -90,13 +90,16 @@ export interface AttentionViewAttributes {
   readonly block?: string;
   readonly layer?: number;
   readonly head?: number;
+  /** The token that attends, and the one that is attended to: the cursor. */
+  readonly query?: number;
+  readonly key?: number;
 }
 
 /** <attention-row>: the row view alone. The attributes `block layer head query key theme src keys address` set the properties of the same names. */
 export interface AttentionRowElement extends AttentionViewElement {}
 
 /**
- * <attention-view>. The attributes `view mode block layer head stage theme src keys address controls` set the properties or the state
+ * <attention-view>. The attributes `view mode block layer head query key stage theme src keys address controls` set the properties or the state
  * of the same names. The attribute `parts` lists the parts around the picture, separated by spaces:
  * `bar toolbar atlas inspector caption legend status`; other parts are left out.
  */

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { AttentionView, type AttentionViewProps } from "../../explorer/entries/react.ts";
 import type { AttentionViewAttributes } from "../../src/view/element.ts";
 
-const attributes: Required<AttentionViewAttributes> = {
+const attributes: Required<Omit<AttentionViewAttributes, "key">> = {
   src: "/run.safetensors",
   theme: "dark",
   keys: "off",
@@ -19,10 +19,11 @@ const attributes: Required<AttentionViewAttributes> = {
   block: "encoder",
   layer: 4,
   head: 7,
+  query: 3,
 };
 
 it("every attribute of the element is a prop", () => {
-  const props: AttentionViewProps = { ...attributes, id: "one", className: "wide" };
+  const props: AttentionViewProps = { ...attributes, keyIndex: 2, id: "one", className: "wide" };
   const markup = renderToStaticMarkup(createElement(AttentionView, props));
   for (const [name, value] of Object.entries(attributes))
     expect(markup).toContain(name === "address" ? " address" : ` ${name}="${value}"`);

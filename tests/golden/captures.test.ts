@@ -49,3 +49,40 @@ describe.each(CAPTURES)("%s", (name, text, links) => {
     store.dispose();
   });
 });
+
+describe("evidence.json", () => {
+  const evidence = JSON.parse(readFileSync(join(folder, "evidence.json"), "utf8"));
+  const { minilm } = JSON.parse(readFileSync(join(import.meta.dirname, "evidence/evidence.json"), "utf8"));
+  const isClose = (got: number, want: number) => void expect(Math.abs(got - want)).toBeLessThan(1e-3);
+
+  test("its reasons, effects and cosines are PyTorch's", () => {
+    for (const [n, { score, words, positions, rest }] of evidence.why.entries()) {
+      const want = minilm.why[n];
+      isClose(score, want.score[1]);
+      isClose(words, want.terms["word × word"][1]);
+      isClose(positions, want.terms["position × position"][1]);
+      isClose(words + positions + rest, score);
+    }
+    evidence.cause.cosines.forEach((cosine: number, layer: number) => isClose(cosine, minilm.cosines[layer]));
+    evidence.cause.off
+      .flat()
+      .forEach((change: number, n: number) => isClose(change, minilm.off[Math.floor(n / 12)][n % 12]));
+    for (const { word, cosines } of evidence.becomes.words)
+      cosines.forEach((cosine: number, n: number) =>
+        isClose(cosine, minilm.becomes[word === "soars" ? "##ars" : word][n]),
+      );
+  });
+
+  test("its links are those of the captures", async () => {
+    for (const link of evidence.links) {
+      const name = CAPTURES.find(([, text]) => text === link.text)![0];
+      const store = await openStore(readFileSync(join(folder, `${name}.safetensors`)), { name });
+      const { layer, head, query, key } = link;
+      const { weight, others, offset } = await contrastOf(store, { block: 0, layer, head }, query, key);
+      isClose(link.weight, weight);
+      isClose(link.others, others);
+      isClose(link.offset, offset);
+      store.dispose();
+    }
+  });
+});

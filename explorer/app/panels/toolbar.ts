@@ -41,7 +41,6 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
   const { session } = ui;
   const { state, block } = session;
   if (block === undefined) return nothing;
-  const score = isSigned(state.stage);
   const segments = block.segments;
   const { weightsOnly = false } = viewOf(state);
   return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn">
@@ -68,19 +67,8 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
       state.stage,
       (stage) => session.set({ stage }),
     )}
-    ${
-      score
-        ? nothing
-        : choice(
-            "Color scale",
-            TRANSFERS.map((name) => [name, TRANSFER_NAMES[name], SCALE_HINTS[name]] as const),
-            state.transfer,
-            (transfer) => session.set({ transfer }),
-          )
-    }
-    ${score ? nothing : hiding(ui)}
     ${controls}
-    ${moreMenu(session)}
+    ${moreMenu(ui)}
     ${
       segments.length > 0
         ? html`<span class="segments">${(["query", "key"] as const).map((role) => chips(session, role))}</span>`
@@ -128,11 +116,25 @@ function hiding(ui: Ui): TemplateResult {
     }`;
 }
 
-/** The table, and the settings that are seldom changed. */
-function moreMenu(session: Ui["session"]): TemplateResult {
+/** The table, the keys that are left out, and the settings of colors. */
+function moreMenu(ui: Ui): TemplateResult {
+  const { session } = ui;
   const { state } = session;
-  return html`<span class="ends">${check("table", state.table, (table) => session.set({ table }))}
+  const score = isSigned(state.stage);
+  return html`<span class="ends">
     <details class="more"><summary>more</summary><div class="menu">
+      ${check("table", state.table, (table) => session.set({ table }))}
+      ${score ? nothing : hiding(ui)}
+      ${
+        score
+          ? nothing
+          : choice(
+              "Color scale",
+              TRANSFERS.map((name) => [name, TRANSFER_NAMES[name], SCALE_HINTS[name]] as const),
+              state.transfer,
+              (transfer) => session.set({ transfer }),
+            )
+      }
       ${select(
         "full color at",
         DOMAINS.map((name) => [name, DOMAIN_NAMES[name]] as const),

@@ -34,7 +34,16 @@ export interface MatrixFrame {
 export const TICK = 6;
 
 /** The maximum size of a cell when the whole picture fits. */
-const LARGEST = 64;
+const LARGEST = 96;
+
+/** The maximum ratio of the height of a cell to its width, in narrow pictures that have space below. */
+const TALLEST = 1.3;
+
+/** The shape of the cells of a narrow picture: square, or higher where the picture is. */
+function stretched(width: number, height: number): readonly [number, number] {
+  const ratio = Math.max(1, Math.min(TALLEST, height / width));
+  return [1 / ratio, 1];
+}
 
 export function frameOf(
   width: number,
@@ -64,6 +73,7 @@ export function frameOf(
     columns: columns.count,
     rows: rows.count,
     largest: LARGEST,
+    ...(small && { shape: stretched(areaWidth / columns.count, areaHeight / rows.count) }),
   };
   const { scale, x, y } = settle(scene, camera);
   const [cellWidth, cellHeight] = cellSize(scene, scale);

@@ -55,6 +55,14 @@ async function pageAt(browser, url) {
   return { page, reported, close: () => context.close() };
 }
 
+/** Waits for the first step of the story, and shows the head alone. @param {Page} page */
+async function headOf(page) {
+  await expect(page.locator("#steps [aria-current]")).toHaveText("1 Look", { timeout: 60_000 });
+  await page.evaluate(() => {
+    /** @type {any} */ (document.querySelector("attention-view")).state = { view: "head" };
+  });
+}
+
 const panel = (/** @type {Page} */ page) => page.locator("attention-view .ablation");
 /** The values of a table of the panel, row by row. @param {Page} page @param {string} kind */
 const values = async (page, kind) => {
@@ -236,6 +244,7 @@ test("own words name the model that read them; a reload and a link in another wi
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
   const [caption, larger] = [page.locator("#seen"), page.locator("#larger")];
+  await headOf(page);
   await expect(caption).toContainText("A real model (all-MiniLM-L6-v2) reads a sentence.", {
     timeout: 60_000,
   });
@@ -331,6 +340,7 @@ test("a link is shown with what the other tokens give; a stripe is not claimed, 
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
   const caption = page.locator("#seen");
+  await headOf(page);
   await expect(caption).toContainText(
     /Here ‹flies› gives 80\s%\s?of its attention to ‹time›\. The other tokens give ‹time› 4\.3\s%\.$/,
     { timeout: 60_000 },
@@ -376,6 +386,7 @@ test("the sentence about the picture is about the picture that is shown", async 
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
   const caption = page.locator("#seen");
+  await headOf(page);
   await expect(caption).toContainText("Each row is a word that looks", { timeout: 60_000 });
   const show = (/** @type {object} */ state) =>
     page.evaluate((patch) => {
@@ -405,6 +416,7 @@ test("of a file that is dropped, the sentence says no more than its numbers do",
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
   const sentence = page.locator("#seen");
+  await headOf(page);
   await expect(sentence).toContainText("reads a sentence", { timeout: 60_000 });
   const even = [0.25, 0.25, 0.25, 0.25];
   for (const [name, row, text] of /** @type {const} */ ([

@@ -1,0 +1,130 @@
+// @ts-check
+/**
+ * The first screen of `heed view`: the story of one head in six steps, each with its picture, its sentence and its numbers, and the share
+ * of the window that the picture has. Needs dist/ (npm run build).
+ */
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "@playwright/test";
+
+/** @typedef {import("@playwright/test").Page} Page */
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+/** @type {import("node:child_process").ChildProcess} */
+let child;
+/** @type {string} */
+let url;
+test.beforeAll(async () => {
+  child = spawn(process.execPath, [join(root, "dist/cli/main.js"), "view", "--no-open"]);
+  let out = "";
+  url = await new Promise((resolve) => {
+    child.stdout?.on("data", (text) => {
+      out += text;
+      const match = /http:\/\/\S+/.exec(out);
+      if (match && out.endsWith("\n")) resolve(match[0]);
+    });
+  });
+});
+test.afterAll(() => void child.kill("SIGKILL"));
+
+const stateOf = (/** @type {Page} */ page) =>
+  page.evaluate(() => {
+    const { state, store } = /** @type {any} */ (document.querySelector("attention-view"));
+    const { view, layer, head, query, key } = state;
+    const tokens = store?.blocks[0].queryTokens ?? [];
+    return { view, head: `L${layer} H${head}`, link: `${tokens[query]} → ${tokens[key]}` };
+  });
+/** Opens a step of the story. @param {Page} page @param {string} name */
+async function step(page, name) {
+  await page.locator("#steps button").filter({ hasText: name }).click();
+  await expect(page.locator("#steps [aria-current]")).toContainText(name);
+}
+
+test("the story: a pair, its control, the reasons, the cause, the effect, and links that are none", async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const reported = [];
+  page.on("console", (message) => message.type() !== "log" && reported.push(message.text()));
+  page.on("pageerror", (error) => reported.push(`${error.stack}`));
+  await page.goto(url);
+  const [sentence, figure] = [page.locator("#seen"), page.locator("#figure")];
+  await expect(page.locator("#steps [aria-current]")).toHaveText("1 Look", { timeout: 60_000 });
+  await expect.poll(() => stateOf(page)).toEqual({ view: "compare", head: "L0 H4", link: "flies → time" });
+  await expect(sentence).toHaveText(
+    /‹flies› gives 80\s%\s?of its attention to ‹time› in one, 81\s%\s?to ‹fruit› in the other.*4\.3\s%\s?and 2\.1\s%\.$/,
+  );
+  await expect(page.locator("attention-view .comparison section")).toHaveCount(3);
+  // A reload shows the same step.
+  await expect.poll(() => page.url()).toContain("#v1/compare");
+  await page.reload();
+  await expect(page.locator("#steps [aria-current]")).toHaveText("1 Look", { timeout: 60_000 });
+
+  await step(page, "Control");
+  await expect.poll(() => stateOf(page)).toEqual({ view: "compare", head: "L0 H4", link: "bank → river" });
+  await expect(sentence).toHaveText(/‹bank› gives 71\s%.*‹river›.*With ‹table› at that place, 4\.5\s%/);
+
+  await step(page, "Why");
+  await expect.poll(() => stateOf(page)).toEqual({ view: "head", head: "L0 H4", link: "flies → time" });
+  await expect(figure.locator("tbody tr")).toHaveCount(3);
+  await expect(figure.locator("tbody tr").first()).toHaveText(/‹flies› → ‹time›\+4\.64\+0\.764−1\.66\+3\.74/);
+  await figure.locator("summary").click();
+  await expect(figure.locator("code").first()).toHaveText(
+    /^heed why .*"time flies like an arrow" --layer 0 --head 4/,
+  );
+
+  await step(page, "Cause");
+  await expect(figure.locator(".one")).toHaveCount(72);
+  await expect(figure.locator(".strip")).toHaveAttribute(
+    "aria-label",
+    /the largest: L0 H4 \+0\.140, L0 H10 \+0\.0498/,
+  );
+
+  await step(page, "Effect");
+  await expect.poll(() => stateOf(page)).toEqual({ view: "head", head: "L0 H4", link: "flies → fruit" });
+  await expect(sentence).toContainText("“soars” hardly tells them apart.");
+
+  await step(page, "Where it fails");
+  await expect.poll(() => stateOf(page)).toEqual({ view: "head", head: "L5 H11", link: "it → cat" });
+  await expect(figure).toBeHidden();
+  await expect(sentence).toHaveText(/‹it› gives 68\s%.*but so does every token \(64\s%\)/);
+  await sentence.getByRole("button", { name: "‹bank› → ‹river›" }).click();
+  await expect.poll(() => stateOf(page)).toEqual({ view: "head", head: "L2 H11", link: "bank → river" });
+  // The story has ended: the sentence is about the picture, and claims no more than its contrast supports.
+  await expect(page.locator("#steps [aria-current]")).toHaveCount(0);
+  await expect(sentence).toHaveText(/But every token looks at the previous token/);
+  expect(reported).toEqual([]);
+  await context.close();
+});
+
+for (const [width, height, share] of /** @type {const} */ ([
+  [1280, 800, 0.35],
+  [375, 812, 0.5],
+]))
+  test(`the picture has ${100 * share} % of a window of ${width} × ${height}, and the toolbar is one row`, async ({
+    browser,
+  }) => {
+    const context = await browser.newContext({ viewport: { width, height } });
+    const page = await context.newPage();
+    await page.goto(url);
+    await expect(page.locator("#steps [aria-current]")).toHaveText("1 Look", { timeout: 60_000 });
+    await page.evaluate(() => {
+      /** @type {any} */ (document.querySelector("attention-view")).state = { view: "head" };
+    });
+    await expect(page.locator("#seen")).toContainText("The other tokens give");
+    const measured = await page.evaluate(() => {
+      const inside = /** @type {any} */ (document.querySelector("attention-view")).shadowRoot;
+      const box = inside.querySelector(".pane").getBoundingClientRect();
+      const high = Math.max(0, Math.min(innerHeight, box.bottom) - box.top);
+      return {
+        share: (box.width * high) / (innerWidth * innerHeight),
+        toolbar: inside.querySelector(".toolbar").getBoundingClientRect().height,
+      };
+    });
+    expect(measured.share).toBeGreaterThanOrEqual(share);
+    expect(measured.toolbar).toBeLessThan(48);
+    await context.close();
+  });
