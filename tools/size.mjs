@@ -55,7 +55,7 @@ export const LIMITS = {
   "heed/view": 99_000,
   "heed/train": 124_800,
   "heed/cluster": 81_700,
-  "the explorer's page: to the first paint": 32_300,
+  "the explorer's page: to the first paint": 36_000,
   "attention-view: the element, lit and its worker": 50_300,
   "attention-view: to the first picture of a bundle": 119_100,
   "attention-view: everything, in one file": 206_900,

@@ -104,6 +104,7 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
     void read(text)
       .then(async (file) => {
         keep(text);
+        story?.end();
         await view.add(sourceOf(file));
       })
       .then(

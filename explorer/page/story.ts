@@ -309,6 +309,11 @@ export class Story {
     return isSame;
   }
 
+  /** Ends the story: another text follows, which opens as one head. */
+  end(): void {
+    if (this.isShown) this.#view.state = { view: "head", other: null };
+  }
+
   #mark(): void {
     this.#figure.hidden = this.#figure.childElementCount === 0;
     for (const [n, button] of this.#buttons.entries())

@@ -35,7 +35,9 @@ test("the page says what is shown in the words of the courses", async ({ visit }
       await settled(page);
       await expect.poll(() => textOf(page, selector), `${selector}: ${says}`).toMatch(says);
     }
-    const scale = page.locator("attention-view .toolbar").getByRole("button", { name: "√", exact: true });
+    const scale = page
+      .locator("attention-view .toolbar")
+      .getByRole("button", { name: "√", exact: true, includeHidden: true });
     await expect(scale).toHaveAttribute("title", /small weights are visible/);
   });
 });

@@ -181,6 +181,7 @@ test("an encoder masks the selected word and predicts it; the key K switches the
 test("a captured sentence has no switch; a text typed into the page has one", async ({ browser }) => {
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
+  await headOf(page);
   await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
   await expect(panel(page)).toHaveCount(0);
   await page.locator("#words").fill("the ship and the sea");
@@ -198,6 +199,7 @@ test("own words open at a link between two whole words, whatever head and token 
 }) => {
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
+  await headOf(page);
   await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
   await page.evaluate(() => {
     /** @type {any} */ (document.querySelector("attention-view")).state = {
@@ -322,6 +324,7 @@ test("a link to a text that the page does not have is reported, and the first te
 test("the page says how many tokens of a long text the model does not read", async ({ browser }) => {
   const { url, end } = await view();
   const { page, close } = await pageAt(browser, url);
+  await headOf(page);
   await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
   await page.locator("#words").fill("the ship and the sea ".repeat(30));
   await page.locator("#own button").click();
@@ -455,6 +458,7 @@ test("an empty sentence is asked for again, and of a long one the page says what
 }) => {
   const { url, end } = await view();
   const { page, reported, close } = await pageAt(browser, url);
+  await headOf(page);
   await expect(page.locator("attention-view .atlas canvas")).toBeVisible({ timeout: 60_000 });
   await page.locator("#words").fill("  ");
   await page.locator("#own button").click();

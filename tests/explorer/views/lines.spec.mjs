@@ -127,7 +127,7 @@ const CASES = {
           const alphas = [];
           // Half way a line from i to i − 1 is half a token above i; an arc bulges there at the column's side.
           for (let i = 2; i < 19; i++) {
-            const y = top + i * Math.min(26, pitch);
+            const y = top + i * Math.min(40, pitch);
             const x = (column.right + other.left) / 2 - area.left;
             if (bent) {
               let alpha = 0;
