@@ -5,8 +5,8 @@
  * available, the checks that need it are reported and counted as skipped. As root on Debian it installs packages that tests need
  * (Chromium, a font, Open MPI, MPICH, zsh, fish) with apt-get and says so; HEED_INSTALL=0 refuses it.
  *
- * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: Vitest, and everything
- * else. Their output is shown part by part (parts.mjs).
+ * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: Vitest, and the browser;
+ * whichever ends first begins the others. Their output is shown part by part (parts.mjs).
  *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
  * The last line is `N passed, N failed, N skipped`, over all parts; the exit status is 1 where anything failed.
@@ -219,12 +219,18 @@ const browser = addOnBuild("browser", "the browser tests in Chromium", async (pa
   });
 });
 
-// Two rows of parts. The tests on the source start the built program too.
-await Promise.all([
-  build().then(source).then(built),
+// Two rows of parts, the longest first. The tests on the source start the built program too.
+const checked = check();
+const others = [
+  platforms,
+  packed,
   // The faults are planted in a copy of the folders, into which the doc comments' check installs.
-  check().then(platforms).then(packed).then(faults).then(browser),
-]);
+  () => checked.then(faults),
+];
+const rest = async () => {
+  for (let part = others.shift(); part !== undefined; part = others.shift()) await part();
+};
+await Promise.all([build().then(source).then(built).then(rest), checked.then(browser).then(rest)]);
 
 const tally = parts.tally();
 process.exitCode = tally.failed > 0 ? 1 : 0;
