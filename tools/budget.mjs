@@ -9,16 +9,16 @@ import { at, root } from "./setup.mjs";
 
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
-  ["src/api", 1_100],
-  ["src/backend", 2_700],
+  ["src/api", 1_150],
+  ["src/backend", 2_750],
   ["src/cli", 8_000],
   ["src/cluster", 3_750],
   ["src/core", 2_800],
   ["src/io", 4_950],
   ["src/masks", 1_800],
   ["src/models", 18_500],
-  ["src/nn", 5_100],
-  ["src/reference", 1_800],
+  ["src/nn", 5_700],
+  ["src/reference", 1_850],
   ["src/rows", 600],
   ["src/server", 850],
   ["src/store", 9_000],

@@ -6,7 +6,7 @@ import type { ArrayOperation } from "../backend/array.ts";
 import * as loops from "../reference/array.ts";
 import { runArray } from "./dispatch/array.ts";
 
-export type { ElementFunction } from "../backend/array.ts";
+export type { Comparison, ElementFunction } from "../backend/array.ts";
 
 /** A public call of an array operation: `loops` run it on the CPU. */
 const calls =
@@ -18,6 +18,14 @@ const calls =
 export const binary = /* @__PURE__ */ calls(loops.binary);
 /** y = condition ? a : b, broadcast. */
 export const where = /* @__PURE__ */ calls(loops.where);
+/** y = a^b, broadcast. */
+export const power = /* @__PURE__ */ calls(loops.power);
+/** y = whether a ∘ b, broadcast. */
+export const compare = /* @__PURE__ */ calls(loops.compare);
+/** y = running sums. */
+export const cumsum = /* @__PURE__ */ calls(loops.cumsum);
+/** The elements in order, and their indices before. */
+export const sort = /* @__PURE__ */ calls(loops.sort);
 /** db = −dy·y/b: the gradient of a quotient y = a/b. */
 export const divideBackward = /* @__PURE__ */ calls(loops.divideBackward);
 /** y = x in the dtype of y. */

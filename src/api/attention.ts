@@ -6,19 +6,20 @@
  * Options are resolved in backend/problem.ts, and dispatch/ chooses the backend.
  */
 
-import type { LseReader, Selection } from "../backend/contract.ts";
+import type { Selection } from "../backend/contract.ts";
 import { type AttentionOptions, checkAttentionOptions, type Problem, resolve } from "../backend/problem.ts";
-import { checkLse, lseReader } from "../backend/results.ts";
+import { checkLse } from "../backend/results.ts";
 import { selectionOf } from "../backend/selection.ts";
-import { type FloatDType, readerOf } from "../core/dtype.ts";
+import type { FloatDType } from "../core/dtype.ts";
 import { argumentError, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { recordAttention, recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
-import { rowShape, type Shape } from "../core/shape.ts";
+import { rowShape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
 import type { FloatDTypeOf, Tensor, TensorLike } from "../core/tensor.ts";
-import { asTensor, sameDevice, viewOf } from "../core/tensor.ts";
-import { forwardBackend, weightsBackend } from "./dispatch/forward.ts";
+import { asTensor, viewOf } from "../core/tensor.ts";
+import { forwardBackend } from "./dispatch/forward.ts";
+import { checkRowSums, weightsOf } from "./row-sums.ts";
 
 /** The result of attention. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -141,13 +142,7 @@ export function attentionWeights<Q extends TensorLike>(
   const selection = selectionOf(what, { heads, rows }, shape);
   checkWeights(problem, selection);
   const weights = weightsOf(problem, rowLse, selection);
-  // On another device the sums could only be read asynchronously.
-  if (checkSums && weights.device === "cpu") {
-    // Dropped weights sum to anything: the sums are those before dropout.
-    const undropped =
-      problem.dropoutP > 0 ? weightsOf({ ...problem, dropoutP: 0 }, rowLse, selection) : weights;
-    checkRowSums(problem, lseReader(shape, rowLse), selection, undropped);
-  }
+  if (checkSums) checkRowSums(problem, rowLse, selection, problem.dropoutP > 0 ? undefined : weights);
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, lseTensor],
@@ -184,58 +179,6 @@ function resolveWidened(
   }
 }
 
-/**
- * With the options of the forward call each row sums to 1 (with sinks: to 1 minus the share of the sink); a fully masked row
- * sums to 0. Any other sum means that lse belongs to another call, and is refused.
- */
-function checkRowSums(
-  problem: Problem,
-  lse: LseReader,
-  { heads, rows }: Selection,
-  { data, dtype }: Tensor,
-): void {
-  const { shape, sinks } = problem;
-  const read = readerOf(dtype, data);
-  let at = 0;
-  for (let b = 0; b < shape.B; b++)
-    for (const h of heads)
-      for (const row of rows) {
-        const rowLse = lse(b, h, row);
-        let sum = 0;
-        for (let k = 0; k < shape.Nk; k++) sum += read(at++);
-        // NaN in the inputs propagates as in the formula.
-        if (sum !== sum || rowLse !== rowLse || (sum === 0 && rowLse === -Infinity)) continue;
-        const want = 1 - (sinks ? Math.exp(sinks[h] - rowLse) : 0);
-        const isOff = (slack: number) => Math.abs(sum - want) > slack;
-        if (isOff(0.02) && isOff(0.02 + scoreError(problem, b, h, row)))
-          throw new OptionError(
-            "weights-sum",
-            `${problem.caller}: the weights of row ${row} of head ${h}${shape.B > 1 ? ` of batch entry ${b}` : ""} sum to ${sum.toPrecision(4)}, not to ${want.toPrecision(4)}; give the options of the call that returned lse (attnMask, isCausal, queryOffset, scale, scoreMod, sinks)${
-              sum < want ? ", or checkSums: false where key holds only some of its keys" : ""
-            }`,
-            { batch: b, head: h, row, sum, expected: want },
-          );
-      }
-}
-
-/**
- * Relative error of a weight from rounding: a score s has an error of about dk·s units in the last place, which is an absolute
- * error in the exponent. It matters for scores above some 10⁴.
- */
-function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row: number): number {
-  const { query, key, G, Nk, dk } = shape;
-  const norm = ({ tensor, base, row: step, head, column }: Shape["query"], group: number, n: number) => {
-    const read = readerOf(tensor.dtype, tensor.data);
-    let squares = 0;
-    for (let d = 0; d < dk; d++) squares += read(base[b] + group * head + n * step + d * column) ** 2;
-    return Math.sqrt(squares);
-  };
-  let longest = 0;
-  for (let k = 0; k < Nk; k++) longest = Math.max(longest, norm(key, Math.floor(h / G), k));
-  const unit = dtype === "float64" ? 2 ** -53 : 2 ** -24;
-  return 4 * (dk + 4) * unit * Math.abs(scale) * norm(query, h, row) * longest;
-}
-
 /** Throws where the weights are too many for one array, before any work. */
 function checkWeights(problem: Problem, { heads, rows }: Selection): void {
   const { shape } = problem;
@@ -246,13 +189,4 @@ function checkWeights(problem: Problem, { heads, rows }: Selection): void {
       `${problem.caller}: the weights of ${heads.length} heads × ${rows.length} rows × ${shape.Nk} keys are ${formatValue(size)} numbers; ask for a few rows with returnWeights: { rows }, or rebuild them with attentionWeights`,
       { got: size },
     );
-}
-
-function weightsOf(problem: Problem, lse: Tensor, selection: Selection): Tensor<FloatDType> {
-  const backend = weightsBackend({ kind: "weights", problem });
-  sameDevice(problem.caller, [
-    ["query", problem.shape.query.tensor.device],
-    ["lse", lse.device],
-  ]);
-  return backend.weights(problem, lse, selection) as Tensor<FloatDType>;
 }

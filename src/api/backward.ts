@@ -5,7 +5,7 @@
  * computes; this file checks the results of the forward pass and returns tensors.
  */
 
-import type { BackwardResult, Extra } from "../backend/contract.ts";
+import type { BackwardResult, Extra, Selection } from "../backend/contract.ts";
 import { checkOutputLike } from "../backend/gradients.ts";
 import { type AttentionOptions, checkAttentionOptions, isMaskList, resolve } from "../backend/problem.ts";
 import { checkLse } from "../backend/results.ts";
@@ -13,9 +13,11 @@ import type { FloatDType } from "../core/dtype.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
+import type { Shape } from "../core/shape.ts";
 import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { BoolExpression } from "../masks/expression/expr.ts";
 import { backwardBackend } from "./dispatch/backward.ts";
+import { checkRowSums } from "./row-sums.ts";
 
 export type { Extra } from "../backend/contract.ts";
 
@@ -23,6 +25,11 @@ export type { Extra } from "../backend/contract.ts";
 export interface BackwardOptions extends AttentionOptions {
   /** Gradients besides dQuery, dKey and dValue. Default: those of all masks, sinks and tables of the call. */
   wanted?: readonly Extra[];
+  /**
+   * Throws where rows of weights, rebuilt from lse with these options, do not sum to 1: three rows of each head, on the CPU. Default true.
+   * Pass false where `key` holds only some of the keys of `lse` (a shard, a page).
+   */
+  checkSums?: boolean;
 }
 
 /** Gradients, each in the shape and dtype of its tensor, summed over broadcast axes. */
@@ -55,7 +62,8 @@ export interface AttentionGradients<
  * @param query   [..., Nq, dk], as in the forward call; so are key and value
  * @param state   the result of the forward call for the same inputs and options: `output` and `lse`
  * @param options the same options (dropout is replayed from its seed), and `wanted`
- * @throws ShapeError, DTypeError, OptionError before any work
+ * @throws ShapeError, DTypeError, OptionError before any work; an OptionError of code `weights-sum` where the options are not those
+ *   of the call that returned lse
  *
  * @example
  * const state = scaledDotProductAttention(q, k, v, { isCausal: true });
@@ -71,8 +79,8 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
   options: BackwardOptions = {},
 ): AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>> {
   const what = "attentionBackward";
-  checkAttentionOptions(what, options, ["wanted"]);
-  const { wanted = ["mask", "sinks", "tables"], returnWeights: _, ...same } = options;
+  checkAttentionOptions(what, options, ["wanted", "checkSums"]);
+  const { wanted = ["mask", "sinks", "tables"], checkSums = true, returnWeights: _, ...same } = options;
   checkWanted(what, wanted);
   const problem = resolve(what, query, key, value, same);
   if (state === null || typeof state !== "object" || !("output" in state && "lse" in state))
@@ -92,6 +100,7 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
     ["query", q.tensor.device],
     ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
   ]);
+  if (checkSums) checkRowSums(problem, tensors.lse, sampleOf(problem.shape));
   const gradients = namedGradients(backend.backward(problem, tensors, wanted), options.attnMask);
   if (activeRecording)
     recordWithoutDerivative(
@@ -101,6 +110,12 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
       "second derivatives are in attentionDoubleBackward of heed/reference",
     );
   return gradients as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
+}
+
+/** The first, middle and last row of each head: other options than those of the forward call change the sum of one of them. */
+function sampleOf({ Hq, Nq }: Shape): Selection {
+  const rows = Nq === 0 ? [] : [...new Set([0, Nq >> 1, Nq - 1])];
+  return { heads: Array.from({ length: Hq }, (_, h) => h), rows };
 }
 
 function checkWanted(what: string, wanted: readonly Extra[]): void {

@@ -45,6 +45,46 @@ export interface WhereOperation {
   readonly y: Tensor;
 }
 
+/** y = a^b; `a` and `b` broadcast to the shape of y. */
+export interface PowerOperation {
+  readonly name: "power";
+  readonly a: Tensor;
+  readonly b: Tensor;
+  readonly y: Tensor;
+}
+
+/** Comparisons of two numbers; one with NaN is false, but that of `ne` is true. */
+export type Comparison = "lt" | "le" | "eq" | "ne";
+
+/** y = whether a ∘ b; `a` and `b` have one dtype, floats or integers, and broadcast to the shape of y, which is bool. */
+export interface CompareOperation {
+  readonly name: "compare";
+  readonly function: Comparison;
+  readonly a: Tensor;
+  readonly b: Tensor;
+  readonly y: Tensor;
+}
+
+/** y = the sums of the elements up to each one along the middle axis, in float64; from the end where `reverse`. */
+export interface CumsumOperation {
+  readonly name: "cumsum";
+  /** [outer, length, inner], and so is y. */
+  readonly x: Tensor;
+  readonly reverse: boolean;
+  readonly y: Tensor;
+}
+
+/** The elements in order along the middle axis, and their indices before; equal elements stay in order, and NaN is the largest. */
+export interface SortOperation {
+  readonly name: "sort";
+  /** [outer, length, inner], and so is y. */
+  readonly x: Tensor;
+  readonly descending: boolean;
+  readonly y: Tensor;
+  /** int32, in the shape of y. */
+  readonly position: Tensor;
+}
+
 /** y = factor·x. */
 export interface ScaleOperation {
   readonly name: "scale";
@@ -94,9 +134,10 @@ export interface ExtremeOperation {
   readonly position: Tensor;
 }
 
-/** dx = dy at the positions of an `extreme`, 0 elsewhere. */
+/** dx = dy at the positions of an `extreme` or a `sort`, 0 elsewhere. */
 export interface ExtremeBackwardOperation {
   readonly name: "extreme-backward";
+  /** [outer, 1, inner], that of a sort [outer, length, inner]. */
   readonly dy: Tensor;
   readonly position: Tensor;
   /** [outer, length, inner] */
@@ -190,6 +231,10 @@ export type ArrayOperation =
   | DivideBackwardOperation
   | CastOperation
   | WhereOperation
+  | PowerOperation
+  | CompareOperation
+  | CumsumOperation
+  | SortOperation
   | ScaleOperation
   | ElementwiseOperation
   | ElementwiseBackwardOperation

@@ -90,7 +90,7 @@ export class Tensor<D extends DType = DType> {
   readonly offset: number;
 
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
-    if (!(ArrayBuffer.isView(data) && Array.isArray(shape) && dtype in DTYPES))
+    if (!(data instanceof (DTYPES[dtype]?.array ?? Array) && Array.isArray(shape)))
       checkFields(data, shape, dtype);
     if (strides === undefined && offset === 0 && (data as Float32Array).length < sizeOf(shape))
       throw new ShapeError(
@@ -406,6 +406,8 @@ function checkFields(data: unknown, shape: unknown, dtype: unknown): void {
   if (!Array.isArray(shape))
     throw argumentError("new Tensor", "a list of lengths as shape; tensor(data, shape) checks it", shape);
   checkDType("new Tensor", dtype as DType);
+  // A tensor of another device has no array.
+  if ((data as Uint8Array).length > 0) checkArray("new Tensor", data, dtype as DType);
 }
 
 /** The tensor. Throws where its array was transferred to another thread. */

@@ -111,7 +111,7 @@ export abstract class Module {
    * float dtype, which is widened or rounded to the parameter's; values on the parameter's device have its dtype. Either the whole state is loaded, or nothing changes.
    *
    * @param options `strict: false` skips names that do not match and returns them; by default they are an error
-   * @throws FormatError that lists missing and unexpected names; ShapeError for a tensor of another shape
+   * @throws FormatError that lists missing and unexpected names, or names a tensor with NaN; ShapeError for a tensor of another shape
    */
   loadStateDict(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): LoadResult {
     const what = `${this.constructor.name}.loadStateDict`;
@@ -154,6 +154,12 @@ export abstract class Module {
           "dtype",
           `${what}: ${name} must have a float dtype, got ${formatTensor(name, source)}; convert it: cast(t, "float32")`,
           { name, dtype: source.dtype },
+        );
+      if (source.device === "cpu" && source.toFloat64().some(Number.isNaN))
+        throw new FormatError(
+          "not-a-number",
+          `${what}: ${name} has NaN, so every result would be NaN; load a state from before the training diverged`,
+          { name },
         );
       if (source.device !== "cpu") operand(what, `${name} of the state`, source, t);
       return [t, source] as const;

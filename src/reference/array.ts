@@ -2,7 +2,7 @@
  * Array operations in plain loops: these define each operation and run it on the CPU. One function each, so that a program
  * bundles only those that it calls; `arrayOperation` runs any of them. Sums are in float64, rounded once when stored.
  */
-import type { ArrayOperation, ElementFunction } from "../backend/array.ts";
+import type { ArrayOperation, Comparison, ElementFunction } from "../backend/array.ts";
 import { DTYPES, type DType, narrow, readerOf, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatValue } from "../core/errors.ts";
 import { type Numbers, numbersOf, type Precision, uninitialized } from "../core/numbers.ts";
@@ -109,6 +109,60 @@ export function where({ condition, a, b, y }: Named<"where">): void {
   for (let n = 0; n < out.length; n++) out[n] = flags[n] === 0 ? q[n] : p[n];
 }
 
+/** y = a^b. */
+export function power({ a, b, y }: Named<"power">): void {
+  const [p, q, out] = [broadcastTo(a, y.shape), broadcastTo(b, y.shape), resultOf(y)];
+  for (let n = 0; n < out.length; n++) out[n] = p[n] ** q[n];
+}
+
+const COMPARISONS: Readonly<Record<Comparison, (a: number, b: number) => boolean>> = {
+  lt: (a, b) => a < b,
+  le: (a, b) => a <= b,
+  eq: (a, b) => a === b,
+  ne: (a, b) => a !== b,
+};
+
+/** y = whether a ∘ b. */
+export function compare({ function: f, a, b, y }: Named<"compare">): void {
+  const [p, q] = [a, b].map((t) => broadcastTo(new Tensor(t.toFloat64(), t.shape, "float64"), y.shape));
+  const [out, holds] = [y.data as Uint8Array, COMPARISONS[f]];
+  for (let n = 0; n < out.length; n++) out[n] = Number(holds(p[n], q[n]));
+}
+
+/** y = running sums. */
+export function cumsum({ x, reverse, y }: Named<"cumsum">): void {
+  const [outer, length, inner] = x.shape;
+  const [from, out] = [numbersOf(x), resultOf(y)];
+  for (let row = 0; row < outer * inner; row++) {
+    const start = Math.floor(row / inner) * inner * length + (row % inner);
+    let total = 0;
+    for (let i = 0; i < length; i++) {
+      const at = start + (reverse ? length - 1 - i : i) * inner;
+      total += from[at];
+      out[at] = total;
+    }
+  }
+}
+
+/** The elements in order, and their indices before. */
+export function sort({ x, descending, y, position }: Named<"sort">): void {
+  const [outer, length, inner] = x.shape;
+  const [from, out, at] = [numbersOf(x), resultOf(y), position.data as Int32Array];
+  const rank = (a: number, b: number) => (a !== a ? Number(b === b) : b !== b ? -1 : a - b || 0);
+  for (let row = 0; row < outer * inner; row++) {
+    const start = Math.floor(row / inner) * inner * length + (row % inner);
+    // ∞ − ∞ is NaN, which `|| 0` makes equal.
+    const order = Int32Array.from({ length }, (_, n) => n).sort((i, j) => {
+      const difference = rank(from[start + i * inner], from[start + j * inner]);
+      return (descending ? -difference : difference) || i - j;
+    });
+    for (const [n, i] of order.entries()) {
+      out[start + n * inner] = from[start + i * inner];
+      at[start + n * inner] = i;
+    }
+  }
+}
+
 /** y = factor·x. */
 export function scale({ x, factor, y }: Named<"scale">): void {
   const [from, out] = [numbersOf(x), resultOf(y)];
@@ -186,8 +240,9 @@ export function extreme({ function: f, x, y, position }: Named<"extreme">): void
 export function extremeBackward({ dy, position, dx }: Named<"extreme-backward">): void {
   const [, length, inner] = dx.shape;
   const [upstream, out, at] = [numbersOf(dy), resultOf(dx).fill(0), position.data as Int32Array];
+  const block = dy.shape[1] * inner;
   for (let n = 0; n < upstream.length; n++)
-    out[Math.floor(n / inner) * inner * length + at[n] * inner + (n % inner)] = upstream[n];
+    out[Math.floor(n / block) * inner * length + at[n] * inner + (n % inner)] = upstream[n];
 }
 
 /** y = softmax(x) over the last axis. */
@@ -350,6 +405,10 @@ const LOOPS: {
   "divide-backward": divideBackward,
   cast,
   where,
+  power,
+  compare,
+  cumsum,
+  sort,
   scale,
   elementwise,
   "elementwise-backward": elementwiseBackward,

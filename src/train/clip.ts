@@ -2,7 +2,8 @@
 import { tensorOver } from "../core/device/tensor.ts";
 import { formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { add, sum } from "../nn/ops/arithmetic.ts";
+import { sum } from "../nn/arrays/reduce.ts";
+import { add } from "../nn/ops/arithmetic.ts";
 import { sqrt, square } from "../nn/ops/elementwise.ts";
 import { withRecorder } from "../nn/record.ts";
 import { checkGradients } from "./optimizer.ts";

@@ -337,6 +337,13 @@ const arrayCases: DeviceCase[] = [
   ...(["float64", "float16", "bfloat16", "bool"] as const).map((dtype) =>
     arrayCase(`cast to ${dtype}`, (place) => ({ x: place(t(1, 3, 4).transpose()), y: place(new Tensor(arrayFor(dtype, 12), [4, 3], dtype)) }), ["y"])),
   arrayCase("where", (place) => ({ condition: place(new Tensor(Uint8Array.of(1, 0, 1), [3, 1], "bool")), a: place(t(1, 4)), b: place(t(2, 2, 3, 4)), y: place(t(9, 2, 3, 4)) }), ["y"]),
+  arrayCase("power", (place) => ({ a: place(t(1, 1, 4)), b: place(t(2, 3, 1)), y: place(t(9, 3, 4)) }), ["y"]),
+  ...(["lt", "le", "eq", "ne"] as const).map((f) =>
+    arrayCase(`compare ${f}`, (place) => ({ function: f, a: place(new Tensor(Float32Array.of(0, 1, 2, NaN), [4], "float32")), b: place(new Tensor(Float32Array.of(1, NaN, 1), [3, 1], "float32")), y: place(new Tensor(new Uint8Array(12), [3, 4], "bool")) }), ["y"])),
+  ...([false, true] as const).flatMap((flag) => [
+    arrayCase(`cumsum ${flag ? "from the end" : "from the start"}`, (place) => ({ x: place(t(1, 2, 5, 3)), reverse: flag, y: place(t(9, 2, 5, 3)) }), ["y"]),
+    arrayCase(`sort ${flag ? "descending" : "ascending"}`, (place) => ({ x: place(t(1, 2, 5, 3)), descending: flag, y: place(t(9, 2, 5, 3)), position: place(new Tensor(new Int32Array(30), [2, 5, 3], "int32")) }), ["y", "position"]),
+  ]),
   arrayCase("scale", (place) => ({ x: place(t(1, 3, 4).transpose()), factor: 0.3, y: place(t(9, 4, 3)) }), ["y"]),
   ...(["exp", "square", "abs"] as const).flatMap((f) => [
     arrayCase(`elementwise ${f}`, (place) => ({ function: f, x: place(t(1, 3, 4)), y: place(t(9, 3, 4)) }), ["y"]),

@@ -197,6 +197,8 @@ function local(
     { output, lse },
     {
       ...options,
+      // lse is that of all keys, of which `key` has some.
+      checkSums: false,
       ...(sinks && call.sinks !== undefined && { sinks: call.sinks }),
       wanted: wanted.filter((name) => name !== "sinks" || sinks),
     },

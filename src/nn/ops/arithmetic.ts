@@ -1,17 +1,15 @@
 /**
- * Element-wise sums, differences, products and quotients, and sums along axes. Two tensors broadcast as in NumPy: shapes are
+ * Element-wise sums, differences, products, quotients and powers. Two tensors broadcast as in NumPy: shapes are
  * aligned at their last axes, and an axis of length 1 (or a missing one) repeats. The gradient of a broadcast operand is
  * summed over its repetitions.
  */
 import * as arrays from "../../api/array.ts";
 import { rowwise } from "../../api/rowwise.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
-import { type NestedList, reshaped, sizeOf, Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
+import { type NestedList, reshaped, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import {
   allocateResult,
-  axisOf,
   constantLike,
   type FloatTensor,
   type FloatTensorOf,
@@ -92,6 +90,65 @@ export function divide<X extends Operand, Y extends Operand>(
   );
 }
 
+/**
+ * The same function as `multiply`, by the name that masks and PyTorch have.
+ *
+ * @example
+ * mul(tensor([1, 2]), 3); // → [3, 6]
+ */
+export const mul = multiply;
+
+/**
+ * The same function as `divide`, by the name that masks and PyTorch have.
+ *
+ * @example
+ * div(tensor([1, 2]), 2); // → [0.5, 1]
+ */
+export const div = divide;
+
+/**
+ * x^y element by element, broadcast; either may be a number. The gradient of x is 0 where y = 0, and that of y is 0 where x = 0; that of
+ * y is NaN where x < 0.
+ *
+ * @example
+ * pow(tensor([1, 2, 3]), 2); // → [1, 4, 9]
+ */
+export function pow<X extends Operand, Y extends Operand>(
+  x: X,
+  y: Y,
+): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  return binary(
+    "pow",
+    x,
+    y,
+    (d, { a, b }) => {
+      const lower = combined(b, constantLike(b, 1), b.shape, "sub");
+      const slope = combined(powered(a, lower, d.shape), b, d.shape, "multiply");
+      return combined(d, unless0(b, slope), d.shape, "multiply");
+    },
+    (d, { a, z }) => {
+      const logs = resultLike(a, a.shape);
+      arrays.elementwise({ name: "elementwise", function: "log", x: a, y: logs });
+      return combined(d, unless0(a, combined(z, logs, d.shape, "multiply")), d.shape, "multiply");
+    },
+    powered,
+  );
+}
+
+/** a^b in a shape to which both broadcast. */
+function powered(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatTensor {
+  const y = resultLike(a, shape);
+  arrays.power({ name: "power", a, b, y });
+  return y;
+}
+
+/** `yes`, and 0 where `condition` is 0. */
+function unless0(condition: FloatTensor, yes: FloatTensor): FloatTensor {
+  const y = resultLike(yes, yes.shape);
+  arrays.where({ name: "where", condition, a: yes, b: constantLike(yes, 0), y });
+  return y;
+}
+
 type BinaryFunction = "add" | "sub" | "multiply" | "divide";
 
 /** The gradient of one operand of z = a ∘ b, in the shape of z, from the gradient d of z. */
@@ -101,13 +158,18 @@ type Derivative = (
 ) => FloatTensor;
 
 /** z = x ∘ y, recorded; a gradient is summed over the repetitions of its operand. */
-function binary<X extends Operand, Y extends Operand>(
-  name: BinaryFunction,
+function binary<X extends Operand, Y extends Operand, N extends string = BinaryFunction>(
+  name: N,
   x: X,
   y: Y,
   byX: Derivative,
   byY: Derivative,
-  compute = combined,
+  compute: (
+    a: FloatTensor,
+    b: FloatTensor,
+    shape: readonly number[],
+    name: N,
+  ) => FloatTensor = combined as never,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
   const [a, b]: FloatTensor[] = operands(name, x, y);
   const z = compute(a, b, broadcastShape(name, a, b), name);
@@ -128,8 +190,8 @@ function sumOf(a: FloatTensor, b: FloatTensor, shape: readonly number[]): FloatT
   return z;
 }
 
-/** a ∘ b in a shape to which both broadcast. */
-function combined(
+/** a ∘ b in a shape to which both broadcast, not recorded. */
+export function combined(
   a: FloatTensor,
   b: FloatTensor,
   shape: readonly number[],
@@ -161,64 +223,6 @@ export function scale<T extends TensorLike>(x: T, factor: number): FloatTensorOf
     });
   const z = scaled(a, factor);
   record({ name: "scale", inputs: [a], outputs: [z], backward: ([d]) => [d && scaled(d, factor)] });
-  return z;
-}
-
-/**
- * The sum over one axis, which is removed (or kept with length 1: `keepAxis`), or over all axes by default: shape [].
- *
- * @example
- * sum(tensor([[1, 2], [3, 4]]), 0); // → [4, 6]
- */
-export function sum<T extends TensorLike>(
-  x: T,
-  axis?: number,
-  options: { keepAxis?: boolean } = {},
-): FloatTensorOf<T> {
-  return reduce("sum", x, axis, options, false);
-}
-
-/**
- * The mean over one axis, or over all of them, as `sum`.
- *
- * @example
- * mean(tensor([[1, 2], [3, 4]]), -1); // → [1.5, 3.5]
- */
-export function mean<T extends TensorLike>(
-  x: T,
-  axis?: number,
-  options: { keepAxis?: boolean } = {},
-): FloatTensorOf<T> {
-  return reduce("mean", x, axis, options, true);
-}
-
-function reduce<T extends TensorLike>(
-  name: string,
-  x: T,
-  axis: number | undefined,
-  options: { keepAxis?: boolean },
-  isMean: boolean,
-): FloatTensorOf<T> {
-  checkOptionNames(name, options, ["keepAxis"]);
-  const { keepAxis = false } = options;
-  const from = operand(name, "x", x);
-  const rank = from.shape.length;
-  const at = axis === undefined ? undefined : axisOf(name, axis, rank);
-  // With the summed axes at length 1 the result broadcasts back over x, which is also its gradient.
-  const keptShape = from.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
-  const factor = isMean ? sizeOf(keptShape) / from.size : 1;
-  const shape = keepAxis ? keptShape : at === undefined ? [] : keptShape.filter((_, i) => i !== at);
-  const total = reshaped(sumTo(from, keptShape) as typeof from, shape);
-  const z = isMean ? scaled(total, factor) : viewOf(total, shape, undefined, total.offset);
-  record({
-    name,
-    inputs: [from],
-    outputs: [z],
-    backward: ([d]) => {
-      if (!d) return [undefined];
-      return [broadcast(scaled(reshaped(d as FloatTensor, keptShape), factor), from.shape)];
-    },
-  });
   return z;
 }
 
@@ -291,7 +295,8 @@ export function sumTo(t: Tensor, shape: readonly number[]): FloatTensor {
   return y;
 }
 
-function scaled<T extends Tensor>(x: T, factor: number): T {
+/** factor · x, not recorded. */
+export function scaled<T extends Tensor>(x: T, factor: number): T {
   const y = resultLike(x as Tensor as FloatTensor, x.shape);
   arrays.scale({ name: "scale", x, factor, y });
   return y as Tensor as T;

@@ -3,6 +3,7 @@ import { embedding as lookup, embeddingBackward as lookupBackward } from "../../
 import { checkOnCpu } from "../../core/device/device.ts";
 import { isInteger, readerOf } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { fromNested, isNested } from "../../core/nested.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
@@ -64,23 +65,39 @@ export function tokenIds(what: string, ids: Ids): Int32Array {
 }
 
 /** Ids as numbers in row-major order, with their shape. */
-export function idsOf(what: string, ids: Ids): { list: Float64Array; shape: readonly number[] } {
+export function idsOf(
+  what: string,
+  ids: Ids,
+  name = "ids",
+): { list: Float64Array; shape: readonly number[] } {
+  if (isNested(ids) && Array.isArray(ids[0])) {
+    const { data, shape } = fromNested(`${what}: ${name}`, ids, "int32");
+    return { list: Float64Array.from(data as Int32Array), shape };
+  }
   if (Array.isArray(ids) || ArrayBuffer.isView(ids)) {
     // Tokenizers of other libraries give bigints.
     const list = Float64Array.from(ids as ArrayLike<number>, (id: unknown, n) => {
       if (typeof id === "number" || typeof id === "bigint") return Number(id);
-      throw new OptionError("ids", `${what}: ids must be integers, got ${formatValue(id)} at position ${n}`, {
-        got: id,
-      });
+      throw new OptionError(
+        "ids",
+        `${what}: ${name} must be integers, got ${formatValue(id)} at position ${n}`,
+        {
+          got: id,
+        },
+      );
     });
     return { list, shape: [list.length] };
   }
-  const t = asTensor(`${what}: ids`, ids as TensorLike);
+  const t = asTensor(`${what}: ${name}`, ids as TensorLike);
   if (!isInteger(t.dtype))
-    throw new DTypeError("ids", `${what}: ids must be int32, int64 or uint8, got ${formatTensor("ids", t)}`, {
-      dtype: t.dtype,
-    });
-  checkOnCpu(what, "ids", t);
+    throw new DTypeError(
+      "ids",
+      `${what}: ${name} must be int32, int64 or uint8, got ${formatTensor(name, t)}`,
+      {
+        dtype: t.dtype,
+      },
+    );
+  checkOnCpu(what, name, t);
   const read = readerOf(t.dtype, t.data);
   const list = new Float64Array(t.size);
   let next = 0;

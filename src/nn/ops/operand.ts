@@ -10,6 +10,7 @@ import { isMask } from "../../core/dtype.ts";
 import { DTypeError, formatTensor, formatValue, ShapeError } from "../../core/errors.ts";
 import { isNested, type NestedBooleans } from "../../core/nested.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import { asTensor, COPY, denseOf, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 
@@ -145,16 +146,21 @@ export function recordUnary(
   });
 }
 
-/** The axis that `axis` names, counted from the end where it is negative. */
-export function axisOf(what: string, axis: number, rank: number): number {
-  const n = axis < 0 ? axis + rank : axis;
+/** An axis, counted from the end where it is negative: `-1`, or as an option `{ axis: -1 }`. */
+export type Axis = number | { readonly axis: number };
+
+/** The axis that `axis` names, counted from the start. */
+export function axisOf(what: string, axis: Axis, rank: number): number {
+  if (typeof axis === "object" && axis !== null) checkNames(what, axis, ["axis"]);
+  const named = typeof axis === "object" ? axis?.axis : axis;
+  const n = named < 0 ? named + rank : named;
   if (!(Number.isInteger(n) && n >= 0 && n < rank))
     throw new ShapeError(
       "axis",
-      Number.isInteger(axis)
-        ? `${what}: axis ${formatValue(axis)} of a tensor of ${rank} axes`
-        : `${what}: the axis must be an integer, got ${formatValue(axis)}`,
-      { axis, rank },
+      Number.isInteger(named)
+        ? `${what}: axis ${formatValue(named)} of a tensor of ${rank} axes`
+        : `${what}: the axis must be an integer, got ${formatValue(named)}`,
+      { axis: named, rank },
     );
   return n;
 }

@@ -32,6 +32,7 @@ describe("gradients by central differences", () => {
     "max and min": [{ x, y }, () => nn.multiply(nn.max(x, 1), nn.min(y, 1))],
     "max of all": [{ x }, () => nn.max(x)],
     "max of the first axis, kept": [{ x }, () => nn.multiply(y, nn.max(x, 0, { keepAxis: true }))],
+    "max of two axes": [{ batch }, () => nn.max(batch, [1, 3])],
     stack: [{ x, y }, () => nn.stack([x, y, x], 1)],
     pick: [{ batch }, () => nn.pick(batch, -1, null, [0, 3, 2])],
     "pick of a view": [{ x }, () => nn.pick(nn.transpose(x), [1, 3], 0)],

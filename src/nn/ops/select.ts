@@ -7,7 +7,6 @@ import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import {
   asTensor,
@@ -18,8 +17,10 @@ import {
   type TensorLike,
   viewOf,
 } from "../../core/tensor.ts";
+import { type Axes, permute, type ReduceOptions, reducedAxes } from "../arrays/axes.ts";
 import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
 import {
+  type Axis,
   axisOf,
   constantLike,
   type FloatTensor,
@@ -132,8 +133,8 @@ function triangle<T extends TensorLike>(
  */
 export function max<T extends TensorLike>(
   x: T,
-  axis?: number,
-  options: { keepAxis?: boolean } = {},
+  axis?: Axes | ReduceOptions,
+  options: ReduceOptions = {},
 ): FloatTensorOf<T> {
   return extreme("max", x, axis, options);
 }
@@ -146,8 +147,8 @@ export function max<T extends TensorLike>(
  */
 export function min<T extends TensorLike>(
   x: T,
-  axis?: number,
-  options: { keepAxis?: boolean } = {},
+  axis?: Axes | ReduceOptions,
+  options: ReduceOptions = {},
 ): FloatTensorOf<T> {
   return extreme("min", x, axis, options);
 }
@@ -155,16 +156,30 @@ export function min<T extends TensorLike>(
 function extreme<T extends TensorLike>(
   what: "max" | "min",
   x: T,
-  axis: number | undefined,
-  options: { keepAxis?: boolean },
+  axis: Axes | ReduceOptions | undefined,
+  options: ReduceOptions,
 ): FloatTensorOf<T> {
-  checkOptionNames(what, options, ["keepAxis"]);
-  const { keepAxis = false } = options;
   const from = operand(what, "x", x);
-  const { rows, y, position, shape, keptShape } = bestOf(what, from, axis, what);
-  const best = viewOf(y, keepAxis ? keptShape : shape);
+  const rank = from.shape.length;
+  const { axes, keepAxis } = reducedAxes(what, axis, options, rank);
+  const keptShape = from.shape.map((n, i) => (axes.includes(i) ? 1 : n));
+  const shape = keepAxis ? keptShape : keptShape.filter((_, i) => !axes.includes(i));
+  if (axes.length > 1 && axes.length < rank) {
+    // Several axes become the last one.
+    const others = from.shape.flatMap((_, i) => (axes.includes(i) ? [] : [i]));
+    const lengths = others.map((i) => from.shape[i]);
+    const joined = reshape(permute(from as FloatTensor, [...others, ...axes]), [...lengths, -1]);
+    return reshape(extreme(what, joined, -1, {}), shape) as typeof from;
+  }
+  const { rows, y, position } = bestOf(what, from, axes.length === 1 ? axes[0] : undefined, what);
+  const best = viewOf(y, shape);
   recordUnary(what, from, best, (dy, dx) =>
-    arrays.extremeBackward({ name: "extreme-backward", dy, position, dx: viewOf(dx, rows) }),
+    arrays.extremeBackward({
+      name: "extreme-backward",
+      dy: reshaped(dy, y.shape),
+      position,
+      dx: viewOf(dx, rows),
+    }),
   );
   return best;
 }
@@ -176,10 +191,14 @@ function extreme<T extends TensorLike>(
  * @example
  * argmax(tensor([[1, 5], [7, 2]]), -1); // → [1, 0]
  */
-export function argmax(x: TensorLike, axis?: number): Tensor<"int32"> {
+export function argmax(x: TensorLike, axis?: Axis): Tensor<"int32"> {
   const from = operand("argmax", "x", x);
-  const { position, shape } = bestOf("argmax", from, axis, "max");
-  return viewOf(position, shape);
+  const at = axis === undefined ? undefined : axisOf("argmax", axis, from.shape.length);
+  const { position } = bestOf("argmax", from, at, "max");
+  return viewOf(
+    position,
+    from.shape.filter((_, i) => at !== undefined && i !== at),
+  );
 }
 
 /** The best element along an axis, with its position; `rows` is the shape [outer, length, inner] of x around the axis. */
@@ -189,28 +208,25 @@ function bestOf<D extends Precision>(
   axis: number | undefined,
   f: "max" | "min",
 ) {
-  const at = axis === undefined ? undefined : axisOf(what, axis, x.shape.length);
-  const length = at === undefined ? x.size : x.shape[at];
-  const outer = at === undefined ? 1 : sizeOf(x.shape.slice(0, at));
-  const inner = at === undefined ? 1 : sizeOf(x.shape.slice(at + 1));
+  const rows = axis === undefined ? [1, x.size, 1] : rowsAround(x.shape, axis);
+  const [outer, length, inner] = rows;
   if (length === 0 && outer * inner > 0)
     throw new ShapeError("empty", `${what}: there is no element to choose from; ${formatTensor("x", x)}`, {
       shape: x.shape,
       axis,
     });
-  const rows = [outer, length, inner];
   const y = resultLike(x, [outer, 1, inner]);
   const position = tensorOver(allocateLike(x.storage, "int32", outer * inner), [outer, 1, inner], "int32");
   arrays.extreme({ name: "extreme", function: f, x: reshaped(x, rows), y, position });
-  const keptShape = x.shape.map((n, i) => (at === undefined || i === at ? 1 : n));
-  return {
-    rows,
-    y,
-    position,
-    keptShape,
-    shape: at === undefined ? [] : keptShape.filter((_, i) => i !== at),
-  };
+  return { rows, y, position };
 }
+
+/** [outer, length, inner]: a shape with the axes before and after an axis joined. */
+export const rowsAround = (shape: readonly number[], axis: number): number[] => [
+  sizeOf(shape.slice(0, axis)),
+  shape[axis],
+  sizeOf(shape.slice(axis + 1)),
+];
 
 /** What `pick` takes for an axis: one position (the axis is removed), a range [start, end] or [start, end, step], or null for all. */
 export type Index = number | readonly [start: number, end: number, step?: number] | null;
@@ -278,7 +294,7 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
     if (step > 1 && step > end - start)
       throw new ShapeError(
         "index",
-        `pick: ${formatValue(index)} is [start, end, step], and its step is longer than its range; positions are picked one by one: stack([0, 2, 3].map((n) => pick(x, n)))`,
+        `pick: ${formatValue(index)} is [start, end, step], and its step is longer than its range; positions one by one are take(x, [0, 2, 3], axis)`,
         { axis, index },
       );
     offset += start * from.strides[axis];
@@ -294,7 +310,7 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
  * @example
  * stack([tensor([1, 2]), tensor([3, 4])]); // → [[1, 2], [3, 4]]
  */
-export function stack<T extends TensorLike>(xs: readonly T[], axis = 0): FloatTensorOf<T> {
+export function stack<T extends TensorLike>(xs: readonly T[], axis: Axis = 0): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "stack",

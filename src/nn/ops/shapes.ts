@@ -6,7 +6,15 @@ import { assign } from "../../api/array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
-import { axisOf, type FloatTensor, type FloatTensorOf, operand, resultLike, zerosLike } from "./operand.ts";
+import {
+  type Axis,
+  axisOf,
+  type FloatTensor,
+  type FloatTensorOf,
+  operand,
+  resultLike,
+  zerosLike,
+} from "./operand.ts";
 
 /**
  * The same elements in another shape; one axis may be −1. Copies only where the strides require it.
@@ -74,7 +82,11 @@ export function slice<T extends TensorLike>(
  * @example
  * split(x, [4, 4]).map((part) => part.shape); // → [[2, 3, 4], [2, 3, 4]]
  */
-export function split<T extends TensorLike>(x: T, sizes: readonly number[], axis = -1): FloatTensorOf<T>[] {
+export function split<T extends TensorLike>(
+  x: T,
+  sizes: readonly number[],
+  axis: Axis = -1,
+): FloatTensorOf<T>[] {
   const from = operand("split", "x", x);
   const at = axisOf("split", axis, from.shape.length);
   if (!Array.isArray(sizes))
@@ -87,7 +99,7 @@ export function split<T extends TensorLike>(x: T, sizes: readonly number[], axis
   if (total !== from.shape[at] || sizes.some((n) => !(Number.isInteger(n) && n >= 0)))
     throw new ShapeError(
       "split",
-      `split: sizes ${formatValue(sizes)} do not make up axis ${axis} of length ${from.shape[at]}; ${formatTensor("x", from)}`,
+      `split: sizes ${formatValue(sizes)} do not make up axis ${typeof axis === "number" ? axis : at} of length ${from.shape[at]}; ${formatTensor("x", from)}`,
       { sizes, axis },
     );
   let start = 0;
@@ -116,7 +128,7 @@ export function split<T extends TensorLike>(x: T, sizes: readonly number[], axis
  * @example
  * concat([tensor([[1], [2]]), tensor([[3], [4]])], 1); // → [[1, 3], [2, 4]]
  */
-export function concat<T extends TensorLike>(xs: readonly T[], axis = 0): FloatTensorOf<T> {
+export function concat<T extends TensorLike>(xs: readonly T[], axis: Axis = 0): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "concat",
@@ -132,7 +144,7 @@ export function concat<T extends TensorLike>(xs: readonly T[], axis = 0): FloatT
     if (x.shape.length !== first.shape.length || x.shape.some((m, i) => i !== at && m !== first.shape[i]))
       throw new ShapeError(
         "concat",
-        `concat: all axes but ${axis} must agree; ${formatTensor("x[0]", first)}, ${formatTensor(`x[${n}]`, x)}`,
+        `concat: all axes but ${typeof axis === "number" ? axis : at} must agree; ${formatTensor("x[0]", first)}, ${formatTensor(`x[${n}]`, x)}`,
         { shapes: all.map((t) => t.shape), axis },
       );
   const shape = first.shape.map((n, i) => (i === at ? all.reduce((sum, x) => sum + x.shape[at], 0) : n));

@@ -52,6 +52,13 @@ const MAX_LABELED = 32;
 export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
   checkArgument(Array.isArray(maps), "renderHeatMaps", "a list of maps", maps);
   if (maps.length === 0) return [];
+  for (const { weights, queries, keys } of maps)
+    checkArgument(
+      weights?.length === queries * keys,
+      "renderHeatMaps",
+      `weights as a list of queries × keys = ${queries * keys} numbers, such as tensor.toFloat64()`,
+      weights,
+    );
   const { keys } = maps[0];
   const page = pageOf(options);
   if (fitsNumbers(maps.length, page)) return withValues(maps[0], page);

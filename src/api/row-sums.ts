@@ -1,0 +1,77 @@
+/** Weights of selected rows, and the check that they sum to 1: lse and the options then belong to one call. */
+import type { Selection } from "../backend/contract.ts";
+import type { Problem } from "../backend/problem.ts";
+import { lseReader } from "../backend/results.ts";
+import { type FloatDType, readerOf } from "../core/dtype.ts";
+import { OptionError } from "../core/errors.ts";
+import type { Shape } from "../core/shape.ts";
+import { sameDevice, type Tensor } from "../core/tensor.ts";
+import { weightsBackend } from "./dispatch/forward.ts";
+
+/** The weights of some heads and rows of a call. */
+export function weightsOf(problem: Problem, lse: Tensor, selection: Selection): Tensor<FloatDType> {
+  const backend = weightsBackend({ kind: "weights", problem });
+  sameDevice(problem.caller, [
+    ["query", problem.shape.query.tensor.device],
+    ["lse", lse.device],
+  ]);
+  return backend.weights(problem, lse, selection) as Tensor<FloatDType>;
+}
+
+/**
+ * With the options of the forward call each row sums to 1 (with sinks: to 1 minus the share of the sink); a fully masked row
+ * sums to 0. Any other sum means that lse belongs to another call, and is refused. `weights` are the computed ones, if they are without dropout.
+ */
+export function checkRowSums(
+  problem: Problem,
+  lseTensor: Tensor,
+  selection: Selection,
+  weights?: Tensor,
+): void {
+  // On another device the sums could only be read asynchronously.
+  if (lseTensor.device !== "cpu") return;
+  const { shape, sinks } = problem;
+  const { heads, rows } = selection;
+  // Dropped weights sum to anything: the sums are those before dropout.
+  const { data, dtype } = weights ?? weightsOf({ ...problem, dropoutP: 0 }, lseTensor, selection);
+  const lse = lseReader(shape, lseTensor);
+  const read = readerOf(dtype, data);
+  let at = 0;
+  for (let b = 0; b < shape.B; b++)
+    for (const h of heads)
+      for (const row of rows) {
+        const rowLse = lse(b, h, row);
+        let sum = 0;
+        for (let k = 0; k < shape.Nk; k++) sum += read(at++);
+        // NaN in the inputs propagates as in the formula.
+        if (sum !== sum || rowLse !== rowLse || (sum === 0 && rowLse === -Infinity)) continue;
+        const want = 1 - (sinks ? Math.exp(sinks[h] - rowLse) : 0);
+        const isOff = (slack: number) => Math.abs(sum - want) > slack;
+        if (isOff(0.02) && isOff(0.02 + scoreError(problem, b, h, row)))
+          throw new OptionError(
+            "weights-sum",
+            `${problem.caller}: the weights of row ${row} of head ${h}${shape.B > 1 ? ` of batch entry ${b}` : ""} sum to ${sum.toPrecision(4)}, not to ${want.toPrecision(4)}; give the options of the call that returned lse (attnMask, isCausal, queryOffset, scale, scoreMod, sinks)${
+              sum < want ? ", or checkSums: false where key holds only some of its keys" : ""
+            }`,
+            { batch: b, head: h, row, sum, expected: want },
+          );
+      }
+}
+
+/**
+ * Relative error of a weight from rounding: a score s has an error of about dk·s units in the last place, which is an absolute
+ * error in the exponent. It matters for scores above some 10⁴.
+ */
+function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row: number): number {
+  const { query, key, G, Nk, dk } = shape;
+  const norm = ({ tensor, base, row: step, head, column }: Shape["query"], group: number, n: number) => {
+    const read = readerOf(tensor.dtype, tensor.data);
+    let squares = 0;
+    for (let d = 0; d < dk; d++) squares += read(base[b] + group * head + n * step + d * column) ** 2;
+    return Math.sqrt(squares);
+  };
+  let longest = 0;
+  for (let k = 0; k < Nk; k++) longest = Math.max(longest, norm(key, Math.floor(h / G), k));
+  const unit = dtype === "float64" ? 2 ** -53 : 2 ** -24;
+  return 4 * (dk + 4) * unit * Math.abs(scale) * norm(query, h, row) * longest;
+}
