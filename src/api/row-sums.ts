@@ -47,7 +47,7 @@ export function checkRowSums(
         if (sum !== sum || rowLse !== rowLse || (sum === 0 && rowLse === -Infinity)) continue;
         const want = 1 - (sinks ? Math.exp(sinks[h] - rowLse) : 0);
         const isOff = (slack: number) => Math.abs(sum - want) > slack;
-        if (isOff(0.02) && isOff(0.02 + scoreError(problem, b, h, row)))
+        if (isOff(0.02) && isOff(0.02 + Math.expm1(scoreError(problem, b, h, row, rowLse))))
           throw new OptionError(
             "weights-sum",
             `${problem.caller}: the weights of row ${row} of head ${h}${shape.B > 1 ? ` of batch entry ${b}` : ""} sum to ${sum.toPrecision(4)}, not to ${want.toPrecision(4)}; give the options of the call that returned lse (attnMask, isCausal, queryOffset, scale, scoreMod, sinks)${
@@ -59,10 +59,16 @@ export function checkRowSums(
 }
 
 /**
- * Relative error of a weight from rounding: a score s has an error of about dk·s units in the last place, which is an absolute
- * error in the exponent. It matters for scores above some 10⁴.
+ * Error of the exponent of a weight from rounding: a score s has one of about dk·s units in the last place, and lse one of its own. It
+ * matters for scores above some 10⁴.
  */
-function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row: number): number {
+function scoreError(
+  { shape, scale, dtype }: Problem,
+  b: number,
+  h: number,
+  row: number,
+  rowLse: number,
+): number {
   const { query, key, G, Nk, dk } = shape;
   const norm = ({ tensor, base, row: step, head, column }: Shape["query"], group: number, n: number) => {
     const read = readerOf(tensor.dtype, tensor.data);
@@ -73,5 +79,6 @@ function scoreError({ shape, scale, dtype }: Problem, b: number, h: number, row:
   let longest = 0;
   for (let k = 0; k < Nk; k++) longest = Math.max(longest, norm(key, Math.floor(h / G), k));
   const unit = dtype === "float64" ? 2 ** -53 : 2 ** -24;
-  return 4 * (dk + 4) * unit * Math.abs(scale) * norm(query, h, row) * longest;
+  // Masks and score mods make scores larger than q·k; the largest of a row is near its lse.
+  return 4 * unit * ((dk + 4) * Math.abs(scale) * norm(query, h, row) * longest + 4 * Math.abs(rowLse));
 }
