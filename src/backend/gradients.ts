@@ -109,7 +109,9 @@ export function reduceToInput(
   const bases = batchBases(0, lead, rowMajor([...lead, each]).slice(0, lead.length), shape.batch);
   const count = sizeOf(lead);
   const plain = full.length === count * each && shape.layout === "bhsd";
-  if (plain && (dtype === "float32" || dtype === "float64")) return new Tensor(full, inputShape, dtype);
+  // Second derivatives of float32 tensors are computed in float64, and rounded.
+  const isStored = dtype === (full instanceof Float64Array ? "float64" : "float32");
+  if (plain && isStored) return new Tensor(full, inputShape, dtype);
   const sum = full.length === count * each ? full : new Float64Array(count * each);
   if (sum !== full)
     for (let b = 0; b < shape.B; b++) for (let n = 0; n < each; n++) sum[bases[b] + n] += full[b * each + n];

@@ -9,12 +9,12 @@ import { asTensor, type Tensor, type TensorLike, viewOf } from "../../core/tenso
 import { axisOf, type FloatTensorOf } from "../ops/operand.ts";
 
 /** One axis or several, each counted from the end where it is negative. */
-export type Axes = number | readonly number[];
+export type AxesArgument = number | readonly number[];
 
 /** Options of functions that reduce axes. */
 export interface ReduceOptions {
   /** The axes that are reduced. Default: all. */
-  readonly axis?: Axes;
+  readonly axis?: AxesArgument;
   /** Keeps the reduced axes with length 1. Default false. */
   readonly keepAxis?: boolean;
 }
@@ -22,8 +22,8 @@ export interface ReduceOptions {
 /** A tensor of the dtype of its argument. */
 export type MovedOf<T> = T extends Tensor<infer D> ? Tensor<D> : FloatTensorOf<T>;
 
-/** Axes as numbers from 0, in order and each once. */
-export function axesOf(what: string, axes: Axes, rank: number): number[] {
+/** AxesArgument as numbers from 0, in order and each once. */
+export function axesOf(what: string, axes: AxesArgument, rank: number): number[] {
   if (typeof axes !== "number" && !Array.isArray(axes))
     throw argumentError(what, "an axis or a list of axes", axes);
   const list = [axes].flat().map((axis) => axisOf(what, axis, rank));
@@ -39,7 +39,7 @@ export function axesOf(what: string, axes: Axes, rank: number): number[] {
  */
 export function reducedAxes<O extends ReduceOptions>(
   what: string,
-  axis: Axes | O | undefined,
+  axis: AxesArgument | O | undefined,
   options: O,
   rank: number,
   more: readonly string[] = [],
@@ -51,7 +51,7 @@ export function reducedAxes<O extends ReduceOptions>(
   else if (axis !== undefined && options.axis !== undefined)
     throw new OptionError("axis", `${what}: the axis is named twice, as an argument and as an option`);
   const all: O = isOptions ? { ...(axis as O), ...options } : options;
-  const named = isOptions ? all.axis : ((axis as Axes | undefined) ?? all.axis);
+  const named = isOptions ? all.axis : ((axis as AxesArgument | undefined) ?? all.axis);
   if (Array.isArray(named) && named.length === 0)
     throw new ShapeError("axis", `${what}: the list of axes is empty; leave it out for all axes`);
   const axes = named === undefined ? Array.from({ length: rank }, (_, n) => n) : axesOf(what, named, rank);
@@ -103,10 +103,15 @@ const permuted = (x: Tensor, order: readonly number[]): Tensor =>
  *
  * @throws ShapeError where a named axis has another length
  */
-export function squeeze<T extends TensorLike>(x: T, axis?: Axes | { readonly axis: Axes }): MovedOf<T> {
+export function squeeze<T extends TensorLike>(
+  x: T,
+  axis?: AxesArgument | { readonly axis: AxesArgument },
+): MovedOf<T> {
   const from = asTensor("squeeze: x", x);
   const named =
-    typeof axis === "object" && axis !== null && "axis" in axis ? axis.axis : (axis as Axes | undefined);
+    typeof axis === "object" && axis !== null && "axis" in axis
+      ? axis.axis
+      : (axis as AxesArgument | undefined);
   const { axes } = reducedAxes("squeeze", named, {}, from.shape.length);
   const long = axes.find((n) => from.shape[n] !== 1);
   if (named !== undefined && long !== undefined)
@@ -126,9 +131,13 @@ export function squeeze<T extends TensorLike>(x: T, axis?: Axes | { readonly axi
  * expandDims(tensor([1, 2]), 0).shape; // → [1, 2]
  * expandDims(tensor([1, 2]), [0, -1]).shape; // → [1, 2, 1]
  */
-export function expandDims<T extends TensorLike>(x: T, axis: Axes | { readonly axis: Axes }): MovedOf<T> {
+export function expandDims<T extends TensorLike>(
+  x: T,
+  axis: AxesArgument | { readonly axis: AxesArgument },
+): MovedOf<T> {
   const from = asTensor("expandDims: x", x);
-  const named = typeof axis === "object" && axis !== null && "axis" in axis ? axis.axis : (axis as Axes);
+  const named =
+    typeof axis === "object" && axis !== null && "axis" in axis ? axis.axis : (axis as AxesArgument);
   const axes = axesOf("expandDims", named, from.shape.length + [named].flat().length);
   const lengths = from.shape.slice();
   for (const n of axes) lengths.splice(n, 0, 1);

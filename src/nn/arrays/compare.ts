@@ -119,7 +119,7 @@ export function clip<T extends TensorLike>(x: T, low: number, high: number): Flo
  * x with `value` where the mask is true, broadcast: PyTorch's `masked_fill`. In `attnMask` true means the opposite: attend.
  *
  * @example
- * maskedFill(tensor([1, 2, 3]), [false, true, false], -Infinity); // → [1, -Infinity, 3]
+ * maskedFill(tensor([1, 2, 3]), [false, true, false], -9); // → [1, -9, 3]
  *
  * @param mask bool, or nested arrays of booleans
  */

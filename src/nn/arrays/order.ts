@@ -6,7 +6,7 @@ import { formatTensor, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { denseOf, reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import {
-  type Axis,
+  type AxisArgument,
   axisOf,
   type FloatTensor,
   type FloatTensorOf,
@@ -103,7 +103,7 @@ export function topk<T extends TensorLike>(x: T, k: number, options: TopkOptions
  * @example
  * cumsum(tensor([1, 2, 3]), 0); // → [1, 3, 6]
  */
-export function cumsum<T extends TensorLike>(x: T, axis: Axis): FloatTensorOf<T> {
+export function cumsum<T extends TensorLike>(x: T, axis: AxisArgument): FloatTensorOf<T> {
   const from = operand("cumsum", "x", x);
   const rows = rowsAround(from.shape, axisOf("cumsum", axis, from.shape.length));
   const y = resultLike(from, from.shape);

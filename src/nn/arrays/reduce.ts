@@ -14,7 +14,7 @@ import {
   resultLike,
   tensorFrom,
 } from "../ops/operand.ts";
-import { type Axes, type ReduceOptions, reducedAxes } from "./axes.ts";
+import { type AxesArgument, type ReduceOptions, reducedAxes } from "./axes.ts";
 
 /** What a sum of a tensor of type T returns: float32 for bool, which counts. */
 export type SumOf<T> = T extends { readonly dtype: "bool" } ? Tensor<"float32"> : FloatTensorOf<T>;
@@ -29,7 +29,7 @@ export type SumOf<T> = T extends { readonly dtype: "bool" } ? Tensor<"float32"> 
  */
 export function sum<T extends TensorLike>(
   x: T,
-  axis?: Axes | ReduceOptions,
+  axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): SumOf<T> {
   return reduce("sum", x, axis, options, false);
@@ -43,7 +43,7 @@ export function sum<T extends TensorLike>(
  */
 export function mean<T extends TensorLike>(
   x: T,
-  axis?: Axes | ReduceOptions,
+  axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): SumOf<T> {
   return reduce("mean", x, axis, options, true);
@@ -61,7 +61,7 @@ function countable(what: string, x: TensorLike): FloatTensor {
 function reduce<T extends TensorLike>(
   name: string,
   x: T,
-  axis: Axes | ReduceOptions | undefined,
+  axis: AxesArgument | ReduceOptions | undefined,
   options: ReduceOptions,
   isMean: boolean,
 ): SumOf<T> {
@@ -95,13 +95,13 @@ export interface VarianceOptions extends ReduceOptions {
  * The variance over one axis or several, or over all elements: PyTorch's `var`. The standard deviation is `sqrt(variance(x))`.
  *
  * @example
- * variance(tensor([1, 2, 3, 4]), { correction: 0 }); // → [1.25]
+ * variance(tensor([1, 2, 3, 4]), { correction: 0 }); // → 1.25
  *
  * @throws OptionError unless there are more than `correction` elements
  */
 export function variance<T extends TensorLike>(
   x: T,
-  axis?: Axes | VarianceOptions,
+  axis?: AxesArgument | VarianceOptions,
   options: VarianceOptions = {},
 ): FloatTensorOf<T> {
   const from = operand("variance", "x", x);
@@ -129,7 +129,7 @@ export function variance<T extends TensorLike>(
  */
 export function norm<T extends TensorLike>(
   x: T,
-  axis?: Axes | ReduceOptions,
+  axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): FloatTensorOf<T> {
   const from = operand("norm", "x", x);

@@ -2,7 +2,7 @@
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
 import { embedding, type Ids, idsOf } from "../ops/lookup.ts";
-import { type Axis, axisOf, type FloatTensor, type FloatTensorOf, operand } from "../ops/operand.ts";
+import { type AxisArgument, axisOf, type FloatTensor, type FloatTensorOf, operand } from "../ops/operand.ts";
 import { reshape } from "../ops/shapes.ts";
 import { permute } from "./axes.ts";
 
@@ -18,8 +18,7 @@ import { permute } from "./axes.ts";
  * take(tensor([[1, 2], [3, 4], [5, 6]]), [2, 0]); // → [[5, 6], [1, 2]]
  * take(tensor([[1, 2], [3, 4], [5, 6]]), [-1], 1); // → [[2], [4], [6]]
  */
-// biome-ignore lint/plugin: NumPy's name
-export function take<T extends TensorLike>(x: T, indices: Ids, axis: Axis = 0): FloatTensorOf<T> {
+function takePositions<T extends TensorLike>(x: T, indices: Ids, axis: AxisArgument = 0): FloatTensorOf<T> {
   const from = operand("take", "x", x) as FloatTensor;
   const rank = from.shape.length;
   const at = axisOf("take", axis, rank);
@@ -38,6 +37,8 @@ export function take<T extends TensorLike>(x: T, indices: Ids, axis: Axis = 0): 
   return permute(rows, [...before, ...middle, ...after]) as FloatTensorOf<T>;
 }
 
+export { takePositions as take };
+
 /**
  * One element for each index: where the axis is the first of three, the result is x[indices[i, j, k], j, k], in the shape of `indices`.
  * PyTorch's `gather`. Negative indices count from the end.
@@ -48,7 +49,7 @@ export function take<T extends TensorLike>(x: T, indices: Ids, axis: Axis = 0): 
  * @example
  * gather(tensor([[1, 2], [3, 4]]), tensor([[0], [1]], "int32"), 1); // → [[1], [4]]
  */
-export function gather<T extends TensorLike>(x: T, indices: Ids, axis: Axis): FloatTensorOf<T> {
+export function gather<T extends TensorLike>(x: T, indices: Ids, axis: AxisArgument): FloatTensorOf<T> {
   const from = operand("gather", "x", x) as FloatTensor;
   const at = axisOf("gather", axis, from.shape.length);
   const { list, shape } = idsOf("gather", indices, "indices");

@@ -1,6 +1,13 @@
 /** Operations of the layers, recorded. */
 
-export { type Axes, expandDims, type MovedOf, permute, type ReduceOptions, squeeze } from "../arrays/axes.ts";
+export {
+  type AxesArgument,
+  expandDims,
+  type MovedOf,
+  permute,
+  type ReduceOptions,
+  squeeze,
+} from "../arrays/axes.ts";
 export { clip, eq, ge, gt, le, lt, maskedFill, ne } from "../arrays/compare.ts";
 export { einsum } from "../arrays/einsum.ts";
 export { cumsum, type Ordered, type SortOptions, sort, type TopkOptions, topk } from "../arrays/order.ts";
@@ -13,7 +20,7 @@ export { dropout, dropoutSeed, layerDropout, withDropout } from "./dropout.ts";
 export { abs, exp, log, sqrt, square } from "./elementwise.ts";
 export { embedding, type Ids } from "./lookup.ts";
 export { layerNorm, rmsNorm } from "./normalize.ts";
-export type { Axis, FloatTensor, FloatTensorOf, Precision, PrecisionOf } from "./operand.ts";
+export type { AxisArgument, FloatTensor, FloatTensorOf, Precision, PrecisionOf } from "./operand.ts";
 export { linear, matmul, type ProductOptions } from "./products.ts";
 export { type RopeLayout, type RopeOptions, rope, sinusoidalPositions } from "./rope.ts";
 export { argmax, type Index, max, min, pick, stack, tril, triu, where } from "./select.ts";

@@ -147,10 +147,10 @@ export function recordUnary(
 }
 
 /** An axis, counted from the end where it is negative: `-1`, or as an option `{ axis: -1 }`. */
-export type Axis = number | { readonly axis: number };
+export type AxisArgument = number | { readonly axis: number };
 
 /** The axis that `axis` names, counted from the start. */
-export function axisOf(what: string, axis: Axis, rank: number): number {
+export function axisOf(what: string, axis: AxisArgument, rank: number): number {
   if (typeof axis === "object" && axis !== null) checkNames(what, axis, ["axis"]);
   const named = typeof axis === "object" ? axis?.axis : axis;
   const n = named < 0 ? named + rank : named;

@@ -48,7 +48,7 @@ export interface RopeOptions {
   frequencies?: ArrayLike<number>;
   /** Multiplies the rotated elements: the attention factor of YaRN and LongRoPE. Default 1. */
   amplitude?: number;
-  /** Axis of positions: −2 for [..., H, N, D] (default), −3 for [..., N, H, D]. */
+  /** AxisArgument of positions: −2 for [..., H, N, D] (default), −3 for [..., N, H, D]. */
   axis?: number;
 }
 

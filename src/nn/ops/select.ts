@@ -17,10 +17,10 @@ import {
   type TensorLike,
   viewOf,
 } from "../../core/tensor.ts";
-import { type Axes, permute, type ReduceOptions, reducedAxes } from "../arrays/axes.ts";
+import { type AxesArgument, permute, type ReduceOptions, reducedAxes } from "../arrays/axes.ts";
 import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
 import {
-  type Axis,
+  type AxisArgument,
   axisOf,
   constantLike,
   type FloatTensor,
@@ -133,7 +133,7 @@ function triangle<T extends TensorLike>(
  */
 export function max<T extends TensorLike>(
   x: T,
-  axis?: Axes | ReduceOptions,
+  axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): FloatTensorOf<T> {
   return extreme("max", x, axis, options);
@@ -147,7 +147,7 @@ export function max<T extends TensorLike>(
  */
 export function min<T extends TensorLike>(
   x: T,
-  axis?: Axes | ReduceOptions,
+  axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): FloatTensorOf<T> {
   return extreme("min", x, axis, options);
@@ -156,7 +156,7 @@ export function min<T extends TensorLike>(
 function extreme<T extends TensorLike>(
   what: "max" | "min",
   x: T,
-  axis: Axes | ReduceOptions | undefined,
+  axis: AxesArgument | ReduceOptions | undefined,
   options: ReduceOptions,
 ): FloatTensorOf<T> {
   const from = operand(what, "x", x);
@@ -191,7 +191,7 @@ function extreme<T extends TensorLike>(
  * @example
  * argmax(tensor([[1, 5], [7, 2]]), -1); // → [1, 0]
  */
-export function argmax(x: TensorLike, axis?: Axis): Tensor<"int32"> {
+export function argmax(x: TensorLike, axis?: AxisArgument): Tensor<"int32"> {
   const from = operand("argmax", "x", x);
   const at = axis === undefined ? undefined : axisOf("argmax", axis, from.shape.length);
   const { position } = bestOf("argmax", from, at, "max");
@@ -310,7 +310,7 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
  * @example
  * stack([tensor([1, 2]), tensor([3, 4])]); // → [[1, 2], [3, 4]]
  */
-export function stack<T extends TensorLike>(xs: readonly T[], axis: Axis = 0): FloatTensorOf<T> {
+export function stack<T extends TensorLike>(xs: readonly T[], axis: AxisArgument = 0): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "stack",

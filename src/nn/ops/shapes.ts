@@ -7,7 +7,7 @@ import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/e
 import { record } from "../../core/recording/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
 import {
-  type Axis,
+  type AxisArgument,
   axisOf,
   type FloatTensor,
   type FloatTensorOf,
@@ -85,7 +85,7 @@ export function slice<T extends TensorLike>(
 export function split<T extends TensorLike>(
   x: T,
   sizes: readonly number[],
-  axis: Axis = -1,
+  axis: AxisArgument = -1,
 ): FloatTensorOf<T>[] {
   const from = operand("split", "x", x);
   const at = axisOf("split", axis, from.shape.length);
@@ -128,7 +128,7 @@ export function split<T extends TensorLike>(
  * @example
  * concat([tensor([[1], [2]]), tensor([[3], [4]])], 1); // → [[1, 3], [2, 4]]
  */
-export function concat<T extends TensorLike>(xs: readonly T[], axis: Axis = 0): FloatTensorOf<T> {
+export function concat<T extends TensorLike>(xs: readonly T[], axis: AxisArgument = 0): FloatTensorOf<T> {
   if (!Array.isArray(xs) || xs.length === 0)
     throw new OptionError(
       "concat",

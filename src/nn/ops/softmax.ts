@@ -5,7 +5,14 @@
 import { softmax as compute, softmaxBackward } from "../../api/array.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import { type Axis, axisOf, type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
+import {
+  type AxisArgument,
+  axisOf,
+  type FloatTensorOf,
+  operand,
+  recordUnary,
+  resultLike,
+} from "./operand.ts";
 import { transpose } from "./shapes.ts";
 
 /**
@@ -14,7 +21,7 @@ import { transpose } from "./shapes.ts";
  * @example
  * softmax(tensor([[0, 0], [1, 1]])); // → [[0.5, 0.5], [0.5, 0.5]]
  */
-export function softmax<T extends TensorLike>(x: T, axis: Axis = -1): FloatTensorOf<T> {
+export function softmax<T extends TensorLike>(x: T, axis: AxisArgument = -1): FloatTensorOf<T> {
   const from = rows("softmax", x);
   const rank = from.shape.length;
   const at = axisOf("softmax", axis, rank);
