@@ -18,7 +18,11 @@ import { permute } from "./axes.ts";
  * take(tensor([[1, 2], [3, 4], [5, 6]]), [2, 0]); // → [[5, 6], [1, 2]]
  * take(tensor([[1, 2], [3, 4], [5, 6]]), [-1], 1); // → [[2], [4], [6]]
  */
-function takePositions<T extends TensorLike>(x: T, indices: Ids, axis: AxisArgument = 0): FloatTensorOf<T> {
+export function takePositions<T extends TensorLike>(
+  x: T,
+  indices: Ids,
+  axis: AxisArgument = 0,
+): FloatTensorOf<T> {
   const from = operand("take", "x", x) as FloatTensor;
   const rank = from.shape.length;
   const at = axisOf("take", axis, rank);
@@ -36,8 +40,6 @@ function takePositions<T extends TensorLike>(x: T, indices: Ids, axis: AxisArgum
   const after = Array.from({ length: rank - 1 - at }, (_, n) => count + at + n);
   return permute(rows, [...before, ...middle, ...after]) as FloatTensorOf<T>;
 }
-
-export { takePositions as take };
 
 /**
  * One element for each index: where the axis is the first of three, the result is x[indices[i, j, k], j, k], in the shape of `indices`.

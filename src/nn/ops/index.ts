@@ -12,7 +12,7 @@ export { clip, eq, ge, gt, le, lt, maskedFill, ne } from "../arrays/compare.ts";
 export { einsum } from "../arrays/einsum.ts";
 export { cumsum, type Ordered, type SortOptions, sort, type TopkOptions, topk } from "../arrays/order.ts";
 export { mean, norm, type SumOf, sum, type VarianceOptions, variance } from "../arrays/reduce.ts";
-export { gather, take } from "../arrays/take.ts";
+export { gather, takePositions as take } from "../arrays/take.ts";
 export { type ActivationName, activate, elu1, gelu, relu, sigmoid, silu, tanh } from "./activations.ts";
 export { add, div, divide, mul, multiply, type Operand, pow, scale, sub } from "./arithmetic.ts";
 export { type Attended, attention, type WithWeights } from "./attend.ts";
