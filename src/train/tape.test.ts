@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { tensor } from "../core/construct.ts";
 import { Tensor } from "../core/tensor.ts";
+import { mean, sum } from "../nn/arrays/reduce.ts";
 import { fillLinear } from "../nn/initialize.ts";
 import { Linear } from "../nn/linear.ts";
 import { add, multiply, scale } from "../nn/ops/arithmetic.ts";
-import { mean, sum } from "../nn/arrays/reduce.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import { record } from "../nn/record.ts";
 import { AdamW } from "./adamw.ts";
