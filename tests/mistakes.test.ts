@@ -403,6 +403,9 @@ const REFUSED: Row[] = [
   ["intervene on a head without its number", "OptionError", "head", "intervene: head must be 0 to 3, got undefined", () => M.intervene(gpt, [{ layer: 0 }])],
   ["intervene with a text as the patch", "OptionError", "replace", 'intervene: replace must be "zero", "mean" or { from: recordActivations(…) }, got "the ship"', () => M.intervene(gpt, [{ part: "mlp", layer: 0, replace: "the ship" }])],
   ["recordActivations of a text", "OptionError", "argument", 'recordActivations: expected tokens, as model.tokenize(text) returns them, got "the sea"', () => M.recordActivations(gpt, "the sea")],
+  ["headsOverTexts of strings", "OptionError", "argument", "headsOverTexts: expected a list of texts, { name, open }, got", () => V.headsOverTexts(["the sea"])],
+  ["headsOverTexts of one store", "OptionError", "argument", "headsOverTexts: expected a list of texts, { name, open }, got", () => V.headsOverTexts(V.storeFromModel(gpt.attention("the sea")))],
+  ["beyondText of a link", "OptionError", "argument", "beyondText: expected a head, as headsOverTexts returns it, got", () => V.beyondText()],
   ["ablateHeads of one head", "OptionError", "argument", "ablateHeads: expected a list of heads, as in [{ layer: 0, head: 1 }], got Object", () => M.ablateHeads(gpt, "the sea", { layer: 0, head: 0 })],
 ];
 

@@ -114,6 +114,7 @@ const CALLS: Record<string, () => unknown> = {
   bars: () => V.bars({ a: 1 }, bad),
   curves: () => V.curves([{ name: "a", points: [[0, 1]] }], bad),
   histogram: () => V.histogram([1, 2], bad),
+  headsOverTexts: () => V.headsOverTexts([{ name: "a", open: () => view.storeFromModel(attention) }], bad),
   openStore: () => V.openStore(new Blob([bytes]), bad),
   storeFromModel: () => V.storeFromModel(attention, bad),
   renderFigure: () => V.renderFigure(view.storeFromModel(attention), bad),

@@ -25,6 +25,16 @@ export { type AttentionFlow, attentionFlow } from "../store/measures/attention-f
 export { contrastOf, type LinkContrast } from "../store/measures/contrast.ts";
 export type { Ledger, LedgerLine } from "../store/measures/ledger.ts";
 export type { HeadMeasures } from "../store/measures/measures.ts";
+export {
+  beyondText,
+  type HeadOverTexts,
+  headsOverTexts,
+  type MeasuredText,
+  type OverTextsOptions,
+  type TextExample,
+  type TextOfHead,
+  type TextSpread,
+} from "../store/measures/over-texts.ts";
 export type { Overview } from "../store/measures/pool.ts";
 export { type LayerMatrices, type Rollout, type RolloutOptions, rollout } from "../store/measures/rollout.ts";
 export type { Tile, TileAddress } from "../store/measures/tile.ts";

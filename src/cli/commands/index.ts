@@ -53,6 +53,11 @@ export const COMMANDS: readonly Entry[] = [
     summary: "split the score of a link into its reasons",
     load: () => from(import("./why.ts")),
   },
+  {
+    name: "heads",
+    summary: "measure every head over many texts",
+    load: () => from(import("./heads.ts")),
+  },
   { name: "fill", summary: "fill in the masked tokens of a text", load: () => from(import("./fill.ts")) },
   { name: "generate", summary: "continue a text with a decoder", load: () => from(import("./generate.ts")) },
   {
