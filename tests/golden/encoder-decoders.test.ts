@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
+import { readSafetensors, writeSafetensors } from "heed/io";
 import type { EncoderDecoder, LayerAttention, TargetOptions } from "heed/models";
 import { generateTarget, modelFromFiles, modelToFiles } from "heed/models";
 import { describe, expect, test } from "vitest";
@@ -107,4 +108,52 @@ describe.each(families)("%s", (family) => {
     const logits = (it: EncoderDecoder) => it.forward([3, 7], { memory: it.encode([5, 6, 8]) }).toFloat64();
     expect(logits(again.model)).toEqual(logits(model));
   });
+});
+
+const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+test("generation_config.json takes precedence over config.json in the ids that begin and end a text", async () => {
+  const files = filesOf("bart").set(
+    "generation_config.json",
+    json({
+      eos_token_id: [7, 8],
+      decoder_start_token_id: 5,
+      forced_bos_token_id: null,
+      bad_words_ids: [[9]],
+    }),
+  );
+  const { model } = await modelFromFiles(files, { family: "encoder-decoder" });
+  expect(model.endIds).toEqual([7, 8]);
+  expect(model.config).toMatchObject({
+    decoder_start_token_id: 5,
+    forced_bos_token_id: 0,
+    suppressed_ids: [9],
+  });
+  const again = modelToFiles(model, (await open("bart")).tokenizer);
+  expect((await modelFromFiles(again)).model.endIds).toEqual([7, 8]);
+  await expect(modelFromFiles(filesOf("bart").set("generation_config.json", json([1])))).rejects.toThrow(
+    "generation_config.json: expected a JSON object",
+  );
+  await expect(
+    modelFromFiles(filesOf("bart").set("generation_config.json", json({ eos_token_id: "end" }))),
+  ).rejects.toThrow("eos_token_id must be an integer ≥ 0");
+});
+
+test("a file without final_logits_bias has logits without a bias", async () => {
+  const files = filesOf("bart");
+  const { tensors } = readSafetensors(files.get("model.safetensors") as Uint8Array);
+  const bias = (tensors.get("final_logits_bias")?.data as Float32Array).slice();
+  const few = new Map([...tensors].filter(([name]) => name !== "final_logits_bias"));
+  files.set("model.safetensors", writeSafetensors(few as never));
+  const { model } = await modelFromFiles(files, { dtype: "float64", family: "encoder-decoder" });
+  const whole = (await open("bart", "float64")).model;
+  const logitsOf = (one: EncoderDecoder) =>
+    one.forward([2, 5], { memory: one.encode([5, 6, 7]) }).toFloat64();
+  const [without, withBias] = [logitsOf(model), logitsOf(whole)];
+  expectClose(
+    withBias,
+    without.map((x, i) => x + bias[i % bias.length]),
+    1e-12,
+    "logits",
+  );
 });

@@ -54,6 +54,15 @@ test("summarize puts the prefix of config.json before the text, or that of --pre
   expect(await source("--prefix", "on ")).toBe("on sat");
 });
 
+test("an error of summarize begins with its name", async () => {
+  const { code, err } = await run("summarize", model, "sat", "--to", "deu_Latn");
+  expect(code).toBe(1);
+  expect(err).toContain('summarize: "deu_Latn" is no language');
+  expect(err).not.toContain("translate");
+  const none = await run("summarize", "encoder", "sat");
+  expect(none.err).toContain("summarize: encoder is an encoder, which fills in masks");
+});
+
 test("a capture has the blocks enc, dec and cross: rows of the written text, columns of the source", async () => {
   const file = join(folder, "run.safetensors");
   expect((await run("capture", model, "the cat sat", "-o", file)).code).toBe(0);

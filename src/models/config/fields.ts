@@ -106,6 +106,12 @@ export class Fields {
     return new Fields(inside, at, this.#refuse, `${this.#prefix}${name}.`);
   }
 
+  /** These fields with others in their place, or in addition. */
+  with(values: Readonly<Record<string, Json>>): Fields {
+    const more = Object.entries(values).map(([name, value]) => [name, { value, at: this.#end }] as const);
+    return new Fields(new Map([...this.#values, ...more]), this.#end, this.#refuse, this.#prefix);
+  }
+
   /** All fields as JavaScript values. */
   toObject(): Record<string, unknown> {
     return Object.fromEntries([...this.#values].map(([name, { value }]) => [name, plain(value)]));

@@ -18,6 +18,8 @@ export interface LayerDefaults {
   /** The numbers that rotate, in place of a share. */
   readonly rotaryDim?: number;
   readonly layout?: RotaryConfig["layout"];
+  /** `alpha` beside rope_type "dynamic" multiplies the base by alpha^(d / (d − 2)), whatever the length of a text. */
+  readonly alpha?: boolean;
   /** Sliding layers have angles of their own: the field of their base in transformers 4, and its default. */
   readonly localAngles?: { readonly field: string; readonly theta: number };
   /** Which layers rotate; default all. */
@@ -94,12 +96,16 @@ function readRotary(
       { field: "partial_rotary_factor" },
     );
   const rotaryDim = defaults.rotaryDim ?? Math.floor(head_dim * share);
-  const angles = (from: Fields | undefined, name: string, base: number, scaling: Fields | undefined) => ({
-    rope_theta: baseOf(from, name, base),
-    rotaryDim,
-    ...(layout && { layout }),
-    scaling: scalingOf(fields, scaling, { rotaryDim, positions }),
-  });
+  const angles = (from: Fields | undefined, name: string, base: number, scaling: Fields | undefined) => {
+    const alpha = defaults.alpha ? scaling?.optional<number>(["alpha", "number"]) : undefined;
+    const growth = alpha ? alpha ** (rotaryDim / (rotaryDim - 2)) : 1;
+    return {
+      rope_theta: baseOf(from, name, base) * growth,
+      rotaryDim,
+      ...(layout && { layout }),
+      scaling: scalingOf(fields, alpha ? undefined : scaling, { rotaryDim, positions }),
+    };
+  };
   const full: RotaryConfig = angles(fullParameters, thetaField, theta, scaling);
   const local = parameters?.object("sliding_attention");
   // rope_scaling of a family with separate angles applies to the full layers.

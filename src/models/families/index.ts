@@ -12,12 +12,13 @@ import { type Electra, electra } from "./encoders/electra.ts";
 import { eurobert } from "./encoders/eurobert.ts";
 import { modernbert } from "./encoders/modernbert.ts";
 import { type Mpnet, mpnet } from "./encoders/mpnet.ts";
+import { nomicBert } from "./encoders/nomic-bert.ts";
 import { type Roberta, roberta } from "./encoders/roberta.ts";
 import type { Family } from "./family.ts";
 import { bloom, mpt } from "./gpt/bloom.ts";
 import { clipText } from "./gpt/clip-text.ts";
 import { falcon } from "./gpt/falcon.ts";
-import { gptj, gptNeo } from "./gpt/gpt.ts";
+import { codegen, gptj, gptNeo } from "./gpt/gpt.ts";
 import { gptNeox } from "./gpt/gpt-neox.ts";
 import { type Gpt2, gpt2 } from "./gpt/gpt2.ts";
 import { opt } from "./gpt/opt.ts";
@@ -26,6 +27,7 @@ import { exaone4 } from "./llama/exaone.ts";
 import { gemma, gemma2, gemma3 } from "./llama/gemma.ts";
 import { glm4 } from "./llama/glm.ts";
 import { granite } from "./llama/granite.ts";
+import { hunyuan } from "./llama/hunyuan.ts";
 import { llama, smollm3 } from "./llama/llama.ts";
 import { ministral3, mistral } from "./llama/mistral.ts";
 import { nemotron } from "./llama/nemotron.ts";
@@ -37,9 +39,9 @@ import { starcoder2 } from "./llama/starcoder.ts";
 
 /** All families. */
 export const FAMILIES = [
-  bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert,
-  gpt2, gptNeo, gptj, gptNeox, opt, bloom, mpt, falcon, clipText,
-  llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3,
+  bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert,
+  gpt2, gptNeo, gptj, codegen, gptNeox, opt, bloom, mpt, falcon, clipText,
+  llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,
   t5, bart, marian,
 ] as unknown as readonly Family[]; // biome-ignore format: one row a kind

@@ -38,8 +38,16 @@ export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
   return readConfigFile(json).config;
 }
 
-/** The same, with what a user should know of the file. */
-export function readConfigFile(json: Uint8Array | ArrayBuffer): {
+/** Fields of generation_config.json, which take precedence over those of config.json: which ids begin and end a text. */
+const GENERATION = [
+  "bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_bos_token_id", "forced_eos_token_id", "bad_words_ids",
+]; // biome-ignore format: one list
+
+/** The same, with what a user should know of the file; `generation` has the fields of generation_config.json. */
+export function readConfigFile(
+  json: Uint8Array | ArrayBuffer,
+  generation: Readonly<Record<string, unknown>> = {},
+): {
   readonly config: ModelConfig;
   readonly notes: readonly ModelNote[];
 } {
@@ -61,7 +69,11 @@ export function readConfigFile(json: Uint8Array | ArrayBuffer): {
   }
   refuseQuantized(fields);
   requireValues(fields, FIXED);
-  const config = { type: family.type, config: family.read(fields, modelType as string) } as ModelConfig;
+  // Classes of a family have their config.json's fields; other models have what both files say.
+  const isRecipe = family.type === "decoder" || family.type === "encoder-decoder";
+  const ids = GENERATION.filter((name) => isRecipe && generation[name] != null);
+  const all = fields.with(Object.fromEntries(ids.map((name) => [name, generation[name] as Json])));
+  const config = { type: family.type, config: family.read(all, modelType as string) } as ModelConfig;
   return { config, notes: customCode(fields, modelType as string) };
 }
 

@@ -18,6 +18,7 @@ import { configFields, readConfigFile } from "../families/read-config.ts";
 import { findModel } from "../hub/find.ts";
 import { type TextModel, textModel } from "../text-model.ts";
 import { type Tokenizer, writeTokenizer } from "../tokenizer/index.ts";
+import type { TransformerConfig } from "../transformer/config.ts";
 import type { Architecture, DecoderModel, TransformerModel } from "../transformer/model.ts";
 import { checkBytes } from "../transformer/parameters.ts";
 import { planOf } from "../transformer/plan.ts";
@@ -67,6 +68,7 @@ export interface WriteModelOptions {
 }
 
 const CONFIG = "config.json";
+const GENERATION = "generation_config.json";
 const WEIGHTS = "model.safetensors";
 const TOKENIZER = "tokenizer.json";
 /** `maxBytes` limits the parameters together, so single tensors have no limit. */
@@ -193,7 +195,10 @@ async function openParts(files: ModelFiles): Promise<ModelParts> {
   }
   const missing = missingFiles(names);
   if (missing.includes(CONFIG) && files.label !== "") refuseContents(files.label, names, missing);
-  const { config, notes } = await inFile(CONFIG, async () => readConfigFile(await files.bytes(CONFIG)));
+  const generation = names.includes(GENERATION) ? await readJson(files, GENERATION) : {};
+  const { config, notes } = await inFile(CONFIG, async () =>
+    readConfigFile(await files.bytes(CONFIG), generation),
+  );
   if (missing.length > 0 && files.label !== "") refuseContents(files.label, names, missing);
   const modelType = String(configFields(config).model_type);
   const tokenizer = await readTokenizerFiles(files, modelType);
@@ -233,7 +238,13 @@ async function assemble(
       // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.
       const output =
         ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
-      const fields = { ...config.config, ...output };
+      // A file without the bias of the logits, which is then zero.
+      const { head_bias_row: hasRow = false } = config.config as Partial<TransformerConfig>;
+      const noBias =
+        hasRow && names.headBias !== undefined && !located.source.has(names.headBias)
+          ? { names: { ...names, headBias: undefined }, head_bias_row: false }
+          : {};
+      const fields = { ...config.config, ...output, ...noBias };
       const plan = planOf(entry.recipe(fields), hasHead);
       checkWeights(what, file, located, plan);
       checkBytes(what, plan, dtype, limit, (one) =>

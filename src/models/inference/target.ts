@@ -51,7 +51,16 @@ export function generateTarget(
   source: ArrayLike<number>,
   options: TargetOptions = {},
 ): number[] {
-  const what = "generateTarget";
+  return writeTarget("generateTarget", model, source, options);
+}
+
+/** The same for the function or the command of this name, with which errors begin. */
+export function writeTarget(
+  what: string,
+  model: EncoderDecoder,
+  source: ArrayLike<number>,
+  options: TargetOptions,
+): number[] {
   if ((model as Partial<EncoderDecoder> | undefined)?.architecture !== "encoder-decoder")
     throw new OptionError("model", `${what}: model must be an encoder–decoder, got ${formatValue(model)}`, {
       got: model,

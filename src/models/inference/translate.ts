@@ -6,7 +6,7 @@ import { checkArgument, OptionError, UnsupportedError } from "../../core/errors.
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
 import { checkTextModel, type TextModel, writtenText } from "../text-model.ts";
-import { generateTarget, TARGET_OPTIONS, type TargetOptions } from "./target.ts";
+import { TARGET_OPTIONS, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of `translate`. */
 export interface TranslateOptions extends Omit<TargetOptions, "firstId"> {
@@ -35,13 +35,22 @@ export interface Translation {
  * translate(model, "The cat sat on the mat.", { beams: 4 }).text; // "Die Katze saß auf der Matte."
  */
 export function translate(model: TextModel, text: string, options: TranslateOptions = {}): Translation {
-  const what = "translate";
+  return writeText("translate", model, text, options);
+}
+
+/** The same for the function or the command of this name, with which errors begin. */
+export function writeText(
+  what: string,
+  model: TextModel,
+  text: string,
+  options: TranslateOptions,
+): Translation {
   checkTextModel(what, model, { pairs: true });
   checkArgument(typeof text === "string", what, "a text", text);
   const network = encoderDecoderOf(what, model);
   checkOptionNames(what, options, [...TARGET_OPTIONS.filter((name) => name !== "firstId"), "from", "to"]);
   const { from, to, ...rest } = options;
-  const sourceIds = sourceOf(model, text, from);
+  const sourceIds = sourceOf(what, model, text, from);
   const { positions } = network.encoder.sizes;
   if (sourceIds.length === 0 || sourceIds.length > positions)
     throw new OptionError(
@@ -52,7 +61,7 @@ export function translate(model: TextModel, text: string, options: TranslateOpti
       { tokens: sourceIds.length },
     );
   const firstId = to === undefined ? undefined : languageId(what, model, to);
-  const ids = generateTarget(network, sourceIds, { ...rest, ...(firstId !== undefined && { firstId }) });
+  const ids = writeTarget(what, network, sourceIds, { ...rest, ...(firstId !== undefined && { firstId }) });
   return { text: writtenText(model.tokenizer, ids), ids, sourceIds };
 }
 
@@ -80,16 +89,16 @@ function languageId(what: string, { tokenizer, name }: TextModel, language: stri
 }
 
 /** The ids of a source text; `from` takes the place of the language token that the tokenizer adds. */
-function sourceOf(model: TextModel, text: string, from: string | undefined): Int32Array {
+function sourceOf(what: string, model: TextModel, text: string, from: string | undefined): Int32Array {
   const { ids, sequences } = model.tokenizer.encode(text);
   if (from === undefined) return ids;
-  const id = languageId("translate", model, from);
+  const id = languageId(what, model, from);
   const ends = new Set(model.model.endIds);
   const at = ids.findIndex((one, i) => sequences[i] < 0 && !ends.has(one));
   if (at < 0)
     throw new UnsupportedError(
       "language",
-      `translate: the tokenizer of ${model.name} adds no language to a text, so \`from\` has no place; write the text as the model expects it`,
+      `${what}: the tokenizer of ${model.name} adds no language to a text, so \`from\` has no place; write the text as the model expects it`,
     );
   return ids.map((one, i) => (i === at ? id : one));
 }

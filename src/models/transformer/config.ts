@@ -114,13 +114,18 @@ export interface TransformerConfig {
   readonly head_bias_row?: boolean;
   /** The map before the output has a bias. Default true. */
   readonly head_map_bias?: boolean;
-  /** Rows of a joint matrix of q, k and v: all of q, then k, then v (default), or for each key head its queries, key and value. */
-  readonly qkv_layout?: "blocks" | "groups";
+  /**
+   * Rows of a joint matrix of q, k and v: all of q, then k, then v (default); for each key head its queries, key and value; or four
+   * parts, each with q, v and k of a quarter of the heads.
+   */
+  readonly qkv_layout?: "blocks" | "groups" | "quarters";
   /**
    * What the norms of q and k span: each head with shared weights (default), each head with weights of its own, or all heads
    * together.
    */
   readonly qk_norm?: "head" | "heads" | "all";
+  /** q and k are normed after their rotation. Default false: before. */
+  readonly qk_norm_last?: boolean;
   /** Multiplies the embedding: √C in Gemma. Default 1. */
   readonly embedding_scale?: number;
   /** Row of the position table for the first token. Default 0. */

@@ -14,6 +14,7 @@ import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
+  concat,
   type FloatTensor,
   type Ids,
   layerNorm,
@@ -24,6 +25,7 @@ import {
   rmsNorm,
   rope,
   scale,
+  slice,
   split,
   splitHeads,
 } from "../../nn/index.ts";
@@ -215,15 +217,26 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     let query = splitHeads(q, H); // [..., H, N, d]
     let key = splitHeads(k, Hkv);
     let value = splitHeads(v, Hkv);
-    if (names.queryNorm && qk_norm !== "all") [query, key] = this.#normQueryKey(at, query, key);
+    const normed = names.queryNorm !== undefined && qk_norm !== "all";
+    if (normed && !this.recipe.qk_norm_last) [query, key] = this.#normQueryKey(at, query, key);
     const { rotary } = layers[layer];
     if (rotary) {
       const { frequencies, amplitude } = anglesOf(rotary, start + x.shape[x.shape.length - 2]);
       const { rotaryDim, layout } = rotary;
-      const rotation = { offset: start, rotaryDim, frequencies, amplitude, layout };
-      query = rope(query, rotation);
-      key = rope(key, rotation);
+      const rotated = (x: FloatTensor, shift = 0) =>
+        rope(x, { offset: start - shift, rotaryDim, frequencies, amplitude, layout });
+      // Scores depend on distances alone, unless norms follow: then each text of a batch has its own positions.
+      const shift = this.recipe.qk_norm_last ? call.shift : undefined;
+      [query, key] = [query, key].map((x) =>
+        shift
+          ? concat(
+              shift.map((first, b) => rotated(slice(x, 0, b, b + 1), first)),
+              0,
+            )
+          : rotated(x),
+      );
     }
+    if (normed && this.recipe.qk_norm_last) [query, key] = this.#normQueryKey(at, query, key);
     if (call.rotate) [query, key] = [call.rotate(query), call.rotate(key)];
     const { query_growth: growth } = this.recipe;
     if (growth) query = multiply(query, queryFactors(growth, start, x, call.shift));
@@ -264,8 +277,13 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const { heads: H, keyHeads: Hkv, headSize: d } = this.sizes;
     if (!names.qkv) return [names.query, names.key, names.value].map((name) => this.linear(at + name, x));
     const joint = this.linear(at + names.qkv, x);
-    if (qkv_layout !== "groups") return split(joint, [H * d, Hkv * d, Hkv * d]);
+    if (qkv_layout === undefined || qkv_layout === "blocks") return split(joint, [H * d, Hkv * d, Hkv * d]);
     const lead = x.shape.slice(0, -1);
+    if (qkv_layout === "quarters") {
+      const quarters = reshape(joint, [...lead, 4, 3, (H * d) / 4]);
+      const [q, v, k] = split(quarters, [1, 1, 1], -2).map((part) => reshape(part, [...lead, -1]));
+      return [q, k, v];
+    }
     const groups = reshape(joint, [...lead, Hkv, H / Hkv + 2, d]);
     return split(groups, [H / Hkv, 1, 1], -2).map((part) => reshape(part, [...lead, -1]));
   }

@@ -20,6 +20,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 from transformers.models.bloom import modeling_bloom as bloom
+from transformers.models.falcon import modeling_falcon as falcon
 from transformers.models.gptj import modeling_gptj as gptj
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -79,6 +80,11 @@ FAMILIES = {
                         word_embed_proj_dim=16, dropout=0.0)),
     "falcon": ("falcon", FALCON | dict(multi_query=True, parallel_attn=True)),
     "falcon-groups": ("falcon", FALCON | dict(new_decoder_architecture=True, num_kv_heads=2, bias=True)),
+    "falcon-alibi": ("falcon", FALCON | dict(alibi=True, multi_query=False, parallel_attn=False, bias=True, tie_word_embeddings=False)),
+    "codegen": ("codegen", GPT | dict(n_ctx=24, rotary_dim=2, n_inner=22, layer_norm_epsilon=3e-3, tie_word_embeddings=False)),
+    "hunyuan": ("hunyuan_v1_dense", DECODER | dict(head_dim=6, rms_norm_eps=3e-3, tie_word_embeddings=True,
+                                                   rope_parameters=dict(rope_type="dynamic", rope_theta=100.0, alpha=7.0, factor=1.0))),
+    "nomic_bert": ("nomic_bert", ENCODER | dict(layer_norm_eps=3e-3, type_vocab_size=2, rope_parameters=dict(rope_type="default", rope_theta=100.0))),
     "mpt": ("mpt", dict(vocab_size=V, d_model=16, n_heads=4, n_layers=2, max_seq_len=24, layer_norm_epsilon=3e-3)),
     "phi": ("phi", DECODER | dict(layer_norm_eps=3e-3, qk_layernorm=True, tie_word_embeddings=False,
                                   rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
@@ -172,7 +178,7 @@ def inputs(model, config, family):
     """Tokens to read: one text; for encoders also a pair with types and a padded batch."""
     g = torch.Generator().manual_seed(7)
     some = lambda *shape: torch.randint(5, V, shape, generator=g)
-    if family in ("bert", "electra", "albert"):
+    if family in ("bert", "electra", "albert", "nomic_bert"):
         pair = dict(input_ids=some(1, 9), token_type_ids=torch.tensor([[0] * 4 + [1] * 3 + [config.type_vocab_size - 1] * 2]))
         return [dict(input_ids=some(1, 7)), pair, padded(some, config)]
     if family in ("roberta", "distilbert", "mpnet", "modernbert", "eurobert"):
@@ -237,7 +243,7 @@ class exactly64:
         for parent in list(self.model.modules()):
             for name, child in list(parent.named_children()):
                 if "RotaryEmbedding" in type(child).__name__ or "RopePositionEmbedding" in type(child).__name__:
-                    setattr(parent, name, type(child)(config=child.config).eval())
+                    setattr(parent, name, type(child)(config=getattr(child, "config", self.model.config)).eval())
 
     def __exit__(self, *_):
         torch.float32 = torch.float = self.kept[0]
@@ -250,7 +256,7 @@ def make(family):
     folder = os.path.join(HERE, family)
     shutil.rmtree(folder, ignore_errors=True)
     config = AutoConfig.for_model(kind, **fields)
-    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert")
+    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert", "nomic_bert")
     auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     model = auto.from_config(config)
     draw(model, torch.Generator().manual_seed(sum(map(ord, family))))
@@ -271,6 +277,10 @@ def make(family):
     assert not any(report[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")), report
     model.eval()
     golden = {}
+    if family == "falcon-alibi":
+        # Under "eager" transformers adds ALiBi twice, in the layer and in the mask; under "sdpa", its default, once. Half of it twice is once.
+        once = falcon.build_alibi_tensor
+        falcon.build_alibi_tensor = lambda *given, **options: once(*given, **options) / 2
     for n, given in enumerate(inputs(model, model.config, family)):
         with torch.no_grad(), exactly64(model):
             out = model(**given, output_hidden_states=True, output_attentions=True)
@@ -282,6 +292,10 @@ def make(family):
         golden[f"hidden.{n}"] = torch.stack(out.hidden_states)
         golden[f"attention.{n}"] = torch.stack(out.attentions)
         golden[f"logits.{n}"] = out.logits
+    if family == "falcon-alibi":
+        falcon.build_alibi_tensor = once
+        sdpa = auto.from_pretrained(folder, dtype=torch.float64).eval()(golden["ids.0"]).logits
+        assert (sdpa - golden["logits.0"]).abs().max() < 1e-12
     for name, x in golden.items():
         assert x.dtype == (torch.float64 if name[0] in "hal" else torch.int32), (name, x.dtype)
     save_file({k: x.contiguous() for k, x in golden.items()}, os.path.join(folder, "golden.safetensors"))

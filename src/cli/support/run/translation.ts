@@ -1,5 +1,6 @@
 /** The commands whose model writes a new text from one: `heed translate` and `heed summarize`. */
-import { type TextModel, translate } from "../../../models/index.ts";
+import { writeText } from "../../../models/inference/translate.ts";
+import type { TextModel } from "../../../models/text-model.ts";
 import { MODEL_HELP, pickTextModel } from "../input/pick-model.ts";
 import { expandText } from "../input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../line/command.ts";
@@ -64,7 +65,7 @@ heed show and heed view draw its attention: the source's, the written text's, an
         );
       const model = await pickTextModel(name, io);
       const prefix = (values.prefix as string | undefined) ?? it.prefix(model);
-      const { text: written, ids } = translate(model, prefix + text, options);
+      const { text: written, ids } = writeText(it.name, model, prefix + text, options);
       io.stdout.write(
         values.json
           ? jsonText({ model: model.name, source: prefix + text, text: written, ids })

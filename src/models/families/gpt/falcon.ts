@@ -1,5 +1,8 @@
-/** Falcon (arXiv 2311.16867): one or a few key heads in the matrix of all heads, parallel branches, rotary positions. */
-import { requireValues } from "../../config/fields.ts";
+/**
+ * Falcon (arXiv 2311.16867): one or a few key heads in the matrix of all heads, parallel branches, rotary positions or ALiBi, which the
+ * score's scale multiplies too. transformers rounds ALiBi's biases to bfloat16; heed does not.
+ */
+import { alibiSlopes } from "../../../masks/alibi.ts";
 import type { TensorNames } from "../../transformer/config.ts";
 import { decoderFamily, flag, layerNorm } from "../recipe-family.ts";
 
@@ -27,8 +30,7 @@ export const falcon = decoderFamily({
   },
   sizes: { intermediate_size: ({ hidden_size = 0 }) => 4 * hidden_size, max_position_embeddings: 2048 },
   activation: "gelu",
-  read(fields, { num_attention_heads: H, num_key_value_heads: Hkv }) {
-    requireValues(fields, { alibi: [false] });
+  read(fields, { num_attention_heads: H, num_key_value_heads: Hkv, head_dim: d }) {
     const isNew = flag(fields, "new_decoder_architecture", false);
     const parallel = isNew || flag(fields, "parallel_attn", true);
     const bias = flag(fields, "bias", false);
@@ -46,6 +48,10 @@ export const falcon = decoderFamily({
       mlp_bias: bias,
       qkv_layout: "groups",
       parallel,
+      ...(flag(fields, "alibi", false) && {
+        alibi_slopes: Array.from(alibiSlopes(H), (slope) => slope / Math.sqrt(d)),
+      }),
     };
   },
+  layers: (fields) => (flag(fields, "alibi", false) ? null : {}),
 });

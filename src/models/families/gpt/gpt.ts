@@ -1,13 +1,12 @@
 /** GPT-J (parallel branches, interleaved rotation of a part of each head) and GPT-Neo (windows in every second layer, unscaled scores). */
 import type { Fields } from "../../config/fields.ts";
-import { decoderFamily, layerNorm } from "../recipe-family.ts";
+import { decoderFamily, layerNorm, type RecipeFamily } from "../recipe-family.ts";
 
 // Causal masks that early versions stored.
 const files = { ignored: /\.(attn|attention)\.(bias|masked_bias)$/ };
 const inner = { intermediate_size: ({ hidden_size = 0 }) => 4 * hidden_size };
 
-/** The family. */
-export const gptj = decoderFamily({
+const GPTJ = {
   modelTypes: ["gptj"],
   names: {
     embedding: "transformer.wte",
@@ -35,11 +34,37 @@ export const gptj = decoderFamily({
   },
   sizes: inner,
   activation: "gelu_new",
-  read: (fields) => ({ norm: layerNorm(fields, "layer_norm_epsilon"), mlp_bias: true, parallel: true }),
+  read: (fields: Fields) => ({
+    norm: layerNorm(fields, "layer_norm_epsilon"),
+    mlp_bias: true,
+    parallel: true,
+  }),
   layers: (fields, { head_dim }) => ({
     rotaryDim: fields.one<number>(["rotary_dim", "size", 2 ** 14], Math.min(64, head_dim)),
     layout: "interleaved",
   }),
+} satisfies RecipeFamily;
+
+/** The family. */
+export const gptj = decoderFamily(GPTJ);
+
+/** CodeGen (arXiv 2203.13474): GPT-J whose q, v and k are one matrix, in four parts for the four devices that it was trained on. */
+export const codegen = decoderFamily({
+  ...GPTJ,
+  modelTypes: ["codegen"],
+  names: {
+    ...GPTJ.names,
+    query: undefined,
+    key: undefined,
+    value: undefined,
+    qkv: "attn.qkv_proj",
+  },
+  files: { ignored: /\.attn\.causal_mask$/ },
+  read(fields, sizes) {
+    const { num_attention_heads: H } = sizes;
+    if (H % 4 !== 0) fields.refuse("n_head", `must be a multiple of 4, got ${H}`);
+    return { ...GPTJ.read(fields), qkv_layout: "quarters" };
+  },
 });
 
 /** The family. */
