@@ -22,6 +22,7 @@ import { codegen, gptj, gptNeo } from "./gpt/gpt.ts";
 import { gptNeox } from "./gpt/gpt-neox.ts";
 import { type Gpt2, gpt2 } from "./gpt/gpt2.ts";
 import { opt } from "./gpt/opt.ts";
+import { apertus } from "./llama/apertus.ts";
 import { cohere, cohere2 } from "./llama/cohere.ts";
 import { exaone4 } from "./llama/exaone.ts";
 import { gemma, gemma2, gemma3 } from "./llama/gemma.ts";
@@ -41,7 +42,7 @@ import { starcoder2 } from "./llama/starcoder.ts";
 export const FAMILIES = [
   bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert,
   gpt2, gptNeo, gptj, codegen, gptNeox, opt, bloom, mpt, falcon, clipText,
-  llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan,
+  llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan, apertus,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,
   t5, bart, marian,
 ] as unknown as readonly Family[]; // biome-ignore format: one row a kind

@@ -72,6 +72,8 @@ export interface TensorNames {
   /** One matrix in place of gate and up. */
   readonly gateUp?: string;
   readonly down: string;
+  /** Prefix of the learned factors of the activation `xielu`. */
+  readonly activationFactors?: string;
   readonly feedForwardOutputNorm?: string;
   readonly feedForwardSumNorm?: string;
   readonly finalNorm?: string;

@@ -86,6 +86,9 @@ export function planOf(config: TransformerConfig & OtherSizes, hasHead = true): 
     linear(part(names.gate), inner, C, mlp_bias);
     linear(part(names.up), inner, C, mlp_bias);
     linear(part(names.down), C, inner, mlp_bias, residual_range);
+    if (names.activationFactors)
+      for (const factor of ["alpha_p", "alpha_n"])
+        plan.set(`${at}${names.activationFactors}.${factor}`, { shape: [1], start: "zeros" });
     norm(part(names.feedForwardOutputNorm));
     norm(part(names.feedForwardSumNorm));
   });

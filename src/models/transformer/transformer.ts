@@ -30,7 +30,7 @@ import {
   splitHeads,
 } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
-import { activateNamed } from "../config/activation.ts";
+import { activateNamed, xielu } from "../config/activation.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
 import { anglesOf } from "./angles.ts";
 import { type AttentionRecipe, afterHook, attend, type ForwardOptions } from "./attend.ts";
@@ -325,7 +325,12 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const [gate, up] = names.gateUp
       ? split(this.linear(at + names.gateUp, x), [inner, inner])
       : [names.gate && this.linear(at + names.gate, x), this.linear(at + names.up, x)];
-    const hidden = gate ? multiply(activateNamed(gate, hidden_act), up) : activateNamed(up, hidden_act);
+    const factor = (name: string) => this.weights.get(`${at}${names.activationFactors}.${name}`);
+    const activated = (y: FloatTensor) =>
+      names.activationFactors === undefined
+        ? activateNamed(y, hidden_act)
+        : xielu(y, factor("alpha_p"), factor("alpha_n"));
+    const hidden = gate ? multiply(activated(gate), up) : activated(up);
     return layerDropout(this.linear(at + names.down, hidden), resid_pdrop);
   }
 

@@ -84,6 +84,7 @@ FAMILIES = {
     "codegen": ("codegen", GPT | dict(n_ctx=24, rotary_dim=2, n_inner=22, layer_norm_epsilon=3e-3, tie_word_embeddings=False)),
     "hunyuan": ("hunyuan_v1_dense", DECODER | dict(head_dim=6, rms_norm_eps=3e-3, tie_word_embeddings=True,
                                                    rope_parameters=dict(rope_type="dynamic", rope_theta=100.0, alpha=7.0, factor=1.0))),
+    "apertus": ("apertus", DECODER | dict(rms_norm_eps=3e-3, tie_word_embeddings=False, rope_parameters=dict(rope_type="default", rope_theta=100.0))),
     "nomic_bert": ("nomic_bert", ENCODER | dict(layer_norm_eps=3e-3, type_vocab_size=2, rope_parameters=dict(rope_type="default", rope_theta=100.0))),
     "mpt": ("mpt", dict(vocab_size=V, d_model=16, n_heads=4, n_layers=2, max_seq_len=24, layer_norm_epsilon=3e-3)),
     "phi": ("phi", DECODER | dict(layer_norm_eps=3e-3, qk_layernorm=True, tie_word_embeddings=False,

@@ -9,6 +9,7 @@ import { MODEL_TYPES } from "../../../src/models/families/index.ts";
 
 /** Classes of transformers by the `model_type` of their config.json. */
 const CLASSES: Readonly<Record<string, string>> = {
+  ApertusForCausalLM: "apertus",
   BertForMaskedLM: "bert", BartForConditionalGeneration: "bart", BloomForCausalLM: "bloom", CodeGenForCausalLM: "codegen",
   Cohere2ForCausalLM: "cohere2", CohereForCausalLM: "cohere", Exaone4ForCausalLM: "exaone4", FalconForCausalLM: "falcon",
   Gemma2ForCausalLM: "gemma2", Gemma3ForCausalLM: "gemma3_text", Gemma3ForConditionalGeneration: "gemma3", GemmaForCausalLM: "gemma",
