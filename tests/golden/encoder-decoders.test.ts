@@ -142,14 +142,14 @@ test("generation_config.json takes precedence over config.json in the ids that b
 test("a file without final_logits_bias has logits without a bias", async () => {
   const files = filesOf("bart");
   const { tensors } = readSafetensors(files.get("model.safetensors") as Uint8Array);
-  const bias = (tensors.get("final_logits_bias")?.data as Float32Array).slice();
+  const bias = (tensors.get("final_logits_bias")!.data as Float32Array).slice();
   const few = new Map([...tensors].filter(([name]) => name !== "final_logits_bias"));
   files.set("model.safetensors", writeSafetensors(few as never));
   const { model } = await modelFromFiles(files, { dtype: "float64", family: "encoder-decoder" });
-  const whole = (await open("bart", "float64")).model;
+  const complete = (await open("bart", "float64")).model;
   const logitsOf = (one: EncoderDecoder) =>
     one.forward([2, 5], { memory: one.encode([5, 6, 7]) }).toFloat64();
-  const [without, withBias] = [logitsOf(model), logitsOf(whole)];
+  const [without, withBias] = [logitsOf(model), logitsOf(complete)];
   expectClose(
     withBias,
     without.map((x, i) => x + bias[i % bias.length]),
