@@ -62,18 +62,21 @@ export interface TensorObject {
   readonly fortranOrder?: boolean;
 }
 
-/** The float dtype in the type of a tensor; all four where the type does not say. */
-export type FloatDTypeOf<T> = T extends readonly unknown[]
+/** The dtype in the type of a tensor or a list, if it is one of `Allowed`; all of these where the type does not say. */
+export type DTypeIn<T, Allowed extends FloatDType> = T extends readonly unknown[]
   ? "float32"
   : T extends { readonly dtype: infer D }
-    ? D extends FloatDType
+    ? D extends Allowed
       ? D
-      : FloatDType
+      : Allowed
     : T extends { readonly data: Float32Array }
       ? "float32"
       : T extends { readonly data: Float64Array }
         ? "float64"
-        : FloatDType;
+        : Allowed;
+
+/** The float dtype in the type of a tensor; all four where the type does not say. */
+export type FloatDTypeOf<T> = DTypeIn<T, FloatDType>;
 
 /** Keys of the methods that device/tensor.ts overrides. Not public. */
 export const VIEW: unique symbol = /* @__PURE__ */ Symbol("view");

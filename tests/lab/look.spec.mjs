@@ -5,7 +5,7 @@
  */
 import { expect } from "@playwright/test";
 import { CONTRAST, violations } from "../support/axe.mjs";
-import { names, quiet, test } from "./visit.mjs";
+import { names, quiet, reach, test, write } from "./visit.mjs";
 
 // What is seen at each stop of the text, on a desk and on a phone.
 for (const name of names)
@@ -31,14 +31,7 @@ for (const name of names)
         await look("first");
         await check("first");
         for (let i = 0; i < stops; i++) {
-          await page
-            .locator(".step")
-            .nth(i)
-            .evaluate((step, width) => {
-              const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
-              scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
-            }, width);
-          await quiet(page);
+          await reach(page, i, width);
           await look(`stop ${i + 1}`);
           const show = page.locator(`[data-act="predict:${i}"]`);
           if ((await show.count()) === 0) continue;
@@ -190,18 +183,11 @@ for (const name of ["words", "arrows", "steps", "masks", "heads", "explanation"]
       visit,
     }) =>
       visit(`${name}.html`, { viewport: { width, height: 812 } }, async (page) => {
-        await page.fill("#sentence", "Old kings love young queens, and nobody knows the reasons");
-        await page.keyboard.press("Enter");
-        await page.waitForFunction(() => /own=/.test(location.hash), undefined, { timeout: 60_000 });
-        await quiet(page);
+        await write(page, "Old kings love young queens, and nobody knows the reasons");
         /** @type {string[]} */
         const problems = [];
         for (const [i, step] of (await page.locator(".step").all()).entries()) {
-          await step.evaluate((step, width) => {
-            const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
-            scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
-          }, width);
-          await quiet(page);
+          await reach(page, i, width);
           const look = async (/** @type {string} */ when) => {
             for (const what of await page.evaluate(misplaced)) problems.push(`stop ${i + 1}${when}: ${what}`);
             if (!(await page.evaluate(() => /own=/.test(location.hash))))

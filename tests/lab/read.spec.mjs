@@ -4,31 +4,11 @@
  * before they are asked, sentences of one word, and pages without scripts. Needs dist/.
  */
 import { expect } from "@playwright/test";
-import { quiet, test } from "./visit.mjs";
+import { quiet, reach, test, write } from "./visit.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
 const SIZES = [1280, 375];
-
-/** Scrolls to a stop of the text, counted from 0. @param {Page} page @param {number} at @param {number} width */
-async function reach(page, at, width) {
-  await page
-    .locator(".step")
-    .nth(at)
-    .evaluate((step, width) => {
-      const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
-      scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
-    }, width);
-  await quiet(page);
-}
-
-/** Writes a sentence into the field and waits until the page shows it. @param {Page} page @param {string} text */
-async function write(page, text) {
-  await page.fill("#sentence", text);
-  await page.keyboard.press("Enter");
-  await page.waitForFunction(() => /own=/.test(location.hash), undefined, { timeout: 60_000 });
-  await quiet(page);
-}
 
 const caption = (/** @type {Page} */ page) => page.locator(".stage figcaption");
 /** The picture that is shown. */

@@ -108,6 +108,26 @@ export async function quiet(page) {
   await page.waitForFunction(() => document.querySelector(".lab")?.getAttribute("data-state") === "drawn");
 }
 
+/** Scrolls to a stop of the text, counted from 0. @param {Page} page @param {number} at @param {number} width */
+export async function reach(page, at, width) {
+  await page
+    .locator(".step")
+    .nth(at)
+    .evaluate((step, width) => {
+      const above = width < 900 ? (document.querySelector(".stage")?.clientHeight ?? 0) + 8 : 60;
+      scrollTo(0, step.getBoundingClientRect().top + scrollY - above);
+    }, width);
+  await quiet(page);
+}
+
+/** Writes a sentence into the field and waits until the page shows it. @param {Page} page @param {string} text */
+export async function write(page, text) {
+  await page.fill("#sentence", text);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /own=/.test(location.hash), undefined, { timeout: 60_000 });
+  await quiet(page);
+}
+
 /** @param {boolean} holds @param {string} why */
 export function must(holds, why) {
   if (!holds) throw new Error(why);

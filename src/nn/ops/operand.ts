@@ -12,7 +12,8 @@ import { isNested, type NestedBooleans } from "../../core/nested.ts";
 import { numbersOf, type Precision, uninitialized } from "../../core/numbers.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
-import { asTensor, COPY, denseOf, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { DTypeIn, TensorLike } from "../../core/tensor.ts";
+import { asTensor, COPY, denseOf, sameDevice, sizeOf, Tensor } from "../../core/tensor.ts";
 
 export { type Numbers, numbers, numbersOf, type Precision } from "../../core/numbers.ts";
 
@@ -20,17 +21,7 @@ export { type Numbers, numbers, numbersOf, type Precision } from "../../core/num
 export type FloatTensor<D extends Precision = Precision> = Tensor<D>;
 
 /** The dtype in the type of an operand; both dtypes where the type does not say. A number alone gives float32. */
-export type PrecisionOf<T> = T extends number | readonly unknown[]
-  ? "float32"
-  : T extends { readonly dtype: infer D }
-    ? D extends Precision
-      ? D
-      : Precision
-    : T extends { readonly data: Float32Array }
-      ? "float32"
-      : T extends { readonly data: Float64Array }
-        ? "float64"
-        : Precision;
+export type PrecisionOf<T> = T extends number ? "float32" : DTypeIn<T, Precision>;
 
 /** What an operation returns for an operand of type `T`: a tensor of the dtype of that operand. */
 export type FloatTensorOf<T> = FloatTensor<PrecisionOf<T>>;

@@ -31,7 +31,7 @@ import {
   resultLike,
   zerosLike,
 } from "./operand.ts";
-import { concat, reshape } from "./shapes.ts";
+import { checkList, concat, reshape } from "./shapes.ts";
 
 /**
  * `yes` where the condition is true or not 0, `no` elsewhere, broadcast. The gradient flows to the selected operand.
@@ -311,14 +311,7 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
  * stack([tensor([1, 2]), tensor([3, 4])]); // → [[1, 2], [3, 4]]
  */
 export function stack<T extends TensorLike>(xs: readonly T[], axis: AxisArgument = 0): FloatTensorOf<T> {
-  if (!Array.isArray(xs) || xs.length === 0)
-    throw new OptionError(
-      "stack",
-      `stack: expected a list of one or more tensors, as in stack([a, b], axis), got ${formatValue(xs)}`,
-      {
-        got: xs,
-      },
-    );
+  checkList("stack", xs);
   const first = operand<T>("stack", "x[0]", xs[0]);
   const at = axisOf("stack", axis, first.shape.length + 1);
   const widened = xs.map((x, n) => {

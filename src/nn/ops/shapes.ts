@@ -122,6 +122,16 @@ export function split<T extends TensorLike>(
   return parts;
 }
 
+/** Throws for what is not a list of one or more tensors. */
+export function checkList(what: "concat" | "stack", xs: readonly TensorLike[]): void {
+  if (!Array.isArray(xs) || xs.length === 0)
+    throw new OptionError(
+      what,
+      `${what}: expected a list of one or more tensors, as in ${what}([a, b], axis), got ${formatValue(xs)}`,
+      { got: xs },
+    );
+}
+
 /**
  * Concatenates tensors along one axis, the first by default; all other axes have equal lengths.
  *
@@ -129,14 +139,7 @@ export function split<T extends TensorLike>(
  * concat([tensor([[1], [2]]), tensor([[3], [4]])], 1); // → [[1, 3], [2, 4]]
  */
 export function concat<T extends TensorLike>(xs: readonly T[], axis: AxisArgument = 0): FloatTensorOf<T> {
-  if (!Array.isArray(xs) || xs.length === 0)
-    throw new OptionError(
-      "concat",
-      `concat: expected a list of one or more tensors, as in concat([a, b], axis), got ${formatValue(xs)}`,
-      {
-        got: xs,
-      },
-    );
+  checkList("concat", xs);
   const first = operand<T>("concat", "x[0]", xs[0]);
   const all = xs.map((x, n) => operand("concat", `x[${n}]`, x, first));
   const at = axisOf("concat", axis, first.shape.length);
