@@ -5,7 +5,7 @@ import { storeFrom } from "../layout/from.ts";
 import { edgesOf } from "../measures/aggregate.ts";
 import { plainKernel } from "./row-source.ts";
 
-const N = 2048;
+const N = 1024;
 const NAMES = [
   "Int8Array",
   "Uint8Array",
@@ -82,8 +82,8 @@ for (const [name, kernel] of [
     await store.measures(ref);
     await store.overview(ref, 96);
     store.ledger(ref, 1000, 999);
-    store.output(ref, 1500);
-    edgesOf((i) => store.row(ref, i, "weights"), [0, 1024, N - 1], { mass: 0.9 });
+    store.output(ref, 900);
+    edgesOf((i) => store.row(ref, i, "weights"), [0, N / 2, N - 1], { mass: 0.9 });
     await store.bundle({ dtype: "float16" });
     store.dispose();
     expect(record.largest).toBeGreaterThan(0);
