@@ -8,6 +8,7 @@ type Loader = () => Promise<PageComputation<any, any>>;
 export const COMPUTATIONS: Readonly<Record<string, Loader>> = {
   words: () => import("./words/compute.ts"),
   arrows: () => import("./arrows/compute.ts"),
+  becomes: () => import("./becomes/compute.ts"),
   steps: () => import("./steps/compute.ts"),
   scale: () => import("./scale/compute.ts"),
   saturation: () => import("./saturation/compute.ts"),

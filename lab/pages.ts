@@ -19,6 +19,7 @@ const entry = (name: string, load: Loader): PageEntry => ({
 export const PAGES: readonly PageEntry[] = [
   entry("words", () => import("./words/page.ts")),
   entry("arrows", () => import("./arrows/page.ts")),
+  entry("becomes", () => import("./becomes/page.ts")),
   entry("steps", () => import("./steps/page.ts")),
   entry("scale", () => import("./scale/page.ts")),
   entry("saturation", () => import("./saturation/page.ts")),

@@ -27,9 +27,9 @@ export const BUDGET = new Map([
   ["src/wasm", 11_400],
   ["ui", 500],
   ["explorer", 17_300],
-  ["lab", 12_900],
+  ["lab", 13_300],
   ["bench", 5_100],
-  ["tools", 4_150],
+  ["tools", 4_300],
   ["examples", 1_100],
 ]);
 

@@ -48,6 +48,16 @@ test("arrows: a query between two keys, and a matrix that turns, by keys", ({ vi
     await press(page, '.control [data-act="mode:turned"]', "Enter");
     await until(page, 2, query, "Shift+ArrowLeft", 36);
   }));
+test("becomes: the first layer nearer to runs, and the least of the head that keeps it so, by keys", ({
+  visit,
+}) =>
+  visit("becomes.html", {}, async (page) => {
+    await press(page, '.control [data-act="layer"]', "ArrowRight");
+    expect(await ticked(page)).toBe(1);
+    await press(page, '.control [data-act="layer"]', "End");
+    await press(page, '.control [data-act="quarters"]', ...times("ArrowLeft", 3));
+    expect(await ticked(page)).toBe(2);
+  }));
 test("steps: one number changes where a word looks, and a query of zeros looks everywhere, by keys", ({
   visit,
 }) =>

@@ -1,0 +1,90 @@
+/**
+ * What a word becomes: cosines between states of "flies" in two sentences, and with six other words, after each layer of a trained
+ * encoder, with one of its heads at five strengths. All cosines of a layer are one matrix product of vectors of length 1.
+ */
+import { type Tensor, tensor } from "../../src/index.ts";
+import { matmul } from "../../src/nn/index.ts";
+import { roundScore } from "../frame/words.ts";
+import { rowsOf } from "../head/packed.ts";
+import { NEIGHBORS, RISES, STATES, STRENGTHS } from "./captures.ts";
+
+/** What a reader changes. */
+export type Becomes = {
+  /** How many layers have run: 0, the embedding, to 6. */
+  readonly layer: number;
+  /** The output of layer 0, head 4, in quarters of its size. */
+  readonly quarters: number;
+};
+
+/** The path of the word at one strength of the head; [7] a layer each, the embedding first. */
+export interface Path {
+  /** Cosine of the two states. */
+  readonly apart: readonly number[];
+  /** Cosines with the six words: [sentence][layer][word]. */
+  readonly near: readonly (readonly (readonly number[])[])[];
+}
+
+/** What the picture shows. */
+export interface BecomesNumbers {
+  readonly words: readonly string[];
+  /** At the chosen strength, and with all of the head. */
+  readonly path: Path;
+  readonly full: Path;
+  /** By how much the last cosine rises with one head off: [6][12]. */
+  readonly rises: readonly (readonly number[])[];
+  /** The two states after the chosen layer, in the plane that they span, rounded as the listings have them; and their cosine. */
+  readonly pair: readonly (readonly number[])[];
+  readonly rounded: number;
+}
+
+/** Vectors divided by their length, [count, numbers]. */
+function unitRows(vectors: readonly (readonly number[])[]): Tensor {
+  const rows = vectors.map((vector) => {
+    const length = Math.hypot(...vector);
+    return vector.map((x) => x / length);
+  });
+  return tensor(Float64Array.from(rows.flat()), [rows.length, rows[0].length]);
+}
+
+/** Cosines of vectors with each other: U·Uᵀ of rows of length 1. */
+export function cosines(vectors: readonly (readonly number[])[]): number[][] {
+  const unit = unitRows(vectors);
+  return rowsOf(matmul(unit, unit, { transposeB: true }) as never);
+}
+
+const FIRST_WORD = 2 * STRENGTHS.length;
+const layers = STATES.map(cosines);
+
+/** The path at a strength of the head, by its place in STRENGTHS. */
+function pathOf(strength: number): Path {
+  const places = [2 * strength, 2 * strength + 1];
+  return {
+    apart: layers.map((all) => all[places[0]][places[1]]),
+    near: places.map((at) => layers.map((all) => all[at].slice(FIRST_WORD))),
+  };
+}
+
+/** Two vectors in the plane that they span, the first along its axis: lengths and angle are those of the vectors. */
+function planeOf(a: readonly number[], b: readonly number[]): number[][] {
+  const length = Math.hypot(...a);
+  const along = b.reduce((sum, x, i) => sum + x * a[i], 0) / length;
+  const across = Math.hypot(...b.map((x, i) => x - (along * a[i]) / length));
+  return [
+    [length, 0],
+    [along, across],
+  ].map((vector) => vector.map(roundScore));
+}
+
+/** The numbers of a state. */
+export function compute({ layer, quarters }: Becomes): BecomesNumbers {
+  const strength = STRENGTHS.indexOf((quarters / 4) as (typeof STRENGTHS)[number]);
+  const pair = planeOf(STATES[layer][2 * strength], STATES[layer][2 * strength + 1]);
+  return {
+    words: NEIGHBORS.map(([word]) => word),
+    path: pathOf(strength),
+    full: pathOf(0),
+    rises: RISES,
+    pair,
+    rounded: cosines(pair)[0][1],
+  };
+}

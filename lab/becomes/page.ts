@@ -1,0 +1,194 @@
+/** What a word becomes: the output of attention, a context vector, layer by layer. */
+
+import { text } from "../../src/view/plot/index.ts";
+import { slider } from "../../ui/controls.ts";
+import { html } from "../../ui/markup.ts";
+import { integer } from "../frame/fields.ts";
+import { guessText, line } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
+import { indexOfLargest, number } from "../frame/words.ts";
+import type { Becomes, BecomesNumbers } from "./compute.ts";
+import { apartAt, type BecomesView, picture } from "./picture.ts";
+
+/** The nearest of the six words in a sentence (0: time, 1: fruit). */
+const nearest = ({ numbers: n, state }: BecomesView, sentence: number) => {
+  const all = n.path.near[sentence][state.layer];
+  const at = indexOfLargest(all);
+  return { word: n.words[at], cosine: all[at] };
+};
+const cosineNow = ({ numbers: n, state }: BecomesView) => n.path.apart[state.layer];
+const strength = (quarters: number) => `${25 * quarters} %`;
+const soars = ({ numbers: n }: BecomesView, sentence: number) =>
+  n.path.near[sentence][6][n.words.indexOf("soars")];
+
+export const page = definePage<Becomes, BecomesNumbers>({
+  title: "What a word becomes",
+  point:
+    "Attention returns a new vector for each word: its context vector. The same word becomes different vectors in different sentences, and one can measure how far they move apart.",
+  minutes: 8,
+  needs: ["words", "arrows"],
+  fields: { layer: integer(1, 0, 6), quarters: integer(4, 0, 4) },
+  steps: [
+    {
+      title: "The output is a vector",
+      state: {},
+      about: ({ layer, quarters }) => layer <= 1 && quarters === 4,
+      text: ({
+        numbers: { full },
+      }) => html`<p>The shares of a word say where it looks. What it takes home is a vector: the values of all words, each times its share, added up. Papers call it a <em>context vector</em>, and the word is then <em>contextual</em>.</p>
+<p class="formula"><math><msub><mi>c</mi><mi>i</mi></msub><mo>=</mo><munder><mo>∑</mo><mi>j</mi></munder><msub><mi>α</mi><mrow><mi>i</mi><mi>j</mi></mrow></msub><msub><mi>v</mi><mi>j</mi></msub></math></p>
+<p>Take “flies” in <b>time flies like an arrow</b> and in <b>fruit flies like a banana</b>. A trained encoder (MiniLM, 6 layers of 12 heads) begins with the same 384 numbers for both: before the first layer their cosine is ${number(full.apart[0])}. Cosine says how far two vectors have the same direction: 1 is the same, 0 is nothing in common.</p>
+<p>After one layer it is <b>${number(full.apart[1])}</b>. In the plane, right means nearer to “runs”, and up nearer to “insect”.</p>`,
+    },
+    {
+      title: "Six layers",
+      state: { layer: 1 },
+      text: () =>
+        html`<p>Each layer does it again, on what the layer before has made: words look at words that have looked already.</p>`,
+      predict: {
+        question: "The cosine was 0.917 after the first layer. What is it after the sixth?",
+        min: 0,
+        max: 100,
+        step: 1,
+        start: 90,
+        unit: "",
+        formatGuess: (guess) => number(guess / 100),
+        show: { layer: 6 },
+        mark: (guess, { wide }) => {
+          if (!wide) return guessText(268, 160, number(guess / 100));
+          const { x, y } = apartAt();
+          const at = y(guess / 100);
+          return (
+            line(x(6) + 8, at, x(6) + 18, at, "lk") +
+            text(x(6) + 22, at + 4, "your guess", { class: "tk s11 halo" })
+          );
+        },
+        result: ({ numbers: { full } }) =>
+          html`It is <b>${number(full.apart[6])}</b>. Most of the way is the last layer, but the direction was set by the first: from there on, one goes right and the other goes up.`,
+      },
+    },
+    {
+      title: "Towards which words?",
+      state: { layer: 6 },
+      about: ({ layer, quarters }) => layer === 6 && quarters === 4,
+      text: (
+        view,
+      ) => html`<p>Compare each “flies” with words that have one meaning, each in a short sentence of its own (“time runs fast”, “a small insect”).</p>
+<p>Of the six words tried, “flies” of <b>time flies</b> is nearest to “${nearest(view, 0).word}” (${number(nearest(view, 0).cosine)}), and “flies” of <b>fruit flies</b> to “${nearest(view, 1).word}” (${number(nearest(view, 1).cosine)}). A verb and an animal: the sentence decided.</p>
+<p>Not every word fits the story. “soars”, which courses name, hardly tells them apart: ${number(soars(view, 0))} and ${number(soars(view, 1))}. The tokenizer cuts it into two pieces, so its vector here is the mean of two.</p>`,
+    },
+    {
+      title: "Which head did it?",
+      state: { layer: 6, quarters: 0 },
+      about: ({ layer, quarters }) => layer === 6 && quarters === 0,
+      text: (
+        view,
+      ) => html`<p>In head 4 of the first layer (layer 0, head 4: both are counted from 0), “flies” gives 80 % of its attention to “time” and, in the other sentence, 81 % to “fruit”. Does that matter? Turn this head off in both sentences: its output becomes zeros, and all later layers are computed again.</p>
+<p>The last cosine is now <b>${number(cosineNow(view))}</b> instead of ${number(view.numbers.full.apart[6])}: the two come back together. And in “time flies”, the nearest word is now “${nearest(view, 0).word}”.</p>
+<p>The bars show the same for each of the 72 heads. The next after it raises the cosine by ${number([...view.numbers.rises.flat()].sort((a, b) => b - a)[1])}. So this head does the most of all to keep the two meanings apart, and it does not do it alone.</p>`,
+    },
+    {
+      title: "A little of the head",
+      state: { layer: 6, quarters: 2 },
+      about: ({ layer }) => layer === 6,
+      text: (
+        view,
+      ) => html`<p>With ${strength(view.state.quarters)} of the head’s output, the cosine is ${number(cosineNow(view))}. <b>Move the slider</b> “head” and see both paths bend. The thin lines are those of the whole head.</p>
+<p>Turning something off and measuring what changes is how one shows a cause. A large share alone is not one: the page “Is attention an explanation?” has an example.</p>`,
+    },
+    {
+      title: "The rest of the layer",
+      state: { layer: 6 },
+      fixed: true,
+      text: () => html`<p>The head is one of twelve. Each returns 32 numbers for a word. They are <em>concatenated</em>, 12 × 32 = 384, and multiplied by a learned matrix W<sup>O</sup>, which mixes them.</p>
+<p class="formula"><math><mi>a</mi><mo>=</mo><mi>concat</mi><mo>(</mo><msub><mi>c</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>c</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>O</mi></msup></math></p>
+<p class="formula"><math><mi>y</mi><mo>=</mo><mi>norm</mi><mo>(</mo><mi>x</mi><mo>+</mo><mi>a</mi><mo>)</mo><mspace width="1em"/><mi>z</mi><mo>=</mo><mi>norm</mi><mo>(</mo><mi>y</mi><mo>+</mo><mi>MLP</mi><mo>(</mo><mi>y</mi><mo>)</mo><mo>)</mo></math></p>
+<p>The result is added to the word’s own vector x (the <em>residual</em> connection), scaled by a norm, and a small network (MLP) works on each word alone. So z, the point that the picture shows, is not attention alone: it is the word itself, what it took from others, and what the MLP made of both.</p>`,
+    },
+  ],
+  picture,
+  label: (view) =>
+    `“flies” in two sentences after layer ${view.state.layer}: cosine ${number(cosineNow(view))}. In “time flies” the nearest word is ${nearest(view, 0).word}, in “fruit flies” ${nearest(view, 1).word}.`,
+  caption: (view) =>
+    html`After layer ${view.state.layer}${view.state.quarters === 4 ? "" : html`, with ${strength(view.state.quarters)} of layer 0, head 4`}, the two “flies” have a cosine of <b>${number(cosineNow(view))}</b>. ${view.state.layer === 0 ? "No word has looked at another yet." : html`Nearest of six words: “${nearest(view, 0).word}” in “time flies”, “${nearest(view, 1).word}” in “fruit flies”.`}`,
+  control: ({ state }) =>
+    html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>`,
+  more: ({ state }) =>
+    html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: state.quarters }, strength(state.quarters), "quarters")}</label>`,
+  code: {
+    typescript: ({ numbers: n, state }) => `import { tensor } from "heed";
+import { matmul } from "heed/nn";
+
+// “flies” after layer ${state.layer} in both sentences: of
+// 384 numbers, the plane that the two vectors span.
+const time = [${n.pair[0].join(", ")}];
+const fruit = [${n.pair[1].join(", ")}];
+
+const unit = (x) => {
+  const length = Math.hypot(...x);
+  return tensor(
+    Float64Array.from(x, (v) => v / length),
+    [1, x.length]);
+};
+const cosine = matmul(unit(time), unit(fruit),
+  { transposeB: true });
+console.log(cosine.toFloat64()[0].toFixed(3));`,
+    python: ({ numbers: n, state }) => `import numpy as np
+
+# "flies" after layer ${state.layer} in both sentences: of
+# 384 numbers, the plane that the two vectors span.
+time = np.array([${n.pair[0].join(", ")}])
+fruit = np.array([${n.pair[1].join(", ")}])
+
+def unit(x):
+    return x / np.linalg.norm(x)
+
+cosine = unit(time) @ unit(fruit)
+print(f"{cosine:.3f}")`,
+    printed: ({ numbers: n }) => n.rounded.toFixed(3),
+    highlight: () => ["const cosine = matmul(", "cosine = unit(time)"],
+    names: { time: "time", fruit: "fruit", cosine: "cosine" },
+  },
+  table: ({ numbers: n, state }) => ({
+    caption: `Cosines of “flies” with ${strength(state.quarters)} of layer 0, head 4`,
+    columns: ["after layer", "of the two", ...n.words.flatMap((word) => [`time: ${word}`, `fruit: ${word}`])],
+    rows: n.path.apart.map((cosine, layer) => [
+      layer,
+      Number(cosine.toFixed(4)),
+      ...n.words.flatMap((_, i) => [0, 1].map((s) => Number(n.path.near[s][layer][i].toFixed(4)))),
+    ]),
+  }),
+  tasks: [
+    {
+      text: "Find the first layer after which “flies” of “time flies” is nearer to “runs” than to “insect”, with the whole head.",
+      done: ({ state }) => state.layer === 2 && state.quarters === 4,
+    },
+    {
+      text: "After the last layer, find how little of the head is enough to keep “flies” of “time flies” nearer to “runs” than to “insect”.",
+      done: ({ state, numbers: { path } }) =>
+        state.layer === 6 && state.quarters === 1 && path.near[0][6][0] > path.near[0][6][2],
+    },
+  ],
+  recall: [
+    [
+      "What is a context vector?",
+      "What attention returns for a word: the values of all words that it may see, each times its share, added up. The same word has another one in another sentence.",
+    ],
+    [
+      "A head gives 80 % to a word. What else do you need to know before you say that it matters?",
+      "What changes when the head is off. Here the cosine of the two meanings rises from 0.63 to 0.77, more than with any other of the 72 heads.",
+    ],
+  ],
+  limits:
+    "Two sentences, six words and one model were tried: the numbers show what this head does here, and neither that all heads work like this nor that the model knows what a fly is.",
+  trained: {
+    text: "See the head in the explorer: flies looks at time",
+    address: "time-flies.html#v1/head?l=0&h=4&i=2&j=1&at=2.1",
+    more: [
+      {
+        text: "The same head in the other sentence: flies looks at fruit",
+        address: "fruit-flies.html#v1/head?l=0&h=4&i=2&j=1&at=2.1",
+      },
+    ],
+  },
+});

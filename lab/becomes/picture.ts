@@ -1,0 +1,151 @@
+/** The picture of "What a word becomes": the path of a word between two meanings, the cosine by layer, the nearest words, and all heads. */
+import { bandScale, barX, barY, dotMarks, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
+import { axisOf, line, named } from "../frame/marks.ts";
+import type { LabView } from "../frame/page.ts";
+import { number } from "../frame/words.ts";
+import type { Becomes, BecomesNumbers, Path } from "./compute.ts";
+
+export type BecomesView = LabView<Becomes, BecomesNumbers>;
+
+/** The words of the two axes, by their places in the list. */
+const [RUNS, INSECT] = [0, 2];
+const NAMES = ["time flies", "fruit flies"] as const;
+/** The state in a sentence about time is a full dot, in one about fruit an open one. */
+const MARKS = [
+  { dot: "fv", path: "lv" },
+  { dot: "none lv", path: "lv dash" },
+] as const;
+
+/** The plane: a cosine on each axis. */
+function planeAt(wide: boolean) {
+  const [x0, x1, y0, y1] = wide ? [62, 382, 58, 378] : [48, 256, 34, 242];
+  return {
+    x: scaleOf({ domain: [0, 0.8], range: [x0, x1] }),
+    y: scaleOf({ domain: [0, 0.8], range: [y1, y0] }),
+  };
+}
+
+/** The axes of the cosine between the two, by layer. */
+export const apartAt = () => ({
+  x: scaleOf({ domain: [0, 6], range: [490, 770] }),
+  y: scaleOf({ domain: [0, 1], range: [214, 60] }),
+});
+
+function plane({ numbers: n, state, wide }: BecomesView): string {
+  const { x, y } = planeAt(wide);
+  const [[x0, x1], [y1, y0]] = [x.range, y.range];
+  const points = ({ near }: Path, sentence: number) =>
+    near[sentence].slice(0, state.layer + 1).map((all) => [x(all[RUNS]), y(all[INSECT])] as const);
+  const ghost = state.quarters === 4 ? [] : [0, 1];
+  return [
+    text(x0 - 40, y0 - (wide ? 24 : 18), "“flies” after each layer: near which word?", {
+      class: "second s12",
+    }),
+    axisOf("bottom", x, y1, [0, 0.2, 0.4, 0.6, 0.8], { format: (value) => value.toFixed(1) }),
+    axisOf("left", y, x0, [0.2, 0.4, 0.6, 0.8], { format: (value) => value.toFixed(1), grid: x1 }),
+    text(x1, y1 + (wide ? 36 : 32), "cosine with “runs” →", { class: "end second s11" }),
+    text(x0 + 6, y0 + 4, "↑ cosine with “insect”", { class: "second s11 halo" }),
+    line(x(0), y(0), x(0.8), y(0.8), "lthird dash"),
+    ...ghost.map((s) => lineMark(points(n.full, s), { class: "none lthird" })),
+    ...[0, 1].map((s) => {
+      const path = points(n.path, s);
+      const [endX, endY] = path[path.length - 1];
+      // Before the first layer both are the same vector: one label, below the dot.
+      const label = state.layer === 0 ? (s === 0 ? "“flies” in both" : "") : NAMES[s];
+      const [dx, dy, anchor] = s === 0 ? [0, 20, "mid"] : endX - x0 < 80 ? [-6, -12, ""] : [-10, -10, "end"];
+      return named(
+        s === 0 ? "time" : "fruit",
+        lineMark(path, { class: `none ${MARKS[s].path}` }) +
+          dotMarks(path, (i) => (i === state.layer ? 6 : 3), { class: MARKS[s].dot }) +
+          text(endX + dx, endY + dy, label, {
+            class: `${anchor} bold tv s12 halo`,
+          }),
+      );
+    }),
+  ].join("");
+}
+
+/** The cosine between the two, by layer. */
+function apart({ numbers: n, state }: BecomesView): string {
+  const { x, y } = apartAt();
+  const [[x0, x1], [y1, y0]] = [x.range, y.range];
+  const points = ({ apart }: Path) =>
+    apart.slice(0, state.layer + 1).map((cosine, layer) => [x(layer), y(cosine)] as const);
+  const path = points(n.path);
+  const [endX, endY] = path[path.length - 1];
+  return [
+    text(x0 - 40, y0 - 24, "cosine between the two “flies”, after each layer", { class: "second s12" }),
+    axisOf("bottom", x, y1, [0, 1, 2, 3, 4, 5, 6], { format: String }),
+    axisOf("left", y, x0, [0, 0.5, 1], { format: (value) => value.toFixed(1), grid: x1 }),
+    state.quarters === 4 ? "" : lineMark(points(n.full), { class: "none lthird" }),
+    named("cosine", lineMark(path, { class: "none link" }) + dotMarks(path, 3, { class: "solid" })),
+    text(endX, endY + 22, number(n.path.apart[state.layer]), {
+      // At the right end, beside the guess.
+      class: `${state.layer < 5 ? "mid" : "end"} bold s12 halo`,
+    }),
+  ].join("");
+}
+
+/** Cosines with the six words, for both sentences. */
+function neighbors({ numbers: n, state }: BecomesView): string {
+  const scale = scaleOf({ domain: [0, 0.8], range: [0, 110] });
+  return [
+    text(450, 266, `nearest words after layer ${state.layer}`, { class: "second s12" }),
+    ...n.words.map((word, i) => text(450, 308 + i * 18, word, { class: "s12" })),
+    ...[0, 1].map((s) => {
+      const [left, all] = [520 + s * 160, n.path.near[s][state.layer]];
+      const best = Math.max(...all);
+      return (
+        text(left, 288, NAMES[s], { class: "bold tv s12" }) +
+        barX({
+          values: all,
+          band: bandScale(all.length, [295, 295 + 18 * all.length], 0.3),
+          scale: scaleOf({ domain: [0, 0.8], range: [left, left + scale(0.8)] }),
+          attributes: { class: s === 0 ? "fv" : "fpaper lv" },
+          label: (i) => number(all[i]),
+          labelAttributes: (i: number) => ({ class: `s11 ${all[i] === best ? "bold" : "second"}` }),
+        })
+      );
+    }),
+  ].join("");
+}
+
+/** All 72 heads: by how much the last cosine rises when one is off. */
+function heads({ numbers: n }: BecomesView): string {
+  const all = n.rises.flat();
+  const band = bandScale(all.length, [62, 820], 0.25);
+  const y = scaleOf({ domain: [-0.06, 0.16], range: [526, 450] });
+  return [
+    text(22, 446, "one head off in both: by how much the last cosine rises, for all 72 heads", {
+      class: "second s12",
+    }),
+    line(62, y(0), 820, y(0), "lthird"),
+    named(
+      "heads",
+      barY({
+        values: all,
+        band,
+        scale: y,
+        attributes: (i: number) => ({ class: i === 4 ? "fv" : "fthird" }),
+      }),
+    ),
+    text(band.middle(4) + 10, y(0.1), `layer 0, head 4: +${number(all[4])}`, { class: "bold tv s12" }),
+    ...n.rises.map((row, layer) => {
+      const middle = (band.middle(layer * row.length) + band.middle((layer + 1) * row.length - 1)) / 2;
+      return text(middle, 538, `layer ${layer}`, { class: "mid third s11" });
+    }),
+  ].join("");
+}
+
+/** The inside of the SVG. */
+export function picture(view: BecomesView): string {
+  if (view.wide) return plane(view) + apart(view) + neighbors(view) + heads(view);
+  const { numbers: n, state } = view;
+  return (
+    plane(view) +
+    [`after layer ${state.layer}`, "cosine of", "the two", "“flies”:"]
+      .map((word, i) => text(268, 60 + 16 * i, word, { class: "second s12" }))
+      .join("") +
+    text(268, 128, number(n.path.apart[state.layer]), { class: "bold s15" })
+  );
+}
