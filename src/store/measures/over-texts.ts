@@ -154,6 +154,8 @@ export async function headsOverTexts(
  * A sentence about a head beyond one text.
  *
  * @example
+ * const text = { name: "the old ship", open: () => storeFromModel(encoder.attention("the old ship")) };
+ * const [best] = await headsOverTexts([text]);
  * beyondText(best); // "In 6 of 8 texts this head has a link above chance (contrast 0.41 ± 0.12); not in “the bird soars”."
  */
 export function beyondText(head: HeadOverTexts): string {
