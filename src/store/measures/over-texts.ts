@@ -6,7 +6,6 @@
 import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { HeadRef } from "../block.ts";
-import { checkObject } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { contrastRows, type LinkContrast, linkOf } from "./contrast.ts";
@@ -159,7 +158,8 @@ export async function headsOverTexts(
  * beyondText(best); // "In 6 of 8 texts this head has a link above chance (contrast 0.41 ± 0.12); not in “the bird soars”."
  */
 export function beyondText(head: HeadOverTexts): string {
-  checkObject("beyondText", "a head, as headsOverTexts returns it", head);
+  const isHead = typeof head?.contrast?.texts === "number" && Array.isArray(head.failing);
+  checkArgument(isHead, "beyondText", "a head, as headsOverTexts returns it", head);
   const { contrast, holds, failing } = head;
   if (contrast.texts === 0) return "No text has a link of this kind.";
   const number = (x: number) => x.toFixed(2).replace("-", "−");
