@@ -11,6 +11,7 @@ import * as history from "heed/nn/history";
 import * as reference from "heed/reference";
 import * as train from "heed/train";
 import * as view from "heed/view";
+import { webgpu } from "heed/webgpu";
 import { expect, it } from "vitest";
 
 const bad = { zzz: 1 };
@@ -32,6 +33,7 @@ const sizes = { vocabulary: 10, context: 4, layers: 1, heads: 1, width: 4 };
 // biome-ignore format: a call is a line
 const CALLS: Record<string, () => unknown> = {
   scaledDotProductAttention: () => H.scaledDotProductAttention(q, q, q, bad),
+  webgpu: () => webgpu(bad as object),
   attentionWeights: () => H.attentionWeights(q, q, h.scaledDotProductAttention(q, q, q).lse, bad),
   attentionBackward: () => H.attentionBackward(q, q, q, q, h.scaledDotProductAttention(q, q, q), bad),
   explain: () => H.explain(q, q, q, bad),

@@ -30,6 +30,7 @@ const PROGRAMS = {
   "heed/view": 'import * as heed from "heed/view"; globalThis.x = heed;',
   "heed/train": 'import * as heed from "heed/train"; globalThis.x = heed;',
   "heed/cluster": 'import * as heed from "heed/cluster"; globalThis.x = heed;',
+  "heed/webgpu": 'import * as heed from "heed/webgpu"; globalThis.x = heed;',
 };
 
 /**
@@ -55,6 +56,7 @@ export const LIMITS = {
   "heed/view": 104_900,
   "heed/train": 124_800,
   "heed/cluster": 84_800,
+  "heed/webgpu": 20_000,
   "the explorer's page: to the first paint": 36_000,
   "attention-view: the element, lit and its worker": 50_300,
   "attention-view: to the first picture of a bundle": 119_100,

@@ -271,12 +271,14 @@ export class Tensor<D extends DType = DType> {
   }
 
   /**
-   * A copy of the tensor on another device: `"cpu"`, or the name of a device that a backend registered. Not recorded: move
+   * A copy of the tensor on another device: `"cpu"`, or a device that a backend registered, by its name or as an object with that
+   * name, such as the result of `webgpu()`. Not recorded: move
    * tensors before `tape.run`.
    *
    * @throws OptionError where no device has that name
    */
-  async to(device: string): Promise<Tensor<D>> {
+  async to(device: string | { readonly name: string }): Promise<Tensor<D>> {
+    if (typeof device === "object" && device !== null) return this.to(device.name);
     if (device === this.device) return this;
     if (device === "cpu") return new Tensor(await this.read(), this.shape, this.dtype);
     const target = placementOn("Tensor.to", device);

@@ -61,7 +61,8 @@ export abstract class Module {
    * @example
    * const model = await new Linear(8, 3, { seed: 1 }).to("cpu");
    */
-  async to(device: string): Promise<this> {
+  async to(device: string | { readonly name: string }): Promise<this> {
+    if (typeof device === "object" && device !== null) return this.to(device.name);
     const parameters = new Set(named(this).map(([, t]) => t));
     const moved = new Map(
       await Promise.all([...parameters].map(async (t) => [t, await t.to(device)] as const)),

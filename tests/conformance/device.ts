@@ -33,6 +33,8 @@ export interface Target {
    * mask or score mod of cases.ts), or a pass and a feature ("backward: sinks"). A key without a case fails.
    */
   readonly skip?: Readonly<Record<string, string | RegExp>>;
+  /** Which cases run, by name; by default all. Where a driver takes seconds to compile a kernel, a part of them is a first check. */
+  readonly only?: (name: string) => boolean;
 }
 
 /** One case: the operation on placed tensors, a function that runs it, and the tolerance of its results. */
@@ -371,7 +373,10 @@ const arrayCases: DeviceCase[] = [
 const part = (y: Tensor): Tensor => viewOf(y, [2, 2], [4, 2], 4);
 
 /** Runs the suite for a backend. */
-export function deviceConformance(name: string, { backend, device, before, after, skip = {} }: Target): void {
+export function deviceConformance(
+  name: string,
+  { backend, device, before, after, skip = {}, only }: Target,
+): void {
   const place = device ? placeOn(device) : copied;
   const used = new Set<string>();
   /** The reason why a case is skipped. */
@@ -395,6 +400,7 @@ export function deviceConformance(name: string, { backend, device, before, after
 
     describe("the table of cases.ts, forward", () => {
       for (const { name, features, make } of CASES) {
+        if (only?.(`forward: ${name}`) === false) continue;
         const reason = reasonOf({ name: `forward: ${name}`, features });
         it(reason ? `${name}: not supported` : name, async () => {
           const c = make();
@@ -416,6 +422,7 @@ export function deviceConformance(name: string, { backend, device, before, after
     });
 
     for (const c of [...attentionCases, ...productCases, ...rowwiseCases, ...arrayCases]) {
+      if (only?.(c.name) === false) continue;
       const reason = reasonOf(c);
       it(reason ? `${c.name}: not supported` : c.name, async () => {
         const operation = c.operation(place);
@@ -445,7 +452,7 @@ export function deviceConformance(name: string, { backend, device, before, after
       });
     }
 
-    it("each entry of skip names a case", () => {
+    it.skipIf(only)("each entry of skip names a case", () => {
       expect([...used].sort()).toEqual(Object.keys(skip).sort());
     });
 

@@ -1,0 +1,303 @@
+/**
+ * The forward pass, portable: 32 × 32 tiles, 64 threads, float32 everywhere, 13 KiB of workgroup memory. Each thread has 4 rows × 4 keys of
+ * the scores and 4 rows × 4 columns of each 32 columns of the output in registers; the running maximum m and sum l of a row follow
+ * FlashAttention (Dao et al. 2022). A workgroup computes the rows of one tile, one head, and up to 128 columns of the output, over the
+ * runs of keys that the mask leaves (backend/plan/tiles.ts): tiles without a visible cell are not computed.
+ */
+
+import { TileMap } from "../../backend/plan/tiles.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { tensorOver } from "../../core/device/tensor.ts";
+import { operandOf, outputShape, rowShape } from "../../core/shape.ts";
+import type { State } from "../../core/state.ts";
+import { sizeOf } from "../../core/tensor.ts";
+import { uninitialized } from "../device.ts";
+import { run } from "../kernel.ts";
+import { convertView } from "../ops/copy.ts";
+import type { GpuSession } from "../session.ts";
+import { KernelCall } from "./call.ts";
+
+/** Rows and keys of a tile. */
+export const TILE = 32;
+/** Columns of the output that a workgroup computes. */
+export const COLUMNS = 128;
+
+const each = (n: number, line: (i: number) => string): string =>
+  Array.from({ length: n }, (_, i) => line(i)).join("\n");
+
+/** The forward pass of a problem. */
+export function forward(session: GpuSession, problem: Problem): State {
+  const { shape, dtype } = problem;
+  const { B, Hq, Nq, dv } = shape;
+  const output = tensorOver(
+    uninitialized("float32", sizeOf(outputShape(shape))),
+    outputShape(shape),
+    "float32",
+  );
+  const lse = uninitialized("float32", B * Hq * Nq);
+  const call = new KernelCall(problem);
+  call.operands();
+  call.operand("o", operandOf(shape, output), false);
+  call.elements();
+  call.dropout();
+  const hasSinks = call.sinks();
+  const runs = keyRuns(problem);
+  defineRuns(call, runs, problem);
+  const tiles = Math.ceil(Nq / TILE);
+  const parts = Math.max(1, Math.ceil(dv / COLUMNS));
+  call.params.lets({ rowTiles: tiles, parts });
+  const isGuarded = problem.score !== undefined || problem.tensors.length > 0;
+  const body = forwardText({
+    chunks: Math.min(COLUMNS / TILE, Math.ceil(dv / TILE)),
+    isGuarded,
+    hasDropout: problem.dropoutP > 0,
+    hasSinks,
+    negativeInfinity: `bitcast<f32>(${call.params.u32(0xff800000)})`,
+  });
+  const { inputs, functions } = call.finish(session);
+  const storage = output.storage as typeof lse;
+  run(session, {
+    inputs,
+    outputs: { o: storage, lse },
+    params: call.params,
+    body: functions + body,
+    workgroups: B * Hq * tiles * parts,
+  });
+  inputs.data.memory.dispose(inputs.data);
+  const states = { lse: tensorOver(lse, rowShape(shape), "float32") };
+  if (dtype === "float32") return { output, ...states };
+  const narrow = uninitialized(dtype, output.size);
+  convertView(session, storage, output, narrow);
+  output.dispose();
+  return { output: tensorOver(narrow, output.shape, dtype), ...states };
+}
+
+/** For each batch entry, head and row tile that differ: where its runs begin; then the runs. */
+interface KeyRuns {
+  readonly starts: readonly number[];
+  /** Pairs: the first key, and the end × 2, plus 1 where cells are masked. */
+  readonly runs: readonly number[];
+  readonly perBatch: boolean;
+  readonly perHead: boolean;
+  /** Tiles that are computed, over all heads. */
+  readonly tiles: number;
+}
+
+/** The runs of keys that the rows of each tile read. */
+function keyRuns(problem: Problem): KeyRuns {
+  const { B, Hq, Nq, Nk } = problem.shape;
+  const map = new TileMap(problem, TILE, TILE);
+  const { perBatch, perHead } = map;
+  const [batches, heads] = [perBatch ? B : Math.min(B, 1), perHead ? Hq : Math.min(Hq, 1)];
+  const starts = [0];
+  const runs: number[] = [];
+  let tiles = 0;
+  for (let b = 0; b < batches; b++)
+    for (let h = 0; h < heads; h++)
+      for (let row = 0; row < Nq; row += TILE) {
+        for (const { from, to, partial } of map.runs(b, h, row, Math.min(Nq, row + TILE), 0, Nk)) {
+          runs.push(from, 2 * to + Number(partial));
+          tiles += Math.ceil((to - from) / TILE);
+        }
+        starts.push(runs.length / 2);
+      }
+  const shared = (B * Hq) / Math.max(1, batches * heads);
+  return { starts, runs, perBatch, perHead, tiles: tiles * shared };
+}
+
+/** Adds `firstRun(b, h, tile)`, `runFrom(r)` and `runTo(r)`. */
+function defineRuns(
+  call: KernelCall,
+  { starts, runs, perBatch, perHead }: KeyRuns,
+  { shape }: Problem,
+): void {
+  const { params, data } = call;
+  const [first, list] = [params.i32(data.integers(starts)), params.i32(data.integers(runs))];
+  const head = perBatch ? (perHead ? "(b * Hq() + h)" : "b") : perHead ? "h" : "0";
+  call.define(`
+fn firstRun(b: i32, h: i32, tile: i32) -> i32 { return word(${first} + ${head} * ${params.i32(Math.ceil(shape.Nq / TILE))} + tile); }
+fn runFrom(r: i32) -> i32 { return word(${list} + 2 * r); }
+fn runTo(r: i32) -> i32 { return word(${list} + 2 * r + 1); }`);
+}
+
+interface ForwardSpec {
+  /** Groups of 32 columns of the output. */
+  readonly chunks: number;
+  /** Every tile may have masked cells. */
+  readonly isGuarded: boolean;
+  readonly hasDropout: boolean;
+  readonly hasSinks: boolean;
+  readonly negativeInfinity: string;
+}
+
+/** s = q·kᵀ of a tile: rows ty·4 …, keys tx·4 …, in s0 … s3. Needs the names qAt, kAt, row0, key0. */
+const SCORES = `
+    var s0 = vec4f(0); var s1 = vec4f(0); var s2 = vec4f(0); var s3 = vec4f(0);
+    for (var d0 = 0; d0 < dk(); d0 += 32) {
+      workgroupBarrier();
+      let d = lid % 32;
+      for (var r = lid / 32 * 4; r < 32; r += 8) {
+        qs[d * 8 + r / 4] = vec4f(qOf(qAt, row0 + r, d0 + d), qOf(qAt, row0 + r + 1, d0 + d), qOf(qAt, row0 + r + 2, d0 + d), qOf(qAt, row0 + r + 3, d0 + d));
+        ks[d * 8 + r / 4] = vec4f(kOf(kAt, key0 + r, d0 + d), kOf(kAt, key0 + r + 1, d0 + d), kOf(kAt, key0 + r + 2, d0 + d), kOf(kAt, key0 + r + 3, d0 + d));
+      }
+      workgroupBarrier();
+      let columns = min(32, dk() - d0);
+      for (var c = 0; c < columns; c++) {
+        let x = qs[c * 8 + ty];
+        let y = ks[c * 8 + tx];
+        s0 += x.x * y; s1 += x.y * y; s2 += x.z * y; s3 += x.w * y;
+      }
+    }`;
+
+/** Elements of rows of q, k and v, from the index of their first element; 0 past the end. */
+const OPERANDS = `
+fn qOf(origin: i32, i: i32, d: i32) -> f32 {
+  let x = load_q(origin + min(i, Nq() - 1) * q_row() + min(d, dk() - 1) * q_column());
+  return select(0.0, x, i < Nq() && d < dk());
+}
+fn kOf(origin: i32, j: i32, d: i32) -> f32 {
+  let x = load_k(origin + min(j, Nk() - 1) * k_row() + min(d, dk() - 1) * k_column());
+  return select(0.0, x, j < Nk() && d < dk());
+}
+fn vOf(origin: i32, j: i32, e: i32) -> f32 {
+  let x = load_v(origin + min(j, Nk() - 1) * v_row() + min(e, dv() - 1) * v_column());
+  return select(0.0, x, j < Nk() && e < dv());
+}
+`;
+
+// long: the text of one kernel, in the order in which it runs
+function forwardText(spec: ForwardSpec): string {
+  const { chunks, isGuarded, hasDropout, hasSinks, negativeInfinity } = spec;
+  return `
+${OPERANDS}
+var<workgroup> qs: array<vec4f, 256>;
+var<workgroup> ks: array<vec4f, 256>;
+var<workgroup> ps: array<vec4f, 256>;
+var<workgroup> red: array<vec4f, 64>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let task = workgroupOf(id);
+  if (task >= workgroups()) { return; }
+  let lid = i32(thread);
+  let tx = lid % 8;
+  let ty = lid / 8;
+  let part = task % parts();
+  let tile = (task / parts()) % rowTiles();
+  let head = task / parts() / rowTiles();
+  let h = head % Hq();
+  let b = head / Hq();
+  let qAt = q_at(b, h);
+  let kAt = k_at(b, h / G());
+  let vAt = v_at(b, h / G());
+  let oAt = o_at(b, h);
+  let row0 = tile * 32;
+  let e0 = part * 128;
+  var m = vec4f(LOWEST);
+  var l = vec4f(0);
+  ${each(chunks * 4, (n) => `var o${n} = vec4f(0);`)}
+  let first = firstRun(b, h, tile);
+  let end = firstRun(b, h, tile + 1);
+  for (var r = first; r < end; r++) {
+    let to = runTo(r) / 2;
+    let partial = runTo(r) % 2 == 1;
+    for (var key0 = runFrom(r); key0 < to; key0 += 32) {
+    // 1 s = q·kᵀ, then scale, score mods and masks
+    ${SCORES}
+    let j0 = key0 + tx * 4;
+    let i0 = row0 + ty * 4;
+    let guarded = ${isGuarded ? "true" : "partial || key0 + 32 > Nk()"};
+    if (guarded) {
+      // A loop over workgroup memory: its text is compiled once, not 16 times.
+      ${each(4, (x) => `ps[(tx * 4 + ${x}) * 8 + ty] = vec4f(s0[${x}], s1[${x}], s2[${x}], s3[${x}]);`)}
+      for (var x = 0; x < 4; x++) {
+        var cells = ps[(tx * 4 + x) * 8 + ty];
+        for (var y = 0; y < 4; y++) { cells[y] = element(b, h, i0 + y, j0 + x, cells[y]); }
+        ps[(tx * 4 + x) * 8 + ty] = cells;
+      }
+      ${each(4, (x) => `{ let cells = ps[(tx * 4 + ${x}) * 8 + ty]; s0[${x}] = cells.x; s1[${x}] = cells.y; s2[${x}] = cells.z; s3[${x}] = cells.w; }`)}
+    } else {
+      ${each(4, (y) => `s${y} = s${y} * ${"scaleOf()"};`)}
+    }
+    // 2 the new maximum of each row
+    red[lid] = vec4f(${[0, 1, 2, 3].map((y) => `max(max(s${y}.x, s${y}.y), max(s${y}.z, s${y}.w))`).join(", ")});
+    workgroupBarrier();
+    var top = m;
+    for (var x = ty * 8; x < ty * 8 + 8; x++) { top = max(top, red[x]); }
+    // 3 rescale what earlier keys gave, and add p = exp(s − m); masked cells of p are −1 for step 4
+    let alpha = exp(m - top);
+    m = top;
+    ${each(4, (y) => `var p${y} = exp(s${y} - m[${y}]);`)}
+    if (guarded) {
+      ${each(4, (y) => `p${y} = select(p${y}, vec4f(0), s${y} == vec4f(LOWEST));`)}
+    }
+    l = l * alpha + vec4f(${[0, 1, 2, 3].map((y) => `(p${y}.x + p${y}.y) + (p${y}.z + p${y}.w)`).join(", ")});
+    ${hasDropout ? each(4, (y) => each(4, (x) => `p${y}[${x}] *= dropped(b, h, i0 + ${y}, j0 + ${x});`)) : ""}
+    if (guarded) {
+      ${each(4, (y) => `p${y} = select(p${y}, vec4f(-1), s${y} == vec4f(LOWEST));`)}
+    }
+    ${each(4, (x) => `ps[(tx * 4 + ${x}) * 8 + ty] = vec4f(p0[${x}], p1[${x}], p2[${x}], p3[${x}]);`)}
+    ${each(chunks * 4, (n) => `o${n} *= alpha[${n % 4}];`)}
+    let keys = min(32, Nk() - key0);
+    // 4 o += p·v; a masked cell adds nothing, whatever v is
+    ${each(
+      chunks,
+      (c) => `workgroupBarrier();
+    for (var at = lid; at < 256; at += 64) {
+      let key = at / 8;
+      let e = e0 + ${32 * c} + tx * 4;
+      ks[at] = vec4f(vOf(vAt, key0 + key, e), vOf(vAt, key0 + key, e + 1), vOf(vAt, key0 + key, e + 2), vOf(vAt, key0 + key, e + 3));
+    }
+    workgroupBarrier();
+    for (var key = 0; key < keys; key++) {
+      let p = ps[key * 8 + ty];
+      let v = ks[key * 8 + tx];
+      ${each(4, (y) => `o${4 * c + y} += select(p[${y}] * v, vec4f(0), p[${y}] < 0.0);`)}
+    }`,
+    )}
+    ${chunks === 0 ? "workgroupBarrier();" : ""}
+    }
+  }
+  // 5 the sums of the 8 threads of a row, the sink, and o / l
+  workgroupBarrier();
+  red[lid] = l;
+  workgroupBarrier();
+  l = vec4f(0);
+  for (var x = ty * 8; x < ty * 8 + 8; x++) { l += red[x]; }
+  ${
+    hasSinks
+      ? `let extra = sink(h);
+  if (bitcast<u32>(extra) != 0xff800000u) {
+    let top = max(m, vec4f(extra));
+    let alpha = exp(m - top);
+    l = l * alpha + exp(vec4f(extra) - top);
+    m = top;
+    ${each(chunks * 4, (n) => `o${n} *= alpha[${n % 4}];`)}
+  }`
+      : ""
+  }
+  for (var y = 0; y < 4; y++) {
+    let i = row0 + ty * 4 + y;
+    if (i < Nq()) {
+      if (tx == 0 && part == 0) {
+        store_lse((b * Hq() + h) * Nq() + i, select(m[y] + log(l[y]), ${negativeInfinity}, l[y] == 0.0));
+      }
+    }
+  }
+  ${each(
+    chunks,
+    (
+      c,
+    ) => `${each(4, (y) => `ps[(ty * 4 + ${y}) * 8 + tx] = select(o${4 * c + y} / l[${y}], vec4f(0), l[${y}] == 0.0);`)}
+  for (var y = ty * 4; y < ty * 4 + 4; y++) {
+    if (row0 + y < Nq()) {
+      let at = oAt + (row0 + y) * o_row();
+      for (var x = tx * 4; x < tx * 4 + 4; x++) {
+        let e = e0 + ${32 * c} + x;
+        if (e < dv()) { store_o(at + e * o_column(), ps[y * 8 + tx][x - tx * 4]); }
+      }
+    }
+  }`,
+  )}
+}`;
+}

@@ -1,0 +1,108 @@
+/** The device `"webgpu"`: storage of tensors on a GPU, and the session that runs their work. */
+import type { Device, TensorStorage } from "../core/device/device.ts";
+import { DTYPES, type DType, type TypedData } from "../core/dtype.ts";
+import { UnsupportedError } from "../core/errors.ts";
+import { sizeOf } from "../core/tensor.ts";
+import { GpuStorage } from "./memory.ts";
+import { copyView } from "./ops/copy.ts";
+import { GpuSession } from "./session.ts";
+
+/** The session, once started, and how to start one. */
+const state: { gpu?: GPU; session?: GpuSession; starting?: Promise<GpuSession> } = {};
+
+/** Starts a session on an adapter of `gpu`, by default of the last one; a session that is not lost is kept. */
+export async function start(gpu: GPU | undefined): Promise<GpuSession> {
+  if (gpu && gpu !== state.gpu) {
+    state.gpu = gpu;
+    state.session = state.starting = undefined;
+  }
+  if (state.session && state.session.lost === undefined) return state.session;
+  if (!state.gpu) throw notStarted();
+  state.starting ??= GpuSession.start(state.gpu);
+  try {
+    state.session = await state.starting;
+  } finally {
+    state.starting = undefined;
+  }
+  return state.session;
+}
+
+/** Ends the session: its tensors are gone. */
+export function stop(): void {
+  state.session?.device.destroy();
+  state.session = state.gpu = undefined;
+}
+
+/** The session that runs. */
+export function session(): GpuSession {
+  if (!state.session) throw notStarted();
+  state.session.check();
+  return state.session;
+}
+
+const notStarted = (): UnsupportedError =>
+  new UnsupportedError(
+    "device",
+    'the device "webgpu" is not started; call await webgpu() of heed/webgpu first',
+  );
+
+/** A storage with any contents. */
+export const uninitialized = (dtype: DType, length: number): GpuStorage =>
+  new GpuStorage(device, dtype, length, session().memory);
+
+const bytesOf = ({ dtype, length }: { dtype: DType; length: number }): number => DTYPES[dtype].bytes * length;
+
+/** The storage of a tensor of this device, as its session knows it. */
+export function gpuStorage(storage: TensorStorage): GpuStorage {
+  const gpu = storage as GpuStorage;
+  if (gpu.memory !== state.session?.memory)
+    throw new UnsupportedError(
+      "device-lost",
+      'a tensor of the device "webgpu" belongs to a session that was lost or ended; move its numbers from the CPU again',
+    );
+  return gpu;
+}
+
+/** The device. */
+export const device: Device = {
+  name: "webgpu",
+  async prepare() {
+    await start(undefined);
+  },
+  allocate(dtype, length) {
+    const storage = uninitialized(dtype, length);
+    session().queue.clear(storage.buffer);
+    return storage;
+  },
+  write(target, values) {
+    const { buffer } = gpuStorage(target);
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    if (bytes.length === 0) return;
+    const isWords = bytes.length % 4 === 0;
+    const words = isWords ? bytes : new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+    if (!isWords) words.set(bytes);
+    session().queue.write(buffer, words);
+  },
+  async read(source) {
+    const storage = gpuStorage(source);
+    const current = session();
+    const { array } = DTYPES[storage.dtype];
+    try {
+      const bytes = await current.queue.read(storage.buffer, bytesOf(storage));
+      return new array(bytes) as TypedData;
+    } catch (error) {
+      current.check();
+      throw error;
+    }
+  },
+  copy(source, shape, strides, offset) {
+    const from = gpuStorage(source);
+    const target = uninitialized(from.dtype, sizeOf(shape));
+    copyView(session(), from, { shape, strides, offset }, target);
+    return target;
+  },
+  dispose(storage) {
+    const gpu = storage as GpuStorage;
+    gpu.memory.dispose(gpu);
+  },
+};

@@ -1,0 +1,35 @@
+/** How the backend would run an operation, as `explain` prints it. */
+import type { Operation } from "../backend/contract.ts";
+import type { Plan } from "../backend/plan/plan.ts";
+import { countTiles } from "../backend/plan/tiles.ts";
+import { COLUMNS, TILE } from "./attention/forward.ts";
+
+/** The plan of an operation. Tasks are workgroups. */
+export function plan(operation: Operation): Plan {
+  const common = { backend: "webgpu", threads: 1, rowTile: 1, keyTile: 1, splits: 1, stages: 1, bytes: 0 };
+  if (operation.kind === "matmul") {
+    const { batch, M, N, K } = operation.product;
+    return { ...common, operation: "matmul", kernel: "portable product", tasks: batch * M, keyTile: N, operations: 2 * batch * M * N * K };
+  }
+  if (operation.kind === "rowwise" || operation.kind === "array") {
+    const { name } = operation.operation;
+    return { ...common, operation: name, kernel: `portable ${name}`, tasks: 1, operations: 0 };
+  }
+  const { problem, kind } = operation;
+  const { B, Hq, Nq, Nk, dk, dv } = problem.shape;
+  const tiles = problem.mask && countTiles(problem, TILE, TILE, TILE);
+  const cells = tiles
+    ? (tiles.full + tiles.partial) * TILE * TILE
+    : B * Hq * Nq * Nk;
+  return {
+    ...common,
+    operation: kind,
+    kernel: `portable ${kind}, float32, 64 threads`,
+    tasks: B * Hq * Math.ceil(Nq / TILE) * Math.max(1, Math.ceil(dv / COLUMNS)),
+    rowTile: TILE,
+    keyTile: TILE,
+    operations: (kind === "backward" ? 5 : 2) * cells * (dk + dv),
+    weightsBytes: 4 * B * Hq * Nq * Nk,
+    ...(tiles && { tiles: { skipped: tiles.skipped, full: tiles.full, partial: tiles.partial } }),
+  };
+} // biome-ignore format: a row a plan
