@@ -4,7 +4,11 @@ import { tensorOver } from "../core/device/tensor.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { sizeOf } from "../core/tensor.ts";
 import { forward } from "./attention/forward.ts";
+import { weights } from "./attention/weights.ts";
 import { device, session } from "./device.ts";
+import { runArrayOperation } from "./ops/array.ts";
+import { matmul } from "./ops/matmul.ts";
+import { runRowwise } from "./ops/rowwise.ts";
 import { plan } from "./plan.ts";
 import { supports } from "./supports.ts";
 
@@ -20,9 +24,9 @@ export const backend: Backend = {
   allocate: (shape, dtype) => tensorOver(device.allocate(dtype, sizeOf(shape)), shape, dtype),
   plan,
   forward: (problem) => forward(session(), problem),
-  weights: (problem) => refuse({ kind: "weights", problem }),
+  weights: (problem, lse, selection) => weights(session(), problem, lse, selection),
   backward: (problem) => refuse({ kind: "backward", problem }),
-  matmul: (product) => refuse({ kind: "matmul", product }),
-  rowwise: (operation) => refuse({ kind: "rowwise", operation }),
-  array: (operation) => refuse({ kind: "array", operation }),
+  matmul: (product) => matmul(session(), product),
+  rowwise: (operation) => runRowwise(session(), operation),
+  array: (operation) => runArrayOperation(session(), operation),
 };

@@ -22,6 +22,9 @@ const BITS: Partial<Record<DType, string>> = {
 
 /** True for dtypes that kernels read. */
 export const isReadable = (dtype: DType): boolean => LOADS[dtype] !== undefined;
+/** True for dtypes that kernels write. */
+export const isWritable = (dtype: DType): boolean => BITS[dtype] !== undefined;
+
 /** The WGSL type of the elements of a storage. */
 export const arrayType = (dtype: DType): string => (dtype === "float32" ? "f32" : "u32");
 

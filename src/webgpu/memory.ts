@@ -69,7 +69,7 @@ export class Memory {
     const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
     const handle = this.device.createBuffer({ size, usage });
     // Its creation fails with the batch that is open.
-    return { handle, bytes: size, batch: this.queue.batch, written: this.queue.batch, error: undefined };
+    return { handle, bytes: size, batch: 0, written: this.queue.batch, error: undefined };
   }
 
   /** Returns a buffer: kept for later, or destroyed where enough are free. */

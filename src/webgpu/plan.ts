@@ -3,13 +3,16 @@ import type { Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { countTiles } from "../backend/plan/tiles.ts";
 import { COLUMNS, TILE } from "./attention/forward.ts";
+import { PRODUCT_TILE } from "./ops/matmul.ts";
 
 /** The plan of an operation. Tasks are workgroups. */
 export function plan(operation: Operation): Plan {
   const common = { backend: "webgpu", threads: 1, rowTile: 1, keyTile: 1, splits: 1, stages: 1, bytes: 0 };
   if (operation.kind === "matmul") {
     const { batch, M, N, K } = operation.product;
-    return { ...common, operation: "matmul", kernel: "portable product", tasks: batch * M, keyTile: N, operations: 2 * batch * M * N * K };
+    const tasks = batch * Math.ceil(M / PRODUCT_TILE) * Math.ceil(N / PRODUCT_TILE);
+    const tile = { tasks, rowTile: PRODUCT_TILE, keyTile: PRODUCT_TILE };
+    return { ...common, ...tile, operation: "matmul", kernel: "portable product", operations: 2 * batch * M * N * K };
   }
   if (operation.kind === "rowwise" || operation.kind === "array") {
     const { name } = operation.operation;

@@ -1,6 +1,6 @@
 /** A session: one adapter's device with its queue, memory and compiled kernels. After a loss of the device a new one begins. */
 import { UnsupportedError } from "../core/errors.ts";
-import { Memory } from "./memory.ts";
+import { type GpuStorage, Memory } from "./memory.ts";
 import { type Compiled, Queue } from "./queue.ts";
 
 /** Limits that are asked for as large as the adapter has them. */
@@ -17,6 +17,7 @@ export class GpuSession {
   readonly memory: Memory;
   /** Why the device is lost. */
   lost: string | undefined;
+  private readonly tables = new WeakMap<Float64Array, GpuStorage>();
   private readonly kernels = new Map<string, Compiled>();
 
   constructor(adapter: GPUAdapter, device: GPUDevice) {
@@ -63,6 +64,17 @@ export class GpuSession {
       this.kernels.set(code, compiled);
     }
     return compiled;
+  }
+
+  /** A table of the CPU as float32, uploaded once: repeated calls pass the same array. */
+  table(values: Float64Array, allocate: (dtype: "float32", length: number) => GpuStorage): GpuStorage {
+    let storage = this.tables.get(values);
+    if (!storage) {
+      storage = allocate("float32", values.length);
+      this.queue.write(storage.buffer, new Uint8Array(Float32Array.from(values).buffer));
+      this.tables.set(values, storage);
+    }
+    return storage;
   }
 
   /** Throws where the device is lost. */

@@ -1,20 +1,25 @@
 /** Which operations the backend runs: the reason why not, as a clause for an error message. */
+import { type ArrayOperation, tensorsOf } from "../backend/array.ts";
 import type { Operation } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
-import type { DType } from "../core/dtype.ts";
+import { storageOf } from "../backend/rowwise.ts";
+import { DTYPES, type DType } from "../core/dtype.ts";
 import { bindingReason } from "./attention/call.ts";
 import { session } from "./device.ts";
-import { isReadable } from "./elements.ts";
+import { isReadable, isWritable } from "./elements.ts";
 
 /** Why an operation cannot run; undefined where it can. */
 export function supports(operation: Operation): string | undefined {
   switch (operation.kind) {
     case "forward": return attentionReason(operation.problem);
-    case "weights": return "it does not rebuild weights yet";
+    case "weights": return attentionReason(operation.problem);
     case "backward": return "it has no gradients of attention yet";
-    case "matmul": return "it has no matrix products yet";
-    case "rowwise": return "it has no row-wise operations yet";
-    case "array": return "it has no array operations yet";
+    case "matmul": {
+      const { a, b, bias, accumulate } = operation.product;
+      return readReason([a.tensor, b.tensor, ...(bias ? [bias.tensor] : []), ...(accumulate ? [accumulate] : [])]);
+    }
+    case "rowwise": return readReason(Object.values(storageOf(operation.operation)));
+    case "array": return arrayReason(operation.operation);
   }
 } // biome-ignore format: a row an operation
 
@@ -26,12 +31,31 @@ const dtypeReason = (dtype: DType): string | undefined =>
       ? undefined
       : `its kernels do not read ${dtype}`;
 
+/** Why one of several tensors or storages cannot be read. */
+function readReason(tensors: readonly unknown[]): string | undefined {
+  for (const t of tensors) {
+    const reason = dtypeReason((t as { readonly dtype: DType }).dtype);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** Results of array operations are float32; `cast` and `mergeStates` also write 16 bits, and `cast` truth values and integers. */
+function arrayReason(operation: ArrayOperation): string | undefined {
+  const reason = readReason(Object.values(tensorsOf(operation)));
+  if (reason !== undefined) return reason;
+  switch (operation.name) {
+    case "cast": return isWritable(operation.y.dtype) ? undefined : `its kernels do not write ${operation.y.dtype}`;
+    case "mergeStates": return undefined;
+    case "assign": return DTYPES[operation.y.dtype].bytes === 4 ? undefined : `it writes parts of tensors of 4-byte elements only, not of ${operation.y.dtype}`;
+    default: return undefined;
+  } // biome-ignore format: a row an operation
+}
+
 function attentionReason(problem: Problem): string | undefined {
   const { shape, tensors, deviceSinks, deviceTables } = problem;
   const sources = [shape.query.tensor, shape.key.tensor, shape.value.tensor, ...tensors.map((t) => t.tensor), ...(deviceSinks ? [deviceSinks] : []), ...deviceTables.map((t) => t.source)]; // biome-ignore format: one list
-  for (const { dtype } of sources) {
-    const reason = dtypeReason(dtype);
-    if (reason !== undefined) return reason;
-  }
+  const reason = readReason(sources);
+  if (reason !== undefined) return reason;
   return bindingReason(problem, session().device.limits.maxStorageBuffersPerShaderStage);
 }

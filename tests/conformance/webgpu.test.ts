@@ -13,7 +13,7 @@ const { gpu, reason } = await gpuAtHand();
 
 /** A case for each kind of address, mask and dtype, most of them with the same kernels. */
 const FIRST =
-  /^forward: (?:1 × 1|65 × 65|dk 24, dv 40|grouped: .*|no .*|head size 0|float16, 40.*|scores of .*|plain|bool mask|slopes as a tensor|NaN in masked.*|dropout|layout bshd|views)$/;
+  /^forward: (?:1 × 1|65 × 65|dk 24, dv 40|grouped: .*|no .*|head size 0|float16, 40.*|scores of .*|plain|bool mask|slopes as a tensor|NaN in masked.*|dropout|layout bshd|views)$|^(?:matmul|rowwise|array): |^weights: (?:plain|ragged.*|slopes as a tensor|dropout|float16.*)$/;
 
 if (gpu) {
   const started = await webgpu({ gpu });
@@ -23,11 +23,8 @@ if (gpu) {
     device,
     skip: {
       float64: /float64/,
-      weights: /weights/,
+      "array: cast to float64": /float64/,
       backward: /gradients/,
-      matmul: /products/,
-      rowwise: /row-wise/,
-      array: /array/,
     },
     ...(process.env.HEED_GPU !== "all" && { only: (name) => FIRST.test(name) }),
   });

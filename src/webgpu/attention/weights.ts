@@ -1,0 +1,59 @@
+/** The weights of some heads and rows, rebuilt from lse: a workgroup for each row, keys in steps of 64; w = exp(s − lse), written once. */
+import type { Selection } from "../../backend/contract.ts";
+import type { Problem } from "../../backend/problem.ts";
+import { tensorOver } from "../../core/device/tensor.ts";
+import { selectionShape } from "../../core/shape.ts";
+import { sizeOf, type Tensor } from "../../core/tensor.ts";
+import { gpuStorage, uninitialized } from "../device.ts";
+import { convertView } from "../ops/copy.ts";
+import { runRows } from "../rows.ts";
+import type { GpuSession } from "../session.ts";
+import { KernelCall } from "./call.ts";
+
+/** Enqueues the weights; returns them. */
+export function weights(session: GpuSession, problem: Problem, lse: Tensor, selection: Selection): Tensor {
+  const { shape, dtype } = problem;
+  const { heads, rows } = selection;
+  const size = selectionShape(shape, selection);
+  const call = new KernelCall(problem);
+  const { query, key } = shape;
+  call.operand("q", query);
+  call.operand("k", key);
+  call.elements();
+  call.dropout();
+  const { params, data } = call;
+  const [headList, rowList] = [params.i32(data.integers(heads)), params.i32(data.integers(rows))];
+  params.lets({ heads: heads.length, rows: rows.length, lseStart: lse.offset });
+  const result = uninitialized("float32", sizeOf(size));
+  const { inputs, functions } = call.finish(session);
+  runRows(session, {
+    inputs: { ...inputs, lse: gpuStorage(lse.storage) },
+    outputs: { w: result },
+    params,
+    functions,
+    body: `let i = word(${rowList} + row % rows());
+  let h = word(${headList} + row / rows() % heads());
+  let b = row / rows() / heads();
+  let qAt = q_at(b, h) + i * q_row();
+  let kAt = k_at(b, h / G());
+  let all = load_lse(lseStart() + (b * Hq() + h) * Nq() + i);
+  let isEmpty = bitcast<u32>(all) == 0xff800000u;
+  EACH(j, Nk()) {
+    var dot = 0.0;
+    for (var d = 0; d < dk(); d++) {
+      dot += load_q(qAt + d * q_column()) * load_k(kAt + j * k_row() + d * k_column());
+    }
+    let s = element(b, h, i, j, dot);
+    let p = exp(s - all)${problem.dropoutP > 0 ? " * dropped(b, h, i, j)" : ""};
+    store_w(row * Nk() + j, select(p, 0.0, s == LOWEST || isEmpty));
+  }`,
+    rows: shape.B * heads.length * rows.length,
+  });
+  inputs.data.memory.dispose(inputs.data);
+  const wide = tensorOver(result, size, "float32");
+  if (dtype === "float32") return wide;
+  const narrow = uninitialized(dtype, wide.size);
+  convertView(session, result, wide, narrow);
+  wide.dispose();
+  return tensorOver(narrow, size, dtype);
+}

@@ -1,0 +1,312 @@
+/** The array operations (backend/array.ts) as kernels; src/reference/array.ts defines each of them. */
+import type { ArrayOperation, ElementFunction } from "../../backend/array.ts";
+import { dropoutThreshold, headKey } from "../../core/random/random.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { gpuStorage, uninitialized } from "../device.ts";
+import { KernelParams, runEach } from "../kernel.ts";
+import type { GpuStorage } from "../memory.ts";
+import { runRows } from "../rows.ts";
+import type { GpuSession } from "../session.ts";
+import { convertView } from "./copy.ts";
+import { mergeStates } from "./merge.ts";
+import { broadcast, indexFunction } from "./views.ts";
+
+type Named<N extends ArrayOperation["name"]> = Extract<ArrayOperation, { name: N }>;
+type Runner<N extends ArrayOperation["name"]> = (session: GpuSession, operation: Named<N>) => void;
+
+const storageOf = (t: Tensor): GpuStorage => gpuStorage(t.storage);
+
+/** y = an expression of the elements of tensors broadcast to the shape of y: their names in the text are those in `tensors`. */
+function elementwise(
+  session: GpuSession,
+  y: Tensor,
+  tensors: Readonly<Record<string, Tensor>>,
+  expression: (params: KernelParams) => string,
+  functions = "",
+): void {
+  const params = new KernelParams();
+  const views = Object.entries(tensors).map(([name, t]) =>
+    indexFunction(params, `${name}_of`, broadcast(t, y.shape)),
+  );
+  const values = Object.keys(tensors).map((name) => `let ${name} = load_${name}(${name}_of(n));`);
+  runEach(session, {
+    inputs: Object.fromEntries(Object.entries(tensors).map(([name, t]) => [name, storageOf(t)])),
+    outputs: { result: storageOf(y) },
+    params,
+    functions: [functions, ...views].join("\n"),
+    body: `${values.join("\n")}\nstore_result(n, ${expression(params)});`,
+    count: y.size,
+  });
+}
+
+const BINARY = { add: "a + b", sub: "a - b", multiply: "a * b", divide: "a / b" } as const;
+
+/** Functions, and their derivatives by x and y = f(x). */
+const FUNCTIONS: Readonly<Record<ElementFunction, readonly [string, string]>> = {
+  exp: ["exp(x)", "y"],
+  log: ["log(x)", "1.0 / x"],
+  sqrt: ["sqrt(x)", "0.5 / y"],
+  square: ["x * x", "2.0 * x"],
+  abs: ["abs(x)", "sign(x)"],
+};
+
+/** Integers of the CPU as a storage for one kernel. */
+export function upload(session: GpuSession, values: Int32Array): GpuStorage {
+  const storage = uninitialized("int32", values.length);
+  session.queue.write(storage.buffer, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  return storage;
+}
+
+const release = (storage: GpuStorage): void => storage.memory.dispose(storage);
+
+const sum: Runner<"sum"> = (session, { x, y }) => {
+  const params = new KernelParams();
+  const axes = x.shape.map((length, axis) => {
+    const at = axis - x.shape.length + y.shape.length;
+    return { length, stride: x.strides[axis], isKept: at >= 0 && y.shape[at] === length };
+  });
+  const part = (isKept: boolean, offset: number) => {
+    const chosen = axes.filter((axis) => axis.isKept === isKept);
+    return { shape: chosen.map((a) => a.length), strides: chosen.map((a) => a.stride), offset };
+  };
+  const inner = part(false, 0);
+  const count = inner.shape.reduce((a, b) => a * b, 1);
+  runRows(session, {
+    inputs: { x: storageOf(x) },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: [
+      indexFunction(params, "outer", part(true, x.offset)),
+      indexFunction(params, "inner", inner),
+    ].join("\n"),
+    body: `var sum = 0.0;
+  let at = outer(row);
+  EACH(c, ${params.i32(count)}) { sum += load_x(at + inner(c)); }
+  let all = total(thread, sum);
+  if (thread == 0) { store_y(row, all); }`,
+    rows: y.size,
+  });
+};
+
+const extreme: Runner<"extreme"> = (session, { function: f, x, y, position }) => {
+  const params = new KernelParams();
+  const [, length, inner] = x.shape;
+  const [outerStep, step, innerStep] = x.strides.map((s) => params.i32(s));
+  const width = params.i32(inner);
+  const bits = (v: string) => `((bitcast<u32>(${v}) & 0x7fffffffu) > 0x7f800000u)`;
+  runEach(session, {
+    inputs: { x: storageOf(x) },
+    outputs: { y: storageOf(y), position: storageOf(position) },
+    params,
+    body: `let at = ${params.i32(x.offset)} + (n / ${width}) * ${outerStep} + (n % ${width}) * ${innerStep};
+  var best = 0;
+  var found = load_x(at);
+  for (var i = 1; i < ${params.i32(length)}; i++) {
+    let v = load_x(at + i * ${step});
+    if (v ${f === "max" ? ">" : "<"} found || (${bits("v")} && !${bits("found")})) { best = i; found = v; }
+  }
+  store_y(n, found);
+  word_position[n] = u32(best);`,
+    count: y.size,
+  });
+};
+
+const extremeBackward: Runner<"extreme-backward"> = (session, { dy, position, dx }) => {
+  const params = new KernelParams();
+  const [, length, inner] = dx.shape;
+  const [long, width] = [params.i32(length), params.i32(inner)];
+  runEach(session, {
+    inputs: { dy: storageOf(dy), position: storageOf(position) },
+    outputs: { dx: storageOf(dx) },
+    params,
+    functions: [indexFunction(params, "dy_of", dy), indexFunction(params, "position_of", position)].join(
+      "\n",
+    ),
+    body: `let m = n / (${long} * ${width}) * ${width} + n % ${width};
+  let isHere = bitcast<i32>(word_position[position_of(m)]) == n / ${width} % ${long};
+  store_dx(n, select(0.0, load_dy(dy_of(m)), isHere));`,
+    count: dx.size,
+  });
+};
+
+const softmax: Runner<"softmax"> = (session, { x, y }) => {
+  const params = new KernelParams();
+  const C = x.shape[x.shape.length - 1];
+  const columns = params.i32(C);
+  runRows(session, {
+    inputs: { x: storageOf(x) },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: indexFunction(params, "x_of", x),
+    body: `var top = -3.4028234663852886e38;
+  EACH(c, ${columns}) { top = max(top, load_x(x_of(row * ${columns} + c))); }
+  let m = largest(thread, top);
+  var sum = 0.0;
+  EACH(c, ${columns}) { sum += exp(load_x(x_of(row * ${columns} + c)) - m); }
+  let l = total(thread, sum);
+  EACH(c, ${columns}) {
+    let at = row * ${columns} + c;
+    let p = exp(load_x(x_of(at)) - m);
+    store_y(at, select(p / l, 0.0, l == 0.0));
+  }`,
+    rows: C === 0 ? 0 : x.size / C,
+  });
+};
+
+const softmaxBackward: Runner<"softmax-backward"> = (session, { y, dy, dx }) => {
+  const params = new KernelParams();
+  const C = y.shape[y.shape.length - 1];
+  const columns = params.i32(C);
+  runRows(session, {
+    inputs: { y: storageOf(y), dy: storageOf(dy) },
+    outputs: { dx: storageOf(dx) },
+    params,
+    functions: [indexFunction(params, "y_of", y), indexFunction(params, "dy_of", dy)].join("\n"),
+    body: `var sum = 0.0;
+  EACH(c, ${columns}) { sum += load_y(y_of(row * ${columns} + c)) * load_dy(dy_of(row * ${columns} + c)); }
+  let dot = total(thread, sum);
+  EACH(c, ${columns}) {
+    let at = row * ${columns} + c;
+    let p = load_y(y_of(at));
+    store_dx(at, select(p * (load_dy(dy_of(at)) - dot), 0.0, p == 0.0));
+  }`,
+    rows: C === 0 ? 0 : y.size / C,
+  });
+};
+
+const assign: Runner<"assign"> = (session, { x, y }) => {
+  const params = new KernelParams();
+  runEach(session, {
+    inputs: { x: storageOf(x) },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: [indexFunction(params, "x_of", broadcast(x, y.shape)), indexFunction(params, "y_of", y)].join(
+      "\n",
+    ),
+    body: "word_y[y_of(n)] = word_x[x_of(n)];",
+    count: y.size,
+  });
+};
+
+const embedding: Runner<"embedding"> = (session, { table, ids, y }) => {
+  const params = new KernelParams();
+  const places = upload(session, ids);
+  const D = params.i32(table.shape[1]);
+  runEach(session, {
+    inputs: { table: storageOf(table), ids: places },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: indexFunction(params, "table_of", table),
+    body: `store_y(n, load_table(table_of(bitcast<i32>(word_ids[n / ${D}]) * ${D} + n % ${D})));`,
+    count: y.size,
+  });
+  release(places);
+};
+
+/** A thread for each number of the table adds the rows of dy with its id, whose places the CPU sorts: no atomics, the same order always. */
+const embeddingBackward: Runner<"embedding-backward"> = (session, { dy, ids, dTable }) => {
+  const params = new KernelParams();
+  const [V, width] = dTable.shape;
+  const order = new Int32Array(V + 1 + ids.length);
+  for (const id of ids) order[id + 1]++;
+  for (let v = 0; v < V; v++) order[v + 1] += order[v];
+  const next = order.slice(0, V);
+  ids.forEach((id, n) => {
+    order[V + 1 + next[id]++] = n;
+  });
+  const places = upload(session, order);
+  const [D, rows] = [params.i32(width), params.i32(V)];
+  runEach(session, {
+    inputs: { dy: storageOf(dy), order: places },
+    outputs: { dTable: storageOf(dTable) },
+    params,
+    functions: `${indexFunction(params, "dy_of", dy)}\nfn place(i: i32) -> i32 { return bitcast<i32>(word_order[i]); }`,
+    body: `var sum = 0.0;
+  for (var i = place(n / ${D}); i < place(n / ${D} + 1); i++) {
+    sum += load_dy(dy_of(place(${rows} + 1 + i) * ${D} + n % ${D}));
+  }
+  store_dTable(n, sum);`,
+    count: dTable.size,
+  });
+  release(places);
+};
+
+const rope: Runner<"rope"> = (session, { x, y, cos, sin, N, repeat, R, layout, amplitude, sign }) => {
+  const params = new KernelParams();
+  const [D, half, rotated] = [x.shape[x.shape.length - 1], R / 2, R].map((v) => params.i32(v));
+  const isHalf = layout === "half";
+  runEach(session, {
+    inputs: {
+      x: storageOf(x),
+      cos: session.table(cos, uninitialized),
+      sin: session.table(sin, uninitialized),
+    },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: indexFunction(params, "x_of", x),
+    body: `let row = n / ${D};
+  let c = n % ${D};
+  let own = load_x(x_of(n));
+  if (c >= ${rotated}) { store_y(n, own); return; }
+  let pair = ${isHalf ? `c % ${half}` : "c / 2"};
+  let isFirst = ${isHalf ? `c < ${half}` : "c % 2 == 0"};
+  let other = load_x(x_of(n + ${isHalf ? `select(-${half}, ${half}, isFirst)` : "select(-1, 1, isFirst)"}));
+  let angle = row / ${params.i32(repeat)} % ${params.i32(N)} * ${half} + pair;
+  let a = ${params.f32(amplitude)} * load_cos(angle);
+  let b = ${params.f32(sign * amplitude)} * load_sin(angle);
+  store_y(n, select(own * a + other * b, own * a - other * b, isFirst));`,
+    count: x.size,
+  });
+};
+
+/** The hash of core/random/random.ts. */
+const MIX = `
+fn mix(x0: u32) -> u32 {
+  var x = x0 ^ (x0 >> 16u);
+  x = x * 0x85ebca6bu;
+  x = x ^ (x >> 13u);
+  x = x * 0xc2b2ae35u;
+  return x ^ (x >> 16u);
+}`;
+
+const dropout: Runner<"dropout"> = (session, { x, p, seed, y }) =>
+  elementwise(
+    session,
+    y,
+    { x },
+    (params) => {
+      const row = `mix(${params.u32(headKey(seed, 0, 0) >>> 0)} + u32(n >> 16u) * 0xc2b2ae3du)`;
+      const bits = `mix(${row} + u32(n & 65535) * 0x27d4eb2fu)`;
+      return `select(0.0, x * ${params.f32(1 / (1 - p))}, ${bits} >= ${params.u32(dropoutThreshold(p))})`;
+    },
+    MIX,
+  );
+
+const RUNNERS: { readonly [N in ArrayOperation["name"]]: Runner<N> } = {
+  binary: (session, { function: f, a, b, y }) => elementwise(session, y, { a, b }, () => BINARY[f]),
+  "divide-backward": (session, { dy, y, b, db }) =>
+    elementwise(session, db, { dy, y, b }, () => "-dy * y / b"),
+  cast: (session, { x, y }) => convertView(session, storageOf(x), x, storageOf(y)),
+  where: (session, { condition, a, b, y }) =>
+    elementwise(session, y, { condition, a, b }, () => "select(a, b, condition == 0.0)"),
+  scale: (session, { x, factor, y }) =>
+    elementwise(session, y, { x }, (params) => `x * ${params.f32(factor)}`),
+  elementwise: (session, { function: f, x, y }) => elementwise(session, y, { x }, () => FUNCTIONS[f][0]),
+  "elementwise-backward": (session, { function: f, x, y, dy, dx }) =>
+    elementwise(session, dx, { x, y, dy }, () => `select(dy * (${FUNCTIONS[f][1]}), 0.0, dy == 0.0)`),
+  sum,
+  extreme,
+  "extreme-backward": extremeBackward,
+  softmax,
+  "softmax-backward": softmaxBackward,
+  assign,
+  embedding,
+  "embedding-backward": embeddingBackward,
+  rope,
+  dropout,
+  mergeStates,
+};
+
+/** Enqueues an array operation. */
+export const runArrayOperation = (session: GpuSession, operation: ArrayOperation): void =>
+  (RUNNERS[operation.name] as (session: GpuSession, operation: ArrayOperation) => void)(session, operation);
