@@ -25,7 +25,7 @@ export const BUDGET = new Map([
   ["src/train", 3_850],
   ["src/view", 5_700],
   ["src/wasm", 11_400],
-  ["src/webgpu", 2_500],
+  ["src/webgpu", 3_100],
   ["ui", 500],
   ["explorer", 17_300],
   ["lab", 13_300],

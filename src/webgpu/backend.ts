@@ -1,9 +1,9 @@
 /** The backend of the device `"webgpu"`: which operations it runs, and the functions that enqueue them. */
-import type { Backend, Operation } from "../backend/contract.ts";
+import type { Backend } from "../backend/contract.ts";
 import { tensorOver } from "../core/device/tensor.ts";
-import { UnsupportedError } from "../core/errors.ts";
 import { sizeOf } from "../core/tensor.ts";
 import { forward } from "./attention/forward.ts";
+import { backward } from "./attention/gradients.ts";
 import { weights } from "./attention/weights.ts";
 import { device, session } from "./device.ts";
 import { runArrayOperation } from "./ops/array.ts";
@@ -11,10 +11,6 @@ import { matmul } from "./ops/matmul.ts";
 import { runRowwise } from "./ops/rowwise.ts";
 import { plan } from "./plan.ts";
 import { supports } from "./supports.ts";
-
-const refuse = (operation: Operation): never => {
-  throw new UnsupportedError("device", `the device "webgpu": ${supports(operation)}`);
-};
 
 /** The backend. */
 export const backend: Backend = {
@@ -25,7 +21,7 @@ export const backend: Backend = {
   plan,
   forward: (problem) => forward(session(), problem),
   weights: (problem, lse, selection) => weights(session(), problem, lse, selection),
-  backward: (problem) => refuse({ kind: "backward", problem }),
+  backward: (problem, tensors, wanted) => backward(session(), problem, tensors, wanted),
   matmul: (product) => matmul(session(), product),
   rowwise: (operation) => runRowwise(session(), operation),
   array: (operation) => runArrayOperation(session(), operation),

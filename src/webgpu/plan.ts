@@ -2,7 +2,8 @@
 import type { Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { countTiles } from "../backend/plan/tiles.ts";
-import { COLUMNS, TILE } from "./attention/forward.ts";
+import { COLUMNS } from "./attention/forward.ts";
+import { TILE } from "./attention/tile.ts";
 import { PRODUCT_TILE } from "./ops/matmul.ts";
 
 /** The plan of an operation. Tasks are workgroups. */

@@ -4,16 +4,19 @@ import type { Operation } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { storageOf } from "../backend/rowwise.ts";
 import { DTYPES, type DType } from "../core/dtype.ts";
+import { sizeOf } from "../core/tensor.ts";
+import { tablesOf } from "../masks/expression/expr.ts";
 import { bindingReason } from "./attention/call.ts";
+import { MAX_VISITS } from "./attention/gradients.ts";
 import { session } from "./device.ts";
 import { isReadable, isWritable } from "./elements.ts";
 
 /** Why an operation cannot run; undefined where it can. */
 export function supports(operation: Operation): string | undefined {
   switch (operation.kind) {
-    case "forward": return attentionReason(operation.problem);
-    case "weights": return attentionReason(operation.problem);
-    case "backward": return "it has no gradients of attention yet";
+    case "forward": return attentionReason(operation.problem, 7);
+    case "weights": return attentionReason(operation.problem, 5);
+    case "backward": return attentionReason(operation.problem, 8) ?? tablesReason(operation.problem);
     case "matmul": {
       const { a, b, bias, accumulate } = operation.product;
       return readReason([a.tensor, b.tensor, ...(bias ? [bias.tensor] : []), ...(accumulate ? [accumulate] : [])]);
@@ -52,10 +55,21 @@ function arrayReason(operation: ArrayOperation): string | undefined {
   } // biome-ignore format: a row an operation
 }
 
-function attentionReason(problem: Problem): string | undefined {
+/** `others`: the storages that its kernels bind besides mask tensors. */
+function attentionReason(problem: Problem, others: number): string | undefined {
   const { shape, tensors, deviceSinks, deviceTables } = problem;
   const sources = [shape.query.tensor, shape.key.tensor, shape.value.tensor, ...tensors.map((t) => t.tensor), ...(deviceSinks ? [deviceSinks] : []), ...deviceTables.map((t) => t.source)]; // biome-ignore format: one list
   const reason = readReason(sources);
   if (reason !== undefined) return reason;
-  return bindingReason(problem, session().device.limits.maxStorageBuffersPerShaderStage);
+  return bindingReason(problem, session().device.limits.maxStorageBuffersPerShaderStage, others);
+}
+
+function tablesReason({ score, shape }: Problem): string | undefined {
+  const cells = shape.B * shape.Hq * shape.Nq * shape.Nk;
+  const large = (score ? tablesOf(score) : []).find(
+    (t) => t.type === "float" && sizeOf(t.shape) * cells > MAX_VISITS,
+  );
+  return large
+    ? `the gradient of ${large.name}, ${sizeOf(large.shape)} entries over ${cells} cells, takes more than 2^36 visits; divide the call over heads or rows`
+    : undefined;
 }

@@ -13,7 +13,7 @@ const { gpu, reason } = await gpuAtHand();
 
 /** A case for each kind of address, mask and dtype, most of them with the same kernels. */
 const FIRST =
-  /^forward: (?:1 × 1|65 × 65|dk 24, dv 40|grouped: .*|no .*|head size 0|float16, 40.*|scores of .*|plain|bool mask|slopes as a tensor|NaN in masked.*|dropout|layout bshd|views)$|^(?:matmul|rowwise|array): |^weights: (?:plain|ragged.*|slopes as a tensor|dropout|float16.*)$/;
+  /^forward: (?:1 × 1|65 × 65|dk 24, dv 40|grouped: .*|no .*|head size 0|float16, 40.*|scores of .*|plain|bool mask|slopes as a tensor|NaN in masked.*|dropout|layout bshd|views)$|^(?:matmul|rowwise|array): |^weights: (?:plain|dropout)$|^backward: plain$/;
 
 if (gpu) {
   const started = await webgpu({ gpu });
@@ -24,7 +24,6 @@ if (gpu) {
     skip: {
       float64: /float64/,
       "array: cast to float64": /float64/,
-      backward: /gradients/,
     },
     ...(process.env.HEED_GPU !== "all" && { only: (name) => FIRST.test(name) }),
   });

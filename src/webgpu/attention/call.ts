@@ -11,6 +11,7 @@ import type { Problem } from "../../backend/problem.ts";
 import { dropoutThreshold, headKey } from "../../core/random/random.ts";
 import type { CellStrides, Operand, Shape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { derivative } from "../../masks/expression/derivative.ts";
 import type { Table, VarName } from "../../masks/expression/expr.ts";
 import { printWgsl, WGSL_FUNCTIONS } from "../../masks/expression/wgsl.ts";
 import { gpuStorage, uninitialized } from "../device.ts";
@@ -147,6 +148,22 @@ fn scaleOf() -> f32 { return ${scale}; }
 fn element(b: i32, h: i32, row: i32, key: i32, dot: f32) -> f32 {\n${lines.filter(Boolean).join("\n")}\n}`);
   }
 
+  /** Adds `slope(b, h, row, key, dot)`, the derivative of the score after all score mods by the score before. */
+  derivative(): void {
+    const { score } = this.problem;
+    const byScore = score && derivative(score).score;
+    const { statements, value } = byScore
+      ? printWgsl(byScore, this.leaves(), "d")
+      : { statements: "", value: "1.0" };
+    this.define(`fn slope(b: i32, h: i32, row: i32, key: i32, dot: f32) -> f32 {
+  let i = min(row, Nq() - 1);
+  let j = min(key, Nk() - 1);
+  let position = i + offsetOf(b);
+  let score = dot * scaleOf();
+${statements}
+return ${value};\n}`);
+  }
+
   /** Adds `dropped(b, h, i, j)`. */
   dropout(): void {
     const { problem, params, data } = this;
@@ -238,13 +255,10 @@ fn dropped(b: i32, h: i32, i: i32, j: i32) -> f32 {
   }
 }
 
-/** Storages besides masks that a kernel of attention binds at most. */
-const OTHER_BINDINGS = 7;
-
-/** Why a problem cannot run, by the limits of a device. */
-export function bindingReason(problem: Problem, limit: number): string | undefined {
+/** Why a problem cannot run, by the limits of a device: a kernel binds one storage for each mask tensor, and `others`. */
+export function bindingReason(problem: Problem, limit: number, others: number): string | undefined {
   const masks = problem.tensors.length;
-  return masks + OTHER_BINDINGS <= limit
+  return masks + others <= limit
     ? undefined
-    : `it binds ${limit} storages, enough for ${limit - OTHER_BINDINGS} mask tensors, and the call has ${masks}; join them with where or add first`;
+    : `a kernel binds ${limit} storages on this adapter, enough for ${limit - others} mask tensors, and the call has ${masks}; add or join them first`;
 }

@@ -5,7 +5,6 @@
  * runs of keys that the mask leaves (backend/plan/tiles.ts): tiles without a visible cell are not computed.
  */
 
-import { TileMap } from "../../backend/plan/tiles.ts";
 import type { Problem } from "../../backend/problem.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { operandOf, outputShape, rowShape } from "../../core/shape.ts";
@@ -16,14 +15,11 @@ import { run } from "../kernel.ts";
 import { convertView } from "../ops/copy.ts";
 import type { GpuSession } from "../session.ts";
 import { KernelCall } from "./call.ts";
+import { defineRuns, keyRuns } from "./runs.ts";
+import { each, loadColumns, OPERANDS, product, TILE } from "./tile.ts";
 
-/** Rows and keys of a tile. */
-export const TILE = 32;
 /** Columns of the output that a workgroup computes. */
 export const COLUMNS = 128;
-
-const each = (n: number, line: (i: number) => string): string =>
-  Array.from({ length: n }, (_, i) => line(i)).join("\n");
 
 /** The forward pass of a problem. */
 export function forward(session: GpuSession, problem: Problem): State {
@@ -72,54 +68,6 @@ export function forward(session: GpuSession, problem: Problem): State {
   return { output: tensorOver(narrow, output.shape, dtype), ...states };
 }
 
-/** For each batch entry, head and row tile that differ: where its runs begin; then the runs. */
-interface KeyRuns {
-  readonly starts: readonly number[];
-  /** Pairs: the first key, and the end × 2, plus 1 where cells are masked. */
-  readonly runs: readonly number[];
-  readonly perBatch: boolean;
-  readonly perHead: boolean;
-  /** Tiles that are computed, over all heads. */
-  readonly tiles: number;
-}
-
-/** The runs of keys that the rows of each tile read. */
-function keyRuns(problem: Problem): KeyRuns {
-  const { B, Hq, Nq, Nk } = problem.shape;
-  const map = new TileMap(problem, TILE, TILE);
-  const { perBatch, perHead } = map;
-  const [batches, heads] = [perBatch ? B : Math.min(B, 1), perHead ? Hq : Math.min(Hq, 1)];
-  const starts = [0];
-  const runs: number[] = [];
-  let tiles = 0;
-  for (let b = 0; b < batches; b++)
-    for (let h = 0; h < heads; h++)
-      for (let row = 0; row < Nq; row += TILE) {
-        for (const { from, to, partial } of map.runs(b, h, row, Math.min(Nq, row + TILE), 0, Nk)) {
-          runs.push(from, 2 * to + Number(partial));
-          tiles += Math.ceil((to - from) / TILE);
-        }
-        starts.push(runs.length / 2);
-      }
-  const shared = (B * Hq) / Math.max(1, batches * heads);
-  return { starts, runs, perBatch, perHead, tiles: tiles * shared };
-}
-
-/** Adds `firstRun(b, h, tile)`, `runFrom(r)` and `runTo(r)`. */
-function defineRuns(
-  call: KernelCall,
-  { starts, runs, perBatch, perHead }: KeyRuns,
-  { shape }: Problem,
-): void {
-  const { params, data } = call;
-  const [first, list] = [params.i32(data.integers(starts)), params.i32(data.integers(runs))];
-  const head = perBatch ? (perHead ? "(b * Hq() + h)" : "b") : perHead ? "h" : "0";
-  call.define(`
-fn firstRun(b: i32, h: i32, tile: i32) -> i32 { return word(${first} + ${head} * ${params.i32(Math.ceil(shape.Nq / TILE))} + tile); }
-fn runFrom(r: i32) -> i32 { return word(${list} + 2 * r); }
-fn runTo(r: i32) -> i32 { return word(${list} + 2 * r + 1); }`);
-}
-
 interface ForwardSpec {
   /** Groups of 32 columns of the output. */
   readonly chunks: number;
@@ -129,41 +77,6 @@ interface ForwardSpec {
   readonly hasSinks: boolean;
   readonly negativeInfinity: string;
 }
-
-/** s = q·kᵀ of a tile: rows ty·4 …, keys tx·4 …, in s0 … s3. Needs the names qAt, kAt, row0, key0. */
-const SCORES = `
-    var s0 = vec4f(0); var s1 = vec4f(0); var s2 = vec4f(0); var s3 = vec4f(0);
-    for (var d0 = 0; d0 < dk(); d0 += 32) {
-      workgroupBarrier();
-      let d = lid % 32;
-      for (var r = lid / 32 * 4; r < 32; r += 8) {
-        qs[d * 8 + r / 4] = vec4f(qOf(qAt, row0 + r, d0 + d), qOf(qAt, row0 + r + 1, d0 + d), qOf(qAt, row0 + r + 2, d0 + d), qOf(qAt, row0 + r + 3, d0 + d));
-        ks[d * 8 + r / 4] = vec4f(kOf(kAt, key0 + r, d0 + d), kOf(kAt, key0 + r + 1, d0 + d), kOf(kAt, key0 + r + 2, d0 + d), kOf(kAt, key0 + r + 3, d0 + d));
-      }
-      workgroupBarrier();
-      let columns = min(32, dk() - d0);
-      for (var c = 0; c < columns; c++) {
-        let x = qs[c * 8 + ty];
-        let y = ks[c * 8 + tx];
-        s0 += x.x * y; s1 += x.y * y; s2 += x.z * y; s3 += x.w * y;
-      }
-    }`;
-
-/** Elements of rows of q, k and v, from the index of their first element; 0 past the end. */
-const OPERANDS = `
-fn qOf(origin: i32, i: i32, d: i32) -> f32 {
-  let x = load_q(origin + min(i, Nq() - 1) * q_row() + min(d, dk() - 1) * q_column());
-  return select(0.0, x, i < Nq() && d < dk());
-}
-fn kOf(origin: i32, j: i32, d: i32) -> f32 {
-  let x = load_k(origin + min(j, Nk() - 1) * k_row() + min(d, dk() - 1) * k_column());
-  return select(0.0, x, j < Nk() && d < dk());
-}
-fn vOf(origin: i32, j: i32, e: i32) -> f32 {
-  let x = load_v(origin + min(j, Nk() - 1) * v_row() + min(e, dv() - 1) * v_column());
-  return select(0.0, x, j < Nk() && e < dv());
-}
-`;
 
 // long: the text of one kernel, in the order in which it runs
 function forwardText(spec: ForwardSpec): string {
@@ -203,7 +116,12 @@ fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) threa
     let partial = runTo(r) % 2 == 1;
     for (var key0 = runFrom(r); key0 < to; key0 += 32) {
     // 1 s = q·kᵀ, then scale, score mods and masks
-    ${SCORES}
+    ${product(
+      "s",
+      "dk()",
+      (i, d) => `qOf(qAt, ${i}, ${d})`,
+      (j, d) => `kOf(kAt, ${j}, ${d})`,
+    )}
     let j0 = key0 + tx * 4;
     let i0 = row0 + ty * 4;
     let guarded = ${isGuarded ? "true" : "partial || key0 + 32 > Nk()"};
@@ -243,11 +161,7 @@ fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) threa
     ${each(
       chunks,
       (c) => `workgroupBarrier();
-    for (var at = lid; at < 256; at += 64) {
-      let key = at / 8;
-      let e = e0 + ${32 * c} + tx * 4;
-      ks[at] = vec4f(vOf(vAt, key0 + key, e), vOf(vAt, key0 + key, e + 1), vOf(vAt, key0 + key, e + 2), vOf(vAt, key0 + key, e + 3));
-    }
+    ${loadColumns(`e0 + ${32 * c}`, (row, e) => `vOf(vAt, key0 + ${row}, ${e})`)}
     workgroupBarrier();
     for (var key = 0; key < keys; key++) {
       let p = ps[key * 8 + ty];

@@ -70,6 +70,10 @@ export function convertView(
   const count = sizeOf(view.shape);
   if (count === 0) return;
   const { dtype } = target;
+  if (dtype === "float64") {
+    widenView(session, source, view, target);
+    return;
+  }
   const params = new KernelParams();
   const each = perWord(dtype);
   const bitsEach = 32 / each;
@@ -91,5 +95,23 @@ export function convertView(
   }
   word_y[n] = ${dtype === "float32" ? "bitcast<f32>(word)" : "word"};`,
     count: Math.ceil(count / each),
+  });
+}
+
+/** target = a view of float32 numbers as float64: their bits in two words, low word first. */
+function widenView(session: GpuSession, source: GpuStorage, view: StridedView, target: GpuStorage): void {
+  const params = new KernelParams();
+  runEach(session, {
+    inputs: { x: source },
+    outputs: { y: target },
+    params,
+    functions: indexFunction(params, "at", view),
+    body: `let b = bitcast<u32>(load_x(at(n)));
+  let e = (b >> 23u) & 255u;
+  let wide = select(select(e + 896u, 2047u, e == 255u), 0u, e == 0u);
+  let f = select(b & 0x7fffffu, 0u, e == 0u);
+  word_y[2 * n] = f << 29u;
+  word_y[2 * n + 1] = (b & 0x80000000u) | (wide << 20u) | (f >> 3u);`,
+    count: sizeOf(view.shape),
   });
 }

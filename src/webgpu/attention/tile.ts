@@ -1,0 +1,58 @@
+/** Pieces of text that the kernels of attention share: a product of a tile, and how its operands come into workgroup memory. */
+
+/** Rows and keys of a tile. */
+export const TILE = 32;
+
+/** Lines, one for each number below n. */
+export const each = (n: number, line: (i: number) => string): string =>
+  Array.from({ length: n }, (_, i) => line(i)).join("\n");
+
+/**
+ * A product of 32 rows and 32 keys over `length` columns: rows ty·4 … ty·4 + 3, keys tx·4 … tx·4 + 3, in NAME0 … NAME3. `left(i, d)` and
+ * `right(j, d)` are elements of a row and a key. Needs `row0` and `key0`; qs and ks are overwritten.
+ */
+export const product = (
+  name: string,
+  length: string,
+  left: (i: string, d: string) => string,
+  right: (j: string, d: string) => string,
+): string => `
+    ${each(4, (y) => `var ${name}${y} = vec4f(0);`)}
+    for (var d0 = 0; d0 < ${length}; d0 += 32) {
+      workgroupBarrier();
+      let d = lid % 32;
+      for (var r = lid / 32 * 4; r < 32; r += 8) {
+        qs[d * 8 + r / 4] = vec4f(${[0, 1, 2, 3].map((y) => left(`row0 + r + ${y}`, "d0 + d")).join(", ")});
+        ks[d * 8 + r / 4] = vec4f(${[0, 1, 2, 3].map((y) => right(`key0 + r + ${y}`, "d0 + d")).join(", ")});
+      }
+      workgroupBarrier();
+      let columns = min(32, ${length} - d0);
+      for (var c = 0; c < columns; c++) {
+        let x = qs[c * 8 + ty];
+        let y = ks[c * 8 + tx];
+        ${each(4, (y) => `${name}${y} += x[${y}] * y;`)}
+      }
+    }`;
+
+/** ks[row · 8 + tx] = columns `first` + tx·4 … of 32 rows; `element(row, e)` is an element of row 0 … 31. */
+export const loadColumns = (first: string, element: (row: string, e: string) => string): string => `
+    for (var at = lid; at < 256; at += 64) {
+      let e = ${first} + tx * 4;
+      ks[at] = vec4f(${[0, 1, 2, 3].map((x) => element("at / 8", `e + ${x}`)).join(", ")});
+    }`;
+
+/** Elements of rows of q, k and v, from the index of their first element; 0 past the end. */
+export const OPERANDS = `
+fn qOf(origin: i32, i: i32, d: i32) -> f32 {
+  let x = load_q(origin + min(i, Nq() - 1) * q_row() + min(d, dk() - 1) * q_column());
+  return select(0.0, x, i < Nq() && d < dk());
+}
+fn kOf(origin: i32, j: i32, d: i32) -> f32 {
+  let x = load_k(origin + min(j, Nk() - 1) * k_row() + min(d, dk() - 1) * k_column());
+  return select(0.0, x, j < Nk() && d < dk());
+}
+fn vOf(origin: i32, j: i32, e: i32) -> f32 {
+  let x = load_v(origin + min(j, Nk() - 1) * v_row() + min(e, dv() - 1) * v_column());
+  return select(0.0, x, j < Nk() && e < dv());
+}
+`;
