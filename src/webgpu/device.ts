@@ -7,6 +7,9 @@ import { GpuStorage } from "./memory.ts";
 import { copyView } from "./ops/copy.ts";
 import { GpuSession } from "./session.ts";
 
+/** Milliseconds in which a device that is lost says so. */
+const LOSS = 200;
+
 /** The session, once started, and how to start one. */
 const state: { gpu?: GPU; session?: GpuSession; starting?: Promise<GpuSession> } = {};
 
@@ -91,6 +94,8 @@ export const device: Device = {
       const bytes = await current.queue.read(storage.buffer, bytesOf(storage));
       return new array(bytes) as TypedData;
     } catch (error) {
+      // A loss rejects the read first, and tells its reason a moment later.
+      await Promise.race([current.device.lost, new Promise((resolve) => setTimeout(resolve, LOSS))]);
       current.check();
       throw error;
     }

@@ -7,7 +7,7 @@ import { registerBackend } from "../backend/register.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
-import { device, start, stop } from "./device.ts";
+import { device, session, start, stop } from "./device.ts";
 
 /** Options of `webgpu`. */
 export interface WebGpuOptions {
@@ -64,9 +64,8 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       `webgpu: gpu must be an object with requestAdapter, such as navigator.gpu, got ${formatValue(gpu)}`,
       { got: gpu },
     );
-  const session = await start(gpu);
+  const { adapter, device: granted } = await start(gpu);
   registerBackend(backend, device);
-  const { adapter, device: granted, queue, memory } = session;
   const { vendor, architecture, description } = adapter.info;
   const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = granted.limits;
   return {
@@ -78,8 +77,8 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
       bindings: maxStorageBuffersPerShaderStage,
     },
-    memory: () => memory.bytes,
-    dispatches: () => queue.dispatches,
+    memory: () => session().memory.bytes,
+    dispatches: () => session().queue.dispatches,
     destroy: stop,
   };
 }

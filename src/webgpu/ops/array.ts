@@ -22,9 +22,10 @@ function elementwise(
   y: Tensor,
   tensors: Readonly<Record<string, Tensor>>,
   expression: (params: KernelParams) => string,
-  functions = "",
+  define: (params: KernelParams) => string = () => "",
 ): void {
   const params = new KernelParams();
+  const functions = define(params);
   const views = Object.entries(tensors).map(([name, t]) =>
     indexFunction(params, `${name}_of`, broadcast(t, y.shape)),
   );
@@ -111,10 +112,11 @@ const extreme: Runner<"extreme"> = (session, { function: f, x, y, position }) =>
   });
 };
 
+/** An element of dx looks for its index among the positions of its row. */
 const extremeBackward: Runner<"extreme-backward"> = (session, { dy, position, dx }) => {
   const params = new KernelParams();
   const [, length, inner] = dx.shape;
-  const [long, width] = [params.i32(length), params.i32(inner)];
+  const [long, width, places] = [length, inner, dy.shape[1]].map((x) => params.i32(x));
   runEach(session, {
     inputs: { dy: storageOf(dy), position: storageOf(position) },
     outputs: { dx: storageOf(dx) },
@@ -122,10 +124,126 @@ const extremeBackward: Runner<"extreme-backward"> = (session, { dy, position, dx
     functions: [indexFunction(params, "dy_of", dy), indexFunction(params, "position_of", position)].join(
       "\n",
     ),
-    body: `let m = n / (${long} * ${width}) * ${width} + n % ${width};
-  let isHere = bitcast<i32>(word_position[position_of(m)]) == n / ${width} % ${long};
-  store_dx(n, select(0.0, load_dy(dy_of(m)), isHere));`,
+    body: `var x = 0.0;
+  for (var p = 0; p < ${places}; p++) {
+    let m = (n / (${long} * ${width}) * ${places} + p) * ${width} + n % ${width};
+    if (bitcast<i32>(word_position[position_of(m)]) == n / ${width} % ${long}) { x = load_dy(dy_of(m)); }
+  }
+  store_dx(n, x);`,
     count: dx.size,
+  });
+};
+
+/** |a|^b with the sign of a power of a negative number: NaN where b has a fraction. */
+const POWER = (nan: string) => `
+fn power(a: f32, b: f32) -> f32 {
+  let size = pow(abs(a), b);
+  let isOdd = abs(b) % 2.0 == 1.0;
+  let signed = select(select(size, -size, isOdd), ${nan}, b != trunc(b));
+  return select(select(size, signed, a < 0.0), 1.0, b == 0.0);
+}`;
+
+const power: Runner<"power"> = (session, { a, b, y }) =>
+  elementwise(
+    session,
+    y,
+    { a, b },
+    () => "power(a, b)",
+    (params) => POWER(`bitcast<f32>(${params.u32(0x7fc00000)})`),
+  );
+
+const IS_NAN = "fn isNaN(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }";
+const COMPARISONS = { lt: "a < b", le: "a <= b", eq: "a == b", ne: "a != b" } as const;
+
+/** A thread compares the four pairs of a word of truth values. */
+const compare: Runner<"compare"> = (session, { function: f, a, b, y }) => {
+  const params = new KernelParams();
+  const isInteger = a.dtype === "int32";
+  const read = (name: string) =>
+    isInteger ? `bitcast<i32>(word_${name}[${name}_of(m)])` : `load_${name}(${name}_of(m))`;
+  const isOrdered = isInteger ? "true" : "!isNaN(a) && !isNaN(b)";
+  const holds = f === "ne" ? `!(${isOrdered}) || ${COMPARISONS.ne}` : `${isOrdered} && ${COMPARISONS[f]}`;
+  runEach(session, {
+    inputs: { a: storageOf(a), b: storageOf(b) },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: [
+      IS_NAN,
+      indexFunction(params, "a_of", broadcast(a, y.shape)),
+      indexFunction(params, "b_of", broadcast(b, y.shape)),
+    ].join("\n"),
+    body: `var word = 0u;
+  for (var e = 0; e < 4; e++) {
+    let m = n * 4 + e;
+    if (m < ${params.i32(y.size)}) {
+      let a = ${read("a")};
+      let b = ${read("b")};
+      word |= select(0u, 1u, ${holds}) << (u32(e) * 8u);
+    }
+  }
+  word_y[n] = word;`,
+    count: Math.ceil(y.size / 4),
+  });
+};
+
+/** Indices of the elements of [outer, length, inner] along the middle axis: `first(n)` is that of element 0 in the row of n. */
+const ROWS = (params: KernelParams, [, length, inner]: readonly number[]) => {
+  const [long, width] = [params.i32(length), params.i32(inner)];
+  return `fn step() -> i32 { return ${width}; }
+fn long() -> i32 { return ${long}; }
+fn first(n: i32) -> i32 { return n / (${long} * ${width}) * ${long} * ${width} + n % ${width}; }`;
+};
+
+const cumsum: Runner<"cumsum"> = (session, { x, reverse, y }) => {
+  const params = new KernelParams();
+  const [outer, length, inner] = x.shape;
+  const width = params.i32(inner);
+  runEach(session, {
+    inputs: { x: storageOf(x) },
+    outputs: { y: storageOf(y) },
+    params,
+    functions: [indexFunction(params, "x_of", x), ROWS(params, x.shape)].join("\n"),
+    // The error of each sum is added to the next (Kahan 1965).
+    body: `let start = n / ${width} * long() * step() + n % ${width};
+  var sum = 0.0;
+  var lost = 0.0;
+  for (var i = 0; i < long(); i++) {
+    let at = start + ${reverse ? "(long() - 1 - i)" : "i"} * step();
+    let v = load_x(x_of(at)) - lost;
+    let next = sum + v;
+    lost = (next - sum) - v;
+    sum = next;
+    store_y(at, sum);
+  }`,
+    count: length === 0 ? 0 : outer * inner,
+  });
+};
+
+/** A thread for each element counts those before it: its place. */
+const sort: Runner<"sort"> = (session, { x, descending, y, position }) => {
+  const params = new KernelParams();
+  runEach(session, {
+    inputs: { x: storageOf(x) },
+    outputs: { y: storageOf(y), position: storageOf(position) },
+    params,
+    functions: [
+      IS_NAN,
+      indexFunction(params, "x_of", x),
+      ROWS(params, x.shape),
+      `fn less(a: f32, b: f32) -> bool { return !isNaN(a) && (isNaN(b) || a < b); }
+fn precedes(a: f32, b: f32) -> bool { return ${descending ? "less(b, a)" : "less(a, b)"}; }`,
+    ].join("\n"),
+    body: `let start = first(n);
+  let i = (n - start) / step();
+  let v = load_x(x_of(n));
+  var place = 0;
+  for (var j = 0; j < long(); j++) {
+    let w = load_x(x_of(start + j * step()));
+    if (precedes(w, v) || (!precedes(v, w) && j < i)) { place++; }
+  }
+  store_y(start + place * step(), v);
+  word_position[start + place * step()] = u32(i);`,
+    count: x.size,
   });
 };
 
@@ -279,7 +397,7 @@ const dropout: Runner<"dropout"> = (session, { x, p, seed, y }) =>
       const bits = `mix(${row} + u32(n & 65535) * 0x27d4eb2fu)`;
       return `select(0.0, x * ${params.f32(1 / (1 - p))}, ${bits} >= ${params.u32(dropoutThreshold(p))})`;
     },
-    MIX,
+    () => MIX,
   );
 
 const RUNNERS: { readonly [N in ArrayOperation["name"]]: Runner<N> } = {
@@ -294,6 +412,10 @@ const RUNNERS: { readonly [N in ArrayOperation["name"]]: Runner<N> } = {
   elementwise: (session, { function: f, x, y }) => elementwise(session, y, { x }, () => FUNCTIONS[f][0]),
   "elementwise-backward": (session, { function: f, x, y, dy, dx }) =>
     elementwise(session, dx, { x, y, dy }, () => `select(dy * (${FUNCTIONS[f][1]}), 0.0, dy == 0.0)`),
+  power,
+  compare,
+  cumsum,
+  sort,
   sum,
   extreme,
   "extreme-backward": extremeBackward,

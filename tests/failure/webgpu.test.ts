@@ -1,0 +1,114 @@
+/**
+ * A GPU that is lost, full, or asked for too much; memory over many calls; training. Needs an adapter, as
+ * tests/conformance/webgpu.test.ts, and is skipped without one.
+ */
+import { tensor, UnsupportedError } from "heed";
+import * as nn from "heed/nn";
+import { AdamW, crossEntropy, Tape } from "heed/train";
+import { webgpu } from "heed/webgpu";
+import { afterAll, describe, expect, it } from "vitest";
+import { tidy } from "../../src/api/tidy.ts";
+import { device, gpuStorage, session } from "../../src/webgpu/device.ts";
+import { KernelParams, runEach } from "../../src/webgpu/kernel.ts";
+import { gpuAtHand } from "../support/backends/gpu.ts";
+
+const { gpu, reason } = await gpuAtHand();
+const started = gpu && (await webgpu({ gpu }));
+afterAll(() => started?.destroy());
+
+describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
+  const x = tensor([1, 2, 3], "float32");
+
+  it("after each of 20 losses tensors reject with the reason, and moving numbers again continues", async () => {
+    for (let loss = 0; loss < 20; loss++) {
+      const moved = await x.to("webgpu");
+      const before = nn.scale(moved, 2);
+      expect([...(await before.read())]).toEqual([2, 4, 6]);
+      const pending = nn.scale(before, 2).read();
+      session().device.destroy();
+      const error = await pending.catch((thrown: unknown) => thrown);
+      // The work may have ended before the loss.
+      if (error instanceof Float32Array) expect([...error]).toEqual([4, 8, 12]);
+      else expect(error).toMatchObject({ code: "device-lost" });
+      await expect(before.read()).rejects.toThrow(UnsupportedError);
+      await expect(before.read()).rejects.toMatchObject({ code: "device-lost" });
+      const again = await x.to("webgpu");
+      expect(() => nn.add(again, moved)).toThrow(/belongs to a session that was lost or ended/);
+    }
+  });
+
+  it("a tensor beyond the largest buffer is refused with both figures, before any work", () => {
+    const { tensorBytes } = started!.limits;
+    const error = (() => {
+      try {
+        device.allocate("float32", tensorBytes / 4 + 1);
+      } catch (thrown) {
+        return thrown as UnsupportedError;
+      }
+    })();
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error).toMatchObject({
+      code: "device-limit",
+      fields: { bytes: tensorBytes + 4, limit: tensorBytes },
+    });
+  });
+
+  it("a kernel that does not compile is an error of what it would have written, and of what reads that", async () => {
+    const [first, second] = [device.allocate("float32", 4), device.allocate("float32", 4)];
+    const [a, b] = [first, second].map(gpuStorage);
+    const common = { params: new KernelParams(), count: 4 };
+    runEach(session(), { ...common, inputs: {}, outputs: { y: a }, body: "store_y(n, nothing);" });
+    await expect(device.read(first)).rejects.toThrow(/could not run the work of this tensor.*nothing/s);
+    runEach(session(), {
+      ...common,
+      params: new KernelParams(),
+      inputs: { x: a },
+      outputs: { y: b },
+      body: "store_y(n, load_x(n));",
+    });
+    await expect(device.read(second)).rejects.toThrow(/could not run the work of this tensor/);
+    // Other tensors are not affected.
+    expect([...(await nn.scale(await x.to("webgpu"), 3).read())]).toEqual([3, 6, 9]);
+  });
+
+  it("1,000 calls in tidy take the memory of the first ones", async () => {
+    const moved = await x.to("webgpu");
+    const round = (calls: number) => {
+      for (let n = 0; n < calls; n++) tidy(() => void nn.scale(nn.add(moved, moved), 0.5));
+    };
+    round(10);
+    const before = started!.memory();
+    round(1000);
+    expect(started!.memory()).toBe(before);
+    expect([...(await moved.read())]).toEqual([1, 2, 3]);
+  });
+
+  it("the tape trains on it, with the losses of the CPU", async () => {
+    const ids = tensor(
+      Int32Array.from({ length: 24 }, (_, n) => (n * n) % 7),
+      [2, 12],
+    );
+    const train = async (place: string) => {
+      const tokens = new nn.Embedding(7, 8, { seed: 1 });
+      const block = new nn.DecoderBlock(8, 2, { seed: 2, normFirst: true });
+      const head = new nn.Linear(8, 7, { seed: 3 });
+      const modules = [tokens, block, head];
+      await Promise.all(modules.map((module) => module.to(place)));
+      const parameters = modules.flatMap((module) => [...module.parameters().values()]);
+      const optimizer = new AdamW(parameters, { lr: 0.02 });
+      const losses: number[] = [];
+      for (let step = 0; step < 4; step++) {
+        const tape = new Tape();
+        const loss = tape.run(() =>
+          crossEntropy(head.forward(block.forward(tokens.forward(ids)).output), ids),
+        );
+        optimizer.step(tape.gradients(loss, parameters));
+        losses.push((await loss.read())[0]);
+      }
+      return losses;
+    };
+    const [cpu, losses] = [await train("cpu"), await train("webgpu")];
+    losses.forEach((loss, n) => expect(loss).toBeCloseTo(cpu[n], 4));
+    expect(losses[3]).toBeLessThan(losses[0]);
+  });
+});
