@@ -32,14 +32,20 @@ export interface StrongestLink {
 }
 
 /** Vectors of the head with the strongest link. Throws where the model cannot be fetched. */
-export const ownSentence = (text: string): Promise<Head> => ownHead(text, Number.POSITIVE_INFINITY, 0);
+export const ownSentence = (text: string) => ownHead(text, Number.POSITIVE_INFINITY, 0);
 
 /** The same for the first `pieces` pieces between the two marks, and padding up to `size` tokens, which is not masked. */
-export async function ownHead(text: string, pieces: number, size: number): Promise<Head> {
+export async function ownHead(
+  text: string,
+  pieces: number,
+  size: number,
+): Promise<Head & { readonly link: StrongestLink }> {
   const encoded = await readTokens(text, pieces, size);
-  const { layer, head } = strongest(encoded);
+  const link = strongest(encoded);
+  const { layer, head } = link;
   const { query, key, value } = encoded.layers[layer];
   return {
+    link,
     tokens: encoded.tokens,
     query: headFrom(query, head),
     key: headFrom(key, head),

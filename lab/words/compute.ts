@@ -3,6 +3,7 @@ import { scaledDotProductAttention } from "../../src/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
 import { type CaptureName, headOf } from "../head/head.ts";
+import type { StrongestLink } from "../head/own.ts";
 import { rowsOf } from "../head/packed.ts";
 
 /** What a reader changes. */
@@ -34,6 +35,8 @@ export interface Line {
 /** What the picture shows. */
 export interface WordsNumbers {
   readonly lines: readonly Line[];
+  /** Of the reader's own sentence: the head of the small encoder, and its strongest link between pieces that are not neighbors. */
+  readonly link?: StrongestLink;
   /** Softmax of the scores of the first line as the listings have them, rounded to three digits. */
   readonly rounded: readonly number[];
 }
@@ -41,8 +44,8 @@ export interface WordsNumbers {
 /** The numbers of a state. */
 export async function compute({ line, query, ownText }: Words): Promise<WordsNumbers> {
   const names: readonly CaptureName[] = line === "flies" ? ["time", "fruit"] : [line as CaptureName];
-  const heads =
-    line === "own" ? [await (await import("../head/own.ts")).ownSentence(ownText)] : names.map(headOf);
+  const readerHead = line === "own" ? await (await import("../head/own.ts")).ownSentence(ownText) : undefined;
+  const heads = readerHead === undefined ? names.map(headOf) : [readerHead];
   const lines = heads.map(({ tokens, query: q, key, value }) => {
     const { weights, lse } = scaledDotProductAttention(q, key, value, { returnWeights: true });
     const rows = rowsOf(weights!);
@@ -59,5 +62,5 @@ export async function compute({ line, query, ownText }: Words): Promise<WordsNum
       weights: rows,
     };
   });
-  return { lines, rounded: softmaxOf(lines[0].scores) };
+  return { lines, ...(readerHead && { link: readerHead.link }), rounded: softmaxOf(lines[0].scores) };
 }

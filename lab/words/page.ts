@@ -44,6 +44,12 @@ function sentenceOf(line: Line, query: number): string {
   return `${name(line, q)} gives ${percent(line.shares[a])} of its attention to ${a === q ? "itself" : name(line, a)}, ${percent(line.shares[b])} to ${b === q ? "itself" : name(line, b)} and ${percent(line.shares[c])} to ${c === q ? "itself" : name(line, c)}`;
 }
 
+/** The model and the head of the reader's own sentence, which are not those of the other sentences. */
+const headName = ({ lines: [line], link }: WordsNumbers): string =>
+  link === undefined
+    ? ""
+    : ` This is heed’s small encoder, layer ${link.layer}, head ${link.head}: of its heads, the one with the strongest link between pieces that are not neighbors, here from ${name(line, link.from)} to ${name(line, link.to)}.`;
+
 /** What one word of a sentence gives to another, whichever word looks now. */
 const share = (line: Line | undefined, from: string, to: string) =>
   line?.weights[line.tokens.indexOf(from)]?.[line.tokens.indexOf(to)] ?? 0;
@@ -78,7 +84,8 @@ export const page = definePage<Words, WordsNumbers>({
     },
     {
       title: "Now it was warm",
-      state: { line: "warm", hide: true, query: IT },
+      // Answered before the text came here, it stays answered.
+      state: ({ line, hide }) => ({ line: "warm", hide: line !== "warm" || hide, query: IT }),
       staticState: { hide: false },
       about: ({ line }) => line === "warm",
       text: ({ state, numbers: { lines } }) => {
@@ -89,7 +96,7 @@ export const page = definePage<Words, WordsNumbers>({
         return html`<p>Change one word: the cat sat on the mat because it was <b>warm</b>. Now “it” could be the cat or the mat.</p>
 ${
   state.hide
-    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “it” look?</p><p><button type="button" data-act="show">Show</button></p></div><div class="still"><p>${answer}</p>${rest}</div>`
+    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “it” look?</p><p><button type="button" data-act="show:warm">Show</button></p></div><div class="still"><p>${answer}</p>${rest}</div>`
     : html`<div class="predict answered"><p>${poured(state.beads) > 0 ? html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). ` : ""}${answer}</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
 ${rest}`
 }`;
@@ -138,7 +145,7 @@ ${state.line === "own" ? html`<p>This model is small. It splits rare words into 
         (line) => `${line.tokens.join(" ")}: ${state.hide ? "shares hidden" : sentenceOf(line, state.query)}`,
       )
       .join(". "),
-  caption: ({ numbers: { lines }, state }) =>
+  caption: ({ numbers, numbers: { lines }, state }) =>
     lines.length > 1
       ? html`${lines.map((line, i) => {
           const q = at(line, state);
@@ -147,7 +154,7 @@ ${state.line === "own" ? html`<p>This model is small. It splits rare words into 
         })}`
       : state.hide
         ? html`Where will “it” look? Press words to place your beads, then press Show.`
-        : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}${lines[0].tokens.some((token) => token.length > 1 && token.startsWith("·")) ? " A dot marks a piece that continues a word." : ""}`,
+        : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}${lines[0].tokens.some((token) => token.length > 1 && token.startsWith("·")) ? " A dot marks a piece that continues a word." : ""}${headName(numbers)}`,
   control: ({ state, numbers: { lines } }) =>
     state.hide
       ? html`<button type="button" data-act="show">Show</button><button type="button" class="quiet" data-act="again">Take the beads back</button>`
@@ -174,7 +181,8 @@ ${state.line === "own" ? html`<p>This model is small. It splits rare words into 
         ),
       };
     },
-    show: () => ({ hide: false }),
+    // Beside the text, the question can be in view while the picture still has the sentence before it.
+    show: (_, line) => ({ hide: false, ...(line !== "" && { line, query: IT }) }),
     again: () => ({ hide: true, beads: [] }),
     step: ({ state, numbers }, by) => {
       const count = numbers.lines[0].tokens.length;

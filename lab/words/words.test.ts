@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { contrastOf, openStore } from "heed/view";
 import { expect, test } from "vitest";
+import { changeOf } from "../frame/page.ts";
 import { page } from "./page.ts";
 
 test("each stop about “it” shows it and its sentence, and the last shows the reader's own sentence", () => {
   const ownText = page.check({ ...page.initial, ...page.sentence?.("old kings love young queens") });
   const at = (stop: number) =>
-    page.check({ ...page.initial, ...page.carry?.(ownText), ...page.steps[stop].state });
+    page.check({ ...page.initial, ...page.carry?.(ownText), ...changeOf(page.steps[stop].state, ownText) });
   expect(at(1)).toMatchObject({ line: "warm", query: page.initial.query, hide: true });
   expect(at(4)).toMatchObject({ line: "tired", query: page.initial.query });
   // The stops between them have sentences of their own.

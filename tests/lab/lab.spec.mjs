@@ -303,6 +303,30 @@ test("words: beads are poured and the head answers; the reader's own sentence is
         /queen|qu/.test(document.querySelector(".wide")?.textContent ?? "") &&
         /own/.test(document.querySelector(".control")?.textContent ?? ""),
     );
+    // The model and the head are not those of the other sentences, and the caption says so.
+    await expect(page.locator(".stage figcaption")).toContainText(
+      /heed’s small encoder, layer \d, head \d: .* here from “.+” to “.+”/u,
+    );
+  }));
+test("words: Show answers while the step before its question is the active one", ({ visit }) =>
+  visit("words.html", {}, async (page) => {
+    await page
+      .locator(".step")
+      .nth(1)
+      .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 450));
+    await quiet(page);
+    await expect(page.locator(".stage figcaption")).toContainText("49 %");
+    await page.click('.step [data-act="show:warm"]');
+    await quiet(page);
+    await expect(page.locator(".step").nth(1)).toContainText("The head gives “cat”");
+    await expect(page.locator(".stage figcaption")).not.toContainText("49 %");
+    // It stays answered where the text comes to the question.
+    await page
+      .locator(".step")
+      .nth(1)
+      .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
+    await quiet(page);
+    await expect(page.locator(".stage figcaption")).not.toContainText("Press words to place your beads");
   }));
 test("masks: a wiped row shows NaN, the mean and zeros; painting and presets do the tasks", ({ visit }) =>
   visit("masks.html", {}, async (page) => {

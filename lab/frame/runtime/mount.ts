@@ -113,6 +113,11 @@ export function mount<S extends LabState, N>(
   drawing.onSettled = () => {
     if (requests.isIdle) root.setAttribute("data-state", "drawn");
   };
+  // What is pressed in a step is answered there, also while the step before it is the active one.
+  root.addEventListener("click", ({ target }) => {
+    const step = (target as Element).closest("[data-act]")?.closest("[data-step]");
+    if (step) progress.answer(Number(step.getAttribute("data-step")));
+  });
   listen(root, { page, drawing, latest, change, act });
   const listeners = listenToWindow(drawing, progress, change);
   if (address)
