@@ -2,9 +2,8 @@
 import {
   arange, attentionBackward, attentionWeights, cast, randint, randn, scaledDotProductAttention, type Tensor, tensor, zeros,
 } from "heed"; // biome-ignore format: one list
-import {
-  type Bert, type DecoderModel, type Gpt2, generate, locateShipped, modelFromFiles, readModel, type TextModel, type TransformerModel,
-} from "heed/models"; // biome-ignore format: one list
+import type { Bert, DecoderModel, Gpt2, TextModel, TransformerModel } from "heed/models";
+import { generate, locateShipped, modelFromFiles, readModel } from "heed/models"; // biome-ignore format: one list
 import {
   add, concat, DecoderBlock, EncoderBlock, type FloatTensor, gelu, type Index, LayerNorm, Linear, layerNorm, linear, MLP, MultiHeadAttention, matmul,
   mean, multiply, pick, Rope, SelfAttention, SwiGLU, softmax, split, stack, sum, transpose, tril, where,

@@ -5,16 +5,8 @@
  * React 18 sets attributes on custom elements, React 19 sets properties if the element has them; the props here work either way.
  * Data and listeners, which attributes cannot carry, are set on the element itself.
  */
-import {
-  type CSSProperties,
-  createElement,
-  type ForwardRefExoticComponent,
-  forwardRef,
-  type RefAttributes,
-  useEffect,
-  useImperativeHandle,
-  useRef,
-} from "react";
+import type { CSSProperties, ForwardRefExoticComponent, RefAttributes } from "react";
+import { createElement, forwardRef, useEffect, useImperativeHandle, useRef } from "react";
 import type {
   AttentionViewAttributes,
   AttentionViewElement,

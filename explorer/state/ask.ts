@@ -2,12 +2,8 @@
  * "Ask the heads": ranks all heads of the block by the cursor's link (its contrast or its weight), or by the weight from its query or to its
  * key. The store computes one row of each head; the ranking is cached until the question changes.
  */
-import {
-  askHeads,
-  type HeadAnswer,
-  type HeadOrder,
-  sortAnswers,
-} from "../../src/store/measures/ask-heads.ts";
+import type { HeadAnswer, HeadOrder } from "../../src/store/measures/ask-heads.ts";
+import { askHeads, sortAnswers } from "../../src/store/measures/ask-heads.ts";
 import type { Session, TokenPair } from "../app/session.ts";
 
 interface Ranking {

@@ -6,9 +6,8 @@
  * an invalid number) are ignored, so that a damaged link still opens.
  */
 
+import type { AddressPart, Codec } from "../../ui/address.ts";
 import {
-  type AddressPart,
-  type Codec,
   decodeParts,
   encodeParts,
   finite,
@@ -21,26 +20,21 @@ import {
 } from "../../ui/address.ts";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
 import { ablatedCode } from "./ablation.ts";
+import type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "./state.ts";
 import {
   AGGREGATES,
   ASK_ORDERS,
   ASKS,
-  type Camera,
   DEFAULT,
   DOMAINS,
-  type Edit,
-  type Filter,
   FLOWS,
   FUSES,
-  type HeadName,
   HIDES,
   indexSet,
   MAX_PINS,
   RAMPS,
   SORTS,
   STAGES,
-  type State,
-  type SwitchedHead,
   TRANSFERS,
 } from "./state.ts";
 

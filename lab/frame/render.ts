@@ -4,16 +4,8 @@ import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
 import { svgText } from "../../ui/svg-text.ts";
 import { encodeState, type LabState } from "./fields.ts";
 import { named } from "./marks.ts";
-import {
-  changeOf,
-  guessOf,
-  type LabPage,
-  type LabStep,
-  type LabView,
-  NARROW,
-  type Prediction,
-  WIDE,
-} from "./page.ts";
+import type { LabPage, LabStep, LabView, Prediction } from "./page.ts";
+import { changeOf, guessOf, NARROW, WIDE } from "./page.ts";
 
 /** The picture as text: an SVG element of the wide or the narrow size. */
 export function pictureOf<S extends LabState, N>(page: LabPage<S, N>, view: LabView<S, N>): string {

@@ -3,16 +3,8 @@
 import { bandScale, barX, scaleOf, text } from "../../src/view/plot/index.ts";
 import { choice } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import {
-  clamp,
-  initialOf,
-  integer,
-  numbers,
-  oneOf,
-  ownSentence,
-  type StateFields,
-  toggle,
-} from "../frame/fields.ts";
+import type { StateFields } from "../frame/fields.ts";
+import { clamp, initialOf, integer, numbers, oneOf, ownSentence, toggle } from "../frame/fields.ts";
 import { squeezed } from "../frame/fit.ts";
 import { guessText, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";

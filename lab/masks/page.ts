@@ -2,31 +2,14 @@
 
 import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import {
-  clamp,
-  initialOf,
-  integer,
-  numbers,
-  oneOf,
-  ownSentence,
-  type StateFields,
-  toggle,
-} from "../frame/fields.ts";
+import type { StateFields } from "../frame/fields.ts";
+import { clamp, initialOf, integer, numbers, oneOf, ownSentence, toggle } from "../frame/fields.ts";
 import { guessLine, guessText, line } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
-import {
-  answersAt,
-  footOf,
-  gridAt,
-  hidden,
-  isEmpty,
-  type MasksView,
-  picture,
-  sees,
-  shown,
-} from "./picture.ts";
+import type { MasksView } from "./picture.ts";
+import { answersAt, footOf, gridAt, hidden, isEmpty, picture, sees, shown } from "./picture.ts";
 import { callOf, JOINS, joined, RECIPES, realOf, SIZE } from "./recipes.ts";
 
 /** The words that the page speaks of, “on” and “sat”; of a short sentence, the last word. */

@@ -3,18 +3,8 @@ import { text } from "../../src/view/plot/svg.ts";
 import { named } from "../frame/marks.ts";
 import { byteCount, count } from "../frame/words.ts";
 import { dragNumber, edge, message, stacked } from "./boxes.ts";
-import {
-  callAt,
-  cells,
-  guessSide,
-  isGuessed,
-  LARGEST_GUESS,
-  numberOf,
-  type PictureBox,
-  type ShapesView,
-  type Size,
-  tuple,
-} from "./sizes.ts";
+import type { PictureBox, ShapesView, Size } from "./sizes.ts";
+import { callAt, cells, guessSide, isGuessed, LARGEST_GUESS, numberOf, tuple } from "./sizes.ts";
 
 /** Rows and columns of S as the call reads the shapes. */
 const readAs = ({ state }: ShapesView) =>

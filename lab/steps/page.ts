@@ -7,18 +7,8 @@ import { guessText } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
 import { percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
-import {
-  cellsAt,
-  D,
-  fourWords,
-  geometry,
-  integerText,
-  N,
-  picture,
-  STAGES,
-  type StepsView,
-  short,
-} from "./picture.ts";
+import type { StepsView } from "./picture.ts";
+import { cellsAt, D, fourWords, geometry, integerText, N, picture, STAGES, short } from "./picture.ts";
 
 /** The products that add up to the chosen score. */
 const products = ({ q, k, row, column }: Steps) =>

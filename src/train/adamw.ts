@@ -14,15 +14,8 @@ import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
-import {
-  checkNumbers,
-  type Decays,
-  decayedGradient,
-  type Group,
-  Optimizer,
-  type OptimizerStep,
-  type StepRates,
-} from "./optimizer.ts";
+import type { Decays, Group, OptimizerStep, StepRates } from "./optimizer.ts";
+import { checkNumbers, decayedGradient, Optimizer } from "./optimizer.ts";
 
 /** How Adam and AdamW update. */
 export interface AdamWOptions {

@@ -13,15 +13,8 @@ import { formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
-import {
-  checkNumbers,
-  type Decays,
-  decayedGradient,
-  type Group,
-  Optimizer,
-  type StepRates,
-  sumOf,
-} from "./optimizer.ts";
+import type { Decays, Group, StepRates } from "./optimizer.ts";
+import { checkNumbers, decayedGradient, Optimizer, sumOf } from "./optimizer.ts";
 
 /** How SGD updates. */
 export interface SGDOptions {

@@ -7,14 +7,8 @@
  * Each part has the command or the function that makes it again. Needs the model's folder and Node ≥ 22.18.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import {
-  type Component,
-  measureEffects,
-  readModel,
-  recordActivations,
-  splitScore,
-  type TextModel,
-} from "../../src/models/index.ts";
+import type { Component, TextModel } from "../../src/models/index.ts";
+import { measureEffects, readModel, recordActivations, splitScore } from "../../src/models/index.ts";
 import { contrastOf, openStore } from "../../src/view/index.ts";
 
 const FLIES = ["time flies like an arrow", "fruit flies like a banana"] as const;

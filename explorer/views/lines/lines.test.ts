@@ -2,17 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { axisOf } from "../../canvas/axis.ts";
 import { countOf, Links, linksOf, MAX_KEYS, type WeightedLink } from "./edges.ts";
-import {
-  crossing,
-  hasArcs,
-  heightOf,
-  type LayoutInput,
-  layoutOf,
-  linkAt,
-  outside,
-  placeAt,
-  trace,
-} from "./layout.ts";
+import type { LayoutInput } from "./layout.ts";
+import { crossing, hasArcs, heightOf, layoutOf, linkAt, outside, placeAt, trace } from "./layout.ts";
 import { linksInView, strokeOf } from "./paint.ts";
 
 const top = (n: number) => ({ keep: "top", top: n, mass: 0 }) as const;

@@ -21,25 +21,14 @@ import { focusLine, totalsLine } from "./controls.ts";
 import { stageOf } from "./edges.ts";
 import { cellOf, type Focus, type LinesPicture, linksChosen, linksOver, type Over } from "./focus.ts";
 import { hasArcs, type LinesLayout, layoutOf, pitches } from "./layout.ts";
-import {
-  type Brush,
-  begin,
-  drawCursor,
-  drawGaps,
-  drawLinks,
-  drawTails,
-  type LinksInView,
-  linksInView,
-  type Stroke,
-  widestOf,
-} from "./paint.ts";
+import type { Brush, LinksInView, Stroke } from "./paint.ts";
+import { begin, drawCursor, drawGaps, drawLinks, drawTails, linksInView, widestOf } from "./paint.ts";
 import { LinksReader } from "./reader.ts";
+import type { HeadSplit, StrandPicture } from "./together.ts";
 import {
   drawSplit,
   drawStrands,
-  type HeadSplit,
   joined,
-  type StrandPicture,
   StrandReaders,
   splitLine,
   splitOf,

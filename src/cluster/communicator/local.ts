@@ -4,16 +4,8 @@
  */
 import { formatValue, HeedError, messageOf, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import {
-  bytesOf,
-  type Communicator,
-  checkExchange,
-  checkReduce,
-  gatherInRing,
-  NOTHING,
-  partBytes,
-  type Traffic,
-} from "./communicator.ts";
+import type { Communicator, Traffic } from "./communicator.ts";
+import { bytesOf, checkExchange, checkReduce, gatherInRing, NOTHING, partBytes } from "./communicator.ts";
 import { reduceFixed } from "./reduce.ts";
 
 /** Options of `localCluster`. */

@@ -2,13 +2,8 @@ import { expect, test } from "vitest";
 import { randn } from "../../core/create.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../../index.ts";
-import {
-  type Communicator,
-  type ContextOptions,
-  contextAttention,
-  localCluster,
-  shardSequence,
-} from "../index.ts";
+import type { Communicator, ContextOptions } from "../index.ts";
+import { contextAttention, localCluster, shardSequence } from "../index.ts";
 
 const N = 8;
 const rows = (seed: number, n = N) => randn([1, 2, n, 4], { seed });

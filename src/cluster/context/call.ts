@@ -2,14 +2,8 @@
  * A call over shards: the arguments of this rank, checked, and the terms on which all ranks agree before any work; the rows and
  * the options of the local calls that the algorithms make.
  */
-import {
-  type AttentionOptions,
-  addedScores,
-  isMaskList,
-  maskMembers,
-  type Problem,
-  resolve,
-} from "../../backend/problem.ts";
+import type { AttentionOptions, Problem } from "../../backend/problem.ts";
+import { addedScores, isMaskList, maskMembers, resolve } from "../../backend/problem.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { arrayFor, isFloat } from "../../core/dtype.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";

@@ -8,15 +8,14 @@
  * every rank (`MPI_Abort`), with a message that names rank, operation and bytes.
  */
 import { HeedError } from "../../core/errors.ts";
+import type { Communicator, Traffic } from "../communicator/communicator.ts";
 import {
   bytesOf,
-  type Communicator,
   checkExchange,
   checkReduce,
   gatherInRing,
   partBytes,
   startsOf,
-  type Traffic,
 } from "../communicator/communicator.ts";
 import { lengthError } from "../communicator/local.ts";
 import { reduceFixed } from "../communicator/reduce.ts";

@@ -2,18 +2,8 @@
 import { parseTemplate } from "./parse.ts";
 import type { CallArguments, Statement, TemplateExpression } from "./syntax.ts";
 import { refuseTemplate } from "./tokens.ts";
-import {
-  contains,
-  isEqual,
-  isTrue,
-  itemsOf,
-  kindOf,
-  methodOf,
-  print,
-  runFilter,
-  runTest,
-  type TemplateValue,
-} from "./values.ts";
+import type { TemplateValue } from "./values.ts";
+import { contains, isEqual, isTrue, itemsOf, kindOf, methodOf, print, runFilter, runTest } from "./values.ts";
 
 /** Statements and expressions that one rendering may run, and characters that it may write. */
 const MAX_STEPS = 2_000_000;

@@ -17,12 +17,8 @@ import type { ModelConfig } from "../config/types.ts";
 import { afterHook, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
-import {
-  type CrossOptions,
-  DECODER_OPTIONS,
-  type DecoderModel,
-  type DecoderOptions,
-} from "../transformer/model.ts";
+import type { CrossOptions, DecoderModel, DecoderOptions } from "../transformer/model.ts";
+import { DECODER_OPTIONS } from "../transformer/model.ts";
 import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
 import { KeyValueCache } from "./cache.ts";
 import type { DecoderConfig } from "./config.ts";

@@ -9,12 +9,8 @@ import type { DecoderConfig } from "../decoder/config.ts";
 import { Decoder } from "../decoder/decoder.ts";
 import type { EncoderConfig } from "../encoder/config.ts";
 import { Encoder } from "../encoder/encoder.ts";
-import {
-  checkTransformerConfig,
-  type NormConfig,
-  type TensorNames,
-  type TransformerConfig,
-} from "../transformer/config.ts";
+import type { NormConfig, TensorNames, TransformerConfig } from "../transformer/config.ts";
+import { checkTransformerConfig } from "../transformer/config.ts";
 import type { Family, FileNames } from "./family.ts";
 import { writeSource } from "./source.ts";
 

@@ -29,14 +29,8 @@ import type { ModelFolder } from "./locate.ts";
 import { openWeights } from "./open-weights.ts";
 import { filesOfFolder, filesOfMap, type ModelFiles, readJson } from "./sources.ts";
 import { readChatFormat, readTokenizerFiles } from "./tokenizer-files.ts";
-import {
-  canonicalName,
-  checkWeights,
-  locateWeights,
-  type ModelNote,
-  readWeights,
-  writeWeights,
-} from "./weights.ts";
+import type { ModelNote } from "./weights.ts";
+import { canonicalName, checkWeights, locateWeights, readWeights, writeWeights } from "./weights.ts";
 
 /** Options of `readModel`. */
 export interface ReadModelOptions {

@@ -3,16 +3,8 @@
  * error lists every difference between file and plan, and then the tensors are read. 16-bit numbers stay 16-bit. Nothing is
  * allocated before the file's header agrees with the plan, and never more than the file has.
  */
-import {
-  arrayFor,
-  DTYPES,
-  type DType,
-  isFloat,
-  isHalf,
-  narrow,
-  type StoredDType,
-  type TypedData,
-} from "../../core/dtype.ts";
+import type { DType, StoredDType, TypedData } from "../../core/dtype.ts";
+import { arrayFor, DTYPES, isFloat, isHalf, narrow } from "../../core/dtype.ts";
 import { FormatError, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type SafetensorsFile, writeSafetensors } from "../../io/index.ts";

@@ -2,14 +2,8 @@
 import { type Fields, requireValues } from "../config/fields.ts";
 import { LIMITS } from "../config/schema.ts";
 import type { FileNames } from "../families/family.ts";
-import {
-  flag,
-  layerNorm,
-  number,
-  type RecipeFamily,
-  readRecipe,
-  type Sizes,
-} from "../families/recipe-family.ts";
+import type { RecipeFamily, Sizes } from "../families/recipe-family.ts";
+import { flag, layerNorm, number, readRecipe } from "../families/recipe-family.ts";
 import type { TensorNames } from "../transformer/config.ts";
 import type { ImageConfig, ImageEncoderConfig, ImageTokens } from "./config.ts";
 

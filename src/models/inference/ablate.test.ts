@@ -5,19 +5,15 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
 import { OptionError, ShapeError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
+import type { AttentionChange, ForwardOptions, Intervention, LayerAttention, TextModel } from "../index.ts";
 import {
-  type AttentionChange,
   ablate,
   ablateHeads,
-  type ForwardOptions,
-  type Intervention,
   intervene,
-  type LayerAttention,
   layerWeights,
   locateShipped,
   modelFromFiles,
   readModel,
-  type TextModel,
   tokenShares,
   withoutHead,
 } from "../index.ts";

@@ -10,24 +10,11 @@ import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
 import { tokenShares } from "./generate.ts";
-import {
-  changedHeads,
-  checkIndex,
-  checkReplacement,
-  hooksOf,
-  type Intervention,
-  type Replacement,
-  runOptions,
-} from "./intervene.ts";
+import type { Intervention, Replacement } from "./intervene.ts";
+import { changedHeads, checkIndex, checkReplacement, hooksOf, runOptions } from "./intervene.ts";
 import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
-import {
-  maskToken,
-  missingMask,
-  mostLikely,
-  type Predicted,
-  predictedToken,
-  spellMasks,
-} from "./prediction.ts";
+import type { Predicted } from "./prediction.ts";
+import { maskToken, missingMask, mostLikely, predictedToken, spellMasks } from "./prediction.ts";
 import { finiteLogits, largest } from "./sampling.ts";
 
 /** The prediction without one part. */

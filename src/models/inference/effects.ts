@@ -10,17 +10,8 @@ import { checkArgument, formatValue, OptionError, UnsupportedError } from "../..
 import { checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { layerWeights } from "../transformer/attend.ts";
-import {
-  checkIndex,
-  checkReplacement,
-  hooksOf,
-  type Intervention,
-  type InterventionHooks,
-  type Patch,
-  type Replacement,
-  recordActivations,
-  runOptions,
-} from "./intervene.ts";
+import type { Intervention, InterventionHooks, Patch, Replacement } from "./intervene.ts";
+import { checkIndex, checkReplacement, hooksOf, recordActivations, runOptions } from "./intervene.ts";
 import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
 import { maskToken, spellMasks } from "./prediction.ts";
 import { finiteLogits } from "./sampling.ts";

@@ -6,13 +6,8 @@
  */
 import { checkArgument } from "../../core/errors.ts";
 import { generatorOf } from "../../core/random/generator.ts";
-import {
-  type AttentionModel,
-  checkOnePart,
-  checkTextModel,
-  type TextModel,
-  type TextTokens,
-} from "../text-model.ts";
+import type { AttentionModel, TextModel, TextTokens } from "../text-model.ts";
+import { checkOnePart, checkTextModel } from "../text-model.ts";
 import { type LayerAttention, layerWeights } from "../transformer/attend.ts";
 
 /** Measures of one head, each in [0, 1]; NaN if no row of the texts applies. */

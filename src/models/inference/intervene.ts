@@ -7,12 +7,8 @@ import { Tensor } from "../../core/tensor.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import type { EncoderOptions } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
-import {
-  type AttentionChange,
-  type ForwardOptions,
-  type LayerAttention,
-  layerWeights,
-} from "../transformer/attend.ts";
+import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
+import { layerWeights } from "../transformer/attend.ts";
 
 /** What replaces an output: zeros, or its mean over the text. */
 export type Replacement = "zero" | "mean";

@@ -15,16 +15,8 @@ import { anglesOf } from "../transformer/angles.ts";
 import { type AttentionRecipe, layerWeights } from "../transformer/attend.ts";
 import { queryFactors } from "../transformer/transformer.ts";
 import { checkIndex } from "./intervene.ts";
-import {
-  type Component,
-  float64,
-  freezeNorm,
-  normed,
-  type RecordedRun,
-  Residual,
-  recordRun,
-  withLastBias,
-} from "./residual.ts";
+import type { Component, RecordedRun } from "./residual.ts";
+import { float64, freezeNorm, normed, Residual, recordRun, withLastBias } from "./residual.ts";
 
 /** A share of a score. */
 export interface ScoreShare {

@@ -6,13 +6,8 @@
 import { FormatError, UnsupportedError } from "../../core/errors.ts";
 import { concatBytes, integerField, rangeField, varintBytes } from "../../io/protobuf.ts";
 import { openSource, type SourceLike } from "../../io/source.ts";
-import {
-  findAttention,
-  type OnnxAttention,
-  type OnnxOperand,
-  type OnnxRefusal,
-  type OnnxStep,
-} from "./find.ts";
+import type { OnnxAttention, OnnxOperand, OnnxRefusal, OnnxStep } from "./find.ts";
+import { findAttention } from "./find.ts";
 import { readGraph } from "./graph.ts";
 
 /** Start of the names of added tensors; the recipe of all layers is a text of this name. */

@@ -4,14 +4,8 @@
  */
 import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
-import {
-  type AttentionOptions,
-  alibi,
-  attentionWeights,
-  relativeBias,
-  slidingWindow,
-  softcap,
-} from "../../index.ts";
+import type { AttentionOptions } from "../../index.ts";
+import { alibi, attentionWeights, relativeBias, slidingWindow, softcap } from "../../index.ts";
 import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
 
 /** How a layer's scores are computed, as data: the same fields as a bundle's recipe (docs/bundles.md). */

@@ -12,19 +12,8 @@ import { type Generator, generatorOf } from "../../core/random/generator.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import { sizeOf, Tensor } from "../../core/tensor.ts";
 import { checkSize, MAX_BYTES } from "../../io/limit.ts";
-import {
-  concat,
-  embedding,
-  type FloatTensor,
-  fill,
-  fillNormal,
-  type Ids,
-  linear,
-  type Precision,
-  parameter,
-  slice,
-  transpose,
-} from "../../nn/index.ts";
+import type { FloatTensor, Ids, Precision } from "../../nn/index.ts";
+import { concat, embedding, fill, fillNormal, linear, parameter, slice, transpose } from "../../nn/index.ts";
 import { checkIds, idsOf } from "../../nn/ops/lookup.ts";
 import { type PackedMatrix, packedLinear } from "../../nn/ops/packed.ts";
 

@@ -5,15 +5,8 @@ import { tensorOver } from "../../core/device/tensor.ts";
 import { formatTensor, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { denseOf, reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
-import {
-  type AxisArgument,
-  axisOf,
-  type FloatTensor,
-  type FloatTensorOf,
-  operand,
-  recordUnary,
-  resultLike,
-} from "../ops/operand.ts";
+import type { AxisArgument, FloatTensor, FloatTensorOf } from "../ops/operand.ts";
+import { axisOf, operand, recordUnary, resultLike } from "../ops/operand.ts";
 import { rowsAround } from "../ops/select.ts";
 import { slice } from "../ops/shapes.ts";
 

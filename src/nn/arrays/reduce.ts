@@ -5,15 +5,8 @@ import { record } from "../../core/recording/record.ts";
 import { asTensor, reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import { broadcast, combined, multiply, scaled, sub, sumTo } from "../ops/arithmetic.ts";
 import { square } from "../ops/elementwise.ts";
-import {
-  allocateResult,
-  constantLike,
-  type FloatTensor,
-  type FloatTensorOf,
-  operand,
-  resultLike,
-  tensorFrom,
-} from "../ops/operand.ts";
+import type { FloatTensor, FloatTensorOf } from "../ops/operand.ts";
+import { allocateResult, constantLike, operand, resultLike, tensorFrom } from "../ops/operand.ts";
 import { type AxesArgument, type ReduceOptions, reducedAxes } from "./axes.ts";
 
 /** What a sum of a tensor of type T returns: float32 for bool, which counts. */

@@ -8,16 +8,8 @@ import { rowwise } from "../../api/rowwise.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { type NestedList, reshaped, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
-import {
-  allocateResult,
-  constantLike,
-  type FloatTensor,
-  type FloatTensorOf,
-  operand,
-  resultLike,
-  storageOf,
-  tensorFrom,
-} from "./operand.ts";
+import type { FloatTensor, FloatTensorOf } from "./operand.ts";
+import { allocateResult, constantLike, operand, resultLike, storageOf, tensorFrom } from "./operand.ts";
 
 /**
  * x + y, broadcast; either may be a number.

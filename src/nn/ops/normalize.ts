@@ -12,15 +12,8 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import {
-  allocateResult,
-  checkShapeIs,
-  type FloatTensorOf,
-  operand,
-  resultLike,
-  storageOf,
-  tensorFrom,
-} from "./operand.ts";
+import type { FloatTensorOf } from "./operand.ts";
+import { allocateResult, checkShapeIs, operand, resultLike, storageOf, tensorFrom } from "./operand.ts";
 import { rows } from "./softmax.ts";
 
 /**

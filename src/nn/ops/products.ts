@@ -9,14 +9,8 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { broadcast, broadcastShape, sumTo } from "./arithmetic.ts";
-import {
-  checkShapeIs,
-  type FloatTensor,
-  type FloatTensorOf,
-  operand,
-  storageOf,
-  tensorFrom,
-} from "./operand.ts";
+import type { FloatTensor, FloatTensorOf } from "./operand.ts";
+import { checkShapeIs, operand, storageOf, tensorFrom } from "./operand.ts";
 
 /** Which of the two operands of `matmul` are given transposed in their last two axes. */
 export interface ProductOptions {

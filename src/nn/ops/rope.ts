@@ -17,17 +17,8 @@ import { placed } from "../../core/device/device.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import {
-  axisOf,
-  type FloatTensor,
-  type FloatTensorOf,
-  numbers,
-  operand,
-  type Precision,
-  recordUnary,
-  resultLike,
-  tensorFrom,
-} from "./operand.ts";
+import type { FloatTensor, FloatTensorOf, Precision } from "./operand.ts";
+import { axisOf, numbers, operand, recordUnary, resultLike, tensorFrom } from "./operand.ts";
 
 /** Which two elements of a head form a pair. */
 export type RopeLayout = "half" | "interleaved";

@@ -8,29 +8,12 @@ import { tensorOver } from "../../core/device/tensor.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { record } from "../../core/recording/record.ts";
-import {
-  asTensor,
-  type NestedList,
-  reshaped,
-  sizeOf,
-  Tensor,
-  type TensorLike,
-  viewOf,
-} from "../../core/tensor.ts";
+import type { NestedList, TensorLike } from "../../core/tensor.ts";
+import { asTensor, reshaped, sizeOf, Tensor, viewOf } from "../../core/tensor.ts";
 import { type AxesArgument, permute, type ReduceOptions, reducedAxes } from "../arrays/axes.ts";
 import { broadcastShape, type Operand, operands, sumTo } from "./arithmetic.ts";
-import {
-  type AxisArgument,
-  axisOf,
-  constantLike,
-  type FloatTensor,
-  type FloatTensorOf,
-  operand,
-  type Precision,
-  recordUnary,
-  resultLike,
-  zerosLike,
-} from "./operand.ts";
+import type { AxisArgument, FloatTensor, FloatTensorOf, Precision } from "./operand.ts";
+import { axisOf, constantLike, operand, recordUnary, resultLike, zerosLike } from "./operand.ts";
 import { checkList, concat, reshape } from "./shapes.ts";
 
 /**

@@ -6,15 +6,8 @@ import { assign } from "../../api/array.ts";
 import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
-import {
-  type AxisArgument,
-  axisOf,
-  type FloatTensor,
-  type FloatTensorOf,
-  operand,
-  resultLike,
-  zerosLike,
-} from "./operand.ts";
+import type { AxisArgument, FloatTensor, FloatTensorOf } from "./operand.ts";
+import { axisOf, operand, resultLike, zerosLike } from "./operand.ts";
 
 /**
  * The same elements in another shape; one axis may be −1. Copies only where the strides require it.

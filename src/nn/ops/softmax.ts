@@ -5,14 +5,8 @@
 import { softmax as compute, softmaxBackward } from "../../api/array.ts";
 import { formatTensor, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
-import {
-  type AxisArgument,
-  axisOf,
-  type FloatTensorOf,
-  operand,
-  recordUnary,
-  resultLike,
-} from "./operand.ts";
+import type { AxisArgument, FloatTensorOf } from "./operand.ts";
+import { axisOf, operand, recordUnary, resultLike } from "./operand.ts";
 import { transpose } from "./shapes.ts";
 
 /**

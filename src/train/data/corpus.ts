@@ -7,15 +7,8 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tokenizer } from "../../models/index.ts";
 import type { LanguageKind } from "../language.ts";
 import { IGNORE_INDEX } from "../loss.ts";
-import {
-  type Batch,
-  maskedBatch,
-  nextTokenBatch,
-  type Split,
-  splitBlocks,
-  Windows,
-  windowsInOrder,
-} from "./data.ts";
+import type { Batch, Split } from "./data.ts";
+import { maskedBatch, nextTokenBatch, splitBlocks, Windows, windowsInOrder } from "./data.ts";
 import { Ngram } from "./ngram.ts";
 import { readParagraphs, SentenceBatches, splitParagraphs } from "./sentences.ts";
 

@@ -14,25 +14,11 @@ import { clipScale } from "../clip.ts";
 import type { Batch } from "../data/data.ts";
 import { startCheckpointing } from "./checkpointing.ts";
 import { heldOutLoss } from "./held-out.ts";
-import {
-  checkedBatches,
-  checkedRate,
-  checkParameters,
-  checkTrainOptions,
-  countTargets,
-  type TrainOptions,
-  type TrainResult,
-} from "./options.ts";
+import type { TrainOptions, TrainResult } from "./options.ts";
+import { checkedBatches, checkedRate, checkParameters, checkTrainOptions, countTargets } from "./options.ts";
 import { checkMicroBatches, SharedSteps, termsOf } from "./ranks.ts";
-import {
-  applied,
-  microBatches,
-  nonFiniteError,
-  type StepValues,
-  stepOnCpu,
-  stepOnDevice,
-  type Update,
-} from "./step.ts";
+import type { StepValues, Update } from "./step.ts";
+import { applied, microBatches, nonFiniteError, stepOnCpu, stepOnDevice } from "./step.ts";
 
 /**
  * Trains a model. Throws a HeedError of code `non-finite` where a loss or a gradient is NaN or infinite: it names the step, the

@@ -2,15 +2,8 @@
 import * as fc from "fast-check";
 import { OptionError } from "heed";
 import { type Communicator, localCluster } from "heed/cluster";
-import {
-  type Batch,
-  languageModel,
-  nextTokenBatch,
-  readCheckpoint,
-  type TrainOptions,
-  train,
-  Windows,
-} from "heed/train";
+import type { Batch, TrainOptions } from "heed/train";
+import { languageModel, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
 import { microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 

@@ -6,15 +6,8 @@
 import type { Fields } from "../../config/fields.ts";
 import type { DecoderConfig } from "../../decoder/config.ts";
 import type { Family } from "../family.ts";
-import {
-  attentionBiases,
-  decoderFamily,
-  LLAMA_NAMES,
-  number,
-  positive,
-  QK_NORMS,
-  type Sizes,
-} from "../recipe-family.ts";
+import type { Sizes } from "../recipe-family.ts";
+import { attentionBiases, decoderFamily, LLAMA_NAMES, number, positive, QK_NORMS } from "../recipe-family.ts";
 
 const NAMES = {
   ...LLAMA_NAMES,
