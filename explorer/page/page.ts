@@ -85,7 +85,9 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
   byId("close").addEventListener("click", () => {
     ways.hidden = true;
   });
-  view.addEventListener("load", () => story?.loaded());
+  view.addEventListener("load", (event) =>
+    story?.loaded((event as CustomEvent<{ report: { name: string } }>).detail.report.name),
+  );
   for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
   const words = byId<HTMLInputElement>("words");
   words.title = `Read by ${model ?? ""}`;

@@ -233,6 +233,7 @@ const isAt = (state: State, target: Target): boolean =>
 /** The story in the page's line: a button for each step, the sentence and the numbers of the current one. */
 export class Story {
   readonly #view: AttentionViewElement;
+  readonly #texts: readonly string[];
   readonly #steps: readonly Step[];
   readonly #buttons: readonly HTMLButtonElement[];
   readonly #figure: HTMLElement;
@@ -247,12 +248,11 @@ export class Story {
     places: Readonly<Record<"steps" | "sentence" | "figure", HTMLElement>>,
   ) {
     this.#view = view;
+    this.#texts = texts;
     this.#figure = places.figure;
     this.#sentence = places.sentence;
     this.#steps = stepsOver(texts, (target) => {
-      this.#pending = target;
-      this.#view.state = target;
-      if (target.text === this.#view.state.text) this.loaded();
+      this.#open(target);
     });
     this.#buttons = this.#steps.map(({ label }, n) => {
       const button = make("button", `${n + 1} ${label}`, { type: "button" });
@@ -269,8 +269,7 @@ export class Story {
     if (step === undefined) return;
     this.#at = n;
     this.#sentence.hidden = false;
-    this.#pending = step.target.text === this.#view.state.text ? undefined : step.target;
-    this.#view.state = step.target;
+    this.#open(step.target);
     this.#sentence.replaceChildren(...step.sentence());
     this.#figure.replaceChildren(...(step.figure?.() ?? []));
     this.#mark();
@@ -287,11 +286,12 @@ export class Story {
     else this.go(this.#steps.findIndex(({ target }) => isAt(state, target)));
   }
 
-  /** A text was opened: the cursor goes to the step's link, not to the text's own. */
-  loaded(): void {
+  /** A text was opened: the cursor goes to the step's link, not to the text's own. A text that was asked for before is not waited for. */
+  loaded(name: string): void {
     const target = this.#pending;
+    if (target === undefined || this.#texts[target.text] !== name) return;
     this.#pending = undefined;
-    if (target !== undefined && this.#view.state.text === target.text) this.#view.state = target;
+    if (this.#view.state.text === target.text) this.#view.state = target;
   }
 
   /** Whether the explorer shows the picture of the current step; where it shows another, the step ends. */
@@ -307,6 +307,13 @@ export class Story {
       this.#mark();
     }
     return isSame;
+  }
+
+  /** Shows a picture; if its text has to be opened, the cursor is set again after that. */
+  #open(target: Target): void {
+    const isOpen = this.#view.store?.report.name === this.#texts[target.text];
+    this.#pending = isOpen && this.#view.state.text === target.text ? undefined : target;
+    this.#view.state = target;
   }
 
   /** Ends the story: another text follows, which opens as one head. */

@@ -138,8 +138,8 @@ export const shell = css`
 .compare-stage, .flow-stage, .flow-matrix { position: relative; flex: 1 1 0; min-block-size: 0; }
 .comparison section > div:first-child { min-block-size: 44px; }
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
-.chooser .wide { flex: 0 1 auto; min-inline-size: 0; }
-.chooser .wide select { min-inline-size: 0; max-inline-size: 25ch; text-overflow: ellipsis; }
+.chooser .wide { flex: 1 1 100%; min-inline-size: 0; }
+.chooser .wide select { min-inline-size: 0; max-inline-size: 100%; text-overflow: ellipsis; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
 .comparison.tabled section { grid-row: 1; }
 .compare-table { position: relative; grid-column: 1 / -1; }

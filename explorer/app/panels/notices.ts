@@ -6,15 +6,29 @@ import { type Ui, withCode } from "../ui.ts";
 export function sourceTabs({ session }: Ui): TemplateResult | typeof nothing {
   const { sources, state } = session;
   if (sources.length < 2) return nothing;
+  const names = sources.map(({ name }) => title(name));
   return html`<nav class="sources" part="sources" aria-label="Texts and files">${sources.map(
     ({ name }, at) =>
-      html`<button type="button" dir="auto" title=${name} aria-current=${at === state.text ? "page" : nothing} @click=${() => session.set({ text: at })}>${title(name)}</button>`,
+      html`<button type="button" dir="auto" title=${name} aria-current=${at === state.text ? "page" : nothing} @click=${() => session.set({ text: at })}>${at === state.text ? title(name) : distinctTitle(at, names)}</button>`,
   )}</nav>`;
 }
 
 /** The name of a file, without its extension and at most 80 characters long. */
 function title(name: string): string {
   return name.replace(/\.(?:heed|safetensors|npz|npy|json)$/i, "").slice(0, 80);
+}
+
+/** A name in which the words that start another one too are left out after the second: "The cat … soft". */
+export function distinctTitle(at: number, names: readonly string[]): string {
+  const words = names[at].split(" ");
+  const shared = names.map((other, n) => {
+    if (n === at) return 0;
+    const others = other.split(" ");
+    const first = words.findIndex((word, i) => word !== others[i]);
+    return first < 0 ? 0 : first;
+  });
+  const start = Math.max(...shared);
+  return start < 4 ? names[at] : [...words.slice(0, 2), "…", ...words.slice(start)].join(" ");
 }
 
 /** Errors, and the warnings of the load report. */
