@@ -19,7 +19,7 @@ function title(name: string): string {
 }
 
 /** A name in which the words that start another one too are left out after the second: "The cat … soft". */
-export function distinctTitle(at: number, names: readonly string[]): string {
+function distinctTitle(at: number, names: readonly string[]): string {
   const words = names[at].split(" ");
   const shared = names.map((other, n) => {
     if (n === at) return 0;
