@@ -3,6 +3,8 @@
  * built package: every entry point is its file in dist/ (tools/build/entry-points.mjs). With TEST_INTERNAL=1 only the others run;
  * `npm test` does both.
  */
+import type { ChildProcess } from "node:child_process";
+import { subscribe } from "node:diagnostics_channel";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
@@ -29,6 +31,15 @@ const toEntryPoints: Plugin = {
     return entry && (built ? entry.built : entry.source);
   },
 };
+
+// Vitest says that a worker exited, not how: a signal tells a crash (SIGSEGV) from a lack of memory (SIGKILL).
+subscribe("child_process", (message) => {
+  const { process: child } = message as { process: ChildProcess };
+  child.on("exit", (code, signal) => {
+    if (code || (signal && signal !== "SIGTERM"))
+      console.error(`${child.spawnfile} (process ${child.pid}) ended with ${signal ?? `status ${code}`}`);
+  });
+});
 
 /** Folders with the tests that take longest, in order: they wait for processes, or sweep over many calls. */
 const SLOW = ["cluster", "failure", "platforms", "files", "properties", "conformance", ""].map(

@@ -16,6 +16,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Parts } from "./parts/parts.mjs";
+import { unfinishedTests } from "./parts/unfinished.mjs";
 import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
 
 /** @typedef {import("./parts/parts.mjs").Part} Part */
@@ -43,7 +44,7 @@ say(`installed (${parts.seconds()} s)`);
  * @param {Part} part
  * @param {string[]} argv
  * @param {(report: string) => { argv?: string[], env?: Record<string, string> }} options from the path of the report
- * @param {(report: any) => { passed: number, failed: number, skipped: number }} countsOf
+ * @param {(report: any) => { passed: number, failed: number, skipped: number, unfinished?: string[] }} countsOf
  */
 async function runner(part, argv, options, countsOf) {
   const folder = mkdtempSync(join(tmpdir(), "heed-test-"));
@@ -53,8 +54,10 @@ async function runner(part, argv, options, countsOf) {
   if (existsSync(report)) {
     const counts = countsOf(JSON.parse(readFileSync(report, "utf8")));
     part.tally.add(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+    for (const name of counts.unfinished ?? [])
+      part.tally.check(name, "has no result: its process ended early");
     // A file that does not load, or an error outside of any test, is not in the counts.
-    if (status !== 0 && counts.failed === 0)
+    if (status !== 0 && part.tally.failed === 0)
       part.tally.check(part.title, `ended with status ${status} (see above)`);
   } else part.tally.check(part.title, `ended with status ${status} and wrote no report`);
   rmSync(folder, { recursive: true, force: true });
@@ -66,10 +69,11 @@ const vitest = (part, env) =>
     part,
     [at("node_modules/vitest/vitest.mjs"), "run", "--passWithNoTests"],
     (report) => ({ argv: ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`], env }),
-    ({ numPassedTests, numFailedTests, numPendingTests, numTodoTests = 0 }) => ({
-      passed: numPassedTests,
-      failed: numFailedTests,
-      skipped: numPendingTests + numTodoTests,
+    (json) => ({
+      passed: json.numPassedTests,
+      failed: json.numFailedTests,
+      skipped: json.numPendingTests + (json.numTodoTests ?? 0),
+      unfinished: unfinishedTests(json),
     }),
   );
 

@@ -1,6 +1,8 @@
 /** The parts of `npm test` run side by side; their output is read one part after the other, and no failure is lost. */
 import { describe, expect, it } from "vitest";
 import { type Part, Parts } from "../../tools/parts/parts.mjs";
+import { unfinishedTests } from "../../tools/parts/unfinished.mjs";
+import { at } from "../../tools/setup.mjs";
 
 const node = process.execPath;
 
@@ -123,5 +125,24 @@ describe("a failure is counted", () => {
     ];
     await Promise.all(begin.map((start) => start()));
     expect(`${parts.tally()}`).toBe("1 passed, 1 failed, 0 skipped");
+  });
+
+  it("a test, or a file, without a result", () => {
+    const one = (name: string, status: string) => ({ fullName: name, status });
+    const testResults = [
+      {
+        name: at("a.test.ts"),
+        status: "passed",
+        assertionResults: [one("x", "passed"), one("y", "skipped")],
+      },
+      {
+        name: at("b.test.ts"),
+        status: "passed",
+        assertionResults: [one("x", "passed"), one("y", "pending")],
+      },
+      { name: at("c.test.ts"), status: "passed", assertionResults: [] },
+      { name: at("d.test.ts"), status: "failed", assertionResults: [] },
+    ];
+    expect(unfinishedTests({ testResults })).toEqual(["b.test.ts: y", "c.test.ts"]);
   });
 });
