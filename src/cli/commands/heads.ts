@@ -49,8 +49,8 @@ lines of text files; bundles need none. A link is counted where its contrast is 
 same key, or give at the same distance.`,
   examples: [
     "heed heads sentences.txt --model encoder --top 5",
-    "heed heads maps/ --query it",
-    "heed heads sentences.txt --model ./all-MiniLM-L6-v2 --layer 0 --head 4",
+    "heed heads run.safetensors bank.safetensors --query it",
+    "heed heads sentences.txt --model ./all-MiniLM-L6-v2 --layer 0 --head 2",
   ],
   async run(values, positionals, io) {
     if (positionals.length === 0) throw new UsageError(USAGE);
