@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 17_300],
   ["lab", 13_300],
   ["bench", 5_100],
-  ["tools", 4_350],
+  ["tools", 4_400],
   ["examples", 1_100],
 ]);
 

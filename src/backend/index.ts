@@ -2,6 +2,7 @@
  * The interface for backends of other devices: the contract, the operations that a backend runs, the storage of its tensors,
  * and `registerBackend`. Programs that only compute do not need it.
  * @module
+ * @beta
  */
 export {
   type Device,

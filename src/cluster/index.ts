@@ -1,5 +1,7 @@
 /**
  * `heed/cluster`: more than one process or machine. `joinCluster` joins the ranks that `mpirun` or `srun` started, over MPI.
+ * @module
+ * @beta
  */
 
 export type { Communicator, Traffic } from "./communicator/communicator.ts";
