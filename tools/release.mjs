@@ -25,7 +25,7 @@ export const emptyFields = (owner) =>
  * A manifest with the owner's fields.
  * @param {Record<string, unknown>} manifest @param {Owner} owner @param {string} [directory] the folder of the package, if it is not the root
  */
-export const withOwner = (manifest, owner, directory) => ({
+const withOwner = (manifest, owner, directory) => ({
   ...manifest,
   author: owner.author,
   repository: { type: "git", url: `git+${owner.repository}.git`, ...(directory && { directory }) },
@@ -34,7 +34,7 @@ export const withOwner = (manifest, owner, directory) => ({
 });
 
 /** A changelog whose first heading, "Unreleased", is a version. @param {string} text @param {string} version @param {string} date */
-export function releasedChangelog(text, version, date) {
+function releasedChangelog(text, version, date) {
   const [, entries] = /^## Unreleased\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(text) ?? [];
   if (!entries?.includes("\n- ")) throw new Error('CHANGELOG.md has no entry under "## Unreleased"');
   return text.replace("## Unreleased", `## ${version} (${date})`);
