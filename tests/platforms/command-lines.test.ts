@@ -104,6 +104,10 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
     /SmolLM2-135M-Instruct/,
     "needs a model that is not shipped; src/models/chat/chat.test.ts runs its template",
   ],
+  [
+    /dinov2|photo\.safetensors/,
+    "needs a model of pictures, which is not shipped; src/cli/commands/capture.test.ts runs the command",
+  ],
   [/^heed onnx /, "needs an ONNX model; tests/golden/onnx.test.ts exposes 17 of them"],
   [/sentence-transformers\/all-MiniLM-L6-v2/, "needs a model of Hugging Face's cache"],
   [/^heed bench(?: --json| --simd wide| --shape 1,12,4096|$)/, "measures for minutes"],
