@@ -2,6 +2,7 @@
  * Attention on a GPU, in a page or in Node: `await webgpu()` starts a device named `"webgpu"`, whose tensors are computed by WGSL kernels in
  * float32. See the chapter on WebGPU.
  * @module
+ * @beta
  */
 import { registerBackend } from "../backend/register.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
