@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 17_300],
   ["lab", 13_300],
   ["bench", 5_100],
-  ["tools", 4_400],
+  ["tools", 4_600],
   ["examples", 1_100],
 ]);
 
