@@ -16,7 +16,10 @@ export interface WebGpuOptions {
    * The entry point of WebGPU: in Node what `create([])` of the npm package `webgpu` returns. Default `navigator.gpu`, which pages, Deno
    * and workers have.
    */
-  readonly gpu?: { requestAdapter(): Promise<unknown> };
+  readonly gpu?: {
+    /** Resolves to an adapter, or to null where there is none. */
+    requestAdapter(): Promise<unknown>;
+  };
 }
 
 /** A GPU that computes: the name is what `tensor.to` takes. */
