@@ -4,6 +4,12 @@
  * @module
  */
 export {
+  type AttentionAsyncOptions,
+  attentionBackwardAsync,
+  type BackwardAsyncOptions,
+  scaledDotProductAttentionAsync,
+} from "./api/asynchronous.ts";
+export {
   type AttentionResult,
   type AttentionResultWithWeights,
   attentionWeights,
@@ -51,6 +57,7 @@ export {
 export type { FormatOptions, NestedValues, TensorJson } from "./core/format.ts";
 export type { NestedBigints, NestedBooleans, NestedNumbers } from "./core/nested.ts";
 export { Generator, type Seed, withSeed } from "./core/random/generator.ts";
+export type { SliceOptions } from "./core/slices.ts";
 export type { State } from "./core/state.ts";
 export {
   type FloatDTypeOf,

@@ -9,14 +9,14 @@ import { at, root } from "./setup.mjs";
 
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
-  ["src/api", 1_150],
+  ["src/api", 1_350],
   ["src/backend", 2_750],
   ["src/cli", 8_000],
   ["src/cluster", 3_750],
-  ["src/core", 2_850],
+  ["src/core", 2_950],
   ["src/io", 4_950],
   ["src/masks", 1_900],
-  ["src/models", 18_800],
+  ["src/models", 18_900],
   ["src/nn", 5_800],
   ["src/reference", 1_850],
   ["src/rows", 600],

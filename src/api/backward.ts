@@ -80,6 +80,37 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
 ): AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>> {
   const what = "attentionBackward";
   checkAttentionOptions(what, options, ["wanted", "checkSums"]);
+  const { backend, problem, tensors, wanted } = resolveBackward(
+    what,
+    dOutput,
+    query,
+    key,
+    value,
+    state,
+    options,
+  );
+  const gradients = namedGradients(backend.backward(problem, tensors, wanted), options.attnMask);
+  const { query: q, key: k, value: v } = problem.shape;
+  if (activeRecording)
+    recordWithoutDerivative(
+      what,
+      [q.tensor, k.tensor, v.tensor, tensors.dOutput, tensors.output],
+      [gradients.dQuery, gradients.dKey, gradients.dValue],
+      "second derivatives are in attentionDoubleBackward of heed/reference",
+    );
+  return gradients as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
+}
+
+/** Checks a backward call whose options have known names, and chooses its backend. */
+export function resolveBackward(
+  what: string,
+  dOutput: TensorLike,
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  state: { readonly output: TensorLike; readonly lse: TensorLike },
+  options: BackwardOptions,
+) {
   const { wanted = ["mask", "sinks", "tables"], checkSums = true, returnWeights: _, ...same } = options;
   checkWanted(what, wanted);
   const problem = resolve(what, query, key, value, same);
@@ -95,21 +126,12 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
     lse: checkLse(what, state.lse, problem),
   };
   const backend = backwardBackend({ kind: "backward", problem });
-  const { query: q, key: k, value: v } = problem.shape;
   sameDevice(what, [
-    ["query", q.tensor.device],
+    ["query", problem.shape.query.tensor.device],
     ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
   ]);
   if (checkSums) checkRowSums(problem, tensors.lse, sampleOf(problem.shape));
-  const gradients = namedGradients(backend.backward(problem, tensors, wanted), options.attnMask);
-  if (activeRecording)
-    recordWithoutDerivative(
-      what,
-      [q.tensor, k.tensor, v.tensor, tensors.dOutput, tensors.output],
-      [gradients.dQuery, gradients.dKey, gradients.dValue],
-      "second derivatives are in attentionDoubleBackward of heed/reference",
-    );
-  return gradients as AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>;
+  return { backend, problem, tensors, wanted };
 }
 
 /** The first, middle and last row of each head: other options than those of the forward call change the sum of one of them. */
@@ -129,7 +151,7 @@ function checkWanted(what: string, wanted: readonly Extra[]): void {
 }
 
 /** A backend's gradients under the names of the result. */
-function namedGradients(
+export function namedGradients(
   { dQuery, dKey, dValue, masks, sinks, tables: byTable }: BackwardResult,
   attnMask: AttentionOptions["attnMask"],
 ): AttentionGradients {

@@ -3,8 +3,10 @@
  * An operation returns immediately. On the CPU it is then complete; another device has enqueued it, and its results are
  * tensors of that device. dispatch/ chooses the backend, so no caller has a fallback of its own.
  */
+
 import type { DType, TypedData } from "../core/dtype.ts";
 import type { CellStrides, Operand } from "../core/shape.ts";
+import type { Slices } from "../core/slices.ts";
 import type { State } from "../core/state.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Table } from "../masks/expression/expr.ts";
@@ -81,6 +83,14 @@ export interface Backend {
   weights(problem: Problem, lse: Tensor, selection: Selection): Tensor;
   /** Gradients of Σ output·dOutput. */
   backward(problem: Problem, tensors: BackwardTensors, wanted: readonly Extra[]): BackwardResult;
+  /** `forward` in slices, with the same bits; only a backend whose calls block has it. */
+  forwardSlices?(problem: Problem): Slices<State>;
+  /** `backward` in slices, with the same bits; only a backend whose calls block has it. */
+  backwardSlices?(
+    problem: Problem,
+    tensors: BackwardTensors,
+    wanted: readonly Extra[],
+  ): Slices<BackwardResult>;
   /** A matrix product: a new tensor, or `product.accumulate` with the product added to it. */
   matmul(product: Product): Tensor;
   /** A row-wise operation, which fills the storage named in it. */
@@ -93,7 +103,14 @@ export interface Backend {
  * The part of a backend that one public function needs. The CPU's backends are dispatched part by part, so that a program
  * bundles the kernels of the operations that it calls, and no others.
  */
-export type BackendPart<K extends keyof Backend> = Pick<Backend, "name" | "device" | "supports" | K>;
+export type BackendPart<K extends keyof Backend> = Pick<
+  Backend,
+  "name" | "device" | "supports" | K | Extract<keyof Backend, `${K}Slices`>
+>;
+
+/** A part whose pass is also computed in slices. */
+export type SlicedPart<K extends "forward" | "backward"> = BackendPart<K> &
+  Required<Pick<Backend, `${K}Slices`>>;
 
 /** Where a pass on the CPU writes: element e of row n, head h, batch b is output[b·batch + h·head + n·row + e]; lse is [B, Hq, Nq]. */
 export interface Result {

@@ -2,6 +2,7 @@
 import { arrayFor, type FloatDType, isFloat, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { batchBases, cellStrides, type Operand, operandOf, outputShape, type Shape } from "../core/shape.ts";
+import type { Slices } from "../core/slices.ts";
 import { asTensor, denseOf, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { type Table, tablesOf } from "../masks/expression/expr.ts";
 import type {
@@ -34,13 +35,13 @@ export function checkOutputLike(what: string, name: string, like: TensorLike, pr
   return t;
 }
 
-/** Allocates the gradients, has `pass` fill them, and returns each in the shape and dtype of its tensor. */
-export function computeGradients(
+/** Allocates the gradients, has `pass` fill them slice by slice, and returns each in the shape and dtype of its tensor. */
+export function* computeGradients(
   problem: Problem,
   tensors: BackwardTensors,
   wanted: readonly Extra[],
-  pass: (inputs: BackwardInputs, gradients: Gradients) => void,
-): BackwardResult {
+  pass: (inputs: BackwardInputs, gradients: Gradients) => Generator<number, void>,
+): Slices<BackwardResult> {
   const { shape } = problem;
   const { Hq, Hkv, Nq, Nk, dk, dv } = shape;
   const gradients = allocateGradients(problem, wanted);
@@ -49,7 +50,7 @@ export function computeGradients(
     output: operandOf(shape, tensors.output),
     lse: lseReader(shape, tensors.lse),
   };
-  pass(inputs, gradients);
+  yield* pass(inputs, gradients);
   return {
     dQuery: reduceToInput(gradients.dQuery, shape, shape.query, Hq, Nq, dk),
     dKey: reduceToInput(gradients.dKey, shape, shape.key, Hkv, Nk, dk),

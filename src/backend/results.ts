@@ -3,13 +3,17 @@ import { activeScope, zeroArray } from "../core/arena.ts";
 import { arrayLike, DTYPES, readerOf, type TypedData } from "../core/dtype.ts";
 import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { outputShape, rowShape, type Shape, selectionShape } from "../core/shape.ts";
+import type { Slices } from "../core/slices.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, denseOf, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LseReader, Result, Selection } from "./contract.ts";
 import type { Problem } from "./problem.ts";
 
-/** Allocates output and lse, has `pass` fill them, and returns them as tensors. */
-export function computeState(problem: Problem, pass: (result: Result) => void): State {
+/** Allocates output and lse, has `pass` fill them slice by slice, and returns them as tensors. */
+export function* computeState(
+  problem: Problem,
+  pass: (result: Result) => Generator<number, void>,
+): Slices<State> {
   const { shape } = problem;
   const output = allocateLikeQuery(problem, "output", sizeOf(outputShape(shape)));
   const rows = shape.B * shape.Hq * shape.Nq;
@@ -17,7 +21,7 @@ export function computeState(problem: Problem, pass: (result: Result) => void): 
     problem.dtype === "float64" ? new Float64Array(rows) : zeros(rows),
   );
   const bshd = shape.layout === "bshd";
-  pass({
+  yield* pass({
     output,
     lse,
     batch: shape.Hq * shape.Nq * shape.dv,

@@ -81,7 +81,9 @@ export {
 } from "./inference/effects.ts";
 export {
   cosineSimilarity,
+  type EmbedAsyncOptions,
   embedTexts,
+  embedTextsAsync,
   type Pooling,
   type PoolingMode,
   readPooling,

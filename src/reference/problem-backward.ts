@@ -9,15 +9,21 @@
  * without a value: its dp is 0. A fully masked row adds nothing to any gradient.
  */
 
-import type { BackendPart, BackwardInputs, Gradients } from "../backend/contract.ts";
+import type { BackwardInputs, Gradients, SlicedPart } from "../backend/contract.ts";
 import { computeGradients } from "../backend/gradients.ts";
 import type { Problem } from "../backend/problem.ts";
+import { computeAll } from "../core/slices.ts";
 import { derivative } from "../masks/expression/derivative.ts";
 import { type Cell, compile, compileIndex } from "../masks/expression/js.ts";
 import { rowsOf, rowWeights, vectorsOf } from "../rows/problem-rows.ts";
+import { SLICE_OPERATIONS } from "./problem-forward.ts";
 
-/** Fills the gradients of Σ output·dOutput. */
-function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
+/** Fills the gradients of Σ output·dOutput, some rows at a time. */
+function* backward(
+  problem: Problem,
+  upstream: BackwardInputs,
+  gradients: Gradients,
+): Generator<number, void> {
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv, query, key, value } = problem.shape;
   const rows = rowsOf(problem);
   const change = changeOf(problem, gradients);
@@ -28,12 +34,15 @@ function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradien
   const vj = new Float64Array(dv);
   const [scores, before, p, dp, factors] = Array.from({ length: 5 }, () => new Float64Array(Nk));
   const dqi = new Float64Array(dk);
+  const sliceRows = Math.ceil(SLICE_OPERATIONS / (5 * Nk * (dk + dv) + 1));
+  let count = 0;
   for (let b = 0; b < B; b++)
     for (let hk = 0; hk < Hkv; hk++) {
       const dKey = new Float64Array(Nk * dk);
       const dValue = new Float64Array(Nk * dv);
       for (let h = hk * G; h < (hk + 1) * G; h++)
         for (let row = 0; row < Nq; row++) {
+          if (++count % sliceRows === 0) yield count / (B * Hq * Nq);
           const highest = rows.scores(b, h, row, scores, before);
           const { lse, complete } = rowWeights(problem, h, upstream.lse(b, h, row), highest, scores, p);
           if (lse === -Infinity) continue;
@@ -109,10 +118,12 @@ function changeOf(
 }
 
 /** The backward pass. */
-export const referenceBackward: BackendPart<"backward"> = {
+export const referenceBackward: SlicedPart<"backward"> = {
   name: "reference",
   device: "cpu",
   supports: () => undefined,
   backward: (problem, tensors, wanted) =>
+    computeAll(referenceBackward.backwardSlices(problem, tensors, wanted)),
+  backwardSlices: (problem, tensors, wanted) =>
     computeGradients(problem, tensors, wanted, (inputs, gradients) => backward(problem, inputs, gradients)),
 };

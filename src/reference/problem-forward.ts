@@ -2,21 +2,27 @@
  * The forward pass of a complete problem in float64: every option and dtype, one row of scores at a time, in memory linear in
  * Nk. `forward.ts` is the formula alone; this file adds heads, groups, masks, sinks and dropout.
  */
-import type { BackendPart, LseReader, Result } from "../backend/contract.ts";
+
+import type { BackendPart, LseReader, Result, SlicedPart } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { computeState, computeWeights } from "../backend/results.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
+import { computeAll } from "../core/slices.ts";
 import { rowsOf, rowWeights } from "../rows/problem-rows.ts";
 
-/** Fills the output and lse of a problem. */
-export function forward(problem: Problem, out: Result): void {
-  const { B, Hq, Nq, Nk, dv, G, value } = problem.shape;
+/** Operations of one slice: some milliseconds. */
+export const SLICE_OPERATIONS = 4e6;
+
+/** Fills the output and lse of a problem, some rows at a time. */
+export function* forward(problem: Problem, out: Result): Generator<number, void> {
+  const { B, Hq, Nq, Nk, dk, dv, G, value } = problem.shape;
   const rows = rowsOf(problem);
   const readV = readerOf(value.tensor.dtype, value.tensor.data);
   const write = writerOf(problem.dtype, out.output);
   const scores = new Float64Array(Nk);
   const p = new Float64Array(Nk);
   const o = new Float64Array(dv);
+  const sliceRows = Math.ceil(SLICE_OPERATIONS / (2 * Nk * (dk + dv) + 1));
   let at = 0;
   for (let b = 0; b < B; b++)
     for (let h = 0; h < Hq; h++) {
@@ -33,6 +39,7 @@ export function forward(problem: Problem, out: Result): void {
         }
         const start = b * out.batch + h * out.head + row * out.row;
         for (let e = 0; e < dv; e++) write(start + e, o[e]);
+        if ((at + 1) % sliceRows === 0) yield (at + 1) / (B * Hq * Nq);
       }
     }
 }
@@ -60,11 +67,12 @@ function weights(
 }
 
 /** The forward pass. */
-export const referenceForward: BackendPart<"forward"> = {
+export const referenceForward: SlicedPart<"forward"> = {
   name: "reference",
   device: "cpu",
   supports: () => undefined,
-  forward: (problem) => computeState(problem, (result) => forward(problem, result)),
+  forward: (problem) => computeAll(referenceForward.forwardSlices(problem)),
+  forwardSlices: (problem) => computeState(problem, (result) => forward(problem, result)),
 };
 
 /** The weights of some heads and rows. */

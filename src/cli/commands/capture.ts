@@ -95,7 +95,11 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
     await checkPlace(output);
     noteFiles(textArguments, io, (text) => `heed capture ${name} - < ${text}`);
     const model = await pickTextModel(name, io);
-    const attentions = texts.map((text) => model.attention(text, pair));
+    const attentions: ReturnType<typeof model.attention>[] = [];
+    for (const text of texts) {
+      await breathe(io.signal);
+      attentions.push(model.attention(text, pair));
+    }
     for (const one of attentions) warnOfCuts(model, one, io);
     const extras = attentions.map((one): TextExtras => {
       const results = evidence.filter(({ text }) => text === one.texts[0]).map(({ result }) => result);

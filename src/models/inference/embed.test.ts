@@ -8,6 +8,7 @@ import {
   Bert,
   cosineSimilarity,
   embedTexts,
+  embedTextsAsync,
   type PoolingMode,
   readPooling,
   textModel,
@@ -172,5 +173,33 @@ describe("readPooling", () => {
     const directory = model(files);
     await expect(readPooling(directory)).rejects.toThrow(kind);
     await expect(readPooling(directory)).rejects.toThrow(message);
+  });
+});
+
+describe("embedTextsAsync", () => {
+  test("returns the vectors of embedTexts, and tells the share after each text", async () => {
+    const texts = ["the cat", "a dog ran", "the mat"];
+    const shares: number[] = [];
+    const vectors = await embedTextsAsync(model, texts, { onProgress: (share) => shares.push(share) });
+    expect(vectors.data).toEqual(embedTexts(model, texts).data);
+    expect(shares).toEqual([1 / 3, 2 / 3, 1]);
+  });
+
+  test("a signal ends it before the next text, with the signal's reason", async () => {
+    const stop = new AbortController();
+    let count = 0;
+    const onProgress = () => {
+      if (++count === 2) stop.abort(new Error("enough"));
+    };
+    const call = embedTextsAsync(model, ["cat", "dog", "mat", "the"], { signal: stop.signal, onProgress });
+    await expect(call).rejects.toThrow("enough");
+    expect(count).toBe(2);
+  });
+
+  test("an empty list and a wrong signal are refused", async () => {
+    await expect(embedTextsAsync(model, [])).rejects.toMatchObject({ code: "texts" });
+    await expect(embedTextsAsync(model, ["cat"], { signal: 1 as never })).rejects.toMatchObject({
+      code: "signal",
+    });
   });
 });

@@ -8,6 +8,14 @@ import { tidy } from "../../api/tidy.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { checkArgument, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import {
+  checkSlices,
+  computeAll,
+  runSlices,
+  SLICE_OPTIONS,
+  type SliceOptions,
+  type Slices,
+} from "../../core/slices.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { checkSize } from "../../io/limit.ts";
@@ -169,25 +177,63 @@ export function embedTexts(
   texts: readonly string[],
   pooling: Pooling = defaultPooling(model),
 ): Tensor<"float32"> {
-  checkTextModel("embedTexts", model);
+  return computeAll(embedSlices("embedTexts", model, texts, pooling));
+}
+
+/** Options of `embedTextsAsync`. */
+export interface EmbedAsyncOptions extends SliceOptions {
+  /** As in `embedTexts`. */
+  readonly pooling?: Pooling;
+}
+
+/**
+ * `embedTexts` without blocking for longer than one text takes: the same vectors. Between two texts the event loop runs.
+ *
+ * @param options `pooling` as in `embedTexts`; `signal` to end the call, `onProgress` for the share of the texts that is done
+ * @throws rejects as `embedTexts` throws, and with the signal's reason when it is aborted
+ *
+ * @example
+ * const some = await embedTextsAsync(encoder, ["the river bank", "the old ship"], { onProgress: (share) => {} });
+ * some.shape; // → [2, 128]
+ */
+export async function embedTextsAsync(
+  model: TextModel,
+  texts: readonly string[],
+  options: EmbedAsyncOptions = {},
+): Promise<Tensor<"float32">> {
+  const what = "embedTextsAsync";
+  checkOptionNames(what, options, ["pooling", ...SLICE_OPTIONS]);
+  checkSlices(what, options);
+  const { pooling = defaultPooling(model) } = options;
+  return await runSlices(() => embedSlices(what, model, texts, pooling), options);
+}
+
+/** The vectors of texts, one text at a time. */
+function* embedSlices(
+  what: string,
+  model: TextModel,
+  texts: readonly string[],
+  pooling: Pooling,
+): Slices<Tensor<"float32">> {
+  checkTextModel(what, model);
   if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
     throw new OptionError(
       "texts",
-      `embedTexts: texts must be a list of strings, not empty, got ${formatValue(texts)}`,
+      `${what}: texts must be a list of strings, not empty, got ${formatValue(texts)}`,
       {
         got: texts,
       },
     );
-  checkPooling(pooling);
+  checkPooling(what, pooling);
   const network = model.model as unknown as { hidden(ids: Ids, options?: { typeIds?: Ids }): FloatTensor };
   let out: Float32Array | undefined;
   let width = 0;
-  texts.forEach((text, n) => {
+  for (const [n, text] of texts.entries()) {
     const read = model.tokenize(pooling.lowercase ? text.toLowerCase() : text);
     const indices = keptOf(read.sequences, pooling.maxTokens ?? read.ids.length);
     const ids = Int32Array.from(indices, (i) => read.ids[i]);
     if (ids.length === 0)
-      throw new OptionError("texts", `embedTexts: text ${n} (${formatValue(text)}) has no token`, {
+      throw new OptionError("texts", `${what}: text ${n} (${formatValue(text)}) has no token`, {
         index: n,
       });
     // Only encoders have token types.
@@ -197,16 +243,23 @@ export function embedTexts(
         : undefined;
     const states = tidy(() => network.hidden(ids, options).toFloat64()); // [N, C]
     const vector = pool(states, ids.length, pooling);
-    checkFinite(vector, n, text, model);
+    checkFinite(what, vector, n, text, model);
     width = vector.length;
     out ??= new Float32Array(texts.length * width);
     out.set(vector, n * width);
-  });
+    yield (n + 1) / texts.length;
+  }
   return new Tensor(out as Float32Array, [texts.length, width], "float32") as Tensor<"float32">;
 }
 
 /** Throws an UnsupportedError if a vector holds NaN or infinite numbers; the error names the weights where they begin, if known. */
-function checkFinite(vector: Float64Array, n: number, text: string, { notes }: TextModel): void {
+function checkFinite(
+  what: string,
+  vector: Float64Array,
+  n: number,
+  text: string,
+  { notes }: TextModel,
+): void {
   const at = vector.findIndex((x) => !Number.isFinite(x));
   if (at < 0) return;
   const cause =
@@ -214,7 +267,7 @@ function checkFinite(vector: Float64Array, n: number, text: string, { notes }: T
     "the states of its tokens are NaN or infinite, although the weights are finite: the activations overflow";
   throw new UnsupportedError(
     "non-finite",
-    `embedTexts: number ${at} of the vector of text ${n} (${formatValue(text)}) is ${vector[at]}; ${cause}`,
+    `${what}: number ${at} of the vector of text ${n} (${formatValue(text)}) is ${vector[at]}; ${cause}`,
     { index: n, component: at, got: vector[at] },
   );
 }
@@ -262,13 +315,13 @@ function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): F
 }
 
 /** Throws an OptionError unless `pooling` is a pooling. */
-function checkPooling(pooling: Pooling): void {
-  checkOptionNames("embedTexts", pooling, ["modes", "normalize", "maxTokens", "lowercase"]);
+function checkPooling(what: string, pooling: Pooling): void {
+  checkOptionNames(what, pooling, ["modes", "normalize", "maxTokens", "lowercase"]);
   const { modes } = pooling;
   if (!Array.isArray(modes) || modes.length === 0 || modes.some((mode) => !MODES.includes(mode)))
     throw new OptionError(
       "pooling",
-      `embedTexts: the pooling's modes must be a list of ${MODES.join(", ")}, got ${formatValue(modes)}`,
+      `${what}: the pooling's modes must be a list of ${MODES.join(", ")}, got ${formatValue(modes)}`,
       { got: modes },
     );
 }

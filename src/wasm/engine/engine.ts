@@ -68,9 +68,9 @@ export function discardEngine(): void {
   engine = undefined;
 }
 
-/** A new engine in place of the one that lost a thread. */
-export function replaceEngine(): Engine {
-  discardEngine();
+/** A new engine in place of the one that lost a thread, unless another call has replaced that one. */
+export function replaceEngine(lost = engine): Engine {
+  if (lost === engine) discardEngine();
   return getEngine() as Engine;
 }
 

@@ -177,13 +177,3 @@ export class AllocationScope {
     this.addresses.length = 0;
   }
 }
-
-/** Runs `work` with a scope, and frees what it allocated. */
-export function withAllocations<T>(memory: EngineMemory, work: (regions: AllocationScope) => T): T {
-  const regions = new AllocationScope(memory);
-  try {
-    return work(regions);
-  } finally {
-    regions.free();
-  }
-}

@@ -2,12 +2,14 @@
  * Staging in pieces: the same bits as in one stage, for any size of the pieces; memory within its budget; no write
  * outside of a region, and no read of uninitialized memory.
  */
+
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { filled, someCells } from "../../../tests/failure/calls.ts";
 import { has, LEVELS } from "../../../tests/support/backends/levels.ts";
 import { type Random, random } from "../../../tests/support/cases/random.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure } from "../../backend/settings.ts";
+import { computeAll } from "../../core/slices.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   alibi,
@@ -78,13 +80,15 @@ function forward({ name, q, k, v, options }: Case): [Uint8Array, Uint8Array] {
   const lse = lseBuffer.subarray(32, 32 + rows);
   // Cached plans do not depend on this budget: evict them.
   clearForwardPlans();
-  runForward(problem, {
-    output,
-    lse,
-    batch: Hq * Nq * dv,
-    head: across ? dv : Nq * dv,
-    row: across ? Hq * dv : dv,
-  });
+  computeAll(
+    runForward(problem, {
+      output,
+      lse,
+      batch: Hq * Nq * dv,
+      head: across ? dv : Nq * dv,
+      row: across ? Hq * dv : dv,
+    }),
+  );
   for (const x of bytes) {
     const edge = 32 * (x === bytes[1] || q.dtype === "float32" ? 4 : 2);
     for (let i = 0; i < edge; i++)

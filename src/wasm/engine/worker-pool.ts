@@ -21,6 +21,23 @@ export interface Runnable {
   readonly run: (task: number, workspace: number) => void;
 }
 
+/** A kernel with the tasks that `runSlices` runs. */
+export interface KernelJob {
+  readonly kernel: Runnable;
+  readonly tasks: { readonly at: number; readonly size: number; readonly count: number };
+  readonly threads: number;
+  /** Operations of the whole call, from which later slices choose their threads: workers may have started meanwhile. */
+  readonly callWork: number;
+  readonly workspaceBytes: number;
+  /** Approximate number of operations of the largest task. */
+  readonly taskWork: number;
+  /** What the calling thread does first, while the others start with the tasks. */
+  readonly overlap?: () => void;
+}
+
+/** Operations of one slice of a call: less than 50 ms on one thread of a slow machine. */
+export const SLICE_OPERATIONS = 2 ** 29;
+
 /** Thrown where a thread was lost during a task. */
 export class WorkerLostError extends Error {}
 
@@ -35,6 +52,20 @@ export function retryOnWorkerLoss<E>(
   } catch (error) {
     if (!(error instanceof WorkerLostError)) throw error;
     work(replace(), true);
+  }
+}
+
+/** The same for work in slices, which begins again after the loss of a thread; another call may have replaced the engine meanwhile. */
+export function* retrySlices<E>(
+  engine: E,
+  replace: (lost: E) => E,
+  work: (engine: E, singleThreaded: boolean) => Generator<number, void>,
+): Generator<number, void> {
+  try {
+    yield* work(engine, false);
+  } catch (error) {
+    if (!(error instanceof WorkerLostError)) throw error;
+    yield* work(replace(engine), true);
   }
 }
 
@@ -172,6 +203,35 @@ export class WorkerPool {
       this.words[CONTROL.workspace + i] = this.workspaces[i];
     }
     this.workspaceBytes = size;
+  }
+
+  /**
+   * Runs the tasks of a job. With a finite `sliceWork`, about that many operations at a time: yields the share that is done after each
+   * slice. Another job may run meanwhile, so each slice reserves the workspaces.
+   */
+  *runSlices(job: KernelJob, sliceWork: number): Generator<number, void> {
+    const { kernel, tasks, taskWork } = job;
+    let { threads } = job;
+    const { at, size, count } = tasks;
+    const step =
+      sliceWork === Infinity ? Math.max(1, count) : Math.max(threads, Math.floor(sliceWork / taskWork) || 1);
+    // A job without tasks still runs `overlap`.
+    for (let first = 0; first === 0 || first < count; first += step) {
+      const length = Math.min(step, count - first);
+      this.reserve(job.workspaceBytes, threads);
+      this.run(
+        kernel,
+        at + first * size,
+        size,
+        length,
+        threads,
+        taskWork,
+        first === 0 ? job.overlap : undefined,
+      );
+      if (sliceWork === Infinity) continue;
+      yield count === 0 ? 1 : (first + length) / count;
+      threads = this.threadsFor(job.callWork);
+    }
   }
 
   /**

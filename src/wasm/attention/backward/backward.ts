@@ -4,25 +4,21 @@
  * inner, and each stage loads the dQ accumulated so far, so that memory does not grow with N.
  */
 
-import type {
-  AttentionOperation,
-  BackendPart,
-  BackwardInputs,
-  Gradients,
-} from "../../../backend/contract.ts";
+import type { AttentionOperation, BackwardInputs, Gradients, SlicedPart } from "../../../backend/contract.ts";
 import { computeGradients } from "../../../backend/gradients.ts";
 import type { SimdLevel } from "../../../backend/plan/plan.ts";
 import type { Problem } from "../../../backend/problem.ts";
 import { settings } from "../../../backend/settings.ts";
 import { readerOf, type StoredDType } from "../../../core/dtype.ts";
 import type { Operand } from "../../../core/shape.ts";
+import { computeAll } from "../../../core/slices.ts";
 import { storedDType } from "../../codegen/spec.ts";
 
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";
 import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import type { AllocationScope } from "../../engine/memory.ts";
 import { backwardAgrees } from "../../engine/self-test.ts";
-import { retryOnWorkerLoss } from "../../engine/worker-pool.ts";
+import { retrySlices, SLICE_OPERATIONS } from "../../engine/worker-pool.ts";
 import { PlanCache, problemKey, unsupportedAttention } from "../plan.ts";
 import type { Tasks } from "../tasks.ts";
 import { copyBytes, planBiasGradients, tableGradients } from "./bias-gradients.ts";
@@ -53,29 +49,38 @@ export const backwardLevel = (engine: Engine): SimdLevel =>
   engine.levels.get(settings())?.backward ??
   findLevel(engine, "backward", () =>
     backwardAgrees((problem, inputs, gradients, level) =>
-      run(engine, problem, inputs, gradients, level, true),
+      computeAll(run(engine, problem, inputs, gradients, level, true)),
     ),
   );
 
 /** The backward pass. */
-export const wasmBackward: BackendPart<"backward"> = {
+export const wasmBackward: SlicedPart<"backward"> = {
   name: "wasm",
   device: "cpu",
   supports: unsupportedBackward,
   backward: (problem, tensors, wanted) =>
-    computeGradients(problem, tensors, wanted, (inputs, into) => backward(problem, inputs, into)),
+    computeAll(computeGradients(problem, tensors, wanted, (inputs, into) => backward(problem, inputs, into))),
+  backwardSlices: (problem, tensors, wanted) =>
+    computeGradients(problem, tensors, wanted, (inputs, into) =>
+      backward(problem, inputs, into, SLICE_OPERATIONS),
+    ),
 };
 
-/** Fills the gradients of a problem. */
-function backward(problem: Problem, upstream: BackwardInputs, gradients: Gradients): void {
+/** Fills the gradients of a problem, at most about `sliceWork` operations at a time. */
+function* backward(
+  problem: Problem,
+  upstream: BackwardInputs,
+  gradients: Gradients,
+  sliceWork = Infinity,
+): Generator<number, void> {
   const { B, Hq, Nq, Nk } = problem.shape;
   if (B * Hq * Nq === 0) return;
   if (Nk === 0) {
     addSinks(problem, upstream, gradients);
     return;
   }
-  retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) =>
-    run(engine, problem, upstream, gradients, backwardLevel(engine), singleThreaded),
+  yield* retrySlices(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) =>
+    run(engine, problem, upstream, gradients, backwardLevel(engine), singleThreaded, sliceWork),
   );
 }
 
@@ -100,15 +105,16 @@ function planBackward(
   );
 }
 
-/** Runs a backward pass: plan, place, run, copy the results out. */
-function run(
+/** Runs a backward pass: plan, place, run, copy the results out. Yields the share that is done after about `sliceWork` operations. */
+function* run(
   engine: Engine,
   problem: Problem,
   upstream: BackwardInputs,
   gradients: Gradients,
   level: SimdLevel,
   singleThreaded: boolean,
-): void {
+  sliceWork = Infinity,
+): Generator<number, void> {
   const { memory, pool } = engine;
   const { B, Hq, G, Nq, dk, dv } = problem.shape;
   // These are accumulated, and a call whose thread was lost runs again.
@@ -118,11 +124,14 @@ function run(
   const [dOutput, output] = [upstream.dOutput, upstream.output].map(storedDType);
   const plan = planBackward(engine, problem, level, dOutput, output, gradients);
   const { kernel, packKeys, packValues } = plan.kernels();
-  const threads = singleThreaded ? 1 : pool.threadsFor(plan.work);
-  pool.reserve(Math.max(kernel.workspaceBytes, packKeys.workspaceBytes), threads);
+  const callWork = singleThreaded ? 0 : plan.work;
+  const threads = pool.threadsFor(callWork);
+  const workspaceBytes = Math.max(kernel.workspaceBytes, packKeys.workspaceBytes);
   const taskWork = 10 * plan.rangeRows * G * plan.rangeKeys * Math.max(dk, dv);
-  const runTasks = (code: CachedKernel, { at, size, count }: Tasks, overlap?: () => void) =>
-    pool.run(code, at, size, count, threads, code === kernel ? taskWork : 0, overlap);
+  const pack = (code: CachedKernel, { at, size, count }: Tasks) => {
+    pool.reserve(workspaceBytes, threads);
+    pool.run(code, at, size, count, threads);
+  };
 
   const deltas = gradients.sinks && new Float32Array(B * Hq * Nq).fill(Number.NaN);
   const opened = new Set<AllocationScope>();
@@ -130,19 +139,25 @@ function run(
     // 2 place
     const stages = placeStages({ memory, problem, plan, upstream, gradients, deltas }, opened);
     let last: PlacedStage | undefined;
+    let stageCount = 0;
     for (let stage = stages.next().value; stage; ) {
       // 3 run. While the threads compute, the calling thread copies the last results out and the next inputs in.
       let next: PlacedStage | undefined;
       if (stage.packs) {
-        runTasks(packKeys, stage.packs.keys);
-        runTasks(packValues, stage.packs.values);
+        pack(packKeys, stage.packs.keys);
+        pack(packValues, stage.packs.values);
       }
-      stage.waves.forEach((tasks, wave, { length }) =>
-        runTasks(kernel, tasks, () => {
+      const { waves } = stage;
+      for (const [wave, tasks] of waves.entries()) {
+        const overlap = () => {
           if (wave === 0) last?.collect();
-          if (plan.overlaps && wave === length - 1) next = stages.next().value;
-        }),
-      );
+          if (plan.overlaps && wave === waves.length - 1) next = stages.next().value;
+        };
+        const job = { kernel, tasks, threads, callWork, workspaceBytes, taskWork, overlap };
+        for (const done of pool.runSlices(job, sliceWork))
+          yield (stageCount + (wave + done) / waves.length) / plan.staging.count;
+      }
+      stageCount++;
       // 4 results
       last = next && stage;
       if (!next) {

@@ -4,20 +4,27 @@
  * is one stage; a long one has several stages, so that memory does not grow with N.
  */
 
-import type { BackendPart, Result } from "../../../backend/contract.ts";
+import type { BackendPart, Result, SlicedPart } from "../../../backend/contract.ts";
 import type { SimdLevel } from "../../../backend/plan/plan.ts";
 import type { Problem } from "../../../backend/problem.ts";
 import { computeState, computeWeights } from "../../../backend/results.ts";
 import { settings } from "../../../backend/settings.ts";
+import { computeAll } from "../../../core/slices.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";
-import type { CachedKernel } from "../../engine/kernel-cache.ts";
-import { withAllocations } from "../../engine/memory.ts";
+import { AllocationScope } from "../../engine/memory.ts";
 import { forwardAgrees } from "../../engine/self-test.ts";
 import { placeMask, residentOperand } from "../../engine/transfer.ts";
-import { retryOnWorkerLoss } from "../../engine/worker-pool.ts";
-import type { EngineStage } from "../plan.ts";
-import { headGroups, PlanCache, problemKey, queryHeads, rangesOf, unsupportedAttention } from "../plan.ts";
-import { buildAttentionTasks, buildPackTasks, type Tasks } from "../tasks.ts";
+import { retryOnWorkerLoss, retrySlices, SLICE_OPERATIONS } from "../../engine/worker-pool.ts";
+import {
+  type EngineStage,
+  headGroups,
+  PlanCache,
+  problemKey,
+  queryHeads,
+  rangesOf,
+  unsupportedAttention,
+} from "../plan.ts";
+import { buildAttentionTasks, buildPackTasks } from "../tasks.ts";
 import { weights } from "../weights/weights.ts";
 import { type Placed, type PlacedKeys, placeKeys, placeRows, placeSinks } from "./place.ts";
 import { type ForwardPlan, makeForwardPlan } from "./plan.ts";
@@ -26,15 +33,16 @@ import { type ForwardPlan, makeForwardPlan } from "./plan.ts";
 export const forwardLevel = (engine: Engine): SimdLevel =>
   engine.levels.get(settings())?.forward ??
   findLevel(engine, "forward", () =>
-    forwardAgrees((problem, out, level) => run(engine, problem, out, level, true)),
+    forwardAgrees((problem, out, level) => computeAll(run(engine, problem, out, level, true))),
   );
 
 /** The forward pass. */
-export const wasmForward: BackendPart<"forward"> = {
+export const wasmForward: SlicedPart<"forward"> = {
   name: "wasm",
   device: "cpu",
   supports: unsupportedAttention,
-  forward: (problem) => computeState(problem, (result) => forward(problem, result)),
+  forward: (problem) => computeAll(computeState(problem, (result) => forward(problem, result))),
+  forwardSlices: (problem) => computeState(problem, (result) => forward(problem, result, SLICE_OPERATIONS)),
 };
 
 /** The weights of some heads and rows. */
@@ -56,8 +64,8 @@ export const wasmWeights: BackendPart<"weights"> = {
   },
 };
 
-/** Fills the output and lse of a problem. */
-export function forward(problem: Problem, out: Result): void {
+/** Fills the output and lse of a problem, at most about `sliceWork` operations at a time. */
+export function* forward(problem: Problem, out: Result, sliceWork = Infinity): Generator<number, void> {
   const { B, Hq, Nq, Nk } = problem.shape;
   if (B * Hq * Nq === 0) return;
   if (Nk === 0) {
@@ -67,8 +75,8 @@ export function forward(problem: Problem, out: Result): void {
       for (let n = 0; n < out.lse.length; n++) out.lse[n] = problem.sinks[Math.floor(n / Nq) % Hq];
     return;
   }
-  retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) =>
-    run(engine, problem, out, forwardLevel(engine), singleThreaded),
+  yield* retrySlices(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) =>
+    run(engine, problem, out, forwardLevel(engine), singleThreaded, sliceWork),
   );
 }
 
@@ -87,41 +95,50 @@ export function planForward(engine: Engine, problem: Problem, level: SimdLevel):
   );
 }
 
-/** Runs a forward call: plan, place, run, copy the results out. A problem that fits the budget is one stage. */
-function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, singleThreaded: boolean): void {
+/**
+ * Runs a forward call: plan, place, run, copy the results out. A problem that fits the budget is one stage. Yields the share that is
+ * done after about `sliceWork` operations.
+ */
+function* run(
+  engine: Engine,
+  problem: Problem,
+  out: Result,
+  level: SimdLevel,
+  singleThreaded: boolean,
+  sliceWork = Infinity,
+): Generator<number, void> {
   const { memory, pool } = engine;
   const { Nq, Nk } = problem.shape;
   // 1 plan
   const plan = planForward(engine, problem, level);
   const { staging } = plan;
   const { kernel, packer } = plan.kernels();
-  const threads = singleThreaded ? 1 : pool.threadsFor(plan.work);
-  pool.reserve(Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0), threads);
-  const taskWork = plan.work / Math.max(1, staging.count);
-  const runTasks = (code: CachedKernel, { at, size, count }: Tasks, overlap?: () => void) =>
-    pool.run(code, at, size, count, threads, code === kernel ? taskWork / count : 0, overlap);
+  const callWork = singleThreaded ? 0 : plan.work;
+  const threads = pool.threadsFor(callWork);
+  const workspaceBytes = Math.max(kernel.workspaceBytes, packer?.workspaceBytes ?? 0);
+  const stageWork = plan.work / Math.max(1, staging.count);
+  let stages = 0;
 
-  for (const heads of headGroups(problem.shape, staging.heads))
-    withAllocations(memory, (groupScope) => {
+  for (const heads of headGroups(problem.shape, staging.heads)) {
+    const groupScope = new AllocationScope(memory);
+    try {
       // Keys that are staged together are the same for all ranges of rows.
       let groupKeys: PlacedKeys | undefined;
-      for (const rows of rangesOf(Nq, staging.rows))
-        withAllocations(memory, (rowScope) => {
+      for (const rows of rangesOf(Nq, staging.rows)) {
+        const rowScope = new AllocationScope(memory);
+        try {
           // 2 place
           const later: (() => void)[] = [];
-          const placedRows = placeRows(
-            memory,
-            rowScope,
-            problem,
-            plan,
-            { heads, rows, keys: [0, Nk] },
-            out,
-            later,
-          );
+          const range = { heads, rows, keys: [0, Nk] } as const;
+          const placedRows = placeRows(memory, rowScope, problem, plan, range, out, later);
           for (const keys of rangesOf(Nk, staging.keys)) {
             const stage: EngineStage = { heads, rows, keys };
-            if (!isNeeded(problem, plan, stage)) continue;
-            withAllocations(memory, (keyScope) => {
+            if (!isNeeded(problem, plan, stage)) {
+              stages++;
+              continue;
+            }
+            const keyScope = new AllocationScope(memory);
+            try {
               const regions = staging.keys < Nk ? keyScope : groupScope;
               const placedKeys = groupKeys ?? placeKeys(memory, regions, problem, plan, stage, later);
               const masks = problem.tensors.map((t) =>
@@ -132,22 +149,39 @@ function run(engine: Engine, problem: Problem, out: Result, level: SimdLevel, si
               const copyRest = () => {
                 for (const copy of later.splice(0)) copy();
               };
-              if (packer && !groupKeys)
-                runTasks(
-                  packer,
-                  buildPackTasks(memory, keyScope, plan, stage, placedKeys, threads),
-                  copyRest,
+              if (packer && !groupKeys) {
+                const { at, size, count } = buildPackTasks(
+                  memory,
+                  keyScope,
+                  plan,
+                  stage,
+                  placedKeys,
+                  threads,
                 );
-              else copyRest();
+                pool.reserve(workspaceBytes, threads);
+                pool.run(packer, at, size, count, threads, 0, copyRest);
+              } else copyRest();
               const placed: Placed = { ...stage, ...placedKeys, ...placedRows, masks, sinks };
-              runTasks(kernel, buildAttentionTasks(memory, keyScope, problem, plan, placed));
+              const tasks = buildAttentionTasks(memory, keyScope, problem, plan, placed);
+              const taskWork = stageWork / tasks.count;
+              const job = { kernel, tasks, threads, callWork, workspaceBytes, taskWork };
+              for (const done of pool.runSlices(job, sliceWork)) yield (stages + done) / staging.count;
+              stages++;
               if (staging.keys >= Nk) groupKeys = placedKeys;
-            });
+            } finally {
+              keyScope.free();
+            }
           }
           // 4 results
           placedRows.collect();
-        });
-    });
+        } finally {
+          rowScope.free();
+        }
+      }
+    } finally {
+      groupScope.free();
+    }
+  }
 }
 
 /** False for keys that are masked for all rows of a stage; the first and the last keys start and end the rows' states. */

@@ -1,0 +1,90 @@
+/**
+ * Long work in slices of some milliseconds. Between two slices the event loop runs, so that timers and input are handled, and an
+ * `AbortSignal` ends the work.
+ */
+import { isScoped } from "./arena.ts";
+import { formatValue, OptionError, UnsupportedError } from "./errors.ts";
+import { activeRecording } from "./recording/recording.ts";
+
+/**
+ * Work in slices of bounded size: each `next` computes one and yields the share of the work that is done; the last one returns the
+ * result. `return` ends the work early and frees its memory.
+ */
+export type Slices<T> = Generator<number, T, void>;
+
+/** Options of work that is computed in slices. */
+export interface SliceOptions {
+  /** Ends the work: the promise is rejected with the signal's `reason`, as that of `fetch` is. Default none. */
+  signal?: AbortSignal;
+  /** Called after each slice with the share of the work that is done, from 0 to 1. Default none. */
+  onProgress?: (share: number) => void;
+}
+
+/** Names of the options. */
+export const SLICE_OPTIONS: readonly (keyof SliceOptions)[] = ["signal", "onProgress"];
+
+/** Computes all slices, without a pause. */
+export function computeAll<T>(slices: Slices<T>): T {
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}
+
+/** Computes slices, each in its own turn of the event loop. When the signal is aborted, ends the work and throws its reason. */
+export async function runSlices<T>(begin: () => Slices<T>, { signal, onProgress }: SliceOptions): Promise<T> {
+  let slices: Slices<T> | undefined;
+  try {
+    for (;;) {
+      // In a later turn no scope is active, so that results are allocated outside of arenas.
+      await nextTurn();
+      signal?.throwIfAborted();
+      slices ??= begin();
+      const { done, value } = slices.next();
+      if (done) return value;
+      onProgress?.(value);
+    }
+  } finally {
+    // Frees the memory of work that was not finished.
+    slices?.return(undefined as never);
+  }
+}
+
+/** Checks the options of slices, and that no scope is active that would end before the work does. */
+export function checkSlices(what: string, { signal, onProgress }: SliceOptions): void {
+  if (signal !== undefined && typeof signal?.throwIfAborted !== "function")
+    throw new OptionError(
+      "signal",
+      `${what}: signal must be the signal of an AbortController, got ${formatValue(signal)}`,
+      { got: signal },
+    );
+  if (onProgress !== undefined && typeof onProgress !== "function")
+    throw new OptionError(
+      "on-progress",
+      `${what}: onProgress must be a function, got ${formatValue(onProgress)}`,
+      { got: onProgress },
+    );
+  if (isScoped() || activeRecording)
+    throw new UnsupportedError(
+      "synchronous",
+      `${what}: not available inside ${activeRecording ? "a recording, which ends before the call does" : "tidy, which would free the result"}; call ${what.replace("Async", "")} there`,
+    );
+}
+
+/** Resolves in the next turn of the event loop. */
+function nextTurn(): Promise<void> {
+  const { setImmediate } = globalThis as { setImmediate?: (run: () => void) => void };
+  return new Promise((resolve) => {
+    // Pages have no setImmediate, and delay nested timers by 4 ms.
+    if (setImmediate) setImmediate(resolve);
+    else if (typeof MessageChannel === "undefined") setTimeout(resolve, 0);
+    else {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(null);
+    }
+  });
+}
