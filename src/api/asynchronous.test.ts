@@ -106,8 +106,8 @@ describe("the bits of the synchronous call", () => {
       expectSame(await scaledDotProductAttentionAsync(a, b, b, { ...options, ...forward.options }), want);
       const gradients = await attentionBackwardAsync(a, a, b, b, want, { ...options, ...backward.options });
       expectSameGradients(gradients, attentionBackward(a, a, b, b, want, options));
-      expect(forward.shares.length).toBeGreaterThanOrEqual(3);
-      expect(backward.shares.length).toBeGreaterThanOrEqual(6);
+      expect(forward.shares.length).toBeGreaterThanOrEqual(2);
+      expect(backward.shares.length).toBeGreaterThanOrEqual(5);
     }
   });
 

@@ -4,7 +4,7 @@
  */
 import { type AttentionOptions, checkAttentionOptions, resolve } from "../backend/problem.ts";
 import { OptionError } from "../core/errors.ts";
-import { checkSlices, runSlices, SLICE_OPTIONS, type SliceOptions, type Slices } from "../core/slices.ts";
+import { checkSlices, runSlices, SLICE_OPTIONS, type SliceOptions, type WorkSlices } from "../core/slices.ts";
 import type { FloatDTypeOf, TensorLike } from "../core/tensor.ts";
 import type { AttentionResult } from "./attention.ts";
 import {
@@ -118,6 +118,6 @@ function splitOptions<O extends SliceOptions & AttentionOptions>(
 
 /** The work of a backend whose calls return immediately. */
 // biome-ignore lint/correctness/useYield: it has one slice
-function* oneSlice<T>(work: () => T): Slices<T> {
+function* oneSlice<T>(work: () => T): WorkSlices<T> {
   return work();
 }

@@ -6,7 +6,7 @@
 
 import type { DType, TypedData } from "../core/dtype.ts";
 import type { CellStrides, Operand } from "../core/shape.ts";
-import type { Slices } from "../core/slices.ts";
+import type { WorkSlices } from "../core/slices.ts";
 import type { State } from "../core/state.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Table } from "../masks/expression/expr.ts";
@@ -84,13 +84,13 @@ export interface Backend {
   /** Gradients of Σ output·dOutput. */
   backward(problem: Problem, tensors: BackwardTensors, wanted: readonly Extra[]): BackwardResult;
   /** `forward` in slices, with the same bits; only a backend whose calls block has it. */
-  forwardSlices?(problem: Problem): Slices<State>;
+  forwardSlices?(problem: Problem): WorkSlices<State>;
   /** `backward` in slices, with the same bits; only a backend whose calls block has it. */
   backwardSlices?(
     problem: Problem,
     tensors: BackwardTensors,
     wanted: readonly Extra[],
-  ): Slices<BackwardResult>;
+  ): WorkSlices<BackwardResult>;
   /** A matrix product: a new tensor, or `product.accumulate` with the product added to it. */
   matmul(product: Product): Tensor;
   /** A row-wise operation, which fills the storage named in it. */

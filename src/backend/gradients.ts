@@ -2,7 +2,7 @@
 import { arrayFor, type FloatDType, isFloat, writerOf } from "../core/dtype.ts";
 import { DTypeError, formatTensor, ShapeError } from "../core/errors.ts";
 import { batchBases, cellStrides, type Operand, operandOf, outputShape, type Shape } from "../core/shape.ts";
-import type { Slices } from "../core/slices.ts";
+import type { WorkSlices } from "../core/slices.ts";
 import { asTensor, denseOf, rowMajor, sizeOf, Tensor, type TensorLike, transposed } from "../core/tensor.ts";
 import { type Table, tablesOf } from "../masks/expression/expr.ts";
 import type {
@@ -41,7 +41,7 @@ export function* computeGradients(
   tensors: BackwardTensors,
   wanted: readonly Extra[],
   pass: (inputs: BackwardInputs, gradients: Gradients) => Generator<number, void>,
-): Slices<BackwardResult> {
+): WorkSlices<BackwardResult> {
   const { shape } = problem;
   const { Hq, Hkv, Nq, Nk, dk, dv } = shape;
   const gradients = allocateGradients(problem, wanted);

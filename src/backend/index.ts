@@ -24,6 +24,7 @@ export {
   type Shape,
   selectionShape,
 } from "../core/shape.ts";
+export type { WorkSlices } from "../core/slices.ts";
 export { rowMajor, sizeOf, viewOf } from "../core/tensor.ts";
 export {
   type BinaryOp,

@@ -3,7 +3,7 @@ import { activeScope, zeroArray } from "../core/arena.ts";
 import { arrayLike, DTYPES, readerOf, type TypedData } from "../core/dtype.ts";
 import { formatTensor, ShapeError, UnsupportedError } from "../core/errors.ts";
 import { outputShape, rowShape, type Shape, selectionShape } from "../core/shape.ts";
-import type { Slices } from "../core/slices.ts";
+import type { WorkSlices } from "../core/slices.ts";
 import type { State } from "../core/state.ts";
 import { asTensor, denseOf, sizeOf, Tensor, type TensorLike } from "../core/tensor.ts";
 import type { LseReader, Result, Selection } from "./contract.ts";
@@ -13,7 +13,7 @@ import type { Problem } from "./problem.ts";
 export function* computeState(
   problem: Problem,
   pass: (result: Result) => Generator<number, void>,
-): Slices<State> {
+): WorkSlices<State> {
   const { shape } = problem;
   const output = allocateLikeQuery(problem, "output", sizeOf(outputShape(shape)));
   const rows = shape.B * shape.Hq * shape.Nq;

@@ -10,7 +10,7 @@ import { activeRecording } from "./recording/recording.ts";
  * Work in slices of bounded size: each `next` computes one and yields the share of the work that is done; the last one returns the
  * result. `return` ends the work early and frees its memory.
  */
-export type Slices<T> = Generator<number, T, void>;
+export type WorkSlices<T> = Generator<number, T, void>;
 
 /** Options of work that is computed in slices. */
 export interface SliceOptions {
@@ -24,7 +24,7 @@ export interface SliceOptions {
 export const SLICE_OPTIONS: readonly (keyof SliceOptions)[] = ["signal", "onProgress"];
 
 /** Computes all slices, without a pause. */
-export function computeAll<T>(slices: Slices<T>): T {
+export function computeAll<T>(slices: WorkSlices<T>): T {
   for (;;) {
     const { done, value } = slices.next();
     if (done) return value;
@@ -32,8 +32,11 @@ export function computeAll<T>(slices: Slices<T>): T {
 }
 
 /** Computes slices, each in its own turn of the event loop. When the signal is aborted, ends the work and throws its reason. */
-export async function runSlices<T>(begin: () => Slices<T>, { signal, onProgress }: SliceOptions): Promise<T> {
-  let slices: Slices<T> | undefined;
+export async function runSlices<T>(
+  begin: () => WorkSlices<T>,
+  { signal, onProgress }: SliceOptions,
+): Promise<T> {
+  let slices: WorkSlices<T> | undefined;
   try {
     for (;;) {
       // In a later turn no scope is active, so that results are allocated outside of arenas.

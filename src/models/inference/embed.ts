@@ -14,7 +14,7 @@ import {
   runSlices,
   SLICE_OPTIONS,
   type SliceOptions,
-  type Slices,
+  type WorkSlices,
 } from "../../core/slices.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
@@ -214,7 +214,7 @@ function* embedSlices(
   model: TextModel,
   texts: readonly string[],
   pooling: Pooling,
-): Slices<Tensor<"float32">> {
+): WorkSlices<Tensor<"float32">> {
   checkTextModel(what, model);
   if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
     throw new OptionError(
