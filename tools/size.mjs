@@ -43,7 +43,7 @@ export const SLACK = 1.03;
 export const LIMITS = {
   "one call": 50_900,
   "one call and one mask": 50_900,
-  heed: 77_000,
+  heed: 78_400,
   "heed/reference": 21_900,
   "heed/io: npy": 10_000,
   "heed/io": 29_100,
