@@ -74,20 +74,19 @@ export function checkSlices(what: string, { signal, onProgress }: SliceOptions):
     );
 }
 
-/** Resolves in the next turn of the event loop. */
+/** Resolves in a later turn of the event loop: by a message, which pages do not delay as they delay nested timers. */
 function nextTurn(): Promise<void> {
-  const { setImmediate } = globalThis as { setImmediate?: (run: () => void) => void };
   return new Promise((resolve) => {
-    // Pages have no setImmediate, and delay nested timers by 4 ms.
-    if (setImmediate) setImmediate(resolve);
-    else if (typeof MessageChannel === "undefined") setTimeout(resolve, 0);
-    else {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        resolve();
-      };
-      port2.postMessage(null);
+    if (typeof MessageChannel === "undefined") {
+      setTimeout(resolve, 0);
+      return;
     }
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      // An open port would keep the process alive.
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
   });
 }
