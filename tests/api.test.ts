@@ -1,8 +1,8 @@
 /** The public surface is the one that was reviewed: tests/golden/api.txt, which `npm run api` writes. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { SURFACE, surface } from "../tools/api.mjs";
 import { at } from "../tools/setup.mjs";
+import { SURFACE, surface } from "../tools/site/api.mjs";
 
 it("exports, arguments, options and defaults are those of tests/golden/api.txt; npm run api writes it for a review", () => {
   expect(surface().split("\n")).toEqual(readFileSync(at(SURFACE), "utf8").split("\n"));

@@ -291,7 +291,10 @@ export class Story {
     const target = this.#pending;
     if (target === undefined || this.#texts[target.text] !== name) return;
     this.#pending = undefined;
-    if (this.#view.state.text === target.text) this.#view.state = target;
+    const { state } = this.#view;
+    // A view that was chosen meanwhile stays: the step has ended.
+    if ((["text", "view", "mode"] as const).every((part) => state[part] === target[part]))
+      this.#view.state = target;
   }
 
   /** Whether the explorer shows the picture of the current step; where it shows another, the step ends. */

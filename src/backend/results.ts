@@ -9,6 +9,14 @@ import { asTensor, denseOf, sizeOf, Tensor, type TensorLike } from "../core/tens
 import type { LseReader, Result, Selection } from "./contract.ts";
 import type { Problem } from "./problem.ts";
 
+/** Computes all slices, without a pause. */
+export function computeAll<T>(slices: WorkSlices<T>): T {
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
+}
+
 /** Allocates output and lse, has `pass` fill them slice by slice, and returns them as tensors. */
 export function* computeState(
   problem: Problem,

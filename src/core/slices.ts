@@ -23,14 +23,6 @@ export interface SliceOptions {
 /** Names of the options. */
 export const SLICE_OPTIONS: readonly (keyof SliceOptions)[] = ["signal", "onProgress"];
 
-/** Computes all slices, without a pause. */
-export function computeAll<T>(slices: WorkSlices<T>): T {
-  for (;;) {
-    const { done, value } = slices.next();
-    if (done) return value;
-  }
-}
-
 /** Computes slices, each in its own turn of the event loop. When the signal is aborted, ends the work and throws its reason. */
 export async function runSlices<T>(
   begin: () => WorkSlices<T>,

@@ -12,7 +12,7 @@
 import type { BackwardInputs, Gradients, SlicedPart } from "../backend/contract.ts";
 import { computeGradients } from "../backend/gradients.ts";
 import type { Problem } from "../backend/problem.ts";
-import { computeAll } from "../core/slices.ts";
+import { computeAll } from "../backend/results.ts";
 import { derivative } from "../masks/expression/derivative.ts";
 import { type Cell, compile, compileIndex } from "../masks/expression/js.ts";
 import { rowsOf, rowWeights, vectorsOf } from "../rows/problem-rows.ts";

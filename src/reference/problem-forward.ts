@@ -5,9 +5,8 @@
 
 import type { BackendPart, LseReader, Result, SlicedPart } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
-import { computeState, computeWeights } from "../backend/results.ts";
+import { computeAll, computeState, computeWeights } from "../backend/results.ts";
 import { readerOf, type TypedData, writerOf } from "../core/dtype.ts";
-import { computeAll } from "../core/slices.ts";
 import { rowsOf, rowWeights } from "../rows/problem-rows.ts";
 
 /** Operations of one slice: some milliseconds. */

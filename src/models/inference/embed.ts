@@ -10,7 +10,6 @@ import { checkArgument, FormatError, formatValue, OptionError, UnsupportedError 
 import { checkOptionNames } from "../../core/option-names.ts";
 import {
   checkSlices,
-  computeAll,
   runSlices,
   SLICE_OPTIONS,
   type SliceOptions,
@@ -177,7 +176,11 @@ export function embedTexts(
   texts: readonly string[],
   pooling: Pooling = defaultPooling(model),
 ): Tensor<"float32"> {
-  return computeAll(embedSlices("embedTexts", model, texts, pooling));
+  const slices = embedSlices("embedTexts", model, texts, pooling);
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done) return value;
+  }
 }
 
 /** Options of `embedTextsAsync`. */

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import type { Result } from "../../backend/contract.ts";
 import type { Problem } from "../../backend/problem.ts";
-import { computeAll } from "../../core/slices.ts";
+import { computeAll } from "../../backend/results.ts";
 import { matmul } from "../../reference/matmul.ts";
 import { forward } from "../../reference/problem-forward.ts";
 import { backwardAgrees, forwardAgrees, matmulAgrees } from "./self-test.ts";

@@ -8,8 +8,8 @@ import { filled, someCells } from "../../../tests/failure/calls.ts";
 import { has, LEVELS } from "../../../tests/support/backends/levels.ts";
 import { type Random, random } from "../../../tests/support/cases/random.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
+import { computeAll } from "../../backend/results.ts";
 import { configure } from "../../backend/settings.ts";
-import { computeAll } from "../../core/slices.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   alibi,

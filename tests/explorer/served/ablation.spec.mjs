@@ -128,7 +128,7 @@ test("a decoder's head is switched off: the change of the next token, in the add
     .getByRole("button", { name: /^Open the attention without/ })
     .click();
   await expect(page.locator("attention-view .sources button")).toHaveText([
-    text,
+    "the president … united",
     `${text}, without L1 H2 L1 H3 (mean)`,
   ]);
   await expect(panel(page)).toHaveCount(0);

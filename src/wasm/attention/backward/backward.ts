@@ -8,10 +8,10 @@ import type { AttentionOperation, BackwardInputs, Gradients, SlicedPart } from "
 import { computeGradients } from "../../../backend/gradients.ts";
 import type { SimdLevel } from "../../../backend/plan/plan.ts";
 import type { Problem } from "../../../backend/problem.ts";
+import { computeAll } from "../../../backend/results.ts";
 import { settings } from "../../../backend/settings.ts";
 import { readerOf, type StoredDType } from "../../../core/dtype.ts";
 import type { Operand } from "../../../core/shape.ts";
-import { computeAll } from "../../../core/slices.ts";
 import { storedDType } from "../../codegen/spec.ts";
 
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";

@@ -7,9 +7,8 @@
 import type { BackendPart, Result, SlicedPart } from "../../../backend/contract.ts";
 import type { SimdLevel } from "../../../backend/plan/plan.ts";
 import type { Problem } from "../../../backend/problem.ts";
-import { computeState, computeWeights } from "../../../backend/results.ts";
+import { computeAll, computeState, computeWeights } from "../../../backend/results.ts";
 import { settings } from "../../../backend/settings.ts";
-import { computeAll } from "../../../core/slices.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";
 import { AllocationScope } from "../../engine/memory.ts";
 import { forwardAgrees } from "../../engine/self-test.ts";

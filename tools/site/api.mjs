@@ -7,8 +7,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseAst } from "rolldown/parseAst";
-import { entryPoints } from "./build/entry-points.mjs";
-import { at, root } from "./setup.mjs";
+import { entryPoints } from "../build/entry-points.mjs";
+import { at, root } from "../setup.mjs";
 
 /** Where the surface is kept. */
 export const SURFACE = "tests/golden/api.txt";
