@@ -84,7 +84,7 @@ export const page = definePage<Words, WordsNumbers>({
     },
     {
       title: "Now it was warm",
-      // Answered before the text came here, it stays answered.
+      // An answer given before this stop is reached stays.
       state: ({ line, hide }) => ({ line: "warm", hide: line !== "warm" || hide, query: IT }),
       staticState: { hide: false },
       about: ({ line }) => line === "warm",
