@@ -61,6 +61,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   readPng: "a picture of the user's",
   EncoderDecoder: "a model that is not shipped",
   generateTarget: "a model that is not shipped",
+  answerQuestion: "a model that is not shipped",
   translate: "a model that is not shipped",
   chatPrompt: "a model that is not shipped",
   openGguf: "a file that is not shipped",

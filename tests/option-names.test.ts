@@ -110,6 +110,7 @@ const CALLS: Record<string, () => unknown> = {
   generate: () => [...M.generate(decoder.model, ids, bad)],
   embedTextsAsync: () => M.embedTextsAsync(encoder, ["a"], bad),
   embedTexts: () => M.embedTexts(encoder, ["a"], { modes: ["mean"], normalize: false, ...bad }),
+  answerQuestion: () => M.answerQuestion(encoder, "who?", "a ship", bad),
   fillMask: () => M.fillMask(encoder, "the [MASK]", bad),
   ablate: () => M.ablate(decoder, "the old", bad),
   ablateHeads: () => M.ablateHeads(decoder, "the old", [], bad),

@@ -66,6 +66,7 @@ export {
   type PredictionEffect,
   withoutHead,
 } from "./inference/ablate.ts";
+export { type Answer, type AnswerOptions, type Answers, answerQuestion } from "./inference/answer.ts";
 export {
   type AttributeLogitsOptions,
   attributeLogits,

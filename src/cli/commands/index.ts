@@ -59,6 +59,11 @@ export const COMMANDS: readonly Entry[] = [
     load: () => from(import("./heads.ts")),
   },
   { name: "fill", summary: "fill in the masked tokens of a text", load: () => from(import("./fill.ts")) },
+  {
+    name: "answer",
+    summary: "find the answer to a question in a text",
+    load: () => from(import("./answer.ts")),
+  },
   { name: "generate", summary: "continue a text with a decoder", load: () => from(import("./generate.ts")) },
   {
     name: "translate",

@@ -6,6 +6,7 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(act(W·x)) + b                   the output matrix is the embedding unless the file has its own
  */
+import { UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
@@ -59,6 +60,20 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
     const x = this.#embed(ids, options);
     const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
     return this.encoded(x, { attnMask }, options);
+  }
+
+  /**
+   * Logits of the first (0) and the last token (1) of an answer, [..., N, 2], from states [..., N, C]. Throws an UnsupportedError where
+   * the model was not trained to answer questions.
+   */
+  spanLogits(hidden: FloatTensor): FloatTensor {
+    const { span } = this.recipe.names;
+    if (!this.hasSpanHead || span === undefined)
+      throw new UnsupportedError(
+        "head",
+        `${this.type}: this checkpoint has no head for spans of answers (qa_outputs.weight); \`hidden\` gives its states`,
+      );
+    return this.linear(span, hidden);
   }
 
   /** The embeddings of tokens, [..., N, C]. */

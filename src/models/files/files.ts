@@ -228,7 +228,7 @@ async function assemble(
           canonicalName(names, entry.files ?? {}),
         );
       const located = await locateWeights(file, names, entry.files ?? {}, tied);
-      const { hasHead, ownOutput, notes } = located;
+      const { hasHead, hasSpanHead, ownOutput, notes } = located;
       // An output matrix in the file is used regardless of the config; otherwise a config without the field means the embedding.
       const output =
         ownOutput || tied !== undefined ? { tie_word_embeddings: !ownOutput && tied !== false } : {};
@@ -239,14 +239,14 @@ async function assemble(
           ? { names: { ...names, headBias: undefined }, head_bias_row: false }
           : {};
       const fields = { ...config.config, ...output, ...noBias };
-      const plan = planOf(entry.recipe(fields), hasHead);
+      const plan = planOf(entry.recipe(fields), hasHead, hasSpanHead);
       checkWeights(what, file, located, plan);
       checkBytes(what, plan, dtype, limit, (one) =>
         isHalf(file.tensors.get(located.source.get(one)!)!.dtype),
       );
       const matrix = hasHead ? `${ownOutput ? names.head : names.embedding}.weight` : undefined;
       const { parameters, notes: numbers } = await readWeights(file, located, plan, dtype, matrix);
-      const model = entry.make(fields, { dtype, parameters, hasHead });
+      const model = entry.make(fields, { dtype, parameters, hasHead, hasSpanHead });
       if (architecture !== undefined && architecture !== model.architecture)
         throw new OptionError(
           "architecture",
@@ -325,8 +325,12 @@ export function modelToFiles(
       got: dtype,
     });
   textModel(model, tokenizer); // throws if they do not fit
+  const fields = configFields(model);
+  const [architecture] = Array.isArray(fields.architectures) ? fields.architectures : [];
+  const answers = model.hasSpanHead === true && typeof architecture === "string";
   const config = {
-    ...configFields(model),
+    ...fields,
+    ...(answers && { architectures: [architecture.replace(/For\w+$/, "ForQuestionAnswering")] }),
     torch_dtype: dtype,
   };
   const json = (value: object) => new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);

@@ -28,6 +28,8 @@ export interface Located {
   readonly source: ReadonlyMap<string, string>;
   /** Whether the file has the language-modeling head. */
   readonly hasHead: boolean;
+  /** Whether the file has the head for spans of answers. */
+  readonly hasSpanHead: boolean;
   /** Whether the output matrix is a tensor of its own. */
   readonly ownOutput: boolean;
   readonly notes: readonly ModelNote[];
@@ -53,7 +55,8 @@ export async function locateWeights(
   for (const stored of file.tensors.keys()) {
     const name = canonical(stored);
     if (buffers.test(name) || files.ignored?.test(name)) continue;
-    if (OTHER_HEADS.test(name) || files.otherHeads?.test(name)) otherHeads.push(stored);
+    const isSpan = names.span !== undefined && name.startsWith(`${names.span}.`);
+    if ((OTHER_HEADS.test(name) && !isSpan) || files.otherHeads?.test(name)) otherHeads.push(stored);
     else if (source.has(name)) doubled.push(stored);
     else source.set(name, stored);
   }
@@ -89,7 +92,8 @@ export async function locateWeights(
   }
   // Only files with the head have the map before its output; without such a map the output matrix is the head.
   const hasHead = headMap !== undefined ? source.has(`${headMap}.weight`) : ownOutput || tied !== false;
-  return { source, hasHead, ownOutput: ownOutput && hasHead, notes };
+  const hasSpanHead = source.has(`${names.span}.weight`);
+  return { source, hasHead, hasSpanHead, ownOutput: ownOutput && hasHead, notes };
 }
 
 /** A function from a tensor's name in the file to its name in the plan: a base model saved alone omits the prefix. */

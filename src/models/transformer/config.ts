@@ -84,6 +84,8 @@ export interface TensorNames {
   /** A map and a norm before the output. */
   readonly headMap?: string;
   readonly headNorm?: string;
+  /** The map to the logits of an answer's first and last token, in files that were trained to answer questions. */
+  readonly span?: string;
 }
 
 /** The recipe of a transformer. */

@@ -38,6 +38,8 @@ export interface TransformerModel {
   readonly dtype: Precision;
   /** False for a checkpoint without a language-modeling head. */
   readonly hasHead: boolean;
+  /** True for a checkpoint with the head for spans of answers. */
+  readonly hasSpanHead?: boolean;
   /** The config's ids that end a text; empty if it has none. */
   readonly endIds: readonly number[];
   /** Every parameter by its Hugging Face name, in `dtype`; training updates them in place. */

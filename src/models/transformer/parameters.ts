@@ -82,7 +82,7 @@ export class Parameters {
   #widenedBytes = 0;
 
   constructor(what: string, plan: ParameterPlan, options: StartOptions) {
-    checkNames(what, options, ["dtype", "seed", "parameters", "hasHead"]);
+    checkNames(what, options, ["dtype", "seed", "parameters", "hasHead", "hasSpanHead"]);
     const { dtype = "float32", seed = 0, parameters } = options;
     if (dtype !== "float32" && dtype !== "float64")
       throw new OptionError(

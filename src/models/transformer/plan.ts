@@ -13,8 +13,12 @@ interface OtherSizes {
   readonly encoder?: TransformerConfig & Omit<OtherSizes, "encoder">;
 }
 
-/** The parameters of a model; `hasHead` includes the head that predicts tokens. */
-export function planOf(config: TransformerConfig & OtherSizes, hasHead = true): ParameterPlan {
+/** The parameters of a model; `hasHead` includes the head that predicts tokens, `hasSpanHead` that for spans of answers. */
+export function planOf(
+  config: TransformerConfig & OtherSizes,
+  hasHead = true,
+  hasSpanHead = false,
+): ParameterPlan {
   const { names, norm: kind, vocab_size: V, hidden_size: C, head_dim: d, initializer_range: std } = config;
   const { num_attention_heads: H, num_key_value_heads: Hkv, intermediate_size: inner, transposed } = config;
   const { embedding_size: E = C, pad_token_id: pad, position_rows = config.max_position_embeddings } = config;
@@ -93,6 +97,7 @@ export function planOf(config: TransformerConfig & OtherSizes, hasHead = true): 
     norm(part(names.feedForwardSumNorm));
   });
   norm(names.finalNorm);
+  if (hasSpanHead) linear(names.span, 2, C, true);
 
   if (!hasHead) return plan;
   if (names.headMap) {

@@ -47,6 +47,8 @@ const RELATIVE_DISTANCE = 128;
 export interface ModelStart extends StartOptions {
   /** False for a model without the head that predicts tokens. Default true. */
   readonly hasHead?: boolean;
+  /** True for a model with the head for the first and the last token of an answer. Default false. */
+  readonly hasSpanHead?: boolean;
   /** The parameters themselves, shared with another part of the model: an encoder and its decoder. */
   readonly weights?: Parameters;
 }
@@ -83,6 +85,8 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   readonly dtype: Precision;
   /** False for a checkpoint without the head that predicts tokens. */
   readonly hasHead: boolean;
+  /** True for a checkpoint that was trained to answer questions: `spanLogits`. */
+  readonly hasSpanHead: boolean;
   /** All that the model computes, as data. */
   readonly recipe: R;
   /** The name that errors give the model. */
@@ -95,6 +99,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     this.type = recipe.model_type;
     this.dtype = options.dtype ?? "float32";
     this.hasHead = options.hasHead ?? true;
+    this.hasSpanHead = options.hasSpanHead ?? false;
     this.sizes = {
       layers: recipe.layers.length,
       heads: recipe.num_attention_heads,
@@ -104,7 +109,8 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       vocabulary: recipe.vocab_size,
       positions: recipe.max_position_embeddings,
     };
-    this.weights = options.weights ?? new Parameters(label, planOf(recipe, this.hasHead), options);
+    this.weights =
+      options.weights ?? new Parameters(label, planOf(recipe, this.hasHead, this.hasSpanHead), options);
   }
 
   /** The last states, [..., N, C]. */

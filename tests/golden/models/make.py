@@ -18,7 +18,7 @@ import json, os, shutil, sys
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM
 from transformers.models.bloom import modeling_bloom as bloom
 from transformers.models.falcon import modeling_falcon as falcon
 from transformers.models.gptj import modeling_gptj as gptj
@@ -133,6 +133,13 @@ ENCODER_DECODERS = {
     "pegasus": ("pegasus", BART | dict(scale_embedding=True, activation_function="relu", pad_token_id=0, eos_token_id=2,
                                        decoder_start_token_id=0, forced_eos_token_id=2)),
     "nllb": ("m2m_100", BART | dict(scale_embedding=True, activation_function="relu", forced_bos_token_id=None)),
+}
+# Models with a head for spans of answers (qa_outputs).
+ANSWERERS = {
+    "bert": ("bert", ENCODER | dict(layer_norm_eps=3e-3, max_position_embeddings=16)),
+    "roberta": ("roberta", ENCODER | dict(layer_norm_eps=2e-3, type_vocab_size=1, pad_token_id=1)),
+    "distilbert": ("distilbert", dict(vocab_size=V, max_position_embeddings=24, n_layers=2, n_heads=3, dim=12, hidden_dim=18)),
+    "albert": ("albert", ENCODER | dict(embedding_size=10, layer_norm_eps=3e-3)),
 }
 IMAGE = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=18, image_size=12, patch_size=4, layer_norm_eps=3e-3)
 DINO = {k: v for k, v in IMAGE.items() if k != "intermediate_size"} | dict(mlp_ratio=2)
@@ -381,7 +388,33 @@ def make_image_model(family):
     print(family, sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)))
 
 
+def make_answerer(family):
+    kind, fields = ANSWERERS[family]
+    folder = os.path.join(os.path.dirname(HERE), "answerers", family)
+    shutil.rmtree(folder, ignore_errors=True)
+    model = AutoModelForQuestionAnswering.from_config(AutoConfig.for_model(kind, **fields))
+    draw(model, torch.Generator().manual_seed(sum(map(ord, family))))
+    model.save_pretrained(folder)
+    model, report = AutoModelForQuestionAnswering.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64, output_loading_info=True)
+    assert not any(report[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")), report
+    model.eval()
+    ids = torch.randint(5, V, (1, 9), generator=torch.Generator().manual_seed(7))
+    given = dict(input_ids=ids)
+    if kind in ("bert", "albert"):
+        given["token_type_ids"] = torch.tensor([[0] * 4 + [1] * 5])
+    with torch.no_grad(), exactly64(model):
+        out = model(**given, output_attentions=True)
+    golden = {"ids": ids.int(), "start": out.start_logits, "end": out.end_logits, "attention": torch.stack(out.attentions)}
+    if "token_type_ids" in given:
+        golden["types"] = given["token_type_ids"].int()
+    save_file({k: x.contiguous() for k, x in golden.items()}, os.path.join(folder, "golden.safetensors"))
+    print(family, sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)))
+
+
 if __name__ == "__main__":
     print("torch", torch.__version__, "transformers", transformers.__version__)
-    for family in sys.argv[1:] or [*FAMILIES, *ENCODER_DECODERS, *IMAGE_MODELS]:
+    for family in sys.argv[1:] or [*FAMILIES, *ENCODER_DECODERS, *IMAGE_MODELS, *(f"answer-{one}" for one in ANSWERERS)]:
+        if family.startswith("answer-"):
+            make_answerer(family.removeprefix("answer-"))
+            continue
         (make if family in FAMILIES else make_encoder_decoder if family in ENCODER_DECODERS else make_image_model)(family)

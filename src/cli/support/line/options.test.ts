@@ -32,6 +32,7 @@ const WORKING: Record<string, readonly string[]> = {
   heads: [file("a.txt")],
   patch: ["encoder", "the old ship", "the old boat", "--word=old"],
   why: ["encoder", "the old ship", "--query=old", "--key=ship"],
+  answer: ["encoder", "who sails?", "the old ship sails"],
   fill: ["encoder", "the [MASK] ship"],
   generate: ["decoder", "the old"],
   translate: ["decoder", "the old"],

@@ -83,6 +83,9 @@ export function afterPadding(recipe: EncoderConfig): EncoderConfig {
   return { ...recipe, head_act: "gelu", position_rows: rows, max_position_embeddings: rows - pad - 1 };
 }
 
+/** The map to the logits of an answer's first and last token. */
+export const SPAN = "qa_outputs";
+
 /** Names of a BERT whose base model has this prefix: embeddings and layers, without a head. */
 export const bertNames = (prefix: string): Omit<TensorNames, "head"> => ({
   embedding: `${prefix}.embeddings.word_embeddings`,
@@ -98,6 +101,7 @@ export const bertNames = (prefix: string): Omit<TensorNames, "head"> => ({
   up: "intermediate.dense",
   down: "output.dense",
   feedForwardSumNorm: "output.LayerNorm",
+  span: SPAN,
 });
 
 /** The head of RoBERTa and MPNet. */

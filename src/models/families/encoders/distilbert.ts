@@ -7,7 +7,7 @@ import { LIMITS } from "../../config/schema.ts";
 import type { DistilbertConfig } from "../../config/types.ts";
 import { Encoder, type EncoderStart } from "../../encoder/encoder.ts";
 import { classFamily, completed } from "../class-family.ts";
-import { bertRecipe } from "./bert-fields.ts";
+import { bertRecipe, SPAN } from "./bert-fields.ts";
 
 const REQUIRED: readonly Rule[] = [
   ["vocab_size", "size", LIMITS.vocabulary],
@@ -56,6 +56,7 @@ const NAMES = {
   headBias: "vocab_projector.bias",
   headMap: "vocab_transform",
   headNorm: "vocab_layer_norm",
+  span: SPAN,
 };
 
 function recipe(config: DistilbertConfig) {
