@@ -119,6 +119,11 @@ export interface Result {
   readonly head: number;
   readonly row: number;
   readonly lse: Float32Array | Float64Array;
+  /**
+   * Makes output and lse as copies of a pass's own float32 arrays, in one step instead of zeros that are then overwritten. Returns
+   * false where output or lse exist already, or are no plain float32 arrays: the pass then writes to them.
+   */
+  copyFrom?(output: Float32Array, lse: Float32Array): boolean;
 }
 
 /** The log-sum-exp of a row. */

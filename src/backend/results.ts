@@ -17,29 +17,70 @@ export function computeAll<T>(slices: WorkSlices<T>): T {
   }
 }
 
-/** Allocates output and lse, has `pass` fill them slice by slice, and returns them as tensors. */
+/** Has `pass` fill output and lse slice by slice, and returns them as tensors. */
 export function* computeState(
   problem: Problem,
   pass: (result: Result) => Generator<number, void>,
 ): WorkSlices<State> {
-  const { shape } = problem;
-  const output = allocateLikeQuery(problem, "output", sizeOf(outputShape(shape)));
-  const rows = shape.B * shape.Hq * shape.Nq;
-  const lse = allocateOrThrow(problem, "lse", rows, () =>
-    problem.dtype === "float64" ? new Float64Array(rows) : zeros(rows),
-  );
-  const bshd = shape.layout === "bshd";
-  yield* pass({
-    output,
-    lse,
-    batch: shape.Hq * shape.Nq * shape.dv,
-    head: bshd ? shape.dv : shape.Nq * shape.dv,
-    row: bshd ? shape.Hq * shape.dv : shape.dv,
-  });
+  const { shape, dtype } = problem;
+  const result = new StateArrays(problem);
+  yield* pass(result);
   return {
-    output: new Tensor(output, outputShape(shape), problem.dtype),
-    lse: new Tensor(lse, rowShape(shape), problem.dtype === "float64" ? "float64" : "float32"),
+    output: new Tensor(result.output, outputShape(shape), dtype),
+    lse: new Tensor(result.lse, rowShape(shape), dtype === "float64" ? "float64" : "float32"),
   };
+}
+
+/** Maximum elements of an output that a pass may make after its work: a larger one is allocated, or refused, before. */
+const MAX_COPIED = 2 ** 22;
+
+/** The output and lse of a call: zeros, or copies of what the pass computed in its own memory. */
+class StateArrays implements Result {
+  readonly batch: number;
+  readonly head: number;
+  readonly row: number;
+  readonly #problem: Problem;
+  #output: TypedData | undefined;
+  #lse: Float32Array | Float64Array | undefined;
+
+  constructor(problem: Problem) {
+    const { Hq, Nq, dv, layout } = problem.shape;
+    this.#problem = problem;
+    this.batch = Hq * Nq * dv;
+    [this.head, this.row] = layout === "bshd" ? [dv, Hq * dv] : [Nq * dv, dv];
+    if (activeScope || problem.dtype !== "float32" || this.#size > MAX_COPIED) this.#allocate();
+  }
+
+  get output(): TypedData {
+    return this.#output ?? this.#allocate().output;
+  }
+
+  get lse(): Float32Array | Float64Array {
+    return this.#lse ?? this.#allocate().lse;
+  }
+
+  get #size(): number {
+    return sizeOf(outputShape(this.#problem.shape));
+  }
+
+  #allocate(): { output: TypedData; lse: Float32Array | Float64Array } {
+    const problem = this.#problem;
+    const { B, Hq, Nq } = problem.shape;
+    const rows = B * Hq * Nq;
+    const output = allocateLikeQuery(problem, "output", this.#size);
+    const lse = allocateOrThrow(problem, "lse", rows, () =>
+      problem.dtype === "float64" ? new Float64Array(rows) : zeros(rows),
+    );
+    [this.#output, this.#lse] = [output, lse];
+    return { output, lse };
+  }
+
+  copyFrom(output: Float32Array, lse: Float32Array): boolean {
+    if (this.#output || this.#lse) return false;
+    this.#output = allocateOrThrow(this.#problem, "output", output.length, () => new Float32Array(output));
+    this.#lse = new Float32Array(lse);
+    return true;
+  }
 }
 
 /** Allocates weights [..., heads, rows, Nk], has `pass` fill them [B, heads, rows, Nk], and returns them as a tensor. */

@@ -5,6 +5,7 @@
 
 import type { Result } from "../../../backend/contract.ts";
 import type { Problem } from "../../../backend/problem.ts";
+import { activeScope } from "../../../core/arena.ts";
 import type { AllocationScope, EngineMemory } from "../../engine/memory.ts";
 import type { Later, PlacedMask, Staged } from "../../engine/transfer.ts";
 import { addressOf, placeOperand, storeRounded } from "../../engine/transfer.ts";
@@ -88,7 +89,9 @@ export function placeRows(
   const [outRow, outHead] = isComplete ? [4 * out.row, 4 * out.head] : [4 * dv, 4 * rows * dv];
   const splitBytes = 4 * count * rows * dv;
   const outputInPlace =
-    isComplete && splits === 1 && problem.dtype === "float32" ? addressOf(memory, out.output) : undefined;
+    activeScope && isComplete && splits === 1 && problem.dtype === "float32"
+      ? addressOf(memory, out.output)
+      : undefined;
   const outAt = outputInPlace ?? regions.alloc(splits * splitBytes);
   const lseAt = regions.alloc(splits * count * rows * 4);
   const blocks = Math.ceil(rows / rowTile);
@@ -111,9 +114,11 @@ export function placeRows(
         storeRounded(problem.dtype, out.output, start, f32.subarray(at / 4, at / 4 + length));
       if (splits > 1) mergeSplits(f32, problem, splits, placed, heads.list, stage.rows);
       if (isComplete) {
+        const lse = f32.subarray(lseAt / 4, lseAt / 4 + count * rows);
+        if (out.copyFrom?.(f32.subarray(outAt / 4, outAt / 4 + count * rows * dv), lse)) return;
         // An output that the kernel wrote in place is not copied.
         if (outputInPlace === undefined) store(0, outAt, count * rows * dv);
-        out.lse.set(f32.subarray(lseAt / 4, lseAt / 4 + count * rows));
+        out.lse.set(lse);
         return;
       }
       for (const { b, h } of heads.list) {
