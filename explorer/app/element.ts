@@ -18,7 +18,15 @@ import { Address } from "../state/history.ts";
 import { interestingCell } from "../state/interesting.ts";
 import { STAGES, type State } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
-import { DRAWINGS, isEditable, PAGES, viewOf, withKnownViews } from "../views/registry.ts";
+import {
+  canDraw,
+  DRAWINGS,
+  isEditable,
+  openingOf,
+  PAGES,
+  viewOf,
+  withKnownViews,
+} from "../views/registry.ts";
 import type { Surface } from "./app.ts";
 import { failure, Opener, shortMessage, sourceOf } from "./opener.ts";
 import { type How, Session } from "./session.ts";
@@ -99,6 +107,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.address = false;
     this.#session.fixed = this.#kind.fixed;
     this.#session.isEditable = isEditable;
+    this.#session.canDraw = canDraw;
     this.#session.set({}, "replace");
     this.#session.openSource = (index) => this.#opener.store(index);
     this.#session.failed = (error) => {
@@ -386,6 +395,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   #opened(store: HeadStore): void {
     const named = this.#named.has("query") && this.#named.has("key");
+    if (!this.#named.has("mode")) this.#session.set(openingOf(this.#session), "replace");
     void this.#load().then(() => {
       const { state, ref } = this.#session;
       // Another store may have been opened while the head was read; it has its own call.

@@ -88,6 +88,8 @@ export class Session {
     Promise.reject(new Error("attention-view: there is no other text"));
   /** Whether the page of a state shows edits of its row; the registry of views knows. */
   isEditable: (state: State) => boolean = () => false;
+  /** Whether a drawing can draw a block; the registry of views knows. */
+  canDraw: (mode: string, block: Block) => boolean = () => true;
   /** Reports an error of background work. */
   failed: (error: unknown) => void = () => {};
 
@@ -193,6 +195,7 @@ export class Session {
     const predict = state.predict !== null && state.predict < block.Nq ? state.predict : null;
     return {
       ...state,
+      mode: this.canDraw(state.mode, block) ? state.mode : DEFAULT.mode,
       block: block.name,
       layer,
       head,

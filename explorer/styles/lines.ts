@@ -22,7 +22,25 @@ export const linesLook = css`
 .text .unit:focus-visible { outline: 2px solid var(--query); outline-offset: 2px; z-index: 2; }
 .text .says { flex: none; padding-block-start: 4px; color: var(--second); min-block-size: 44px; }
 .text .says p { overflow-wrap: anywhere; }
+.photos .scroller { display: flex; flex-wrap: wrap; gap: 12px 16px; align-content: start; align-items: flex-start; }
+.photos .passage { flex: none; max-inline-size: 100%; font-size: 12px; font-family: var(--mono); }
+.photos h3:not([hidden]) { flex: 1 0 100%; margin: 0; }
+.photos .beside { display: flex; flex-wrap: wrap; gap: 4px; margin-block: 2px 6px; }
+.photos .beside .unit { min-block-size: 24px; padding: 2px 6px; margin: 0; border: 1px solid var(--line); border-radius: 4px; }
+.photos .photo { position: relative; overflow: hidden; background: var(--hover); }
+.photos .photo canvas { position: absolute; inset: 0; inline-size: 100%; block-size: 100%; filter: grayscale(1) contrast(.9) opacity(.75); image-rendering: pixelated; }
+.photos .patches { position: absolute; inset: 0; display: grid; grid-template-columns: repeat(var(--columns), 1fr); grid-auto-rows: 1fr; }
+.photos .patches .unit { padding: 0; border-radius: 0; max-inline-size: none; min-inline-size: 0; min-block-size: 0; }
+.photos .patches .unit:is(.previewed, .chosen) { box-shadow: 0 0 0 1px var(--paper), 0 0 0 3px var(--query); z-index: 1; }
+.photos .patches .unit.pointed { outline-offset: -1px; z-index: 1; }
+.photos .strip { flex: 1 1 200px; min-inline-size: 0; }
+.photos .strip[hidden] { display: none; }
+.photos .maps { display: grid; grid-template-columns: repeat(auto-fill, minmax(56px, 1fr)); gap: 6px; margin-block-start: 6px; }
+.photos .maps button { display: grid; gap: 2px; padding: 3px; border-color: transparent; min-block-size: 44px; color: var(--second); font: 11px/14px var(--mono); }
+.photos .maps button[aria-pressed="true"] { border-color: var(--query); color: var(--ink); }
+.photos .maps canvas { inline-size: 100%; image-rendering: pixelated; outline: 1px solid var(--line); }
 @media (forced-colors: active) {
+  .photos .patches .unit:is(.previewed, .chosen) { outline: 3px solid Highlight; }
   .text .unit.tinted { forced-color-adjust: none; }
   .text .unit.previewed { text-decoration: underline 2px; }
   .text .unit.chosen { outline: 3px solid Highlight; outline-offset: 0; }
@@ -68,6 +86,9 @@ export const linesLook = css`
 .legend.strands .swatch { display: inline-block; inline-size: 12px; block-size: 12px; vertical-align: -2px; border-radius: 2px; }
 .legend .stroke { inline-size: 24px; background: var(--weight); display: inline-block; }
 .legend .stroke:not(:first-child) { margin-inline-start: 8px; }
+@container (width < 900px) {
+  .root.head .pane:has(> .photos), :host([address]) .root.head .pane:has(> .photos):not(.scrolls, :has(> .tablewrap)) { block-size: min(184cqi, 86dvh); }
+}
 @container (width < 520px) {
   .lines .said { display: none; }
   .text .says { min-block-size: 84px; }

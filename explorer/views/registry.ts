@@ -1,16 +1,18 @@
 /** All views, in the order of their buttons. To add one: a folder with a `view.ts`, and a line here. */
-import type { State } from "../state/state.ts";
+import type { Block } from "../../src/store/block.ts";
+import { DEFAULT, type State } from "../state/state.ts";
 import { compare } from "./compare/view.ts";
 import { flow } from "./flow/view.ts";
 import { head } from "./head.ts";
 import { lines } from "./lines/view.ts";
 import { matrix } from "./matrix/view.ts";
 import { model } from "./model/view.ts";
+import { photo } from "./photo/view.ts";
 import { row } from "./row/view.ts";
 import { text } from "./text/view.ts";
 import type { View } from "./view.ts";
 
-export const VIEWS: readonly View[] = [model, head, matrix, lines, text, row, compare, flow];
+export const VIEWS: readonly View[] = [model, head, matrix, photo, lines, text, row, compare, flow];
 
 /** Views that are pages, and views that draw one head. */
 export const PAGES: readonly View[] = VIEWS.filter(({ place }) => place === "page");
@@ -24,6 +26,23 @@ export const pageOf = ({ view }: Pick<State, "view">): View =>
 export function viewOf(state: Pick<State, "view" | "mode">): View {
   const page = pageOf(state);
   return page === head ? (DRAWINGS.find(({ name }) => name === state.mode) ?? matrix) : page;
+}
+
+/** Whether the drawing of this name can draw a block. */
+export const canDraw = (name: string, block: Block): boolean =>
+  DRAWINGS.find((one) => one.name === name)?.fits?.(block) !== false;
+
+/** How a state that names no cell opens a block that a drawing was made for. */
+export function openingOf({
+  block,
+  state,
+}: {
+  readonly block?: Block;
+  readonly state: State;
+}): Partial<State> {
+  const isNew = state.mode === DEFAULT.mode && state.query + state.key === 0;
+  const drawing = block && isNew ? DRAWINGS.find(({ fits }) => fits?.(block) === true) : undefined;
+  return drawing ? { mode: drawing.name, ...drawing.start } : {};
 }
 
 /** A change of the state without names that no view has. */

@@ -8,7 +8,7 @@ import type { FigureView } from "../../src/view/figure/options.ts";
 import type { Session } from "../app/session.ts";
 import type { Slices } from "../app/time-slicer.ts";
 import type { Ui } from "../app/ui.ts";
-import type { HeadName } from "../state/state.ts";
+import type { HeadName, State } from "../state/state.ts";
 import type { NumberTable } from "../state/tables.ts";
 import type { Overviews } from "./atlas/overviews.ts";
 
@@ -86,6 +86,10 @@ export interface View {
   readonly keys?: string;
   /** Whether it can be shown; by default whenever a file is open. */
   readonly when?: (session: Session) => boolean;
+  /** Of a drawing: the blocks that it can draw, which it is the first picture of; by default it can draw all. */
+  readonly fits?: (block: Block) => boolean;
+  /** Settings with which it is the first picture. */
+  readonly start?: Partial<State>;
   /** The pages that Escape and Enter open; by default, Escape does nothing and Enter pins the cell. */
   readonly up?: string;
   readonly down?: string;

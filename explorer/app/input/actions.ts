@@ -133,11 +133,11 @@ export const ACTIONS: readonly Action[] = [
     }),
   ),
   ...DRAWINGS.map(
-    ({ name, command, key }): Action => ({
+    ({ name, command, key, fits }): Action => ({
       name,
       label: command,
       ...(key !== undefined && { keys: [key] }),
-      when: open,
+      when: ({ block }) => block !== undefined && fits?.(block) !== false,
       run: ({ session }) => session.set({ mode: name, view: head.name }),
     }),
   ),

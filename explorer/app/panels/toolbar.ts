@@ -46,7 +46,7 @@ export function toolbar(ui: Ui, controls: unknown): TemplateResult | typeof noth
   return html`<div class="toolbar" part="toolbar" role="toolbar" aria-label="How the head is drawn">
     ${choice(
       "View",
-      DRAWINGS.map(
+      DRAWINGS.filter(({ fits }) => fits?.(block) !== false).map(
         ({ name, label, hint, key }) =>
           [name, label, key === undefined ? hint : `${hint} (${key.toUpperCase()})`] as const,
       ),

@@ -9,7 +9,14 @@ import type { Reading } from "./flow.ts";
 import { MARK, type UnitValues } from "./values.ts";
 
 /** The controls above the text: the direction, and tokens or whole words. */
-export function textControls({ session }: Ui): TemplateResult {
+export function textControls(ui: Ui): TemplateResult {
+  const { session } = ui;
+  return html`${directionChoice(ui)}
+  ${check("words", session.state.words, (words) => session.set({ words }))}`;
+}
+
+/** Whether tokens show what they get, or what they give. */
+export function directionChoice({ session }: Ui): TemplateResult {
   const { state } = session;
   return html`${choice(
     "Tokens are tinted by",
@@ -19,8 +26,7 @@ export function textControls({ session }: Ui): TemplateResult {
     ],
     state.direction,
     (direction) => session.set({ direction }),
-  )}
-  ${check("words", state.words, (words) => session.set({ words }))}`;
+  )}`;
 }
 
 const langOf = ({ block }: Session, role: "query" | "key") =>

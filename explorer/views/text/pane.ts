@@ -30,12 +30,15 @@ export interface TextHost {
   readonly describe: (query: number, key: number, full: boolean) => string;
 }
 
+/** A code of a color scale as a share of full color. */
+const strengthOf = (code: number, signed: boolean) => (signed ? Math.abs(code - 128) / 127 : code / 255);
+
 const other = (role: TokenRole): TokenRole => (role === "query" ? "key" : "query");
 /** The classes of units without a value, in the order of the marks. */
 const KINDS = ["masked", "hidden", "non-finite"] as const;
 
 /** Whether queries and keys are the same text. */
-const isSingle = ({ kind, Nq, Nk, queryOffset, queryTokens, keyTokens }: Block) =>
+export const isSingle = ({ kind, Nq, Nk, queryOffset, queryTokens, keyTokens }: Block) =>
   kind === "self" &&
   Nq === Nk &&
   queryOffset === 0 &&
@@ -46,7 +49,7 @@ const SIZES = [24, 20, 17, 15] as const;
 
 export class TextPane extends DrawnPane {
   readonly host: TextHost;
-  readonly passages: Readonly<Record<TokenRole, Passage>> = { query: new Passage(), key: new Passage() };
+  readonly passages: Readonly<Record<TokenRole, Passage>>;
   readonly scroller = document.createElement("div");
   /** The text that has the keyboard focus, if there are two. */
   role: TokenRole | undefined;
@@ -67,9 +70,11 @@ export class TextPane extends DrawnPane {
   #size = 0;
   #follow = true;
 
-  constructor(host: TextHost) {
+  /** @param passageOf the picture of the queries, of the keys, or of both if they are the same text */
+  constructor(host: TextHost, passageOf: (role: TokenRole) => Passage = () => new Passage()) {
     super("text");
     this.host = host;
+    this.passages = { query: passageOf("query"), key: passageOf("key") };
     this.scroller.className = "scroller";
     this.#says.className = "says";
     this.#values = new TextValues(host.session, host.slices, () => this.schedule());
@@ -138,6 +143,11 @@ export class TextPane extends DrawnPane {
     return block === undefined || !ready ? undefined : this.#readingOf(block, state);
   }
 
+  /** Whether pieces of a word are one unit. */
+  protected get words(): boolean {
+    return this.host.session.state.words;
+  }
+
   /** The tokens of a text as units, cached. */
   #unitsOf(tokens: readonly string[], words: boolean): readonly Unit[] {
     const entry = this.#units.get(tokens) ?? {};
@@ -151,8 +161,8 @@ export class TextPane extends DrawnPane {
     const single = isSingle(block);
     const chooser: TokenRole = state.direction === "from" ? "query" : "key";
     const units = {
-      query: this.#unitsOf(block.queryTokens, state.words),
-      key: this.#unitsOf(single ? block.queryTokens : block.keyTokens, state.words),
+      query: this.#unitsOf(block.queryTokens, this.words),
+      key: this.#unitsOf(single ? block.queryTokens : block.keyTokens, this.words),
     };
     const tokens = chooser === "query" ? state.rows : state.columns;
     const count = chooser === "query" ? block.Nq : block.Nk;
@@ -195,7 +205,7 @@ export class TextPane extends DrawnPane {
     const shown = this.#show(reading);
     if (this.#follow) {
       this.#follow = false;
-      this.#reveal(reading);
+      this.reveal(reading);
       shown();
     }
     this.#say(reading);
@@ -297,6 +307,7 @@ export class TextPane extends DrawnPane {
         const axis = (single ? target : role) === "query" ? axes.rows : axes.columns;
         const outside = placeOf(axis, span.start) === undefined;
         const mark = reads && !outside ? this.values?.marks[unit] : undefined;
+        const hasValue = mark === MARK.value && this.domain !== undefined;
         const isChosen = (single || role === chooser) && among.has(unit);
         const kinds = [
           outside ? "outside" : "",
@@ -306,7 +317,8 @@ export class TextPane extends DrawnPane {
         ];
         const isActive = unit === active && (single || role === activeSide);
         return {
-          tint: mark === MARK.value && this.domain !== undefined ? tints[this.#code(unit)] : undefined,
+          tint: hasValue ? tints[this.#code(unit)] : undefined,
+          strength: hasValue ? strengthOf(this.#code(unit), isSigned(state.stage)) : 0,
           kind: kinds.filter((kind) => kind !== "").join(" "),
           selected: isChosen && pinned,
           label: isActive ? this.#label(reading) : undefined,
@@ -349,7 +361,8 @@ export class TextPane extends DrawnPane {
     return text === "" ? unit.text : `${unit.text}: ${text}`;
   }
 
-  #reveal(reading: Reading): void {
+  /** Scrolls the cursor's token into view. */
+  protected reveal(reading: Reading): void {
     const { single } = reading;
     const role = single ? "query" : this.activeSide(reading);
     const element = this.passages[role].element(this.activeUnit(reading));
@@ -370,6 +383,12 @@ export class TextPane extends DrawnPane {
     const { query, key } = session.pointed;
     const unit = unitOf(units[target], target === "query" ? query : key);
     const line = this.values ? readLine(reading, this.values, unit, session) : nothing;
-    render([tintLine(reading, session, this.values?.missing ?? 0), line], this.#says);
+    const color = tintLine(reading, session, this.values?.missing ?? 0);
+    render([color, line, this.remarks(reading)], this.#says);
+  }
+
+  /** Further lines below the text. */
+  protected remarks(_reading: Reading): unknown {
+    return nothing;
   }
 }

@@ -15,6 +15,8 @@ const OVERSCAN = 3;
 export interface Look {
   /** Its colors; undefined if it has no value. */
   readonly tint: Tint | undefined;
+  /** Its value as a share of full color, 0 to 1; 0 without one. */
+  readonly strength: number;
   /** Classes: masked, hidden, non-finite, outside, chosen, pointed. */
   readonly kind: string;
   readonly selected: boolean;
@@ -93,7 +95,7 @@ export class Passage {
       const { first: from } = this.lines[n];
       for (let c = 0; c < element.children.length; c++) {
         const unit = from + c;
-        this.#dress(element.children[c] as HTMLElement, lookOf(unit), roving && unit === active);
+        this.dress(element.children[c] as HTMLElement, lookOf(unit), roving && unit === active);
       }
     }
   }
@@ -106,17 +108,8 @@ export class Passage {
     line.setAttribute("role", "none");
     line.style.setProperty("top", `${n * this.#line}px`);
     for (let unit = first; unit < end; unit++) {
-      const { text, apart } = this.#units[unit];
-      const element = document.createElement("span");
-      element.dir = "auto";
-      // The language applies to the text of a unit, not to its label.
-      const inner = this.#lang === undefined ? element : element.appendChild(document.createElement("span"));
-      inner.textContent = text;
-      setLang(inner, this.#lang);
-      element.setAttribute("role", "option");
-      element.setAttribute("aria-posinset", String(unit + 1));
-      element.setAttribute("aria-setsize", String(this.#units.length));
-      element.dataset.unit = String(unit);
+      const { apart } = this.#units[unit];
+      const element = optionOf(unit, this.#units, this.#lang);
       element.dataset.apart = String(apart && unit > first);
       // Pieces of a word are adjacent.
       element.dataset.joins = `${apart || unit === 0 ? "" : "before "}${this.#units[unit + 1]?.apart === false ? "after" : ""}`;
@@ -127,7 +120,8 @@ export class Passage {
     this.#shown.set(n, line);
   }
 
-  #dress(element: HTMLElement, { tint, kind, selected, label }: Look, active: boolean): void {
+  /** Styles an option, if its look has changed. */
+  protected dress(element: HTMLElement, { tint, kind, selected, label }: Look, active: boolean): void {
     const look = `${tint?.ground} ${kind} ${selected} ${label} ${active}`;
     if (this.#looks.get(element) === look) return;
     this.#looks.set(element, look);
@@ -180,4 +174,19 @@ export class Passage {
     const { first, end } = this.lines[lineOf(this.lines, unit)];
     return [first, end - 1];
   }
+}
+
+/** The element of a unit: an option of the list box with its text. */
+export function optionOf(unit: number, units: readonly Unit[], lang: string | undefined): HTMLElement {
+  const element = document.createElement("span");
+  element.dir = "auto";
+  // The language applies to the text of a unit, not to its label.
+  const inner = lang === undefined ? element : element.appendChild(document.createElement("span"));
+  inner.textContent = units[unit].text;
+  setLang(inner, lang);
+  element.setAttribute("role", "option");
+  element.setAttribute("aria-posinset", String(unit + 1));
+  element.setAttribute("aria-setsize", String(units.length));
+  element.dataset.unit = String(unit);
+  return element;
 }

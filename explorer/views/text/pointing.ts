@@ -57,8 +57,10 @@ function pin(pane: TextPane, reading: Reading, unit: number, add: boolean, range
 }
 
 /** Creates the text with its pointer and keys. */
-export function createText(host: TextHost): TextPane {
-  const pane = new TextPane(host);
+export const createText = (host: TextHost): TextPane => withInput(new TextPane(host));
+
+/** The pane with listeners for its pointer and keys. */
+export function withInput<Pane extends TextPane>(pane: Pane): Pane {
   const { signal } = pane.listening;
   pointOver(pane, signal);
   pane.root.addEventListener("keydown", (event) => keyOver(pane, event), { signal });

@@ -36,6 +36,7 @@ export function drawer(seed) {
  * @property {number} [nonNumbers] as many weights that are no numbers
  * @property {number} [seed]
  * @property {"previous"} [plant] heads that look at the token before
+ * @property {{ first: number, rows: number, columns: number }[]} [pictures] grids of patches among the keys, each with a picture
  */
 
 /** What `storeFrom` and the element take. @param {Wanted} wanted @returns {any} */
@@ -63,6 +64,7 @@ function block(wanted) {
     queryTokens: words.slice(0, Nq),
     keyTokens: words.slice(0, Nk),
     recipe,
+    ...(wanted.pictures && { pictures: wanted.pictures.map((grid) => ({ ...grid, image: picture(grid) })) }),
     ...(wanted.segments && {
       segments: [
         { name: "A", query: [0, half], key: [0, half] },
@@ -83,6 +85,23 @@ function block(wanted) {
       return { query, key, value: many(keyHeads, Nk, d) };
     }),
   };
+}
+
+/** A picture of 16 × 16 pixels a patch: a sky, a sun, a hill. @param {{ rows: number, columns: number }} grid */
+export function picture({ rows, columns }) {
+  const [height, width] = [16 * rows, 16 * columns];
+  const data = new Uint8Array(3 * height * width);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      const [u, v] = [x / width, y / height];
+      const isSun = (u - 0.7) ** 2 + (v - 0.3) ** 2 < 0.02;
+      const isHill = v > 0.6 + 0.15 * Math.sin(6 * u);
+      data.set(
+        isSun ? [250, 210, 60] : isHill ? [40, 110 + 80 * v, 50] : [90, 140, 250 - 120 * v],
+        3 * (y * width + x),
+      );
+    }
+  return { data, shape: [height, width, 3] };
 }
 
 /**
