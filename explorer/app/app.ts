@@ -215,9 +215,12 @@ export class Surface {
       act: (name) => this.#act(name),
       say: (text) => this.say(text),
       headPanels: () => {
-        const { ablationPanel, askPanel } = this.#more ?? {};
-        return ablationPanel && askPanel ? html`${ablationPanel(ui)}${askPanel(ui)}` : nothing;
+        const more = this.#more;
+        return more
+          ? html`${more.ablationPanel(ui)}${more.causesPanel(ui.session)}${more.askPanel(ui)}`
+          : nothing;
       },
+      why: () => this.#more?.whyPanel(ui.session) ?? nothing,
       open: this.#host.open,
     };
     return ui;

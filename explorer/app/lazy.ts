@@ -6,4 +6,6 @@ export { TablePane } from "../views/table/table.ts";
 export { Sheets } from "./dialog-state.ts";
 export { ablationPanel } from "./panels/ablation.ts";
 export { askPanel } from "./panels/ask.ts";
+export { causesPanel } from "./panels/causes.ts";
 export { dialogs } from "./panels/dialogs.ts";
+export { whyPanel } from "./panels/why.ts";

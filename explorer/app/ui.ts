@@ -12,8 +12,10 @@ export interface Ui {
   readonly act: (name: string) => void;
   /** Announces a text to screen readers. */
   readonly say: (text: string) => void;
-  /** The panels below the atlas that switch the cursor's head and rank all heads; nothing until they have been loaded. */
+  /** The panels below the atlas that switch the cursor's head, show causes and rank all heads; nothing until they have been loaded. */
   readonly headPanels: () => TemplateResult | typeof nothing;
+  /** The score of the shown cell as a sum; nothing until it has been loaded, and without a model. */
+  readonly why: () => TemplateResult | typeof nothing;
   /** Adds a source, and shows it. */
   readonly open: (source: AttentionSource) => Promise<void>;
 }

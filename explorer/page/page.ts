@@ -14,6 +14,8 @@ import type {
   AblationResult,
   AttentionSource,
   AttentionViewElement,
+  ModelAnswers,
+  ModelQuestion,
   SourceModel,
   SwitchedHead,
 } from "../../src/view/element.ts";
@@ -39,7 +41,11 @@ interface Session {
 interface ServedFile {
   readonly name: string;
   readonly path: string;
-  readonly model?: Pick<SourceModel, "name" | "predicts"> & { readonly path: string };
+  readonly model?: Pick<SourceModel, "name" | "predicts" | "text"> & {
+    readonly path: string;
+    /** The path of its answers; undefined: it answers no questions. */
+    readonly ask?: string;
+  };
 }
 
 const byId = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -156,25 +162,22 @@ async function typedFiles(): Promise<readonly ServedFile[]> {
 function sourceOf({ name, path, model }: ServedFile): AttentionSource {
   const src = withToken(path);
   if (model === undefined) return { name, src };
-  const ask = async (
-    heads: readonly SwitchedHead[],
-    more: string,
-    signal?: AbortSignal,
-  ): Promise<unknown> => {
-    let answer: Response;
+  const answer = async (address: string, signal?: AbortSignal): Promise<unknown> => {
+    let response: Response;
     try {
-      answer = await fetch(`${withToken(model.path)}&heads=${heads.map(ablatedCode).join()}${more}`, {
-        signal: signal ?? null,
-      });
+      response = await fetch(address, { signal: signal ?? null });
     } catch {
       signal?.throwIfAborted();
       throw new Error("The program that served this page has ended, so its model cannot be run.");
     }
-    if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
-    const result = await answer.json();
+    if (!response.ok) throw new Error(`The server answered ${response.status} ${response.statusText}.`);
+    const result = await response.json();
     if (typeof result.error === "string") throw new Error(`The model could not be run: ${result.error}`);
     return result;
   };
+  const ablated = (heads: readonly SwitchedHead[], more: string, signal?: AbortSignal) =>
+    answer(`${withToken(model.path)}&heads=${heads.map(ablatedCode).join()}${more}`, signal);
+  const { ask, text } = model;
   return {
     name,
     src,
@@ -182,8 +185,18 @@ function sourceOf({ name, path, model }: ServedFile): AttentionSource {
       name: model.name,
       predicts: model.predicts,
       ablate: async ({ heads, position }, { signal } = {}) =>
-        (await ask(heads, position === null ? "" : `&position=${position}`, signal)) as AblationResult,
-      attention: async (heads) => sourceOf((await ask(heads, "&attention=1")) as ServedFile),
+        (await ablated(heads, position === null ? "" : `&position=${position}`, signal)) as AblationResult,
+      attention: async (heads) => sourceOf((await ablated(heads, "&attention=1")) as ServedFile),
+      ...(text !== undefined && { text }),
+      ...(ask !== undefined && {
+        ask: async <Of extends keyof ModelAnswers>(
+          question: Extract<ModelQuestion, { readonly of: Of }>,
+          { signal }: { readonly signal?: AbortSignal } = {},
+        ) => {
+          const json = encodeURIComponent(JSON.stringify(question));
+          return (await answer(`${withToken(ask)}&question=${json}`, signal)) as ModelAnswers[Of];
+        },
+      }),
     },
   };
 }

@@ -5,77 +5,84 @@
 import type { HeadAnswer, HeadOrder } from "../../src/store/measures/ask-heads.ts";
 import { askHeads, sortAnswers } from "../../src/store/measures/ask-heads.ts";
 import type { Session, TokenPair } from "../app/session.ts";
-
-interface Ranking {
-  readonly key: string;
-  readonly stop: AbortController;
-  answers: readonly HeadAnswer[] | undefined;
-  /** The index in the ranking of the last head that was opened; −1: none. */
-  at: number;
-}
-
-const rankings = new WeakMap<Session, Ranking>();
+import { logitsOf } from "./causes.ts";
+import { latest, type WorkAnswer } from "./latest.ts";
 
 /** The cell of the question: the pinned one, else the cursor's, never the hovered one. */
 export function askedCell({ state }: Session): TokenPair {
   return state.pinned === null ? state : { query: state.pinned[0], key: state.pinned[1] };
 }
 
-/** The ranked heads; undefined while they are computed, or if nothing is asked. */
-export function answersOf(session: Session): readonly HeadAnswer[] | undefined {
+/** The answers of the heads, or, while they are computed, the share of the heads that have answered. */
+export interface Ranking {
+  readonly answers: readonly HeadAnswer[] | undefined;
+  readonly done: number;
+}
+
+/** The heads as they answer; undefined if nothing is asked. */
+export function rankingOf(session: Session): WorkAnswer<Ranking> | undefined {
   const { store, state, block } = session;
-  if (store === undefined || block === undefined || state.ask === "off") {
-    rankings.get(session)?.stop.abort();
-    rankings.delete(session);
-    return undefined;
-  }
   const { query, key } = askedCell(session);
-  const index = store.blocks.indexOf(block);
   const question = {
-    block: index,
+    block: block && store ? store.blocks.indexOf(block) : 0,
     ...(state.ask !== "to" && { query }),
     ...(state.ask !== "from" && { key }),
   };
-  const name = `${session.opened} ${JSON.stringify(question)}`;
-  const last = rankings.get(session);
-  if (last?.key === name) return ranked(last.answers, state.askBy);
-  last?.stop.abort();
-  const now: Ranking = { key: name, stop: new AbortController(), answers: undefined, at: -1 };
-  rankings.set(session, now);
-  askHeads(store, question, { signal: now.stop.signal }).then(
-    (answers) => {
-      if (rankings.get(session) !== now) return;
-      now.answers = answers;
-      session.changed();
-    },
-    (error) => {
-      if (!now.stop.signal.aborted) session.failed(error);
+  const isAsked = store !== undefined && block !== undefined && state.ask !== "off";
+  return latest<Ranking>(
+    session,
+    "ask",
+    isAsked ? JSON.stringify(question) : undefined,
+    async (signal, partly) => {
+      let shown = 0;
+      const onProgress = (done: number) => {
+        if (done - shown < 0.02) return;
+        shown = done;
+        partly({ answers: undefined, done });
+      };
+      return { answers: await askHeads(store!, question, { signal, onProgress }), done: 1 };
     },
   );
-  return undefined;
+}
+
+/** The ranked heads; undefined while they are computed, or if nothing is asked. */
+export function answersOf(session: Session): readonly HeadAnswer[] | undefined {
+  const answers = rankingOf(session)?.result?.answers;
+  return answers && ranked(session, answers);
 }
 
 const sorted = new WeakMap<readonly HeadAnswer[], Map<HeadOrder, readonly HeadAnswer[]>>();
 
-function ranked(answers: readonly HeadAnswer[] | undefined, by: HeadOrder) {
-  if (answers === undefined) return answers;
+function ranked(session: Session, answers: readonly HeadAnswer[]): readonly HeadAnswer[] {
+  const { askBy } = session.state;
+  if (askBy === "logit") {
+    const shares = logitsOf(session)?.result?.shares ?? [];
+    const size = new Map(
+      shares.map(({ component: { layer, head }, value }) => [`${layer} ${head}`, Math.abs(value)]),
+    );
+    const of = ({ ref }: HeadAnswer) => size.get(`${ref.layer} ${ref.head}`) ?? 0;
+    return [...answers].sort((a, b) => of(b) - of(a));
+  }
   const orders = sorted.get(answers) ?? new Map<HeadOrder, readonly HeadAnswer[]>();
   sorted.set(answers, orders);
-  const ranking = orders.get(by) ?? sortAnswers(answers, by);
-  orders.set(by, ranking);
+  const ranking = orders.get(askBy) ?? sortAnswers(answers, askBy);
+  orders.set(askBy, ranking);
   return ranking;
 }
+
+/** The index in the ranking of the last head that was opened. */
+const opened = new WeakMap<Session, number>();
 
 /** Opens the next or the previous head of the ranking. */
 export function stepAnswer(session: Session, by: 1 | -1): void {
   const answers = answersOf(session);
   const { layer, head } = session.state;
   if (answers === undefined || answers.length === 0) return;
-  const now = rankings.get(session)!;
   const isAt = (rank: number) => answers[rank]?.ref.layer === layer && answers[rank].ref.head === head;
+  const last = opened.get(session) ?? -1;
   // If the cursor has left the ranking, it returns to the top.
-  const rank = isAt(now.at) ? Math.max(0, Math.min(answers.length - 1, now.at + by)) : 0;
-  now.at = rank;
+  const rank = isAt(last) ? Math.max(0, Math.min(answers.length - 1, last + by)) : 0;
+  opened.set(session, rank);
   const { ref } = answers[rank];
   session.set({ layer: ref.layer, head: ref.head });
 }

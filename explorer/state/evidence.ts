@@ -5,32 +5,14 @@
 import { contrastOf, type LinkContrast } from "../../src/store/measures/contrast.ts";
 import { MAX_COMPARED } from "../../src/store/measures/key-sums.ts";
 import type { Session } from "../app/session.ts";
+import { latest } from "./latest.ts";
 
-interface Pending {
-  readonly key: string;
-  readonly stop: AbortController;
-  link: LinkContrast | undefined;
-}
-
-const current = new WeakMap<Session, Pending>();
-
-/** The contrast of the shown cell; undefined while it is computed. */
+/** The contrast of the shown cell; undefined while it is computed. A head that cannot be read is reported where it is drawn. */
 export function evidenceAt(session: Session): LinkContrast | undefined {
-  const { store, ref, shown } = session;
-  if (store === undefined || !session.ready) return undefined;
-  const key = JSON.stringify([session.opened, ref, shown.query, shown.key]);
-  const last = current.get(session);
-  if (last?.key === key) return last.link;
-  last?.stop.abort();
-  const now: Pending = { key, stop: new AbortController(), link: undefined };
-  current.set(session, now);
-  contrastOf(store, ref, shown.query, shown.key, { signal: now.stop.signal, maxCells: MAX_COMPARED }).then(
-    (link) => {
-      now.link = link;
-      if (current.get(session) === now) session.changed();
-    },
-    // A head that cannot be read is reported where it is drawn.
-    () => {},
-  );
-  return undefined;
+  const { store, ref, shown, ready } = session;
+  if (store === undefined || !ready) return undefined;
+  const { query, key } = shown;
+  return latest(session, "contrast", JSON.stringify([ref, query, key]), (signal) =>
+    contrastOf(store, ref, query, key, { signal, maxCells: MAX_COMPARED }),
+  )?.result;
 }

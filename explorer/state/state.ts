@@ -16,7 +16,9 @@ export const HIDES = ["none", "special", "first", "chosen"] as const;
 export const AGGREGATES = ["mean", "sum", "max"] as const;
 export const RAMPS = ["plum", "cividis", "grey"] as const;
 export const ASKS = ["off", "pair", "from", "to"] as const;
-export const ASK_ORDERS = ["contrast", "weight"] as const;
+export const ASK_ORDERS = ["contrast", "weight", "logit"] as const;
+export const CAUSES = ["off", "zero", "mean", "patch", "link", "renormalized"] as const;
+export const MEASURES = ["prediction", "text", "state", "weight"] as const;
 export const FLOWS = ["rollout", "flow"] as const;
 export const FUSES = ["mean", "max", "min"] as const;
 export const SORTS = ["list", "layers", "heads"] as const;
@@ -78,6 +80,9 @@ export const DEFAULT: State = {
   fromLayer: null,
   ask: "off",
   askBy: "contrast",
+  cause: "off",
+  measure: "state",
+  why: false,
   edits: [],
   temperature: 1,
   ablated: [],

@@ -1,4 +1,4 @@
-/** Styles that are loaded after the first picture: the dialogs, and the panels that switch and rank heads. */
+/** Styles that are loaded after the first picture: the dialogs, and the panels that switch and rank heads and show causes. */
 import { css } from "lit";
 
 export const later = css`
@@ -8,6 +8,26 @@ export const later = css`
 .answers li { display: grid; grid-template-columns: 62px 1fr auto 44px; gap: 0 8px; align-items: center; min-block-size: 26px; }
 .answers li.current .link { font-weight: 700; }
 .answers .found { grid-column: 2 / -1; color: var(--second); }
+.causes { margin-block-start: 20px; display: grid; gap: 6px; }
+.compare-causes .causes { margin: 0; }
+.why-heading { margin-block-start: 12px; }
+.effect-grid .whole { inline-size: 25px; }
+.causes > * { min-inline-size: 0; }
+.choice.wraps { flex-wrap: wrap; }
+.choice.wraps button { padding-inline: 6px; }
+.causes progress, .answers + p progress, p.quiet progress { inline-size: 72px; vertical-align: middle; }
+.effects li { display: grid; grid-template-columns: 84px 1fr auto; gap: 0 8px; align-items: center; min-block-size: 26px; }
+.effects .found { grid-column: 2 / -1; color: var(--second); }
+.effects li.current .link { font-weight: 700; }
+.effect-grid { table-layout: fixed; }
+.effect-grid th, .effect-grid td { padding: 0; text-align: center; font-size: 10px; color: var(--second); border: 0; overflow: hidden; }
+.effect-grid button { display: block; inline-size: 100%; min-inline-size: 0; min-block-size: 18px; padding: 0; border: 1px solid var(--line); border-radius: 2px; }
+.effect-grid button[aria-current] { outline: 2px solid var(--query); outline-offset: -1px; }
+.effect-grid button:disabled { cursor: default; }
+.causes code, .why + details code { font: 11px/16px var(--mono); overflow-wrap: anywhere; }
+.why tfoot th, .why tfoot td { font-weight: 700; border-block-start: 1px solid var(--line); }
+.why td.wide { inline-size: 22%; }
+.answers .logit { grid-column: 2 / -1; }
 .ablation { margin-block-start: 20px; }
 .ablation > p:not(:last-child), .ablation > h2 { margin-block-end: 6px; }
 .ablated { display: grid; gap: 2px; margin-block: 8px; }

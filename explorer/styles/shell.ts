@@ -140,6 +140,11 @@ export const shell = css`
 .chooser { display: flex; flex-wrap: wrap; gap: 4px 10px; margin-block: 4px; }
 .chooser .wide { flex: 1 1 100%; min-inline-size: 0; }
 .chooser .wide select { min-inline-size: 0; max-inline-size: 100%; text-overflow: ellipsis; }
+/* The causes are a fourth pane where they are open, else a line. */
+.comparison.caused { grid-template-columns: repeat(3, minmax(0, 1fr)) minmax(264px, .8fr); }
+.compare-causes { grid-column: 1 / -1; min-inline-size: 0; min-block-size: 0; }
+.comparison.caused .compare-causes { grid-row: 1 / span 2; grid-column: 4; overflow: auto; padding-inline-end: 4px; }
+.comparison:not(.caused) .causes { display: flex; gap: 12px; align-items: center; margin: 0; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
 .comparison.tabled section { grid-row: 1; }
 .compare-table { position: relative; grid-column: 1 / -1; }
@@ -147,6 +152,8 @@ export const shell = css`
 @container (width < 900px) {
   .root.compare .pane { block-size: auto; }
   .comparison { position: static; grid-template: none / minmax(0, 1fr); }
+  .comparison.caused { grid-template-columns: minmax(0, 1fr); }
+  .comparison.caused .compare-causes { grid-column: 1; }
   .comparison section, .comparison.tabled section { display: flex; flex-direction: column; grid-row: auto; }
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
   .comparison.tabled .compare-table, .rollout.tabled { block-size: 480px; position: relative; }

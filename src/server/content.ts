@@ -30,6 +30,10 @@ export interface FileModel {
   readonly ablate: (heads: readonly RequestedHead[], position: number | null) => Promise<object>;
   /** Returns the attention of a run with these heads ablated. */
   readonly attention: (heads: readonly RequestedHead[]) => Promise<ServedFile>;
+  /** The text that it read; undefined for a pair of texts. */
+  readonly text?: string;
+  /** Answers a question about the text, as plain values; undefined: it takes none. */
+  readonly answer?: (question: object) => Promise<object>;
 }
 
 /** The pages, files and models that a server offers. */
@@ -38,7 +42,7 @@ export interface ServerContent {
   readonly pages: ReadonlyMap<string, StaticFile>;
   /** The user's files by id (letters, digits, `-` and `_`): `/data/ID?token=…`, whole or by byte range. */
   readonly data?: ReadonlyMap<string, SourceLike>;
-  /** The models of files of `data`, by the same ids: `/ablate/ID?token=…&heads=…`. */
+  /** The models of files of `data`, by the same ids: `/ablate/ID?token=…&heads=…` and `/ask/ID?token=…&question=…`. */
   readonly models?: ReadonlyMap<string, FileModel>;
   /** Runs a model on a text that the page sends. Undefined: the page cannot send a text. */
   readonly text?: (text: string) => Promise<ServedFile>;
@@ -98,6 +102,12 @@ export class ServedContent {
     );
   }
 
+  /** A model's answer to a question; undefined where no model made the file, or it answers none. */
+  questionRun(id: string, question: object): (() => Promise<object>) | undefined {
+    const answer = this.#models.get(id)?.answer;
+    return answer && (() => answer(question));
+  }
+
   /** Runs models one after another; an error becomes `{ error }`. A run whose client disconnects before its turn is left out. */
   enqueue(run: () => Promise<object>, signal: AbortSignal): Promise<object> {
     this.#lastRun = this.#lastRun
@@ -125,7 +135,7 @@ export class ServedContent {
   }
 }
 
-/** The model of a file as the page receives it: its name, what it predicts, and the path of its runs. */
-export function describeModel({ name, predicts }: FileModel, id: string): object {
-  return { name, predicts, path: `/ablate/${id}` };
+/** The model of a file as the page receives it: its name, what it predicts, the text that it read, and the paths of its runs. */
+export function describeModel({ name, predicts, text, answer }: FileModel, id: string): object {
+  return { name, predicts, text, path: `/ablate/${id}`, ...(answer && { ask: `/ask/${id}` }) };
 }

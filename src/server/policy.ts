@@ -67,7 +67,9 @@ export type Route =
       readonly heads: readonly RequestedHead[];
       readonly position: number | null;
       readonly attention: boolean;
-    };
+    }
+  /** A question to a file's model: an object of JSON, which the model checks. */
+  | { readonly kind: "ask"; readonly id: string; readonly question: object };
 
 /** The values of the Host header that a server on `port` accepts, for each of `hosts`. */
 export function authorities(port: number, hosts: readonly string[]): ReadonlySet<string> {
@@ -78,9 +80,10 @@ export function authorities(port: number, hosts: readonly string[]): ReadonlySet
 const DATA = "/data/";
 const TEXT = "/text";
 const ABLATE = "/ablate/";
+const ASK = "/ask/";
 /** Maximum number of heads in a request. */
 const MAX_HEADS = 1024;
-/** Maximum length of a text in a request, escapes included: the headers of a request are limited to 16 KiB. */
+/** Maximum length of a text or a question in a request, escapes included: the headers of a request are limited to 16 KiB. */
 const MAX_TEXT_LENGTH = 12_000;
 
 const NO_TOKEN: Refusal = { status: 403, why: "the address lacks its token: open the one that heed printed" };
@@ -113,13 +116,14 @@ export function decide(
   const question = target.indexOf("?");
   const path = question < 0 ? target : target.slice(0, question);
   const site = headers["sec-fetch-site"];
-  if (path.startsWith(DATA) || path === TEXT || path.startsWith(ABLATE)) {
+  if (path.startsWith(DATA) || path === TEXT || path.startsWith(ABLATE) || path.startsWith(ASK)) {
     const same = site === undefined ? origin !== undefined : site.length === 1 && site[0] === "same-origin";
     if (!same) return { status: 403, why: "only this server's own page may request data" };
     const search = question < 0 ? "" : target.slice(question + 1);
     const [, token, parameters = ""] = /^token=([\w-]+)(&.*)?$/.exec(search) ?? [];
     if (token === undefined || !matches(token)) return NO_TOKEN;
     if (path.startsWith(ABLATE)) return ablationRoute(path.slice(ABLATE.length), parameters);
+    if (path.startsWith(ASK)) return questionRoute(path.slice(ASK.length), parameters);
     if (path === TEXT) return textRoute(parameters);
     return parameters === "" ? { kind: "data", id: path.slice(DATA.length) } : NO_TOKEN;
   }
@@ -132,13 +136,32 @@ export function decide(
 
 /** A run of the model on a text: `&text=…`. */
 function textRoute(parameters: string): Route | Refusal {
-  const text = /^&text=([^&]+)$/.exec(parameters)?.[1];
-  if (text === undefined) return NO_TOKEN;
-  if (text.length > MAX_TEXT_LENGTH) return { status: 413, why: "the text is too long" };
+  const text = parameterOf("text", parameters);
+  return typeof text === "string" ? { kind: "text", text } : text;
+}
+
+/** A question to a model: `&question=…`, an object of JSON. */
+function questionRoute(id: string, parameters: string): Route | Refusal {
+  const text = parameterOf("question", parameters);
+  if (typeof text !== "string") return text;
+  let question: unknown;
   try {
-    return { kind: "text", text: decodeURIComponent(text) };
+    question = JSON.parse(text);
+  } catch {}
+  return typeof question === "object" && question !== null
+    ? { kind: "ask", id, question }
+    : { status: 400, why: "the question is no object of JSON" };
+}
+
+/** The only parameter of a request, decoded. */
+function parameterOf(name: "text" | "question", parameters: string): string | Refusal {
+  const [, parameter, text] = /^&(text|question)=([^&]+)$/.exec(parameters) ?? [];
+  if (parameter !== name || text === undefined) return NO_TOKEN;
+  if (text.length > MAX_TEXT_LENGTH) return { status: 413, why: `the ${name} is too long` };
+  try {
+    return decodeURIComponent(text);
   } catch {
-    return { status: 400, why: "the text is not UTF-8" };
+    return { status: 400, why: `the ${name} is not UTF-8` };
   }
 }
 

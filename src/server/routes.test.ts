@@ -178,6 +178,58 @@ describe("a run of a file's model with heads ablated", () => {
   });
 });
 
+describe("a question to a file's model", () => {
+  const model: FileModel = {
+    name: "small",
+    predicts: "next",
+    text: "the sea",
+    ablate: async () => ({}),
+    attention: async () => ({ name: "x", source: new Blob(["file"]) }),
+    answer: async (question) => {
+      if ("bad" in question) throw new Error("there is no layer 9");
+      return { received: question };
+    },
+  };
+  const { answer: _, ...mute } = model;
+  const models = new Map([
+    ["a", model],
+    ["b", mute],
+  ]);
+  const data = new Map([...models.keys()].map((id) => [id, new Blob(["file"])]));
+  const path = (question: string, id = "a") =>
+    `/ask/${id}?token=${server!.token}&question=${encodeURIComponent(question)}`;
+
+  it("reaches the model as an object, and its error is a sentence", async () => {
+    server = await startServer(content({ data, models }));
+    const question = { of: "score", layer: 0, text: "ünd & more" };
+    expect(await (await ask(path(JSON.stringify(question)))).json()).toEqual({ received: question });
+    expect(await (await ask(path('{"bad":1}'))).json()).toEqual({ error: "there is no layer 9" });
+  });
+
+  it("is refused without the token, if it is no object, too long, or not UTF-8, and where no model answers", async () => {
+    server = await startServer(content({ data, models }));
+    const reply = async (address: string) => {
+      const response = await ask(address);
+      return [response.status, await response.text()];
+    };
+    expect((await reply("/ask/a?token=x&question=%7B%7D"))[0]).toBe(403);
+    expect((await reply(`/ask/a?token=${server.token}`))[0]).toBe(403);
+    expect((await reply(`/ask/a?token=${server.token}&text=%7B%7D`))[0]).toBe(403);
+    for (const text of ["[1", "3", "null"])
+      expect(await reply(path(text))).toEqual([400, "400 the question is no object of JSON\n"]);
+    expect(await reply(`/ask/a?token=${server.token}&question=%ff`)).toEqual([
+      400,
+      "400 the question is not UTF-8\n",
+    ]);
+    expect(await reply(path(`{"text":"${"x".repeat(12_000)}"}`))).toEqual([
+      413,
+      "413 the question is too long\n",
+    ]);
+    expect(await reply(path("{}", "b"))).toEqual([404, "404 no model made this file\n"]);
+    expect(await reply(path("{}", "c"))).toEqual([404, "404 no model made this file\n"]);
+  });
+});
+
 describe("an address", () => {
   it("that is in use is an error that says so, and so is one of another machine", async () => {
     server = await startServer(content());

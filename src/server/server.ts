@@ -128,6 +128,10 @@ function respond(
     const run = served.ablationRun(route.id, route.heads, route);
     if (run) respondWithRun(run);
     else missing("no model made this file");
+  } else if (route.kind === "ask") {
+    const run = served.questionRun(route.id, route.question);
+    if (run) respondWithRun(run);
+    else missing("no model made this file");
   } else {
     const source = served.file(route.id);
     const ended = () => void socket.destroy();

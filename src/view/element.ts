@@ -3,6 +3,9 @@
  * built as the module `heed/attention-view`. A page needs no other types to use it.
  */
 
+import type { LogitAttribution } from "../models/inference/attribution.ts";
+import type { EffectPart } from "../models/inference/parts.ts";
+import type { ScoreSplit } from "../models/inference/score-split.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import type { StoreInput } from "../store/layout/input.ts";
 import type { HeadMeasures } from "../store/measures/measures.ts";
@@ -41,6 +44,71 @@ export interface AblationResult {
   readonly cosine: number;
 }
 
+/** How a part of a model is changed: its output becomes zero, its mean over the text, or that of the other text; or a link loses its weight. */
+export type PartChange = "zero" | "mean" | "patch" | "link" | "renormalized";
+
+/**
+ * What a change is measured on: the prediction, the mean of all last states, the last state of the cursor's query, or the weight of the
+ * cursor's link. States are compared with the other text where there is one, else with the unchanged run.
+ */
+export type EffectMeasure = "prediction" | "text" | "state" | "weight";
+
+/** A question about one text to the model that read it. */
+export type ModelQuestion =
+  /** What each part of a layer changes. */
+  | {
+      readonly of: "effects";
+      readonly layer: number;
+      readonly change: PartChange;
+      readonly measure: EffectMeasure;
+      /** The cursor's cell: its link is the one that is turned off or measured, its query the state that is measured. */
+      readonly cell: Pick<State, "layer" | "head" | "query" | "key">;
+      /** The other text. */
+      readonly other?: string;
+      /** The position of the prediction, as in `AblationRequest`. */
+      readonly position: number | null;
+    }
+  /** Why a link has its weight: `splitScore` of `heed/models`. */
+  | {
+      readonly of: "score";
+      readonly layer: number;
+      readonly head: number;
+      readonly query: number;
+      readonly key: number;
+    }
+  /** What each component adds to the prediction: `attributeLogits` of `heed/models`. */
+  | { readonly of: "logits"; readonly position: number | null };
+
+/** What one part changes. */
+export interface PartEffect {
+  readonly part: EffectPart;
+  readonly layer: number;
+  /** Of heads and links. */
+  readonly head?: number;
+  /** The quantity after the change, and the same minus that of the unchanged run. */
+  readonly value: number;
+  readonly change: number;
+  /** Of patches: the share of the difference between the two texts. */
+  readonly recovered?: number;
+  /** Of predictions: the most likely token after the change. */
+  readonly top?: { readonly token: string; readonly probability: number };
+}
+
+/** The answers to the questions by what they are of. */
+export interface ModelAnswers {
+  readonly effects: {
+    /** The quantity of the unchanged run, and of patches that of the other text. */
+    readonly value: number;
+    readonly otherValue?: number;
+    /** The token whose probability is the quantity, or whose logit minus that of `against` is. */
+    readonly token?: string;
+    readonly against?: string;
+    readonly effects: readonly PartEffect[];
+  };
+  readonly score: Pick<ScoreSplit, "score" | "terms" | "rest" | "scoreMods">;
+  readonly logits: LogitAttribution;
+}
+
 /** The model of a source. The explorer can run it again with heads ablated. */
 export interface SourceModel {
   readonly name: string;
@@ -53,6 +121,13 @@ export interface SourceModel {
   ablate(request: AblationRequest, options?: { readonly signal?: AbortSignal }): Promise<AblationResult>;
   /** The attention of a run with heads ablated, as a new source. */
   attention?(heads: AblationRequest["heads"]): Promise<AttentionSource>;
+  /** The text that it read; undefined for a pair of texts. */
+  readonly text?: string;
+  /** Answers a question about the text. Rejects as `ablate` does. */
+  ask?<Of extends keyof ModelAnswers>(
+    question: Extract<ModelQuestion, { readonly of: Of }>,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<ModelAnswers[Of]>;
 }
 
 /** A file or text that the element can show: its name, its URL or data, and the model that can run on it again. */

@@ -121,7 +121,13 @@ export interface State extends HeadName {
   readonly terms: "index" | "size";
   /** The question by which all heads are ranked: the cursor's link, the attention from its query, or the attention to its key. */
   readonly ask: "off" | "pair" | "from" | "to";
-  readonly askBy: "contrast" | "weight";
+  /** Their order: by contrast, by weight, or by what they add to the prediction. */
+  readonly askBy: "contrast" | "weight" | "logit";
+  /** Causes: how each part of the model is changed in turn, and on what that is measured. */
+  readonly cause: "off" | "zero" | "mean" | "patch" | "link" | "renormalized";
+  readonly measure: "prediction" | "text" | "state" | "weight";
+  /** True: the score of the cursor's link as a sum over components of the model. */
+  readonly why: boolean;
   /** What if: changed numbers of the cursor's row. Each number at most once, keys of at most one token. */
   readonly edits: readonly Edit[];
   /** What if: the row's scale is divided by this. */

@@ -24,6 +24,7 @@ export function inspector(ui: Ui): TemplateResult {
       ${carried(ledger.products)}`
         : nothing
     }
+    ${ui.why()}
     <p class="action"><button type="button" class="bordered" @click=${() => ui.act("open-row")}>Open the row</button></p>
     ${
       chosen

@@ -5,9 +5,11 @@
 import { html, render, type TemplateResult } from "lit";
 import { align, shared } from "../../../src/core/align.ts";
 import { UnsupportedError } from "../../../src/core/errors.ts";
+import { causesPanel } from "../../app/panels/causes.ts";
 import { type Exports, Session, type TokenPair } from "../../app/session.ts";
 import { numeral, quoted, select } from "../../app/ui.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
+import { hasCauses } from "../../state/causes.ts";
 import type { State } from "../../state/state.ts";
 import { describeCell, STAGE_MEANINGS } from "../../state/words.ts";
 import { head } from "../head.ts";
@@ -34,6 +36,7 @@ export class ComparePane extends DrawnPane implements Pane {
   readonly #heads = Array.from({ length: 3 }, () => document.createElement("div"));
   readonly #cellLine = document.createElement("p");
   readonly #stages: HTMLElement[] = [];
+  readonly #causes = document.createElement("div");
   readonly #tabled = document.createElement("div");
   readonly #table: TablePane;
   readonly #stop: (() => void)[] = [];
@@ -75,7 +78,10 @@ export class ComparePane extends DrawnPane implements Pane {
       this.root.append(part);
     });
     this.#tabled.className = "compare-table";
-    this.root.append(this.#tabled, this.#cellLine);
+    this.#causes.setAttribute("role", "group");
+    this.#causes.setAttribute("aria-label", "Causes");
+    this.#causes.className = "compare-causes";
+    this.root.append(this.#causes, this.#tabled, this.#cellLine);
     this.#table = new TablePane(context.session, context.slices, () =>
       this.#paired
         ? { ...comparedTable(this.#compared), key: `${this.#key} ${context.session.state.query}` }
@@ -325,6 +331,12 @@ export class ComparePane extends DrawnPane implements Pane {
       html`<h2>A − B</h2><p class="quiet">blue: more in A · ${session.dark ? "orange" : "brown"}: more in B${this.#scale()}${this.#models()}</p>`,
       this.#heads[2],
     );
+    const text = session.sources[other.text]?.model?.text;
+    render(
+      causesPanel(session, { text: other.text === session.state.text ? undefined : text }),
+      this.#causes,
+    );
+    this.root.classList.toggle("caused", session.state.cause !== "off" && hasCauses(session));
     render(this.#sentence(), this.#cellLine);
   }
 

@@ -3,57 +3,13 @@
  * Switching heads in the page of `heed view`: the model runs again in the command's process, the page shows the numbers of
  * `ablateHeads`, the address has the state, and the page shows errors. Needs dist/ (npm run build).
  */
-import { spawn } from "node:child_process";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "@playwright/test";
 import { ablateHeads, locateShipped, readModel } from "heed/models";
+import { endAll, pageAt, view } from "../support/served.mjs";
 
-/** @typedef {import("@playwright/test").Browser} Browser */
 /** @typedef {import("@playwright/test").Page} Page */
 
-const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
-/** @type {import("node:child_process").ChildProcess[]} */
-const children = [];
-test.afterAll(() => {
-  for (const child of children) child.kill("SIGKILL");
-});
-
-/** Starts `heed view` and returns the address that it prints. @param {string[]} args */
-async function view(...args) {
-  const child = spawn(process.execPath, [join(root, "dist/cli/main.js"), "view", "--no-open", ...args]);
-  children.push(child);
-  const closed = new Promise((resolve) => child.on("close", resolve));
-  let [out, err] = ["", ""];
-  child.stderr.on("data", (text) => (err += text));
-  const url = await new Promise((resolve, reject) => {
-    child.stdout.on("data", (text) => {
-      out += text;
-      const match = /http:\/\/\S+/.exec(out);
-      if (match && out.endsWith("\n")) resolve(match[0]);
-    });
-    void closed.then(() => reject(new Error(`heed view ended: ${err}`)));
-  });
-  return {
-    url: /** @type {string} */ (url),
-    end: async () => {
-      child.kill("SIGINT");
-      await closed;
-    },
-  };
-}
-
-/** A page at an address, and its errors and warnings. @param {Browser} browser @param {string} url */
-async function pageAt(browser, url) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  const page = await context.newPage();
-  /** @type {string[]} */
-  const reported = [];
-  page.on("console", (message) => message.type() !== "log" && reported.push(message.text()));
-  page.on("pageerror", (error) => reported.push(`${error.stack}`));
-  await page.goto(url);
-  return { page, reported, close: () => context.close() };
-}
+test.afterAll(endAll);
 
 /** Waits for the first step of the story, and shows the head alone. @param {Page} page */
 async function headOf(page) {

@@ -15,6 +15,8 @@ import type { BundleOptions } from "../../../store/formats/bundle.ts";
 import { writeBundle } from "../../../store/formats/bundle.ts";
 import type { BlockInput, StoreInput } from "../../../store/layout/input.ts";
 import type { LayerRecipe } from "../../../store/recipe/recipe.ts";
+import type { ModelQuestion } from "../../../view/element.ts";
+import { answerQuestion } from "../explorer/questions.ts";
 import { cutsOf } from "./pick-model.ts";
 
 /** Maximum characters of a file's name. */
@@ -47,6 +49,10 @@ function fileModel(model: TextModel, { texts: [text, pair] }: TextAttention): Fi
       const file = await fileOfText(model, { ...tokens, layers });
       return { ...file, name: `${file.name}, without ${heads.map(nameOfHead).join(" ")}` };
     },
+    ...(pair === undefined && {
+      text,
+      answer: async (question) => answerQuestion(model, text, question as ModelQuestion),
+    }),
   };
 }
 
