@@ -52,11 +52,13 @@ export async function locateWeights(
   const canonical = canonicalName(names, files);
   const [prefix] = names.embedding.split(".", 1);
   const buffers = new RegExp(`^${prefix}\\.pooler\\.|\\.(position_ids|rotary_emb\\.inv_freq)$`);
+  // A name of the recipe's takes precedence over the patterns of what is ignored.
+  const readNames = Object.values(names).filter((name) => name !== undefined);
   for (const stored of file.tensors.keys()) {
     const name = canonical(stored);
-    if (buffers.test(name) || files.ignored?.test(name)) continue;
-    const isSpan = names.span !== undefined && name.startsWith(`${names.span}.`);
-    if ((OTHER_HEADS.test(name) && !isSpan) || files.otherHeads?.test(name)) otherHeads.push(stored);
+    const isRead = readNames.some((one) => name === one || name.startsWith(`${one}.`));
+    if (buffers.test(name) || (files.ignored?.test(name) && !isRead)) continue;
+    if ((OTHER_HEADS.test(name) || files.otherHeads?.test(name)) && !isRead) otherHeads.push(stored);
     else if (source.has(name)) doubled.push(stored);
     else source.set(name, stored);
   }

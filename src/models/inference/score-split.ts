@@ -53,7 +53,7 @@ export interface ScoreSplit {
   readonly terms: readonly ScoreTerm[];
   /** All other terms together. */
   readonly rest: ScoreShare;
-  /** What soft cap, ALiBi or relative positions add after q·k; zero where the layer has none. */
+  /** What soft cap, ALiBi, relative positions or DeBERTa's terms add after q·k; zero where the layer has none. */
   readonly scoreMods: ScoreShare;
   /** Every component of the query token, and of the key token, the largest |difference| first. */
   readonly queryComponents: readonly ComponentShare[];
@@ -121,7 +121,11 @@ export function splitScore(model: TextModel, text: string, options: ScoreSplitOp
   const total = sumOf(terms);
   const { weight, scores } = modelScores(run, layer, head, query);
   const score = share((j) => scores[j]);
-  const hasMods = recipe.softcap !== undefined || recipe.relative !== undefined || recipe.alibi !== undefined;
+  const hasMods =
+    recipe.softcap !== undefined ||
+    recipe.relative !== undefined ||
+    recipe.alibi !== undefined ||
+    recipe.disentangled !== undefined;
   const product = modelProduct(run, layer, head, query, key) * factor;
   const shares = (list: readonly ScoreShare[]) =>
     byDifference(components.map((component, c) => ({ component, ...list[c] })));

@@ -7,6 +7,7 @@ import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import { alibi, attentionWeights, relativeBias, slidingWindow, softcap } from "../../index.ts";
 import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
+import { type Disentangled, disentangledMods } from "./disentangled.ts";
 
 /** How a layer's scores are computed, as data: the same fields as a bundle's recipe (docs/bundles.md). */
 export interface AttentionRecipe {
@@ -24,6 +25,8 @@ export interface AttentionRecipe {
   };
   /** ALiBi: adds −slope·distance, with the slope of each head. */
   readonly alibi?: readonly number[];
+  /** DeBERTa's terms of content and relative position, times the scale. */
+  readonly disentangled?: Disentangled;
 }
 
 /** The inputs, results and options of a layer's attention: enough to compute it again, or to draw it. */
@@ -121,7 +124,8 @@ export interface AttendInput {
 
 /** A recipe as options of `scaledDotProductAttention`. */
 function optionsOf(
-  { mask, scale, softcap: cap, relative, alibi: slopes }: AttentionRecipe,
+  { mask, scale, softcap: cap, relative, alibi: slopes, disentangled }: AttentionRecipe,
+  { query, key }: { readonly query: FloatTensor; readonly key: FloatTensor },
   call: Pick<AttentionOptions, "queryOffset"> & { readonly attnMask?: Tensor } = {},
 ): AttentionOptions {
   const window = typeof mask === "object" ? mask : undefined;
@@ -138,6 +142,7 @@ function optionsOf(
     ...(cap === undefined ? [] : [softcap(cap)]),
     ...(bias ? [bias] : []),
     ...(slopes ? [alibi(slopes)] : []),
+    ...(disentangled ? disentangledMods(disentangled, query, key, scale as number) : []),
   ];
   return {
     ...(mask === "causal" && { isCausal: true }),
@@ -154,8 +159,8 @@ export function attend(
   inputs: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
   { recipe, queryOffset, attnMask, dropoutP = 0, onAttention, kind }: AttendInput,
 ): FloatTensor {
-  const options = optionsOf(recipe, { queryOffset, attnMask });
-  const compute = ({ query, key, value }: typeof inputs) => {
+  const options = optionsOf(recipe, inputs, { queryOffset, attnMask });
+  const compute = ({ query, key, value }: typeof inputs, options: AttentionOptions) => {
     const seed = dropoutP > 0 ? dropoutSeed() : undefined;
     const callOptions = seed === undefined ? options : { ...options, dropoutP, seed };
     // Tokens before heads, as projections are stored: the output then merges its heads without a copy. A hook gets contiguous
@@ -172,14 +177,18 @@ export function attend(
     const { output, lse } = attention(batched(query), batched(key), batched(value), callOptions);
     return { output: reshape(output, output.shape.slice(1)), lse: reshape(lse, lse.shape.slice(1)) };
   };
-  const { output, lse } = compute(inputs);
+  const { output, lse } = compute(inputs, options);
   const change = onAttention?.(layer, { ...inputs, lse, output, options, recipe, kind });
   if (change === undefined || change === null || typeof change !== "object") return output;
   const replacement = checkedChange(change, { ...inputs, output, weights: weightsShape(inputs) });
   if (replacement.output) return replacement.output;
   const { query = inputs.query, key = inputs.key, value = inputs.value } = replacement;
   if (replacement.weights) return weighted(replacement.weights, value);
-  return compute({ query, key, value }).output;
+  // Terms of positions depend on the queries and keys.
+  const changed = recipe.disentangled
+    ? optionsOf(recipe, { query, key }, { queryOffset, attnMask })
+    : options;
+  return compute({ query, key, value }, changed).output;
 }
 
 /**
@@ -207,9 +216,9 @@ export function layerWeights(layer: LayerAttention): Tensor {
 function needsBatch(
   query: FloatTensor,
   key: FloatTensor,
-  { relative, alibi: slopes }: AttentionRecipe,
+  { relative, alibi: slopes, disentangled }: AttentionRecipe,
 ): boolean {
-  const byHead = relative !== undefined || slopes !== undefined;
+  const byHead = relative !== undefined || slopes !== undefined || disentangled !== undefined;
   return query.shape.length === 3 && (byHead || key.shape[0] !== query.shape[0]);
 }
 

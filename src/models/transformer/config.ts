@@ -5,6 +5,7 @@
 import { checkArgument, FormatError } from "../../core/errors.ts";
 import { activationNamed } from "../config/activation.ts";
 import type { RotaryConfig } from "./angles.ts";
+import type { RelativePositions } from "./disentangled.ts";
 
 /** The properties in which layers may differ. */
 export interface LayerConfig {
@@ -41,6 +42,11 @@ export interface TensorNames {
   readonly embeddingMap?: string;
   /** T5's table of relative positions. */
   readonly relative?: string;
+  /** DeBERTa's table of relative positions, its norm, and projections of its own in each layer. */
+  readonly relativePositions?: string;
+  readonly relativeNorm?: string;
+  readonly positionKey?: string;
+  readonly positionQuery?: string;
   /** Prefix of a layer, `*` for its number. */
   readonly layer: string;
   readonly attentionNorm?: string;
@@ -141,6 +147,9 @@ export interface TransformerConfig {
   /** Buckets of relative positions (default 32), and the distance from which all share the last one (default 128). */
   readonly relative_buckets?: number;
   readonly relative_distance?: number;
+  /** How distances become rows of DeBERTa's table, and which terms the scores have: content to position, position to content. */
+  readonly relative_positions?: RelativePositions;
+  readonly relative_terms?: readonly ("c2p" | "p2c")[];
   /** Multiplies q·k; undefined: 1/√d. */
   readonly query_scale?: number;
   /** Multiplies a query at position p by 1 + beta·ln(1 + ⌊p / period⌋). */

@@ -61,6 +61,8 @@ export function planOf(
   norm(names.embeddingNorm, [E]);
   linear(names.embeddingMap, C, E, true);
   table(names.relative, config.relative_buckets ?? 32, H);
+  table(names.relativePositions, 2 * (config.relative_positions?.span ?? 0), C);
+  norm(names.relativeNorm);
 
   const { qkv_bias, output_bias, mlp_bias, residual_range, qk_norm } = config;
   config.layers.forEach((layer, n) => {
@@ -71,6 +73,8 @@ export function planOf(
     linear(part(names.query), H * d, C, qkv_bias);
     linear(part(names.key), Hkv * d, C, config.key_bias ?? qkv_bias);
     linear(part(names.value), Hkv * d, C, qkv_bias);
+    linear(part(names.positionKey), H * d, C, true);
+    linear(part(names.positionQuery), H * d, C, true);
     linear(part(names.output), C, H * d, output_bias, residual_range);
     const spans = (heads: number) =>
       qk_norm === "all" ? [heads * d] : qk_norm === "heads" ? [heads, d] : [d];

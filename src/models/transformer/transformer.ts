@@ -35,6 +35,7 @@ import type { KeyValueCache } from "../decoder/cache.ts";
 import { anglesOf } from "./angles.ts";
 import { type AttentionRecipe, afterHook, attend, type ForwardOptions } from "./attend.ts";
 import type { TransformerConfig } from "./config.ts";
+import { type Disentangled, type RelativePositions, rowsOf } from "./disentangled.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes } from "./model.ts";
 import { Parameters, type StartOptions } from "./parameters.ts";
@@ -248,7 +249,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     if (growth) query = multiply(query, queryFactors(growth, start, x, call.shift));
     if (cache) [key, value] = cache.append(layer, key, value);
     const input = {
-      recipe: this.#recipeOf(layer),
+      recipe: this.#recipeOf(layer, at, x.shape[x.shape.length - 2]),
       queryOffset: cache?.length,
       attnMask,
       dropoutP,
@@ -307,7 +308,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return [normalize(queryNorm, q), normalize(keyNorm, k)];
   }
 
-  #recipeOf(layer: number): AttentionRecipe {
+  #recipeOf(layer: number, at: string, N: number): AttentionRecipe {
     const { layers, names, query_scale, attn_logit_softcapping: softcap, alibi_slopes } = this.recipe;
     const { window } = layers[layer];
     const causal = this.architecture === "decoder";
@@ -323,6 +324,21 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
           bidirectional: !causal,
         },
       }),
+      ...(names.relativePositions && { disentangled: this.#disentangled(at, N) }),
+    };
+  }
+
+  /** Keys and queries of the relative positions of a text of N tokens. */
+  #disentangled(at: string, N: number): Disentangled {
+    const { names, relative_positions, relative_terms = [] } = this.recipe;
+    const { first, end, rows } = rowsOf(N, relative_positions as RelativePositions);
+    const table = slice(this.weights.get(`${names.relativePositions}.weight`), 0, first, end);
+    const states = names.relativeNorm === undefined ? table : this.norm(names.relativeNorm, table);
+    const heads = (name: string | undefined) => splitHeads(this.linear(at + name, states), this.sizes.heads);
+    return {
+      rows,
+      ...(relative_terms.includes("c2p") && { positionKeys: heads(names.positionKey ?? names.key) }),
+      ...(relative_terms.includes("p2c") && { positionQueries: heads(names.positionQuery ?? names.query) }),
     };
   }
 

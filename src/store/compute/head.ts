@@ -10,7 +10,7 @@ import { floatProducts } from "../../rows/products.ts";
 import { runFinder } from "../../rows/runs.ts";
 import { RowSteps } from "../../rows/steps.ts";
 import type { Stage } from "../block.ts";
-import { type HeadRecipe, maskOf, namedMods } from "../recipe/head-recipe.ts";
+import { type HeadRecipe, type HeadVectors, maskOf, namedMods } from "../recipe/head-recipe.ts";
 
 /** The data of one head. Plain data, which can be posted to a worker. */
 export interface HeadArrays {
@@ -54,6 +54,9 @@ const keysOf = (floats: FloatArray, d: number) => ({
   products: floatProducts(floats),
 });
 
+const modsOf = (recipe: HeadRecipe, vectors: HeadVectors) =>
+  namedMods(recipe).map(({ mod }) => compile(mod(vectors).expr));
+
 /** The head as the row engine reads it: batch entry 0, head 0. */
 function inputsOf({ Nk, d, query = NONE, key = NONE, recipe, keep, bias }: HeadArrays): HeadInputs {
   const mask = maskOf(recipe);
@@ -69,7 +72,7 @@ function inputsOf({ Nk, d, query = NONE, key = NONE, recipe, keep, bias }: HeadA
     key: keysOf(key, d),
     mask: mask && compile(mask),
     findRuns: mask && runFinder(mask, recipe.queryOffset, Nk),
-    mods: namedMods(recipe).map(({ mod }) => compile(mod.expr)),
+    mods: modsOf(recipe, { query, key, d, scale: recipe.scale }),
     tensors: [
       ...(keep ? [{ ...elementsOf(keep.data, Nk), kind: keep.polarity }] : []),
       ...(bias ? [{ ...elementsOf(bias, Nk), kind: "add" as const }] : []),
@@ -93,13 +96,20 @@ function editedInputs(
 ): HeadInputs {
   const { d } = inputs;
   let keys = inputs.key;
+  let floats: ArrayLike<number> = data.key!;
   if (key) {
-    const floats = Float64Array.from(data.key!);
-    floats.set(key.values, key.index * d);
-    keys = keysOf(floats, d);
+    const changed = Float64Array.from(data.key!);
+    changed.set(key.values, key.index * d);
+    floats = changed;
+    keys = keysOf(changed, d);
   }
   const row = query && { ...elementsOf(query, d), start: -i * d };
-  return { ...inputs, scale, query: row ?? inputs.query, key: keys };
+  const edited = { ...inputs, scale, query: row ?? inputs.query, key: keys };
+  if (!data.recipe.disentangled) return edited;
+  // Terms of positions are made of the changed vectors too.
+  const queries = Float64Array.from(data.query!);
+  if (query) queries.set(Float64Array.from(query), i * d);
+  return { ...edited, mods: modsOf(data.recipe, { query: queries, key: floats, d, scale }) };
 }
 
 /** Computes rows of one head. Rows are i, keys j. */

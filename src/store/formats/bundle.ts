@@ -205,6 +205,8 @@ function addLayer(
     add(tensor, rank === 3 ? [heads, queries, keys] : [queries, keys], "kept");
   }
   add(layer.table, [undefined, heads], "kept");
+  add(layer.positionKeys, [heads], "kept");
+  add(layer.positionQueries, [heads], "kept");
   add(layer.sinks, [heads], "kept");
 }
 

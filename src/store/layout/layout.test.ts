@@ -127,6 +127,16 @@ describe("a bundle that does not fit", () => {
         { "self.relative": f32(8, 3) },
         /`self.relative` is \[8, 3\] float32, expected \[buckets, 2\]/,
       ],
+      [
+        { bias: { disentangled: { keys: "self.positionKeys", rows: [0, 1, 2, 3, 4] } } },
+        { "self.positionKeys": f32(3, 5, 1) },
+        /`self.positionKeys` is \[3, 5, 1\] float32, expected \[2, buckets, \d\]/,
+      ],
+      [
+        { bias: { disentangled: { rows: [0, 1, 2] } } },
+        {},
+        /its recipe has rows for 3 distances; 3 queries and 3 keys have more/,
+      ],
       [{ bias: { alibi: [1] } }, {}, /its recipe has 1 ALiBi slopes for 2 heads/],
       [{ keyLengths: [1, 2, 3] }, {}, /its recipe has 3 keyLengths for 2 heads; give one, or one per head/],
       [{ sinks: "self.sinks" }, { "self.sinks": f32(3) }, /`self.sinks` is \[3\] float32, expected \[2\]/],

@@ -2,6 +2,7 @@
  * Lays out named tensors as blocks: finds their layers, tokens and the tensors of their recipes, and checks the shapes. Parts
  * that do not fit are left out and reported with the tensor's name, the expected and the actual shape, and the remedy.
  */
+// long: the tensors of a block and of its recipe are found and checked in one place
 import { isFloat } from "../../core/dtype.ts";
 import { tablesOf } from "../../masks/expression/expr.ts";
 import { maskFromJson } from "../../masks/registry.ts";
@@ -11,7 +12,7 @@ import { type Bag, shown, type TensorHead } from "../formats/tensor-source.ts";
 import { type Places, placesOf } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
 import { isSpecial } from "../text/tokens.ts";
-import { picturesOf, segmentsOf } from "./ranges.ts";
+import { picturesOf, rowsProblem, segmentsOf } from "./ranges.ts";
 import { evidenceOf, statesOf } from "./results.ts";
 
 /** The kind of a layer's tensor. */
@@ -25,6 +26,8 @@ export interface Layer {
   readonly mask?: string;
   readonly bias?: string;
   readonly table?: string;
+  readonly positionKeys?: string;
+  readonly positionQueries?: string;
   readonly sinks?: string;
 }
 
@@ -40,7 +43,7 @@ export interface Laid {
 const STATE = /^(.+)\.state\.(\d{1,6})$/s;
 const NAME = /^(.+)\.(q|k|w|v|vnorm|wo|lse)\.(\d{1,6})$/s;
 /** Tensors that only recipes refer to. */
-const AUXILIARY = /\.(?:mask|bias|sinks|relative|picture)(?:\.\d{1,6})?$/;
+const AUXILIARY = /\.(?:mask|bias|sinks|relative|positionKeys|positionQueries|picture)(?:\.\d{1,6})?$/;
 
 /** Lays out a bag; `given` is the recipe of blocks with q and k but without a recipe. */
 export function layOut(
@@ -263,7 +266,7 @@ function resolve(
   sizes: Sizes,
   problems: Problems,
 ): Omit<Layer, "parts"> | undefined {
-  const { heads, Nq, Nk } = sizes;
+  const { heads, Nq, Nk, d } = sizes;
   let failed = false;
   const fail = (text: string): undefined => {
     problems.add("error", "recipe-tensor", `layer ${layer} of \`${block}\` is left out: ${text}`);
@@ -292,6 +295,7 @@ function resolve(
   };
   const cells = [Nq, Nk];
   const { mask, bias, sinks, keyLengths } = recipe;
+  const terms = bias && "disentangled" in bias ? bias.disentangled : undefined;
   const tensors = {
     mask:
       typeof mask === "object" && "tensor" in mask
@@ -299,6 +303,8 @@ function resolve(
         : undefined,
     bias: bias && "dense" in bias ? find(bias.dense, [cells, [heads, ...cells]], true) : undefined,
     table: bias && "relative" in bias ? find(bias.relative, [[-1, heads]], true) : undefined,
+    ...(terms?.keys !== undefined && { positionKeys: find(terms.keys, [[heads, -1, d]], true) }),
+    ...(terms?.queries !== undefined && { positionQueries: find(terms.queries, [[heads, -1, d]], true) }),
     sinks: sinks === undefined ? undefined : find(sinks, [[heads]], true),
   };
   // A documents mask has one id per position; other masks apply to any length.
@@ -306,6 +312,9 @@ function resolve(
     for (const { name, shape } of tablesOf(maskFromJson(mask.named)))
       if (name === "documents" && shape[0] !== Nk)
         fail(`its mask has documents for ${shape[0]} positions, but there are ${Nk} keys`);
+  const wrongRows =
+    terms && rowsProblem(bag, terms.rows, [tensors.positionKeys, tensors.positionQueries], Nq, Nk);
+  if (wrongRows) fail(wrongRows);
   if (bias && "alibi" in bias && bias.alibi.length !== heads)
     fail(`its recipe has ${bias.alibi.length} ALiBi slopes for ${heads} heads`);
   if (typeof keyLengths === "object" && keyLengths.length !== 1 && keyLengths.length !== heads)

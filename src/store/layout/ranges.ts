@@ -50,3 +50,17 @@ export function segmentsOf(
     return fits;
   });
 }
+
+/** Why the rows of terms of content and position do not fit a block and their tensors [heads, S, d]; undefined if they do. */
+export function rowsProblem(
+  bag: Bag,
+  rows: readonly number[],
+  names: readonly (string | undefined)[],
+  Nq: number,
+  Nk: number,
+): string | undefined {
+  if (rows.length < 2 * Math.max(Nq, Nk) - 1)
+    return `its recipe has rows for ${rows.length} distances; ${Nq} queries and ${Nk} keys have more`;
+  const short = names.find((name) => name && rows.some((row) => row >= bag.tensors.get(name)!.shape[1]));
+  return short && `its recipe has rows that \`${short}\` does not have`;
+}

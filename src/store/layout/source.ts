@@ -66,6 +66,8 @@ type Wanted =
   | "mask"
   | "bias"
   | "table"
+  | "positionKeys"
+  | "positionQueries"
   | "sinks";
 
 function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadArrays | Promise<HeadArrays> {
@@ -95,6 +97,8 @@ function readHead(bag: Bag, blocks: readonly Laid[], ref: HeadRef): HeadArrays |
   ask("mask", layer.mask, headRows(layer.mask, 3));
   ask("bias", layer.bias, headRows(layer.bias, 3));
   ask("table", layer.table);
+  ask("positionKeys", layer.positionKeys, [h, h + 1]);
+  ask("positionQueries", layer.positionQueries, [h, h + 1]);
   ask("sinks", layer.sinks);
   const d = scored ? bag.tensors.get(parts.q!)!.shape[2] : 0;
   const headOf = (tensors: readonly FileTensor[]) =>
@@ -138,7 +142,17 @@ function build(place: Place, tensors: ReadonlyMap<Wanted, FileTensor>): HeadArra
     weights: weights && { data: weights.data as TypedData, dtype: weights.dtype as WeightDType },
     value,
     valueNorm: wide("vnorm") ?? (value && normsOf(value, block.Nk, dv, floats("wo"))),
-    recipe: headRecipe(place, floats("table"), floats("sinks")),
+    recipe: {
+      ...headRecipe(place, floats("table"), floats("sinks")),
+      ...(recipe.bias &&
+        "disentangled" in recipe.bias && {
+          disentangled: {
+            rows: Int32Array.from(recipe.bias.disentangled.rows),
+            keys: wide("positionKeys"),
+            queries: wide("positionQueries"),
+          },
+        }),
+    },
     keep: mask && {
       data: mask.data as ArrayLike<number>,
       polarity: (recipe.mask as { polarity: "keep" | "drop" }).polarity,

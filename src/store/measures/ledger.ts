@@ -82,6 +82,16 @@ const STEPS = {
     "Add the number this head has learned for this distance between tokens.",
     "score = score + table[bucket(j - i)]",
   ],
+  "content-position": [
+    "+ content → position",
+    "Add the query's match with the relative position of the key: what this word looks for at that distance.",
+    "score = score + scale * (q * position_k[bucket(i - j)]).sum()",
+  ],
+  "position-content": [
+    "+ position → content",
+    "Add the key's match with the relative position of the query: how much this word is looked for from that distance.",
+    "score = score + scale * (k * position_q[bucket(i - j)]).sum()",
+  ],
   bias: ["+ bias", "Add the bias of this cell.", "score = score + bias[i, j]"],
   mask: [
     "mask",
@@ -250,8 +260,8 @@ function addSteps(head: StoreHead, i: number, j: number, steps: WeightSteps, lin
       const slope = show(recipe.slope!, "alibi");
       line("alibi", [show(before, "score"), " − ", slope, " × ", far], s, "alibi");
     } else {
-      const added = show(s - before, "relativeBias");
-      line("relative", [show(before, "score"), " + ", added], s, "relativeBias");
+      const source = step === "relative" ? "relativeBias" : step;
+      line(step, [show(before, "score"), " + ", show(s - before, source)], s, source);
     }
   }
   if (bias) line("bias", [show(s, "score"), " + ", show(steps.bias, "bias")], steps.biased, "bias");

@@ -17,7 +17,12 @@ describe("parseRecipe", () => {
     expect(parseRecipe(JSON.parse(JSON.stringify(recipe)))).toEqual(recipe);
     for (const mask of ["none", "causal", { prefix: 4 }, { tensor: "m", polarity: "drop" }])
       expect(parseRecipe({ mask })).toEqual({ mask });
-    for (const bias of [{ alibi: [1] }, { dense: "b" }, { relative: "r" }])
+    for (const bias of [
+      { alibi: [1] },
+      { dense: "b" },
+      { relative: "r" },
+      { disentangled: { keys: "k", rows: [0, 1, 2] } },
+    ])
       expect(parseRecipe({ bias })).toEqual({ bias });
     expect(parseRecipe({})).toEqual({});
   });
@@ -56,6 +61,9 @@ describe("parseRecipe", () => {
       [{ bias: { alibi: ["a"] } }, /alibi: expected a finite number, got "a"/],
       [{ bias: { relative: "t", maxDistance: 0 } }, /maxDistance: expected an integer from 1, got 0/],
       [{ bias: { relative: "t", bidirectional: 1 } }, /bidirectional: expected true or false, got 1/],
+      [{ bias: { disentangled: { rows: [0, 1] } } }, /rows: expected an odd number of rows, got 2/],
+      [{ bias: { disentangled: { rows: [-1] } } }, /rows: expected an integer from 0, got -1/],
+      [{ bias: { disentangled: { rows: [0], keys: 3 } } }, /keys: expected the name of a tensor, got 3/],
       [{ sinks: 3 }, /sinks: expected the name of a tensor, got 3/],
       [{ layerOverrides: { "-1": {} } }, /layerOverrides.-1: expected a layer's number, got "-1"/],
       [{ layerOverrides: [] }, /layerOverrides: expected an object/],

@@ -40,11 +40,23 @@ export type RecipeMask =
   | { readonly tensor: string; readonly polarity: "keep" | "drop" }
   | { readonly named: MaskJson };
 
-/** `alibi`: one slope per head; `relative`: T5's table [buckets, heads]; `dense`: [Nq, Nk] or [H, Nq, Nk]. */
+/**
+ * `alibi`: one slope per head; `relative`: T5's table [buckets, heads]; `dense`: [Nq, Nk] or [H, Nq, Nk]; `disentangled`: DeBERTa's terms,
+ * scale·q_i·keys[row] and scale·k_j·queries[row] with tensors [H, S, d], one or both, where `rows` has the row of each distance i − j
+ * from −(N − 1) to N − 1.
+ */
 export type RecipeBias =
   | { readonly alibi: readonly number[] }
   | { readonly relative: string; readonly maxDistance?: number; readonly bidirectional?: boolean }
-  | { readonly dense: string };
+  | { readonly dense: string }
+  | { readonly disentangled: DisentangledBias };
+
+/** DeBERTa's terms of content and relative position. */
+export interface DisentangledBias {
+  readonly keys?: string;
+  readonly queries?: string;
+  readonly rows: readonly number[];
+}
 
 /** The mask in the JSON form of `src/masks/registry.ts`; undefined for "none". */
 export function maskJsonOf(mask: Exclude<RecipeMask, { readonly tensor: string }>): MaskJson | undefined {
@@ -114,7 +126,9 @@ export function describeRecipe(recipe: ScoreRecipe, d: number | string): string 
         ? "ALiBi"
         : "relative" in bias
           ? `relative bias \`${bias.relative}\``
-          : `bias \`${bias.dense}\``,
+          : "disentangled" in bias
+            ? "terms of content and position"
+            : `bias \`${bias.dense}\``,
     );
   if (sinks !== undefined) parts.push(`sinks \`${sinks}\``);
   const layers = Object.keys(layerOverrides ?? {});
@@ -192,6 +206,21 @@ function biasOf(value: unknown, where: string): RecipeBias {
       relative: text(json.relative, `${where}: relative`),
       ...(maxDistance === undefined ? {} : { maxDistance: integer(maxDistance, `${where}: maxDistance`, 1) }),
       ...(bidirectional === undefined ? {} : { bidirectional: bidirectional as boolean }),
+    };
+  }
+  if ("disentangled" in json) {
+    checkFields(json, ["disentangled"], where);
+    const at = `${where}: disentangled`;
+    const terms = record(json.disentangled, at);
+    checkFields(terms, ["keys", "queries", "rows"], at);
+    const rows = list(terms.rows, `${at}: rows`, (n, here) => integer(n, here));
+    if (rows.length % 2 === 0) refuse(`${at}: rows`, "an odd number of rows", rows.length);
+    return {
+      disentangled: {
+        rows,
+        ...(terms.keys !== undefined && { keys: text(terms.keys, `${at}: keys`) }),
+        ...(terms.queries !== undefined && { queries: text(terms.queries, `${at}: queries`) }),
+      },
     };
   }
   checkFields(json, ["dense"], where);

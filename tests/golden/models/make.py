@@ -47,6 +47,10 @@ FAMILIES = {
                                                 rope_parameters=dict(full_attention=dict(rope_type="default", rope_theta=1000.0),
                                                                      sliding_attention=dict(rope_type="default", rope_theta=100.0)))),
     "eurobert": ("eurobert", DECODER | dict(rms_norm_eps=3e-3, mlp_bias=True, tie_word_embeddings=False)),
+    "deberta": ("deberta-v2", ENCODER | dict(layer_norm_eps=3e-3, relative_attention=True, position_buckets=4, max_relative_positions=-1, norm_rel_ebd="layer_norm",
+                                             pos_att_type=["p2c", "c2p"], share_att_key=True, position_biased_input=False, type_vocab_size=0, pad_token_id=0)),
+    "deberta-own": ("deberta-v2", ENCODER | dict(relative_attention=True, max_relative_positions=5, pos_att_type=["c2p"], legacy=False, type_vocab_size=2,
+                                                 hidden_act="gelu_new")),
     "gpt2": ("gpt2", dict(vocab_size=V, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=22, layer_norm_epsilon=3e-3,
                           tie_word_embeddings=False, bos_token_id=1, eos_token_id=2)),
     "llama2": ("llama", DECODER | dict(num_key_value_heads=4, rms_norm_eps=3e-3, tie_word_embeddings=False)),
@@ -191,6 +195,8 @@ def inputs(model, config, family):
         return [dict(input_ids=some(1, 7)), pair, padded(some, config)]
     if family in ("roberta", "distilbert", "mpnet", "modernbert", "eurobert"):
         return [dict(input_ids=some(1, 11)), padded(some, config)]
+    if family == "deberta-own":
+        return [dict(input_ids=some(1, 11)), dict(input_ids=some(1, 9), token_type_ids=torch.tensor([[0] * 4 + [1] * 5]))]
     if family == "phi3":
         return [dict(input_ids=some(1, 5)), dict(input_ids=some(1, 8))]  # within the short factors and beyond
     return [dict(input_ids=some(1, 11))]
@@ -264,7 +270,7 @@ def make(family):
     folder = os.path.join(HERE, family)
     shutil.rmtree(folder, ignore_errors=True)
     config = AutoConfig.for_model(kind, **fields)
-    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert", "nomic_bert")
+    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert", "nomic_bert", "deberta-v2")
     auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     model = auto.from_config(config)
     draw(model, torch.Generator().manual_seed(sum(map(ord, family))))

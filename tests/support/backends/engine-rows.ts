@@ -39,10 +39,10 @@ function runRows(head: StoreHead, from: number, to: number, visit: RowVisit): vo
   if (bias) masks.push({ data: floats(bias.subarray(from * Nk, to * Nk)), shape: [rows, Nk] });
   const options = {
     scale: recipe.scale,
-    // Masks and score mods depend on positions only, so any range of rows can be computed separately.
+    // Masks and score mods depend on positions, or on tables of all rows, so any range of rows can be computed separately.
     queryOffset: recipe.queryOffset + from,
     attnMask: masks as never,
-    scoreMod: namedMods(recipe).map(({ mod }) => mod),
+    scoreMod: namedMods(recipe).map(({ mod }) => mod({ query: query!, key: key!, d, scale: recipe.scale })),
     ...(recipe.sink === undefined ? {} : { sinks: [recipe.sink] }),
   };
   // Values have no columns: only lse is used.

@@ -162,18 +162,24 @@ function blockOf(
   const { tokens, layers, sequences, special } = attention;
   const specials = specialOf(special);
   const tableName = `${name}.relative`;
-  const recipes = layers.map((layer) => recipeOf(model, layer, tableName));
+  const recipes = layers.map((layer) => recipeOf(model, layer, name));
   const [first] = recipes;
   // The recipe of the first layer is that of the block; a layer that differs has a complete override.
   const same = (recipe: LayerRecipe) => JSON.stringify(recipe) === JSON.stringify(first);
   const overrides = recipes.flatMap((recipe, n) => (same(recipe) ? [] : [[n, recipe] as const]));
   const table = layers[0]?.recipe?.relative?.table;
+  const positions = layers.flatMap(({ recipe }, n) =>
+    (["positionKeys", "positionQueries"] as const).flatMap((part) => {
+      const tensor = recipe?.disentangled?.[part];
+      return tensor ? [[`${name}.${part}.${n}`, tensor] as const] : [];
+    }),
+  );
   return {
     name,
     tokens,
     kind: "self",
     recipe: { ...first, ...(overrides.length > 0 && { layerOverrides: Object.fromEntries(overrides) }) },
-    ...(table && { tensors: { [tableName]: table } }),
+    tensors: { ...(table && { [tableName]: table }), ...Object.fromEntries(positions) },
     segments: segmentsOf(sequences),
     // An empty list, so that no token is guessed to be special by its spelling.
     special: { query: specials, key: specials },
@@ -181,26 +187,39 @@ function blockOf(
   };
 }
 
-/** A layer's recipe in the bundle; `table` is the name of the table of relative positions. */
+/** A layer's recipe in the bundle, with the names of its tensors in the block of this name. */
 function recipeOf(
   model: Pick<AttentionModel, "architecture">,
   { recipe, options }: TextAttention["layers"][number],
-  table: string,
+  name: string,
 ): LayerRecipe {
   if (!recipe)
     return {
       mask: model.architecture === "decoder" ? "causal" : "none",
       ...(options?.scale !== undefined && { scale: options.scale }),
     };
-  const { mask, scale, softcap, relative, alibi } = recipe;
+  const { mask, scale, softcap, relative, alibi, disentangled } = recipe;
   return {
     mask,
     ...(scale !== undefined && { scale }),
     ...(softcap !== undefined && { softcap }),
     ...(relative && {
-      bias: { relative: table, maxDistance: relative.maxDistance, bidirectional: relative.bidirectional },
+      bias: {
+        relative: `${name}.relative`,
+        maxDistance: relative.maxDistance,
+        bidirectional: relative.bidirectional,
+      },
     }),
     ...(alibi && { bias: { alibi } }),
+    ...(disentangled && {
+      bias: {
+        disentangled: {
+          rows: [...disentangled.rows],
+          ...(disentangled.positionKeys && { keys: `${name}.positionKeys` }),
+          ...(disentangled.positionQueries && { queries: `${name}.positionQueries` }),
+        },
+      },
+    }),
   };
 }
 
