@@ -58,6 +58,15 @@ describe.each(names)("%s", (name) => {
   });
 });
 
+test("the model of transformers-js/check.mjs has two layers, with keys masked by a sum", async () => {
+  const { layers, refused } = await exposed(readFileSync(join(root, "../transformers-js/onnx/model.onnx")));
+  expect(refused).toEqual([]);
+  expect(layers.map(({ op, heads, steps }) => [op, heads, steps.map(({ kind }) => kind)])).toEqual([
+    ["Softmax", undefined, ["factor", "add"]],
+    ["Softmax", undefined, ["factor", "add"]],
+  ]);
+});
+
 describe("what cannot be exposed", () => {
   const op = (type: string, inputs: string[], outputs: string[], domain = "") =>
     rangeField(
