@@ -21,6 +21,8 @@ export type { EncoderConfig } from "./encoder/config.ts";
 export { Encoder, type EncoderOptions, type EncoderStart } from "./encoder/encoder.ts";
 export type { EncoderDecoderConfig } from "./encoder-decoder/config.ts";
 export { EncoderDecoder } from "./encoder-decoder/encoder-decoder.ts";
+export { generateTarget, type TargetOptions } from "./encoder-decoder/target.ts";
+export { type TranslateOptions, type Translation, translate } from "./encoder-decoder/translate.ts";
 export { Bert, type BertOptions } from "./families/encoders/bert.ts";
 export { Distilbert } from "./families/encoders/distilbert.ts";
 export { Electra } from "./families/encoders/electra.ts";
@@ -121,8 +123,6 @@ export {
   type ScoreTerm,
   splitScore,
 } from "./inference/score-split.ts";
-export { generateTarget, type TargetOptions } from "./inference/target.ts";
-export { type TranslateOptions, type Translation, translate } from "./inference/translate.ts";
 export { type ExposedLayer, type ExposedModel, exposeAttention } from "./onnx/expose.ts";
 export type { OnnxLayout, OnnxRefusal, OnnxStep } from "./onnx/find.ts";
 export { attentionOf, type OnnxPipeline, type OnnxSession } from "./onnx/session.ts";

@@ -1,5 +1,5 @@
 /** The commands whose model writes a new text from one: `heed translate` and `heed summarize`. */
-import { writeText } from "../../../models/inference/translate.ts";
+import { writeText } from "../../../models/encoder-decoder/translate.ts";
 import type { TextModel } from "../../../models/text-model.ts";
 import { MODEL_HELP, pickTextModel } from "../input/pick-model.ts";
 import { expandText } from "../input/stdin.ts";

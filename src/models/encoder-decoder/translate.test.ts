@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
 import { OptionError, UnsupportedError } from "../../core/errors.ts";
-import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
 import { modelFromFiles, readModel } from "../files/files.ts";
 import { locateShipped } from "../files/locate.ts";
-import { ablate } from "./ablate.ts";
-import { embedTexts } from "./embed.ts";
-import { headScores } from "./heads.ts";
+import { ablate } from "../inference/ablate.ts";
+import { embedTexts } from "../inference/embed.ts";
+import { headScores } from "../inference/heads.ts";
+import type { EncoderDecoder } from "./encoder-decoder.ts";
 import { generateTarget, type TargetOptions } from "./target.ts";
 import { translate } from "./translate.ts";
 

@@ -8,9 +8,15 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
-import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
+import {
+  checkSampling,
+  chooser,
+  finiteLogits,
+  type GenerateOptions,
+  stopIds,
+} from "../inference/sampling.ts";
 import { beamSearch } from "./beam.ts";
-import { checkSampling, chooser, finiteLogits, type GenerateOptions, stopIds } from "./sampling.ts";
+import type { EncoderDecoder } from "./encoder-decoder.ts";
 
 /** Options of `generateTarget`. */
 export interface TargetOptions extends GenerateOptions {

@@ -4,8 +4,8 @@
  */
 import { checkArgument, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import type { EncoderDecoder } from "../encoder-decoder/encoder-decoder.ts";
 import { checkTextModel, type TextModel, writtenText } from "../text-model.ts";
+import type { EncoderDecoder } from "./encoder-decoder.ts";
 import { TARGET_OPTIONS, type TargetOptions, writeTarget } from "./target.ts";
 
 /** Options of `translate`. */
