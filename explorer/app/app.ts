@@ -204,7 +204,11 @@ export class Surface {
       void this.#host.update();
       return more;
     });
-    this.#loading.catch((error) => session.failed(error));
+    this.#loading.catch((error) => {
+      // The next use tries again.
+      this.#loading = undefined;
+      session.failed(error);
+    });
     return this.#loading;
   }
 

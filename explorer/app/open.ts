@@ -8,6 +8,7 @@ import { openStore } from "../../src/store/formats/open.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { type ComputeOptions, storeFrom } from "../../src/store/layout/from.ts";
 import type { Openable } from "../../src/view/element.ts";
+import { queuedRanges } from "./range-queue.ts";
 import type { OpenSource } from "./sources.ts";
 import { build } from "./workers.ts";
 
@@ -113,11 +114,12 @@ function ranges(url: URL, size: number): ByteSource {
       );
     return new Uint8Array(await response.arrayBuffer());
   };
+  const queue = queuedRanges(size, part);
   return {
     size,
     async read(offset, length) {
       if (length === 0) return new Uint8Array(0);
-      if (size > SMALL) return part(offset, length);
+      if (size > SMALL) return queue.read(offset, length);
       all ??= part(0, size).catch((error) => {
         all = undefined;
         throw error;

@@ -3,6 +3,7 @@
  * measures. `arrange` computes the grid position of each head.
  */
 
+import type { Block } from "../../src/store/block.ts";
 import type { HeadMeasures } from "../../src/store/measures/measures.ts";
 import type { NumberOptions } from "../../src/store/text/number.ts";
 import type { Session } from "../app/session.ts";
@@ -67,6 +68,55 @@ export function metricValue(measures: HeadMeasures | undefined, name: string): n
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
+/** A pattern that heads have in common. */
+interface Pattern {
+  readonly label: string;
+  /** Whether a head has it; the first pattern that fits is the head's. */
+  readonly fits: (measures: HeadMeasures, keys: number) => boolean;
+}
+
+/** The value of `sort` for heads in groups of one pattern. */
+export const BY_PATTERN = "pattern";
+
+const mostly =
+  (name: "diagonal" | "previous" | "next" | "first" | "special" | "sameToken" | "induction" | "within") =>
+  ({ [name]: value }: HeadMeasures) =>
+    (value ?? 0) >= 0.5;
+
+/** Half of the attention makes a pattern; what has none of them is even, or only spread. */
+const PATTERNS: readonly Pattern[] = [
+  { label: "induction", fits: mostly("induction") },
+  { label: "previous token", fits: mostly("previous") },
+  { label: "next token", fits: mostly("next") },
+  { label: "same position", fits: mostly("diagonal") },
+  { label: "same token", fits: mostly("sameToken") },
+  { label: "first token", fits: mostly("first") },
+  { label: "special tokens", fits: mostly("special") },
+  { label: "nearby tokens", fits: mostly("within") },
+  { label: "nearly even", fits: ({ effectiveKeys }, keys) => effectiveKeys >= 0.7 * keys },
+  { label: "other links", fits: () => true },
+];
+const UNMEASURED = "not measured yet";
+
+/** Name and heads of each group that has any, the groups in the order of `PATTERNS`. */
+function patternGroups(
+  heads: readonly HeadName[],
+  measuresOf: (head: HeadName) => HeadMeasures | undefined,
+  { Nq, Nk, recipe }: Block,
+): readonly (readonly [label: string, heads: readonly HeadName[]])[] {
+  // Of a causal head, the rows see half of the keys on average.
+  const keys = recipe.mask === "causal" && Nq === Nk ? (Nk + 1) / 2 : Nk;
+  const groups = new Map<string, HeadName[]>(
+    [...PATTERNS.map(({ label }) => label), UNMEASURED].map((label) => [label, []]),
+  );
+  for (const head of heads) {
+    const measures = measuresOf(head);
+    const label = measures ? PATTERNS.find(({ fits }) => fits(measures, keys))!.label : UNMEASURED;
+    groups.get(label)!.push(head);
+  }
+  return [...groups].filter(([, members]) => members.length > 0);
+}
+
 /** A head and its grid position. */
 export interface PlacedHead extends HeadName {
   readonly row: number;
@@ -82,11 +132,13 @@ export interface HeadGrid {
   readonly columns: number;
   readonly rowNames: readonly string[];
   readonly columnNames: readonly string[];
+  /** Rows that have a title in place of heads. */
+  readonly titles?: ReadonlyMap<number, string>;
   /** The number of adjacent query heads that share a key head; 1 if none do, or if heads are sorted. */
   readonly group: number;
 }
 
-/** @param perRow heads in a row of the sorted list; by default the heads of a layer */
+/** @param perRow heads in a row of a list, of a group, and of a layer that is wider; by default the heads of a layer */
 export function arrange(
   session: Session,
   state: State = session.state,
@@ -121,7 +173,48 @@ export function arrange(
     const values = some.map(value).filter((one) => one !== undefined);
     return values.length === 0 ? undefined : values.reduce((a, b) => a + b, 0) / values.length;
   };
+  if (state.sort === BY_PATTERN) {
+    const titles = new Map<number, string>();
+    const placed: PlacedHead[] = [];
+    let row = 0;
+    for (const [label, members] of patternGroups(all, (head) => session.measures(head), block)) {
+      titles.set(row++, `${label} · ${members.length}`);
+      members.forEach((head, i) => {
+        placed.push({ ...head, row: row + Math.floor(i / perRow), column: i % perRow, faded: faded(head) });
+      });
+      row += Math.ceil(members.length / perRow);
+    }
+    const rowNames = Array.from({ length: row }, () => "");
+    return {
+      placed,
+      rows: row,
+      columns: perRow,
+      rowNames,
+      columnNames: rowNames.slice(0, perRow),
+      titles,
+      group: 1,
+    };
+  }
   const sorted = state.sort !== "";
+  if (!sorted && perRow < heads) {
+    // A layer goes over several rows.
+    const perLayer = Math.ceil(heads / perRow);
+    const shownLayers = state.flipped ? [...layers].reverse() : layers;
+    return {
+      placed: shownLayers.flatMap((layer, at) =>
+        Array.from({ length: heads }, (_, head) => {
+          const one = { block: name, layer, head };
+          const row = at * perLayer + Math.floor(head / perRow);
+          return { ...one, row, column: head % perRow, faded: faded(one) };
+        }),
+      ),
+      rows: layers.length * perLayer,
+      columns: perRow,
+      rowNames: shownLayers.flatMap((layer) => Array.from({ length: perLayer }, () => String(layer))),
+      columnNames: Array.from({ length: perRow }, () => ""),
+      group: 1,
+    };
+  }
   if (sorted && state.sortHow === "list") {
     const list = order(all, value);
     const rows = Math.ceil(list.length / perRow);

@@ -243,6 +243,8 @@ export const pictures = css`
 .grid:has(:focus-visible) { overflow: visible; contain: none; }
 .grid [role="gridcell"]:focus-visible { outline: 3px solid var(--query); outline-offset: 2px; box-shadow: 0 0 0 2px var(--paper); }
 .atlas { position: relative; overflow: auto hidden; }
+.pager { display: flex; align-items: center; justify-content: space-between; gap: 8px; position: sticky; inset-inline-start: 0; color: var(--second); }
+.pager[hidden] { display: none; }
 .atlas.large { position: absolute; inset: 0; overflow: hidden; }
 .atlas canvas { display: block; cursor: pointer; touch-action: pan-y; }
 .atlas.large canvas { touch-action: none; }

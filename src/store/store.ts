@@ -6,9 +6,17 @@ import { formatValue, OptionError } from "../core/errors.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { gone } from "./compute/compute.ts";
+import { Gate } from "./compute/gate.ts";
 import { type Edits, type HeadArrays, StoreHead } from "./compute/head.ts";
 import { bytesOf } from "./compute/messages.ts";
-import type { Compute, HeadRequest, PassAnswer, PendingRequest, RequestOptions } from "./compute/request.ts";
+import type {
+  Compute,
+  HeadRequest,
+  PassAnswer,
+  PendingRequest,
+  RequestAnswer,
+  RequestOptions,
+} from "./compute/request.ts";
 import { SingleFlight } from "./compute/single-flight.ts";
 import { Others, Subject } from "./compute/subject.ts";
 import type { BundleOptions } from "./formats/bundle.ts";
@@ -32,12 +40,18 @@ const DEFAULT_SIZE = 128;
 const MAX_PASSES = 4;
 /** Maximum number of weights in a matrix: 2,048 × 2,048, 32 MiB. */
 const MAX_WEIGHTS = 2 ** 22;
+/** Requests about heads in the background that are under way at once: each holds a head's numbers. */
+const AT_ONCE = 12;
 /** Urgency of heads that are not on screen: lower is more urgent, and heads on screen have their index. */
 const OFF_SCREEN = 1e6;
 
-/** Builds a store over a source. */
-export const createStore = (source: HeadSource, report: LoadReport, compute: Compute): HeadStore =>
-  new LocalStore(source, report, compute);
+/** Builds a store over a source. `read` are heads that were read when it was opened. */
+export const createStore = (
+  source: HeadSource,
+  report: LoadReport,
+  compute: Compute,
+  read: Iterable<readonly [HeadRef, HeadArrays]> = [],
+): HeadStore => new LocalStore(source, report, compute, read);
 
 /** Checks each request, and answers it from the caches or computes it. */
 class LocalStore implements HeadStore {
@@ -53,13 +67,20 @@ class LocalStore implements HeadStore {
   /** Passes over each head, by the size of their overview. */
   readonly #passes = new Map<string, Map<number, PassAnswer>>();
   readonly #passesInFlight = new SingleFlight<PassAnswer>();
+  readonly #gate = new Gate(AT_ONCE);
   #disposed = false;
 
-  constructor(source: HeadSource, report: LoadReport, compute: Compute) {
+  constructor(
+    source: HeadSource,
+    report: LoadReport,
+    compute: Compute,
+    read: Iterable<readonly [HeadRef, HeadArrays]>,
+  ) {
     this.blocks = source.blocks.map(({ block }) => block);
     this.report = report;
     this.#source = source;
     this.#compute = compute;
+    for (const [ref, data] of read) this.#keep(keyOf(ref), data);
   }
 
   // Loading heads into memory
@@ -200,7 +221,7 @@ class LocalStore implements HeadStore {
     const { Nq, Nk } = this.blocks[ref.block];
     for (const i of queries) checkIndex("i", i, Nq);
     for (const j of keys) checkIndex("j", j, Nk);
-    const sums = await this.#compute.answer(this.#request(ref, { what: "link", queries, keys }), options);
+    const sums = await this.#later(this.#request(ref, { what: "link", queries, keys }), options);
     const [weight, even, rows, key, largest, evenOfKey] = sums as Float64Array;
     return { weight, even, rows, strongest: key < 0 ? undefined : { key, weight: largest, even: evenOfKey } };
   }
@@ -227,12 +248,13 @@ class LocalStore implements HeadStore {
         `HeadStore.weights: a head of ${Nq} × ${Nk} has ${Nq * Nk} weights; at most ${MAX_WEIGHTS} are returned; use row, tile or overview`,
         { Nq, Nk },
       );
-    return (await this.#compute.answer(this.#request(ref, { what: "weights" }), options)) as Float64Array;
+    return (await this.#later(this.#request(ref, { what: "weights" }), options)) as Float64Array;
   }
 
   prioritize(refs: readonly HeadRef[]): void {
     this.#order.clear();
     refs.forEach((ref, n) => this.#order.set(keyOf(ref), n));
+    this.#gate.reorder();
     this.#compute.reorder();
   }
 
@@ -312,7 +334,7 @@ class LocalStore implements HeadStore {
     const edited = head.edited(i, edits);
     if (stage !== "contrast") return edited.row(i, stage);
     const { places } = this.#source.blocks[ref.block];
-    const others = this.#others.get(head) ?? new Others(new Subject(head.data, places, head));
+    const others = this.#others.get(head) ?? new Others(new Subject(head.data, places(), head));
     this.#others.set(head, others);
     const means = others.of(i, 0, head.data.Nk);
     return edited.row(i, "weights").map((w, j) => (means[j] === means[j] ? w - means[j] : 0));
@@ -327,7 +349,7 @@ class LocalStore implements HeadStore {
       key,
       request,
       data: () => this.#heads.get(key)?.data ?? this.#source.head(ref),
-      places: this.#source.blocks[ref.block].places,
+      places: this.#source.blocks[ref.block].places(),
       urgency: () => (this.#order.get(key) ?? OFF_SCREEN) - sooner,
     };
   }
@@ -335,6 +357,11 @@ class LocalStore implements HeadStore {
   /** A request for the current view, which comes before all passes over heads. */
   #urgent(ref: HeadRef, request: HeadRequest): PendingRequest {
     return this.#request(ref, request, 2 * OFF_SCREEN);
+  }
+
+  /** Background work: begun when it is its turn. */
+  #later(request: PendingRequest, options?: RequestOptions): Promise<RequestAnswer> {
+    return this.#gate.run(request.urgency, options?.signal, () => this.#compute.answer(request, options));
   }
 
   /** A pass over a head: its lse, measures and overview. Equal passes in flight are shared. */
@@ -347,7 +374,7 @@ class LocalStore implements HeadStore {
     const inFlight = size === undefined ? this.#passesInFlight.any(key) : undefined;
     return this.#passesInFlight.ask(inFlight ?? `${key} ${passSize}`, options, async (shared) => {
       const request = this.#request(ref, { what: "pass", size: passSize });
-      const pass = (await this.#compute.answer(request, shared)) as PassAnswer;
+      const pass = (await this.#later(request, shared)) as PassAnswer;
       this.#passes.set(key, passes.set(passSize, pass));
       for (const oldest of passes.keys()) if (passes.size > MAX_PASSES) passes.delete(oldest);
       return pass;

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
 import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { css } from "../../../ui/css.ts";
-import { METRICS, metricOf, metricValue } from "../../state/metrics.ts";
+import { BY_PATTERN, METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { WITHOUT_TOKENS } from "../../state/select.ts";
 import { type Filter, MAX_PINS, SORTS, sameHead, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
@@ -33,14 +33,16 @@ export function blocks({ session }: Ui): TemplateResult | typeof nothing {
 export function sorting({ session }: Ui): TemplateResult {
   const { state } = session;
   return html`<div class="sorting">
-    ${select("Sort heads by", [["", "in order"], ...METRICS.map(({ name, label }) => [name as string, `by ${label}`] as const)], state.sort, (sort) => session.set({ sort }))}
+    ${select("Sort heads by", [["", "in order"], [BY_PATTERN, "by pattern"], ...METRICS.map(({ name, label }) => [name as string, `by ${label}`] as const)], state.sort, (sort) => session.set({ sort }))}
     ${
       state.sort === ""
         ? html`<button type="button" class="bordered" aria-pressed=${state.flipped} title="Layer 0 at the bottom" @click=${() => session.set({ flipped: !state.flipped })}>${state.flipped ? "↑" : "↓"}<span class="hid">Layer 0 at the bottom</span></button>`
-        : html`<button type="button" class="bordered" aria-pressed=${state.descending} @click=${() => session.set({ descending: !state.descending })}>${state.descending ? "↓" : "↑"}<span class="hid">largest first</span></button>`
+        : state.sort === BY_PATTERN
+          ? html`<span></span>`
+          : html`<button type="button" class="bordered" aria-pressed=${state.descending} @click=${() => session.set({ descending: !state.descending })}>${state.descending ? "↓" : "↑"}<span class="hid">largest first</span></button>`
     }
     ${
-      state.sort === ""
+      state.sort === "" || state.sort === BY_PATTERN
         ? nothing
         : html`${choice(
             "Sort order",
@@ -113,7 +115,8 @@ function range(session: Ui["session"], filter: Filter): TemplateResult {
 /** The pinned heads, each with its letter. */
 export function pins({ session }: Ui): TemplateResult {
   const { state, block } = session;
-  const name = state.sort === "" ? ("effectiveKeys" satisfies keyof HeadMeasures) : state.sort;
+  const name =
+    metricOf(state.sort) === undefined ? ("effectiveKeys" satisfies keyof HeadMeasures) : state.sort;
   const metric = metricOf(name);
   // Measures of all heads are requested only where they are shown.
   const extent = state.pins.length > 0 ? span(session, name) : undefined;

@@ -13,11 +13,12 @@ import { listen, type PointerPoint } from "../../canvas/gestures.ts";
 import { Grid, type Gridded } from "../../canvas/grid.ts";
 import { ablatedHead } from "../../state/ablation.ts";
 import { answersOf } from "../../state/ask.ts";
-import { arrange, type HeadGrid, type PlacedHead } from "../../state/metrics.ts";
+import { arrange, BY_PATTERN, type HeadGrid, type PlacedHead } from "../../state/metrics.ts";
 import { type HeadName, sameHead, togglePin } from "../../state/state.ts";
 import type { PixelBox } from "../matrix/frame.ts";
-import { PIN_DASHES, PIN_LETTERS } from "./letters.ts";
+import { crossOut, outline, writeName } from "./marks.ts";
 import type { Overviews } from "./overviews.ts";
+import { Pager } from "./pager.ts";
 import { thumbnailShape } from "./shape.ts";
 
 export interface AtlasHost {
@@ -34,8 +35,13 @@ export interface AtlasHost {
 const LEFT = 26;
 const TOP = 18;
 
-/** The minimum size in pixels of a thumbnail with a name. */
+/** The minimum size in pixels of a thumbnail with a name, and of any. */
 const NAMED = 36;
+const SMALLEST = 18;
+/** Heads beyond which a layer takes several rows of the left column. */
+const WRAPPED = 16;
+/** Thumbnails beyond which only visible ones are computed. */
+const MANY = 640;
 
 export class Atlas extends DrawnPane {
   readonly #host: AtlasHost;
@@ -44,6 +50,10 @@ export class Atlas extends DrawnPane {
   readonly #canvas = document.createElement("canvas");
   readonly #grid = new Grid(() => this.#gridded());
   readonly #probe = document.createElement("i");
+  readonly #pager = new Pager(() => {
+    this.#drawn = "";
+    this.schedule();
+  });
   /** The weights of the question "ask the heads" by layer and head; undefined: nothing is asked. */
   #weights: ReadonlyMap<string, number> | undefined;
   #drawn = "";
@@ -58,7 +68,7 @@ export class Atlas extends DrawnPane {
     this.#large = large;
     this.#canvas.setAttribute("aria-hidden", "true");
     this.#probe.hidden = true;
-    this.root.append(this.#canvas, this.#grid.root, this.#probe);
+    this.root.append(this.#canvas, this.#grid.root, this.#pager.root, this.#probe);
     this.#listen();
   }
 
@@ -128,28 +138,40 @@ export class Atlas extends DrawnPane {
     ]);
     if (key === this.#drawn && this.#paints) return;
     this.#drawn = key;
-    // In the left column the sorted list has fewer thumbnails per row, so that each has a name.
-    const perRow = Math.min(block.heads, Math.max(1, Math.floor((width - LEFT) / NAMED)));
-    this.#arranged = this.#large ? arrange(session) : arrange(session, state, perRow);
+    // In the left column the sorted list has fewer thumbnails per row, so that each has a name; layers that do not fit take several rows.
+    const fits = (pixels: number) => Math.min(block.heads, Math.max(1, Math.floor((width - LEFT) / pixels)));
+    this.#arranged = this.#large
+      ? arrange(session)
+      : arrange(
+          session,
+          state,
+          fits(sort === "" ? (block.heads > WRAPPED ? SMALLEST : 0) : sort === BY_PATTERN ? 24 : NAMED),
+        );
     const { rows, columns, placed } = this.#arranged;
     if (rows * columns === 0) return;
-    overviews.want(this.#wanted());
+    const pages = this.#large ? undefined : this.#pager.rowsOf(session, this.#arranged);
     this.#paints ??= paintsOf(this.root, this.#probe);
     const shape = thumbnailShape(block);
     // The scale is the longer side of a thumbnail.
-    const scale = Math.max(18, Math.min(48, Math.floor((width - LEFT) / columns))) / shape[0];
-    const height = this.#large ? this.size[1] : Math.ceil(TOP + scale * shape[1] * rows + 2);
+    const scale = Math.max(SMALLEST, Math.min(48, Math.floor((width - LEFT) / columns))) / shape[0];
+    const shownRows = pages === undefined ? rows : pages.rows;
+    const height = this.#large ? this.size[1] : Math.ceil(TOP + scale * shape[1] * shownRows + 2);
     this.#scene = {
       width: Math.max(16, (this.#large ? width : Math.max(width, LEFT + scale * shape[0] * columns)) - LEFT),
       height: Math.max(16, height - TOP),
       columns,
-      rows,
+      rows: shownRows,
       shape,
       largest: this.#large ? 240 : scale,
       smallest: this.#large ? Math.max(22, Math.min(40, Math.floor((width - LEFT) / columns))) : scale,
       closest: 480,
     };
-    this.#view = this.#large ? settle(this.#scene, state.modelCamera) : fitted(this.#scene);
+    this.#view = this.#large
+      ? settle(this.#scene, state.modelCamera)
+      : { ...fitted(this.#scene), y: pages?.first ?? 0 };
+    const wanted = this.#wanted();
+    overviews.want(wanted);
+    session.store?.prioritize(wanted.map((name) => session.refOf(name)));
     const ratio = devicePixelRatio;
     const [w, h] = [this.#scene.width + LEFT, height];
     resizeCanvas(this.#canvas, w, h, ratio);
@@ -162,18 +184,21 @@ export class Atlas extends DrawnPane {
     context.rect(LEFT - 4, TOP - 4, w - LEFT + 4, h - TOP + 4);
     context.clip();
     context.imageSmoothingEnabled = false;
-    for (const head of placed) this.#thumbnail(context, head, ratio);
-    for (const head of session.model ? placed : [])
-      if (ablatedHead(state, head)) this.#crossOut(context, head);
-    for (const head of placed) this.#outline(context, head);
-    if (state.sort !== "" && state.sortHow === "list")
-      for (const head of placed) this.#caption(context, head);
+    const drawn = pages
+      ? placed.filter(({ row }) => row >= pages.first && row < pages.first + pages.rows)
+      : placed;
+    for (const head of drawn) this.#thumbnail(context, head, ratio);
+    for (const head of session.model ? drawn : [])
+      if (ablatedHead(state, head)) crossOut(context, this.#box(head), this.#paints);
+    for (const head of drawn) outline(context, head, this.#box(head), this.#paints, session);
+    if (state.sort !== "" && state.sort !== BY_PATTERN && state.sortHow === "list")
+      for (const head of drawn) writeName(context, head, this.#box(head), this.#paints);
     context.restore();
     context.setTransform(1, 0, 0, 1, 0, 0);
     this.#grid.update();
   }
 
-  /** All heads, the visible ones first. */
+  /** All heads, the visible ones first; of a model with very many heads, the visible ones. */
   #wanted(): HeadName[] {
     const { x, y } = this.#view;
     const { width, height } = this.#scene ?? { width: 0, height: 0 };
@@ -181,7 +206,8 @@ export class Atlas extends DrawnPane {
     const isVisible = ({ row, column }: PlacedHead) =>
       row >= y - 1 && column >= x - 1 && row < y + height / h && column < x + width / w;
     const { placed } = this.#arranged;
-    return [...placed.filter(isVisible), ...placed.filter((head) => !isVisible(head))];
+    const visible = placed.filter(isVisible);
+    return placed.length > MANY ? visible : [...visible, ...placed.filter((head) => !isVisible(head))];
   }
 
   /** Width and height of a thumbnail with the gap after it. */
@@ -241,80 +267,6 @@ export class Atlas extends DrawnPane {
     context.globalAlpha = 1;
   }
 
-  /** A cross over an ablated head. */
-  #crossOut(context: CanvasRenderingContext2D, head: PlacedHead): void {
-    const { x, y, width, height } = this.#box(head);
-    const { paper, ink } = this.#paints!;
-    for (const [thickness, color] of [
-      [4, paper],
-      [2, ink],
-    ] as const) {
-      context.lineWidth = thickness;
-      context.strokeStyle = color;
-      context.beginPath();
-      context.moveTo(x + 1, y + 1);
-      context.lineTo(x + width - 1, y + height - 1);
-      context.moveTo(x + width - 1, y + 1);
-      context.lineTo(x + 1, y + height - 1);
-      context.stroke();
-    }
-  }
-
-  /** The name of a head in the sorted list, where rows and columns have no names. */
-  #caption(context: CanvasRenderingContext2D, head: PlacedHead): void {
-    const { x, y, width: across, height } = this.#box(head);
-    if (across < 24) return;
-    const text = `${head.layer}·${head.head}`;
-    const size = Math.max(9, Math.min(12, across / 5));
-    context.font = `${size}px ${this.#paints!.mono}`;
-    context.textAlign = "left";
-    context.textBaseline = "alphabetic";
-    const width = context.measureText(text).width + 4;
-    context.fillStyle = this.#paints!.paper;
-    context.fillRect(x, y + height - size - 2, Math.min(across, width), size + 2);
-    context.fillStyle = this.#paints!.ink;
-    context.fillText(text, x + 2, y + height - 3);
-  }
-
-  /** The outline of the cursor's head, the hovered head, and pinned heads with their letters. */
-  #outline(context: CanvasRenderingContext2D, head: PlacedHead): void {
-    const { session } = this.#host;
-    const paints = this.#paints!;
-    const { x, y, width: across, height } = this.#box(head);
-    const length = Math.min(across, height);
-    const pin = session.state.pins.findIndex((one) => sameHead(one, head));
-    const current = sameHead(session.state, head);
-    const hovered = session.hoverHead !== null && sameHead(session.hoverHead, head);
-    if (pin < 0 && !current && !hovered) return;
-    const box = (width: number, color: string, dash: readonly number[] = []) => {
-      context.setLineDash([...dash]);
-      context.lineWidth = width;
-      context.strokeStyle = color;
-      context.strokeRect(x - 1, y - 1, across + 2, height + 2);
-      context.setLineDash([]);
-    };
-    if (current || hovered) {
-      box(4, paints.paper);
-      box(current ? 2 : 1, current ? paints.query : paints.ink);
-    }
-    if (pin < 0) return;
-    const lettered = length >= 26;
-    if (!current) {
-      box(3, paints.paper);
-      box(1.5, paints.ink, PIN_DASHES[pin]);
-    }
-    // A letter would cover a small thumbnail; its dashes identify the pin.
-    if (!lettered) return;
-    const size = Math.min(14, Math.max(11, length / 3));
-    context.fillStyle = paints.ink;
-    context.fillRect(x + across - size + 1, y - 1, size, size);
-    context.fillStyle = paints.paper;
-    context.font = `600 ${size - 3}px ${paints.mono}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillText(PIN_LETTERS[pin], x + across - size / 2 + 1, y + size / 2 - 0.5);
-  }
-
   /** Layers at the left, heads at the top, brackets over heads that share a key head. */
   #names(context: CanvasRenderingContext2D, width: number, height: number): void {
     const { rowNames, columnNames, columns, group } = this.#arranged;
@@ -324,10 +276,17 @@ export class Atlas extends DrawnPane {
     context.font = `11px ${paints.mono}`;
     context.textBaseline = "middle";
     const every = (pixels: number) => Math.max(1, Math.ceil(16 / pixels));
+    for (const [row, title] of this.#arranged.titles ?? []) {
+      const { x, y, height: length } = this.#box({ row, column: 0 });
+      if (y + length < TOP || y > height) continue;
+      context.textAlign = "left";
+      context.fillStyle = paints.second;
+      context.fillText(title, x - LEFT + 2, y + length / 2 + 2);
+    }
     context.textAlign = "right";
     for (let row = 0; row < rowNames.length; row += every(slotHeight)) {
       const { y, height: length } = this.#box({ row, column: 0 });
-      if (y + length / 2 < TOP || y > height) continue;
+      if (y + length / 2 < TOP || y > height || (row > 0 && rowNames[row] === rowNames[row - 1])) continue;
       context.fillStyle = rowNames[row] === String(layer) ? paints.ink : paints.second;
       context.fillText(rowNames[row], LEFT - 6, y + length / 2);
     }

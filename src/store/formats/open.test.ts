@@ -28,6 +28,22 @@ const problem = (store: HeadStore, code: string) =>
   store.report.problems.find((one) => one.code === code)?.text;
 
 describe("a bundle", () => {
+  it("has its first head in memory, which was read to check it, so that the first picture reads nothing", async () => {
+    const bytes = await writeBundle(randomInput(3, { layers: 1 }));
+    let reads = 0;
+    const read = (offset: number, length: number) => {
+      reads++;
+      return bytes.slice(offset, offset + length);
+    };
+    const store = await openStore({ size: bytes.length, read });
+    const opened = reads;
+    expect(store.ready(ref)).toBe(true);
+    await store.load(ref);
+    expect(store.row(ref, 0, "weights").length).toBe(store.blocks[0].Nk);
+    expect(reads).toBe(opened);
+    store.dispose();
+  });
+
   it("opened from bytes, a Blob, a path or ranges gives the numbers it was written from", async () => {
     const folder = mkdtempSync(join(tmpdir(), "heed-store-"));
     try {

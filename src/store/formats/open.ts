@@ -6,6 +6,8 @@ import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
+import type { HeadRef } from "../block.ts";
+import type { HeadArrays } from "../compute/head.ts";
 import type { HeadStore } from "../head-store.ts";
 import { COMPUTE_OPTIONS, type ComputeOptions, computeFor } from "../layout/from.ts";
 import { layOut } from "../layout/layout.ts";
@@ -69,14 +71,20 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
     const heads = sourceOf(bag, blocks);
     const checks: Checks = {};
     const all = isWhole(blocks, bag);
-    for (const ref of sample(blocks, bag)) examine(await heads.head(ref), all, checks);
+    const read: [HeadRef, HeadArrays][] = [];
+    for (const ref of sample(blocks, bag)) {
+      const head = await heads.head(ref);
+      examine(head, all, checks);
+      // The first one stays in memory, for the first picture.
+      if (read.length === 0) read.push([ref, head]);
+    }
     const what: Pick<LoadReport, "name" | "format" | "bytes"> = { name, format, bytes: source.size };
     const report = reportOf(what, bag, blocks, about, problems, checks);
     const close = async () => {
       await heads.close();
       await source.close();
     };
-    return createStore({ ...heads, close }, report, computeFor(options));
+    return createStore({ ...heads, close }, report, computeFor(options), read);
   } catch (error) {
     await bag?.close();
     await source.close();

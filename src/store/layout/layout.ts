@@ -9,7 +9,7 @@ import { maskFromJson } from "../../masks/registry.ts";
 import type { Block, Stage } from "../block.ts";
 import { type About, type Problems, readAbout } from "../formats/metadata.ts";
 import { type Bag, shown, type TensorHead } from "../formats/tensor-source.ts";
-import { type Places, placesOf } from "../measures/measures.ts";
+import { laterPlacesOf, type Places } from "../measures/measures.ts";
 import { type LayerRecipe, recipeOfLayer, type ScoreRecipe } from "../recipe/recipe.ts";
 import { isSpecial } from "../text/tokens.ts";
 import { picturesOf, rowsProblem, segmentsOf } from "./ranges.ts";
@@ -34,7 +34,8 @@ export interface Layer {
 /** A block with its layers and token positions. */
 export interface Laid {
   readonly block: Block;
-  readonly places: Places;
+  /** Computed by the first call. */
+  readonly places: () => Places;
   readonly layers: ReadonlyMap<number, Layer>;
   /** Names of the tensors with the states, by the number of layers before them. */
   readonly states: ReadonlyMap<number, string>;
@@ -171,7 +172,7 @@ function layBlock(
     ...describe(name, sizes, { layers, states }, recipe, about, problems),
     ...(pictures.length > 0 && { pictures }),
   };
-  return { block, places: placesOf(block), layers, states };
+  return { block, places: laterPlacesOf(block), layers, states };
 }
 
 /** The size in which a layer differs from the layers before. Vector sizes may differ, because they are never used across layers. */

@@ -11,7 +11,7 @@ import { plainKernel } from "../compute/row-source.ts";
 import type { Bag } from "../formats/tensor-source.ts";
 import type { HeadStore } from "../head-store.ts";
 import { type Span, wordRow } from "../measures/aggregate.ts";
-import { placesOf } from "../measures/measures.ts";
+import { laterPlacesOf } from "../measures/measures.ts";
 import { createStore } from "../store.ts";
 import { piecesOf, wordsOf, wordText } from "../text/tokens.ts";
 import type { Laid } from "./layout.ts";
@@ -75,7 +75,7 @@ function mergedBlock(block: Block): Merged {
     stages: ["weights"],
   };
   const layers = new Map(block.layers.map((layer) => [layer, { recipe: {}, parts: {} }]));
-  return { laid: { block: over, places: placesOf(over), layers, states: new Map() }, queries, keys };
+  return { laid: { block: over, places: laterPlacesOf(over), layers, states: new Map() }, queries, keys };
 }
 
 const wordsBefore = (words: readonly Span[], token: number): number =>

@@ -378,6 +378,12 @@ export function outside(w: FloatArray, runs: readonly number[]): number {
   return mass;
 }
 
+/** The places of a block, computed when they are first needed: of a million tokens they take longer than a row. */
+export function laterPlacesOf(block: Parameters<typeof placesOf>[0]): () => Places {
+  let places: Places | undefined;
+  return () => (places ??= placesOf(block));
+}
+
 /** The places of a block. */
 export function placesOf(block: {
   readonly kind: "self" | "cross";
