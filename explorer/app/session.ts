@@ -366,6 +366,10 @@ export function axesOf(block: Block, state: State): { rows: Axis; columns: Axis 
   };
 }
 
+/** Whether the keys that stay get the share of those that are left out: weights only, so that a cell has one number at every stage. */
+export const isRescaled = (state: Pick<State, "renormalize" | "stage">): boolean =>
+  state.renormalize && state.stage === "weights";
+
 /** The keys that are left out, sorted; none for scores, because leaving keys out only changes weights. */
 export function hiddenKeys(block: Block, state: State): readonly number[] {
   if (isSigned(state.stage)) return [];

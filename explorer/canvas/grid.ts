@@ -45,6 +45,10 @@ export class Grid {
     this.#read = read;
     this.root.className = "grid";
     this.root.setAttribute("role", "grid");
+    // A dialog that closes gives the focus back to the cell that had it, which may not be the cursor's any more.
+    this.root.addEventListener("focusin", ({ target }) => {
+      if (this.#current && target !== this.#current) this.#current.focus({ preventScroll: true });
+    });
   }
 
   focus(): void {
@@ -80,6 +84,8 @@ export class Grid {
     if (current !== this.#current) {
       this.#current?.setAttribute("tabindex", "-1");
       this.#current?.removeAttribute("aria-selected");
+      // Without its box, the last cell cannot frame what is there now.
+      this.#current?.removeAttribute("style");
       current.setAttribute("tabindex", "0");
       this.#current = current;
     }

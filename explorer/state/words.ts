@@ -8,7 +8,7 @@ import type { Edits } from "../../src/store/head-store.ts";
 import { comparedStep } from "../../src/store/measures/key-sums.ts";
 import { isSigned } from "../../src/store/measures/transfer.ts";
 import { num } from "../../src/store/text/number.ts";
-import { hiddenKeys, type Session } from "../app/session.ts";
+import { hiddenKeys, isRescaled, type Session } from "../app/session.ts";
 import { factsOf, rankOf } from "./facts.ts";
 import type { HeadName, State } from "./state.ts";
 
@@ -54,7 +54,7 @@ export function leftOut(
 ): { missing: number; by: number } {
   const hidden = hiddenKeys(block, state);
   const missing = hidden.length === 0 ? 0 : factsOf(weights, hidden).hidden;
-  return { missing, by: state.renormalize && missing > 0 && state.stage === "weights" ? 1 - missing : 1 };
+  return { missing, by: isRescaled(state) && missing > 0 ? 1 - missing : 1 };
 }
 
 /** The value of a cell as the page shows it. */
@@ -153,7 +153,7 @@ export function badges(session: Session): string[] {
   if (block === undefined) return [];
   const hidden = hiddenKeys(block, state).length;
   const texts: string[] = [];
-  if (hidden > 0 && state.renormalize && state.stage === "weights")
+  if (hidden > 0 && isRescaled(state))
     texts.push(`rescaled without ${hidden} ${hidden === 1 ? "token" : "tokens"}`);
   else if (hidden > 0)
     texts.push(

@@ -8,6 +8,9 @@ export const shell = css`
 .sources { display: flex; gap: 4px; padding: 1px 16px; border-block-end: 1px solid var(--line); overflow-x: auto; scrollbar-width: thin; }
 .sources button { flex: 0 1 auto; min-inline-size: 14ch; max-inline-size: 40ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sources button[aria-current] { flex: none; border-color: var(--ink); font-weight: 600; }
+.notices { position: relative; }
+.notices details[open] { max-block-size: 30vh; overflow: auto; }
+.notices summary { position: absolute; inset-block-start: 4px; inset-inline-end: 64px; padding-inline: 6px; color: var(--second); background: var(--paper); border-radius: 4px; }
 .notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
 .notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; white-space: pre-line; }
 .top { block-size: 40px; display: flex; align-items: center; gap: 4px 20px; padding: 0 16px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
@@ -48,8 +51,9 @@ export const shell = css`
 .legend .ramp { display: block; inline-size: 202px; block-size: 10px; border: 1px solid var(--line); }
 .legend .tick { position: absolute; inset-block-start: 11px; transform: translateX(-50%); font-size: 10px; line-height: 14px; }
 .legend .not-a-weight { inline-size: 22px; block-size: 12px; text-align: center; font: 600 11px/11px var(--mono); background: #e07a00; color: #1b1a17; }
-.legend .hatched, .legend .not-a-weight { margin-block-end: 16px; margin-inline-start: 8px; }
-.legend .hatched + span, .legend .not-a-weight + span { margin-block-end: 16px; }
+.legend :is(.hatched, .plain), .legend .not-a-weight { margin-block-end: 16px; margin-inline-start: 8px; }
+.legend :is(.hatched, .plain) + span, .legend .not-a-weight + span { margin-block-end: 16px; }
+.legend .plain { inline-size: 22px; block-size: 10px; border: 1px solid var(--line); }
 .legend .hatched { inline-size: 22px; block-size: 10px; border: 1px solid var(--line);
   background: repeating-linear-gradient(135deg, transparent 0 3px, var(--hatch) 3px 4px); }
 .line { position: absolute; inset-inline: 0; inset-block-start: 40px; block-size: 2px; z-index: 4; pointer-events: none; }

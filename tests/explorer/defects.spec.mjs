@@ -609,3 +609,124 @@ test("a dropped folder is called a folder, with the command that opens a model's
   );
   rmSync(folder, { recursive: true });
 });
+
+test("rescaling concerns weights only, in the pictures too: a contribution has its color with it and without", ({
+  visit,
+}) =>
+  visit(
+    {
+      heads: { heads: 2, Nq: 6, tokens: ["[CLS]", "a", "b", "c", "d", "[SEP]"] },
+      hash: "#v1/head?hide=sp&i=2&j=3",
+    },
+    async (page) => {
+      const colorAt = async (/** @type {object} */ patch) => {
+        await page.evaluate((state) => {
+          /** @type {any} */ (globalThis).view.state = state;
+        }, patch);
+        await settled(page);
+        return (await cellAt(page, 2, 3)).color;
+      };
+      const plain = await colorAt({ stage: "contribution", renormalize: false });
+      same(await colorAt({ stage: "contribution", renormalize: true }), plain, "the contribution");
+      const weight = await colorAt({ stage: "weights", renormalize: false });
+      expect(await colorAt({ stage: "weights", renormalize: true })).not.toEqual(weight);
+    },
+  ));
+
+test("messages take the height of one, do not repeat themselves, and Escape closes them first", ({ visit }) =>
+  visit({ heads: { Nq: 4 }, hash: "#v1/row" }, async (page) => {
+    await page.evaluate(async () => {
+      const { view } = /** @type {any} */ (globalThis);
+      for (const name of ["one.bin", "two.bin", "three.bin"])
+        await view.open(new File([new TextEncoder().encode("garbage")], name)).catch(() => {});
+      view.focus();
+    });
+    const notices = page.locator("attention-view .notices");
+    await expect(notices.locator("summary")).toHaveText("2 more messages");
+    await expect(notices.locator("> p")).toContainText("Could not open three.bin");
+    await expect(notices).not.toContainText("not opened");
+    expect((await notices.boundingBox())?.height).toBeLessThan(64);
+    await notices.locator("summary").click();
+    await expect(notices.locator("details p").last()).toContainText("one.bin");
+    await page.keyboard.press("Escape");
+    await expect(notices).toHaveCount(0);
+    expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.view)).toBe("row");
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate(() => /** @type {any} */ (globalThis).view.state.view)).toBe("head");
+  }));
+
+test("the legend of the model view has the masked cells of its thumbnails, which are not hatched", ({
+  visit,
+}) =>
+  visit({ heads: { heads: 2, Nq: 6, recipe: { mask: "causal" } }, hash: "#v1/model" }, async (page) => {
+    const legend = page.locator("attention-view .legend");
+    await expect(legend).toContainText("masked");
+    await expect(legend.locator(".hatched")).toHaveCount(0);
+    await page.evaluate(() => {
+      /** @type {any} */ (globalThis).view.state = { view: "head" };
+    });
+    await expect(legend.locator(".hatched")).toHaveCount(1);
+  }));
+
+test("the sentence about the picture is that of the page, whatever mode is behind it", ({ visit }) =>
+  visit({ heads: { heads: 2, Nq: 6 } }, async (page) => {
+    const meaning = (/** @type {object} */ state) =>
+      page.evaluate((patch) => {
+        const { view } = /** @type {any} */ (globalThis);
+        view.state = patch;
+        return view.picture.meaning;
+      }, state);
+    expect(await meaning({ view: "head", mode: "text" })).toContain("underlined or framed");
+    expect(await meaning({ view: "compare" })).toMatch(/^Two of its heads/);
+    expect(await meaning({ view: "flow" })).toMatch(/^All of its layers/);
+  }));
+
+test("the frame in the model view is one, around the cursor's head, after files with other heads", ({
+  visit,
+}) =>
+  visit({ heads: { heads: 2, Nq: 6 }, hash: "#v1/model" }, async (page) => {
+    for (const [layers, heads] of [
+      [2, 3],
+      [1, 2],
+      [4, 5],
+      [1, 1],
+    ]) {
+      await page.evaluate(
+        async ([layerCount, headCount]) => {
+          const { view, makeInput } = /** @type {any} */ (globalThis);
+          await view.open(makeInput({ layers: layerCount, heads: headCount, Nq: 5 }));
+          view.focus();
+        },
+        [layers, heads],
+      );
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Escape");
+      await page.evaluate(() => {
+        /** @type {any} */ (globalThis).view.state = { view: "model" };
+        /** @type {any} */ (globalThis).view.focus();
+      });
+      await settled(page);
+      const { boxes, all } = await page.evaluate(() => {
+        const root = /** @type {any} */ (globalThis).view.shadowRoot;
+        const grid = root.querySelector(".pane .grid");
+        const cells = [...grid.querySelectorAll("[role=gridcell]")];
+        const canvas = root.querySelector(".pane canvas").getBoundingClientRect();
+        const sized = cells.map((cell) => cell.getBoundingClientRect()).filter(({ width }) => width > 1);
+        const current = grid.querySelector("[tabindex='0']").getBoundingClientRect();
+        return {
+          boxes: [current.width / canvas.width, current.height / canvas.height],
+          all: sized.length,
+        };
+      });
+      // Of cells that the cursor has left, only the current one may have a size: others would be frames.
+      expect(all, `${layers} × ${heads}`).toBe(1);
+      expect(boxes[0] * heads, `${layers} × ${heads}`).toBeLessThanOrEqual(1);
+      // A cell that gets the focus back passes it on to the cursor's.
+      const isCurrent = await page.evaluate(() => {
+        const root = /** @type {any} */ (globalThis).view.shadowRoot;
+        root.querySelector(".pane .grid [role=gridcell]").focus();
+        return root.activeElement === root.querySelector(".pane .grid [tabindex='0']");
+      });
+      expect(isCurrent, `${layers} × ${heads}`).toBe(true);
+    }
+  }));

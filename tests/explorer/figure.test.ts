@@ -309,7 +309,7 @@ describe("a figure", () => {
       {
         "atlas": "47556889ea256759",
         "lines": "7f18a9b9cfffc071",
-        "matrix": "b6816e0101dc7f04",
+        "matrix": "3ab8047b82ee9bc3",
         "row": "4a8eac06276bfc46",
         "text": "de60f5b786d6b1d2",
       }
@@ -588,5 +588,29 @@ describe("a PDF", () => {
     const store = madeStore({ tokens: ["naïve", "日本", "x₂"], Nq: 3 });
     const { missing } = await (await renderFigure(store)).pdf();
     expect(missing).toEqual(["日", "本"]);
+  });
+});
+
+describe("the titles of a figure's axes", () => {
+  it("do not touch the labels of a long picture, whose labels are farther from it", async () => {
+    const N = 300;
+    const tokens = Array.from({ length: N }, (_, i) => `${2000 + i}`);
+    const data = Float32Array.from({ length: N * 4 }, (_, i) => Math.sin(i));
+    const layer = { query: { data, shape: [1, N, 4] }, key: { data, shape: [1, N, 4] } };
+    const store = storeFrom({ blocks: [{ tokens, layers: [layer] }] });
+    const { svg } = await renderFigure(store, { width: 240 });
+    store.dispose();
+    const [, x] = /transform="rotate\(-90 ([\d.]+) [\d.]+\)"[^>]*>query</.exec(svg) ?? [];
+    // The labels' group starts at the left edge of the cells.
+    const first = svg.indexOf('text-anchor="end"');
+    const left = Number([...svg.slice(0, first).matchAll(/<g transform="translate\(([\d.]+) /g)].at(-1)?.[1]);
+    const labels = [...svg.matchAll(/<text x="(-[\d.]+)" y="[\d.-]+"[^>]*text-anchor="end"[^>]*>(\d+)</g)];
+    expect(labels.length).toBeGreaterThan(3);
+    const size = Number(/font-size="([\d.]+)"[^>]*>query</.exec(svg)?.[1] ?? 7);
+    for (const [, at, text] of labels) {
+      // A digit is 0.6 em wide; "q" and "y" go 0.25 em below their line.
+      const start = left + Number(at) - 0.61 * size * text.length;
+      expect(Number(x) + 0.25 * size, text).toBeLessThan(start);
+    }
   });
 });

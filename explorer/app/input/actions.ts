@@ -106,6 +106,12 @@ function pinCell({ session }: ActionContext): void {
 
 function back(doer: ActionContext): void {
   const { session } = doer;
+  // Messages are above the picture: they close first.
+  if (session.notices.length > 0) {
+    for (const notice of session.notices) session.dismiss(notice);
+    doer.say("Messages closed");
+    return;
+  }
   if (session.state.edits.length > 0 || session.state.temperature !== 1) {
     session.set({ edits: [], temperature: 1 });
     doer.say("Numbers restored");

@@ -10,9 +10,16 @@ import type { Session } from "../session.ts";
 
 /**
  * @param drawn the value at full color of the picture on the canvas
- * @param weightsOnly the picture shows weights at every stage
+ * @param options `weightsOnly`: the picture shows weights at every stage; `plainMask`: masked cells have the color of the paper, not a hatch
  */
-export function legend(session: Session, drawn: number | undefined, weightsOnly = false): TemplateResult {
+export function legend(
+  session: Session,
+  drawn: number | undefined,
+  {
+    weightsOnly = false,
+    plainMask = false,
+  }: { readonly weightsOnly?: boolean; readonly plainMask?: boolean } = {},
+): TemplateResult {
   const { state, dark, block } = session;
   const { notNumbers = 0, negative = 0 } = session.measures() ?? {};
   const signed = isSigned(state.stage) && !weightsOnly;
@@ -29,7 +36,7 @@ export function legend(session: Session, drawn: number | undefined, weightsOnly 
       <span class="ramp swatch" ${css({ background: `linear-gradient(to right, ${steps.join(", ")})` })}></span>
       ${ticks.map((value) => html`<span class="tick" ${css({ left: `${(100 * place(value)).toFixed(1)}%` })}>${num(value, "legend", { digits: 2 }).text.replace(/^0(\.\d*?[1-9])0*$/, "$1")}</span>`)}
     </span>
-    ${block && hasMask(block) ? html`<span class="hatched swatch" aria-hidden="true"></span><span>masked</span>` : nothing}
+    ${block && hasMask(block) ? html`<span class="${plainMask ? "plain" : "hatched"} swatch" aria-hidden="true"></span><span>masked</span>` : nothing}
     ${notNumbers + negative > 0 ? html`<span class="not-a-weight swatch" aria-hidden="true">×</span><span>not a weight</span>` : nothing}
   </span>`;
 }

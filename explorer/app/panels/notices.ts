@@ -1,5 +1,7 @@
 /** The lines below the bar: a tab for each source, and messages that stay until the user closes them. */
 import { html, nothing, type TemplateResult } from "lit";
+import { num } from "../../../src/store/text/number.ts";
+import type { Notice } from "../session.ts";
 import { type Ui, withCode } from "../ui.ts";
 
 /** One button for each file or text; nothing if there is only one. */
@@ -34,10 +36,17 @@ function distinctTitle(at: number, names: readonly string[]): string {
 /** Errors, and the warnings of the load report. */
 export function notices({ session, act }: Ui): TemplateResult | typeof nothing {
   if (session.notices.length === 0) return nothing;
-  return html`<div class="notices" part="notices" role="alert">${session.notices.map(
-    (notice) => html`<p><span class="badge">${notice.kind === "error" ? "not opened" : "check"}</span>
+  // The newest is shown; the others are behind it, so that several take no more of the picture than one.
+  const [first, ...others] = [...session.notices].reverse();
+  const line = (
+    notice: Notice,
+  ) => html`<p><span class="badge">${notice.kind === "error" ? "error" : "check"}</span>
       <span>${withCode(notice.text)}</span>
       ${notice.kind === "problem" ? html`<button type="button" class="bordered" @click=${() => act("report")}>What was loaded</button>` : nothing}
-      <button type="button" aria-label="Close this message" @click=${() => session.dismiss(notice)}>×</button></p>`,
-  )}</div>`;
+      <button type="button" aria-label="Close this message" @click=${() => session.dismiss(notice)}>×</button></p>`;
+  return html`<div class="notices" part="notices" role="alert">${line(first)}${
+    others.length === 0
+      ? nothing
+      : html`<details><summary>${num(others.length, "messages").text} more ${others.length === 1 ? "message" : "messages"}</summary>${others.map(line)}</details>`
+  }</div>`;
 }

@@ -316,11 +316,11 @@ export class FlowPane extends DrawnPane implements Pane {
     if (rolledOf(session).done?.by === "flow")
       return [
         html`<h2>The largest flow to ${target}</h2><p class="quiet">From the input token ${quoted(names.key[state.key] ?? "", names.lang.key)}. A link carries at most its weight. Numbers: share of all flows to ${target}.</p>`,
-        html`<h2>The largest flow of each pair</h2><p class="quiet">Rows: positions after the last layer, as shares. Columns: input tokens. ${legend(this.#product, this.#matrix.domain, true)}</p>`,
+        html`<h2>The largest flow of each pair</h2><p class="quiet">Rows: positions after the last layer, as shares. Columns: input tokens. ${legend(this.#product, this.#matrix.domain, { weightsOnly: true })}</p>`,
       ];
     return [
       html`<h2>How ${target} is made up, layer by layer</h2><p class="quiet">Left: the input tokens. Right: ${target} after the last layer. Width: share.</p>`,
-      html`<h2>Rollout: the product of all layers</h2><p class="quiet">Rows: positions after the last layer. Columns: input tokens. ${legend(this.#product, this.#matrix.domain, true)}</p>`,
+      html`<h2>Rollout: the product of all layers</h2><p class="quiet">Rows: positions after the last layer. Columns: input tokens. ${legend(this.#product, this.#matrix.domain, { weightsOnly: true })}</p>`,
     ];
   }
 

@@ -9,7 +9,7 @@
 import { nothing, render } from "lit";
 import type { Block } from "../../../src/store/block.ts";
 import { num } from "../../../src/store/text/number.ts";
-import { hiddenKeys, type Session, type TokenRole } from "../../app/session.ts";
+import { hiddenKeys, isRescaled, type Session, type TokenRole } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, indexAt, placeOf } from "../../canvas/axis.ts";
 import { type Paints, paintsOf } from "../../canvas/colors.ts";
@@ -308,7 +308,7 @@ export class Lines extends DrawnPane {
     begin(context, brush);
     if (together) drawStrands(context, brush, each);
     else drawLinks(context, brush, inView.links);
-    drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !state.renormalize);
+    drawGaps(context, brush, links, hiddenKeys(block!, state).length > 0 && !isRescaled(state));
     if (layout.scrolls) drawTails(context, brush, inView);
     this.inView = inView;
     this.#painted = key;

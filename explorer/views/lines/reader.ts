@@ -3,7 +3,7 @@
  * the stage, the hidden keys or the shown tokens change.
  */
 import type { Block } from "../../../src/store/block.ts";
-import { axesOf, hiddenKeys, type Session } from "../../app/session.ts";
+import { axesOf, hiddenKeys, isRescaled, type Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import type { HeadName } from "../../state/state.ts";
@@ -54,6 +54,7 @@ export class LinksReader {
     }
     const stage = stageOf(state);
     const hidden = hiddenKeys(block, { ...state, stage });
+    const isShared = isRescaled({ ...state, stage });
     const runsOf = (axis: Axis) => axis.runs.map(({ start, end }) => `${start}-${end}`).join();
     const key = [
       ref.block,
@@ -61,7 +62,7 @@ export class LinksReader {
       ref.head,
       stage,
       hidden,
-      state.renormalize,
+      isShared,
       runsOf(axes.rows),
       runsOf(axes.columns),
       arcs,
@@ -74,7 +75,7 @@ export class LinksReader {
       this.#links = new Links(rows, columns, (query) =>
         placeOf(axes.rows, query) === undefined
           ? NO_LINKS
-          : linksOf(store.row(ref, query, stage), columns, hidden, state.renormalize, axes.columns),
+          : linksOf(store.row(ref, query, stage), columns, hidden, isShared, axes.columns),
       );
     }
     const keep = { keep: state.keep, top: state.top, mass: state.mass };

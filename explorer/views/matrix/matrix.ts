@@ -3,9 +3,9 @@
  * session has changed, and paints in the next frame; pointer gestures change the session (pointing.ts). paint.ts paints the
  * canvas, canvas/grid.ts is the grid for keyboards and screen readers.
  */
-
 import { isSigned } from "../../../src/store/measures/transfer.ts";
-import { axesOf, hiddenKeys, type TokenLabels as Names, type Session } from "../../app/session.ts";
+import type { TokenLabels as Names, Session } from "../../app/session.ts";
+import { axesOf, hiddenKeys, isRescaled } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { type Axis, axisOf, indexAt, placeOf } from "../../canvas/axis.ts";
 import { reveal, zoom } from "../../canvas/camera.ts";
@@ -284,7 +284,7 @@ export class Matrix extends DrawnPane {
       transfer: score ? "linear" : state.transfer,
       colors: wordsOf(rampOf(state.ramp, score, session.dark)),
       hidden,
-      renormalize: state.renormalize && hidden.length > 0 && !score,
+      renormalize: isRescaled(state) && hidden.length > 0,
       rowMax: state.domain === "row",
       ...(session.headMax !== undefined && { domain: session.headMax }),
     };

@@ -27,7 +27,7 @@ export const parts: ViewParts = {
   },
   inspector: modelSide,
   table: headsTable,
-  legend: (session) => legend(session, 1, true),
+  legend: (session) => legend(session, 1, { weightsOnly: true, plainMask: true }),
   caption: ({ block, state }) =>
     block === undefined || state.table
       ? ""

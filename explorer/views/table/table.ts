@@ -89,6 +89,7 @@ export class TablePane extends DrawnPane {
       state.hide,
       state.hidden,
       state.renormalize,
+      state.stage,
       state.sort,
       state.descending,
       state.sortHow,

@@ -36,7 +36,8 @@ export function drawMatrix(
   titles: AxisTitles = { query: "query", key: "key: what is attended to" },
 ): FigurePart {
   const { queries, keys } = shown;
-  const rowLabels = labelWidth(shown.queryLabels, queries, FONT) + 6;
+  // The labels, their ticks, and the descenders of the title beside them.
+  const rowLabels = labelWidth(shown.queryLabels, queries, FONT) + 4.5 + 0.6 * FONT;
   const columnLabels = labelWidth(shown.keyLabels, keys, FONT);
   const margin = FONT + 5 + rowLabels;
   // The leaning labels of the last columns reach over the edge.
