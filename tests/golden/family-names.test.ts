@@ -125,3 +125,18 @@ describe("other names of the same parts", () => {
     expect(model.notes[0].text).toContain("discriminator_predictions.dense.weight");
   });
 });
+
+test("a BigBird refuses texts that would have random blocks, with the number of tokens that it reads", async () => {
+  const { model } = await renamed("big_bird", same, (name) => name);
+  // (5 + 2·3)·2 tokens have no random block; the table has 24 positions.
+  expect(model.model.forward(new Int32Array(22).fill(5)).shape).toEqual([22, 40]);
+  expect(() => model.model.forward(new Int32Array(23).fill(5))).toThrow(
+    /big_bird: 23 tokens; the model has 22 positions/,
+  );
+  const full = await renamed(
+    "big_bird",
+    (fields) => ({ ...fields, attention_type: "original_full" }),
+    (name) => name,
+  );
+  expect(full.model.model.forward(new Int32Array(24).fill(5)).shape).toEqual([24, 40]);
+});

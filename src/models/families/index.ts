@@ -7,6 +7,7 @@ import { bart, marian } from "./encoder-decoders/bart.ts";
 import { t5 } from "./encoder-decoders/t5.ts";
 import { albert } from "./encoders/albert.ts";
 import { type Bert, bert } from "./encoders/bert.ts";
+import { bigBird } from "./encoders/big-bird.ts";
 import { deberta } from "./encoders/deberta.ts";
 import { type Distilbert, distilbert } from "./encoders/distilbert.ts";
 import { type Electra, electra } from "./encoders/electra.ts";
@@ -41,7 +42,7 @@ import { starcoder2 } from "./llama/starcoder.ts";
 
 /** All families. */
 export const FAMILIES = [
-  bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert, deberta,
+  bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert, deberta, bigBird,
   gpt2, gptNeo, gptj, codegen, gptNeox, opt, bloom, mpt, falcon, clipText,
   llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan, apertus,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,

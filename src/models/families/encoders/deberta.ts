@@ -76,6 +76,8 @@ export const deberta = encoderFamily({
     const buckets = count(fields, "position_buckets", 0);
     return {
       names: namesOf(fields, terms),
+      // The newer head has no matrix of its own, whatever config.json says.
+      ...(!flag(fields, "legacy", true) && { tie_word_embeddings: true }),
       norm: layerNorm(fields, "layer_norm_eps", {}, 1e-7),
       query_scale: 1 / Math.sqrt(sizes.head_dim * (1 + terms.length)),
       relative_positions: {
