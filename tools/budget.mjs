@@ -27,7 +27,7 @@ export const BUDGET = new Map([
   ["src/wasm", 11_400],
   ["src/webgpu", 3_300],
   ["ui", 500],
-  ["explorer", 18_600],
+  ["explorer", 18_900],
   ["lab", 13_300],
   ["bench", 5_100],
   ["tools", 4_600],

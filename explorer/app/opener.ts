@@ -195,7 +195,8 @@ export class Opener {
       this.#host.namesHead() ||
       (block === undefined && state.layer + state.head + state.query + state.key > 0);
     const { carried } = await import("../state/carried.ts");
-    return carried(state, block, store, at === "new" && !isNamed);
+    const isSameModel = this.#session.store?.report.model === store.report.model;
+    return carried(state, block, store, { isNew: at === "new" && !isNamed, isSameModel });
   }
 
   #store(source: OpenSource): Promise<HeadStore> {

@@ -22,7 +22,7 @@ import type {
 import { ablatedCode } from "../state/ablation.ts";
 import { areShares } from "../state/facts.ts";
 import { Story } from "./story.ts";
-import { percentOf, tokenNamed } from "./words.ts";
+import { make, percentOf, tokenNamed } from "./words.ts";
 
 /** The data that the server sends: the files with their addresses, without the token. */
 interface Session {
@@ -31,6 +31,8 @@ interface Session {
   readonly welcome?: boolean;
   /** The name of the model that reads texts typed here; undefined: none. */
   readonly model?: string;
+  /** Other models on this machine that read texts. */
+  readonly others?: readonly string[];
   /** Commands that get another model and let it read texts. */
   readonly larger?: readonly [pull: string, view: string];
   /** The address of the Lab. */
@@ -69,8 +71,13 @@ const MAX_ADDRESS = 8000;
 let session: Session = { files: [] };
 /** The story over the captured sentences. */
 let story: Story | undefined;
-/** The names of the texts that were typed here, and the models that read them. */
-const typed = new Map<string, string | undefined>();
+/** The texts that were typed here by the names of their files, and the models that read them: their names, and their numbers in `readers`. */
+const typed = new Map<
+  string,
+  { readonly text: string; readonly model: string | undefined; readonly reader: number }
+>();
+/** The models that read texts: the page's own, then the others. */
+const readers = () => [session.model ?? "", ...(session.others ?? [])];
 
 /** Shows the line above the explorer: a sentence about the picture, a text field, a file button, a link to the Lab. */
 function greet({ welcome = false, model, lab, larger }: Session): void {
@@ -97,53 +104,63 @@ function greet({ welcome = false, model, lab, larger }: Session): void {
   for (const name of ["load", "cursorchange", "viewchange"]) view.addEventListener(name, describe);
   const words = byId<HTMLInputElement>("words");
   words.title = `Read by ${model ?? ""}`;
-  const button = byId("own").querySelector("button") as HTMLButtonElement;
+  const by = byId<HTMLSelectElement>("by");
+  by.replaceChildren(...readers().map((name, n) => make("option", name, { value: String(n) })));
+  by.hidden = readers().length < 2;
   byId("own").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = words.value.trim();
-    if (button.disabled) return;
     if (text === "") {
       status.textContent = "Type a sentence first.";
       words.focus();
       return;
     }
-    button.disabled = true;
-    status.textContent = `Read by ${model} …`;
-    void read(text)
-      .then(async (file) => {
-        keep(text);
-        story?.end();
-        await view.add(sourceOf(file));
-      })
-      .then(
-        () => "",
-        (error: Error) => error.message,
-      )
-      .then((problem) => {
-        button.disabled = false;
-        status.textContent = problem;
-      });
+    show(text, Number(by.value || 0));
   });
 }
 
-/** Lets the model read a text. */
-async function read(text: string): Promise<ServedFile> {
+/** Lets a model read a text, and shows it. */
+function show(text: string, reader: number): void {
+  const button = byId("own").querySelector("button") as HTMLButtonElement;
+  if (button.disabled) return;
+  button.disabled = true;
+  status.textContent = `Read by ${readers()[reader]} …`;
+  void read(text, reader)
+    .then(async (file) => {
+      keep(text, reader);
+      story?.end();
+      await view.add(sourceOf(file));
+    })
+    .then(
+      () => "",
+      (error: Error) => error.message,
+    )
+    .then((problem) => {
+      button.disabled = false;
+      status.textContent = problem;
+    });
+}
+
+/** Lets a model read a text. */
+async function read(text: string, reader: number): Promise<ServedFile> {
   const answer = await fetch(
-    `/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}`,
+    `/text?token=${encodeURIComponent(token)}&text=${encodeURIComponent(text)}${reader > 0 ? `&model=${reader}` : ""}`,
   ).catch((error: Error) => {
     throw new Error(`It could not be read: ${error.message}`);
   });
   if (!answer.ok) throw new Error(`The server answered ${answer.status} ${answer.statusText}.`);
   const result: ServedFile | { path?: undefined; error: string } = await answer.json();
   if (result.path === undefined) throw new Error(`The model could not read it: ${result.error}`);
-  typed.set(result.name, result.model?.name);
-  return result;
+  // A text that several models read is named with its model, so that its tabs and its lists tell which is which.
+  const name = reader === 0 ? result.name : `${result.name} · ${result.model?.name ?? readers()[reader]}`;
+  typed.set(name, { text, model: result.model?.name, reader });
+  return { ...result, name };
 }
 
 /** Adds a text to the page's address, so that a link, a bookmark and a reload have it. */
-function keep(text: string): void {
+function keep(text: string, reader: number): void {
   const address = new URL(location.href);
-  address.searchParams.append("text", text);
+  address.searchParams.append(reader === 0 ? "text" : `text.${readers()[reader]}`, text);
   if (address.href.length <= MAX_ADDRESS) history.replaceState(history.state, "", address);
 }
 
@@ -151,7 +168,12 @@ function keep(text: string): void {
 async function typedFiles(): Promise<readonly ServedFile[]> {
   const all: ServedFile[] = [];
   try {
-    for (const text of parameters.getAll("text")) all.push(await read(text));
+    for (const [name, text] of parameters) {
+      if (name !== "text" && !name.startsWith("text.")) continue;
+      const reader = name === "text" ? 0 : readers().indexOf(name.slice("text.".length));
+      if (reader < 0) throw new Error(`This machine has no model ${name.slice("text.".length)}.`);
+      all.push(await read(text, reader));
+    }
   } catch (error) {
     status.textContent = (error as Error).message;
   }
@@ -266,15 +288,17 @@ function describe(): void {
   const share = store.cell(ref, query, key, "weights");
   const isShare = areShares(store.row(ref, query, "weights"));
   const { name, model } = store.report;
-  const isOwn = model !== undefined && typed.get(name) === model;
+  const words = typed.get(name);
+  const isOwn = model !== undefined && words?.model === model;
   const isExample = session.files.some((file) => file.name === name);
   const { meaning, ofAllHeads } = view.picture;
   const by = model === undefined ? "" : ` (${model})`;
   byId("seen").hidden = !session.welcome && !isOwn;
   byId("larger").hidden = session.larger === undefined || !isOwn;
+  byId("again").replaceChildren(...(isOwn && words ? againBy(words) : []));
   byId("seen").replaceChildren(
     isOwn
-      ? `Your words, read by ${session.model}${ofAllHeads ? "." : ": "}`
+      ? `Your words, read by ${readers()[words?.reader ?? 0]}${ofAllHeads ? "." : ": "}`
       : `${isExample ? `A real model${by} reads a sentence.` : `${name}${by}.`} ${meaning}${ofAllHeads ? "" : " Here "}`,
     ...(ofAllHeads ? [] : linkSentence(block, query, key, isShare ? share : undefined)),
     ...(isOwn ? piecesIn(block.queryTokens) : []),
@@ -285,6 +309,26 @@ function describe(): void {
   const isShown = () => byId("seen").firstChild === described;
   // A head that cannot be read is reported by the element.
   addEvidence(store, { ...ref, query, key }, isShown).catch(() => {});
+}
+
+/** Buttons that let the other models read the same words. */
+function againBy({
+  text,
+  reader,
+}: {
+  readonly text: string;
+  readonly reader: number;
+}): readonly (string | Node)[] {
+  const others = readers().flatMap((name, n) => (n === reader ? [] : [{ name, n }]));
+  if (others.length === 0) return [];
+  return [
+    "The same words by ",
+    ...others.flatMap(({ name, n }) => {
+      const button = make("button", name, { type: "button" });
+      button.addEventListener("click", () => show(text, n));
+      return [button, " "];
+    }),
+  ];
 }
 
 /** Where the name of the key goes in a clause. */

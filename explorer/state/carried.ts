@@ -20,13 +20,14 @@ const LARGE = 2 ** 20;
  *
  * @param state the previous state
  * @param from the previous block; undefined: none
- * @param isNew the text is shown for the first time: all heads of a block are searched for a link, unless its tokens are the same
+ * @param text `isNew`: it is shown for the first time, and all heads of a block are searched for a link, unless its tokens are the same and
+ *   the same model read them (heads of two models have nothing in common)
  */
 export async function carried(
   state: State,
   from: Block | undefined,
   to: HeadStore,
-  isNew: boolean,
+  { isNew, isSameModel }: { readonly isNew: boolean; readonly isSameModel: boolean },
 ): Promise<Partial<State>> {
   const index = Math.max(
     0,
@@ -36,7 +37,7 @@ export async function carried(
   if (block === undefined) return {};
   const sameText = from !== undefined && isSame(from.queryTokens, block.queryTokens);
   const reset: Partial<State> = from === undefined ? {} : released(state, sameText);
-  if (isNew && !(sameText && isSame(from.keyTokens, block.keyTokens))) {
+  if (isNew && !(sameText && isSameModel && isSame(from.keyTokens, block.keyTokens))) {
     const cells = block.layers.length * block.heads * block.Nq * block.Nk;
     if (cells <= SEARCHED) return { ...reset, ...(await linkOf(to, { block: index })) };
   }

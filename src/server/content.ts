@@ -44,8 +44,8 @@ export interface ServerContent {
   readonly data?: ReadonlyMap<string, SourceLike>;
   /** The models of files of `data`, by the same ids: `/ablate/ID?token=…&heads=…` and `/ask/ID?token=…&question=…`. */
   readonly models?: ReadonlyMap<string, FileModel>;
-  /** Runs a model on a text that the page sends. Undefined: the page cannot send a text. */
-  readonly text?: (text: string) => Promise<ServedFile>;
+  /** Runs a model, by its number, on a text that the page sends. Undefined: the page cannot send a text. */
+  readonly text?: (text: string, model: number) => Promise<ServedFile>;
 }
 
 /** Maximum number of files that runs of models made; the oldest ones are closed first. */
@@ -83,10 +83,10 @@ export class ServedContent {
     return this.#files.get(id);
   }
 
-  /** A run of the model on a text; undefined where the server has no model for texts. */
-  textRun(text: string): (() => Promise<object>) | undefined {
+  /** A run of a model on a text; undefined where the server has no model for texts. */
+  textRun(text: string, model: number): (() => Promise<object>) | undefined {
     const run = this.#content.text;
-    return run && (async () => this.#add(await run(text)));
+    return run && (async () => this.#add(await run(text, model)));
   }
 
   /** A run of a file's model with heads ablated; undefined where no model made the file. */

@@ -2,6 +2,7 @@
  * `heed view`: serves the explorer on loopback until Ctrl-C, with a file of attention, or with a model's attention on a text.
  * Nothing leaves the machine.
  */
+import { basename } from "node:path";
 import type { TextModel } from "../../models/text-model.ts";
 import type { ServedFile } from "../../server/content.ts";
 import { openStore } from "../../store/formats/open.ts";
@@ -9,7 +10,8 @@ import type { HeadStore } from "../../store/head-store.ts";
 import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts";
 import { choosePaint, dim } from "../../view/terminal/paint.ts";
 import { renderText, type TextOptions } from "../../view/terminal/text.ts";
-import { addressOf, explore, type ServeOptions } from "../support/explorer/explore.ts";
+import { addressOf, explore, type PageModel, type ServeOptions } from "../support/explorer/explore.ts";
+import { CAPTURED, capturedModel, modelLoader, otherModels, readerOf } from "../support/explorer/models.ts";
 import { SERVE_HELP, serveOptions } from "../support/explorer/serve-options.ts";
 import { FILE_HELP, FILE_NOTES, openFile } from "../support/input/attention-file.ts";
 import { shippedCaptures } from "../support/input/captures.ts";
@@ -26,6 +28,7 @@ export const command: Command = {
     text: "TEXT  a model's attention on this text, in place of a file; may be given several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
     model: MODEL_HELP,
+    models: "FOLDER  a folder of models, which the page offers besides those in Hugging Face's cache",
     all: "print every head of the text and its measures, not only one head; not with FILE",
     ...FILE_HELP,
     ...SERVE_HELP,
@@ -71,8 +74,10 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
       stores.push(await openStore(file.source, { name: file.name }));
     }
     const nothing = texts === undefined && positionals.length === 0;
+    const folder = values.models as string | undefined;
+    const captured = nothing ? capturedModel(folder, io) : undefined;
     for (const { name, path } of nothing ? shippedCaptures() : []) {
-      files.push({ name, source: path });
+      files.push({ name, source: path, ...(captured && { model: captured(name) }) });
       stores.push(await openStore(path, { name }));
     }
     for (const path of positionals) {
@@ -99,7 +104,7 @@ async function view(values: Values, positionals: readonly string[], io: Io): Pro
     const reported = json
       ? ({ url, port }: { url: string; port: number }) => `${JSON.stringify({ url, port, reports })}\n`
       : undefined;
-    const model = pageModel(modelName, load);
+    const model = pageModel(modelName, load, otherModels(modelName, folder, io));
     return await explore(files, { ...options, hash, model, welcome: nothing }, io, reported);
   } finally {
     for (const store of stores) store.dispose();
@@ -128,32 +133,20 @@ async function renderedText(
 const headsOf = ({ blocks }: HeadStore) =>
   blocks.reduce((sum, { layers, heads }) => sum + layers.length * heads, 0);
 
-/** The model of the captured sentences on the Hugging Face hub. */
-const CAPTURED = "sentence-transformers/all-MiniLM-L6-v2";
-
 /** The model for texts that are typed into the page; `load` is called with the first of them. */
-export function pageModel(name: string | undefined, load: () => Promise<TextModel>): ServeOptions["model"] {
+export function pageModel(
+  name: string | undefined,
+  load: () => Promise<TextModel>,
+  others: readonly PageModel[] = [],
+): ServeOptions["model"] {
+  const hasCaptured = others.some(
+    (one) => one.name === CAPTURED || basename(one.name) === basename(CAPTURED),
+  );
   return {
-    name: name ?? "the small model that comes with heed",
-    ...(name === undefined && { larger: [`heed pull ${CAPTURED}`, `heed view --model ${CAPTURED}`] }),
-    run: async (text) => {
-      const [model, { fileOfRun }] = await Promise.all([load(), import("../support/input/model-bundle.ts")]);
-      return fileOfRun(model, model.attention(text));
-    },
-  };
-}
-
-/** A function that loads a model in its first call, and again after a failure. */
-function modelLoader(name: string | undefined, io: Pick<Io, "stderr">): () => Promise<TextModel> {
-  let loading: Promise<TextModel> | undefined;
-  return () => {
-    loading ??= import("../support/input/pick-model.ts")
-      .then(({ pickModel }) => pickModel(name, io))
-      .catch((error) => {
-        loading = undefined;
-        throw error;
-      });
-    return loading;
+    ...readerOf(name ?? "the small model that comes with heed", load),
+    ...(name === undefined &&
+      !hasCaptured && { larger: [`heed pull ${CAPTURED}`, `heed view --model ${CAPTURED}`] }),
+    others,
   };
 }
 

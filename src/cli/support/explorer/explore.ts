@@ -3,7 +3,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
-import { UnsupportedError } from "../../../core/errors.ts";
+import { OptionError, UnsupportedError } from "../../../core/errors.ts";
 import type { SourceLike } from "../../../io/source.ts";
 import { explorerPages, labPages } from "../../../server/assets.ts";
 import { describeModel, type FileModel, type ServedFile, type StaticFile } from "../../../server/content.ts";
@@ -12,6 +12,12 @@ import type { HeadRef } from "../../../store/block.ts";
 import { EXIT, type Io } from "../line/command.ts";
 import { endsByCtrlC } from "../output/interrupt.ts";
 import { hasBrowser, openBrowser } from "./browser.ts";
+
+/** A model that reads texts of the page. */
+export interface PageModel {
+  readonly name: string;
+  readonly run: (text: string) => Promise<ServedFile>;
+}
 
 /** Options of serving the explorer. */
 export interface ServeOptions {
@@ -23,11 +29,11 @@ export interface ServeOptions {
   /** The initial state of the page, the part of its address after #. */
   readonly hash?: string;
   /** The model for texts that are typed into the page. */
-  readonly model?: {
-    readonly name: string;
-    readonly run: (text: string) => Promise<ServedFile>;
+  readonly model?: PageModel & {
     /** Commands that download the model of the captured sentences and run it on typed texts. */
     readonly larger?: readonly [pull: string, view: string];
+    /** Other models on this machine, which read a text on request. */
+    readonly others?: readonly PageModel[];
   };
   /** The page explains what it shows: for users who gave no file. */
   readonly welcome?: boolean;
@@ -60,12 +66,25 @@ async function startExplorer(
   data.set(
     "session",
     new TextEncoder().encode(
-      JSON.stringify({ files: listed, welcome, model: model?.name, larger: model?.larger, lab }),
+      JSON.stringify({
+        ...{ files: listed, welcome, lab, model: model?.name, larger: model?.larger },
+        others: model?.others?.map(({ name }) => name),
+      }),
     ),
   );
-  const server = await startServer({ pages, data, models, text: model?.run }, { port, host });
+  const server = await startServer({ pages, data, models, text: model && textRunner(model) }, { port, host });
   return { ...server, url: server.url + hash };
 }
+
+/** Runs the model of a number: 0 is the page's own, the others follow. */
+const textRunner =
+  (model: NonNullable<ServeOptions["model"]>) =>
+  async (text: string, number: number): Promise<ServedFile> => {
+    const all: readonly PageModel[] = [model, ...(model.others ?? [])];
+    if (all[number] === undefined)
+      throw new OptionError("model", `there is no model ${number} here`, { number });
+    return all[number].run(text);
+  };
 
 /** The explorer's pages with those of the Lab, and the Lab's path; undefined if it was not built. */
 function pagesWithLab(): { pages: Map<string, StaticFile>; lab: string | undefined } {

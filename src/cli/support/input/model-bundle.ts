@@ -37,7 +37,10 @@ export async function fileOfRun(model: TextModel, attention: TextAttention): Pro
 }
 
 /** A model that can run again on one text (or pair), with heads ablated. */
-function fileModel(model: TextModel, { texts: [text, pair] }: TextAttention): FileModel {
+export function fileModel(
+  model: TextModel,
+  { texts: [text, pair] }: Pick<TextAttention, "texts">,
+): FileModel {
   return {
     name: model.name,
     predicts: !model.model.hasHead ? "none" : model.architecture === "decoder" ? "next" : "masked",
