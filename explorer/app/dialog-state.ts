@@ -10,6 +10,7 @@ export class Sheets {
   #export: ExportState = {
     width: 85,
     caption: true,
+    about: false,
     dark: false,
     transparent: false,
     drawn: undefined,
@@ -63,8 +64,8 @@ export class Sheets {
   }
 
   get #options() {
-    const { width, caption, dark, transparent } = this.#export;
-    return { width, caption, theme: dark ? "dark" : "light", background: !transparent } as const;
+    const { width, caption, about, dark, transparent } = this.#export;
+    return { width, caption, about, theme: dark ? "dark" : "light", background: !transparent } as const;
   }
 
   async #draw(): Promise<void> {

@@ -614,3 +614,26 @@ describe("the titles of a figure's axes", () => {
     }
   });
 });
+
+describe("a caption with the text and its model", () => {
+  it("begins with what the file names of them, and without the option it has neither", async () => {
+    const data = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i));
+    const layers = [{ query: { data, shape: [1, 3, 4] }, key: { data, shape: [1, 3, 4] } }];
+    const captionOf = async (more: { readonly text?: string; readonly model?: string }, about?: boolean) => {
+      const store = storeFrom({ ...more, blocks: [{ tokens: ["the", "old", "ship"], layers }] });
+      const { caption } = await renderFigure(store, { about });
+      store.dispose();
+      return caption;
+    };
+    const both = { text: "the old ship", model: "tiny" };
+    expect(await captionOf(both, true)).toMatch(
+      /^“the old ship” read by tiny · Layer 0, head 0 · attention weights ·/i,
+    );
+    expect(await captionOf({ model: "tiny" }, true)).toMatch(/^model tiny · /i);
+    expect(await captionOf({ text: "the old ship" }, true)).toMatch(/^“the old ship” · Layer 0/);
+    expect(await captionOf({ text: "x".repeat(300) }, true)).toMatch(/^“x{119}…” · Layer 0/);
+    for (const about of [undefined, false])
+      expect(await captionOf(both, about)).toMatch(/^Layer 0, head 0 · /);
+    expect(await captionOf({}, true)).toMatch(/^Layer 0, head 0 · /);
+  });
+});

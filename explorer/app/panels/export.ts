@@ -9,6 +9,8 @@ import { check, choice, type Ui } from "../ui.ts";
 export interface ExportState {
   readonly width: 85 | 170;
   readonly caption: boolean;
+  /** The caption names the text and its model. */
+  readonly about: boolean;
   readonly dark: boolean;
   /** The figure has no background. */
   readonly transparent: boolean;
@@ -61,7 +63,7 @@ export function exportSheet(_ui: Ui, { state, set, give }: Exporter): TemplateRe
     String(state.width) as "85" | "170",
     (width) => set({ width: width === "85" ? 85 : 170 }),
   )}
-    ${check("caption", state.caption, (caption) => set({ caption }))} ${check("dark", state.dark, (dark) => set({ dark }))}
+    ${check("caption", state.caption, (caption) => set({ caption }))} ${check("text and model", state.about, (about) => set({ about }))} ${check("dark", state.dark, (dark) => set({ dark }))}
     ${check("transparent", state.transparent, (transparent) => set({ transparent }))}</p>
     <figure class="sheet">${state.drawn ? state.drawn.node : html`<p class="quiet">Drawing …</p>`}</figure>
     ${state.drawn ? html`<p class="quiet">${state.drawn.alt}</p>` : nothing}

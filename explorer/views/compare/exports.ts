@@ -49,9 +49,13 @@ function figureOf({ first, second, difference }: Compared, options: FigureOption
     panel("B", second),
     panel("A − B", difference, { block: 0, layer: 0, head: 0 }),
   ];
+  const readBy = ({ store }: Session) => {
+    const model = store?.report.model;
+    return options.about && model !== undefined ? `, read by ${model}` : "";
+  };
   const facts = [
-    `A: ${nameOf(first)}`,
-    `B: ${nameOf(second)}`,
+    `A: ${nameOf(first)}${readBy(first)}`,
+    `B: ${nameOf(second)}${readBy(second)}`,
     `${STAGE_NAMES[first.state.stage]}, and A − B over the tokens that both have`,
     ...badges(first),
   ];

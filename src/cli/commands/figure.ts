@@ -66,6 +66,7 @@ export const command: Command = {
     theme: "THEME  light (default) or dark",
     transparent: "no background",
     "no-caption": "no caption below the figure",
+    about: "begin the caption with the text and its model",
     scale: "N  PNG: 1 (default) to 4 times as many pixels",
     ...INPUT_HELP,
     json: "print the file's size, caption, description and LaTeX as JSON",
@@ -241,6 +242,7 @@ function figureOptionsOf(values: Values): FigureOptions {
     theme: word("theme"),
     background: values.transparent !== true,
     caption: values["no-caption"] !== true,
+    about: values.about === true,
     notes: values.words === true ? [WORDS_NOTE] : undefined,
   };
 }

@@ -18,6 +18,8 @@ export interface LoadReport {
   readonly name: string;
   /** The name of the model, if the file has it. */
   readonly model?: string;
+  /** The text that it read, if the file has it; several texts are lines. */
+  readonly text?: string;
   readonly format: "bundle" | "npz" | "npy" | "json" | "memory";
   /** Size of the file, or of the arrays. */
   readonly bytes: number;
@@ -235,6 +237,7 @@ export function reportOf(
     ...what,
     name: oneLine(what.name),
     ...(model && { model }),
+    ...(about.text && { text: oneLine(about.text).slice(0, 1000) }),
     sentences,
     problems: problems.list,
     ...(verified ? { verified } : {}),

@@ -28,6 +28,15 @@ const STAGES: Readonly<Record<Stage, string>> = {
   contrast: "attention weights minus what the other rows give the same key",
 };
 
+/** The text and its model, as far as the file names them: `“time flies like an arrow” read by all-MiniLM-L6-v2`. */
+function aboutOf({ store }: Figure): string[] {
+  const { text, model } = store.report;
+  const quoted = text === undefined ? "" : `“${text.length > 120 ? `${text.slice(0, 119)}…` : text}”`;
+  const reader = model === undefined ? "" : `${quoted === "" ? "model" : "read by"} ${model}`;
+  const about = [quoted, reader].filter((part) => part !== "").join(" ");
+  return about === "" ? [] : [about];
+}
+
 /** "Layer 4, head 7", with the block's name if there are several blocks, and the head's name if it has one. */
 export function placeName({ store, block, layer, head, view }: Figure): string {
   const name = block.headNames?.[head];
@@ -43,7 +52,7 @@ export function factsOf(
   notNumbers: number | undefined = 0,
 ): string[] {
   const { view, stage, block } = figure;
-  const facts = [placeName(figure), ...figure.notes];
+  const facts = [...(figure.about ? aboutOf(figure) : []), placeName(figure), ...figure.notes];
   if (view === "atlas" || shown === undefined) {
     const by = figure.pool === "max" ? "largest weight" : "mean weight";
     facts.push(`attention weights, each pixel the ${by} of its cells`, scaleName(figure), "full color = 1");

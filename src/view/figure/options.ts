@@ -71,6 +71,8 @@ export interface FigureOptions {
   readonly background?: boolean;
   /** False leaves out the caption below the figure. */
   readonly caption?: boolean;
+  /** True: the caption begins with the text and its model, as the caption of a paper needs them. Default false. */
+  readonly about?: boolean;
   /** Facts to add to the caption, such as how the weights were made. */
   readonly notes?: readonly string[];
 }
@@ -123,6 +125,7 @@ const DEFAULTS = {
   width: 85,
   background: true,
   caption: true,
+  about: false,
   notes: [],
 } as const;
 
