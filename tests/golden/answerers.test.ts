@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { attentionWeights, type Tensor, tensor } from "heed";
+import { readSafetensors, writeSafetensors } from "heed/io";
 import { answerQuestion, type Encoder, type LayerAttention, modelFromFiles, modelToFiles } from "heed/models";
 import { describe, expect, test } from "vitest";
 import { readTensors, worst } from "../support/shared.ts";
@@ -59,6 +60,24 @@ describe.each(families)("%s", (family) => {
     const [a, b] = [model as unknown as Encoder, again].map((one) => one.spanLogits(one.hidden([5, 6, 7])));
     expect(b.toFloat64()).toEqual(a.toFloat64());
   });
+});
+
+test("a number that is not finite is a note that names its tensor, at every place of tensors of 2 and of 12 numbers", async () => {
+  const files = filesOf("bert");
+  const { tensors } = readSafetensors(files.get("model.safetensors")!);
+  for (const name of ["qa_outputs.bias", "bert.embeddings.LayerNorm.weight"])
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      const { data, shape } = tensors.get(name) as Tensor;
+      for (let at = 0; at < data.length; at++) {
+        const broken = Float32Array.from(data as Float32Array);
+        broken[at] = number;
+        const weights = writeSafetensors(
+          new Map([...(tensors as Map<string, Tensor>), [name, tensor(broken, shape)]]),
+        );
+        const { notes } = await modelFromFiles(new Map([...files, ["model.safetensors", weights]]));
+        expect(notes.map(({ code, text }) => [code, text.includes(name)])).toEqual([["not-a-number", true]]);
+      }
+    }
 });
 
 describe("answerQuestion", async () => {
