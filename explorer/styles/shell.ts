@@ -151,13 +151,15 @@ export const shell = css`
 .comparison:not(.caused) .causes { display: flex; gap: 12px; align-items: center; margin: 0; }
 .compared { grid-column: 1 / -1; padding-block: 6px 10px; min-block-size: 36px; }
 .comparison.tabled section { grid-row: 1; }
-.compare-table { position: relative; grid-column: 1 / -1; }
+.compare-table { position: relative; grid-row: 2; grid-column: 1 / -1; }
+.comparison.caused .compare-table { grid-column: 1 / 4; }
 .comparison:not(.tabled) .compare-table, .comparison.tabled .compare-stage, .rollout.tabled > section { display: none; }
 @container (width < 900px) {
   .root.compare .pane { block-size: auto; }
   .comparison { position: static; grid-template: none / minmax(0, 1fr); }
   .comparison.caused { grid-template-columns: minmax(0, 1fr); }
   .comparison.caused .compare-causes { grid-column: 1; }
+  .compare-table, .comparison.caused .compare-table { grid-area: auto / 1 / auto / -1; }
   .comparison section, .comparison.tabled section { display: flex; flex-direction: column; grid-row: auto; }
   .compare-stage { flex: none; block-size: min(104cqi, 560px); }
   .comparison.tabled .compare-table, .rollout.tabled { block-size: 480px; position: relative; }
