@@ -137,11 +137,7 @@ const CASES = {
         .querySelector("[aria-label='Close this message']")
         .click(),
     );
-    await becomes(
-      async () => (await textOf(page, ".notices")).includes("garbage.bin"),
-      false,
-      "it is closed",
-    );
+    await becomes(async () => (await textOf(page, ".notices")).includes("cut.json"), false, "it is closed");
   },
 
   async "a file that cannot be opened does not hide those dropped with it, whichever is first"(page) {

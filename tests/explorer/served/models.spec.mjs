@@ -82,8 +82,8 @@ test("models are listed; a click reads the same words by another one; bar, tabs 
   await expect(tabs.nth(8)).toHaveText("the old ship");
 
   // The list's choice reads the next words.
-  await by.selectOption("decoder");
   await page.locator("#words").fill("the sea");
+  await by.selectOption("decoder");
   await page.locator("#own button").click();
   await expect(tabs.last()).toHaveText("the sea · decoder");
   expect(reported).toEqual([]);
