@@ -56,7 +56,7 @@ export const LIMITS = {
   "heed/view": 104_900,
   "heed/train": 124_800,
   "heed/cluster": 84_800,
-  "heed/webgpu": 31_500,
+  "heed/webgpu": 31_900,
   "the explorer's page: to the first paint": 36_700,
   "attention-view: the element, lit and its worker": 50_700,
   "attention-view: to the first picture of a bundle": 124_000,

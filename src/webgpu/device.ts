@@ -11,7 +11,13 @@ import { GpuSession } from "./session.ts";
 const LOSS = 200;
 
 /** The session, once started, and how to start one. */
-const state: { gpu?: GPU; session?: GpuSession; starting?: Promise<GpuSession> } = {};
+interface SessionState {
+  gpu?: GPU;
+  memoryLimit?: number;
+  session?: GpuSession;
+  starting?: Promise<GpuSession>;
+}
+const state: SessionState = {};
 
 /** Starts a session on an adapter of `gpu`, by default of the last one; a session that is not lost is kept. */
 export async function start(gpu: GPU | undefined): Promise<GpuSession> {
@@ -24,16 +30,23 @@ export async function start(gpu: GPU | undefined): Promise<GpuSession> {
   state.starting ??= GpuSession.start(state.gpu);
   try {
     state.session = await state.starting;
+    state.session.memory.allowed = state.memoryLimit ?? Infinity;
   } finally {
     state.starting = undefined;
   }
   return state.session;
 }
 
+/** Limits the bytes of GPU memory, of this session and of those after a loss. */
+export function limitMemory(bytes: number): void {
+  state.memoryLimit = bytes;
+  if (state.session) state.session.memory.allowed = bytes;
+}
+
 /** Ends the session: its tensors are gone. */
 export function stop(): void {
   state.session?.device.destroy();
-  state.session = state.gpu = undefined;
+  state.session = state.gpu = state.memoryLimit = undefined;
 }
 
 /** The session that runs. */

@@ -8,7 +8,7 @@ import { registerBackend } from "../backend/register.ts";
 import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
-import { device, session, start, stop } from "./device.ts";
+import { device, limitMemory, session, start, stop } from "./device.ts";
 
 /** Options of `webgpu`. */
 export interface WebGpuOptions {
@@ -20,6 +20,11 @@ export interface WebGpuOptions {
     /** Resolves to an adapter, or to null where there is none. */
     requestAdapter(): Promise<unknown>;
   };
+  /**
+   * The most bytes of GPU memory that tensors and free buffers may take; a tensor beyond them is an `UnsupportedError` of code `memory`. Default:
+   * no limit but the adapter's, or the one of an earlier call.
+   */
+  readonly memoryLimit?: number;
 }
 
 /** A GPU that computes: the name is what `tensor.to` takes. */
@@ -54,7 +59,7 @@ export interface WebGpuDevice {
  * console.log(await output.read());
  */
 export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
-  checkNames("webgpu", options, ["gpu"]);
+  checkNames("webgpu", options, ["gpu", "memoryLimit"]);
   const global = globalThis.navigator as { readonly gpu?: GPU } | undefined;
   const gpu = (options.gpu ?? global?.gpu) as GPU | undefined;
   if (gpu === undefined)
@@ -68,7 +73,15 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       `webgpu: gpu must be an object with requestAdapter, such as navigator.gpu, got ${formatValue(gpu)}`,
       { got: gpu },
     );
+  const { memoryLimit } = options;
+  if (memoryLimit !== undefined && !(typeof memoryLimit === "number" && memoryLimit > 0))
+    throw new OptionError(
+      "memoryLimit",
+      `webgpu: memoryLimit must be a positive number of bytes, got ${formatValue(memoryLimit)}`,
+      { got: memoryLimit },
+    );
   const { adapter, device: granted } = await start(gpu);
+  if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);
   const { vendor, architecture, description } = adapter.info;
   const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = granted.limits;

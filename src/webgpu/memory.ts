@@ -34,6 +34,8 @@ const MAX_FREE = 2 ** 28;
 export class Memory {
   /** Bytes of all buffers, those of tensors and free ones. */
   bytes = 0;
+  /** The most bytes that they may take. */
+  allowed = Infinity;
   private freeBytes = 0;
   private readonly free = new Map<number, PooledBuffer[]>();
   private readonly device: GPUDevice;
@@ -64,6 +66,13 @@ export class Memory {
       buffer.error = undefined;
       return buffer;
     }
+    if (this.bytes + size > this.allowed) this.trim();
+    if (this.bytes + size > this.allowed)
+      throw new UnsupportedError(
+        "memory",
+        `the device "webgpu": a tensor of ${bytesText(bytes)} does not fit: tensors take ${bytesText(this.bytes)} of the ${bytesText(this.allowed)} that memoryLimit allows; release tensors with dispose or tidy, or raise the limit: await webgpu({ memoryLimit })`,
+        { requested: size, allocated: this.bytes, allowed: this.allowed },
+      );
     this.queue.open();
     this.bytes += size;
     const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
@@ -85,6 +94,15 @@ export class Memory {
     const same = this.free.get(bytes);
     if (same) same.push(buffer);
     else this.free.set(bytes, [buffer]);
+  }
+
+  /** Destroys the free buffers, after the work that uses them is submitted. */
+  private trim(): void {
+    this.queue.flush();
+    for (const { handle } of [...this.free.values()].flat()) handle.destroy();
+    this.free.clear();
+    this.bytes -= this.freeBytes;
+    this.freeBytes = 0;
   }
 
   /** Releases the buffer of a storage when the storage is collected. */

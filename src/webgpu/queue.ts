@@ -59,6 +59,8 @@ export class Queue {
   private pending: Promise<unknown> = Promise.resolve();
   /** Errors of batches: what was written from batch `first` until `last`, where the error arrived, is not valid. */
   private readonly errors: { readonly first: number; readonly last: number; readonly text: string }[] = [];
+  /** Messages of the driver that say it has no memory left. */
+  private readonly noMemory = new Set<string>();
 
   constructor(device: GPUDevice) {
     this.device = device;
@@ -133,8 +135,12 @@ export class Queue {
     const scopes = Promise.all([0, 1, 2].map(() => this.device.popErrorScope()));
     const settled = scopes.then(
       (errors) => {
-        const error = errors.find((e) => e !== null);
-        if (error) this.errors.push({ first: batch, last: this.batch, text: error.message });
+        // In the order of their scopes: validation, out of memory, internal. A lack of memory makes buffers invalid as well.
+        const error = errors[1] ?? errors.find((e) => e !== null);
+        if (errors[1]) this.noMemory.add(errors[1].message);
+        // A batch that is not open yet has recorded nothing.
+        const last = this.encoder ? this.batch : this.batch - 1;
+        if (error) this.errors.push({ first: batch, last, text: error.message });
       },
       // A lost device rejects nothing else: device.lost has the reason.
       () => undefined,
@@ -162,12 +168,13 @@ export class Queue {
   /** Throws where the numbers of a buffer are not valid. */
   private check(buffer: PooledBuffer): void {
     const reason = this.errorOf(buffer);
-    if (reason !== undefined)
-      throw new UnsupportedError(
-        "device",
-        `the device "webgpu" could not run the work of this tensor: ${reason.split("\n")[0]}`,
-        { reason },
-      );
+    if (reason === undefined) return;
+    const full = this.noMemory.has(reason);
+    throw new UnsupportedError(
+      full ? "memory" : "device",
+      `the device "webgpu" ${full ? "has no memory for" : "could not run the work of"} this tensor: ${reason.split("\n")[0]}${full ? "; release tensors with dispose or tidy, or divide the call over heads or rows" : ""}`,
+      { reason },
+    );
   }
 
   /** Why the numbers of a buffer are not valid: the error of the batch that wrote it, or of what that batch read. */

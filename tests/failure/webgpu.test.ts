@@ -2,7 +2,7 @@
  * A GPU that is lost, full, or asked for too much; memory over many calls; training. Needs an adapter, as
  * tests/conformance/webgpu.test.ts, and is skipped without one.
  */
-import { tensor, UnsupportedError } from "heed";
+import { scaledDotProductAttention, tensor, UnsupportedError } from "heed";
 import * as nn from "heed/nn";
 import { AdamW, crossEntropy, Tape } from "heed/train";
 import { webgpu } from "heed/webgpu";
@@ -51,6 +51,72 @@ describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
       code: "device-limit",
       fields: { bytes: tensorBytes + 4, limit: tensorBytes },
     });
+  });
+
+  it("a tensor beyond memoryLimit is a typed error with the figures; free buffers are destroyed first, and later work is right", async () => {
+    const memoryLimit = started!.memory() + 2 ** 20;
+    await webgpu({ gpu: gpu!, memoryLimit });
+    const half = device.allocate("float32", 150_000);
+    device.dispose(half);
+    // The free buffer is not of this size: it gives way.
+    const large = device.allocate("float32", 240_000);
+    const error = (() => {
+      try {
+        device.allocate("float32", 240_000);
+      } catch (thrown) {
+        return thrown as UnsupportedError;
+      }
+    })();
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error).toMatchObject({ code: "memory", fields: { allowed: memoryLimit } });
+    expect(error?.message).toMatch(/does not fit: tensors take .* that memoryLimit allows; release tensors/);
+    expect(started!.memory()).toBeLessThanOrEqual(memoryLimit);
+    // The limit outlives the device.
+    const { device: gpuDevice } = session();
+    gpuDevice.destroy();
+    await gpuDevice.lost;
+    await x.to("webgpu");
+    expect(() => device.allocate("float32", memoryLimit / 4 + 1)).toThrow(/memoryLimit allows/);
+    await webgpu({ gpu: gpu!, memoryLimit: Infinity });
+    device.dispose(device.allocate("float32", memoryLimit / 4 + 1));
+    expect([...(await nn.scale(await x.to("webgpu"), 3).read())]).toEqual([3, 6, 9]);
+    expect(large.length).toBe(240_000);
+    await expect(webgpu({ gpu: gpu!, memoryLimit: -1 })).rejects.toThrow(/positive number of bytes, got -1/);
+  });
+
+  it("a driver without memory is an error of code memory for what it would have written, and for nothing else", async () => {
+    const moved = await x.to("webgpu");
+    const gpuDevice = session().device;
+    const pop = gpuDevice.popErrorScope;
+    let scopes = 0;
+    // A batch pops three scopes; the second one reports memory.
+    gpuDevice.popErrorScope = async () => {
+      const error = await pop.call(gpuDevice);
+      return scopes++ === 1 ? ({ message: "Out of memory." } as GPUOutOfMemoryError) : error;
+    };
+    const refused = nn.scale(moved, 2);
+    const read = refused.read();
+    await expect(read).rejects.toMatchObject({ code: "memory" });
+    await expect(read).rejects.toThrow(/has no memory for this tensor: Out of memory\.; release tensors/);
+    gpuDevice.popErrorScope = pop;
+    expect([...(await nn.scale(moved, 3).read())]).toEqual([3, 6, 9]);
+  });
+
+  it("for every length of a tile ± 1 a query that points at one key returns that key's value", async () => {
+    for (const N of [31, 32, 33, 63, 64, 65, 127, 129]) {
+      const eye = (size: number) =>
+        tensor(
+          Float32Array.from({ length: N * N }, (_, n) => (Math.floor(n / N) === n % N ? size : 0)),
+          [N, N],
+        );
+      // The other weights are exp(−1e4) = 0, so the output is the identity, and lse the score.
+      const [q, k, v] = await Promise.all(
+        [eye(1e4 * Math.sqrt(N)), eye(1), eye(1)].map((t) => t.to("webgpu")),
+      );
+      const { output, lse } = scaledDotProductAttention(q, k, v);
+      expect(await output.read(), `${N} keys`).toEqual(eye(1).data);
+      for (const score of await lse.read()) expect(Math.abs(score - 1e4)).toBeLessThan(0.01);
+    }
   });
 
   it("a kernel that does not compile is an error of what it would have written, and of what reads that", async () => {
