@@ -10,7 +10,9 @@ export const shell = css`
 .sources button[aria-current] { flex: none; border-color: var(--ink); font-weight: 600; }
 .notices { position: relative; }
 .notices details[open] { max-block-size: 30vh; overflow: auto; }
-.notices summary { position: absolute; inset-block-start: 4px; inset-inline-end: 64px; padding-inline: 6px; color: var(--second); background: var(--paper); border-radius: 4px; }
+.notices summary { position: absolute; inset-block-start: 4px; inset-inline-end: 12px; min-block-size: 28px; padding-inline: 6px; color: var(--second); }
+/* The line of the newest message ends before the button that shows the others. */
+.notices:has(> details) > p { padding-inline-end: 168px; }
 .notices p { display: flex; flex-wrap: wrap; gap: 4px 12px; align-items: center; padding: 4px 20px; border-block-end: 1px solid var(--line); }
 .notices p > span:nth-of-type(2) { flex: 1 1 0; min-inline-size: min(24ch, 100%); overflow-wrap: anywhere; white-space: pre-line; }
 .top { block-size: 40px; display: flex; align-items: center; gap: 4px 20px; padding: 0 16px; border-block-end: 1px solid var(--line); min-inline-size: 0; }
