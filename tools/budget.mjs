@@ -28,9 +28,9 @@ export const BUDGET = new Map([
   ["src/webgpu", 3_300],
   ["ui", 500],
   ["explorer", 18_900],
-  ["lab", 13_300],
+  ["lab", 13_550],
   ["bench", 5_100],
-  ["tools", 4_600],
+  ["tools", 4_720],
   ["examples", 1_100],
   ["python", 260],
 ]);

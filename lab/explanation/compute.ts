@@ -1,116 +1,127 @@
 /**
- * Is attention an explanation? One row of a head: how much weight each word has, and how far the output moves without the
- * word. Both from heed: the weights, and a second call in which the word's value is 0, or its key is masked.
+ * Is attention an explanation? Every link of one word, in every head of a trained encoder: its weight, and how far the word's last state
+ * turns when that one weight is set to 0 and all later layers run again. Of the captured sentences the runs were made before
+ * (captures.ts); of the reader's own sentence they are made in the page.
  */
-
-import { scaledDotProductAttention, tensor } from "../../src/index.ts";
-import { softmaxOf } from "../frame/softmax.ts";
-import { indexOfLargest, PIECES } from "../frame/words.ts";
-import { headOf } from "../head/head.ts";
-import { rowsOf } from "../head/packed.ts";
+import { PIECES } from "../frame/words.ts";
+import { shownTokens } from "../head/head.ts";
+import type { WordLinks } from "../head/own.ts";
+import { decodeFloat16 } from "../head/packed.ts";
+import { LINKS } from "./captures.ts";
 
 /** What a reader changes. */
 export type Explanation = {
-  /** "tired" (a trained head), or "planted": the same head with the value of its favorite word made 0. */
+  /** "time" or "fruit": which sentence about flies. */
   readonly data: string;
-  readonly row: number;
-  /** What "without" means: "silent", the word hands over nothing; "hidden", it is masked and the others' shares grow. */
+  readonly layer: number;
+  readonly head: number;
+  /** What "without" means: "silent", the weight becomes 0; "hidden", the key is masked and the others' shares grow. */
   readonly how: string;
-  /** The word that is crossed out; −1 for none, −2 for the one with the largest weight. */
-  readonly out: number;
-  /** The reader's own sentence, read by the small encoder; "" for the common one. */
+  /** Which links are drawn: "head", those of one head, or "all". */
+  readonly shown: string;
+  /** The reader's own sentence, read by the small encoder; "" for the common ones. */
   readonly ownText: string;
 };
 
 /** What the picture shows. */
 export interface ExplanationNumbers {
   readonly words: readonly string[];
-  /** The word that looks: the one asked for, or the last. */
-  readonly row: number;
-  /** The word that is crossed out; −1 for none. */
-  readonly out: number;
+  /** The word whose links they are. */
+  readonly query: number;
+  readonly layers: number;
+  readonly heads: number;
+  /** The head that is shown, as it is in this model. */
+  readonly layer: number;
+  readonly head: number;
+  /** All links, [layers · heads · words]: weight, length of weight × value, and the angle by which the last state turns, in degrees. */
   readonly weights: readonly number[];
-  /** Its scores, rounded as the listings have them, the weights that these have, and the numbers of a query. */
-  readonly scores: readonly number[];
-  readonly listed: readonly number[];
-  readonly dk: number;
-  /** How far the output moves without each word, as a share of the output's length. */
-  readonly effects: readonly number[];
-  /** Rank correlation of weights and effects (Spearman), −1 to 1. */
+  readonly moves: readonly number[];
+  readonly angles: readonly number[];
+  /** Of the head that is shown, [words], rounded as the listings have them. */
+  readonly row: { readonly weights: readonly number[]; readonly angles: readonly number[] };
+  /** Rank correlation (Spearman) of weight and angle, and of weight × value and angle, over all links. */
   readonly correlation: number;
-  /** The same of weight times length of the value, and effects. */
-  readonly correlationWeighted: number;
-  /** Length of each value. */
-  readonly lengths: readonly number[];
-  readonly planted: number;
+  readonly correlationMoves: number;
+  /** The same for the head that is shown. */
+  readonly correlationRow: number;
+  /** Links of more than half of the word's attention: how many, how many of those to marks, and the largest angle of these. */
+  readonly strong: { readonly count: number; readonly marks: number; readonly largestOfMarks: number };
 }
+
+/** The links of a state's sentence. */
+async function linksOf({ data, how, ownText }: Explanation): Promise<WordLinks> {
+  if (ownText !== "") return (await import("../head/own.ts")).ownWordLinks(ownText, PIECES, how === "hidden");
+  const { tokens, query, weights, moves, silent, hidden } = LINKS[data as keyof typeof LINKS];
+  return {
+    tokens: shownTokens(tokens),
+    layers: 6,
+    heads: 12,
+    query,
+    weights: decodeFloat16(weights),
+    moves: decodeFloat16(moves),
+    turns: decodeFloat16(how === "hidden" ? hidden : silent),
+  };
+}
+
+const cache = new Map<string, Promise<WordLinks>>();
 
 /** The numbers of a state. */
-export async function compute({
-  data,
-  row: requestedRow,
-  how,
-  out,
-  ownText,
-}: Explanation): Promise<ExplanationNumbers> {
-  const { tokens, query, key, value } =
-    ownText === "" ? headOf("tired") : await (await import("../head/own.ts")).ownHead(ownText, PIECES, 0);
-  const n = tokens.length;
-  const row = Math.min(requestedRow, n - 1);
-  const dv = value.shape[1];
-  const plain = scaledDotProductAttention(query, key, value, { returnWeights: true });
-  const weights = rowsOf(plain.weights!)[row];
-  const planted = indexOfLargest(weights);
-  const values = value.toFloat64();
-  if (data === "planted") values.fill(0, planted * dv, (planted + 1) * dv);
-  const dk = query.shape[1];
-  const one = tensor(Float32Array.from(query.toFloat64().subarray(row * dk, (row + 1) * dk)), [1, dk]);
-  const outputOf = (without: number) => {
-    const changedValues = Float32Array.from(values);
-    if (how === "silent" && without >= 0) changedValues.fill(0, without * dv, (without + 1) * dv);
-    const see = Uint8Array.from({ length: n }, (_, j) => (how === "hidden" && j === without ? 0 : 1));
-    const attnMask = tensor(see, [1, n], "bool");
-    return scaledDotProductAttention(one, key, tensor(changedValues, [n, dv]), {
-      attnMask,
-    }).output.toFloat64();
-  };
-  const fullOutput = outputOf(-1);
-  const size = Math.hypot(...fullOutput);
-  const effects = Array.from(
-    { length: n },
-    (_, j) => Math.hypot(...outputOf(j).map((x, e) => x - fullOutput[e])) / size,
-  );
-  const lengths = Array.from({ length: n }, (_, j) => Math.hypot(...values.subarray(j * dv, (j + 1) * dv)));
-  const scores = weights.map((weight) => Number((Math.log(weight) + plain.lse.at(row)).toPrecision(5)));
-  const weighted = weights.map((weight, j) => weight * lengths[j]);
+export async function compute(state: Explanation): Promise<ExplanationNumbers> {
+  const { layer, head, data, how, ownText } = state;
+  const name = `${ownText}|${data}|${how}`;
+  let loading = cache.get(name);
+  if (loading === undefined) {
+    cache.clear();
+    loading = linksOf(state);
+    loading.catch(() => cache.delete(name));
+    cache.set(name, loading);
+  }
+  const { tokens, query, layers, heads, ...links } = await loading;
+  const [n, weights, moves] = [tokens.length, Array.from(links.weights), Array.from(links.moves)];
+  const angles = Array.from(links.turns, (turn) => (180 / Math.PI) * Math.acos(1 - Math.max(0, turn)));
+  const at = (Math.min(layer, layers - 1) * heads + Math.min(head, heads - 1)) * n;
+  const rowOf = (all: readonly number[]) => all.slice(at, at + n).map((x) => Number(x.toPrecision(4)));
+  const row = { weights: rowOf(weights), angles: rowOf(angles) };
+  const isMark = (i: number) => i % n === 0 || i % n === n - 1;
+  const strong = weights.flatMap((weight, i) => (weight > 0.5 ? [i] : []));
   return {
     words: tokens,
-    row,
-    out: out === -2 ? planted : out < n ? out : -1,
+    query,
+    layers,
+    heads,
+    layer: Math.min(layer, layers - 1),
+    head: Math.min(head, heads - 1),
     weights,
-    scores,
-    listed: softmaxOf(scores),
-    dk,
-    effects,
-    correlation: spearman(weights, effects),
-    correlationWeighted: spearman(weighted, effects),
-    lengths,
-    planted,
+    moves,
+    angles,
+    row,
+    correlation: spearman(weights, angles),
+    correlationMoves: spearman(moves, angles),
+    correlationRow: spearman(row.weights, row.angles),
+    strong: {
+      count: strong.length,
+      marks: strong.filter(isMark).length,
+      largestOfMarks: Math.max(0, ...strong.filter(isMark).map((i) => angles[i])),
+    },
   };
 }
 
-/** Places in the order of size, 0 for the smallest. */
+/** Places in the order of size, 0 for the smallest; equal numbers share the mean of their places. */
 function ranks(numbers: readonly number[]): number[] {
   const order = numbers.map((_, i) => i).sort((a, b) => numbers[a] - numbers[b]);
-  const ranks = new Array<number>(numbers.length);
-  for (const [rank, i] of order.entries()) ranks[i] = rank;
-  return ranks;
+  const places = new Array<number>(numbers.length);
+  for (let from = 0, end = 0; from < order.length; from = end) {
+    while (end < order.length && numbers[order[end]] === numbers[order[from]]) end++;
+    for (let i = from; i < end; i++) places[order[i]] = (from + end - 1) / 2;
+  }
+  return places;
 }
 
-/** Spearman's rank correlation. */
+/** Spearman's rank correlation: that of the places. */
 function spearman(a: readonly number[], b: readonly number[]): number {
-  const [ra, rb] = [ranks(a), ranks(b)];
-  const n = a.length;
-  const squares = ra.reduce((sum, rank, i) => sum + (rank - rb[i]) ** 2, 0);
-  return 1 - (6 * squares) / (n * (n * n - 1));
+  const middle = (a.length - 1) / 2;
+  const [ra, rb] = [a, b].map((numbers) => ranks(numbers).map((place) => place - middle));
+  const dot = (x: readonly number[], y: readonly number[]) =>
+    x.reduce((sum, place, i) => sum + place * y[i], 0);
+  return dot(ra, rb) / Math.sqrt(dot(ra, ra) * dot(rb, rb));
 }

@@ -1,354 +1,408 @@
-/** Is attention an explanation? Two columns of the same words, by weight and by effect, joined by lines that cross. */
+/** Is attention an explanation? Every link of a word: its weight across, its effect on the word's last state upwards; beside it, one head. */
 
-import { element, text } from "../../src/view/plot/svg.ts";
-import { check, choice } from "../../ui/controls.ts";
+import { bandScale, barX, dotMarks, scaleOf, text } from "../../src/view/plot/index.ts";
+import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import { initialOf, integer, oneOf, ownSentence, type StateFields } from "../frame/fields.ts";
-import { guessText, line, named, pressable } from "../frame/marks.ts";
+import { integer, oneOf, ownSentence, type StateFields } from "../frame/fields.ts";
+import { axisOf, line, named } from "../frame/marks.ts";
 import { definePage, guessOf, type LabView } from "../frame/page.ts";
-import { codeLines, descending, number, PIECES, percent } from "../frame/words.ts";
+import { codeLines, indexOfLargest, number, PIECES, percent, plainSentence } from "../frame/words.ts";
+import { OWN_MODEL } from "../head/link.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
 type PageView = LabView<Explanation, ExplanationNumbers>;
 
-const IT = 8;
+/** The sentences, which the small encoder does not read. */
+const TEXTS = { time: "time flies like an arrow", fruit: "fruit flies like a banana" } as const;
+/** The head of the first page, and the one beside it. */
+const [TELLING, PREVIOUS] = [4, 2];
 
-/** Places in an order. */
-const PLACES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
 /** A word as it is named in sentences. */
 const nameOf = ({ words }: ExplanationNumbers, j: number) =>
   j === 0 || j === words.length - 1 ? `the ${words[j]} mark` : `“${words[j]}”`;
-/** Most tokens of those. */
-const TOKENS = 64;
+const degrees = (angle: number) => `${number(angle, angle < 10 ? 2 : 3)}°`;
+/** The links of the head that is shown, and of the word whose links they are. */
+const rowOf = (n: ExplanationNumbers) => {
+  const at = (n.layer * n.heads + n.head) * n.words.length;
+  return n.words.map((_, j) => ({
+    j,
+    weight: n.weights[at + j],
+    angle: n.angles[at + j],
+    move: n.moves[at + j],
+  }));
+};
+/** The largest link of a head in layer 0: what the first steps speak of. */
+function largestOf(n: ExplanationNumbers, head: number) {
+  const at = head * n.words.length;
+  const j = indexOfLargest(n.weights.slice(at, at + n.words.length));
+  return { j, weight: n.weights[at + j], angle: n.angles[at + j], move: n.moves[at + j] };
+}
+const isMark = (n: ExplanationNumbers, i: number) =>
+  i % n.words.length === 0 || i % n.words.length === n.words.length - 1;
 
-/** Where the two columns are. More words than the common sentence has are closer together. */
-function layout(wide: boolean, words: number) {
-  const g = wide
-    ? { left: 100, right: 560, top: 86, row: 36, bar: 150, name: "" }
-    : { left: 60, right: 266, top: 40, row: 21, bar: 56, name: "s11" };
-  return { ...g, row: Math.min(g.row, (g.row * 12.5) / words) };
+/** The axes. The largest angle of a sentence stays in the picture. */
+function axes(n: ExplanationNumbers, wide: boolean) {
+  const top = Math.max(20, Math.ceil(Math.max(...n.angles) / 10) * 10);
+  const [x0, x1, y0, y1] = wide ? [58, 440, 56, 470] : [40, 262, 34, 244];
+  return {
+    x: scaleOf({ domain: [0, 1], range: [x0, x1] }),
+    y: scaleOf({ domain: [0, top], range: [y1, y0] }),
+    ticks: [0, 1, 2, 3, 4].map((i) => (i * top) / 4),
+  };
 }
 
-/** Width of the reader's guess at an effect, in percent: at most what leaves space for the effect itself. */
-const widthOfGuess = (guess: number, scale: number, wide: boolean) =>
-  Math.min(Math.max(1, (guess / 100) * scale), wide ? 160 : 64);
-
-function picture({ numbers: n, state, wide }: PageView): string {
-  const [byWeight, byEffect] = [descending(n.weights), descending(n.effects)];
-  const g = layout(wide, n.words.length);
-  const y = (place: number) => g.top + place * g.row;
-  const scaleW = g.bar / Math.max(...n.weights);
-  const scaleE = g.bar / Math.max(...n.effects, 1e-9);
-  const guessWidth = n.out === 0 ? widthOfGuess(guessOf(state, 1), scaleE, wide) : 0;
-  const parts: string[] = [
-    text(g.left, g.top - 24, wide ? "by weight: how much it looks" : "by weight", { class: "tw bold" }),
+function plane({ numbers: n, state, wide }: PageView): string {
+  const { x, y, ticks } = axes(n, wide);
+  const [[x0, x1], [y1, y0]] = [x.range, y.range];
+  const point = (i: number) => [x(n.weights[i]), y(n.angles[i])] as const;
+  const all = state.shown === "all" ? n.weights.map((_, i) => i) : [];
+  const row = rowOf(n);
+  // Its name stands beside the link of the largest effect of the head that is shown.
+  const best = row.reduce((a, b) => (b.angle > a.angle ? b : a));
+  const [bx, by] = [x(best.weight), y(best.angle)];
+  return [
     text(
-      g.right,
-      g.top - 24,
-      wide
-        ? `by effect: the output moves when it is ${state.how === "silent" ? "silenced" : "hidden"}`
-        : "by effect",
-      { class: "tb bold" },
+      x0 - (wide ? 38 : 32),
+      y0 - (wide ? 26 : 18),
+      `without a link, the last state of “${n.words[n.query]}” turns by`,
+      {
+        class: "second s12",
+      },
     ),
-  ];
-  const weights: string[] = [];
-  const effects: string[] = [];
-  const lines: string[] = [];
-  for (const [place, j] of byWeight.entries()) {
-    const other = byEffect.indexOf(j);
-    const off = j === n.out;
-    const width = Math.max(1, n.weights[j] * scaleW);
-    weights.push(
-      text(g.left - 8, y(place) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
-      off ? line(g.left - 12 - n.words[j].length * 7, y(place), g.left - 6, y(place), "lb") : "",
-      element("rect", {
-        x: g.left,
-        y: y(place) - g.row * 0.32,
-        width,
-        height: g.row * 0.64,
-        class: off ? "fw soft" : "fw",
-      }),
-      text(g.left + width + 5, y(place) + 4, percent(n.weights[j]), { class: "mono s11" }),
-      // On top of what it names, so that its name is all that is read.
-      pressable(
-        `out:${j}`,
-        `Take away ${n.words[j]}: weight ${percent(n.weights[j])}, effect ${percent(n.effects[j])}`,
-        off,
-        element("rect", {
-          x: 0,
-          y: y(place) - g.row / 2,
-          width: g.left + g.bar,
-          height: g.row,
-          class: "hit",
-        }),
+    axisOf("bottom", x, y1, wide ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.5, 1], {
+      format: (value) => `${Math.round(100 * value)} %`,
+    }),
+    axisOf("left", y, x0, ticks, { format: (value) => `${value}°`, grid: x1 }),
+    text(x1, y1 + (wide ? 40 : 34), "weight of the link →", { class: "end second s12" }),
+    named(
+      "all",
+      dotMarks(all.filter((i) => isMark(n, i)).map(point), 2.5, { class: "none lthird" }) +
+        dotMarks(all.filter((i) => !isMark(n, i)).map(point), 2.5, { class: "fthird" }),
+    ),
+    named(
+      "head",
+      dotMarks(
+        row.map(({ weight, angle }) => [x(weight), y(angle)] as const),
+        wide ? 6 : 5,
+        { class: "fb" },
       ),
-    );
-    const widthE = Math.max(1, n.effects[j] * scaleE);
-    effects.push(
-      element("rect", {
-        x: g.right,
-        y: y(other) - g.row * 0.32,
-        width: widthE,
-        height: g.row * 0.64,
-        class: off ? "fb" : "fb soft",
-      }),
-      text(g.right - 8, y(other) + 4, n.words[j], { class: `end ${g.name} ${off ? "tb bold" : ""}` }),
-      // Beside the reader's guess at the start mark, too.
-      text(g.right + Math.max(widthE, j === 0 ? guessWidth : 0) + 5, y(other) + 4, percent(n.effects[j]), {
-        class: `mono s11 ${off ? "bold" : ""}`,
-      }),
-    );
-    lines.push(
-      line(
-        g.left + g.bar + (wide ? 46 : 38),
-        y(place),
-        g.right - 62,
-        y(other),
-        off ? "lb" : Math.abs(place - other) >= 4 ? "lk" : "lline",
-      ),
-    );
-  }
-  parts.push(
-    named("lines", lines.join("")),
-    named("weights", weights.join("")),
-    named("effects", effects.join("")),
-  );
-  return parts.join("");
+    ),
+    text(bx - (wide ? 11 : 8), by + 4, n.words[best.j], { class: "end tb bold s12 halo" }),
+  ].join("");
 }
+
+/** The words of the head that is shown: weight and effect, a row each. */
+function words({ numbers: n }: PageView): string {
+  const row = rowOf(n);
+  const step = Math.min(46, 380 / row.length);
+  const [left, top] = [600, 92];
+  const band = bandScale(row.length, [top, top + row.length * step], 0.2);
+  const bars = (
+    values: readonly number[],
+    to: number,
+    at: number,
+    name: string,
+    label: (i: number) => string,
+  ) =>
+    barX({
+      values,
+      band: bandScale(row.length, [top + at * step, top + row.length * step + at * step], 0.62),
+      scale: scaleOf({ domain: [0, to], range: [left, left + 170] }),
+      attributes: { class: name },
+      label,
+      labelAttributes: { class: "s11 mono" },
+    });
+  const { y } = axes(n, true);
+  return [
+    text(left - 76, 36, `layer ${n.layer}, head ${n.head}: “${n.words[n.query]}” looks at`, {
+      class: "bold s12",
+    }),
+    text(left, 64, "weight", { class: "tw bold s12" }),
+    text(left + 60, 64, "effect", { class: "tb bold s12" }),
+    ...row.map(({ j }) => text(left - 10, band.middle(j) + 4, n.words[j], { class: "end s13" })),
+    named(
+      "weights",
+      bars(
+        row.map(({ weight }) => weight),
+        1,
+        -0.18,
+        "fw",
+        (i) => percent(row[i].weight),
+      ),
+    ),
+    named(
+      "effects",
+      bars(
+        row.map(({ angle }) => angle),
+        y.domain[1],
+        0.18,
+        "fb",
+        (i) => degrees(row[i].angle),
+      ),
+    ),
+  ].join("");
+}
+
+const picture = (view: PageView): string => plane(view) + (view.wide ? words(view) : "");
 
 const fields: StateFields<Explanation> = {
-  data: oneOf(["tired", "planted"]),
-  row: integer(IT, 0, TOKENS - 1),
+  data: oneOf(["time", "fruit"]),
+  layer: integer(0, 0, 5),
+  head: integer(TELLING, 0, 11),
   how: oneOf(["silent", "hidden"]),
-  out: integer(-1, -2, TOKENS - 1),
+  shown: oneOf(["head", "all"]),
   ownText: ownSentence,
 };
+
+const isCommon = ({ data, ownText }: Explanation) => ownText === "" && data === "time";
 
 export const page = definePage<Explanation, ExplanationNumbers>({
   title: "Is attention an explanation?",
   point:
-    "A large weight says where a head looked. It does not say that what it found there made a difference. That can be measured too.",
-  minutes: 7,
-  needs: ["words", "masks"],
+    "A large weight says where a head looked. Whether that made a difference to what the model makes of the word is another question, and it can be measured.",
+  minutes: 8,
+  needs: ["words", "becomes"],
+  common: TEXTS.time,
   fields,
   steps: [
     {
-      title: "Two orders of the same words",
+      title: "Take a link away",
       state: {},
-      about: ({ how }) => how === "silent",
-      text: ({
-        numbers: n,
-        state,
-      }) => html`<p>${state.ownText !== "" ? `This is your sentence, at most its first ${PIECES} pieces, read by the small encoder that comes with heed. ` : ""}On the left, the words that ${nameOf(n, n.row)} looks at, by weight, as on every page so far. On the right the same words by <em>effect</em>: each word was <em>silenced</em> once. That means that its value was set to 0. The number says how far the output moved, in percent of its own length.</p>
-<p>If weight were effect, all lines would be level. ${n.correlation < 1 ? "They cross." : "Here they are: the orders are the same, though the numbers are not."} The two orders agree with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
+      about: (state) => state.how === "silent",
+      text: ({ numbers: n, state }) => {
+        const link = largestOf(n, TELLING);
+        return isCommon(state)
+          ? html`<p>In layer 0, head 4 of MiniLM, “flies” gives ${nameOf(n, link.j)} <b>${percent(link.weight)}</b> of its attention. You have seen this link on the first page. Does the model need it?</p>
+<p>There is one way to find out: take it away. Set this one weight to 0, leave everything else as it is, and let all later layers run. Then compare what “flies” has become in the end, its 384 numbers after the last layer, with what it was: the vector has turned by <b>${degrees(link.angle)}</b>.</p>
+<p>The same for the other links of this head: they change nothing that one could see. Right is more weight, up is more effect.</p>`
+          : html`<p>This is ${state.ownText === "" ? `“${TEXTS[state.data as keyof typeof TEXTS]}”` : html`your sentence, at most its first ${PIECES} pieces, read by ${OWN_MODEL}`}, and the links of “${n.words[n.query]}”. Each weight was set to 0 once, with everything else left as it is, and all later layers ran again. The picture says how far the last vector of “${n.words[n.query]}” turned.</p>
+<p>In layer ${n.layer}, head ${n.head} the largest weight is ${percent(Math.max(...n.row.weights))} and the largest effect ${degrees(Math.max(...n.row.angles))}.</p>`;
+      },
     },
     {
-      title: "The start mark",
+      title: "A stronger link",
       state: {},
+      about: isCommon,
       text: ({ numbers: n }) =>
-        html`<p>The start mark is ${PLACES[descending(n.weights).indexOf(0)] ?? "far down"} by weight: ${nameOf(n, n.row)} gives it ${percent(n.weights[0])} of its attention.</p>`,
+        html`<p>Head 2 of the same layer looks one word back, whatever is there. So it gives ${nameOf(n, largestOf(n, PREVIOUS).j)} even more: <b>${percent(largestOf(n, PREVIOUS).weight)}</b>. The same word looks at the same word, in the same layer, with more weight.</p>`,
       predict: {
-        question: "Silence the start mark. By how much of its own length does the output move?",
+        question: "Take that link away instead. By how many degrees does “flies” turn?",
         min: 0,
-        max: 50,
-        step: 1,
-        start: 20,
-        unit: " %",
-        show: { out: 0, how: "silent", data: "tired" },
+        max: 20,
+        step: 0.5,
+        start: 10,
+        unit: "°",
+        show: { head: PREVIOUS, data: "time", how: "silent", layer: 0 },
         mark: (guess, { numbers: n, wide }) => {
-          const g = layout(wide, n.words.length);
-          const scale = g.bar / Math.max(...n.effects, 1e-9);
-          const y = g.top + descending(n.effects).indexOf(0) * g.row;
-          const width = widthOfGuess(guess, scale, wide);
-          const beside = g.right + Math.max(width, n.effects[0] * scale) + 46;
+          const { x, y } = axes(n, wide);
+          const [from, at] = [x.range[1] + 4, y(guess)];
           return (
-            element("rect", {
-              x: g.right,
-              y: y - g.row * 0.42,
-              width,
-              height: g.row * 0.84,
-              class: "none lk dash",
-            }) +
-            (wide
-              ? guessText(beside, y + 4, `${guess} %`)
-              : text(367, 30, `dashed: your guess, ${guess} %`, { class: "end tk bold s11 halo" }))
+            line(from, at, from + 12, at, "lk") +
+            text(from + 16, at + 4, "your guess", { class: "tk bold s11 halo" })
           );
         },
-        result: ({ numbers: n }) => {
-          const [top] = descending(n.weights);
-          return html`It moves by <b>${percent(n.effects[0])}</b>. What a word adds to the output is its weight times its value. The value of this mark has length ${number(n.lengths[0], 2)}${top > 0 ? html`, where “${n.words[top]}” has ${number(n.lengths[top], 2)}` : ""}.${n.lengths[0] < n.lengths[top] / 4 ? " The head looks there and gets almost nothing. That is how a head rests." : ""} Weight times length puts the words in the order of their effect: a rank correlation of ${number(n.correlationWeighted)}.`;
+        result: ({ numbers: n, state }) => {
+          const [link, other] = [largestOf(n, PREVIOUS), largestOf(n, TELLING)];
+          const guess = guessOf(state, 1);
+          return html`It is <b>${degrees(link.angle)}</b>, ${number(other.angle / link.angle, 2)} times less than in head 4.${guess >= other.angle ? " You expected more weight to have more effect. A weight says how much of a value is taken; it does not say what later layers do with it." : ""} Both heads take from the same word. What they take is not the same: each has values of its own.`;
         },
       },
     },
     {
+      title: "Every link of the word",
+      state: { shown: "all" },
+      about: ({ shown, how }) => shown === "all" && how === "silent",
+      text: ({
+        numbers: n,
+      }) => html`<p>Now all ${n.weights.length} links of “${n.words[n.query]}”: ${n.layers} layers, ${n.heads} heads, ${n.words.length} tokens. Open dots are links to the start and the end mark.</p>
+<p>Of the ${n.strong.count} links with more than half of the attention, <b>${n.strong.marks}</b> go to a mark. The largest effect of any of those is ${degrees(n.strong.largestOfMarks)}. A picture of large weights is mostly a picture of heads that rest.</p>
+<p>Over all links, the order by weight agrees with the order by effect with a rank correlation of <b>${number(n.correlation)}</b>; 1 would be the same order.</p>`,
+    },
+    {
+      title: "Weight × value is arithmetic",
+      state: { shown: "all" },
+      about: ({ shown, how }) => shown === "all" && how === "silent",
+      text: ({ numbers: n, state }) => {
+        const [link, other] = [largestOf(n, PREVIOUS), largestOf(n, TELLING)];
+        return html`<p>What a link adds to the output of its head is its weight times the value. So without the link that output moves by weight × length of the value, exactly. That is no finding: it follows from the formula.</p>
+<p>It is a better guide than the weight: over all links its order agrees with that of the effects with <b>${number(n.correlationMoves)}</b>, because it knows that the values of the marks are short.${isCommon(state) ? html` But it does not know what comes later. It is ${number(other.move)} in head 4 and ${number(link.move)} in head 2, nearly as much, and the effects are ${degrees(other.angle)} and ${degrees(link.angle)}.` : ""}</p>`;
+      },
+    },
+    {
       title: "Silenced is not hidden",
-      state: { how: "hidden", out: 0 },
-      about: ({ how }) => how === "hidden",
-      text: ({
-        numbers: n,
-      }) => html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again, and the output moves by <b>${percent(n.effects[0])}</b>. ${n.weights[0] >= 0.2 ? `Now the start mark is important: its ${percent(n.weights[0])} kept the others small.` : `Its ${percent(n.weights[0])} went to the others.`}</p>
-<p>Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`,
+      state: { shown: "all", how: "hidden", layer: 1, head: 11 },
+      about: ({ shown, how }) => shown === "all" && how === "hidden",
+      text: ({ numbers: n }) => {
+        const [start] = rowOf(n);
+        return html`<p>There is another way to leave a word out: hide it with a mask. Then the shares of all others grow, to add up to 100 % again. In layer ${n.layer}, head ${n.head}, “${n.words[n.query]}” gives the start mark ${percent(start.weight)}. Hidden, it turns the word by <b>${degrees(start.angle)}</b>: what it took kept the others small.</p>
+<p>Now the links to marks have effects of up to ${degrees(n.strong.largestOfMarks)}, and the weight agrees with the effect: ${number(n.correlation)}. Both answers are right, but to different questions. What does this word add? What does its presence change? Before you ask whether attention is an explanation, say of what.</p>`;
+      },
     },
     {
-      title: "A head that looks and takes nothing",
-      state: { data: "planted", out: -2 },
-      about: ({ data, how }) => data === "planted" && how === "silent",
+      title: "What may be said",
+      state: { shown: "all" },
       text: ({
         numbers: n,
-      }) => html`<p>Now a made-up case. Queries and keys are those of the trained head, so every weight is as before. Only the value of ${nameOf(n, n.planted)} was set to 0.</p>
-<p>The left column has not changed by a pixel: ${percent(n.weights[n.planted])} for ${nameOf(n, n.planted)}. Silencing it moves the output by ${percent(n.effects[n.planted])}, because its value was 0 already. The weights alone do not show the difference.</p>`,
-    },
-    {
-      title: "What you may say",
-      state: {},
-      text: ({
-        numbers: n,
-      }) => html`<p>“In this head, ‘${n.words[n.row]}’ gives ${percent(n.weights[n.planted])} of its attention to ‘${n.words[n.planted]}’”: true, exactly. “The model decided because of that word”: not shown by any weight. Between a head’s output and a model’s answer are other heads, residual connections, and the layers above.</p>
-<p>What can be shown is what happens when something is taken away: a word, a head, a layer. That is an experiment, and it shows more than a picture of weights.</p>`,
+      }) => html`<p>“This head gives ${percent(Math.max(...n.row.weights))} of its attention to ${nameOf(n, indexOfLargest(n.row.weights))}”: true, exactly. “The model understood the word because of it”: not shown by any weight. “Without it, what the model makes of the word turns by ${degrees(Math.max(...n.row.angles))}”: shown, in this sentence, by an experiment.</p>
+<p>Between a head’s output and the end are other heads, residual connections and the layers above. Two links that do the same can each look useless, because the other one is still there.</p>`,
     },
   ],
   picture,
   label: ({ numbers: n }) =>
-    `Words by weight: ${descending(n.weights)
-      .slice(0, 4)
-      .map((j) => n.words[j])
-      .join(", ")}. By effect: ${descending(n.effects)
-      .slice(0, 4)
-      .map((j) => n.words[j])
-      .join(", ")}.`,
-  caption: ({ numbers: n, state }) =>
-    n.out < 0
-      ? html`Row of ${nameOf(n, n.row)}. Rank correlation of weight and effect: <b>${number(n.correlation)}</b>.`
-      : html`With ${nameOf(n, n.out)} ${state.how === "silent" ? "silenced" : "hidden"}, which has ${percent(n.weights[n.out])} of the weight, the output moves by <b>${percent(n.effects[n.out])}</b> of its length.`,
+    `Links of “${n.words[n.query]}” in layer ${n.layer}, head ${n.head}: ${rowOf(n)
+      .map(({ j, weight, angle }) => `${n.words[j]} weight ${percent(weight)}, effect ${degrees(angle)}`)
+      .join("; ")}.`,
+  caption: ({ numbers: n, state }) => {
+    const row = rowOf(n);
+    const [heaviest, best] = [indexOfLargest(n.row.weights), indexOfLargest(n.row.angles)];
+    return html`${state.ownText === "" ? "MiniLM" : OWN_MODEL}, layer ${n.layer}, head ${n.head}: most weight, ${percent(row[heaviest].weight)}, on ${nameOf(n, heaviest)}; ${state.how === "silent" ? "without" : "hidden"}, “${n.words[n.query]}” turns by <b>${degrees(row[heaviest].angle)}</b>.${best !== heaviest ? html` The largest effect of this head is that of ${nameOf(n, best)}: ${degrees(row[best].angle)}.` : ""}`;
+  },
   control: ({ numbers: n }) =>
-    html`<span class="choice"><button type="button" data-act="row:-1" aria-label="Row before">‹</button><button type="button" data-act="row:1" aria-label="Next row">›</button></span><span><b class="q">${n.words[n.row]}</b> looks; press a word to take it away</span>`,
+    html`<label>layer ${menu(
+      "",
+      Array.from({ length: n.layers }, (_, layer) => [layer, String(layer)] as const),
+      n.layer,
+      "layer",
+    )}</label><label>head ${menu(
+      "",
+      Array.from({ length: n.heads }, (_, head) => [head, String(head)] as const),
+      n.head,
+      "head",
+    )}</label>`,
   more: ({ state }) =>
     html`${choice(
       "",
       [
-        ["silent", "silence it"],
-        ["hidden", "hide it"],
+        ["silent", "set to 0"],
+        ["hidden", "hidden by a mask"],
       ],
       state.how,
       "how",
-    )}${check("set the top word’s value to 0", state.data === "planted", "planted")}`,
-  actions: {
-    out: ({ numbers: n }, j) => ({ out: n.out === Number(j) ? -1 : Number(j) }),
-    row: ({ numbers: n }, by) => ({ row: (n.row + Number(by) + n.words.length) % n.words.length, out: -1 }),
-    planted: (_, __, value) => ({ data: value === "1" ? "planted" : "tired" }),
-  },
+    )}${choice(
+      "",
+      [
+        ["head", "this head"],
+        ["all", "all heads"],
+      ],
+      state.shown,
+      "shown",
+    )}${
+      state.ownText === ""
+        ? choice(
+            "",
+            [
+              ["time", "time flies"],
+              ["fruit", "fruit flies"],
+            ],
+            state.data,
+            "data",
+          )
+        : ""
+    }`,
   code: {
-    typescript: ({ numbers: n }) => `import { scaledDotProductAttention, tensor }
-  from "heed";
+    typescript: ({ numbers: n }) => `import { tensor } from "heed";
+import { matmul } from "heed/nn";
 
-// Scores of a row, q·k/√${n.dk}, and how far the output
-// moved without each word.
-const scores = Float64Array.of(
-${fours(n.scores)});
+// Links of one head: weights, and by how many
+// degrees the word turns without each.
+const weights = [
+${fives(n.row.weights)}];
 const effects = [
-${fours(n.effects)}];
+${fives(n.row.angles)}];
 
-const n = scores.length;
-const key = tensor(scores, [n, 1]);
-const one = tensor(Float64Array.of(1), [1, 1]);
-const result = scaledDotProductAttention(
-  one, key, key, { scale: 1, returnWeights: true });
-const weights = [...result.weights.toFloat64()];
-
-const ranks = (list) => {
-  const order = list.map((_, i) => i)
-    .sort((a, b) => list[a] - list[b]);
-  return list.map((_, i) => order.indexOf(i));
+// Places in the order of size; equal numbers share
+// the mean of their places. The mean of all is 0.
+const places = (list) => {
+  const count = (test) => list.filter(test).length;
+  return list.map((x) => count((y) => y < x) +
+    (count((y) => y === x) - list.length) / 2);
 };
-const [a, b] = [ranks(weights), ranks(effects)];
-const squares = a.reduce(
-  (sum, rank, i) => sum + (rank - b[i]) ** 2, 0);
+const row = (list) => tensor(
+  Float64Array.from(list), [1, list.length]);
+const dot = (a, b) => matmul(row(a), row(b),
+  { transposeB: true }).at(0, 0);
+const [a, b] = [places(weights), places(effects)];
 const correlation =
-  1 - (6 * squares) / (n * (n * n - 1));
-for (let i = 0; i < n; i += 6)
-  console.log(weights.slice(i, i + 6)
-    .map((x) => x.toFixed(3)).join(" "));
+  dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 console.log(correlation.toFixed(4));`,
     python: ({ numbers: n }) => `import numpy as np
 
-# Scores of a row, q @ k / sqrt(${n.dk}), and how far the
-# output moved without each word.
-scores = np.array([
-${fours(n.scores)}])
+# Links of one head: weights, and by how many
+# degrees the word turns without each.
+weights = np.array([
+${fives(n.row.weights)}])
 effects = np.array([
-${fours(n.effects)}])
+${fives(n.row.angles)}])
 
-e = np.exp(scores - scores.max())
-weights = e / e.sum()
+# Places in the order of size; equal numbers share
+# the mean of their places.
+def places(x):
+    smaller = (x[None] < x[:, None]).sum(1)
+    same = (x[None] == x[:, None]).sum(1)
+    return smaller + (same - 1) / 2
 
-def ranks(x):
-    return x.argsort().argsort()
-
-a, b = ranks(weights), ranks(effects)
+a, b = places(weights), places(effects)
 correlation = np.corrcoef(a, b)[0, 1]
-for i in range(0, len(weights), 6):
-    print(*(f"{x:.3f}" for x in weights[i:i + 6]))
 print(f"{correlation:.4f}")`,
-    printed: ({ numbers: n }) =>
-      [
-        ...Array.from({ length: Math.ceil(n.listed.length / 6) }, (_, i) =>
-          n.listed
-            .slice(6 * i, 6 * i + 6)
-            .map((x) => x.toFixed(3))
-            .join(" "),
-        ),
-        n.correlation.toFixed(4),
-      ].join("\n"),
+    printed: ({ numbers: n }) => n.correlationRow.toFixed(4),
     highlight: () => ["const correlation", "correlation = "],
-    names: { weights: "weights", effects: "effects", correlation: "lines" },
+    names: { weights: "weights", effects: "effects", correlation: "head" },
   },
-  table: ({ numbers: n }) => ({
-    caption: `Row of “${n.words[n.row]}”`,
-    columns: ["word", "weight", "length of value", "effect"],
-    rows: n.words.map((word, j) => [
-      word,
-      ...[n.weights[j], n.lengths[j], n.effects[j]].map((x) => Number(x.toPrecision(4))),
+  table: ({ numbers: n, state }) => ({
+    caption: `Links of “${n.words[n.query]}” in layer ${n.layer}, head ${n.head}, ${state.how === "silent" ? "each set to 0" : "each hidden by a mask"}`,
+    columns: ["word", "weight", "weight × length of value", "turns by, degrees"],
+    rows: rowOf(n).map(({ j, weight, move, angle }) => [
+      n.words[j],
+      ...[weight, move, angle].map((x) => Number(x.toPrecision(4))),
     ]),
   }),
   tasks: [
     {
-      text: "Find a word with more than 60 % of a row’s weight that, silenced, moves the output by less than half of its length.",
+      text: "Find a head that gives one token more than 90 % of its attention, and whose effect is less than 1° (with the weight set to 0).",
       done: ({ state, numbers: n }) =>
-        state.data === "tired" &&
-        state.how === "silent" &&
-        n.out >= 0 &&
-        n.weights[n.out] > 0.6 &&
-        n.effects[n.out] < 0.5,
+        state.how === "silent" && rowOf(n).some(({ weight, angle }) => weight > 0.9 && angle < 1),
     },
     {
-      text: "Hide a word so that the output moves by more than its own length.",
-      done: ({ state, numbers: n }) => state.how === "hidden" && n.out >= 0 && n.effects[n.out] > 1,
+      text: "In “fruit flies like a banana”, find the head in which a link of “flies” to another word has the largest effect of all 72 heads.",
+      done: ({ state, numbers: n }) => {
+        if (state.ownText !== "" || state.data !== "fruit" || state.how !== "silent") return false;
+        const isOther = (i: number) => !isMark(n, i) && i % n.words.length !== n.query;
+        const angles = n.angles.map((angle, i) => (isOther(i) ? angle : 0));
+        return Math.floor(indexOfLargest(angles) / n.words.length) === n.layer * n.heads + n.head;
+      },
     },
   ],
-  sentence: (ownText) => ({ ...initialOf(fields), ownText, row: ownText === "" ? IT : 1 }),
-  carry: ({ ownText, row }) => (ownText === "" ? {} : { ownText, row }),
+  sentence: (ownText) => ({
+    ...{
+      layer: 0,
+      head: ownText === "" ? TELLING : 0,
+      how: "silent",
+      shown: ownText === "" ? "head" : "all",
+    },
+    ...(plainSentence(ownText) === TEXTS.fruit
+      ? { ownText: "", data: "fruit", head: TELLING, shown: "head" }
+      : plainSentence(ownText) === TEXTS.time
+        ? { ownText: "", data: "time", head: TELLING, shown: "head" }
+        : { ownText, data: "time" }),
+  }),
+  carry: ({ ownText, data }) => (ownText === "" ? { data } : { ownText }),
   recall: [
     [
-      "A word has a large weight and, silenced, hardly any effect. How can that be?",
-      "It adds weight times value to the output. Its value is short, or points where other values cancel it.",
+      "Two heads of one layer give the same word 80 % and 100 % of their attention. Which one matters more?",
+      "The weights do not say. Here, without the link of 80 % the word turns by 17°, without the one of 100 % by 3°. Values differ, and so does what later layers do with them.",
     ],
     [
-      "How can two heads have the same weights but different outputs?",
-      "Weights come from queries and keys alone. Other values give another output with the same weights.",
+      "What is the difference between setting a weight to 0 and hiding a key?",
+      "Set to 0, the others keep their shares: it shows what the link adds. Hidden, the others grow to 100 %: it shows what the presence of the key changes.",
     ],
   ],
   limits:
-    "This measures one row of one head: a word that moves this output much need not move the model’s answer, and one that moves it little may act through another head.",
+    "One word, two sentences and one model were tried, one link at a time: an effect of 0 does not show that a link is useless, because another link may do the same.",
   trained: {
     text: "See the row in the explorer, with its values",
-    address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
+    address: "time-flies.html#v1/row?l=0&h=4&i=2&j=1",
   },
 });
 
-/** Numbers in lines of four, five digits each. */
-const fours = (numbers: readonly number[]): string =>
-  codeLines(
-    numbers.map((x) => Number(x.toPrecision(5))),
-    4,
-    "  ",
-  );
+/** Numbers in lines of five. */
+const fives = (numbers: readonly number[]): string => codeLines(numbers, 5, "  ");

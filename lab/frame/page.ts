@@ -145,6 +145,8 @@ export interface PageDefinition<S extends LabState, N> {
   readonly code: Listings<S, N>;
   table(view: LabView<S, N>): LabTable;
   readonly tasks: readonly [LabTask<S, N>, LabTask<S, N>];
+  /** The sentence of the first state, where it is not that of most pages (SENTENCE): typed, it brings the first state back. */
+  readonly common?: string;
   /** The change when the reader writes a sentence of their own; "" brings the common one back. */
   readonly sentence?: (text: string) => Partial<S>;
   /** What a step of the text leaves as the reader has set it, unless the step sets it itself. */

@@ -50,6 +50,7 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
     // Not a module: browsers run no module of a page that is opened from the disk.
     ["disk.js", 'if (location.protocol === "file:") document.documentElement.classList.add("disk");\n'],
   ]);
+  files.set("own/index.html", ownPage());
   files.set("index.html", mapPage(pages, { explorer, docs }));
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
@@ -76,6 +77,33 @@ ${needs.length > 0 ? html`<p class="needs">After ${needs.map(titleOf).join(", ")
   )}</ol></main>`;
 }
 
+const DISK_NOTE = `<p class="disk-note">This page was opened from the disk, where browsers do not run its code: it can be read, and nothing on it can be changed. To try things, run <code>npx heed lab</code>, or put the folder on any web server.</p>`;
+
+/** The explorer on a sentence of the address, read by the small encoder in the page (runtime/own-view.ts). */
+const ownPage = (): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Your sentence · The Lab</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="../lab.css">
+<script src="../disk.js"></script>
+<script type="module" src="../attention-view.js"></script>
+<script type="module" src="../own-view.js"></script>
+</head>
+<body>
+${DISK_NOTE}
+<header class="top"><a class="home" href="../index.html">The Lab</a></header>
+<main class="own-view"><h1>Your sentence in the explorer</h1>
+<p><span data-text></span> as heed’s small encoder reads it, in this page. Nothing is sent anywhere.</p>
+<p class="problem" role="alert" hidden></p>
+<attention-view address></attention-view></main>
+</body>
+</html>
+`;
+
 const documentOf = (title: string, description: string, body: TemplateResult): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -90,7 +118,7 @@ const documentOf = (title: string, description: string, body: TemplateResult): s
 <script type="module" src="lab.js"></script>
 </head>
 <body>
-<p class="disk-note">This page was opened from the disk, where browsers do not run its code: it can be read, and nothing on it can be changed. To try things, run <code>npx heed lab</code>, or put the folder on any web server.</p>
+${DISK_NOTE}
 ${textOf(body)}
 </body>
 </html>

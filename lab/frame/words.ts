@@ -77,3 +77,12 @@ export function namesFrom(sentence: string, common: readonly string[]): string[]
   for (const word of common) if (chosen.length < common.length && !chosen.includes(word)) chosen.push(word);
   return chosen.map((word) => (word.length > 8 ? `${word.slice(0, 7)}…` : word));
 }
+
+/** A sentence without what does not change its words: capitals, quotation marks, the end mark, spaces. */
+export const plainSentence = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/["“”«»]/gu, "")
+    .replace(/[\s.!?…]+$/u, "")
+    .trim()
+    .replace(/\s+/gu, " ");

@@ -5,8 +5,9 @@
 import { fromFloat16, toFloat16 } from "../../src/core/dtype.ts";
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { finiteMask, withoutMaximum } from "../../src/reference/index.ts";
-import { headOf } from "../head/head.ts";
+import { scoringOf, vectorsOf } from "../head/head.ts";
 import { rowsOf } from "../head/packed.ts";
+import { PADDED } from "./captures.ts";
 import { realOf, SIZE } from "./recipes.ts";
 
 /** What a reader changes. */
@@ -56,9 +57,11 @@ export interface MasksNumbers {
 
 const LOW = -1e30;
 
+const COMMON = { ...scoringOf(PADDED), value: vectorsOf(PADDED.value, PADDED.tokens) };
+
 /** The numbers of a state. */
 export async function compute({ mask, row, low, inverted, ownText }: Masks): Promise<MasksNumbers> {
-  const { tokens, query, key, value } = ownText === "" ? headOf("padded") : await ownTokens(ownText);
+  const { tokens, query, key, value } = ownText === "" ? COMMON : await ownTokens(ownText);
   const n = tokens.length;
   const see = mask.map((bit) => (bit === 1) !== inverted);
   const visible = tensor(Uint8Array.from(see, Number), [n, n], "bool");

@@ -5,7 +5,8 @@
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { Normals } from "../frame/chance.ts";
 import { softmaxOf } from "../frame/softmax.ts";
-import { headOf } from "../head/head.ts";
+import { scoringOf } from "../head/head.ts";
+import { CAPTURES } from "../words/captures.ts";
 import { divisorOf } from "./divisor.ts";
 
 /** What a reader changes. */
@@ -85,11 +86,11 @@ function products(power: number, seed: number) {
   return drawn;
 }
 
-/** q·k of every pair of tokens of a trained head, three sentences. */
+/** q·k of every pair of tokens of a trained head, in the sentences of "Words". */
 function trained(): Float32Array {
   const all: number[] = [];
-  for (const name of ["tired", "warm", "bank"] as const) {
-    const { query, key } = headOf(name);
+  for (const capture of Object.values(CAPTURES)) {
+    const { query, key } = scoringOf(capture);
     const [n] = query.shape;
     const { weights, lse } = scaledDotProductAttention(query, key, key, { scale: 1, returnWeights: true });
     for (let i = 0; i < n; i++)

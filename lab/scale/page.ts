@@ -201,7 +201,7 @@ export const page = definePage<Scale, ScaleNumbers>({
       about: ({ data, divisor }) => data === "trained" && divisor === "√dk",
       text: ({
         numbers: n,
-      }) => html`<p>Now the queries and keys of a head that has been trained, 32 numbers each. After ÷ √32 the variance is not 1 but <b>${number(n.divided)}</b>.</p>
+      }) => html`<p>Now the queries and keys of a head that has been trained, the one of the first page (MiniLM, layer 0, head 4), 32 numbers each. After ÷ √32 the variance is not 1 but <b>${number(n.divided)}</b>.</p>
 <p>That is no contradiction. The argument was about random vectors, as they are when training <em>begins</em>. The division makes sure that a head does not start out saturated. Training then teaches it to give some keys much more weight than others, and for that its scores must spread.</p>`,
     },
   ],
@@ -320,7 +320,7 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
     "Scores have variance 1 for independent numbers with mean 0 and variance 1, as at the start of training, but not in a trained model.",
   trained: {
     text: "See scores of a trained head before and after the division",
-    address: "tired-cat.html#v1/row?l=3&h=1&i=8&j=2",
+    address: "time-flies.html#v1/row?l=0&h=4&i=2&j=1",
   },
 });
 

@@ -2,13 +2,15 @@
 import { scaledDotProductAttention } from "../../src/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
-import { type CaptureName, headOf } from "../head/head.ts";
-import type { StrongestLink } from "../head/own.ts";
+import { type Scoring, scoringOf } from "../head/head.ts";
+import type { OwnLink } from "../head/link.ts";
 import { rowsOf } from "../head/packed.ts";
+import { CAPTURES } from "./captures.ts";
+import { linesOf, placeIn, SENTENCES, type SentenceName } from "./sentences.ts";
 
 /** What a reader changes. */
 export type Words = {
-  /** Which sentence: tired, warm, flies (two), bank or ownText. */
+  /** Which sentence: one of the captures, a pair of them ("flies", "banks"), or "own". */
   readonly line: string;
   /** The token that looks, by its place. */
   readonly query: number;
@@ -18,11 +20,15 @@ export type Words = {
   readonly beads: readonly number[];
   /** The reader's own sentence, for the line "own". */
   readonly ownText: string;
+  /** The head that reads it, counted through all layers; −1 for the one with the link of the largest contrast. */
+  readonly head: number;
 };
 
 /** One sentence. */
 export interface Line {
   readonly tokens: readonly string[];
+  /** The token that looks. */
+  readonly looks: number;
   /** True for the marks that the model puts around a sentence. */
   readonly marks: readonly boolean[];
   /** Of the token that looks, [tokens]. */
@@ -35,24 +41,45 @@ export interface Line {
 /** What the picture shows. */
 export interface WordsNumbers {
   readonly lines: readonly Line[];
-  /** Of the reader's own sentence: the head of the small encoder, and its strongest link between pieces that are not neighbors. */
-  readonly link?: StrongestLink;
+  /** Of the reader's own sentence: the head of the small encoder, and its link of the largest contrast. */
+  readonly link?: OwnLink;
+  /** What the word that looks first gives to the word that it finds, or in controls does not, by sentence. */
+  readonly linkShares: Readonly<Record<SentenceName, number>>;
   /** Softmax of the scores of the first line as the listings have them, rounded to three digits. */
   readonly rounded: readonly number[];
 }
 
+/** Weights [tokens][tokens] and the log of each row's sum. */
+function weightsOf({ query, key }: Scoring) {
+  const { weights, lse } = scaledDotProductAttention(query, key, key, { returnWeights: true });
+  return { rows: rowsOf(weights!), lse };
+}
+
+let linkShares: Record<SentenceName, number> | undefined;
+
+/** What the word that looks first gives to the word that it finds, in every sentence. */
+const shareInAll = () =>
+  Object.fromEntries(
+    Object.entries(SENTENCES).map(([key, { looks, finds }]) => {
+      const name = key as SentenceName;
+      return [name, weightsOf(scoringOf(CAPTURES[name])).rows[placeIn(name, looks)][placeIn(name, finds)]];
+    }),
+  ) as Record<SentenceName, number>;
+
 /** The numbers of a state. */
-export async function compute({ line, query, ownText }: Words): Promise<WordsNumbers> {
-  const names: readonly CaptureName[] = line === "flies" ? ["time", "fruit"] : [line as CaptureName];
-  const readerHead = line === "own" ? await (await import("../head/own.ts")).ownSentence(ownText) : undefined;
-  const heads = readerHead === undefined ? names.map(headOf) : [readerHead];
-  const lines = heads.map(({ tokens, query: q, key, value }) => {
-    const { weights, lse } = scaledDotProductAttention(q, key, value, { returnWeights: true });
-    const rows = rowsOf(weights!);
-    const at = Math.min(query, tokens.length - 1);
+export async function compute({ line, query, ownText, head }: Words): Promise<WordsNumbers> {
+  linkShares ??= shareInAll();
+  const reader =
+    line === "own" ? await (await import("../head/own.ts")).ownSentence(ownText, head) : undefined;
+  const heads = reader === undefined ? linesOf(line).map((name) => scoringOf(CAPTURES[name])) : [reader];
+  const lines = heads.map((scoring) => {
+    const { tokens } = scoring;
+    const { rows, lse } = weightsOf(scoring);
+    const at = Math.min(query < 0 ? (reader?.link.from ?? 0) : query, tokens.length - 1);
     const sum = lse.at(at);
     return {
       tokens,
+      looks: at,
       marks: tokens.map(
         (token, i) => (i === 0 && token === "start") || (i === tokens.length - 1 && token === "end"),
       ),
@@ -62,5 +89,5 @@ export async function compute({ line, query, ownText }: Words): Promise<WordsNum
       weights: rows,
     };
   });
-  return { lines, ...(readerHead && { link: readerHead.link }), rounded: softmaxOf(lines[0].scores) };
+  return { lines, linkShares, ...(reader && { link: reader.link }), rounded: softmaxOf(lines[0].scores) };
 }

@@ -1,26 +1,24 @@
-import { choice } from "../../ui/controls.ts";
+import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import {
-  initialOf,
-  integer,
-  numbers,
-  oneOf,
-  ownSentence,
-  type StateFields,
-  toggle,
-} from "../frame/fields.ts";
+import { integer, numbers, oneOf, ownSentence, type StateFields, toggle } from "../frame/fields.ts";
 import { definePage } from "../frame/page.ts";
 import { percent, roundScore } from "../frame/words.ts";
+import { headChoices, OWN_MODEL, ownCaption, ownExplorer } from "../head/link.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
 import { BEADS, PORTION, picture, poured, ranked } from "./picture.ts";
+import { LINES, looksIn, placeIn, SENTENCES, sentenceOf } from "./sentences.ts";
 
-const LINES = ["tired", "warm", "flies", "bank", "own"] as const;
+/** The lines that the page has buttons for. */
+const BUTTONS = [
+  ["time", "time flies"],
+  ["flies", "both flies"],
+  ["banks", "two banks"],
+  ["green", "green bank"],
+  ["own", "own"],
+] as const;
 
-/** Place of “it” in the sentences about the cat. */
-const IT = 8;
-
-/** The token that looks. */
-const at = (line: Line, { query }: Words) => Math.min(query, line.tokens.length - 1);
+/** Where “bank” and its neighbors are in “they walked along the green bank”. */
+const BANK = placeIn("green", "bank");
 
 /** A list broken into lines of at most 50 characters. */
 function wrapped(items: readonly string[], indent: string): string {
@@ -38,29 +36,26 @@ const quoted = (word: string) => `“${word}”`;
 const name = (line: Line, i: number) =>
   line.marks[i] ? `the ${line.tokens[i]} mark` : quoted(line.tokens[i]);
 
-function sentenceOf(line: Line, query: number): string {
-  const q = Math.min(query, line.tokens.length - 1);
+function lineText(line: Line): string {
+  const q = line.looks;
   const [a, b, c] = ranked(line);
   return `${name(line, q)} gives ${percent(line.shares[a])} of its attention to ${a === q ? "itself" : name(line, a)}, ${percent(line.shares[b])} to ${b === q ? "itself" : name(line, b)} and ${percent(line.shares[c])} to ${c === q ? "itself" : name(line, c)}`;
 }
 
-/** The model and the head of the reader's own sentence, which are not those of the other sentences. */
-const headName = ({ lines: [line], link }: WordsNumbers): string =>
-  link === undefined
-    ? ""
-    : ` This is heed’s small encoder, layer ${link.layer}, head ${link.head}: of its heads, the one with the strongest link between pieces that are not neighbors, here from ${name(line, link.from)} to ${name(line, link.to)}.`;
-
-/** What one word of a sentence gives to another, whichever word looks now. */
-const share = (line: Line | undefined, from: string, to: string) =>
-  line?.weights[line.tokens.indexOf(from)]?.[line.tokens.indexOf(to)] ?? 0;
+/** The captured model and head, which are not those of the reader's own sentence. */
+const MODEL = "MiniLM, layer 0, head 4";
 
 const fields: StateFields<Words> = {
   line: oneOf(LINES),
-  query: integer(IT, 0, 63),
+  query: integer(looksIn("time"), -1, 63),
   hide: toggle(),
   beads: numbers([], integer(0, 0, BEADS), (length) => length <= 64),
   ownText: ownSentence,
+  head: integer(-1, -1, 63),
 };
+
+/** The state of a line: the word that looks first in it. */
+const lineState = (line: string) => ({ line, query: looksIn(line), hide: false });
 
 export const page = definePage<Words, WordsNumbers>({
   title: "Words",
@@ -68,63 +63,68 @@ export const page = definePage<Words, WordsNumbers>({
     "A word looks at the other words of its sentence. How much it looks at each is a share, and the shares add up to 100 %.",
   minutes: 7,
   needs: [],
+  common: SENTENCES.time.text,
   fields,
-  check: (state) => (state.line === "own" && state.ownText === "" ? { ...state, line: "tired" } : state),
+  check: (state) =>
+    state.line === "own" && state.ownText === "" ? { ...state, ...lineState("time") } : state,
   steps: [
     {
-      title: "Who was tired?",
+      title: "What kind of flies?",
       state: {},
       fixed: true,
       text: ({
-        numbers: { lines },
-      }) => html`<p>Read the sentence once. You know who was tired: when you reached “it”, you looked back to “cat”.</p>
-<p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “it” is the word that looks. The stronger the color of a word, the more “it” looks at it: <b>${percent(share(lines[0], "it", "cat"))}</b> at “cat”.</p>
-<p>The shares of one word always add up to 100 %: each dot below a word is one of 100. That is attention: each word takes a weighted average of all words. “start” and “end” are marks that the model puts around every sentence. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
+        numbers: { linkShares },
+      }) => html`<p>Read the sentence once. Is “flies” something that one does, or are flies animals? You looked back to “time”, and you knew.</p>
+<p>A trained language model does the same. Here is one of its 72 <em>heads</em>: a part of the model that compares each word with all others. “flies” is the word that looks. The stronger the color of a word, the more “flies” looks at it: <b>${percent(linkShares.time)}</b> at “time”.</p>
+<p>The shares of one word always add up to 100 %: each dot below a word is one of 100. That is attention: each word takes a weighted average of all words. “start” and “end” are marks that the model puts around every sentence. In papers, a share is called an <em>attention weight</em>, and a word <em>attends</em> to another.</p>
 <p><b>Point at another word</b>, or press it, and it becomes the one that looks.</p>`,
     },
     {
-      title: "Now it was warm",
+      title: "The same word in two sentences",
+      state: lineState("flies"),
+      fixed: true,
+      text: ({
+        numbers: { linkShares },
+      }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” In the first, you read “flies” as an action. In the second, you read it as animals.</p>
+<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(linkShares.time)}</b>. In the second, it gives “fruit” <b>${percent(linkShares.fruit)}</b>. The other words look at neither: point at “like”, or at “arrow”.</p>
+<p>In a dictionary, a word is one entry. In a sentence, its meaning depends on the words around it. Attention is how a model takes them into account.</p>`,
+    },
+    {
+      title: "Two banks",
+      state: lineState("banks"),
+      fixed: true,
+      text: ({
+        numbers: { linkShares },
+      }) => html`<p>One “bank” is beside water, the other has money. This head gives “river” <b>${percent(linkShares.before)}</b>, and “savings” <b>${percent(linkShares.savings)}</b>.</p>
+<p>Does it just look at the word before? No. In “${SENTENCES.river.text}”, the river comes three words <em>after</em> the bank, and gets <b>${percent(linkShares.river)}</b>.</p>
+<p>Nobody programmed this. The model was only trained on text. Links such as these are a result of that training.</p>`,
+    },
+    {
+      title: "Now the bank is green",
       // An answer given before this stop is reached stays.
-      state: ({ line, hide }) => ({ line: "warm", hide: line !== "warm" || hide, query: IT }),
+      state: ({ line, hide }) => ({ line: "green", hide: line !== "green" || hide, query: BANK }),
       staticState: { hide: false },
-      about: ({ line }) => line === "warm",
+      about: ({ line }) => line === "green",
       text: ({ state, numbers: { lines } }) => {
         const [line] = lines;
         const guess = (word: string) => state.beads[line.tokens.indexOf(word)] ?? 0;
-        const answer = html`The head gives “cat” <b>${percent(share(line, "it", "cat"))}</b>, “mat” <b>${percent(share(line, "it", "mat"))}</b> and the start mark <b>${percent(share(line, "it", "start"))}</b>.`;
-        const rest = html`<p>One word at the end changed, and “cat” lost most of its share. Little of it went to “mat”. Most went to the <em>start mark</em>, which has no meaning of its own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>`;
-        return html`<p>Change one word: the cat sat on the mat because it was <b>warm</b>. Now “it” could be the cat or the mat.</p>
+        const shareOf = (word: string) => percent(line.weights[BANK]?.[line.tokens.indexOf(word)] ?? 0);
+        const answer = html`The head gives “green” <b>${shareOf("green")}</b>, the start mark <b>${shareOf("start")}</b> and the end mark <b>${shareOf("end")}</b>.`;
+        const rest = html`<p>“green” does not say which bank it is, and it gets almost nothing, though it stands where “river” stood. Most goes to the <em>start mark</em> and the <em>end mark</em>, which have no meaning of their own. When a head finds no word that matches, its attention goes there, because the shares must still add up to 100 %. We say that the head <em>rests</em>. Papers call such a token an <em>attention sink</em>.</p>
+<p>Such a sentence is a <em>control</em>: it shows that the head does not simply look one word back.</p>`;
+        return html`<p>Change one word: they walked along the <b>green</b> bank.</p>
 ${
   state.hide
-    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “it” look?</p><p><button type="button" data-act="show:warm">Show</button></p></div><div class="still"><p>${answer}</p>${rest}</div>`
-    : html`<div class="predict answered"><p>${poured(state.beads) > 0 ? html`You gave “cat” ${guess("cat")} beads, “mat” ${guess("mat")} and the start mark ${guess("start")} (outlines). ` : ""}${answer}</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
+    ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “bank” look?</p><p><button type="button" data-act="show:green">Show</button></p></div><div class="still"><p>${answer}</p>${rest}</div>`
+    : html`<div class="predict answered"><p>${poured(state.beads) > 0 ? html`You gave “green” ${guess("green")} beads, the start mark ${guess("start")} and the end mark ${guess("end")} (outlines). ${guess("green") >= 50 ? "You expected the word before it. In the two sentences above that was right, and the reason was another: the word told the meaning. " : ""}` : ""}${answer}</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
 ${rest}`
 }`;
       },
     },
     {
-      title: "The same word in two sentences",
-      state: { line: "flies", query: 2 },
-      fixed: true,
-      text: ({
-        numbers: { lines },
-      }) => html`<p>“Time flies like an arrow; fruit flies like a banana.” In the first, you read “flies” as an action. In the second, you read it as animals.</p>
-<p>Here is the same head on both. In the first, “flies” gives “time” <b>${percent(share(lines[0], "flies", "time"))}</b>: who flies? In the second, it gives “fruit” only <b>${percent(share(lines[1], "flies", "fruit"))}</b>, and rests. Point at “like”: in the second sentence it is the verb, and it looks at “flies”, its subject.</p>
-<p>In a dictionary, a word is one entry. In a sentence, its meaning depends on its neighbors. Attention is how a model takes them into account.</p>`,
-    },
-    {
-      title: "Two banks",
-      state: { line: "bank", query: 11 },
-      fixed: true,
-      text: ({
-        numbers: { lines },
-      }) => html`<p>This sentence has “bank” twice. The second one gives “river” <b>${percent(lines[0].weights[11]?.[14] ?? 0)}</b>. Point at the first one: it gives “river” ${percent(lines[0].weights[2]?.[14] ?? 0)}.</p>
-<p>Nobody programmed this. The model was only trained to fill in missing words. Links such as this one are a result of that training.</p>`,
-    },
-    {
       title: "Question, label, content",
-      state: { line: "tired", query: IT },
-      text: () => html`<p>How does “it” know where to look? Think of a library.</p>
+      state: lineState("time"),
+      text: () => html`<p>How does “flies” know where to look? Think of a library.</p>
 <p>You come with a <b class="q">question</b>. Every drawer of the catalog has a <b class="k">label</b>. You compare your question with every label. The better a label matches, the longer you look into that drawer. What you take home is not the label but the <b class="v">content</b>: a little from each drawer you looked into.</p>
 <p>In attention every word has all three, as lists of numbers: a <b class="q">query</b> (what it asks), a <b class="k">key</b> (what it is found by) and a <b class="v">value</b> (what it passes on). It is as if a vowel asked “is there a consonant before me?” and the label of every consonant said “I am one”.</p>
 <p>The number that says how well a query matches a key is a <em>score</em>. Softmax turns the scores into shares. The next pages explain both.</p>`,
@@ -134,39 +134,47 @@ ${rest}`
       state: {},
       text: ({
         state,
-      }) => html`<p>Type a sentence into the field at the top and press Enter. A small encoder that comes with heed reads it in this page. Nothing is sent anywhere.</p>
-${state.line === "own" ? html`<p>This model is small. It splits rare words into pieces (a dot marks a piece that continues a word), and what it does not know becomes [?]. Of its 16 heads, this page shows the one with the strongest link between two pieces that are not neighbors.</p>` : ""}`,
+        numbers,
+      }) => html`<p>Type a sentence into the field at the top and press Enter. The sentences of this page are in its pictures as MiniLM reads them. Any other sentence is read by ${OWN_MODEL}, a much smaller model that comes with heed and runs in this page. Nothing is sent anywhere.</p>
+${
+  state.line === "own" && numbers.link
+    ? html`<p>It splits rare words into pieces (a dot marks a piece that continues a word), and what it does not know becomes [?]. Of its ${numbers.link.layers * numbers.link.heads} heads, the page first shows the one with the largest <em>contrast</em>: a weight that it gives neither from every word nor at every distance. <b>Choose another head</b> below the picture.</p>
+<p>${ownCaption(numbers.link, (token) => name(numbers.lines[0], token))} A small model finds less: do not expect it to know a bank from a bank.</p>`
+    : ""
+}`,
     },
   ],
   picture,
   label: ({ numbers: { lines }, state }) =>
     lines
-      .map(
-        (line) => `${line.tokens.join(" ")}: ${state.hide ? "shares hidden" : sentenceOf(line, state.query)}`,
-      )
+      .map((line) => `${line.tokens.join(" ")}: ${state.hide ? "shares hidden" : lineText(line)}`)
       .join(". "),
-  caption: ({ numbers, numbers: { lines }, state }) =>
-    lines.length > 1
-      ? html`${lines.map((line, i) => {
-          const q = at(line, state);
-          const [best] = ranked(line);
-          return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]} sentence, ${name(line, q)} gives the most, ${percent(line.shares[best])}, to ${best === q ? "itself" : name(line, best)}.`;
-        })}`
-      : state.hide
-        ? html`Where will “it” look? Press words to place your beads, then press Show.`
-        : html`${lines.map((line, i) => html`${i > 0 ? " " : ""}${sentenceOf(line, state.query).replace(/^t/, "T")}.`)}${lines[0].tokens.some((token) => token.length > 1 && token.startsWith("·")) ? " A dot marks a piece that continues a word." : ""}${headName(numbers)}`,
+  caption: ({ numbers: { lines, link }, state }) => {
+    const [line] = lines;
+    if (state.hide) return html`Where will “bank” look? Press words to place your beads, then press Show.`;
+    if (lines.length > 1)
+      return html`${lines.map((line, i) => {
+        const [best] = ranked(line);
+        return html`${i > 0 ? " " : ""}In the ${["first", "second"][i]} sentence, ${name(line, line.looks)} gives the most, ${percent(line.shares[best])}, to ${best === line.looks ? "itself" : name(line, best)}.`;
+      })} ${MODEL}.`;
+    const model =
+      link === undefined
+        ? html`${MODEL}.`
+        : html`${OWN_MODEL}, layer ${link.layer}, head ${link.head}. ${ownExplorer(state.ownText, link, line.looks, ranked(line)[0])}.`;
+    return html`${lineText(line).replace(/^t/, "T")}.${line.tokens.some((token) => token.length > 1 && token.startsWith("·")) ? " A dot marks a piece that continues a word." : ""} ${model}`;
+  },
   control: ({ state, numbers: { lines } }) =>
     state.hide
       ? html`<button type="button" data-act="show">Show</button><button type="button" class="quiet" data-act="again">Take the beads back</button>`
-      : html`<span class="choice"><button type="button" data-act="step:-1" aria-label="Word before">‹</button><button type="button" data-act="step:1" aria-label="Next word">›</button></span><span><b class="q">${lines[0].tokens[Math.min(state.query, lines[0].tokens.length - 1)]}</b> looks</span>`,
-  more: ({ state }) =>
+      : html`<span class="choice"><button type="button" data-act="step:-1" aria-label="Word before">‹</button><button type="button" data-act="step:1" aria-label="Next word">›</button></span><span><b class="q">${lines[0].tokens[lines[0].looks]}</b> looks</span>`,
+  more: ({ state, numbers: { link } }) =>
     !state.hide
-      ? choice(
+      ? html`${choice(
           "",
-          LINES.filter((line) => line !== "own" || state.ownText !== "").map((line) => [line, line] as const),
+          BUTTONS.filter(([line]) => line !== "own" || state.ownText !== ""),
           state.line,
           "line",
-        )
+        )}${link ? html`<label>head ${menu("", headChoices(link), state.head, "head")}</label>` : ""}`
       : undefined,
   actions: {
     look: (_, i) => ({ query: Number(i) }),
@@ -182,31 +190,31 @@ ${state.line === "own" ? html`<p>This model is small. It splits rare words into 
       };
     },
     // Beside the text, the question can be in view while the picture still has the sentence before it.
-    show: (_, line) => ({ hide: false, ...(line !== "" && { line, query: IT }) }),
+    show: (_, line) => ({ hide: false, ...(line !== "" && { line, query: BANK }) }),
     again: () => ({ hide: true, beads: [] }),
-    step: ({ state, numbers }, by) => {
-      const count = numbers.lines[0].tokens.length;
-      return { query: (Math.min(state.query, count - 1) + Number(by) + count) % count };
+    step: ({ numbers: { lines } }, by) => {
+      const [{ tokens, looks }] = lines;
+      return { query: (looks + Number(by) + tokens.length) % tokens.length };
     },
-    line: (_, line) => ({
-      line,
-      hide: false,
-      query: line === "flies" ? 2 : line === "bank" ? 11 : line === "own" ? 1 : IT,
-    }),
+    line: (_, line) => lineState(line),
+    // Another head has its own link: the word that looks is where that begins.
+    head: (_, __, value) => ({ head: Number(value), query: -1 }),
   },
-  sentence: (text) =>
-    text === "" ? initialOf(fields) : { ownText: text, line: "own", query: 1, hide: false, beads: [] },
-  carry: ({ line, query, ownText }) =>
-    ownText === "" ? {} : { ownText, line: "own", query: line === "own" ? query : 1 },
+  sentence: (text) => {
+    const line = text === "" ? "time" : (sentenceOf(text) ?? "own");
+    return { ownText: line === "own" ? text : "", ...lineState(line), beads: [], head: -1 };
+  },
+  carry: ({ line, query, ownText, head }) =>
+    ownText === "" ? {} : { ownText, head, line: "own", query: line === "own" ? query : -1 },
   code: {
-    typescript: ({ numbers: { lines }, state }) => `import { scaledDotProductAttention,
+    typescript: ({ numbers: { lines } }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
 const words = [${wrapped(
       lines[0].tokens.map((token) => JSON.stringify(token)),
       "  ",
     )}];
-// How well the query of ${JSON.stringify(lines[0].tokens[at(lines[0], state)])}
+// How well the query of ${JSON.stringify(lines[0].tokens[lines[0].looks])}
 // matches each key: q · k / √32.
 const scores = [${wrapped(lines[0].scores.map(String), "  ")}];
 
@@ -222,13 +230,13 @@ const shares = [...weights.toFloat64()];
 for (let j = 0; j < n; j++)
   console.log(words[j].padEnd(9) +
     (100 * shares[j]).toFixed(1).padStart(5));`,
-    python: ({ numbers: { lines }, state }) => `import numpy as np
+    python: ({ numbers: { lines } }) => `import numpy as np
 
 words = [${wrapped(
       lines[0].tokens.map((token) => JSON.stringify(token)),
       "    ",
     )}]
-# How well the query of ${JSON.stringify(lines[0].tokens[at(lines[0], state)])}
+# How well the query of ${JSON.stringify(lines[0].tokens[lines[0].looks])}
 # matches each key: q @ k / sqrt(32).
 scores = np.array([${wrapped(lines[0].scores.map(String), "    ")}])
 
@@ -248,9 +256,7 @@ for word, share in zip(words, shares):
     names: { words: "words", scores: "words", shares: "shares" },
   },
   table: ({ numbers: { lines }, state }) => ({
-    caption: lines
-      .map((line) => `What ${name(line, Math.min(state.query, line.tokens.length - 1))} looks at`)
-      .join("; "),
+    caption: lines.map((line) => `What ${name(line, line.looks)} looks at`).join("; "),
     columns: ["word", "score", "share"],
     rows: state.hide
       ? [["hidden until you press Show", "", ""]]
@@ -264,12 +270,21 @@ for word, share in zip(words, shares):
   }),
   tasks: [
     {
-      text: "In the first sentence, find a word that rests: it gives more than 85 % to the start mark.",
-      done: ({ state, numbers: { lines } }) => state.line === "tired" && lines[0].shares[0] > 0.85,
+      text: "In the sentence about the green bank, find a word that gives another word more than half of its attention.",
+      done: ({ state, numbers: { lines } }) =>
+        state.line === "green" && lines[0].shares.some((share, j) => share > 0.5 && !lines[0].marks[j]),
     },
     {
-      text: "In the second sentence about flies, find the verb that gives its subject more than 30 %.",
-      done: ({ state, numbers: { lines } }) => state.line === "flies" && (lines[1]?.shares[2] ?? 0) > 0.3,
+      text: "Type a sentence of your own with “bank” or “flies”, and find a head in which that word looks at another word of your sentence, and not at a mark.",
+      done: ({ state, numbers: { lines } }) => {
+        const [line] = lines;
+        return (
+          state.line === "own" &&
+          /^(?:banks?|fl(?:y|ies))$/.test(line.tokens[line.looks]) &&
+          !line.marks[ranked(line)[0]] &&
+          ranked(line)[0] !== line.looks
+        );
+      },
     },
   ],
   recall: [
@@ -283,30 +298,26 @@ for word, share in zip(words, shares):
     ],
   ],
   limits:
-    "One head that looks from “it” to “cat” does not prove that the model understands who was tired: it has 71 other heads, and this one may not have changed its answer (the last page measures that).",
+    "One head that looks from “flies” to “time” does not prove that the model understands time: it has 71 other heads, and this one may change nothing, which later pages measure.",
   trained: {
-    text: "See this head in the explorer: layer 3, head 1",
-    address: "tired-cat.html#v1/head?l=3&h=1&i=8&j=2&at=8.2",
+    text: "See this head in the explorer: flies looks at time",
+    address: "time-flies.html#v1/head?l=0&h=4&i=2&j=1&at=2.1",
     more: [
-      {
-        text: "“The cat sat on the mat because it was tired”: in this head every word looks at cat",
-        address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
-      },
-      {
-        text: "“time flies like an arrow”: flies looks at time",
-        address: "time-flies.html#v1/head?l=0&h=4&i=2&j=1&at=2.1",
-      },
       {
         text: "“fruit flies like a banana”: flies looks at fruit",
         address: "fruit-flies.html#v1/head?l=0&h=4&i=2&j=1&at=2.1",
       },
       {
-        text: "“they walked along the river bank”: bank looks at river",
-        address: "river-bank.html#v1/head?l=0&h=4&i=6&j=5&at=6.5",
+        text: "“they walked along the bank of the river”: bank looks at river",
+        address: "bank-of-the-river.html#v1/head?l=0&h=4&i=5&j=8&at=5.8",
       },
       {
         text: "“they walked to the savings bank”: bank looks at savings",
         address: "savings-bank.html#v1/head?l=0&h=4&i=6&j=5&at=6.5",
+      },
+      {
+        text: "“The cat sat on the mat because it was tired”: another head, in which every word looks at cat",
+        address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
       },
     ],
   },

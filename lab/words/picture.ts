@@ -55,7 +55,7 @@ function sentence(
   const rows = boxes[boxes.length - 1].row + 1;
   // Beads of a large share need space below their row: more rows than three leave none on a narrow picture.
   const piles = at >= 0 && rows <= (wide ? 2 : 3);
-  const q = Math.min(state.query, line.tokens.length - 1);
+  const q = line.looks;
   const parts: string[] = [];
   const gap = !piles ? size * 2.5 : wide ? 190 : rows < 3 ? 104 : 84;
   const top = (box: WordBox) => y + box.row * gap;
@@ -216,7 +216,7 @@ export function picture(view: WordsView): string {
     // Aligned on the word that looks.
     const lead = (line: Line) => {
       const boxes = layLine(line.tokens, line.marks, size, Number.POSITIVE_INFINITY, 0);
-      return boxes[Math.min(2, boxes.length - 1)].x;
+      return boxes[line.looks].x;
     };
     const longest = Math.max(lead(first), lead(second));
     const left = wide ? 90 : 8;

@@ -283,16 +283,16 @@ test("words: beads are poured and the head answers; the reader's own sentence is
   visit("words.html", {}, async (page) => {
     await page
       .locator(".step")
-      .nth(1)
+      .nth(3)
       .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
     await page.waitForSelector(".control [data-act=show]");
-    for (let i = 0; i < 3; i++) await page.click('.wide [data-act="press:2"]');
+    for (let i = 0; i < 3; i++) await page.click('.wide [data-act="press:5"]');
     await page.waitForFunction(() =>
       /70 of 100 beads left/.test(document.querySelector(".wide")?.textContent ?? ""),
     );
     await page.click(".control [data-act=show]");
     await page.waitForFunction(() =>
-      /You gave “cat” 30 beads/.test(document.querySelectorAll(".step")[1].textContent ?? ""),
+      /You gave “green” 30 beads/.test(document.querySelectorAll(".step")[3].textContent ?? ""),
     );
     await page.evaluate(() => scrollTo(0, 0));
     await quiet(page);
@@ -305,25 +305,40 @@ test("words: beads are poured and the head answers; the reader's own sentence is
     );
     // The model and the head are not those of the other sentences, and the caption says so.
     await expect(page.locator(".stage figcaption")).toContainText(
-      /heed’s small encoder, layer \d, head \d: .* here from “.+” to “.+”/u,
+      /heed’s small encoder, layer \d, head \d\. See it in the explorer/u,
     );
+    // Another head can be chosen, and the explorer opens the same text, head and cell.
+    await page.selectOption('.control [data-act="head"]', "6");
+    await quiet(page);
+    await expect(page.locator(".stage figcaption")).toContainText("layer 1, head 2");
+    const address = (await page.locator(".own-link").getAttribute("href")) ?? "";
+    expect(address).toMatch(
+      /^own\/index\.html\?text=a%20king%20and%20a%20queen#v1\/head\?l=1&h=2&i=\d+&j=\d+&at=/,
+    );
+    await page.click(".own-link");
+    await page.waitForFunction(
+      () => /matches the model/.test(document.querySelector("attention-view")?.shadowRoot?.textContent ?? ""),
+      undefined,
+      { timeout: 60_000 },
+    );
+    must(/l=1&h=2/.test(page.url()), page.url());
   }));
 test("words: Show answers while the step before its question is the active one", ({ visit }) =>
   visit("words.html", {}, async (page) => {
     await page
       .locator(".step")
-      .nth(1)
+      .nth(3)
       .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 450));
     await quiet(page);
-    await expect(page.locator(".stage figcaption")).toContainText("49 %");
-    await page.click('.step [data-act="show:warm"]');
+    await expect(page.locator(".stage figcaption")).toContainText("river");
+    await page.click('.step [data-act="show:green"]');
     await quiet(page);
-    await expect(page.locator(".step").nth(1)).toContainText("The head gives “cat”");
-    await expect(page.locator(".stage figcaption")).not.toContainText("49 %");
+    await expect(page.locator(".step").nth(3)).toContainText("The head gives “green”");
+    await expect(page.locator(".stage figcaption")).not.toContainText("river");
     // It stays answered where the text comes to the question.
     await page
       .locator(".step")
-      .nth(1)
+      .nth(3)
       .evaluate((step) => scrollTo(0, step.getBoundingClientRect().top + scrollY - 80));
     await quiet(page);
     await expect(page.locator(".stage figcaption")).not.toContainText("Press words to place your beads");
@@ -489,11 +504,11 @@ test("the link at the end leads to the explorer in the state it names, and back"
     await page.click("a.trained");
     await page.waitForSelector("attention-view");
     await page.waitForFunction(
-      () => /cat/.test(document.querySelector("attention-view")?.shadowRoot?.textContent ?? ""),
+      () => /time/.test(document.querySelector("attention-view")?.shadowRoot?.textContent ?? ""),
       undefined,
       { timeout: 30_000 },
     );
-    must(/l=3&h=1/.test(page.url()), page.url());
+    must(/h=4&i=2&j=1/.test(page.url()), page.url());
     await page.click("text=Back to the Lab");
     await page.waitForSelector(".map");
   }));
@@ -503,7 +518,7 @@ test("each sentence of the courses is a head view of a real model, one link away
     const addresses = await links.evaluateAll((all) =>
       all.map((one) => /** @type {HTMLAnchorElement} */ (one).href),
     );
-    must(addresses.length === 5, `${addresses}`);
+    must(addresses.length === 4, `${addresses}`);
     for (const address of addresses) {
       const word = /** @type {string} */ (/([a-z]+)\.html/.exec(address)?.[1]);
       await page.goto(address);
@@ -555,9 +570,11 @@ test("the reader's own sentence names the arrows, and is measured on the last pa
       { timeout: 60_000 },
     );
     await quiet(page);
-    await page.locator('.wide [data-act="out:2"]').click();
+    await page.selectOption('.control [data-act="head"]', "2");
     await page.waitForFunction(() =>
-      /silenced, which has/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
+      /heed’s small encoder, layer 0, head 2: most weight/.test(
+        document.querySelector(".stage figcaption")?.textContent ?? "",
+      ),
     );
   }));
 test("a page that shows no sentence has no field for one", ({ visit }) =>

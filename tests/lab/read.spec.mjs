@@ -24,8 +24,13 @@ for (const width of SIZES)
       );
       await expect(page.locator(".step").first()).toContainText("each dot below a word is one of 100");
       // One row of words has an arc for each share from 2 % on but the word's own; more rows have none.
-      await expect(page.locator(`${picture} path.arc`)).toHaveCount(width === 1280 ? 5 : 0);
-      for (const address of ["", "#v1?line=bank&query=11", "#v1?line=bank&query=2", "#v1?line=warm"]) {
+      await expect(page.locator(`${picture} path.arc`)).toHaveCount(width === 1280 ? 4 : 0);
+      for (const address of [
+        "",
+        "#v1?line=rates&query=12",
+        "#v1?line=rates&query=4",
+        "#v1?line=green&query=6",
+      ]) {
         await page.goto(`${page.url().replace(/#.*/, "")}${address}`);
         await page.waitForSelector("[data-ready]");
         await quiet(page);
@@ -66,8 +71,8 @@ test("pages without scripts answer their predictions, and show the answer", ({ v
     // A button that does nothing is not shown.
     await expect(page.locator(".predict button").first()).toBeHidden();
     await visit("words.html", { script: false }, async (words) => {
-      const stop = words.locator(".step").nth(1);
-      await expect(stop).toContainText("The head gives “cat”");
+      const stop = words.locator(".step").nth(3);
+      await expect(stop).toContainText("The head gives “green”");
       await expect(stop).toContainText("We say that the head rests");
       await expect(stop.locator("figcaption")).not.toContainText("press Show");
       await expect(stop.locator("button").first()).toBeHidden();

