@@ -85,8 +85,8 @@ describe("the table of cases", () => {
     const [c] = chosen(["full d64 N1024"]);
     const bounds = (...args: [Parameters<typeof goalsOf>[1], number, number]) =>
       goalsOf(c, ...args).map(({ figure, atLeast }) => `${figure} ${atLeast}`);
-    expect(bounds("relaxed", 1, 24)).toContain("GFLOP/s 50");
-    expect(bounds("relaxed", 1, 20)).toEqual(["GFLOP/s 47"]);
+    expect(bounds("relaxed", 1, 24)).toEqual(["share of the ceiling 0.85", "speed / onnxruntime-web 2.4"]);
+    expect(bounds("strict", 1, 24)).toEqual([]);
     expect(goalsOf(c, "strict", 2, 24)).toHaveLength(1);
     expect(reached({ figure: "ms", atMost: 2 }, 2)).toBe(true);
     expect(reached({ figure: "ms", atMost: 2 }, Number.NaN)).toBe(false);
@@ -164,8 +164,8 @@ describe("the report", () => {
     const at = (median: number) => ({ median, p25: median, p75: median, best: median });
     const outcome = judge(
       {
-        case: "latency d64 N128",
-        level: "relaxed",
+        case: "short d64 N128 H12",
+        level: "wide",
         threads: 1,
         measured: [
           { name: "full", kind: "heed", ms: at(2), gflops: 25.2, turns: 9, once: false, error: 0.1 },
@@ -187,24 +187,27 @@ describe("the report", () => {
       },
       24,
     );
-    expect(outcome.goals).toMatchObject([{ text: "ms ≤ 1.1", value: 2, reached: false }]);
+    expect(outcome.goals).toMatchObject([
+      { text: "speed / onnxruntime-node ≥ 1" },
+      { text: "ms ≤ 0.62", value: 2, reached: false },
+    ]);
     const run: BenchRun = {
-      command: "node bench/run.ts --cases 'latency*'",
+      command: "node bench/run.ts --cases 'short*'",
       started: "2026-01-02T03:04:05.678Z",
       machine: { cpu: "a processor", cores: 2, memory: 2 ** 34, platform: "linux x64" },
       built: false,
       seconds: 5,
       sessions: [
-        { level: "relaxed", threads: 1, node: "24.0.0", v8: "13.6", outcomes: [outcome], failures: [] },
-        { level: "wide", threads: 1, refused: "no such flag", outcomes: [], failures: [] },
+        { level: "wide", threads: 1, node: "24.0.0", v8: "13.6", outcomes: [outcome], failures: [] },
+        { level: "relaxed", threads: 1, refused: "no such flag", outcomes: [], failures: [] },
       ],
     };
     const page = reportOf(run);
     expect(page).toContain("a processor, 2 cores, 16 GiB");
-    expect(page).toContain("    node bench/run.ts --cases 'latency*'");
-    expect(page).toContain("- relaxed, 1 thread, latency d64 N128: ms ≤ 1.1, got 2");
+    expect(page).toContain("    node bench/run.ts --cases 'short*'");
+    expect(page).toContain("- wide, 1 thread, short d64 N128 H12: ms ≤ 0.62, got 2");
     expect(page).toContain(
-      "| latency d64 N128 | 2 | 2 | 25.2 | 50 % | loops by hand, 40 ms | 20 | ms ≤ 1.1: 2 **no** |",
+      "| short d64 N128 H12 | 2 | 2 | 25.2 | 50 % | loops by hand, 40 ms | 20 | speed / onnxruntime-node ≥ 1: not measured<br>ms ≤ 0.62: 2 **no** |",
     );
     expect(page).toContain("tfjs wasm did not run (not installed)");
     expect(page).toContain("Not measured: no such flag.");

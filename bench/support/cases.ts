@@ -72,6 +72,8 @@ export interface Case {
 export const figure = {
   gflops: "GFLOP/s",
   ms: "ms",
+  /** Of what the bounding loop reaches in the same turns. */
+  ofCeiling: "share of the ceiling",
   /** The subject's time over that of another variant. */
   timeOver: (variant: string) => `time / ${variant}`,
   /** How many times faster the subject is than a peer, or than the fastest peer of a package. */
@@ -94,11 +96,9 @@ export const cacheBytes = ({ B, H, Nk, d }: CallSizes, bytes = 4): number => 2 *
 
 const square = (N: number, H = 12, d = 64, B = 1): CallSizes => ({ B, H, Nq: N, Nk: N, d });
 const plain = (name = "full"): Variant => ({ name });
-const from24 = { from: 24 } as const;
-const before24 = { before: 24 } as const;
 const MHA = "onnxruntime-node MultiHeadAttention";
-/** Two threads relative to one, from N = 512 on. */
-const scaling: Goal = { figure: figure.timeOver(ONE_THREAD), atMost: 1 / 1.95, threads: 2 };
+/** Two threads relative to one. */
+const scaling = (gain: number): Goal => ({ figure: figure.timeOver(ONE_THREAD), atMost: 1 / gain, threads: 2 });
 
 /** A row: by default the time of a computation that no peer has. */
 const row = (
@@ -109,28 +109,35 @@ const row = (
   more: Partial<Case> = {},
 ): Case => ({ name, kind: "time", sizes, variants, peers: false, bound: "compute", goals, ...more });
 
-function full(N: number): Case {
+/** Full attention at head size d. */
+function full(N: number, H = 12, d = 64): Case {
   const goals: Goal[] = [
-    { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 50 },
-    { figure: figure.gflops, level: "wide", atLeast: 92 },
-    { figure: figure.gflops, level: "strict", node: from24, atLeast: 42 },
-    { figure: figure.gflops, level: "relaxed", node: before24, atLeast: 47 },
-    { figure: figure.gflops, level: "strict", node: before24, atLeast: 36 },
+    { figure: figure.ofCeiling, level: "relaxed", atLeast: 0.85 },
+    { figure: figure.ofCeiling, level: "wide", atLeast: 0.8 },
     { figure: figure.speedOver(MHA), level: "wide", atLeast: 1 },
-    { figure: figure.speedOver("onnxruntime-web"), level: "relaxed", node: from24, atLeast: 2.1 },
+    { figure: figure.speedOver("onnxruntime-web"), level: "relaxed", atLeast: 2.4 },
   ];
-  const name = `full d64 N${N}`;
-  return row(name, square(N), [plain()], [...(N >= 1024 ? goals : []), scaling], { peers: true });
+  const variants: Case["variants"] = [plain()];
+  return row(`full d${d} N${N}`, square(N, H, d), variants, [...(N >= 1024 ? goals : []), scaling(1.9)], {
+    peers: true,
+  });
 }
 
 function causalCase(N: number, share: number): Case {
   const variants: Case["variants"] = [{ name: "causal", options: () => ({ isCausal: true }) }, plain()];
-  const goals: Goal[] = [
-    { figure: figure.timeOver("full"), atMost: share },
-    { figure: figure.gflops, level: "wide", atLeast: 170 },
-    scaling,
-  ];
+  const goals = [{ figure: figure.timeOver("full"), atMost: share }, scaling(1.9)];
   return row(`causal d64 N${N}`, square(N), variants, goals, { peers: true });
+}
+
+/** Short calls: a second thread never makes one slower. */
+function shortCall(N: number, H: number): Case {
+  const goals: Goal[] = [{ figure: figure.speedOver("onnxruntime-node"), level: "wide", atLeast: 1 }];
+  if (N === 128 && H === 12)
+    goals.push(
+      { figure: figure.ms, level: "wide", atMost: 0.62 },
+      { figure: figure.ms, level: "wide", threads: 2, atMost: 0.4 },
+    );
+  return row(`short d64 N${N} H${H}`, square(N, H), [plain()], [...goals, scaling(1)], { peers: true });
 }
 
 function decode(Nk: number, goals: readonly Goal[]): Case {
@@ -167,40 +174,21 @@ export const CASES: readonly Case[] = [
   full(1024),
   full(2048),
   full(4096),
-  row(
-    "full d128 N1024",
-    square(1024, 8, 128),
-    [plain()],
-    [
-      { figure: figure.gflops, level: "relaxed", node: from24, atLeast: 53 },
-      { figure: figure.gflops, level: "wide", atLeast: 100 },
-      { figure: figure.gflops, level: "strict", node: from24, atLeast: 45 },
-      scaling,
-    ],
-    { peers: true },
-  ),
-  causalCase(1024, 0.55),
-  causalCase(4096, 0.52),
-  row(
-    "latency d64 N128",
-    square(128),
-    [plain()],
-    [
-      { figure: figure.ms, level: "relaxed", node: from24, atMost: 1.1 },
-      { figure: figure.ms, level: "wide", atMost: 0.6 },
-      { figure: figure.ms, level: "wide", threads: 2, atMost: 0.34 },
-    ],
-    { peers: true },
-  ),
+  full(1024, 8, 128),
+  causalCase(1024, 0.54),
+  causalCase(4096, 0.515),
+  ...[16, 32, 64, 128, 256].flatMap((N) => [4, 12, 32].map((H) => shortCall(N, H))),
+  // The sizes that XNNPACK measures: 32 heads of 64, 256 (above) and 1,024 tokens.
+  row("full d64 N1024 H32", square(1024, 32), [plain()], [scaling(1.9)], { peers: true }),
   decode(4096, [
-    { figure: figure.gflops, atLeast: 25 },
-    { figure: figure.gflops, threads: 2, atLeast: 45 },
-    { figure: figure.speedOver("onnxruntime-node"), atLeast: 3 },
+    { figure: figure.ofCeiling, atLeast: 0.8 },
+    { figure: figure.timeOver("plain arrays"), atMost: 1 },
+    scaling(1.7),
   ]),
   decode(16384, [
-    { figure: figure.gflops, atLeast: 16 },
-    { figure: figure.gflops, threads: 2, atLeast: 22 },
-    { figure: figure.timeOver("bfloat16 cache"), atLeast: 1.4 },
+    { figure: figure.ofCeiling, atLeast: 0.8 },
+    { figure: figure.timeOver("bfloat16 cache"), atLeast: 1.6 },
+    scaling(1.7),
   ]),
   masked("window 256 N4096", square(4096), () => ({ attnMask: slidingWindow(256, 0) })),
   masked("documents of 512 N4096", square(4096), ({ Nk }) => ({

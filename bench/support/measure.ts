@@ -216,6 +216,7 @@ export async function measure(
     loop === "read"
       ? cacheBytes(c.sizes) / measured[0].ms.median / 1e6
       : measured[0].gflops * visibleShare(tiles);
+  const ofCeiling = speed / best;
   return {
     case: c.name,
     level: simd,
@@ -224,8 +225,8 @@ export async function measure(
     measured,
     absent,
     ceiling: { loop, unit: loop === "read" ? "GB/s" : "GFLOP/s", best },
-    ofCeiling: speed / best,
-    figures: figuresOf(c, measured, taken, tiles),
+    ofCeiling,
+    figures: { ...figuresOf(c, measured, taken, tiles), [figure.ofCeiling]: spreadOf([ofCeiling]) },
     notes: [],
   };
 }
