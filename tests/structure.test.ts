@@ -167,6 +167,16 @@ describe("names and imports", () => {
   });
 });
 
+describe("the type check", () => {
+  it("needs no build: what the build writes is loaded by an address that the compiler does not follow", () => {
+    const tracked = execFileSync("git", ["ls-files", "*.ts", "*.mjs"], { cwd: root, encoding: "utf8" });
+    const early = tracked
+      .split("\n")
+      .filter((name) => name && /(?:from |import\()"(?:\.\.\/)+dist\//.test(text(name)));
+    expect(early).toEqual([]);
+  });
+});
+
 describe("browser tests", () => {
   it("a file makes in beforeAll what its afterAll removes: a worker loads a file once and runs both for each group of its tests", () => {
     const specs = readdirSync(at("tests"), { recursive: true, encoding: "utf8" }).filter((name) =>

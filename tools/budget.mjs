@@ -12,7 +12,7 @@ export const BUDGET = new Map([
   ["src/api", 1_350],
   ["src/backend", 2_750],
   ["src/cli", 8_250],
-  ["src/cluster", 3_750],
+  ["src/cluster", 4_000],
   ["src/core", 2_950],
   ["src/io", 4_950],
   ["src/masks", 1_900],

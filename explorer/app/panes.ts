@@ -3,7 +3,7 @@
  * colors change, and when they are connected or disconnected.
  */
 import { describeHead } from "../../src/store/sentences/sentence.ts";
-import { ablatedHead } from "../state/ablation.ts";
+import { ablatedHead } from "../state/causes/ablation.ts";
 import type { HeadName } from "../state/state.ts";
 import { describeCell, headName } from "../state/words.ts";
 import { Atlas } from "../views/atlas/atlas.ts";

@@ -19,7 +19,7 @@ import type {
   SourceModel,
   SwitchedHead,
 } from "../../src/view/element.ts";
-import { ablatedCode } from "../state/ablation.ts";
+import { ablatedCode } from "../state/causes/ablation.ts";
 import { areShares } from "../state/facts.ts";
 import { Story } from "./story.ts";
 import { make, percentOf, tokenNamed } from "./words.ts";

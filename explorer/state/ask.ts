@@ -5,7 +5,7 @@
 import type { HeadAnswer, HeadOrder } from "../../src/store/measures/ask-heads.ts";
 import { askHeads, sortAnswers } from "../../src/store/measures/ask-heads.ts";
 import type { Session, TokenPair } from "../app/session.ts";
-import { logitsOf } from "./causes.ts";
+import { logitsOf } from "./causes/causes.ts";
 import { latest, type WorkAnswer } from "./latest.ts";
 
 /** The cell of the question: the pinned one, else the cursor's, never the hovered one. */

@@ -19,7 +19,7 @@ import {
   parseIndex,
 } from "../../ui/address.ts";
 import { DRAWINGS, PAGES } from "../views/registry.ts";
-import { ablatedCode } from "./ablation.ts";
+import { ablatedCode } from "./causes/ablation.ts";
 import type { Camera, Edit, Filter, HeadName, State, SwitchedHead } from "./state.ts";
 import {
   AGGREGATES,

@@ -4,7 +4,8 @@
 import { checkThreads, configure } from "../backend/settings.ts";
 import { checkArgument, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
-import type { Communicator } from "./communicator/communicator.ts";
+import { checked } from "./communicator/checked.ts";
+import { type Communicator, checkFlag } from "./communicator/communicator.ts";
 import { singleRank } from "./communicator/local.ts";
 import { loadMpi, type MpiFamily } from "./mpi/binding.ts";
 import { openMpi } from "./mpi/mpi.ts";
@@ -24,6 +25,12 @@ export interface JoinOptions {
    * HEED_MPI_QUIET is 1.
    */
   readonly report?: boolean;
+  /**
+   * Checks every call, for programs under test: ranks whose calls differ get an error that names both, and messages that are lost,
+   * doubled or damaged are an error. Each message costs another one of 40 bytes; all ranks must check, or none. Default: true where
+   * HEED_MPI_CHECK is 1, or false.
+   */
+  readonly check?: boolean;
 }
 
 /** The launcher's variables in the environment of a process. */
@@ -107,7 +114,8 @@ export function launchOf(env: Environment): Launch | undefined {
  */
 export async function joinCluster(options: JoinOptions = {}): Promise<Communicator> {
   const env: Environment = typeof process === "undefined" ? {} : process.env;
-  checkNames("joinCluster", options, ["timeout", "library", "threads", "report"]);
+  checkNames("joinCluster", options, ["timeout", "library", "threads", "report", "check"]);
+  checkFlag("joinCluster", options.check);
   const seconds = options.timeout ?? Number(env.HEED_MPI_TIMEOUT || 60);
   if (!(typeof seconds === "number" && seconds >= 0))
     throw new OptionError(
@@ -127,10 +135,11 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   if (launch === undefined && wanted === undefined) return singleRank();
   if (launch !== undefined && launch.family !== "openmpi") await checkLauncherSocket(env);
   const binding = await loadMpi(wanted, launch?.family, env.HEED_FFI || undefined, launch?.prefers);
-  const comm = openMpi(binding, {
+  const rank = openMpi(binding, {
     timeout: seconds === 0 ? Number.POSITIVE_INFINITY : seconds,
     expectedSize: launch?.size,
   });
+  const comm = (options.check ?? isSet(env.HEED_MPI_CHECK)) ? checked(rank) : rank;
   const threads = options.threads ?? (env.HEED_THREADS ? undefined : await shareOfCores(launch));
   if (threads !== undefined) configure({ threads });
   if (comm.rank === 0 && (options.report ?? !isSet(env.HEED_MPI_QUIET)))

@@ -3,8 +3,10 @@
  * module. `node tools/build/python.mjs` after `npm run build`.
  */
 import { copyFileSync, cpSync, rmSync, writeFileSync } from "node:fs";
-import { RECORDER } from "../../dist/cli/support/recorder.js";
+import { pathToFileURL } from "node:url";
 import { at } from "../setup.mjs";
+
+const { RECORDER } = await import(pathToFileURL(at("dist/cli/support/recorder.js")).href);
 
 rmSync(at("tmp/python"), { recursive: true, force: true });
 cpSync(at("python"), at("tmp/python"), { recursive: true });

@@ -3,8 +3,8 @@
  * session or calls the element; it has no state.
  */
 import { placeOf, step } from "../../canvas/axis.ts";
-import { headSetting, setHead } from "../../state/ablation.ts";
 import { stepAnswer } from "../../state/ask.ts";
+import { headSetting, setHead } from "../../state/causes/ablation.ts";
 import { largest } from "../../state/facts.ts";
 import { stepBack, WITHOUT_TOKENS } from "../../state/select.ts";
 import { STAGES, TRANSFERS, togglePin } from "../../state/state.ts";

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { HeadAnswer } from "../../../src/store/measures/ask-heads.ts";
 import type { ModelAnswers } from "../../../src/view/element.ts";
 import { answersOf, askedCell, rankingOf } from "../../state/ask.ts";
-import { logitsOf } from "../../state/causes.ts";
+import { logitsOf } from "../../state/causes/causes.ts";
 import { bar, choice, numeral, quoted, token, type Ui } from "../ui.ts";
 import { componentName } from "./why.ts";
 

@@ -13,7 +13,7 @@ import {
   measureOf,
   measuresOf,
   storedEffects,
-} from "../../state/causes.ts";
+} from "../../state/causes/causes.ts";
 import type { State } from "../../state/state.ts";
 import type { Session } from "../session.ts";
 import { bar, choice, numeral, quoted, token } from "../ui.ts";

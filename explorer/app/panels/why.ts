@@ -4,7 +4,7 @@
  */
 import { html, nothing, type TemplateResult } from "lit";
 import type { StoredComponent } from "../../../src/store/formats/stored-evidence.ts";
-import { scoreAt } from "../../state/causes.ts";
+import { scoreAt } from "../../state/causes/causes.ts";
 import type { Session } from "../session.ts";
 import { bar, numeral, quoted } from "../ui.ts";
 

@@ -9,7 +9,7 @@ import { causesPanel } from "../../app/panels/causes.ts";
 import { type Exports, Session, type TokenPair } from "../../app/session.ts";
 import { numeral, quoted, select } from "../../app/ui.ts";
 import { DrawnPane } from "../../canvas/drawn-pane.ts";
-import { hasCauses } from "../../state/causes.ts";
+import { hasCauses } from "../../state/causes/causes.ts";
 import type { State } from "../../state/state.ts";
 import { describeCell, STAGE_MEANINGS } from "../../state/words.ts";
 import { head } from "../head.ts";

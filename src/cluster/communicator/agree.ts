@@ -112,7 +112,8 @@ export function digest(text: string): Uint32Array {
   return digestBytes(bytes);
 }
 
-function digestBytes(bytes: Uint8Array): Uint32Array {
+/** 128 bits of bytes. */
+export function digestBytes(bytes: Uint8Array): Uint32Array {
   return Uint32Array.from([0x811c9dc5, 0x9e3779b1, 0x85ebca77, 0xc2b2ae3d], (start) => {
     let h = start | 0;
     for (const byte of bytes) h = Math.imul(h ^ byte, 0x01000193);

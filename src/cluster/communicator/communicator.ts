@@ -83,6 +83,14 @@ function checkViews(operation: string, rank: number, views: Readonly<Record<stri
       );
 }
 
+/** Refuses a `check` that is not a boolean. */
+export function checkFlag(what: string, check: unknown): void {
+  if (check !== undefined && typeof check !== "boolean")
+    throw new OptionError("check", `${what}: check must be true or false, got ${formatValue(check)}`, {
+      got: check,
+    });
+}
+
 /** Checks the arguments of a sum over ranks. */
 export function checkReduce(rank: number, sum: unknown, order: unknown): void {
   if (!(sum instanceof Float32Array || sum instanceof Float64Array))

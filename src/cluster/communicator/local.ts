@@ -4,14 +4,25 @@
  */
 import { formatValue, HeedError, messageOf, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
+import { checked } from "./checked.ts";
 import type { Communicator, Traffic } from "./communicator.ts";
-import { bytesOf, checkExchange, checkReduce, gatherInRing, NOTHING, partBytes } from "./communicator.ts";
+import {
+  bytesOf,
+  checkExchange,
+  checkFlag,
+  checkReduce,
+  gatherInRing,
+  NOTHING,
+  partBytes,
+} from "./communicator.ts";
 import { reduceFixed } from "./reduce.ts";
 
 /** Options of `localCluster`. */
 export interface LocalOptions {
   /** Called before a message is delivered: tests delay messages with it. Default: no delay. */
   readonly deliver?: (from: number, to: number) => Promise<void> | void;
+  /** Checks every call: `check` of `joinCluster`. Default: false. */
+  readonly check?: boolean;
 }
 
 /**
@@ -43,14 +54,15 @@ export async function localCluster<T>(
         got: body,
       },
     );
-  checkNames("localCluster", options, ["deliver"]);
+  checkNames("localCluster", options, ["deliver", "check"]);
+  checkFlag("localCluster", options.check);
   const hub = new Hub(options);
   const ranks = Array.from({ length: size }, (_, rank) => new LocalRank(hub, rank, size));
   let first: { error: unknown } | undefined;
   const results = await Promise.all(
     ranks.map(async (rank) => {
       try {
-        return await body(rank);
+        return await body(options.check ? checked(rank) : rank);
       } catch (error) {
         first ??= { error };
         hub.fail(rank.rank, error);

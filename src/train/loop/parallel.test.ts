@@ -53,7 +53,8 @@ async function run(M: number, steps: number, change: Partial<TrainOptions<Batch>
   };
 }
 
-const onRanks = <T>(ranks: number, body: (comm: Communicator) => Promise<T>) => localCluster(ranks, body);
+const onRanks = <T>(ranks: number, body: (comm: Communicator) => Promise<T>) =>
+  localCluster(ranks, body, { check: true });
 
 describe("train over ranks", () => {
   it("has the same bits on 1, 2, 3, 4 and 8 ranks as in one process, and one checkpoint", async () => {

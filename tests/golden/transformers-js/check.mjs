@@ -52,9 +52,12 @@ async function difference(transformers, models, text) {
   return { layers: layers.length, weights: count, largest, dims: [...dims] };
 }
 
+/** The built package's models; the type check runs before the build. */
+const loadModels = () => import(new URL("../../../dist/models/index.js", import.meta.url).href);
+
 /** A folder with the exposed model, its tokenizer and its configs. */
 async function folderOf() {
-  const { exposeAttention, trainTokenizer, writeTokenizer } = await import("../../../dist/models/index.js");
+  const { exposeAttention, trainTokenizer, writeTokenizer } = await loadModels();
   const folder = mkdtempSync(join(tmpdir(), "heed-transformers-js-"));
   const model = join(folder, "exposed");
   mkdirSync(join(model, "onnx"), { recursive: true });
@@ -75,7 +78,7 @@ async function inNode(folder) {
   const name = "@huggingface/transformers";
   const transformers = await import(name);
   Object.assign(transformers.env, { localModelPath: folder, allowRemoteModels: false, deviceOfCheck: "cpu" });
-  return difference(transformers, await import("../../../dist/models/index.js"), TEXT);
+  return difference(transformers, await loadModels(), TEXT);
 }
 
 const TYPES = {

@@ -1,6 +1,6 @@
 /** The heads that are switched off, and the setting of the cursor's head. The run without them: ablated-run.ts. */
-import type { Session } from "../app/session.ts";
-import type { State, SwitchedHead } from "./state.ts";
+import type { Session } from "../../app/session.ts";
+import type { State, SwitchedHead } from "../state.ts";
 
 /** The output of a head: unchanged, or replaced by zeros, by its mean, or by zeros at the cursor's query only. */
 export type HeadSetting = "on" | "off" | "mean" | "here";

@@ -2,12 +2,12 @@
  * Causes: what changes if a part of the model is turned off or replaced. The model of the source measures the parts of one layer after the
  * other, the cursor's layer first; a file without its model may have such results stored.
  */
-import type { Block } from "../../src/store/block.ts";
-import type { StoredEffects, StoredScore } from "../../src/store/formats/stored-evidence.ts";
-import type { ModelAnswers, ModelQuestion, PartEffect } from "../../src/view/element.ts";
-import type { Session } from "../app/session.ts";
-import { latest, type WorkAnswer } from "./latest.ts";
-import type { State } from "./state.ts";
+import type { Block } from "../../../src/store/block.ts";
+import type { StoredEffects, StoredScore } from "../../../src/store/formats/stored-evidence.ts";
+import type { ModelAnswers, ModelQuestion, PartEffect } from "../../../src/view/element.ts";
+import type { Session } from "../../app/session.ts";
+import { latest, type WorkAnswer } from "../latest.ts";
+import type { State } from "../state.ts";
 
 /** What every part changes, as far as it is measured. */
 export interface Causes extends Omit<ModelAnswers["effects"], "effects"> {
