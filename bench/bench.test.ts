@@ -211,6 +211,6 @@ describe("the report", () => {
     );
     expect(page).toContain("tfjs wasm did not run (not installed)");
     expect(page).toContain("Not measured: no such flag.");
-    expect(page).toContain("Goals reached: 0 of 1 measured.");
+    expect(page).toContain("Goals reached: 0 of 1 measured, 1 not measured.");
   });
 });

@@ -98,7 +98,11 @@ const square = (N: number, H = 12, d = 64, B = 1): CallSizes => ({ B, H, Nq: N, 
 const plain = (name = "full"): Variant => ({ name });
 const MHA = "onnxruntime-node MultiHeadAttention";
 /** Two threads relative to one. */
-const scaling = (gain: number): Goal => ({ figure: figure.timeOver(ONE_THREAD), atMost: 1 / gain, threads: 2 });
+const scaling = (gain: number): Goal => ({
+  figure: figure.timeOver(ONE_THREAD),
+  atMost: 1 / gain,
+  threads: 2,
+});
 
 /** A row: by default the time of a computation that no peer has. */
 const row = (

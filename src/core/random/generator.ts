@@ -48,8 +48,12 @@ export class Generator {
     return Math.sqrt(-2 * Math.log(inside())) * Math.cos(2 * Math.PI * inside());
   }
 
-  /** A uniform integer in [0, n), n ≤ 2³²; draws again where the remainder would be biased. */
+  /** A uniform integer in [0, n), n an integer from 1 to 2³²; draws again where the remainder would be biased. Throws OptionError. */
   below(n: number): number {
+    if (!(Number.isInteger(n) && n >= 1 && n <= 2 ** 32))
+      throw new OptionError("below", `below: n must be an integer from 1 to 2^32, got ${formatValue(n)}`, {
+        got: n,
+      });
     const fair = 2 ** 32 - (2 ** 32 % n);
     for (;;) {
       const bits = this.bits();

@@ -17,6 +17,10 @@ describe("Generator", () => {
     expect(new Set([draw(7, 1), draw(7, 2), draw(8, 1), draw(7 + 2 ** 40, 1)].flat()).size).toBe(20);
   });
 
+  test.each([0, -3, 2.5, Number.NaN, 2 ** 32 + 1, "4" as never])("no integer is below %s: an error", (n) => {
+    expect(() => new Generator(1).below(n)).toThrow(`below: n must be an integer from 1 to 2^32, got `);
+  });
+
   test("numbers are spread evenly, across positions 65,535 and 65,536 too", () => {
     const generator = new Generator(1);
     const n = 200_000;
@@ -124,6 +128,19 @@ describe("Windows", () => {
     expect(one.sequence(7)[0]).toBe(5);
     expect(() => new Windows(ids, [{ start: 0, end: 20 }], { window: 21, seed: 1 })).toThrow(
       expect.objectContaining({ code: "text" }),
+    );
+  });
+
+  test.each([
+    [2, 2, "window must be an integer > 2, got 2"],
+    [0, 0, "window must be an integer > 0, got 0"],
+    [1.5, 0, "window must be an integer > 0, got 1.5"],
+    [4, -1, "overlap must be an integer ≥ 0, got -1"],
+  ])("windows of %s tokens that share %s do not advance: an error", (window, overlap, message) => {
+    const spans = [{ start: 0, end: 9 }];
+    expect(() => windowsInOrder(counting(9), spans, window, overlap)).toThrow(`windowsInOrder: ${message}`);
+    expect(() => new Windows(counting(9), spans, { window, overlap, seed: 1 })).toThrow(
+      `Windows: ${message}`,
     );
   });
 

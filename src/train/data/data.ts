@@ -113,6 +113,22 @@ export function checkSpans(what: string, ids: Int32Array, spans: readonly Span[]
   checkArgument(Array.isArray(spans), what, "a list of spans { start, end }", spans);
 }
 
+/** Refuses windows that do not advance: of an overlap as long as they are, or of no length. */
+function checkWindow(what: string, window: number, overlap: number): void {
+  if (!(Number.isSafeInteger(overlap) && overlap >= 0))
+    throw new OptionError("overlap", `${what}: overlap must be an integer ≥ 0, got ${formatValue(overlap)}`, {
+      got: overlap,
+    });
+  if (!(Number.isSafeInteger(window) && window > overlap))
+    throw new OptionError(
+      "window",
+      `${what}: window must be an integer > ${overlap}, got ${formatValue(window)}`,
+      {
+        got: window,
+      },
+    );
+}
+
 function checkSequences(what: string, sequences: readonly Int32Array[]): void {
   checkArgument(
     Array.isArray(sequences) && sequences.length > 0,
@@ -156,11 +172,7 @@ export class Windows {
     checkSpans("Windows", ids, spans);
     checkArgument(typeof options === "object", "Windows", "{ window, seed } as the third argument", options);
     const { window, overlap = 0, repeats = 0 } = options;
-    if (!(Number.isSafeInteger(window) && window > overlap))
-      throw new OptionError(
-        "window",
-        `Windows: window must be an integer > ${overlap}, got ${formatValue(window)}`,
-      );
+    checkWindow("Windows", window, overlap);
     if (!(repeats >= 0 && repeats <= 1))
       throw new OptionError(
         "repeats",
@@ -234,6 +246,7 @@ export function windowsInOrder(
   overlap = 0,
 ): Int32Array[] {
   checkSpans("windowsInOrder", ids, spans);
+  checkWindow("windowsInOrder", window, overlap);
   const list: Int32Array[] = [];
   for (const { start, end } of spans)
     for (let at = start; at + window <= end; at += window - overlap) list.push(ids.subarray(at, at + window));
