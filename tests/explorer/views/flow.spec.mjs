@@ -169,7 +169,7 @@ test("the largest flow of each pair is shown in the same picture, with its row s
     );
     const want = [...shares.subarray(5 * 8, 6 * 8)].sort((a, b) => b - a);
     for (const [n, share] of (await listed(page)).entries()) expect(share).toBeCloseTo(want[n], 9);
-    expect(await textOf(page, ".flow-said")).toContain(values[5 * 8 + 2].toPrecision(3));
+    await expect.poll(() => textOf(page, ".flow-said")).toContain(values[5 * 8 + 2].toPrecision(3));
     const text = await textOf(page, ".side");
     expect(text).toContain(`Σ ${rowSums[5].toPrecision(4)}, by which its flows are divided`);
     expect(text).toMatch(/says how much could pass, not how much does/);
