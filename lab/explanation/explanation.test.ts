@@ -38,7 +38,7 @@ test("hidden by a mask, links to marks matter", async () => {
   expect(hidden.row.angles[0]).toBeGreaterThan(10);
 });
 
-test("a guess above the effect of the smaller weight is told why it is wrong", async () => {
+test("a guess above the effect of the smaller weight gets the reason why it is wrong", async () => {
   const numbers = await compute({ ...initial, head: 2 });
   const say = (guess1: number) =>
     textOf(

@@ -69,7 +69,7 @@ export class Gate {
   private next(): Waiting | undefined {
     if (!this.sorted) {
       const order = this.waiting.map((waiting) => ({ waiting, at: waiting.urgency() }));
-      // Equally urgent work goes in the order in which it came.
+      // Equally urgent work goes in the order of its requests.
       order.sort((a, b) => b.at - a.at || b.waiting.arrival - a.waiting.arrival);
       this.waiting = order.map(({ waiting }) => waiting);
       this.sorted = true;

@@ -103,7 +103,7 @@ function patched(
   if (ownTokens === null || otherTokens === null || ownTokens.masked)
     throw new OptionError("position", "to patch a masked word, write [MASK] in its place in both texts");
   const [token, second] = ownTokens.tokens;
-  // Two texts with the same prediction are told apart by the next most likely token.
+  // Two texts with the same prediction are compared by the next most likely token.
   const against = otherTokens.tokens[0].id === token.id ? second : otherTokens.tokens[0];
   const logits = {
     of: "logit",
