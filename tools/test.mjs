@@ -9,14 +9,14 @@
  * whichever ends first begins the others. Their output is shown part by part (parts.mjs).
  *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
- * The last line is `N passed, N failed, N skipped`, over all parts; the exit status is 1 where anything failed.
+ * At the end a line for each test that failed, then `N passed, N failed, N skipped` over all parts; the exit status is 1 where anything failed.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Parts } from "./parts/parts.mjs";
-import { unfinishedTests } from "./parts/unfinished.mjs";
+import { playwrightCounts, vitestCounts } from "./parts/reports.mjs";
 import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
 
 /** @typedef {import("./parts/parts.mjs").Part} Part */
@@ -44,7 +44,7 @@ say(`installed (${parts.seconds()} s)`);
  * @param {Part} part
  * @param {string[]} argv
  * @param {(report: string) => { argv?: string[], env?: Record<string, string> }} options from the path of the report
- * @param {(report: any) => { passed: number, failed: number, skipped: number, unfinished?: string[] }} countsOf
+ * @param {(report: any) => import("./parts/reports.mjs").Counts} countsOf
  */
 async function runner(part, argv, options, countsOf) {
   const folder = mkdtempSync(join(tmpdir(), "heed-test-"));
@@ -54,8 +54,8 @@ async function runner(part, argv, options, countsOf) {
   if (existsSync(report)) {
     const counts = countsOf(JSON.parse(readFileSync(report, "utf8")));
     part.tally.add(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
-    for (const name of counts.unfinished ?? [])
-      part.tally.check(name, "has no result: its process ended early");
+    part.tally.failures.push(...counts.failures);
+    for (const name of counts.unfinished) part.tally.check(name, "has no result: its process ended early");
     // A file that does not load, or an error outside of any test, is not in the counts.
     if (status !== 0 && part.tally.failed === 0)
       part.tally.check(part.title, `ended with status ${status} (see above)`);
@@ -69,12 +69,7 @@ const vitest = (part, env) =>
     part,
     [at("node_modules/vitest/vitest.mjs"), "run", "--passWithNoTests"],
     (report) => ({ argv: ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`], env }),
-    (json) => ({
-      passed: json.numPassedTests,
-      failed: json.numFailedTests,
-      skipped: json.numPendingTests + (json.numTodoTests ?? 0),
-      unfinished: unfinishedTests(json),
-    }),
+    vitestCounts,
   );
 
 /** @param {Part} part */
@@ -90,11 +85,7 @@ async function playwright(part) {
         argv: has("source") || has("built") ? [`--workers=${availableParallelism()}`] : [],
         env: { PLAYWRIGHT_JSON_OUTPUT_FILE: report },
       }),
-      ({ stats }) => ({
-        passed: stats.expected,
-        failed: stats.unexpected + stats.flaky,
-        skipped: stats.skipped,
-      }),
+      playwrightCounts,
     );
 }
 
@@ -238,5 +229,6 @@ await Promise.all([build().then(source).then(built).then(rest), checked.then(bro
 
 const tally = parts.tally();
 process.exitCode = tally.failed > 0 ? 1 : 0;
+const failures = tally.failures.map((line) => `FAILED ${line}\n`).join("");
 // After everything that waits on stderr: where both are one pipe, the last line is the last.
-process.stderr.write("\n", () => process.stdout.write(`${tally}\n`));
+process.stderr.write(`\n${failures}`, () => process.stdout.write(`${tally}\n`));

@@ -97,8 +97,8 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/\bmpirun |\bsrun |\bsbatch /, "needs MPI or a cluster"],
   [/^heed train /, "trains for minutes; src/cli/commands/train.test.ts runs the command"],
   [
-    /^heed (?:translate|summarize) |opus-mt-|--block cross/,
-    "needs a model that is not shipped; src/cli/commands/translate.test.ts runs the commands",
+    /^heed (?:translate|summarize|answer) |opus-mt-|--block cross/,
+    "needs a model that is not shipped; src/cli/commands/translate.test.ts and answer.test.ts run the commands",
   ],
   [
     /SmolLM2-135M-Instruct/,

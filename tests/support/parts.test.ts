@@ -1,7 +1,7 @@
 /** The parts of `npm test` run side by side; their output is read one part after the other, and no failure is lost. */
 import { describe, expect, it } from "vitest";
 import { type Part, Parts } from "../../tools/parts/parts.mjs";
-import { unfinishedTests } from "../../tools/parts/unfinished.mjs";
+import { playwrightCounts, vitestCounts } from "../../tools/parts/reports.mjs";
 import { at } from "../../tools/setup.mjs";
 
 const node = process.execPath;
@@ -128,21 +128,59 @@ describe("a failure is counted", () => {
   });
 
   it("a test, or a file, without a result", () => {
-    const one = (name: string, status: string) => ({ fullName: name, status });
-    const testResults = [
-      {
-        name: at("a.test.ts"),
-        status: "passed",
-        assertionResults: [one("x", "passed"), one("y", "skipped")],
-      },
-      {
-        name: at("b.test.ts"),
-        status: "passed",
-        assertionResults: [one("x", "passed"), one("y", "pending")],
-      },
-      { name: at("c.test.ts"), status: "passed", assertionResults: [] },
-      { name: at("d.test.ts"), status: "failed", assertionResults: [] },
-    ];
-    expect(unfinishedTests({ testResults })).toEqual(["b.test.ts: y", "c.test.ts"]);
+    const one = (fullName: string, status: string, ...failureMessages: string[]) => ({
+      fullName,
+      status,
+      failureMessages,
+    });
+    const file = (name: string, status: string, ...assertionResults: ReturnType<typeof one>[]) => ({
+      name: at(name),
+      status,
+      assertionResults,
+    });
+    const counts = vitestCounts({
+      numPassedTests: 2,
+      numFailedTests: 1,
+      numPendingTests: 2,
+      testResults: [
+        file("a.test.ts", "passed", one("x", "passed"), one("y", "skipped")),
+        file("b.test.ts", "passed", one("x", "passed"), one("y", "pending")),
+        file("c.test.ts", "passed"),
+        { ...file("d.test.ts", "failed"), message: "no such\n  file" },
+        file("e.test.ts", "failed", one("x", "failed", "Error: a\u001b[31m\n  at b")),
+      ],
+    });
+    expect(counts.unfinished).toEqual(["b.test.ts: y", "c.test.ts"]);
+    expect(counts.failures).toEqual(["d.test.ts: no such | file", "e.test.ts: x: Error: a | at b"]);
+  });
+
+  it("of a browser test, once passed or not", () => {
+    const spec = (title: string, ...errors: (string | undefined)[]) => ({
+      title,
+      tests: [{ results: errors.map((message) => (message === undefined ? {} : { error: { message } })) }],
+    });
+    const counts = playwrightCounts({
+      stats: { expected: 1, unexpected: 1, flaky: 1, skipped: 0 },
+      suites: [
+        {
+          file: "a.spec.mjs",
+          specs: [spec("x", undefined), spec("y", "wrong", undefined)],
+          suites: [{ file: "a.spec.mjs", specs: [spec("z", "late", "later")] }],
+        },
+      ],
+    });
+    expect(counts.failed).toBe(2);
+    expect(counts.failures).toEqual(["a.spec.mjs: y: wrong", "a.spec.mjs: z: late"]);
+  });
+
+  it("of a script, by the lines that it prints", async () => {
+    const { parts } = collect();
+    const begin = parts.add("one", (part) =>
+      part.script("it", node, ["-e", "console.log('  FAILED x: y\\n1 passed, 1 failed, 0 skipped')"], {
+        timeout: 60,
+      }),
+    );
+    await begin();
+    expect(parts.tally().failures).toEqual(["x: y"]);
   });
 });

@@ -98,7 +98,7 @@ export class Part {
     const { status, text, late } = await this.run(command, argv, options);
     const counts = new Tally(() => {});
     const isClosed = counts.add(text);
-    this.tally.add(`${counts}`);
+    this.tally.include(counts);
     if (late) this.tally.check(name, `had not ended by itself after ${options.timeout} s`);
     else if (!isClosed) this.tally.check(name, `ended with status ${status} and no closing line`);
     else if (status !== 0 && counts.failed === 0) this.tally.check(name, `ended with status ${status}`);
@@ -162,7 +162,7 @@ export class Parts {
   /** The counts of all parts. */
   tally() {
     const sum = new Tally(() => {});
-    for (const { tally } of this.all) sum.add(`${tally}`);
+    for (const { tally } of this.all) sum.include(tally);
     return sum;
   }
 }
