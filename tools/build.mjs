@@ -13,9 +13,12 @@ import { at } from "./setup.mjs";
 
 /** Removes the declarations that no export of the package reaches: nobody can import them. */
 function removeUnreachableTypes() {
-  /** @type {Record<string, { types?: string }>} */
+  /** @type {Record<string, string | { types: string }>} */
   const exported = JSON.parse(readFileSync(at("package.json"), "utf8")).exports;
-  const waiting = Object.values(exported).flatMap(({ types }) => (types ? [at(types)] : []));
+  // The types of a script are beside it: TypeScript finds them there.
+  const waiting = Object.values(exported)
+    .map((target) => at(typeof target === "string" ? target.replace(/\.js$/, ".d.ts") : target.types))
+    .filter((file) => file.endsWith(".d.ts"));
   const reached = new Set(waiting);
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop())
     for (const [, path] of readFileSync(file, "utf8").matchAll(

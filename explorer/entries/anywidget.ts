@@ -31,7 +31,7 @@ function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
 }
 
 /** Renders the model into an element; returns a function that removes it. */
-export function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const view = document.createElement(AttentionView.tag) as AttentionViewElement;
   const ended: (() => void)[] = [];
   const follow = (name: string, act: (value: unknown) => void) => {

@@ -121,8 +121,8 @@ async function bundleParts() {
 }
 
 /** The module's types: those of src/view/element.ts, and the tag names. They import no package. */
-const TYPES = `import type { AttentionRowElement, AttentionViewElement } from "./view/element.js";
-export * from "./view/element.js";
+const TYPES = `import type { AttentionRowElement, AttentionViewElement } from "../view/element.js";
+export * from "../view/element.js";
 /** The class of <attention-view>; importing this module defines it. */
 export declare const AttentionView: { new (): AttentionViewElement; readonly tag: "attention-view" };
 /** The class of <attention-row>, defined with it. */
@@ -135,6 +135,13 @@ declare global {
 }
 `;
 
+/** The types of the one module: also the default export for notebooks. */
+const MODULE_TYPES = `export * from "./attention-view/element.js";
+export { default, type Model } from "./attention-view/anywidget.js";
+/** A marker in the text of the module. */
+export declare const name: string;
+`;
+
 export async function buildElement() {
   writeFileSync(at("dist/attention-view.js"), await bundleElement("explorer/entries/single-file.ts"));
   for (const { name, code } of await bundleParts()) {
@@ -142,7 +149,8 @@ export async function buildElement() {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, code);
   }
-  writeFileSync(at("dist/attention-view.d.ts"), TYPES);
+  writeFileSync(at("dist/attention-view/element.d.ts"), TYPES);
+  writeFileSync(at("dist/attention-view.d.ts"), MODULE_TYPES);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)

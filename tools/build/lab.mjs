@@ -86,6 +86,7 @@ export async function buildLab(folder, { explorer = "../explorer/", docs, model 
   rmSync(folder, { recursive: true, force: true });
   for (const [name, text] of await renderSite({ explorer, docs })) write(join(folder, name), text);
   for (const { name, code } of await scripts()) write(join(folder, name), code);
+  write(join(folder, "attention-lab.d.ts"), TYPES);
   if (model) {
     mkdirSync(join(folder, "model"), { recursive: true });
     for (const name of MODEL) copyFileSync(at(`models/encoder/${name}`), join(folder, "model", name));
@@ -93,6 +94,16 @@ export async function buildLab(folder, { explorer = "../explorer/", docs, model 
     copyFileSync(at("dist/attention-view.js"), join(folder, "attention-view.js"));
   }
 }
+
+/** The types of the script attention-lab.js: those of src/view/lab-element.ts, and the tag name. */
+const TYPES = `import type { AttentionLabElement } from "../view/lab-element.js";
+export type * from "../view/lab-element.js";
+declare global {
+  interface HTMLElementTagNameMap {
+    "attention-lab": AttentionLabElement;
+  }
+}
+`;
 
 /** Files of the encoder, which reads the sentences that a visitor types. */
 const MODEL = ["config.json", "tokenizer.json", "model.safetensors"];

@@ -14,6 +14,7 @@
  */
 
 import { OptionError } from "../../../src/core/errors.ts";
+import type { AttentionLabAttributes, AttentionLabElement } from "../../../src/view/lab-element.ts";
 import { html, nothing, render, type TemplateResult } from "../../../ui/markup.ts";
 import { startWorker } from "../../../ui/worker.ts";
 import { PAGES } from "../../pages.ts";
@@ -29,9 +30,14 @@ let sheet: CSSStyleSheet | undefined;
 const worker = () => startWorker(new URL("./lab-worker.js", import.meta.url));
 
 /** The element. */
-class AttentionLab extends HTMLElement {
+class AttentionLab extends HTMLElement implements AttentionLabElement {
   static readonly tag = "attention-lab";
-  static readonly observedAttributes = ["page", "stop", "state", "picture-only"];
+  static readonly observedAttributes: readonly (keyof AttentionLabAttributes)[] = [
+    "page",
+    "stop",
+    "state",
+    "picture-only",
+  ];
   #mounted: MountedPage | undefined;
   /** Counts connections and changes of page: work that an earlier one started is dropped. */
   #turn = 0;

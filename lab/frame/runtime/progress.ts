@@ -1,4 +1,5 @@
 /** What the reader has reached: the step of the text on the screen, the prediction answered last, and the tasks done, which are stored. */
+import type { AttentionLabEvents } from "../../../src/view/lab-element.ts";
 import type { LabState } from "../fields.ts";
 import { changeOf, guessOf, type LabView, type NamedPage } from "../page.ts";
 import type { PageState } from "./state.ts";
@@ -53,7 +54,12 @@ export class ReaderProgress<S extends LabState, N> {
             new CustomEvent("done", {
               bubbles: true,
               composed: true,
-              detail: { page: name, task: i + 1, text: task.text, done: this.#done.filter(Boolean).length },
+              detail: {
+                page: name,
+                task: i + 1,
+                text: task.text,
+                done: this.#done.filter(Boolean).length,
+              } satisfies AttentionLabEvents["done"]["detail"],
             }),
           );
         }

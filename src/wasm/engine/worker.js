@@ -4,7 +4,7 @@
  * imports the indices of the shared words from here.
  */
 
-/** Indices of words at the start of the memory; at `ready` and `workspace` one word for each of 64 threads. */
+/** @internal Indices of words at the start of the memory; at `ready` and `workspace` one word for each of 64 threads. */
 export const CONTROL = Object.freeze({
   epoch: 16,
   remaining: 17,
@@ -21,16 +21,16 @@ export const CONTROL = Object.freeze({
   workspace: 128,
 });
 
-/** Marks the message that starts a thread; a worker of the host that imports this file gets other messages. */
+/** @internal Marks the message that starts a thread; a worker of the host that imports this file gets other messages. */
 export const THREAD = "heed thread";
 
-/** Loads of the epoch before sleeping: about 0.3 ms (measured), so that consecutive calls need no wake-up. */
+/** @internal Loads of the epoch before sleeping: about 0.3 ms (measured), so that consecutive calls need no wake-up. */
 export const SPIN = 20000;
-/** Maximum number of cached kernels; the same in the main thread. */
+/** @internal Maximum number of cached kernels; the same in the main thread. */
 export const MAX_KERNELS = 256;
 
 /**
- * Serves jobs until the process ends. Its source text is also run alone (spawn.ts), so it uses only its parameters.
+ * @internal Serves jobs until the process ends. Its source text is also run alone (spawn.ts), so it uses only its parameters.
  * @param {WebAssembly.Memory} memory
  * @param {number} index number of this thread, from 0
  * @param {Record<"epoch" | "remaining" | "active" | "wanted" | "failed" | "count" | "kernel" | "kernelAt" | "kernelBytes" | "tasks" | "taskSize" | "ready" | "workspace", number>} CONTROL

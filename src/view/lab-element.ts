@@ -1,0 +1,32 @@
+/**
+ * Types of `<attention-lab>`, a page of the Lab in any other page: its attributes and its event. Types only; the element itself is in
+ * lab/frame/runtime/element.ts, built as the script `heed/attention-lab.js`.
+ */
+
+/** The attributes of <attention-lab>, as text in HTML. */
+export interface AttentionLabAttributes {
+  /** Name of a page, such as "saturation". */
+  readonly page: string;
+  /** A step of the text, from 1: the state that the picture begins with. */
+  readonly stop?: string;
+  /** A state as in the address of the page, `times=10&keys=16`; it changes the state of the stop. */
+  readonly state?: string;
+  /** Present: the picture with its caption and control, without the text. */
+  readonly "picture-only"?: "";
+  /** Address of the explorer's pages, for the link at the end. */
+  readonly explorer?: string;
+}
+
+/** The events of the element. They bubble. */
+export interface AttentionLabEvents {
+  /** A task is done. `task` is its number from 1, `done` the number of tasks of the page that are done. */
+  readonly done: CustomEvent<{
+    readonly page: string;
+    readonly task: number;
+    readonly text: string;
+    readonly done: number;
+  }>;
+}
+
+/** `<attention-lab>`. `AttentionLabAttributes` lists its attributes. */
+export interface AttentionLabElement extends HTMLElement {}
