@@ -20,7 +20,7 @@ const int32 = (t: Tensor) => tensor(Int32Array.from(t.toFloat64()), t.shape, "in
 const columns = (logits: Float64Array) => [0, 1].map((part) => logits.filter((_, i) => i % 2 === part));
 
 test("there is a folder for every shape of the names", () =>
-  expect(families.length).toBeGreaterThanOrEqual(4));
+  expect(families.length).toBeGreaterThanOrEqual(5));
 
 describe.each(families)("%s", (family) => {
   const golden = readTensors(join(root, family, "golden.safetensors"));
@@ -78,6 +78,17 @@ test("a number that is not finite is a note that names its tensor, at every plac
         expect(notes.map(({ code, text }) => [code, text.includes(name)])).toEqual([["not-a-number", true]]);
       }
     }
+});
+
+test("ModernBERT's head for another task, which has the same names, is ignored with a note", async () => {
+  const files = filesOf("modernbert");
+  const config = JSON.parse(new TextDecoder().decode(files.get("config.json")));
+  config.architectures = ["ModernBertForSequenceClassification"];
+  files.set("config.json", new TextEncoder().encode(JSON.stringify(config)));
+  const { model, notes } = await modelFromFiles(files);
+  expect([model.hasSpanHead, model.hasHead]).toEqual([false, false]);
+  expect(notes.map(({ code }) => code)).toEqual(["task-head"]);
+  for (const name of ["classifier.weight", "head.dense.weight"]) expect(notes[0].text).toContain(name);
 });
 
 describe("answerQuestion", async () => {

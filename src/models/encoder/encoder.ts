@@ -12,6 +12,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
+import { activateNamed } from "../config/activation.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
@@ -67,13 +68,15 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
    * the model was not trained to answer questions.
    */
   spanLogits(hidden: FloatTensor): FloatTensor {
-    const { span } = this.recipe.names;
+    const { span, spanMap, spanNorm } = this.recipe.names;
     if (!this.hasSpanHead || span === undefined)
       throw new UnsupportedError(
         "head",
-        `${this.type}: this checkpoint has no head for spans of answers (qa_outputs.weight); \`hidden\` gives its states`,
+        `${this.type}: this checkpoint has no head for spans of answers (${span ?? "qa_outputs"}.weight); \`hidden\` gives its states`,
       );
-    return this.linear(span, hidden);
+    let x = hidden;
+    if (spanMap) x = activateNamed(this.linear(spanMap, x), this.recipe.head_act ?? this.recipe.hidden_act);
+    return this.linear(span, spanNorm ? this.norm(spanNorm, x) : x);
   }
 
   /** The embeddings of tokens, [..., N, C]. */

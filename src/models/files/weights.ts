@@ -66,6 +66,17 @@ export async function locateWeights(
     throw new FormatError("weights", `weights: two tensors are the same parameter: ${doubled.join("; ")}`, {
       names: doubled,
     });
+  const { headMap, headNorm, headBias } = names;
+  const hasSpanHead = source.has(`${names.span}.weight`);
+  // ModernBERT's map before the output is also that before its heads for other tasks, of which a file has one.
+  const forTask =
+    headMap !== undefined && headMap === names.spanMap && (hasSpanHead || otherHeads.length > 0);
+  if (forTask && !hasSpanHead)
+    for (const [name, stored] of source)
+      if ([headMap, headNorm].includes(name.replace(/\.(weight|bias)$/, ""))) {
+        otherHeads.push(stored);
+        source.delete(name);
+      }
   const notes: ModelNote[] = [];
   if (otherHeads.length > 0)
     notes.push({
@@ -73,7 +84,6 @@ export async function locateWeights(
       code: "task-head",
       text: `the file has parts for another task, which are ignored: ${listed(otherHeads)}`,
     });
-  const { headMap, headBias } = names;
   const [matrix, table] = [`${names.head}.weight`, `${names.embedding}.weight`];
   let ownOutput = source.has(matrix);
   if (ownOutput && tied !== false) {
@@ -93,8 +103,8 @@ export async function locateWeights(
     source.delete(secondBias);
   }
   // Only files with the head have the map before its output; without such a map the output matrix is the head.
-  const hasHead = headMap !== undefined ? source.has(`${headMap}.weight`) : ownOutput || tied !== false;
-  const hasSpanHead = source.has(`${names.span}.weight`);
+  const hasHead =
+    headMap === undefined ? ownOutput || tied !== false : !forTask && source.has(`${headMap}.weight`);
   return { source, hasHead, hasSpanHead, ownOutput: ownOutput && hasHead, notes };
 }
 

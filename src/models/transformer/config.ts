@@ -92,6 +92,9 @@ export interface TensorNames {
   readonly headNorm?: string;
   /** The map to the logits of an answer's first and last token, in files that were trained to answer questions. */
   readonly span?: string;
+  /** A map and a norm before it. */
+  readonly spanMap?: string;
+  readonly spanNorm?: string;
 }
 
 /** The recipe of a transformer. */

@@ -101,7 +101,11 @@ export function planOf(
     norm(part(names.feedForwardSumNorm));
   });
   norm(names.finalNorm);
-  if (hasSpanHead) linear(names.span, 2, C, true);
+  if (hasSpanHead) {
+    linear(names.spanMap, C, C, config.head_map_bias !== false);
+    norm(names.spanNorm);
+    linear(names.span, 2, C, true);
+  }
 
   if (!hasHead) return plan;
   if (names.headMap) {

@@ -145,6 +145,8 @@ ANSWERERS = {
     "roberta": ("roberta", ENCODER | dict(layer_norm_eps=2e-3, type_vocab_size=1, pad_token_id=1)),
     "distilbert": ("distilbert", dict(vocab_size=V, max_position_embeddings=24, n_layers=2, n_heads=3, dim=12, hidden_dim=18)),
     "albert": ("albert", ENCODER | dict(embedding_size=10, layer_norm_eps=3e-3)),
+    "modernbert": ("modernbert", ENCODER | dict(local_attention=4, classifier_bias=True, classifier_activation="silu", pad_token_id=0,
+                                                layer_types=["full_attention", "sliding_attention"])),
 }
 IMAGE = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=18, image_size=12, patch_size=4, layer_norm_eps=3e-3)
 DINO = {k: v for k, v in IMAGE.items() if k != "intermediate_size"} | dict(mlp_ratio=2)

@@ -20,7 +20,11 @@ const NAMES: TensorNames = {
   headBias: "decoder.bias",
   headMap: "head.dense",
   headNorm: "head.norm",
+  spanMap: "head.dense",
+  spanNorm: "head.norm",
 };
+/** Heads for every task but masked tokens have this name; the class says what a head is for. */
+const TASK_HEAD = "classifier";
 
 /** The family. */
 export const modernbert = encoderFamily({
@@ -31,8 +35,9 @@ export const modernbert = encoderFamily({
   read(fields) {
     const bias = flag(fields, "attention_bias", false);
     const headBias = flag(fields, "decoder_bias", true) ? NAMES.headBias : undefined;
+    const span = /ForQuestionAnswering$/.test(String(fields.value("architectures"))) ? TASK_HEAD : undefined;
     return {
-      names: { ...NAMES, headBias },
+      names: { ...NAMES, headBias, span },
       norm: layerNorm(fields, "norm_eps", { bias: flag(fields, "norm_bias", false) }),
       head_act: fields.one<string>(["classifier_activation", "text"], "gelu"),
       head_map_bias: flag(fields, "classifier_bias", false),
