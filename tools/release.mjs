@@ -98,6 +98,9 @@ export function writeRelease(folder, version, date) {
   if (missing.length > 0) throw new Error(`owner.json: fill in ${missing.join(", ")} first`);
   if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
     throw new Error(`expected a version such as 1.0.0, got ${version}: npm run release -- 1.0.0`);
+  for (const name of ["README.md", "CHANGELOG.md"])
+    if (readFileSync(inFolder(name), "utf8").includes("heed is not on npm yet"))
+      throw new Error(`${name}: remove the sentence that says that heed is not on npm yet`);
   const changelog = releasedChangelog(readFileSync(inFolder("CHANGELOG.md"), "utf8"), version, date);
   const source = readFileSync(inFolder("src/core/version.ts"), "utf8");
   const manifest = readJson(inFolder("package.json"));
@@ -112,6 +115,17 @@ export function writeRelease(folder, version, date) {
   writeJson(inFolder("package-lock.json"), lock);
   return owner;
 }
+
+/**
+ * The commands that publish tarballs of the folder release/. Without the `./` npm takes the path for a repository of GitHub, and it
+ * publishes a version with a suffix only under a tag of its own.
+ * @param {readonly string[]} names @param {string} version
+ */
+export const publishCommands = (names, version) =>
+  names.map(
+    (name) =>
+      `npm publish ./release/${name} --access public --provenance${version.includes("-") ? " --tag next" : ""}`,
+  );
 
 /** @param {readonly string[]} argv */
 function git(argv) {
@@ -140,7 +154,7 @@ function release() {
     pack(root, destination, { repository: owner.repository, version }),
   ];
   say(`Nothing is published yet. After .ci/run in a clean clone of v${version}:\n  git push --follow-tags`);
-  for (const name of names) say(`  npm publish release/${name} --access public --provenance`);
+  for (const command of publishCommands(names, version)) say(`  ${command}`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) release();
