@@ -78,11 +78,11 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
   readonly chat?: ChatFormat;
   /** Query heads per key head: 1 except in grouped-query attention. */
   readonly group: number;
-  /** The attention on given tokens; `onAttention` may change what a layer computes. */
+  /** The attention on given tokens; `onAttention` may change what a layer computes. `globals` is for encoders that have global tokens. */
   attentionOf(
     ids: ArrayLike<number>,
     typeIds?: ArrayLike<number>,
-    options?: ForwardOptions,
+    options?: ForwardOptions & Pick<EncoderOptions, "globals">,
   ): readonly LayerAttention[];
 }
 
@@ -170,7 +170,7 @@ export function textModel<M extends TransformerModel>(
   const attentionOf: TextModel["attentionOf"] = (
     ids,
     typeIds,
-    { onAttention, onFeedForward, onHidden } = {},
+    { onAttention, onFeedForward, onHidden, globals } = {},
   ) => {
     const list = tokenIds("attentionOf", ids);
     const types = typeIds && tokenIds("attentionOf: typeIds", typeIds);
@@ -190,6 +190,7 @@ export function textModel<M extends TransformerModel>(
         return onAttention?.(layer, layerAttention);
       },
       ...(model.architecture === "encoder" && { typeIds: types }),
+      ...(globals && { globals }),
     };
     // Of an encoder–decoder, the encoder.
     if (model.architecture === "encoder-decoder") (model as unknown as EncoderDecoder).encode(list, run);

@@ -35,9 +35,11 @@ describe.each(families)("%s", (family) => {
     expect([encoder.hasSpanHead, encoder.hasHead, notes]).toEqual([true, false, []]);
     const layers: LayerAttention[] = [];
     const types = golden.get("types");
+    const globals = golden.get("globals");
     const hidden = encoder.hidden(int32(golden.get("ids") as Tensor), {
       onAttention: (_, layer) => void layers.push(layer),
       ...(types && { typeIds: int32(types) }),
+      ...(globals && { globals: [...globals.toFloat64()] }),
     });
     const [start, end] = columns(encoder.spanLogits(hidden).toFloat64());
     expect(worst(start, get("start"))).toBeLessThan(tolerance);

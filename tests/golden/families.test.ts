@@ -45,12 +45,14 @@ describe.each(families)("%s", (family) => {
       const [B, N] = ids.shape;
       const types = golden.get(`types.${n}`);
       const keep = golden.get(`keep.${n}`);
+      const globals = golden.get(`globals.${n}`);
       const attention: LayerAttention[] = [];
       const states: Float64Array[] = [];
       const options = {
         onAttention: (_: number, it: LayerAttention) => void attention.push(it),
         onHidden: (_: number, x: Tensor) => void states.push(x.toFloat64()),
         ...(types && { typeIds: int32(types) }),
+        ...(globals && { globals: [...globals.toFloat64()] }),
         ...(keep && { keyMask: tensor(Uint8Array.from(keep.toFloat64()), keep.shape, "bool") }),
       };
       const hidden = model.model.hidden(ids, options);

@@ -1,5 +1,6 @@
 /** `heed answer MODEL QUESTION TEXT`: the spans of a text that answer a question. */
 import { answerQuestion } from "../../models/index.ts";
+import { questionGlobals } from "../../models/inference/answer.ts";
 import { bundleOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
@@ -55,7 +56,9 @@ an answer is its share of all spans and of "no answer", which models trained wit
       ...(overlap !== undefined && { overlap }),
     });
     if (output !== undefined) {
-      const attention = model.attention(question, text);
+      const tokens = model.tokenize(question, text);
+      const globals = questionGlobals(model, tokens.sequences);
+      const attention = { ...tokens, layers: model.attentionOf(tokens.ids, tokens.typeIds, { globals }) };
       warnOfCuts(model, attention, io);
       await save(output, await bundleOfTexts(model, [attention]));
     }

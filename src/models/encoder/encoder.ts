@@ -16,6 +16,7 @@ import { activateNamed } from "../config/activation.ts";
 import type { ModelConfig } from "../config/types.ts";
 import { FORWARD_OPTIONS, type ForwardOptions, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
+import { checkGlobals } from "../transformer/global.ts";
 import type { TransformerModel } from "../transformer/model.ts";
 import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
 import type { EncoderConfig } from "./config.ts";
@@ -26,10 +27,20 @@ export interface EncoderOptions extends ForwardOptions {
   readonly typeIds?: Ids;
   /** Keys that may be read, [B, N] or [N] bool: false for padding. Default all. */
   readonly keyMask?: Tensor;
+  /**
+   * Positions of tokens that attend to all and that all attend to: models with projections for them (Longformer), which otherwise see
+   * a window. Default none.
+   */
+  readonly globals?: readonly number[];
 }
 
 /** Names of `EncoderOptions`. */
-const ENCODER_OPTIONS: readonly (keyof EncoderOptions)[] = [...FORWARD_OPTIONS, "typeIds", "keyMask"];
+const ENCODER_OPTIONS: readonly (keyof EncoderOptions)[] = [
+  ...FORWARD_OPTIONS,
+  "typeIds",
+  "keyMask",
+  "globals",
+];
 
 /** Options of an encoder's constructor. */
 export type EncoderStart = ModelStart;
@@ -60,7 +71,19 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
     const x = this.#embed(ids, options);
     const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
-    return this.encoded(x, { attnMask }, options);
+    return this.encoded(x, { attnMask, globals: this.#globals(options, x) }, options);
+  }
+
+  /** The positions of global tokens in x [..., N, C]; undefined where there are none. */
+  #globals({ globals }: EncoderOptions, { shape }: FloatTensor): readonly number[] | undefined {
+    if (globals === undefined) return undefined;
+    if (this.recipe.names.globalQuery === undefined)
+      throw new UnsupportedError(
+        "globals",
+        `${this.type}: has no projections for global tokens, which a Longformer has; leave out globals`,
+      );
+    const list = checkGlobals(this.type, globals, shape[shape.length - 2]);
+    return list.length > 0 ? list : undefined;
   }
 
   /**

@@ -12,6 +12,7 @@ import { deberta } from "./encoders/deberta.ts";
 import { type Distilbert, distilbert } from "./encoders/distilbert.ts";
 import { type Electra, electra } from "./encoders/electra.ts";
 import { eurobert } from "./encoders/eurobert.ts";
+import { longformer } from "./encoders/longformer.ts";
 import { modernbert } from "./encoders/modernbert.ts";
 import { type Mpnet, mpnet } from "./encoders/mpnet.ts";
 import { nomicBert } from "./encoders/nomic-bert.ts";
@@ -42,7 +43,7 @@ import { starcoder2 } from "./llama/starcoder.ts";
 
 /** All families. */
 export const FAMILIES = [
-  bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert, deberta, bigBird,
+  bert, roberta, distilbert, electra, mpnet, albert, modernbert, eurobert, nomicBert, deberta, bigBird, longformer,
   gpt2, gptNeo, gptj, codegen, gptNeox, opt, bloom, mpt, falcon, clipText,
   llama, mistral, qwen2, qwen3, smollm3, gemma, gemma2, gemma3, phi, phi3, stablelm, olmo, olmo2, olmo3, hunyuan, apertus,
   starcoder2, cohere, cohere2, granite, glm4, exaone4, nemotron, ministral3,

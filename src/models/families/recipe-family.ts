@@ -45,7 +45,7 @@ export interface RecipeFamily {
   /** Activation of a config that names none; default `silu`. */
   readonly activation?: string;
   /** Fields of the recipe: constants, and what depends on fields of the file. */
-  read?(fields: Fields, sizes: Sizes): Partial<Omit<DecoderConfig & EncoderConfig, "layers">>;
+  read?(fields: Fields, sizes: Sizes): Partial<DecoderConfig & EncoderConfig>;
   /** Windows and rotary positions; null for a family that has neither. Default Llama's. */
   layers?: LayerDefaults | null | ((fields: Fields, sizes: Sizes) => LayerDefaults | null);
 }

@@ -103,12 +103,16 @@ export function answerQuestion(
   const best = new Map<string, Span>();
   let none = Number.POSITIVE_INFINITY;
   for (const { indices, tokens } of read) {
+    const globals = questionGlobals(
+      model,
+      Int8Array.from(indices, (i) => encoding.sequences[i]),
+    );
     const pick = (list: Int32Array) => Int32Array.from(indices, (i) => list[i]);
     const logits = tidy(() =>
       finiteLogits(
         what,
         network
-          .spanLogits(network.hidden(pick(encoding.ids), { typeIds: pick(encoding.typeIds) }))
+          .spanLogits(network.hidden(pick(encoding.ids), { typeIds: pick(encoding.typeIds), globals }))
           .toFloat64(),
       ),
     ); // [N, 2]
@@ -144,6 +148,16 @@ export function answerQuestion(
     noAnswer: share(none) / sum,
     windows: read.length,
   };
+}
+
+/**
+ * The tokens of a question, with those before it, which a Longformer that answers questions reads as global tokens; undefined for other
+ * models. `sequences` are those of the pair.
+ */
+export function questionGlobals({ model }: TextModel, sequences: Int8Array): readonly number[] | undefined {
+  const { recipe } = model as unknown as Encoder;
+  if (recipe?.names.globalQuery === undefined) return undefined;
+  return [...sequences.subarray(0, sequences.lastIndexOf(0) + 1).keys()];
 }
 
 const scoreOf = ({ startLogit, endLogit }: Span): number => startLogit + endLogit;

@@ -5,14 +5,20 @@
 import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
-import { alibi, attentionWeights, relativeBias, slidingWindow, softcap } from "../../index.ts";
+import { alibi, attentionWeights, globalTokens, relativeBias, slidingWindow, softcap } from "../../index.ts";
 import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
 import { type Disentangled, disentangledMods } from "./disentangled.ts";
 
 /** How a layer's scores are computed, as data: the same fields as a bundle's recipe (docs/bundles.md). */
 export interface AttentionRecipe {
-  /** Which keys a query sees: all, those up to itself, or those at most `window` positions away (its own not counted). */
-  readonly mask: "none" | "causal" | { readonly window: number; readonly causal: boolean };
+  /**
+   * Which keys a query sees: all, those up to itself, or those at most `window` positions away (its own not counted). Tokens at the
+   * positions `globals` see all and are seen by all.
+   */
+  readonly mask:
+    | "none"
+    | "causal"
+    | { readonly window: number; readonly causal: boolean; readonly globals?: readonly number[] };
   /** Multiplies q·k; default 1/√d. */
   readonly scale?: number;
   /** c·tanh(score / c), after the scale. */
@@ -33,7 +39,7 @@ export interface AttentionRecipe {
 export interface LayerAttention {
   /** `[..., H, N, d]`: views of the projections, not copies; after norms and rotation. */
   readonly query: FloatTensor;
-  /** [..., Hkv, Nk, d] and [..., Hkv, Nk, dv]. */
+  /** [..., Hkv, Nk, d] and [..., Hkv, Nk, dv]; with global tokens of 2·d and 2·dv numbers (global.ts). */
   readonly key: FloatTensor;
   readonly value: FloatTensor;
   /** Natural log of Σ exp of each row, [..., H, N]. */
@@ -120,6 +126,8 @@ export interface AttendInput {
   readonly dropoutP?: number;
   readonly onAttention?: ForwardOptions["onAttention"];
   readonly kind?: LayerAttention["kind"];
+  /** What of the call's output is the heads' output; default all of it. */
+  readonly pick?: (output: FloatTensor) => FloatTensor;
 }
 
 /** A recipe as options of `scaledDotProductAttention`. */
@@ -130,7 +138,8 @@ function optionsOf(
 ): AttentionOptions {
   const window = typeof mask === "object" ? mask : undefined;
   // A window of 0 keys to the right is causal.
-  const structural = window && slidingWindow(window.window, window.causal ? 0 : window.window);
+  const near = window && slidingWindow(window.window, window.causal ? 0 : window.window);
+  const structural = window?.globals?.length ? near?.or(globalTokens(window.globals)) : near;
   const masks = [...(structural ? [structural] : []), ...(call.attnMask ? [call.attnMask] : [])];
   const bias =
     relative &&
@@ -157,7 +166,7 @@ function optionsOf(
 export function attend(
   layer: number,
   inputs: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor },
-  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention, kind }: AttendInput,
+  { recipe, queryOffset, attnMask, dropoutP = 0, onAttention, kind, pick = (output) => output }: AttendInput,
 ): FloatTensor {
   const options = optionsOf(recipe, inputs, { queryOffset, attnMask });
   const compute = ({ query, key, value }: typeof inputs, options: AttentionOptions) => {
@@ -171,11 +180,14 @@ export function attend(
         ...callOptions,
         layout: "bshd",
       });
-      return { output: transpose(output, -3, -2), lse };
+      return { output: pick(transpose(output, -3, -2)), lse };
     }
-    if (!needsBatch(query, key, recipe)) return attention(query, key, value, callOptions);
+    if (!needsBatch(query, key, recipe)) {
+      const { output, lse } = attention(query, key, value, callOptions);
+      return { output: pick(output), lse };
+    }
     const { output, lse } = attention(batched(query), batched(key), batched(value), callOptions);
-    return { output: reshape(output, output.shape.slice(1)), lse: reshape(lse, lse.shape.slice(1)) };
+    return { output: pick(reshape(output, output.shape.slice(1))), lse: reshape(lse, lse.shape.slice(1)) };
   };
   const { output, lse } = compute(inputs, options);
   const change = onAttention?.(layer, { ...inputs, lse, output, options, recipe, kind });
@@ -183,7 +195,7 @@ export function attend(
   const replacement = checkedChange(change, { ...inputs, output, weights: weightsShape(inputs) });
   if (replacement.output) return replacement.output;
   const { query = inputs.query, key = inputs.key, value = inputs.value } = replacement;
-  if (replacement.weights) return weighted(replacement.weights, value);
+  if (replacement.weights) return pick(weighted(replacement.weights, value));
   // Terms of positions depend on the queries and keys.
   const changed = recipe.disentangled
     ? optionsOf(recipe, { query, key }, { queryOffset, attnMask })

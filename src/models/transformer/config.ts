@@ -58,6 +58,10 @@ export interface TensorNames {
   /** Norms of queries and keys. */
   readonly queryNorm?: string;
   readonly keyNorm?: string;
+  /** Projections of global tokens: the rows that attend to all. */
+  readonly globalQuery?: string;
+  readonly globalKey?: string;
+  readonly globalValue?: string;
   readonly output: string;
   /** A factor for each number of the output of a branch; the full name, without a suffix. */
   readonly attentionScale?: string;

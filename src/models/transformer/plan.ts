@@ -73,6 +73,8 @@ export function planOf(
     linear(part(names.query), H * d, C, qkv_bias);
     linear(part(names.key), Hkv * d, C, config.key_bias ?? qkv_bias);
     linear(part(names.value), Hkv * d, C, qkv_bias);
+    for (const name of [names.globalQuery, names.globalKey, names.globalValue])
+      linear(part(name), H * d, C, qkv_bias);
     linear(part(names.positionKey), H * d, C, true);
     linear(part(names.positionQuery), H * d, C, true);
     linear(part(names.output), C, H * d, output_bias, residual_range);

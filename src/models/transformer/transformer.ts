@@ -36,6 +36,7 @@ import { anglesOf } from "./angles.ts";
 import { type AttentionRecipe, afterHook, attend, type ForwardOptions } from "./attend.ts";
 import type { TransformerConfig } from "./config.ts";
 import { type Disentangled, type RelativePositions, rowsOf } from "./disentangled.ts";
+import { joinProjections, type Projections } from "./global.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes } from "./model.ts";
 import { Parameters, type StartOptions } from "./parameters.ts";
@@ -69,6 +70,8 @@ export interface LayerCall {
   readonly onFeedForward?: ForwardOptions["onFeedForward"];
   /** Rotates queries and keys [..., H, N, d] where positions are not one number each: patches of a picture. */
   readonly rotate?: (x: FloatTensor) => FloatTensor;
+  /** Positions of global tokens. */
+  readonly globals?: readonly number[];
 }
 
 /** A summand of the embedding, [..., N, E], before its norm: the rows of a table, or the mapped patches of a picture. */
@@ -248,14 +251,17 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const { query_growth: growth } = this.recipe;
     if (growth) query = multiply(query, queryFactors(growth, start, x, call.shift));
     if (cache) [key, value] = cache.append(layer, key, value);
+    const { globals } = call;
+    const joined = globals && joinProjections({ query, key, value }, this.#globalProjections(at, x), globals);
     const input = {
-      recipe: this.#recipeOf(layer, at, x.shape[x.shape.length - 2]),
+      recipe: this.#recipeOf(layer, at, x.shape[x.shape.length - 2], globals),
       queryOffset: cache?.length,
       attnMask,
       dropoutP,
       onAttention,
+      pick: joined?.pick,
     };
-    const output = attend(layer, { query, key, value }, input);
+    const output = attend(layer, joined?.inputs ?? { query, key, value }, input);
     return layerDropout(this.linear(at + names.output, mergeHeads(output)), resid_pdrop);
   }
 
@@ -276,6 +282,13 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const input = { recipe, attnMask: memoryMask, dropoutP, onAttention, kind: "cross" } as const;
     const output = attend(layer, { query, key, value }, input);
     return layerDropout(this.linear(at + names.crossOutput, mergeHeads(output)), resid_pdrop);
+  }
+
+  /** Queries, keys and values that the rows of global tokens read. */
+  #globalProjections(at: string, x: FloatTensor): Projections {
+    const { globalQuery, globalKey, globalValue } = this.recipe.names;
+    const heads = (name: string | undefined) => splitHeads(this.linear(at + name, x), this.sizes.heads);
+    return { query: heads(globalQuery), key: heads(globalKey), value: heads(globalValue) };
   }
 
   /** Queries, keys and values of all heads, [..., N, heads·d] each. */
@@ -308,12 +321,17 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return [normalize(queryNorm, q), normalize(keyNorm, k)];
   }
 
-  #recipeOf(layer: number, at: string, N: number): AttentionRecipe {
+  #recipeOf(layer: number, at: string, N: number, globals?: readonly number[]): AttentionRecipe {
     const { layers, names, query_scale, attn_logit_softcapping: softcap, alibi_slopes } = this.recipe;
     const { window } = layers[layer];
     const causal = this.architecture === "decoder";
     return {
-      mask: window === undefined ? (causal ? "causal" : "none") : { window: window - 1, causal },
+      mask:
+        window === undefined
+          ? causal
+            ? "causal"
+            : "none"
+          : { window: window - 1, causal, ...(globals && { globals }) },
       ...(query_scale !== undefined && { scale: query_scale }),
       ...(softcap !== undefined && { softcap }),
       ...(alibi_slopes && { alibi: alibi_slopes }),

@@ -7,7 +7,7 @@ Every parameter is drawn (norms and biases too), so that no part of a model can 
 
     config.json            as save_pretrained writes it; some in the spelling of transformers 4 (see OLD)
     model.safetensors      the weights
-    golden.safetensors     per input n: ids.n, and where the model reads them types.n and keep.n (1 for a real token, 0 for padding);
+    golden.safetensors     per input n: ids.n, and where the model reads them types.n, keep.n (1 for a real token, 0 for padding) and globals.n (positions);
                            hidden.n [layers + 1, batch, N, C], attention.n [layers, batch, heads, N, N], logits.n [batch, N, V], all float64
 
 Encoder-decoders are in ../encoder-decoders/FAMILY/; ids, hidden and attention are the encoder's there, and golden.safetensors also has
@@ -52,6 +52,7 @@ FAMILIES = {
     "deberta-own": ("deberta-v2", ENCODER | dict(relative_attention=True, max_relative_positions=5, pos_att_type=["c2p"], legacy=False, tie_word_embeddings=False, type_vocab_size=2,
                                                  hidden_act="gelu_new")),
     "big_bird": ("big_bird", ENCODER | dict(layer_norm_eps=3e-3, rescale_embeddings=True, use_bias=False, block_size=2, num_random_blocks=3, pad_token_id=0)),
+    "longformer": ("longformer", ENCODER | dict(layer_norm_eps=3e-3, type_vocab_size=2, pad_token_id=1, sep_token_id=2, attention_window=[4, 8])),
     "gpt2": ("gpt2", dict(vocab_size=V, n_positions=24, n_embd=16, n_layer=2, n_head=4, n_inner=22, layer_norm_epsilon=3e-3,
                           tie_word_embeddings=False, bos_token_id=1, eos_token_id=2)),
     "llama2": ("llama", DECODER | dict(num_key_value_heads=4, rms_norm_eps=3e-3, tie_word_embeddings=False)),
@@ -145,6 +146,7 @@ ANSWERERS = {
     "roberta": ("roberta", ENCODER | dict(layer_norm_eps=2e-3, type_vocab_size=1, pad_token_id=1)),
     "distilbert": ("distilbert", dict(vocab_size=V, max_position_embeddings=24, n_layers=2, n_heads=3, dim=12, hidden_dim=18)),
     "albert": ("albert", ENCODER | dict(embedding_size=10, layer_norm_eps=3e-3)),
+    "longformer": ("longformer", ENCODER | dict(type_vocab_size=2, pad_token_id=1, sep_token_id=2, attention_window=4)),
     "modernbert": ("modernbert", ENCODER | dict(local_attention=4, classifier_bias=True, classifier_activation="silu", pad_token_id=0,
                                                 layer_types=["full_attention", "sliding_attention"])),
 }
@@ -198,11 +200,36 @@ def inputs(model, config, family):
         return [dict(input_ids=some(1, 7)), pair, padded(some, config)]
     if family in ("roberta", "distilbert", "mpnet", "modernbert", "eurobert"):
         return [dict(input_ids=some(1, 11)), padded(some, config)]
+    if family == "longformer":  # no text is a multiple of the window; global tokens in two of them
+        g_at = lambda N, at: (torch.arange(N) == torch.tensor(at)[:, None]).any(0).long()[None]
+        types = torch.tensor([[0] * 4 + [1] * 5])
+        return [dict(input_ids=some(1, 11)), dict(input_ids=some(1, 11), global_attention_mask=g_at(11, [0, 6])),
+                dict(input_ids=some(1, 9), token_type_ids=types, global_attention_mask=g_at(9, [0, 1, 2]))]
     if family == "deberta-own":
         return [dict(input_ids=some(1, 11)), dict(input_ids=some(1, 9), token_type_ids=torch.tensor([[0] * 4 + [1] * 5]))]
     if family == "phi3":
         return [dict(input_ids=some(1, 5)), dict(input_ids=some(1, 8))]  # within the short factors and beyond
     return [dict(input_ids=some(1, 11))]
+
+
+def weights_of(model, out, where=()):
+    """Probabilities [layers, batch, heads, N, N]. Longformer gives those of local rows as global keys, then the window, and global rows apart."""
+    if model.config.model_type != "longformer":
+        return torch.stack(out.attentions)
+    layers = []
+    for n, local in enumerate(out.attentions):
+        B, H, N, _ = local.shape
+        side, dense = model.config.attention_window[n] // 2, torch.zeros(B, H, N, N, dtype=local.dtype)
+        for a, j in enumerate(where):
+            dense[..., j] += local[..., a]
+        for i in range(N):
+            for j in range(max(0, i - side), min(N, i + side + 1)):
+                dense[:, :, i, j] += local[:, :, i, len(where) + side + j - i]
+        for a, i in enumerate(where):
+            dense[:, :, i, :] = out.global_attentions[n][:, :, :N, a]
+        layers.append(dense)
+    assert (torch.stack(layers).sum(-1) - 1).abs().max() < 1e-12
+    return torch.stack(layers)
 
 
 def padded(some, config):
@@ -273,7 +300,7 @@ def make(family):
     folder = os.path.join(HERE, family)
     shutil.rmtree(folder, ignore_errors=True)
     config = AutoConfig.for_model(kind, **fields)
-    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert", "nomic_bert", "deberta-v2", "big_bird")
+    masked = kind in ("bert", "roberta", "distilbert", "electra", "mpnet", "albert", "modernbert", "eurobert", "nomic_bert", "deberta-v2", "big_bird", "longformer")
     auto = AutoModelForMaskedLM if masked else AutoModelForCausalLM
     model = auto.from_config(config)
     draw(model, torch.Generator().manual_seed(sum(map(ord, family))))
@@ -308,8 +335,11 @@ def make(family):
             golden[f"types.{n}"] = given["token_type_ids"].int()
         if "attention_mask" in given:
             golden[f"keep.{n}"] = given["attention_mask"].int()
+        where = given["global_attention_mask"][0].nonzero().flatten().tolist() if "global_attention_mask" in given else []
+        if where:
+            golden[f"globals.{n}"] = torch.tensor(where).int()
         golden[f"hidden.{n}"] = torch.stack(out.hidden_states)
-        golden[f"attention.{n}"] = torch.stack(out.attentions)
+        golden[f"attention.{n}"] = weights_of(model, out, where)
         golden[f"logits.{n}"] = out.logits
     if family == "falcon-alibi":
         falcon.build_alibi_tensor = once
@@ -413,9 +443,14 @@ def make_answerer(family):
     given = dict(input_ids=ids)
     if kind in ("bert", "albert"):
         given["token_type_ids"] = torch.tensor([[0] * 4 + [1] * 5])
+    where = [0, 1, 2, 3] if kind == "longformer" else []
+    if where:
+        ids[0, [0, 4, 5, 8]] = torch.tensor([0, 2, 2, 2])  # transformers counts three separators, and reads what is before the first as global
     with torch.no_grad(), exactly64(model):
         out = model(**given, output_attentions=True)
-    golden = {"ids": ids.int(), "start": out.start_logits, "end": out.end_logits, "attention": torch.stack(out.attentions)}
+    golden = {"ids": ids.int(), "start": out.start_logits, "end": out.end_logits, "attention": weights_of(model, out, where)}
+    if where:
+        golden["globals"] = torch.tensor(where).int()
     if "token_type_ids" in given:
         golden["types"] = given["token_type_ids"].int()
     save_file({k: x.contiguous() for k, x in golden.items()}, os.path.join(folder, "golden.safetensors"))

@@ -186,9 +186,18 @@ function blockOf(
     segments: segmentsOf(sequences),
     // An empty list, so that no token is guessed to be special by its spelling.
     special: { query: specials, key: specials },
-    layers: layers.map(({ query, key, value, lse }) => ({ query, key, value, lse })),
+    // With global tokens each value has a part for local and one for global rows: no picture of one value.
+    layers: layers.map(({ query, key, value, lse, recipe }) => ({
+      query,
+      key,
+      lse,
+      ...(!hasGlobals(recipe) && { value }),
+    })),
   };
 }
+
+const hasGlobals = (recipe: TextAttention["layers"][number]["recipe"]): boolean =>
+  typeof recipe?.mask === "object" && recipe.mask.globals !== undefined;
 
 /** A layer's recipe in the bundle, with the names of its tensors in the block of this name. */
 function recipeOf(

@@ -78,7 +78,9 @@ export function bertRecipe(model_type: string, fields: BertFields, names: Tensor
 }
 
 /** RoBERTa's positions: the first rows of the table belong to padding, which positions skip. The head's activation is gelu. */
-export function afterPadding(recipe: EncoderConfig): EncoderConfig {
+export function afterPadding<R extends Pick<EncoderConfig, "max_position_embeddings" | "pad_token_id">>(
+  recipe: R,
+): R & Pick<EncoderConfig, "head_act" | "position_rows"> {
   const { max_position_embeddings: rows, pad_token_id: pad = 1 } = recipe;
   return { ...recipe, head_act: "gelu", position_rows: rows, max_position_embeddings: rows - pad - 1 };
 }

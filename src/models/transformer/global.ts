@@ -1,0 +1,67 @@
+/**
+ * Global tokens with projections of their own (Longformer, Beltagy et al. 2020, arXiv 2004.05150, section 3): they attend to all tokens,
+ * and all tokens attend to them. A row of a global token has other queries, keys and values than the rest; both kinds are one call of
+ * attention over vectors of twice the size, and the mask is the window or a global token.
+ *
+ *     [q_i, 0]·[k_j, k'_j] = q_i·k_j                       row i of a local token
+ *     [0, q'_i]·[k_j, k'_j] = q'_i·k'_j                    row i of a global token
+ *     Σ_j w_ij·[v_j, v'_j]                                 the first half of a local row, the second of a global one
+ */
+import { formatValue, OptionError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { add, concat, type FloatTensor, multiply, type Precision, slice } from "../../nn/index.ts";
+
+/** Queries, keys and values of all heads, [..., H, N, d] each. */
+export interface Projections {
+  readonly query: FloatTensor;
+  readonly key: FloatTensor;
+  readonly value: FloatTensor;
+}
+
+/** 1 in the rows of local tokens, and 1 in those of global ones: [N, 1] each. */
+interface RowFlags {
+  readonly local: FloatTensor;
+  readonly global: FloatTensor;
+}
+
+/** The positions of `globals`, sorted, each once. Throws an OptionError unless each is the position of one of N tokens. */
+export function checkGlobals(what: string, globals: readonly number[], N: number): readonly number[] {
+  const isPosition = (i: unknown) => Number.isInteger(i) && (i as number) >= 0 && (i as number) < N;
+  if (!Array.isArray(globals) || !globals.every(isPosition))
+    throw new OptionError(
+      "globals",
+      `${what}: globals must be a list of positions, integers from 0 to ${N - 1}, got ${formatValue(globals)}`,
+      { got: globals },
+    );
+  return [...new Set(globals)].sort((a, b) => a - b);
+}
+
+/** Both projections as one, and the function that picks each row's half of the output. */
+export function joinProjections(
+  local: Projections,
+  global: Projections,
+  globals: readonly number[],
+): { readonly inputs: Projections; readonly pick: (output: FloatTensor) => FloatTensor } {
+  const N = local.query.shape[local.query.shape.length - 2];
+  const rows = rowFlags(globals, N, local.query.dtype);
+  return {
+    inputs: {
+      query: concat([multiply(local.query, rows.local), multiply(global.query, rows.global)], -1),
+      key: concat([local.key, global.key], -1),
+      value: concat([local.value, global.value], -1),
+    },
+    pick: (output) => {
+      const size = output.shape[output.shape.length - 1];
+      const half = (from: number) => slice(output, -1, from, from + size / 2);
+      return add(multiply(half(0), rows.local), multiply(half(size / 2), rows.global));
+    },
+  };
+}
+
+function rowFlags(globals: readonly number[], N: number, dtype: Precision): RowFlags {
+  const flags = (value: (i: number) => number) => {
+    const list = Array.from({ length: N }, (_, i) => value(i));
+    return new Tensor(dtype === "float64" ? Float64Array.from(list) : Float32Array.from(list), [N, 1], dtype);
+  };
+  return { local: flags((i) => +!globals.includes(i)), global: flags((i) => +globals.includes(i)) };
+}
