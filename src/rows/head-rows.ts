@@ -4,7 +4,8 @@
  *   s = scale·q·k → score mods → + float masks → −∞ where masked      m = max(s, sink)      p = exp(s − m)      weight = p / l
  *
  * `heed/reference` (`problem-rows.ts`), `attentionWeights` in float64 and every picture (`store/compute/head.ts`) compute their
- * rows here. Masked keys are not read, and memory is one row. Two parts have a faster version with the same bits, which pictures use: `products.ts` for q·k and `runs.ts` for the visible keys. `reference/forward.ts` is the same formula in plain loops over
+ * rows here. Masked keys are not read, and memory is one row. Two parts have a faster version with the same bits: `products.ts` for
+ * q·k of dense float keys, and in pictures `runs.ts` for the visible keys. `reference/forward.ts` is the same formula in plain loops over
  * all cells: the obvious version, with which this one is tested. `softmax.ts` turns scores into weights, `steps.ts` shows every step of a row and of one weight.
  */
 import type { Cell } from "../masks/expression/js.ts";

@@ -8,7 +8,8 @@ import { readerOf } from "../core/dtype.ts";
 import { cellBits, dropoutThreshold, headKey, rowKey } from "../core/random/random.ts";
 import type { Operand } from "../core/shape.ts";
 import { compile } from "../masks/expression/js.ts";
-import { type Elements, HeadRows } from "./head-rows.ts";
+import { type Elements, type FloatArray, HeadRows, type Keys } from "./head-rows.ts";
+import { floatProducts } from "./products.ts";
 import { exponentiateRow, weightOf } from "./softmax.ts";
 
 /** Scores and dropout factors, one row at a time. */
@@ -37,6 +38,16 @@ function headsOf({ tensor, base, head, row, column }: Operand): (b: number, h: n
   return (b, h) => ({ read, start: base[b] + h * head, rowStride: row, columnStride: column });
 }
 
+/** The data of keys that are float32 or float64, row after row; otherwise undefined. */
+function denseFloats({ tensor, row, column }: Operand, d: number): FloatArray | undefined {
+  const { data } = tensor;
+  const isDense = row === d && column === 1;
+  return isDense && (data instanceof Float32Array || data instanceof Float64Array) ? data : undefined;
+}
+
+const keysOf = (head: Elements, floats: FloatArray | undefined): Keys =>
+  floats ? { ...head, products: floatProducts(floats.subarray(head.start)) } : head;
+
 /** The scores and dropout factors of a problem. */
 export function rowsOf(problem: Problem): RowWalker {
   const { shape, scale, offsets, positions, sinks, dropoutP } = problem;
@@ -44,6 +55,7 @@ export function rowsOf(problem: Problem): RowWalker {
   const mask = problem.mask && compile(problem.mask);
   const mods = problem.score ? [compile(problem.score)] : [];
   const [query, key] = [headsOf(shape.query), headsOf(shape.key)];
+  const floats = denseFloats(shape.key, dk);
   const masks = problem.tensors.map((t) => [t.kind === "bool" ? "keep" : "add", headsOf(t)] as const);
   const headRows = (b: number, h: number) =>
     new HeadRows({
@@ -57,7 +69,7 @@ export function rowsOf(problem: Problem): RowWalker {
       mods,
       sink: sinks?.[h],
       query: query(b, h),
-      key: key(b, Math.floor(h / G)),
+      key: keysOf(key(b, Math.floor(h / G)), floats),
       tensors: masks.map(([kind, part]) => ({ ...part(b, h), kind })),
     });
   // Callers walk all rows of a head before the next.

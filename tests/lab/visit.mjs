@@ -65,8 +65,7 @@ export const test = base.extend(
             await route.fulfill({ response, headers });
           });
         try {
-          await page.goto(`${origin}/${path}`);
-          if (script) await ready(page);
+          await (script ? open(page, `${origin}/${path}`) : page.goto(`${origin}/${path}`));
           await drive(page);
         } finally {
           expect.soft(reported, "errors, warnings and requests elsewhere that the page reported").toEqual([]);
@@ -78,8 +77,9 @@ export const test = base.extend(
   }),
 );
 
-/** Waits until the page is mounted and drawn. @param {Page} page */
-async function ready(page) {
+/** Opens an address and waits until the page is mounted and drawn. @param {Page} page @param {string} url */
+export async function open(page, url) {
+  await page.goto(url);
   if ((await page.locator("[data-page].lab").count()) === 0) return;
   await page.waitForSelector("[data-ready]", { timeout: 60_000 });
   await quiet(page);
