@@ -54,7 +54,7 @@ export const LIMITS = {
   "heed/models: tokenizer.json": 18_000,
   "heed/models": 188_000,
   "heed/view": 104_900,
-  "heed/train": 124_800,
+  "heed/train": 126_000,
   "heed/cluster": 84_800,
   "heed/webgpu": 31_900,
   "the explorer's page: to the first paint": 36_700,
