@@ -266,6 +266,37 @@ it("the reference backend computes operations without a kernel: small arrays, fl
 });
 
 /** Every number within `relative` of its size, and `absolute`. */
+describe.each(LEVELS)("a sum at %s", (level) => {
+  it.each([0, 1, 4095, 4096, 4097, 65_539])(
+    "of %i numbers has the bits of a loop, with any number of threads",
+    (length) => {
+      const special = [Infinity, -0, 3e38, 1e-45, Number.NaN];
+      const draw = (seed: number) => {
+        const generator = random(seed);
+        return Float32Array.from({ length }, (_, n) =>
+          n % 97 < 5 ? special[(n + seed) % 5] : generator.normal(),
+        );
+      };
+      const [a, b] = [draw(1), draw(2)];
+      const want = a.map((x, n) => x + b[n]);
+      for (const threads of THREADS) {
+        use(level, threads);
+        const y = new Float32Array(length);
+        rowwise({ name: "add", a, b, scale: 1, y });
+        expect(y).toEqual(want);
+        // In place, in arrays of the engine too.
+        const [c, d] = [a, b].map((numbers) => {
+          const t = empty([length]);
+          t.data.set(numbers);
+          return t.data as Float32Array;
+        });
+        rowwise({ name: "add", a: c, b: d, scale: 1, y: c });
+        expect(Float32Array.from(c)).toEqual(want);
+      }
+    },
+  );
+});
+
 function close(got: ArrayLike<number>, want: ArrayLike<number>, relative: number, absolute: number): void {
   let [maximum, at] = [0, -1];
   for (let n = 0; n < want.length; n++) {

@@ -278,6 +278,8 @@ const rowwiseCases: DeviceCase[] = [
     ["w", "m", "v"],
   ),
   rowwiseCase("add", { a: x, b: normal(2, [2400]), y: empty() }, { scale: -0.5 }, ["y"]),
+  rowwiseCase("add equal parts", { a: normal(4, [4801]), b: normal(5, [4801]), y: empty(4801) }, { scale: 1 }, ["y"]),
+  rowwiseCase("add equal parts in place", { a: normal(4, [4801]), b: normal(5, [4801]), y: normal(5, [4801]) }, { scale: 1 }, ["y"], { y: "b" }),
   rowwiseCase("map silu in place", { x, y: x }, { map: "silu" }, ["y"], { y: "x" }),
   rowwiseCase("map-backward silu in place", { x, y: activated("silu"), dy: normal(3, [2400]), dx: x }, { map: "silu" }, ["dx"], { dx: "dy" }),
   rowwiseCase("add in place", { a: x, b: normal(2, [2400]), y: x }, { scale: 2 }, ["y"], { y: "a" }),

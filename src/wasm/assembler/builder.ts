@@ -10,7 +10,7 @@ import { i32, operand, storeCode, Value } from "./value.ts";
 export class Local<T extends ValueType = ValueType> extends Value<T> {
   readonly index: number;
   constructor(type: T, index: number) {
-    super(type, [0x20, ...unsigned(index)]);
+    super(type, [0x20, unsigned(index)]);
     this.index = index;
   }
 }
@@ -243,7 +243,7 @@ function inOrder(func: Func, args: (Value | number)[] | [NamedOperands]): readon
 function callCode(func: Func, args: readonly (Value | number)[]): Code {
   if (args.length !== func.params.length)
     throw new TypeError(`assembler: ${func.name} takes ${func.params.length} operands, got ${args.length}`);
-  return [...args.map((x, n) => operand(func.params[n], x as Value).code), 0x10, ...unsigned(func.index)];
+  return [...args.map((x, n) => operand(func.params[n], x as Value).code), 0x10, unsigned(func.index)];
 }
 
 /** A growing array of bytes. */

@@ -26,8 +26,12 @@ function simd<const I extends readonly ValueType[], const O extends ValueType>(o
   return { in: from, out: to, code: [0xfd, ...unsigned(op)] } as const;
 }
 
+/** Numbers of one byte share their lists: a kernel has tens of thousands of them. */
+const SINGLE: readonly (readonly number[])[] = Array.from({ length: 128 }, (_, byte) => [byte]);
+
 /** Unsigned LEB128. */
-export function unsigned(value: number): number[] {
+export function unsigned(value: number): readonly number[] {
+  if (value < 128) return SINGLE[value];
   const bytes: number[] = [];
   do {
     const low = value % 128;
@@ -38,7 +42,8 @@ export function unsigned(value: number): number[] {
 }
 
 /** Signed LEB128 of a 32-bit integer. */
-export function signed(value: number): number[] {
+export function signed(value: number): readonly number[] {
+  if (value >= -64 && value < 64) return SINGLE[value & 127];
   const bytes: number[] = [];
   value |= 0;
   for (;;) {

@@ -55,7 +55,7 @@ export function operand<T extends ValueType>(type: T, x: ValueOperand<T> | Value
 
 function constI32(x: number): I32Value {
   if (!Number.isInteger(x)) throw new TypeError(`assembler: i32.const takes an integer, got ${x}`);
-  return new Value("i32", [0x41, ...signed(x)]);
+  return new Value("i32", [0x41, signed(x)]);
 }
 
 const FLOAT = new Float32Array(1);
@@ -82,7 +82,7 @@ function calls<T extends Record<string, OpcodeRow>>(table: T): Calls<T> {
 function load<N extends keyof typeof MEMORY>(name: N) {
   const { type, code, align } = MEMORY[name];
   return (address: I32Value | number, offset = 0): Value<(typeof MEMORY)[N]["type"]> =>
-    new Value(type, [operand("i32", address).code, ...code, align, ...unsigned(offset)]) as Value<
+    new Value(type, [operand("i32", address).code, code, align, unsigned(offset)]) as Value<
       (typeof MEMORY)[N]["type"]
     >;
 }
@@ -95,7 +95,7 @@ export function storeCode(
   offset: number,
 ): Code {
   const { type, code, align } = MEMORY[name];
-  return [operand("i32", address).code, operand(type, value).code, ...code, align, ...unsigned(offset)];
+  return [operand("i32", address).code, operand(type, value).code, code, align, unsigned(offset)];
 }
 
 function lane<N extends keyof typeof LANE>(name: N) {
@@ -133,7 +133,7 @@ export const i16x8 = /* @__PURE__ */ calls(I16X8);
 export const i8x16 = /* @__PURE__ */ Object.assign(calls(I8X16), {
   /** Selects 16 bytes of `a` (0–15) and `b` (16–31). */
   shuffle(a: V128Value, b: V128Value, bytes: readonly number[]): V128Value {
-    return new Value("v128", [a.code, b.code, ...SHUFFLE, ...bytes]);
+    return new Value("v128", [a.code, b.code, SHUFFLE, bytes]);
   },
 });
 

@@ -16,8 +16,11 @@ import { causal } from "../../masks/causal.ts";
 export const callCount = (): number => (optimizesAtOnce() ? 2 : 24);
 
 /** Numbers for a test, the same on every run. */
-export const sines = (length: number, salt: number): Float32Array =>
-  Float32Array.from({ length }, (_, n) => Math.sin(n * 12.9898 + salt) * 3);
+export function sines(length: number, salt: number): Float32Array {
+  const all = new Float32Array(length);
+  for (let n = 0; n < length; n++) all[n] = Math.sin(n * 12.9898 + salt) * 3;
+  return all;
+}
 
 const numbers = (salt: number, shape: readonly number[]): Tensor =>
   new Tensor(sines(shape[0] * shape[1], salt), shape, "float32");

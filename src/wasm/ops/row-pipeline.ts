@@ -129,22 +129,20 @@ export function runPipeline(
     const buildTasks = (from: number, bufferIndex: number): number => {
       const { i32 } = memory;
       const count = rowsOf(from);
+      const address = (x: RowArray, { at, start = 0 }: Placed, row: number) =>
+        at ? at[bufferIndex] + 4 * row * strideOf(x) : start + 4 * (from + row) * x.width;
       let task = 0;
+      // No array for each task: a pass over a model builds hundreds.
       for (let row = 0; row < count; row += s.taskRows, task++) {
         const word = (taskAt + task * PipelineStruct.size) / 4;
         i32[word + PipelineStruct.rows / 4] = Math.min(s.taskRows, count - row);
         i32[word + PipelineStruct.count / 4] = s.count;
-        const address = (x: RowArray, { at, start = 0 }: Placed) =>
-          at ? at[bufferIndex] + 4 * row * strideOf(x) : start + 4 * (from + row) * x.width;
-        const addresses = [
-          ...s.inputs.map((x, n) => address(x, inputs[n])),
-          ...s.outputs.map((x, n) => address(x, outputs[n])),
-          ...(s.partial ?? []).map(
-            (sums, n) => partial[n][bufferIndex] + 4 * task * roundUpToVector(sums.length),
-          ),
-          ...shared,
-        ];
-        i32.set(addresses, word + PipelineStruct.arrays / 4);
+        let next = word + PipelineStruct.arrays / 4;
+        for (let n = 0; n < inputs.length; n++) i32[next++] = address(s.inputs[n], inputs[n], row);
+        for (let n = 0; n < outputs.length; n++) i32[next++] = address(s.outputs[n], outputs[n], row);
+        for (let n = 0; n < partial.length; n++)
+          i32[next++] = partial[n][bufferIndex] + 4 * task * roundUpToVector(s.partial?.[n].length ?? 0);
+        for (let n = 0; n < shared.length; n++) i32[next++] = shared[n];
       }
       return task;
     };

@@ -183,3 +183,22 @@ export function mapKernel(
     });
   });
 }
+
+/** y = a + b, arrays a, b, y: the bits of the sum of two numbers. Reads and writes as above. */
+export function addKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
+  return pipelineKernel(spec, 3, (f, _, rows, __, at) => {
+    const [a, b, y] = at;
+    const end = f.int(i32.add(a, i32.shl(i32.div_s(i32.add(rows, 7), 8), 5)));
+    f.repeat(() => {
+      const [first, second] = [loads(f, a, HALVES), loads(f, b, HALVES)];
+      stores(
+        f,
+        y,
+        HALVES,
+        each(f, first, (x, n) => f32x4.add(x, second[n])),
+      );
+      for (const pointer of at) f.step(pointer, 32);
+      return i32.ne(a, end);
+    });
+  });
+}
