@@ -8,7 +8,8 @@ import { openStore } from "../../src/store/formats/open.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { type ComputeOptions, storeFrom } from "../../src/store/layout/from.ts";
 import type { Openable } from "../../src/view/element.ts";
-import { queuedRanges } from "./range-queue.ts";
+import { blocksOf } from "./ranges/blocks.ts";
+import { queuedRanges } from "./ranges/queue.ts";
 import type { OpenSource } from "./sources.ts";
 import { build } from "./workers.ts";
 
@@ -114,7 +115,7 @@ function ranges(url: URL, size: number): ByteSource {
       );
     return new Uint8Array(await response.arrayBuffer());
   };
-  const queue = queuedRanges(size, part);
+  const queue = blocksOf(queuedRanges(size, part));
   return {
     size,
     async read(offset, length) {

@@ -1,6 +1,6 @@
 /** The queue of byte ranges: how many at once, in which order, what is joined, and what an error ends. */
 import { expect, test } from "vitest";
-import { queuedRanges } from "./range-queue.ts";
+import { queuedRanges } from "./queue.ts";
 
 const FILE = Uint8Array.from({ length: 60_000 }, (_, n) => n % 251);
 

@@ -2,14 +2,18 @@
  * The requests for byte ranges of one address: at most six at once, as many as a browser opens to a server of HTTP/1.1. The newest read
  * goes first, because it is of what is on screen now; reads that wait and whose ranges touch it are joined with it.
  */
-import type { ByteSource } from "../../src/io/source.ts";
-
 /** Requests at once. */
 const AT_ONCE = 6;
 /** Bytes between two ranges that are requested with them rather than apart. */
 const GAP = 4096;
 /** The largest number of bytes of joined ranges. */
 const JOINED = 2 ** 22;
+
+/** A file that is read by requests; a `ByteSource`. */
+export interface RequestSource {
+  readonly size: number;
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
 
 interface Read {
   readonly from: number;
@@ -22,7 +26,7 @@ interface Read {
 export function queuedRanges(
   size: number,
   request: (offset: number, length: number) => Promise<Uint8Array>,
-): ByteSource {
+): RequestSource {
   let active = 0;
   const waiting: Read[] = [];
 
