@@ -8,9 +8,9 @@ import { afterAll, expect, it } from "vitest";
 
 const ARGUMENTS: readonly (readonly unknown[])[] = [[], [undefined], [null], ["x"], [5], [{}]];
 const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-/** All modules but the web component and the pages, which need a browser. */
+/** All modules but the web component and the pages, which need a browser, and the file of kernels. */
 const MODULES = Object.keys(manifest.exports)
-  .filter((name) => !/^\.\/(attention-|worker|package)/.test(name))
+  .filter((name) => !/^\.\/(attention-|worker|package|kernels\/)/.test(name))
   .map((name) => `heed${name.slice(1)}`);
 
 afterAll(() => configure({ backend: "auto", simd: undefined, threads: undefined }));

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The exports that are modules. */
 const subpaths = Object.keys(JSON.parse(readFileSync(at("package.json"), "utf8")).exports)
-  .filter((name) => !name.endsWith(".json"))
+  .filter((name) => !/\.(?:json|wasm)$/.test(name))
   .map((name) => `heed${name.slice(1)}`);
 
 /** Exports of the script that threads run; it is a file to copy, so its types have none of them. */
@@ -40,10 +40,13 @@ function exportedNames(): Record<string, string[]> {
 
 /** Uses of the scripts that a page loads. */
 const USES = `
+import { useKernels } from "heed/kernels";
+import kernels from "heed/kernels/strict.wasm";
 import widget from "heed/attention-view.js";
 import type { AttentionLabElement, AttentionLabEvents } from "heed/attention-lab.js";
 const lab: AttentionLabElement = document.createElement("attention-lab");
 lab.addEventListener("done", (event) => (event as AttentionLabEvents["done"]).detail.task.toFixed());
+useKernels(kernels);
 document.createElement("attention-view").setCursor({ layer: 1 });
 export const render: (argument: Parameters<typeof widget.render>[0]) => () => void = widget.render;
 `;

@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 18_900],
   ["lab", 13_560],
   ["bench", 5_100],
-  ["tools", 4_850],
+  ["tools", 4_950],
   ["examples", 1_100],
   ["python", 260],
 ]);

@@ -1,6 +1,6 @@
 /**
  * `npm run build`: compiles src/ to dist/ with the TypeScript compiler, file by file, without bundling; then bundles the
- * explorer's element (element.mjs), its page and wrappers (page.mjs) and the Lab (lab.mjs).
+ * explorer's element (element.mjs), its page and wrappers (page.mjs) and the Lab (lab.mjs), and writes the kernels (kernels.mjs).
  * setup.mjs decides whether a build is necessary.
  */
 import { spawnSync } from "node:child_process";
@@ -50,6 +50,8 @@ const tsc = spawnSync(
   { stdio: "inherit" },
 );
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
+const kernels = spawnSync(process.execPath, [at("tools/build/kernels.mjs")], { stdio: "inherit" });
+if (kernels.status !== 0) process.exit(kernels.status ?? 1);
 await buildElement();
 await buildPage();
 await buildLab(at("dist/lab"), { explorer: "explorer/", model: false });

@@ -30,6 +30,8 @@ const PROGRAMS = {
   "heed/view": 'import * as heed from "heed/view"; globalThis.x = heed;',
   "heed/train": 'import * as heed from "heed/train"; globalThis.x = heed;',
   "heed/cluster": 'import * as heed from "heed/cluster"; globalThis.x = heed;',
+  "heed/kernels":
+    'import { scaledDotProductAttention } from "heed"; import { useKernels } from "heed/kernels"; globalThis.x = [scaledDotProductAttention, useKernels];',
   "heed/webgpu": 'import * as heed from "heed/webgpu"; globalThis.x = heed;',
 };
 
@@ -43,7 +45,7 @@ export const SLACK = 1.03;
 export const LIMITS = {
   "one call": 50_900,
   "one call and one mask": 50_900,
-  heed: 78_400,
+  heed: 79_000,
   "heed/reference": 21_900,
   "heed/io: npy": 10_000,
   "heed/io": 29_100,
@@ -56,6 +58,7 @@ export const LIMITS = {
   "heed/view": 104_900,
   "heed/train": 126_000,
   "heed/cluster": 84_800,
+  "heed/kernels": 52_400,
   "heed/webgpu": 31_900,
   "the explorer's page: to the first paint": 36_700,
   "attention-view: the element, lit and its worker": 50_700,

@@ -18,7 +18,7 @@ const root = dirname(dirname(here));
 /** Every file that is served: path on the server to its bytes. @type {Map<string, Buffer>} */
 const files = new Map();
 for (const name of readdirSync(join(root, "dist"), { recursive: true, encoding: "utf8" }))
-  if (name.endsWith(".js"))
+  if (/\.(?:js|wasm)$/.test(name))
     files.set(`/dist/${name.split(sep).join("/")}`, readFileSync(join(root, "dist", name)));
 for (const name of ["cases.mjs", "page.mjs"]) files.set(`/${name}`, readFileSync(join(here, name)));
 files.set(
@@ -47,6 +47,42 @@ while (warnings.length === 0) {
 console.log("RESULT " + JSON.stringify({ warnings }));`),
 );
 
+files.set(
+  "/kernels.html",
+  Buffer.from(
+    `<!doctype html><meta charset="utf-8"><title>heed</title><script type="module" src="kernels.mjs"></script>`,
+  ),
+);
+// Compiles the file of kernels, if the policy allows that; then counts the modules that a call compiles.
+files.set(
+  "/kernels.mjs",
+  Buffer.from(`import { configure, explain, randn, scaledDotProductAttention } from "./dist/index.js";
+import { useKernels } from "./dist/wasm/files/index.js";
+const warnings = [];
+configure({ threads: 1, simd: "strict", onWarning: (text) => warnings.push(text) });
+let refused = "";
+try {
+  useKernels(await WebAssembly.compileStreaming(fetch("./dist/kernels/strict.wasm")));
+} catch (error) {
+  refused = String(error);
+}
+const Module = WebAssembly.Module;
+const sizes = [];
+WebAssembly.Module = class extends Module {
+  constructor(bytes) {
+    super(bytes);
+    sizes.push(bytes.length);
+  }
+};
+const x = randn([1, 2, 70, 64], { seed: 1 });
+const { output } = scaledDotProductAttention(x, x, x, { isCausal: true });
+const [backend] = String(explain(x, x, x, { isCausal: true })).split("\\n");
+configure({ backend: "reference" });
+const want = scaledDotProductAttention(x, x, x, { isCausal: true }).output;
+const distance = Math.max(...output.data.map((y, n) => Math.abs(y - want.data[n])));
+console.log("RESULT " + JSON.stringify({ refused, sizes, backend, distance, warnings }));`),
+);
+
 const isolation = {
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Embedder-Policy": "require-corp",
@@ -58,6 +94,8 @@ const policy = (/** @type {string} */ script) =>
 const KINDS = {
   isolated: { ...isolation, "Content-Security-Policy": policy("'self' 'wasm-unsafe-eval'") },
   plain: {},
+  // Not isolated, with the policy that allows WebAssembly.
+  allowed: { "Content-Security-Policy": policy("'self' 'wasm-unsafe-eval'") },
   strict: { ...isolation, "Content-Security-Policy": policy("'self'") },
   workerless: {
     ...isolation,
@@ -86,7 +124,9 @@ const server = createServer((request, response) => {
   const type =
     kind === "importing" || path.endsWith(".html")
       ? "text/html; charset=utf-8"
-      : "text/javascript; charset=utf-8";
+      : path.endsWith(".wasm")
+        ? "application/wasm"
+        : "text/javascript; charset=utf-8";
   response
     .writeHead(200, { ...KINDS[kind], "Content-Type": type, "X-Content-Type-Options": "nosniff" })
     .end(body);
@@ -215,6 +255,24 @@ test("a page whose policy forbids WebAssembly computes with the reference and gi
   judge("page without 'wasm-unsafe-eval'", reported.result, { level: "reference" });
   // Chromium itself reports each refused compilation.
   warned("page without 'wasm-unsafe-eval'", reported, /wasm-unsafe-eval/, /Content Security Policy/i);
+});
+
+test("a page with the file of kernels compiles none at run time", async ({ page }) => {
+  const { result } = await visit(page, `${base}/allowed/kernels.html`);
+  expect(result).toMatchObject({ refused: "", backend: "backend wasm", warnings: [] });
+  // The one that asks whether compilation is allowed has no function.
+  expect(result.sizes.filter((/** @type {number} */ size) => size > 100)).toEqual([]);
+  expect(result.distance).toBeLessThan(1e-5);
+});
+
+test("a page whose policy forbids WebAssembly refuses the file of kernels too, and says why it uses the reference", async ({
+  page,
+}) => {
+  const { result } = await visit(page, `${base}/strict/kernels.html`);
+  expect(result.refused).toMatch(/Content Security Policy/);
+  expect(result.backend).toMatch(/^backend reference .*script-src 'wasm-unsafe-eval'/);
+  expect(result.warnings).toEqual([expect.stringMatching(/script-src 'wasm-unsafe-eval'/)]);
+  expect(result.distance).toBe(0);
 });
 
 test("a page that imports heed from another origin has threads, whose code is a Blob", async ({ page }) => {

@@ -14,6 +14,7 @@
  * @property {{ serve: string } | { dev: string[] } | { command: string[] }} run a folder of static files for a page, a
  *   development server (`PORT` is replaced), or a command whose last line of output is the result
  * @property {number} threads threads that the runtime must reach (in a page: when it is cross-origin isolated)
+ * @property {string} [plan] how the first line of a plan begins, where it is not `backend wasm`
  * @property {string} [setup] what a user has to configure, for the table
  */
 
@@ -93,6 +94,38 @@ function vite(version, excluded) {
       ...(excluded && { setup: '`optimizeDeps: { exclude: ["heed"] }`' }),
     },
   ];
+}
+
+/**
+ * A Cloudflare Worker: workerd compiles the .wasm files of a bundle before it runs, and none later.
+ * @param {string} name @param {string} first the first lines of the Worker @param {string} setup @param {string} backend
+ * @returns {Fixture}
+ */
+function workerd(name, first, setup, backend) {
+  return {
+    name,
+    packages: { miniflare: "4.20260730.0", esbuild: "0.28.2" },
+    files: {
+      "program.js": PROGRAM,
+      "worker.js": `${first}import { main } from "./program.js";
+export default { fetch: async () => Response.json(await main()) };`,
+      "build.mjs": `import { build } from "esbuild";
+await build({ entryPoints: ["worker.js"], bundle: true, format: "esm", platform: "neutral", mainFields: ["module", "main"],
+  loader: { ".wasm": "copy" }, outdir: "out", outbase: "." });`,
+      "main.js": `import { Miniflare } from "miniflare";
+const worker = new Miniflare({ modules: true, scriptPath: "out/worker.js", modulesRules: [
+  { type: "ESModule", include: ["**/*.js"] }, { type: "CompiledWasm", include: ["**/*.wasm"] },
+], compatibilityDate: "2026-01-01" });
+const response = await worker.dispatchFetch("http://localhost/");
+console.log(await response.text());
+await worker.dispose();`,
+    },
+    build: ["node", "build.mjs"],
+    run: { command: ["node", "main.js"] },
+    threads: 1,
+    plan: `backend ${backend}`,
+    setup,
+  };
 }
 
 /** @type {Fixture[]} */
@@ -216,32 +249,21 @@ export default async function Page() {
     run: { command: ["deno", "run", "--no-prompt", "main.js"] },
     threads: 2,
   },
-  {
-    name: "workerd (Cloudflare Workers)",
-    packages: { miniflare: "4.20260730.0", esbuild: "0.28.2" },
-    files: {
-      "program.js": PROGRAM,
-      "worker.js": `import { main } from "./program.js";
-export default { fetch: async () => Response.json(await main()) };`,
-      "main.js": `import { Miniflare } from "miniflare";
-const worker = new Miniflare({ modules: true, scriptPath: "bundle.js", compatibilityDate: "2026-01-01" });
-const response = await worker.dispatchFetch("http://localhost/");
-console.log(await response.text());
-await worker.dispose();`,
-    },
-    build: [
-      "esbuild",
-      "worker.js",
-      "--bundle",
-      "--format=esm",
-      "--platform=neutral",
-      "--main-fields=module,main",
-      "--outfile=bundle.js",
-    ],
-    run: { command: ["node", "main.js"] },
-    threads: 1,
-    setup: "compiles no WebAssembly at run time: runs the `reference` backend",
-  },
+  workerd(
+    "workerd (Cloudflare Workers)",
+    "",
+    "`reference` backend: it compiles no WebAssembly at run time",
+    "reference",
+  ),
+  workerd(
+    "workerd, `heed/kernels`",
+    `import kernels from "heed/kernels/strict.wasm";
+import { useKernels } from "heed/kernels";
+useKernels(kernels);
+`,
+    "`useKernels` of [`heed/kernels`](#where-webassembly-is-not-compiled)",
+    "wasm",
+  ),
   {
     name: "Jest 30",
     packages: { jest: "30.5.2" },

@@ -187,16 +187,18 @@ try {
     } catch (error) {
       result = { right: false, error: error instanceof Error ? error.message : String(error) };
     }
-    const { right, threads = 0, warnings = [], error } = result;
+    const { right, threads = 0, plan = "", warnings = [], error } = result;
     const problem = error ?? (right ? "" : "the numbers are wrong");
     const few =
       threads < fixture.threads
         ? `${threads} threads, expected ${fixture.threads}: ${warnings.join("; ")}`
         : "";
-    tally.check(fixture.name, problem || few);
+    const other = plan.startsWith(fixture.plan ?? "backend wasm") ? "" : `the plan is: ${plan}`;
+    const many = warnings.length > 1 ? `${warnings.length} warnings: ${warnings.join("; ")}` : "";
+    tally.check(fixture.name, problem || few || other || many);
     rows.push(`| ${fixture.name} | ${right ? "yes" : "no"} | ${threads} | ${fixture.setup ?? ""} |`);
     process.stderr.write(
-      `${fixture.name}: ${problem || few || `${threads} threads`} ${warnings.join("; ")}\n`,
+      `${fixture.name}: ${problem || few || other || many || `${threads} threads, ${plan}`} ${warnings.join("; ")}\n`,
     );
   }
   if (process.argv.includes("--write") && (tally.failed > 0 || words.length > 0))

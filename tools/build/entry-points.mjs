@@ -15,7 +15,7 @@ const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
  */
 export const entryPoints = [
   ...Object.entries(manifest.exports)
-    .filter(([, target]) => typeof target === "object")
+    .filter(([, target]) => typeof target === "object" && target.default.endsWith(".js"))
     .map(([name, target]) => ({
       name: manifest.name + name.slice(1),
       source: at(sourceOf(name, target.default)),

@@ -11,6 +11,8 @@ export interface Machine {
   /** Rows of the register tile and columns of its panel. */
   readonly tileRows: number;
   readonly panel: number;
+  /** Few kernels: those in files have one height of row tiles, and decode one row. */
+  readonly few?: boolean;
 }
 
 /** How a problem is divided into tasks and tiles. */
@@ -30,6 +32,8 @@ export interface Tiling {
 const DECODE_ROWS = 4;
 /** Maximum number of rows of a decode task: their output stays in the L1 cache. */
 const DECODE_TASK_ROWS = 16;
+/** Register tiles of a row tile where there are few kernels. */
+const FEW_GROUPS = 5;
 /** Tasks below which the keys are split, and the fewest keys of a part. */
 const MIN_TASKS = 16;
 const MIN_SPLIT_KEYS = 1024;
@@ -37,10 +41,11 @@ const MIN_SPLIT_KEYS = 1024;
 /** Chooses the tiling of a problem. */
 export function chooseTiling(problem: Problem, machine: Machine): Tiling {
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = problem.shape;
-  if (Nq <= DECODE_ROWS) {
+  if (Nq <= (machine.few ? 1 : DECODE_ROWS)) {
     // About 4 KiB of K, then 4 KiB of V, in turn; at least the 8 keys of a softmax step.
     const keyTile = Math.min(64, Math.max(8, Math.floor(1024 / Math.max(dk, dv, 1) / 8) * 8));
     const single =
+      machine.few ||
       problem.tensors.length > 0 ||
       problem.dropoutP > 0 ||
       (problem.mask !== undefined && (problem.score !== undefined || uses(problem.mask, "h")));
@@ -57,8 +62,9 @@ export function chooseTiling(problem: Problem, machine: Machine): Tiling {
   const keyTile = dk > 160 || dv > 160 ? 64 : 128;
   // Small row tiles waste less at the edge of a mask, large ones reuse K more.
   const groups = Math.round((problem.mask && Nk <= 2048 ? 24 : 48) / machine.tileRows);
-  const few = B * Hq * Math.ceil(Nq / (groups * machine.tileRows)) < MIN_TASKS;
-  const rowTile = machine.tileRows * (few ? Math.max(2, Math.round(groups / 2)) : groups);
+  const fewTasks = B * Hq * Math.ceil(Nq / (groups * machine.tileRows)) < MIN_TASKS;
+  const rowTile =
+    machine.tileRows * (machine.few ? FEW_GROUPS : fewTasks ? Math.max(2, Math.round(groups / 2)) : groups);
   const tasks = B * Hq * Math.ceil(Nq / rowTile);
   return { kind: "forward", rowTile, keyTile, headsPerTask: 1, ...chooseSplits(tasks, Nk, keyTile) };
 }

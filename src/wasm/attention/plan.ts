@@ -17,6 +17,7 @@ import { FLOAT64_REASON, MAX_KEYS, panelOf, type Spec, storedDType } from "../co
 import { currentEngine, type Engine, warnIfUnavailable } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { CachedKernel } from "../engine/kernel-cache.ts";
+import { hasKernelFiles } from "../engine/kernel-files.ts";
 import { HeadList } from "../engine/transfer.ts";
 import { pack } from "../kernels/attention/pack.ts";
 
@@ -242,10 +243,15 @@ export const withManyRows = (problem: Problem): Problem => ({
   shape: { ...problem.shape, Nq: Math.max(problem.shape.Nq, 8) },
 });
 
-/** The tiling and the kernel spec of a problem at a SIMD level. */
-export function specOf(problem: Problem, level: SimdLevel, shared: boolean): { spec: Spec; tiling: Tiling } {
+/** The tiling and the kernel spec of a problem at a SIMD level; `few`: one whose kernels are in files. */
+export function specOf(
+  problem: Problem,
+  level: SimdLevel,
+  shared: boolean,
+  few = level === "strict" && !shared && hasKernelFiles(),
+): { spec: Spec; tiling: Tiling } {
   const tile = tileFor(level);
-  const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile) };
+  const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile), few };
   const tiling = chooseTiling(problem, machine);
   const { shape } = problem;
   const spec: Spec = {

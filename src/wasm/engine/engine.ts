@@ -2,9 +2,9 @@
 
 import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { settings, warnOfLowerLevel, warnOnce } from "../../backend/settings.ts";
-import { ModuleBuilder } from "../assembler/index.ts";
 import { hasSharedMemory, hasSimd } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
+import { hasKernelFiles, MissingKernelError, unsupportedCompilation, warnOfLoops } from "./kernel-files.ts";
 import { EngineMemory } from "./memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
@@ -16,6 +16,8 @@ export interface Engine {
   readonly memory: EngineMemory;
   readonly kernels: KernelCache;
   readonly pool: WorkerPool;
+  /** True where this runtime compiles nothing: all kernels come from the modules of kernel-files.ts. */
+  readonly filesOnly: boolean;
   /** Results of `findLevel`, by settings. */
   readonly levels: WeakMap<object, Partial<Record<TestedOperation, SimdLevel>>>;
 }
@@ -32,9 +34,17 @@ export function getEngine(): Engine | undefined {
   if (engine || unavailable !== undefined) return engine;
   unavailable = findUnavailableReason();
   if (unavailable !== undefined) return undefined;
-  const memory = new EngineMemory(hasSharedMemory());
-  engine = { memory, kernels: new KernelCache(memory), pool: new WorkerPool(memory), levels: new WeakMap() };
+  // Modules that were compiled before import memory that is not shared.
+  const filesOnly = unsupportedCompilation() !== undefined;
+  const memory = new EngineMemory(!filesOnly && hasSharedMemory());
+  const [kernels, pool] = [new KernelCache(memory), new WorkerPool(memory)];
+  engine = { memory, kernels, pool, filesOnly, levels: new WeakMap() };
   return engine;
+}
+
+/** Lets the next call look again whether there can be an engine. */
+export function retryEngine(): void {
+  unavailable = undefined;
 }
 
 /** Why there is no engine; undefined where there is one. */
@@ -46,20 +56,29 @@ export function unavailableReason(): string | undefined {
 /** `unavailableReason`, with a warning that calls run without the kernels. */
 export function warnIfUnavailable(): string | undefined {
   const reason = unavailableReason();
-  if (reason !== undefined) warnOnce("wasm", `running in plain TypeScript, slowly: ${reason}`);
+  if (reason !== undefined) warnOfLoops(reason);
   return reason;
+}
+
+/**
+ * Why an operation has no kernel: `get`, which gets the kernels of a call, needs one that neither a module nor this runtime has. Asked only
+ * where `filesOnly` is true, so that a warm call elsewhere does not enter this file.
+ */
+export function missingKernel(get: (engine: Engine) => unknown): string | undefined {
+  try {
+    get(getEngine() as Engine);
+  } catch (error) {
+    if (!(error instanceof MissingKernelError)) throw error;
+    warnOfLoops(error.message);
+    return error.message;
+  }
+  return undefined;
 }
 
 function findUnavailableReason(): string | undefined {
   if (typeof WebAssembly !== "object") return "this engine has no WebAssembly";
   if (!hasSimd()) return "this engine has no WebAssembly SIMD";
-  try {
-    // A page whose policy lacks 'wasm-unsafe-eval' validates modules, but does not compile them.
-    new WebAssembly.Module(new ModuleBuilder({ initial: 1, maximum: 1, shared: false }).encode());
-  } catch (error) {
-    return `WebAssembly may not be compiled here (a Content-Security-Policy needs script-src 'wasm-unsafe-eval'): ${(error as Error).message}`;
-  }
-  return undefined;
+  return hasKernelFiles() ? undefined : unsupportedCompilation();
 }
 
 /** Discards the engine after a thread was lost, because that thread may still write to its memory. The next call makes a new one. */
@@ -95,8 +114,12 @@ function wideMatches(operation: TestedOperation, selfTest: () => boolean): boole
 /** True where kernels use relaxed SIMD: levels `wide` and `relaxed`. */
 export function isRelaxed(): boolean {
   warnOfLowerLevel();
-  return getEngine() !== undefined && settings().simd !== "strict";
+  const owner = getEngine();
+  return owner !== undefined && levelOf(owner) !== "strict";
 }
+
+/** The level of the settings; that of the kernels in files where this runtime compiles none. */
+const levelOf = (owner: Engine): SimdLevel => (owner.filesOnly ? "strict" : settings().simd);
 
 /**
  * The level of an operation on an engine: that of the settings, or `relaxed` where `selfTest`, which compares wide kernels with
@@ -105,7 +128,8 @@ export function isRelaxed(): boolean {
 export function findLevel(owner: Engine, operation: TestedOperation, selfTest: () => boolean): SimdLevel {
   const current = settings();
   warnOfLowerLevel();
-  const level = current.simd === "wide" && !wideMatches(operation, selfTest) ? "relaxed" : current.simd;
+  const available = levelOf(owner);
+  const level = available === "wide" && !wideMatches(operation, selfTest) ? "relaxed" : available;
   owner.levels.set(current, { ...owner.levels.get(current), [operation]: level });
   return level;
 }

@@ -2,6 +2,7 @@
 
 import { compile } from "../../backend/levels.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
+import { kernelFile, MissingKernelError, unsupportedCompilation } from "./kernel-files.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Runnable } from "./worker-pool.ts";
 
@@ -16,10 +17,14 @@ export interface CachedKernel extends Runnable {
 const MAX_KERNELS = 256;
 let count = 0;
 
+const NO_CODE = new Uint8Array();
+
 /** Kernels of one memory by key. */
 export class KernelCache {
   private readonly memory: EngineMemory;
   private readonly kernels = new Map<string, CachedKernel>();
+  /** Instances of the modules of kernel-files.ts, which import memory that is not shared. */
+  private readonly instances = new Map<WebAssembly.Module, WebAssembly.Instance>();
 
   constructor(memory: EngineMemory) {
     this.memory = memory;
@@ -35,7 +40,12 @@ export class KernelCache {
     return this.keep(keyOf(spec), workspaceBytes, spec.wide, () => write(spec));
   }
 
-  /** The kernel of a key; on a miss it is compiled from the code that `write` returns, for 256-bit registers if it is `wide`. */
+  /**
+   * The kernel of a key; on a miss it comes from a module that was compiled before, or is compiled from the code that `write` returns,
+   * for 256-bit registers if it is `wide`.
+   *
+   * @throws MissingKernelError where no module has it and this runtime compiles none
+   */
   keep(
     key: string,
     workspaceBytes: number,
@@ -45,13 +55,25 @@ export class KernelCache {
     let kernel = this.kernels.get(key);
     if (kernel) this.kernels.delete(key);
     else {
-      const code = write();
-      const instance = new WebAssembly.Instance(compile(code, wide), { env: { memory: this.memory.memory } });
-      const run = instance.exports.run as CachedKernel["run"];
+      const file = this.memory.shared ? undefined : kernelFile(key);
+      if (file === undefined && unsupportedCompilation() !== undefined) throw new MissingKernelError(key);
+      const code = file === undefined ? write() : NO_CODE;
+      const instance = file === undefined ? this.instantiate(compile(code, wide)) : this.instanceOf(file);
+      const run = instance.exports[file === undefined ? "run" : key] as CachedKernel["run"];
       kernel = { key, id: ++count, code, wide, workspaceBytes, run };
       if (this.kernels.size >= MAX_KERNELS) this.kernels.delete(this.kernels.keys().next().value as string);
     }
     this.kernels.set(key, kernel);
     return kernel;
+  }
+
+  private instantiate(module: WebAssembly.Module): WebAssembly.Instance {
+    return new WebAssembly.Instance(module, { env: { memory: this.memory.memory } });
+  }
+
+  private instanceOf(file: WebAssembly.Module): WebAssembly.Instance {
+    const instance = this.instances.get(file) ?? this.instantiate(file);
+    this.instances.set(file, instance);
+    return instance;
   }
 }

@@ -8,6 +8,7 @@
  */
 import { settings, warnOnce } from "../../backend/settings.ts";
 import { clearUpperYmm } from "./features.ts";
+import { unsupportedCompilation } from "./kernel-files.ts";
 import type { EngineMemory } from "./memory.ts";
 import { spawnWorker, type WorkerHandle } from "./spawn.ts";
 import { CONTROL } from "./worker.js";
@@ -127,7 +128,9 @@ export class WorkerPool {
     const { threads } = settings();
     if (threads === 1 || work < MIN_PARALLEL_FLOPS) return 1;
     this.start(threads);
-    if (this.unavailable) warnOnce("threads", this.unavailableReason);
+    // Where kernels come from files, one thread is what there is.
+    if (this.unavailable && unsupportedCompilation() === undefined)
+      warnOnce("threads", this.unavailableReason);
     return this.ready(threads);
   }
 

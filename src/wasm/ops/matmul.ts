@@ -15,7 +15,14 @@ import { DTYPES, readerOf } from "../../core/dtype.ts";
 import type { Operand } from "../../core/shape.ts";
 import { FLOAT64_REASON, MAX_KEYS, panelOf, roundUp, storedDType } from "../codegen/spec.ts";
 import type { Engine } from "../engine/engine.ts";
-import { currentEngine, findLevel, getEngine, replaceEngine, warnIfUnavailable } from "../engine/engine.ts";
+import {
+  currentEngine,
+  findLevel,
+  getEngine,
+  missingKernel,
+  replaceEngine,
+  warnIfUnavailable,
+} from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { CachedKernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
@@ -122,7 +129,11 @@ function unsupportedProduct({ product }: Extract<Operation, { kind: "matmul" }>)
   const { dtype, M, N, K } = product;
   if (dtype === "float64") return FLOAT64_REASON;
   if (K === 0) return "an empty sum needs no kernel";
-  return Math.max(M, N, K) > MAX_KEYS ? `the kernels count rows up to ${MAX_KEYS}` : undefined;
+  if (Math.max(M, N, K) > MAX_KEYS) return `the kernels count rows up to ${MAX_KEYS}`;
+  if (!currentEngine?.filesOnly) return undefined;
+  return missingKernel((engine) =>
+    productKernelOf(engine, specOf(product, productLevel(engine), engine.memory.shared)),
+  );
 }
 
 /** Fills the result of a float32 product whose axes are not empty. */

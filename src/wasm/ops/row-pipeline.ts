@@ -6,6 +6,7 @@
 
 import { settings } from "../../backend/settings.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { CachedKernel } from "../engine/kernel-cache.ts";
 import type { EngineMemory } from "../engine/memory.ts";
 import { AllocationScope } from "../engine/memory.ts";
 import { addressOf } from "../engine/transfer.ts";
@@ -60,6 +61,14 @@ export interface CollectedRows {
   rows: number;
 }
 
+/** The kernel of a pipeline. */
+export function pipelineKernelOf(engine: Engine, { name, write }: RowPipeline, fused: boolean): CachedKernel {
+  const wide = fused && settings().simd === "wide";
+  const { shared } = engine.memory;
+  const key = `${name} ${wide ? "wide " : ""}${fused ? "fma" : "mul+add"}${shared ? "" : " unshared"}`;
+  return engine.kernels.keep(key, 64, wide, () => write({ fused, shared }));
+}
+
 /** Runs a pipeline. */
 export function runPipeline(
   engine: Engine,
@@ -69,13 +78,7 @@ export function runPipeline(
   done: CollectedRows,
 ): void {
   const { memory } = engine;
-  const wide = fused && settings().simd === "wide";
-  const kernel = engine.kernels.keep(
-    `${s.name} ${wide ? "wide " : ""}${fused ? "fma" : "mul+add"}${memory.shared ? "" : " unshared"}`,
-    64,
-    wide,
-    () => s.write({ fused, shared: memory.shared }),
-  );
+  const kernel = pipelineKernelOf(engine, s, fused);
   engine.pool.reserve(kernel.workspaceBytes, threads);
   const rowBytes = [...s.inputs, ...s.outputs].reduce((n, x) => n + 4 * strideOf(x), 0);
   const tasks = Math.max(threads > 1 ? 4 * threads : 1, Math.floor(CHUNK_BYTES / rowBytes / s.taskRows));

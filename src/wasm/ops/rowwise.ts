@@ -2,14 +2,21 @@
 import type { BackendPart, Operation } from "../../backend/contract.ts";
 import type { AdamWScalars, NormShape, RowwiseOperation } from "../../backend/rowwise.ts";
 import type { Engine } from "../engine/engine.ts";
-import { currentEngine, getEngine, isRelaxed, replaceEngine, warnIfUnavailable } from "../engine/engine.ts";
+import {
+  currentEngine,
+  getEngine,
+  isRelaxed,
+  missingKernel,
+  replaceEngine,
+  warnIfUnavailable,
+} from "../engine/engine.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import { ADAMW, adamwKernel } from "../kernels/rowwise/adamw.ts";
 import { columnSumsKernel } from "../kernels/rowwise/column-sums.ts";
 import { crossEntropyKernel } from "../kernels/rowwise/cross-entropy.ts";
 import { addKernel, type KernelMapName, MAPS, mapKernel } from "../kernels/rowwise/elementwise.ts";
 import { normBackwardKernel, normKernel } from "../kernels/rowwise/norm.ts";
-import { type RowPipeline, runPipeline } from "./row-pipeline.ts";
+import { pipelineKernelOf, type RowPipeline, runPipeline } from "./row-pipeline.ts";
 
 /** Approximate numbers of a task: some ten microseconds of work. */
 const TASK_NUMBERS = 8192;
@@ -189,7 +196,13 @@ export const wasmRowwise: BackendPart<"rowwise"> = {
   device: "cpu",
   supports({ operation }: Extract<Operation, { kind: "rowwise" }>) {
     const reason = currentEngine ? undefined : warnIfUnavailable();
-    return reason ?? unsupportedRowwise(operation);
+    return (
+      reason ??
+      unsupportedRowwise(operation) ??
+      (currentEngine?.filesOnly
+        ? missingKernel((engine) => pipelineKernelOf(engine, pipelineOf(operation).pipeline, isRelaxed()))
+        : undefined)
+    );
   },
   rowwise(operation) {
     const { pipeline, finish } = pipelineOf(operation);

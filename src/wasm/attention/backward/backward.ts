@@ -13,7 +13,6 @@ import { settings } from "../../../backend/settings.ts";
 import { readerOf, type StoredDType } from "../../../core/dtype.ts";
 import type { Operand } from "../../../core/shape.ts";
 import { storedDType } from "../../codegen/spec.ts";
-
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";
 import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import type { AllocationScope } from "../../engine/memory.ts";
@@ -31,7 +30,11 @@ const MAX_COPY_BYTES = 2 ** 27;
 /** Why the kernels do not support a backward pass; undefined where they do. */
 function unsupportedBackward(operation: AttentionOperation): string | undefined {
   const { problem } = operation;
-  const reason = unsupportedAttention(operation);
+  const reason =
+    unsupportedAttention(operation) ??
+    (currentEngine?.filesOnly
+      ? "kernels of gradients are compiled at run time, which this runtime does not do"
+      : undefined);
   if (reason !== undefined || !problem.score) return reason;
   const tables = tableGradients(problem);
   if (tables.tables.size === 0) return undefined;

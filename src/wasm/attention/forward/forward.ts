@@ -4,12 +4,19 @@
  * is one stage; a long one has several stages, so that memory does not grow with N.
  */
 
-import type { BackendPart, Result, SlicedPart } from "../../../backend/contract.ts";
+import type { AttentionOperation, BackendPart, Result, SlicedPart } from "../../../backend/contract.ts";
 import type { SimdLevel } from "../../../backend/plan/plan.ts";
 import type { Problem } from "../../../backend/problem.ts";
 import { computeAll, computeState, computeWeights } from "../../../backend/results.ts";
 import { settings } from "../../../backend/settings.ts";
-import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../../engine/engine.ts";
+import {
+  currentEngine,
+  type Engine,
+  findLevel,
+  getEngine,
+  missingKernel,
+  replaceEngine,
+} from "../../engine/engine.ts";
 import { AllocationScope } from "../../engine/memory.ts";
 import { forwardAgrees } from "../../engine/self-test.ts";
 import { placeMask, residentOperand } from "../../engine/transfer.ts";
@@ -24,7 +31,7 @@ import {
   unsupportedAttention,
 } from "../plan.ts";
 import { buildAttentionTasks, buildPackTasks } from "../tasks.ts";
-import { weights } from "../weights/weights.ts";
+import { weights, weightsKernels } from "../weights/weights.ts";
 import { type Placed, type PlacedKeys, placeKeys, placeRows, placeSinks } from "./place.ts";
 import { type ForwardPlan, makeForwardPlan } from "./plan.ts";
 
@@ -35,11 +42,22 @@ export const forwardLevel = (engine: Engine): SimdLevel =>
     forwardAgrees((problem, out, level) => computeAll(run(engine, problem, out, level, true))),
   );
 
+/** Why the kernels that `get` gets for a call that is not empty are missing. */
+const missingFor = ({ problem }: AttentionOperation, get: (engine: Engine, level: SimdLevel) => unknown) =>
+  !currentEngine?.filesOnly
+    ? undefined
+    : missingKernel((engine) => {
+        const { B, Hq, Nq, Nk } = problem.shape;
+        if (B * Hq * Nq * Nk > 0) get(engine, forwardLevel(engine));
+      });
+
 /** The forward pass. */
 export const wasmForward: SlicedPart<"forward"> = {
   name: "wasm",
   device: "cpu",
-  supports: unsupportedAttention,
+  supports: (operation: AttentionOperation) =>
+    unsupportedAttention(operation) ??
+    missingFor(operation, (engine, level) => planForward(engine, operation.problem, level).kernels()),
   forward: (problem) => computeAll(computeState(problem, (result) => forward(problem, result))),
   forwardSlices: (problem) => computeState(problem, (result) => forward(problem, result, SLICE_OPERATIONS)),
 };
@@ -48,7 +66,9 @@ export const wasmForward: SlicedPart<"forward"> = {
 export const wasmWeights: BackendPart<"weights"> = {
   name: "wasm",
   device: "cpu",
-  supports: unsupportedAttention,
+  supports: (operation: AttentionOperation) =>
+    unsupportedAttention(operation) ??
+    missingFor(operation, (engine, level) => weightsKernels(engine, operation.problem, level)),
   weights(problem, lse, selection) {
     const { heads, rows } = selection;
     const { B, Nk, dk } = problem.shape;

@@ -28,6 +28,14 @@ interface RowTile {
   readonly index: number;
 }
 
+/** The kernel of weights, and the one that packs keys for it. */
+export function weightsKernels(engine: Engine, problem: Problem, level: SimdLevel) {
+  const forward = specOf(withManyRows(problem), level, engine.memory.shared);
+  const spec: Spec = { ...forward.spec, kind: "weights" };
+  const kernel = engine.kernels.get(spec, workspaceOf(spec).size, weightsKernel);
+  return { spec, kernel, packer: packKernel(engine, packing(spec)) };
+}
+
 /** Fills `out` [B, heads, rows, Nk] with weights. */
 // long: what is placed, the words of a task and the results of a batch of row tiles use the same addresses.
 export function weights(
@@ -43,10 +51,7 @@ export function weights(
   const { memory } = engine;
   const { shape } = problem;
   const { B, G, Nk, dk } = shape;
-  const forward = specOf(withManyRows(problem), level, memory.shared);
-  const spec: Spec = { ...forward.spec, kind: "weights" };
-  const kernel = engine.kernels.get(spec, workspaceOf(spec).size, weightsKernel);
-  const packer = packKernel(engine, packing(spec));
+  const { spec, kernel, packer } = weightsKernels(engine, problem, level);
   engine.pool.reserve(Math.max(kernel.workspaceBytes, packer.workspaceBytes), threads);
   const map = new TileMap(problem, spec.keyTile, panelOf(spec.tile));
 
