@@ -1,12 +1,13 @@
 /** heed/cluster on real processes: Open MPI and MPICH, several ranks on this machine. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { localCluster } from "../../src/cluster/communicator/local.ts";
 import { at, pinned, toolchain } from "../../tools/setup.mjs";
-import { implementations, runRanks } from "../support/processes/mpi.ts";
+import { implementations, runRanks, startRanks } from "../support/processes/mpi.ts";
 
 const all = implementations();
 const installed = all.filter((mpi) => mpi.installed);
@@ -35,26 +36,37 @@ async function localSum(size: number): Promise<number[]> {
   return sums[0];
 }
 
+/** Process numbers of the ranks whose command line has this text; the launcher has it too. */
+const ranksOf = (text: string): number[] =>
+  readdirSync("/proc").flatMap((name) => {
+    try {
+      const [program, ...args] = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0");
+      return /node$/.test(program) && args.includes(text) ? [Number(name)] : [];
+    } catch {
+      return [];
+    }
+  });
+
 for (const mpi of all)
   describe.skipIf(!mpi.installed)(mpi.name, () => {
-    it.each([3])(
-      "%i ranks: every operation is right, and has the bits of ranks in one process",
-      async (size) => {
-        const ended = await runRanks(mpi, size, "tests/cluster/operations.ts", [], { HEED_MPI_QUIET: "0" });
-        expect(ended.status, ended.stderr).toBe(0);
-        const printed = JSON.parse(ended.stdout);
-        expect(printed.size).toBe(size);
-        expect(printed.engine).toMatch(
-          mpi.name === "MPICH" ? /^mpi \(MPICH.*koffi/ : /^mpi \(Open MPI.*koffi/,
-        );
-        // Rank 0 prints once which library was found, and there is no other output.
-        expect(ended.stderr).toBe(
-          `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
-        );
-        expect(printed.sum).toEqual(await localSum(size));
-        expect(printed.sleeps).toBeGreaterThan(10);
-      },
-    );
+    it.each([
+      ["", "0"],
+      [", every call checked", "1"],
+    ])("3 ranks%s: every operation is right, and has the bits of ranks in one process", async (_, check) => {
+      const size = 3;
+      const env = { HEED_MPI_QUIET: "0", HEED_MPI_CHECK: check };
+      const ended = await runRanks(mpi, size, "tests/cluster/operations.ts", [], env);
+      expect(ended.status, ended.stderr).toBe(0);
+      const printed = JSON.parse(ended.stdout);
+      expect(printed.size).toBe(size);
+      expect(printed.engine).toMatch(mpi.name === "MPICH" ? /^mpi \(MPICH.*koffi/ : /^mpi \(Open MPI.*koffi/);
+      // Rank 0 prints once which library was found, and there is no other output.
+      expect(ended.stderr).toBe(
+        `heed/cluster: ${size} ranks, ${printed.engine}; HEED_MPI_QUIET=1 turns this line off\n`,
+      );
+      expect(printed.sum).toEqual(await localSum(size));
+      expect(printed.sleeps).toBeGreaterThan(10);
+    });
 
     it.skipIf(node26 === undefined)("without koffi, Node 26 calls MPI through node:ffi", async () => {
       const ended = await runRanks(mpi, 2, "tests/cluster/operations.ts", [], WITHOUT_KOFFI, node26);
@@ -63,6 +75,67 @@ for (const mpi of all)
       expect(engine).toMatch(/node:ffi\)$/);
       expect(sum).toEqual(await localSum(2));
     });
+
+    // Open MPI copies a large message past the end of an array where it copies in one step, which other tests turn off.
+    const oneStep = { ...mpi, env: mpi.name === "Open MPI" ? {} : mpi.env };
+    it.for([
+      ["exchange", 2 ** 20, 2 ** 19, "rank 0 sent 1048576 bytes, but rank 1 expected 524288"],
+      ["exchange", 2 ** 20, 2 ** 10, "rank 0 sent 1048576 bytes, but rank 1 expected 1024"],
+      ["exchange", 2 ** 10, 2 ** 13, "rank 0 sent 1024 bytes, but rank 1 expected 8192"],
+      ["allGather", 2 ** 20, 2 ** 19, "allGather of 2097152 bytes on rank 0, but of 1048576 bytes"],
+      ["reduce", 2 ** 20, 2 ** 19, "reduce of 1048576 bytes on rank 0, but of 524288 bytes"],
+    ] as const)(
+      "%s of %i bytes where a rank expects %i is an error on it, and nothing is written past its array",
+      async ([operation, sent, expected, message], { skip }) => {
+        const run = async (mine: number, other: number) => {
+          const args = [operation, `${mine}`, `${other}`];
+          const { status, stdout, stderr } = await runRanks(oneStep, 2, "tests/cluster/lengths.ts", args);
+          return { status, stderr, printed: status === 0 ? JSON.parse(stdout) : undefined };
+        };
+        const equal = await run(sent, sent);
+        if (equal.printed?.failure !== "no error" && oneStep !== mpi)
+          skip("this machine refuses copies from process to process");
+        const { status, stderr, printed } = await run(sent, expected);
+        expect(status, stderr).toBe(0);
+        expect(printed).toEqual({ failure: expect.stringContaining(message), isWhole: true });
+      },
+    );
+
+    it.each([
+      ["SIGTERM", 143],
+      ["SIGHUP", 129],
+    ] as const)(
+      "%s to one rank: all save one checkpoint, and the job ends with %i, as alone",
+      async (signal, code) => {
+        const folder = mkdtempSync(join(tmpdir(), "heed-signal-"));
+        try {
+          const [text, output] = [join(folder, "text.txt"), join(folder, "model")];
+          writeFileSync(text, "the cat sat on the mat and the dog ate the hat. ".repeat(200));
+          const job = startRanks(
+            mpi,
+            2,
+            "src/cli/main.ts",
+            [
+              ...["train", text, "-o", output, "--steps", "1000", "--batch", "8", "--vocab", "300"],
+              ...["--layers", "1", "--width", "16", "--heads", "2", "--context", "16"],
+            ],
+            { HEED_MPI_CHECK: "1" },
+          );
+          let isOver = false;
+          void job.ended.then(() => {
+            isOver = true;
+          });
+          // Before the first step there is nothing to save.
+          while (!isOver && !/^step \d+ of/m.test(job.text())) await wait(50);
+          if (!isOver) process.kill(ranksOf(output).at(-1) as number, signal);
+          const ended = await job.ended;
+          expect(ended.status, ended.stdout + ended.stderr).toBe(code);
+          expect(ended.stderr).toMatch(/stopped after step \d+ of 1000; the checkpoint is saved/);
+        } finally {
+          rmSync(folder, { recursive: true, force: true });
+        }
+      },
+    );
 
     it("heed train gives the same files on 2 and 4 ranks, and one error that all ranks know", async () => {
       const folder = mkdtempSync(join(tmpdir(), "heed-train-"));

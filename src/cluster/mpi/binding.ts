@@ -23,7 +23,7 @@ export interface MpiBinding {
   readonly functions: Readonly<Record<MpiName, ForeignFunction>>;
   /** The parameter type of a handle. */
   readonly handle: Parameter;
-  /** Bytes of an MPI_Request. */
+  /** Bytes of an MPI_Request, and of an MPI_Message. */
   readonly requestBytes: number;
   /** Address of a view's first byte. */
   readonly addressOf: ForeignInterface["addressOf"];
@@ -61,10 +61,11 @@ const SIGNATURES = {
   MPI_Comm_set_errhandler: ["handle", "handle"],
   MPI_Error_string: ["int", "pointer", "int-out"],
   MPI_Barrier: ["handle"],
-  MPI_Sendrecv: [
-    ...["pointer", "int", "handle", "int", "int"],
-    ...["pointer", "int", "handle", "int", "int", "handle", "pointer"],
-  ],
+  MPI_Isend: ["pointer", "int", "handle", "int", "int", "handle", "pointer"],
+  MPI_Mprobe: ["int", "int", "handle", "pointer", "pointer"],
+  MPI_Mrecv: ["pointer", "int", "handle", "pointer", "pointer"],
+  MPI_Test: ["pointer", "int-out", "pointer"],
+  MPI_Wait: ["pointer", "pointer"],
   MPI_Get_count: ["pointer", "handle", "int-out"],
   MPI_Allgatherv: ["pointer", "int", "handle", "pointer", "pointer", "pointer", "handle", "handle"],
   MPI_Allreduce: ["pointer", "pointer", "int", "handle", "handle", "handle"],
@@ -118,6 +119,8 @@ export async function loadMpi(
       : wanted in NAMES
         ? NAMES[wanted as MpiFamily]
         : [wanted];
+  // UCX, over which Debian's MPICH sends, handles SIGHUP itself (it turns on debug output) unless it is told not to.
+  process.env.UCX_DEBUG_SIGNO ??= "0";
   const failures: string[] = [];
   for (const name of names) {
     let library: ForeignLibrary;

@@ -6,8 +6,12 @@
  *
  * A job that has lost a rank must end, not hang. An operation that exceeds the time limit and an uncaught error end the job on
  * every rank (`MPI_Abort`), with a message that names rank, operation and bytes.
+ *
+ * No message is written past its array: MPI may do that where ranks pass other lengths (Open MPI 4.1, measured). A message is received
+ * when its length is known (MPI_Mprobe), and ranks compare lengths before a large collective call.
  */
-import { HeedError } from "../../core/errors.ts";
+import { HeedError, OptionError } from "../../core/errors.ts";
+import { digest } from "../communicator/agree.ts";
 import type { Communicator, Traffic } from "../communicator/communicator.ts";
 import {
   bytesOf,
@@ -28,6 +32,8 @@ const PIECE = 2 ** 30;
 const TAG = 77;
 /** Minimum bytes of an exchange for the transfer thread; a smaller one takes less time than waking the thread. */
 const LARGE = 2 ** 16;
+/** Maximum bytes that MPI sends together with the envelope of a message (Open MPI in shared memory: 4096 with a header). */
+const EAGER = 4000;
 /** A status is at most 32 bytes in every family. */
 const STATUS_BYTES = 64;
 
@@ -146,6 +152,15 @@ function loadedLibraries(): string[] {
   return [...new Set(maps.match(/\/\S+\.so(\.\S+)?$/gm) ?? [])];
 }
 
+/** A piece of an exchange in both directions. */
+interface SmallExchange {
+  readonly sending: Uint8Array;
+  readonly target: number;
+  readonly receiving: Uint8Array;
+  readonly source: number;
+  readonly status: Uint8Array;
+}
+
 class MpiRank implements Communicator {
   readonly rank: number;
   readonly size: number;
@@ -241,7 +256,7 @@ class MpiRank implements Communicator {
 
   exchange: Communicator["exchange"] = async (to, send, from, into) => {
     checkExchange(this, to, send, from, into);
-    const { byte, procNull } = this.#binding.constants;
+    const { procNull } = this.#binding.constants;
     const [out, back] = [bytesOf(send), bytesOf(into)];
     const pieces = (n: number) => Math.max(1, Math.ceil(n / PIECE));
     const [outPieces, backPieces] = [
@@ -273,20 +288,69 @@ class MpiRank implements Communicator {
         );
         continue;
       }
-      const args = [
-        ...[sending, sending.length, byte, target, TAG],
-        ...[receiving, receiving.length, byte, source, TAG],
-        ...[this.#world, status],
-      ];
-      waits.push(this.#call(what, "MPI_Sendrecv", args, pinned));
+      waits.push(
+        this.#queued(what, pinned, (done) =>
+          this.#exchangeSmall({ sending, target, receiving, source, status }, done),
+        ),
+      );
     }
     await Promise.all(waits);
     for (const { status, expected } of statuses) {
-      const count: [number] = [0];
-      this.#binding.functions.MPI_Get_count(status, byte, count);
-      if (count[0] !== expected) throw lengthError(from as number, this.rank, count[0], expected);
+      const count = this.#lengthOf(status);
+      if (count !== expected) throw lengthError(from as number, this.rank, count, expected);
     }
   };
+
+  #lengthOf(status: Uint8Array): number {
+    const count: [number] = [0];
+    this.#binding.functions.MPI_Get_count(status, this.#binding.constants.byte, count);
+    return count[0];
+  }
+
+  /** Sends on this thread, which does not wait, and receives on another one: first the length, then the message. */
+  #exchangeSmall({ sending, target, receiving, source, status }: SmallExchange, done: CallEnd): void {
+    const { functions: f, constants, requestBytes } = this.#binding;
+    const { byte } = constants;
+    const [request, message, sent] = [requestBytes, requestBytes, STATUS_BYTES].map((n) => new Uint8Array(n));
+    const sendCode = f.MPI_Isend(sending, sending.length, byte, target, TAG, this.#world, request);
+    const finish: CallEnd = (error, code) => {
+      const ended: [number] = [0];
+      const failed = sendCode || f.MPI_Test(request, ended, sent);
+      if (error || failed !== 0 || ended[0] !== 0) done(error, code || failed);
+      else f.MPI_Wait.async([request, sent], (waitError, waitCode) => done(waitError, code || waitCode));
+    };
+    f.MPI_Mprobe.async([source, TAG, this.#world, message, status], (error, code) => {
+      if (error || code !== 0) return finish(error, code);
+      const count = this.#lengthOf(status);
+      const into = count === receiving.length ? receiving : new Uint8Array(count);
+      const args = [into, count, byte, message, sent] as const;
+      if (count <= EAGER) return finish(null, f.MPI_Mrecv(...args));
+      f.MPI_Mrecv.async(args, finish);
+    });
+  }
+
+  /** Throws on every rank where ranks pass other lengths to a collective call of many bytes. */
+  async #compareLengths(operation: string, bytes: number, parts: readonly number[]): Promise<void> {
+    const { size } = this;
+    if (bytes <= EAGER || size === 1) return;
+    const mine = Uint32Array.of(bytes, bytes / 2 ** 32, ...digest(parts.join()));
+    const all = new Uint32Array(mine.length * size);
+    const { byte } = this.#binding.constants;
+    const counts = new Int32Array(size).fill(mine.byteLength);
+    const starts = counts.map((n, r) => n * r);
+    const args = [mine, mine.byteLength, byte, all, counts, starts, byte, this.#world];
+    await this.#call(`${operation} of ${bytes} bytes`, "MPI_Allgatherv", args, [mine, all, counts, starts]);
+    const other = Array.from({ length: size }, (_, r) => r).find((r) =>
+      mine.some((_, n) => all[n] !== all[r * mine.length + n]),
+    );
+    if (other === undefined) return;
+    const lengthAt = (r: number) => all[r * mine.length] + 2 ** 32 * all[r * mine.length + 1];
+    throw new OptionError(
+      "message-length",
+      `heed/cluster: ${operation} of ${lengthAt(0)} bytes on rank 0, but of ${lengthAt(other)} bytes or in other parts on rank ${other}; the ranks do not run the same program on the same shapes`,
+      { ranks: [0, other], bytes: [lengthAt(0), lengthAt(other)] },
+    );
+  }
 
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
     const parts = partBytes(this, mine, into, bytes);
@@ -294,6 +358,7 @@ class MpiRank implements Communicator {
     const { size } = this;
     // MPI_Allgatherv counts in 32-bit integers; exchanges divide large messages.
     if (total >= 2 ** 31) return gatherInRing(this, mine, into, parts);
+    await this.#compareLengths("allGather", total, parts);
     const starts = Int32Array.from(startsOf(parts));
     const { byte } = this.#binding.constants;
     this.sent.messages += size - 1;
@@ -306,6 +371,7 @@ class MpiRank implements Communicator {
   async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
     checkReduce(this.rank, sum, order);
     if (order === "fixed") return reduceFixed(this, sum);
+    await this.#compareLengths("reduce", sum.byteLength, [sum.BYTES_PER_ELEMENT]);
     const { constants } = this.#binding;
     const type = sum instanceof Float64Array ? constants.double : constants.float;
     for (let from = 0; from < sum.length; from += PIECE / 8) {

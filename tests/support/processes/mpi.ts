@@ -23,9 +23,10 @@ const IMPLEMENTATIONS: readonly Implementation[] = [
     packages: ["openmpi-bin", "libopenmpi3"],
     args: [
       ...["--oversubscribe", "--bind-to", "none", "--allow-run-as-root"],
-      ...["--mca", "mpi_yield_when_idle", "1", "--mca", "btl_vader_single_copy_mechanism", "none"],
+      ...["--mca", "mpi_yield_when_idle", "1"],
     ],
-    env: {},
+    // No copy from process to process in one step, which a container may refuse.
+    env: { OMPI_MCA_btl_vader_single_copy_mechanism: "none" },
   },
   {
     name: "MPICH",

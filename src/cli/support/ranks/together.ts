@@ -6,6 +6,7 @@ import { agree, isAgreed } from "../../../cluster/communicator/agree.ts";
 import { broadcast } from "../../../cluster/communicator/reduce.ts";
 import { type Communicator, joinCluster, launchOf } from "../../../cluster/index.ts";
 import { EXIT, type Io } from "../line/command.ts";
+import { exitCodeAfter } from "../output/interrupt.ts";
 
 /** Runs a command on the ranks that a launcher started, or without a communicator in a single process. */
 export async function withRanks(
@@ -16,7 +17,7 @@ export async function withRanks(
   const comm = await joinCluster();
   const isLead = comm.rank === 0;
   try {
-    const code = await run(isLead ? io : silent(io), comm);
+    const code = await sharedCode(comm, await run(isLead ? io : silent(io), comm), io.signal.aborted);
     await comm.close();
     return code;
   } catch (error) {
@@ -28,6 +29,16 @@ export async function withRanks(
     // before it has printed.
     return EXIT.ok;
   }
+}
+
+/**
+ * The exit code of all ranks. A launcher reports the code of one of them, and a signal may have reached only some: then all end with
+ * the code of that signal, as a command alone does.
+ */
+async function sharedCode(comm: Communicator, code: number, isStopped: boolean): Promise<number> {
+  const all = new Int32Array(comm.size);
+  await comm.allGather(Int32Array.of(isStopped ? exitCodeAfter(code, true) : 0), all);
+  return all.find((one) => one !== 0) ?? code;
 }
 
 /**
