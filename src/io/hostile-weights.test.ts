@@ -2,7 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CHANGES_MS, readChanged } from "../../tests/support/cases/changes.ts";
 import { HeedError } from "../core/errors.ts";
+import { readSentencePiece, sentencePieceJson } from "../models/tokenizer/convert/sentencepiece.ts";
+import { readTokenizer } from "../models/tokenizer/index.ts";
 import { writeMembers } from "./archive/zip.ts";
 import { openGguf, openTorch, type SafetensorsFile } from "./index.ts";
 import { ProtoMessage } from "./protobuf.ts";
@@ -143,39 +146,32 @@ test("every code of these readers is in these tables", () => {
   expect(codes.size).toBeGreaterThan(6);
 });
 
-/** Numbers in [0, n) from a seed. */
-function drawer(seed: number): (n: number) => number {
-  let state = seed;
-  return (n) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-}
-
-const COUNT = Number(process.env.HEED_MUTATIONS ?? 300);
 test.each([
   ["torch/zip.bin", openTorch],
   ["torch/stream.bin", openTorch],
   ["torch/training.bin", openTorch],
   ["gguf/blocks.gguf", openGguf],
   ["gguf/qwen3.gguf", openGguf],
-] as const)("%s with random changes is read, or refused by a typed error", async (name, open) => {
-  const original = new Uint8Array(readFileSync(join(golden, name)));
-  const draw = drawer(7);
-  // The end of a zip file and the start of the others hold what is parsed.
-  for (let n = 0; n < COUNT; n++) {
-    let bytes = original.slice();
-    for (let changes = 1 + draw(3); changes > 0; changes--) {
-      const reach = draw(3) === 0 ? bytes.length : Math.min(bytes.length, 4096);
-      const at = draw(2) === 0 ? draw(reach) : bytes.length - 1 - draw(reach);
-      const kind = draw(4);
-      if (kind === 0) bytes = bytes.slice(0, at);
-      else bytes[at] = kind === 1 ? draw(256) : kind === 2 ? 255 : bytes[at] ^ (1 << draw(8));
-      if (bytes.length === 0) break;
-    }
-    const error = await open(bytes, { maxBytes: 2 ** 26 })
-      .then(readAll)
-      .catch((error) => error);
-    if (error !== undefined) expect(error, `change ${n}: ${error.stack}`).toBeInstanceOf(HeedError);
-  }
+] as const)(
+  "%s with random changes is read, or refused by a typed error",
+  { timeout: CHANGES_MS },
+  (name, open) =>
+    readChanged([readFileSync(join(golden, name))], async (bytes) =>
+      readAll(await open(bytes, { maxBytes: 2 ** 26 })),
+    ),
+);
+
+test("models of SentencePiece with random changes are read, or refused by a typed error", {
+  timeout: CHANGES_MS,
+}, () => {
+  const folder = join(golden, "sentencepiece");
+  const originals = readdirSync(folder)
+    .filter((name) => name.endsWith(".model"))
+    .map((name) => readFileSync(join(folder, name)));
+  expect(originals.length).toBeGreaterThan(3);
+  return readChanged(originals, (bytes) => {
+    const json = sentencePieceJson(readSentencePiece(bytes));
+    const tokenizer = readTokenizer(JSON.stringify(json));
+    tokenizer.decode(tokenizer.encode("The cats sat.\u0301 😀").ids);
+  });
 });
