@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 3_300],
   ["ui", 500],
   ["explorer", 18_900],
-  ["lab", 13_560],
+  ["lab", 14_300],
   ["bench", 5_100],
   ["tools", 4_950],
   ["examples", 1_100],

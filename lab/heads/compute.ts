@@ -4,13 +4,15 @@
  */
 import { scaledDotProductAttention, tensor } from "../../src/index.ts";
 import { literal, PIECES, roundScore } from "../frame/words.ts";
+import { shownTokens } from "../head/head.ts";
+import type { OwnLink } from "../head/link.ts";
 import { decodeFloat16 } from "../head/packed.ts";
 import { keyHeadsOf } from "./groups.ts";
-import { KEY, QUERY, TOKENS, VALUE } from "./layer.ts";
+import { LAYER } from "./layer.ts";
 
 /** What a reader changes. */
 export type Heads = {
-  /** 1 for each head that is on, [12]; empty for the one that finds the word, alone. */
+  /** 1 for each head that is on, [12]; empty for the one with the link of the largest contrast, alone. */
   readonly on: readonly number[];
   /** Key heads of twelve: 12, 4 or 1. */
   readonly groups: number;
@@ -23,10 +25,12 @@ export type Heads = {
 /** What the picture shows. */
 export interface HeadsNumbers {
   readonly words: readonly string[];
-  /** The word that looks, the word that is asked about, and the head that gives it most. */
+  /** The word that looks, the word that is asked about, and the head whose link between them has the largest contrast. */
   readonly query: number;
   readonly target: number;
   readonly finder: number;
+  /** Of the reader's own sentence: the layer of the small encoder, and its link of the largest contrast. */
+  readonly link?: OwnLink;
   /** 1 for each head that is on, [heads], and key heads. */
   readonly on: readonly number[];
   readonly keyHeads: number;
@@ -66,21 +70,28 @@ interface Layer {
   readonly query: number;
   readonly target: number;
   readonly finder: number;
+  readonly link?: OwnLink;
   readonly queries: Float32Array;
   readonly keys: Float32Array;
   readonly values: Float32Array;
 }
 
-/** Twelve heads looking from “it”. */
-const common = (): Layer => ({
-  words: TOKENS,
-  query: TOKENS.indexOf("it"),
-  target: TOKENS.indexOf("cat"),
-  finder: 11,
-  queries: decodeFloat16(QUERY),
-  keys: decodeFloat16(KEY),
-  values: decodeFloat16(VALUE),
-});
+/** The head of the first page, and the word that it finds. */
+const [TELLING, FOUND] = [4, "time"];
+
+/** Twelve heads looking from “flies”. */
+function common(): Layer {
+  const words = shownTokens(LAYER.tokens);
+  return {
+    words,
+    query: LAYER.at,
+    target: words.indexOf(FOUND),
+    finder: TELLING,
+    queries: decodeFloat16(LAYER.query),
+    keys: decodeFloat16(LAYER.key),
+    values: decodeFloat16(LAYER.value),
+  };
+}
 
 /** The layer of the small encoder that has the strongest link in the reader's sentence, looking from where that link begins. */
 async function ownOf(ownText: string): Promise<Layer> {
@@ -96,6 +107,7 @@ async function ownOf(ownText: string): Promise<Layer> {
     query: link.from,
     target: link.to,
     finder: link.head,
+    link,
     queries: Float32Array.from({ length: heads * d }, (_, i) => at(i)),
     keys: Float32Array.from(key.toFloat64()),
     values: Float32Array.from(value.toFloat64()),
@@ -105,7 +117,7 @@ async function ownOf(ownText: string): Promise<Layer> {
 /** The numbers of a state. */
 export async function compute({ on: chosen, groups: keyHeads, ownText }: Heads): Promise<HeadsNumbers> {
   const layer = ownText === "" ? common() : await ownOf(ownText);
-  const { words, query, target, finder } = layer;
+  const { words, query, target, finder, link } = layer;
   const [heads, n] = [layer.queries.length / D, words.length];
   const on = Array.from({ length: heads }, (_, h) =>
     chosen.length === 0 ? Number(h === finder) : chosen[h],
@@ -148,6 +160,7 @@ export async function compute({ on: chosen, groups: keyHeads, ownText }: Heads):
     query,
     target,
     finder,
+    ...(link && { link }),
     on,
     keyHeads: groups,
     weights: Array.from({ length: heads }, (_, h) => [...w.subarray(h * n, (h + 1) * n)]),

@@ -1,4 +1,7 @@
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { openStore } from "../../src/store/formats/open.ts";
+import { textOf } from "../../ui/text-of.ts";
 import { compute } from "./compute.ts";
 import { page } from "./page.ts";
 
@@ -20,7 +23,7 @@ test("the code computes the average of the outputs, which is not the output of t
 });
 
 test("one head alone has the same output either way, and no head at all has none", async () => {
-  const alone = await compute({ ...page.initial, on: only(11) });
+  const alone = await compute({ ...page.initial, on: only(4) });
   expect(alone.part.printed[1]).toBeCloseTo(alone.part.printed[2], 12);
   expect(alone.apart).toBeCloseTo(0, 6);
   expect((await compute({ ...page.initial, on: only() })).part.printed).toEqual([0, 0, 0]);
@@ -40,4 +43,41 @@ test("outputs longer than those of the common sentence stay in the picture, with
   expect(ends).toHaveLength(lengths.length);
   // Four characters of 11 px.
   expect(Math.max(...ends)).toBeLessThanOrEqual(860 - 28);
+});
+
+test("what the first step says of heads 2, 4 and 11 is true of this sentence, and of head 2 in every capture", async () => {
+  const numbers = await compute(page.initial);
+  expect(numbers.words[numbers.target]).toBe("time");
+  expect(numbers.weights[2][numbers.query - 1]).toBeGreaterThan(0.99);
+  expect(numbers.weights[11].indexOf(Math.max(...numbers.weights[11]))).toBe(0);
+  const view = { state: page.initial, numbers, wide: true, changed: false };
+  expect(textOf(page.steps[0].text(view))).toMatch(
+    /head 4, which gives “time” <b>80.%<\/b>\. Head 2 gives it 100.%, .* Head 11 gives 80.% to the start mark/,
+  );
+  // “The word before, whatever that is”: every token but the first, whose own place is the only one before it.
+  const folder = new URL("../../models/captures/", import.meta.url);
+  for (const name of [
+    "time-flies",
+    "fruit-flies",
+    "bank-of-the-river",
+    "savings-bank",
+    "bank-of-the-table",
+  ]) {
+    const store = await openStore(fileURLToPath(new URL(`${name}.safetensors`, folder)));
+    const ref = { block: 0, layer: 0, head: 2 };
+    await store.load(ref);
+    for (let row = 1; row < store.blocks[0].Nq; row++)
+      expect(store.row(ref, row, "weights")[row - 1], `${name}, ${row}`).toBeGreaterThan(0.9);
+    store.dispose();
+  }
+});
+
+test("seven heads on are enough for “time” to lead; all twelve are not, and the average hides it", async () => {
+  const all = await compute({ ...page.initial, on: only(...Array(12).keys()) });
+  expect(all.average[all.target]).toBeLessThan(all.average[0] / 2);
+  const seven = await compute({ ...page.initial, on: only(0, 1, 2, 3, 4, 5, 10) });
+  expect(seven.average[seven.target]).toBeGreaterThan(seven.average[0]);
+  const isDone = page.tasks[0].done;
+  const viewOf = (numbers: typeof all) => ({ state: page.initial, numbers, wide: true, changed: false });
+  expect([isDone(viewOf(all)), isDone(viewOf(seven))]).toEqual([false, true]);
 });

@@ -9,6 +9,7 @@ import { squeezed } from "../frame/fit.ts";
 import { guessText, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
+import { OWN_MODEL, ownExplorer } from "../head/link.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
 
@@ -18,7 +19,7 @@ const HEADS = 12;
 /** Numbers of a key or value. */
 const WIDTH = 32;
 const ALL = Array<number>(HEADS).fill(1);
-/** The head that gives most to the word that is asked about, alone. */
+/** The head with the link of the largest contrast, alone. */
 const FINDER: readonly number[] = [];
 
 const headsOn = (on: readonly number[]) => on.flatMap((one, h) => (one === 1 ? [h] : []));
@@ -39,24 +40,27 @@ const COUNTS = [
   "twelve",
 ] as const;
 const capital = (word: string) => word[0].toUpperCase() + word.slice(1);
-/** The word that a head gives most. */
-const favorite = ({ words, weights }: HeadsNumbers, head: number) => words[indexOfLargest(weights[head])];
+/** A word as it is named in sentences. */
+const nameOf = ({ words }: HeadsNumbers, j: number) =>
+  j === 0 || j === words.length - 1 ? `the ${words[j]} mark` : `“${words[j]}”`;
 /** How many heads give the word that is asked about the most. */
 const finders = ({ weights, target }: HeadsNumbers) =>
   weights.filter((row) => indexOfLargest(row) === target).length;
 
-/** Where the grid is. Four heads have space for rows of twice the height. */
-function layout(wide: boolean, heads: number) {
-  const g = wide ? { x: 78, y: 64, w: 44, h: 29, bar: 640 } : { x: 34, y: 34, w: 25, h: 17, bar: 340 };
-  return heads < HEADS ? { ...g, h: 2 * g.h } : g;
+/** Where the grid is. Few words have wider columns, and four heads rows of twice the height. */
+function layout(wide: boolean, { weights, words: { length } }: HeadsNumbers) {
+  const g = wide
+    ? { x: 78, y: 64, w: Math.min(72, 528 / length), h: 29, bar: 640 }
+    : { x: 34, y: 34, w: Math.min(44, 310 / length), h: 17, bar: 340 };
+  return weights.length < HEADS ? { ...g, h: 2 * g.h } : g;
 }
 
 /** The words above the columns. */
-function words({ numbers: n, state, wide }: PageView): string {
-  const g = layout(wide, n.weights.length);
-  const limit = wide ? 7 : state.ownText === "" ? 5 : 4;
+function words({ numbers: n, wide }: PageView): string {
+  const g = layout(wide, n);
+  const limit = Math.floor(g.w / 6);
   const labels = n.words.map((word, j) => {
-    const name = word.length > limit ? `${word.slice(0, wide ? 6 : 3)}…` : word;
+    const name = word.length > limit ? `${word.slice(0, limit - 1)}…` : word;
     return text(g.x + (j + 0.5) * g.w, g.y - (wide ? 8 : 6), name, {
       class: `mid ${wide ? "s12" : "s10"} ${j === n.query ? "tq bold" : ""}`,
       ...squeezed(name, wide ? 12 : 10, g.w - 2),
@@ -74,7 +78,7 @@ function words({ numbers: n, state, wide }: PageView): string {
 
 /** A row for each head: its weights, and in a wide picture the length of its output. */
 function rows({ numbers: n, wide }: PageView): string {
-  const g = layout(wide, n.weights.length);
+  const g = layout(wide, n);
   const grid = { x: g.x, width: g.w, height: g.h, labelFrom: wide ? 0.1 : 2 };
   const cells = n.weights.map((row, h) => {
     const [y, on] = [g.y + h * g.h, n.on[h] === 1];
@@ -94,7 +98,7 @@ function rows({ numbers: n, wide }: PageView): string {
     );
   });
   // The same for every state of the common sentence; another sentence can have longer outputs.
-  const scale = scaleOf({ domain: [0, Math.max(4.6, ...n.lengths)], range: [g.bar, g.bar + 184] });
+  const scale = scaleOf({ domain: [0, Math.max(3.2, ...n.lengths)], range: [g.bar, g.bar + 184] });
   const outputs = barX({
     values: n.lengths.map((length, h) => (n.on[h] === 1 ? length : 0)),
     band: bandScale(n.lengths.length, [g.y, g.y + n.lengths.length * g.h], 12 / g.h),
@@ -109,7 +113,7 @@ function rows({ numbers: n, wide }: PageView): string {
 
 /** The average of the rows, and in a wide picture what becomes of the outputs. */
 function average({ numbers: n, wide }: PageView): string {
-  const g = layout(wide, n.weights.length);
+  const g = layout(wide, n);
   const y = g.y + n.weights.length * g.h + (wide ? 12 : 6);
   const row = weightCells([n.average], { x: g.x, y, width: g.w, height: g.h, labelFrom: 0 });
   const name = text(g.x - 6, y + g.h / 2 + 4, wide ? "average" : "ave", {
@@ -152,6 +156,7 @@ export const page = definePage<Heads, HeadsNumbers>({
     "A layer looks in many ways at the same time. Each head has its own shares and its own output. The average of all the shares describes none of the heads.",
   minutes: 7,
   needs: ["words", "steps"],
+  common: "time flies like an arrow",
   fields,
   steps: [
     {
@@ -160,11 +165,11 @@ export const page = definePage<Heads, HeadsNumbers>({
       text: ({
         numbers: n,
         state,
-      }) => html`<p>One head has one query for each word, so it can ask one question. Language needs many: what does a pronoun stand for? What does a verb act on? Where does the sentence begin?</p>
+      }) => html`<p>One head has one query for each word, so it can ask one question. Language needs many: which meaning does a word have here? What is the word before it? Where does the sentence begin?</p>
 <p>So a layer has several heads side by side, each with its own queries, keys and values.${
         state.ownText === ""
-          ? html` These are the twelve of the last layer of a trained model, all looking from “it”. Head ${n.finder} gives “cat” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 9 looks at “${favorite(n, 9)}”, head 3 at “${favorite(n, 3)}”.`
-          : html` This is your sentence, at most its first ten pieces, read by the small encoder that comes with heed. Its layers have ${COUNTS[n.weights.length]} heads each. All ${COUNTS[n.weights.length]} of one layer are here, looking from “${n.words[n.query]}”: head ${n.finder} gives “${n.words[n.target]}” <b>${percent(n.weights[n.finder][n.target])}</b>.`
+          ? html` These are the twelve of layer 0 of MiniLM, all looking from “flies” in the sentence of the first page. You know head ${n.finder}, which gives “time” <b>${percent(n.weights[n.finder][n.target])}</b>. Head 2 gives it ${percent(n.weights[2][n.target])}, for another reason: it looks at the word before, whatever that is. Head 11 gives ${percent(Math.max(...n.weights[11]))} to ${nameOf(n, indexOfLargest(n.weights[11]))}.`
+          : html` This is your sentence, at most its first ten pieces, read by the small encoder that comes with heed. Its layers have ${COUNTS[n.weights.length]} heads each. All ${COUNTS[n.weights.length]} of one layer are here, looking from “${n.words[n.query]}”: head ${n.finder} gives ${nameOf(n, n.target)} <b>${percent(n.weights[n.finder][n.target])}</b>.`
       }</p>
 <p><b>Press a row</b> to mute a head.</p>`,
     },
@@ -183,7 +188,7 @@ export const page = definePage<Heads, HeadsNumbers>({
         unit: " %",
         show: { hide: false, on: ALL, groups: HEADS },
         mark: (guess, { numbers: n, wide }) => {
-          const g = layout(wide, n.weights.length);
+          const g = layout(wide, n);
           const x = g.x + (n.target + 0.5) * g.w;
           const bottom = g.y + (n.weights.length + 1) * g.h + (wide ? 12 : 6);
           return guessText(clamp(x, 60, wide ? 800 : 315), bottom + 12, `${guess} %`, "mid");
@@ -222,7 +227,8 @@ export const page = definePage<Heads, HeadsNumbers>({
   picture,
   label: ({ numbers: n }) =>
     `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${headsOn(n.on).length} of them are on. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
-  caption: ({ numbers: n, state }) => {
+  caption: (view) => {
+    const { numbers: n, state } = view;
     const list = headsOn(n.on);
     if (state.hide)
       return html`${list
@@ -231,15 +237,15 @@ export const page = definePage<Heads, HeadsNumbers>({
         .slice(0, 3)
         .map(
           ([h, share], i) =>
-            html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to “${n.words[indexOfLargest(n.weights[h])]}”`,
-        )}. What is their average?`;
-    if (list.length === 0) return html`All heads are muted: nothing is passed on.`;
+            html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to ${nameOf(n, indexOfLargest(n.weights[h]))}`,
+        )}. What is their average? ${modelOf(view)}`;
+    if (list.length === 0) return html`All heads are muted: nothing is passed on. ${modelOf(view)}`;
     const best = indexOfLargest(n.average);
-    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(n.average[best])} to “${n.words[best]}”${best !== n.target ? html`, ${percent(n.average[n.target])} to “${n.words[n.target]}”` : ""}. ${
+    return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(n.average[best])} to ${nameOf(n, best)}${best !== n.target ? html`, ${percent(n.average[n.target])} to ${nameOf(n, n.target)}` : ""}. ${
       list.length === 1
         ? html`Averages of one head are that head’s own.`
         : html`The average of the outputs and average weights × average values are <b>${percent(n.apart)}</b> apart.`
-    }`;
+    } ${modelOf(view)}`;
   },
   control: ({ numbers: n }) =>
     html`<button type="button" data-act="solo">Head ${n.finder} alone</button><button type="button" data-act="all">All</button>`,
@@ -265,12 +271,12 @@ export const page = definePage<Heads, HeadsNumbers>({
   sentence: (ownText) => ({ ...initialOf(fields), ownText }),
   carry: ({ ownText }) => ({ ownText }),
   code: {
-    typescript: ({ numbers: n, state }) => `import { scaledDotProductAttention,
+    typescript: ({ numbers: n }) => `import { scaledDotProductAttention,
   tensor } from "heed";
 
 // What each head gives to ${target(n)}, number ${n.part.index + 1} of
 // its value of ${target(n)}, and which heads are on.
-const ${variable(state.ownText)} = [
+const weights = [
 ${codeLines(n.part.weights.map(literal), 6, "  ")}];
 const value = [
 ${codeLines(n.part.values.map(String), 6, "  ")}];
@@ -290,16 +296,16 @@ const average = (x) =>
 // The average weight; the average of the outputs;
 // the output of the averages.
 const outputs =
-  ${variable(state.ownText)}.map((weight, h) => weight * value[h]);
+  weights.map((weight, h) => weight * value[h]);
 const show = (x) => console.log(x.toFixed(3));
-show(average(${variable(state.ownText)}));
+show(average(weights));
 show(average(outputs));
-show(average(${variable(state.ownText)}) * average(value));`,
-    python: ({ numbers: n, state }) => `import numpy as np
+show(average(weights) * average(value));`,
+    python: ({ numbers: n }) => `import numpy as np
 
 # What each head gives to ${target(n)}, number ${n.part.index + 1} of
 # its value of ${target(n)}, and which heads are on.
-${variable(state.ownText)} = np.array([
+weights = np.array([
 ${codeLines(n.part.weights.map(literal), 6, "    ")}])
 value = np.array([
 ${codeLines(n.part.values.map(String), 6, "    ")}])
@@ -311,16 +317,14 @@ def average(x):
 
 # The average weight; the average of the outputs;
 # the output of the averages.
-outputs = ${variable(state.ownText)} * value
-print(f"{average(${variable(state.ownText)}):.3f}")
+outputs = weights * value
+print(f"{average(weights):.3f}")
 print(f"{average(outputs):.3f}")
-print(f"{average(${variable(state.ownText)}) * average(value):.3f}")`,
+print(f"{average(weights) * average(value):.3f}")`,
     printed: ({ numbers: n }) => n.part.printed.map((x) => x.toFixed(3)).join("\n"),
     highlight: ({ state }) =>
-      state.hide
-        ? [`(average(${variable(state.ownText)}));`, `{average(${variable(state.ownText)}):`]
-        : ["average(outputs)"],
-    names: { cat: "weights", word: "weights", average: "average", outputs: "outputs" },
+      state.hide ? ["(average(weights));", "{average(weights):"] : ["average(outputs)"],
+    names: { weights: "weights", average: "average", outputs: "outputs" },
   },
   table: ({ numbers: n }) => ({
     caption: `Shares of “${n.words[n.query]}” by head, ${n.keyHeads} key heads`,
@@ -345,16 +349,16 @@ print(f"{average(${variable(state.ownText)}) * average(value):.3f}")`,
   }),
   tasks: [
     {
-      text: "In the sentence about the cat, mute heads until the average gives “cat” more than the start mark, with at least three of the twelve heads still on.",
+      text: "In “time flies like an arrow”, mute heads until the average gives “time” more than the start mark, with at least seven of the twelve heads still on.",
       done: ({ numbers: n, state }) =>
         state.ownText === "" &&
         state.groups === HEADS &&
-        headsOn(n.on).length >= 3 &&
+        headsOn(n.on).length >= 7 &&
         n.average[n.target] > n.average[0],
     },
     {
       text: "Find a pair of heads for which the average of the outputs and average weights × average values are more than 60 % apart.",
-      done: ({ numbers: n, state }) => state.groups === HEADS && headsOn(n.on).length === 2 && n.apart > 0.6,
+      done: ({ numbers: n, state }) => state.groups === HEADS && headsOn(n.on).length === 2 && n.apart > 1,
     },
   ],
   recall: [
@@ -370,11 +374,16 @@ print(f"{average(${variable(state.ownText)}) * average(value):.3f}")`,
   limits:
     "That a head looks sharply at one word does not show that the model needs it: in many models most heads can be removed, one at a time, with little loss.",
   trained: {
-    text: "See the twelve heads on the sentence about the cat in the explorer",
-    address: "tired-cat.html#v1/head?l=5&h=11&i=8&j=2&at=8.2",
+    text: "See the twelve heads in the explorer: flies looks at time",
+    address: "time-flies.html#v1/head?l=0&h=4&i=2&j=1&at=2.1",
   },
 });
 
-/** The word of the listings: its name in quotes, and the variable of its shares. */
+/** The model and its layer; of the reader's own sentence with the link into the explorer. */
+const modelOf = ({ numbers: { link }, state }: PageView) =>
+  link === undefined
+    ? html`MiniLM, layer 0.`
+    : html`${OWN_MODEL}, layer ${link.layer}. ${ownExplorer(state.ownText, link, link.from, link.to)}.`;
+
+/** The word of the listings, in quotes. */
 const target = ({ words, target }: HeadsNumbers) => JSON.stringify(words[target]);
-const variable = (ownText: string) => (ownText === "" ? "cat" : "word");

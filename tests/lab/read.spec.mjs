@@ -253,7 +253,7 @@ test("heads: one head alone is described once, and its averages are its own", ({
   visit("heads.html", {}, async (page) => {
     await page.click('[data-act="solo"]');
     await expect(caption(page)).toHaveText(
-      /^Head 11 alone: 68.% to “cat”\. Averages of one head are that head’s own\.$/,
+      /^Head 4 alone: 80.% to “time”\. Averages of one head are that head’s own\. MiniLM, layer 0\.$/,
     );
     await page.click('[data-act="all"]');
     await expect(caption(page)).toContainText(
