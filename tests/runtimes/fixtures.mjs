@@ -11,7 +11,7 @@
  * @property {Record<string, string>} files
  * @property {object} [manifest] further fields of package.json
  * @property {string[]} [build] a command, run before
- * @property {{ serve: string } | { dev: string[] } | { command: string[] }} run a folder of static files for a page, a
+ * @property {{ serve: string, policy?: string } | { dev: string[] } | { command: string[] }} run a folder of static files for a page, with a content security policy, a
  *   development server (`PORT` is replaced), or a command whose last line of output is the result
  * @property {number} threads threads that the runtime must reach (in a page: when it is cross-origin isolated)
  * @property {string} [plan] how the first line of a plan begins, where it is not `backend wasm`
@@ -95,6 +95,37 @@ function vite(version, excluded) {
     },
   ];
 }
+
+/** @param {string} version @returns {Fixture} */
+const next = (version) => ({
+  name: `Next ${version.split(".")[0]}, server and client`,
+  packages: { next: version, react: "19.3.1", "react-dom": "19.3.1", "heed-models": "MODELS" },
+  files: {
+    "program.js": PROGRAM,
+    "next.config.mjs": `export default { output: "export" };`,
+    "app/layout.js": `export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }`,
+    "app/client.js": `"use client";
+import { useEffect } from "react";
+import { AttentionView } from "heed/attention-view/react";
+import { main } from "../program.js";
+export default function Client() {
+  useEffect(() => { main().then((result) => { document.body.dataset.result = JSON.stringify(result); }); }, []);
+  return <AttentionView />;
+}`,
+    "app/page.js": `import Client from "./client.js";
+import { locateShipped, readModel } from "heed/models";
+import { main } from "../program.js";
+export default async function Page() {
+  const result = await main();
+  if (!result.right || result.threads !== 2) throw new Error("server: " + JSON.stringify(result));
+  if ((await readModel(locateShipped("encoder"))).attention("hi").tokens.length < 3) throw new Error("server: tokens");
+  return <main><p>server: {JSON.stringify(result)}</p><Client /></main>;
+}`,
+  },
+  build: ["next", "build"],
+  run: { serve: "out" },
+  threads: 2,
+});
 
 /**
  * A Cloudflare Worker: workerd compiles the .wasm files of a bundle before it runs, and none later.
@@ -206,34 +237,73 @@ all().then((result) => { document.body.dataset.result = JSON.stringify(result); 
     threads: 2,
     setup: '`"@parcel/resolver-default": { "packageExports": true }` in package.json',
   },
+  next("15.5.29"),
+  next("16.4.6"),
   {
-    name: "Next 16, server and client",
-    packages: { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1", "heed-models": "MODELS" },
+    name: "SvelteKit 3, server and client",
+    packages: {
+      "@sveltejs/kit": "3.2.0",
+      "@sveltejs/adapter-static": "4.0.1",
+      "@sveltejs/vite-plugin-svelte": "7.3.1",
+      svelte: "5.57.3",
+      typescript: "6.0.3",
+      vite: "8.3.8",
+    },
     files: {
-      "program.js": PROGRAM,
-      "next.config.mjs": `export default { output: "export" };`,
-      "app/layout.js": `export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }`,
-      "app/client.js": `"use client";
-import { useEffect } from "react";
-import { AttentionView } from "heed/attention-view/react";
-import { main } from "../program.js";
-export default function Client() {
-  useEffect(() => { main().then((result) => { document.body.dataset.result = JSON.stringify(result); }); }, []);
-  return <AttentionView />;
-}`,
-      "app/page.js": `import Client from "./client.js";
-import { locateShipped, readModel } from "heed/models";
-import { main } from "../program.js";
-export default async function Page() {
+      "src/program.js": PROGRAM,
+      "src/app.html": `<!doctype html><html lang="en"><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>`,
+      "src/routes/+page.server.js": `import { main } from "../program.js";
+export const prerender = true;
+export async function load() {
   const result = await main();
   if (!result.right || result.threads !== 2) throw new Error("server: " + JSON.stringify(result));
-  if ((await readModel(locateShipped("encoder"))).attention("hi").tokens.length < 3) throw new Error("server: tokens");
-  return <main><p>server: {JSON.stringify(result)}</p><Client /></main>;
+  return { server: result };
 }`,
+      "src/routes/+page.svelte": `<script>
+  import { onMount } from "svelte";
+  import { main } from "../program.js";
+  let { data } = $props();
+  onMount(() => { main().then((result) => { document.body.dataset.result = JSON.stringify(result); }); });
+</script>
+<p>server: {JSON.stringify(data.server)}</p>`,
+      "vite.config.js": `import adapter from "@sveltejs/adapter-static";
+import { sveltekit } from "@sveltejs/kit/vite";
+export default { plugins: [sveltekit({ adapter: adapter() })] };`,
     },
-    build: ["next", "build"],
-    run: { serve: "out" },
+    build: ["vite", "build"],
+    run: { serve: "build" },
     threads: 2,
+  },
+  {
+    name: "Astro 7, server and client",
+    packages: { astro: "7.3.5" },
+    files: {
+      "src/program.js": PROGRAM,
+      "src/pages/index.astro": `---
+import { main } from "../program.js";
+const result = await main();
+if (!result.right || result.threads !== 2) throw new Error("server: " + JSON.stringify(result));
+---
+<html lang="en"><body><p>server: {JSON.stringify(result)}</p>
+<script>
+  import { main } from "../program.js";
+  main().then((result) => { document.body.dataset.result = JSON.stringify(result); });
+</script>
+</body></html>`,
+    },
+    build: ["astro", "build"],
+    run: { serve: "dist" },
+    threads: 2,
+  },
+  {
+    name: "Electron's policy for a page, Vite 8",
+    packages: { vite: "8.3.8" },
+    files: { ...page, "index.html": html("/page.js") },
+    build: ["vite", "build"],
+    // The policy of Electron's guide to security, with what heed needs.
+    run: { serve: "dist", policy: "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" },
+    threads: 2,
+    setup: "`script-src 'self' 'wasm-unsafe-eval'`",
   },
   {
     name: "Bun",

@@ -60,17 +60,18 @@ function run(command, cwd) {
   return done.stdout;
 }
 
-/** @param {string} folder */
-function serve(folder) {
+/** @param {string} folder @param {string} [policy] */
+function serve(folder, policy) {
+  const headers = { ...HEADERS, ...(policy && { "Content-Security-Policy": policy }) };
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://localhost").pathname;
     const file = join(folder, path.endsWith("/") ? `${path}index.html` : path);
     try {
       const body = readFileSync(file);
       const type = TYPES[/** @type {keyof typeof TYPES} */ (extname(file))] ?? "application/octet-stream";
-      response.writeHead(200, { ...HEADERS, "Content-Type": type }).end(body);
+      response.writeHead(200, { ...headers, "Content-Type": type }).end(body);
     } catch {
-      response.writeHead(404, HEADERS).end();
+      response.writeHead(404, headers).end();
     }
   });
   return new Promise((resolve) =>
@@ -165,7 +166,7 @@ async function attempt(fixture, { heed, models }, n) {
   }
   const host =
     "serve" in fixture.run
-      ? await serve(join(folder, fixture.run.serve))
+      ? await serve(join(folder, fixture.run.serve), fixture.run.policy)
       : await develop(fixture.run.dev, folder, 20_000 + (process.pid % 20_000) + n);
   try {
     return await inPage(host.url);
