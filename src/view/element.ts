@@ -4,7 +4,7 @@
  */
 
 import type { LogitAttribution } from "../models/inference/attribution.ts";
-import type { EffectPart } from "../models/inference/parts.ts";
+import type { Effect } from "../models/inference/effects.ts";
 import type { ScoreSplit } from "../models/inference/score-split.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import type { StoreInput } from "../store/layout/input.ts";
@@ -80,16 +80,7 @@ export type ModelQuestion =
   | { readonly of: "logits"; readonly position: number | null };
 
 /** What one part changes. */
-export interface PartEffect {
-  readonly part: EffectPart;
-  readonly layer: number;
-  /** Of heads and links. */
-  readonly head?: number;
-  /** The quantity after the change, and the same minus that of the unchanged run. */
-  readonly value: number;
-  readonly change: number;
-  /** Of patches: the share of the difference between the two texts. */
-  readonly recovered?: number;
+export interface PartEffect extends Effect {
   /** Of predictions: the most likely token after the change. */
   readonly top?: { readonly token: string; readonly probability: number };
 }
