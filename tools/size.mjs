@@ -57,7 +57,7 @@ export const LIMITS = {
   "heed/models": 189_000,
   "heed/view": 104_900,
   "heed/train": 127_000,
-  "heed/cluster": 84_800,
+  "heed/cluster": 86_000,
   "heed/kernels": 52_400,
   "heed/webgpu": 31_900,
   "the explorer's page: to the first paint": 36_700,
