@@ -10,7 +10,7 @@ import { at, root } from "./setup.mjs";
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
   ["src/api", 1_350],
-  ["src/backend", 2_750],
+  ["src/backend", 2_760],
   ["src/cli", 8_250],
   ["src/cluster", 4_000],
   ["src/core", 2_950],

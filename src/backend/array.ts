@@ -7,7 +7,7 @@
 import { checkArgument } from "../core/errors.ts";
 import { Tensor } from "../core/tensor.ts";
 
-/** y = a ∘ b; `a` and `b` broadcast to the shape of y, aligned at their last axes. */
+/** y = a ∘ b; `a` and `b` broadcast to the shape of y, aligned at their last axes. @beta */
 export interface BinaryOperation {
   readonly name: "binary";
   readonly function: "add" | "sub" | "multiply" | "divide";
@@ -16,7 +16,7 @@ export interface BinaryOperation {
   readonly y: Tensor;
 }
 
-/** db = −dy·y/b: the gradient of b in y = a/b, before it is summed to the shape of b. b broadcasts to the shape of dy, y and db. */
+/** db = −dy·y/b: the gradient of b in y = a/b, before it is summed to the shape of b. b broadcasts to the shape of dy, y and db. @beta */
 export interface DivideBackwardOperation {
   readonly name: "divide-backward";
   readonly dy: Tensor;
@@ -29,6 +29,7 @@ export interface DivideBackwardOperation {
 /**
  * y = x in another dtype, rounded once to nearest even. To `bool` every number but 0 is true. To int32 and int64 the fraction is
  * truncated; a number out of range is a DTypeError on the CPU, and other devices get such a cast only from `bool`.
+ * @beta
  */
 export interface CastOperation {
   readonly name: "cast";
@@ -36,7 +37,7 @@ export interface CastOperation {
   readonly y: Tensor;
 }
 
-/** y = condition ? a : b, all broadcast to the shape of y. The condition has any dtype; 0 is false. */
+/** y = condition ? a : b, all broadcast to the shape of y. The condition has any dtype; 0 is false. @beta */
 export interface WhereOperation {
   readonly name: "where";
   readonly condition: Tensor;
@@ -85,7 +86,7 @@ export interface SortOperation {
   readonly position: Tensor;
 }
 
-/** y = factor·x. */
+/** y = factor·x. @beta */
 export interface ScaleOperation {
   readonly name: "scale";
   readonly x: Tensor;
@@ -93,10 +94,10 @@ export interface ScaleOperation {
   readonly y: Tensor;
 }
 
-/** Functions of one number. */
+/** Functions of one number. @beta */
 export type ElementFunction = "exp" | "log" | "sqrt" | "square" | "abs";
 
-/** y = f(x). */
+/** y = f(x). @beta */
 export interface ElementwiseOperation {
   readonly name: "elementwise";
   readonly function: ElementFunction;
@@ -104,7 +105,7 @@ export interface ElementwiseOperation {
   readonly y: Tensor;
 }
 
-/** dx = f′(x)·dy, and 0 where dy is 0. */
+/** dx = f′(x)·dy, and 0 where dy is 0. @beta */
 export interface ElementwiseBackwardOperation {
   readonly name: "elementwise-backward";
   readonly function: ElementFunction;
@@ -115,14 +116,14 @@ export interface ElementwiseBackwardOperation {
   readonly dx: Tensor;
 }
 
-/** y = Σ x over the axes along which y would be broadcast to the shape of x, in float64, rounded once. */
+/** y = Σ x over the axes along which y would be broadcast to the shape of x, in float64, rounded once. @beta */
 export interface SumOperation {
   readonly name: "sum";
   readonly x: Tensor;
   readonly y: Tensor;
 }
 
-/** The largest (`max`) or smallest (`min`) element of each row of x and its index; of equal elements the first, and NaN before all. */
+/** The largest (`max`) or smallest (`min`) element of each row of x and its index; of equal elements the first, and NaN before all. @beta */
 export interface ExtremeOperation {
   readonly name: "extreme";
   readonly function: "max" | "min";
@@ -134,7 +135,7 @@ export interface ExtremeOperation {
   readonly position: Tensor;
 }
 
-/** dx = dy at the positions of an `extreme` or a `sort`, 0 elsewhere. */
+/** dx = dy at the positions of an `extreme` or a `sort`, 0 elsewhere. @beta */
 export interface ExtremeBackwardOperation {
   readonly name: "extreme-backward";
   /** [outer, 1, inner], that of a sort [outer, length, inner]. */
@@ -144,14 +145,14 @@ export interface ExtremeBackwardOperation {
   readonly dx: Tensor;
 }
 
-/** y = softmax(x) over the last axis; a row of −∞ gives zeros. */
+/** y = softmax(x) over the last axis; a row of −∞ gives zeros. @beta */
 export interface SoftmaxOperation {
   readonly name: "softmax";
   readonly x: Tensor;
   readonly y: Tensor;
 }
 
-/** dx = y·(dy − Σ dy·y) over the last axis, and 0 where y is 0. */
+/** dx = y·(dy − Σ dy·y) over the last axis, and 0 where y is 0. @beta */
 export interface SoftmaxBackwardOperation {
   readonly name: "softmax-backward";
   readonly y: Tensor;
@@ -159,14 +160,14 @@ export interface SoftmaxBackwardOperation {
   readonly dx: Tensor;
 }
 
-/** Copies x, broadcast to the shape of y, into the view y. Elements of y's storage outside the view do not change. */
+/** Copies x, broadcast to the shape of y, into the view y. Elements of y's storage outside the view do not change. @beta */
 export interface AssignOperation {
   readonly name: "assign";
   readonly x: Tensor;
   readonly y: Tensor;
 }
 
-/** y [n, D] = rows `ids` of the table [V, D]. */
+/** y [n, D] = rows `ids` of the table [V, D]. @beta */
 export interface EmbeddingOperation {
   readonly name: "embedding";
   readonly table: Tensor;
@@ -175,7 +176,7 @@ export interface EmbeddingOperation {
   readonly y: Tensor;
 }
 
-/** dTable [V, D]: row v is the sum of the rows n of dy with ids[n] = v, in order of n. */
+/** dTable [V, D]: row v is the sum of the rows n of dy with ids[n] = v, in order of n. @beta */
 export interface EmbeddingBackwardOperation {
   readonly name: "embedding-backward";
   readonly dy: Tensor;
@@ -186,6 +187,7 @@ export interface EmbeddingBackwardOperation {
 /**
  * y = x with the first R columns of each row of D rotated in pairs: (u, v) becomes (u·c − v·s, u·s + v·c), where c and s are
  * `amplitude` times `cos` and `sin` at the row's position. Row r of x has position ⌊r / repeat⌋ mod N.
+ * @beta
  */
 export interface RopeOperation {
   readonly name: "rope";
@@ -207,6 +209,7 @@ export interface RopeOperation {
 /**
  * y = x/(1 − p) where element n is kept, else 0. With core/random/random.ts it is kept where
  * `cellBits(rowKey(headKey(seed, 0, 0), ⌊n/2¹⁶⌋), n mod 2¹⁶) ≥ dropoutThreshold(p)`.
+ * @beta
  */
 export interface DropoutOperation {
   readonly name: "dropout";
@@ -216,7 +219,7 @@ export interface DropoutOperation {
   readonly y: Tensor;
 }
 
-/** The state over the keys of all states (core/state.ts): lse = log Σ exp(lseᵢ), output = Σ exp(lseᵢ − lse)·outputᵢ. */
+/** The state over the keys of all states (core/state.ts): lse = log Σ exp(lseᵢ), output = Σ exp(lseᵢ − lse)·outputᵢ. @beta */
 export interface MergeStatesOperation {
   readonly name: "mergeStates";
   /** Outputs [rows, dv] of one float dtype, log-sum-exps [rows]. */
@@ -225,7 +228,7 @@ export interface MergeStatesOperation {
   readonly lse: Tensor;
 }
 
-/** Any array operation. */
+/** Any array operation. @beta */
 export type ArrayOperation =
   | BinaryOperation
   | DivideBackwardOperation
@@ -250,7 +253,7 @@ export type ArrayOperation =
   | DropoutOperation
   | MergeStatesOperation;
 
-/** The tensors of an operation by the names of its fields, those of states as `states[0].output`. */
+/** The tensors of an operation by the names of its fields, those of states as `states[0].output`. @beta */
 export function tensorsOf(operation: ArrayOperation): Record<string, Tensor> {
   checkArgument(typeof operation?.name === "string", "tensorsOf", "an operation", operation);
   const tensors = Object.entries(operation).filter(

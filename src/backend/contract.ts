@@ -16,13 +16,13 @@ import type { Problem } from "./problem.ts";
 import type { Product } from "./product.ts";
 import type { RowwiseOperation } from "./rowwise.ts";
 
-/** A pass over an attention problem. */
+/** A pass over an attention problem. @beta */
 export interface AttentionOperation {
   readonly kind: "forward" | "weights" | "backward";
   readonly problem: Problem;
 }
 
-/** A matrix product. */
+/** A matrix product. @beta */
 export interface MatmulOperation {
   readonly kind: "matmul";
   readonly product: Product;
@@ -35,13 +35,13 @@ export type Operation =
   | { readonly kind: "rowwise"; readonly operation: RowwiseOperation }
   | { readonly kind: "array"; readonly operation: ArrayOperation };
 
-/** Heads and rows whose weights are computed. */
+/** Heads and rows whose weights are computed. @beta */
 export interface Selection {
   readonly heads: readonly number[];
   readonly rows: readonly number[];
 }
 
-/** Inputs of the backward pass besides its problem. */
+/** Inputs of the backward pass besides its problem. @beta */
 export interface BackwardTensors {
   /** In the shape of the output, with any strides, as the output. */
   readonly dOutput: Tensor;
@@ -50,10 +50,10 @@ export interface BackwardTensors {
   readonly lse: Tensor;
 }
 
-/** Gradients that can be computed besides those of query, key and value. */
+/** Gradients that can be computed besides those of query, key and value. @beta */
 export type Extra = "mask" | "sinks" | "tables";
 
-/** Gradients, each in the shape and dtype of the tensor it belongs to, summed over axes that were broadcast. */
+/** Gradients, each in the shape and dtype of the tensor it belongs to, summed over axes that were broadcast. @beta */
 export interface BackwardResult {
   readonly dQuery: Tensor;
   readonly dKey: Tensor;
@@ -66,7 +66,7 @@ export interface BackwardResult {
   readonly tables: ReadonlyMap<Table, Tensor>;
 }
 
-/** A way to compute attention, matrix products and row-wise operations on one device. */
+/** A way to compute attention, matrix products and row-wise operations on one device. @beta */
 export interface Backend {
   readonly name: string;
   /** Name of the device of its tensors: `"cpu"`, or that of a registered device (core/device/device.ts). */

@@ -177,7 +177,7 @@ export function toRows(positions: Positions): <E extends Expression>(expr: E) =>
   return (expr) => (replacements.size === 0 ? expr : substitute(expr, replacements));
 }
 
-/** Positions of a call's queries and keys by row, for dropout, which is keyed by positions. */
+/** Positions of a call's queries and keys by row, for dropout, which is keyed by positions. @beta */
 export interface RowPositions {
   /** Position of query row `row` of batch entry `b`. */
   query(b: number, row: number): number;

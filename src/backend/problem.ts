@@ -54,13 +54,13 @@ const NAMES: readonly (keyof AttentionOptions)[] = [
   "attnMask", "isCausal", "queryOffset", "keyOffset", "queryPositions", "keyPositions", "scale", "scoreMod", "sinks", "dropoutP", "seed", "layout", "returnWeights",
 ]; // biome-ignore format: one list
 
-/** A mask tensor broadcast to the scores. */
+/** A mask tensor broadcast to the scores. @beta */
 export interface MaskTensor extends CellStrides {
   readonly kind: "bool" | "float";
   readonly tensor: Tensor;
 }
 
-/** A resolved call. */
+/** A resolved call. @beta */
 export interface Problem {
   readonly caller: string;
   readonly shape: Shape;

@@ -25,7 +25,7 @@ export interface MatmulOptions {
 /** Rows that a kernel may write past the end of a new result; its array has that many rows of padding. */
 export const STRIP_ROWS = 8;
 
-/** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. */
+/** The product, resolved. Element (i, j) of entry t of an operand is base[t] + i·row + j·column, of A in M × K, of B in K × N. @beta */
 export interface Product {
   readonly caller: string;
   readonly dtype: "float32" | "float64";

@@ -11,6 +11,7 @@ const backends = new Map<string, Backend>();
  * backend. Replaces a backend of the same device.
  *
  * @throws OptionError where the two do not name the same device, or name the CPU
+ * @beta
  */
 export function registerBackend(backend: Backend, device: Device): void {
   if (typeof backend?.device !== "string" || typeof device?.name !== "string")

@@ -8,10 +8,10 @@
 import type { TensorStorage } from "../core/device/device.ts";
 import { checkArgument } from "../core/errors.ts";
 
-/** Functions of one number: `gelu` is exact, `elu1` is elu(x) + 1. */
+/** Functions of one number: `gelu` is exact, `elu1` is elu(x) + 1. @beta */
 export type MapName = "relu" | "gelu" | "gelu-tanh" | "silu" | "sigmoid" | "tanh" | "elu1";
 
-/** y = f(x), element by element. */
+/** y = f(x), element by element. @beta */
 export interface MapOperation {
   readonly name: "map";
   readonly map: MapName;
@@ -19,7 +19,7 @@ export interface MapOperation {
   readonly y: TensorStorage;
 }
 
-/** dx = f′(x)·dy, where y = f(x). */
+/** dx = f′(x)·dy, where y = f(x). @beta */
 export interface MapBackwardOperation {
   readonly name: "map-backward";
   readonly map: MapName;
@@ -29,14 +29,14 @@ export interface MapBackwardOperation {
   readonly dx: TensorStorage;
 }
 
-/** Rows of C numbers: layer norm where `centered`, else RMS norm. */
+/** Rows of C numbers: layer norm where `centered`, else RMS norm. @beta */
 export interface NormShape {
   readonly C: number;
   readonly centered: boolean;
   readonly eps: number;
 }
 
-/** y = (x − mean)·r·weight + bias, r = 1/√(variance + eps), over rows x [rows, C]; without means where not `centered`. */
+/** y = (x − mean)·r·weight + bias, r = 1/√(variance + eps), over rows x [rows, C]; without means where not `centered`. @beta */
 export interface NormOperation extends NormShape {
   readonly name: "norm";
   readonly x: TensorStorage;
@@ -49,7 +49,7 @@ export interface NormOperation extends NormShape {
   readonly bias?: TensorStorage;
 }
 
-/** dx [rows, C], dWeight and dBias [C] of a norm, summed in float64 and rounded once. */
+/** dx [rows, C], dWeight and dBias [C] of a norm, summed in float64 and rounded once. @beta */
 export interface NormBackwardOperation extends NormShape {
   readonly name: "norm-backward";
   readonly x: TensorStorage;
@@ -61,7 +61,7 @@ export interface NormBackwardOperation extends NormShape {
   readonly dBias: TensorStorage;
 }
 
-/** sums [C] = Σ over rows of x [rows, C], summed in float64 and rounded once. */
+/** sums [C] = Σ over rows of x [rows, C], summed in float64 and rounded once. @beta */
 export interface ColumnSumsOperation {
   readonly name: "column-sums";
   readonly x: TensorStorage;
@@ -71,6 +71,7 @@ export interface ColumnSumsOperation {
 /**
  * loss [1] = Σ over counted rows of (ln Σ_v e^(x_v) − x_target) / count, and its gradient
  * dLogits = (softmax(x) − onehot(target)) / count. A row of negative target does not count; its gradient is 0.
+ * @beta
  */
 export interface CrossEntropyOperation {
   readonly name: "cross-entropy";
@@ -85,7 +86,7 @@ export interface CrossEntropyOperation {
   readonly loss: TensorStorage;
 }
 
-/** Scalars of one step of AdamW. */
+/** Scalars of one step of AdamW. @beta */
 export interface AdamWScalars {
   /** Multiplies the gradient first. */
   readonly scale: number;
@@ -107,6 +108,7 @@ export interface AdamWScalars {
  *
  *   g ← scale·g   m ← β₁·m + (1 − β₁)·g   v ← β₂·v + (1 − β₂)·g²
  *   w ← weightDecayFactor·w − rate·m/(√v·biasCorrection2 + eps)
+ * @beta
  */
 export interface AdamWOperation {
   readonly name: "adamw";
@@ -117,7 +119,7 @@ export interface AdamWOperation {
   readonly scalars: AdamWScalars;
 }
 
-/** y = a + scale·b, element by element; y may be a. */
+/** y = a + scale·b, element by element; y may be a. @beta */
 export interface AddOperation {
   readonly name: "add";
   readonly a: TensorStorage;
@@ -126,7 +128,7 @@ export interface AddOperation {
   readonly y: TensorStorage;
 }
 
-/** Any row-wise operation. */
+/** Any row-wise operation. @beta */
 export type RowwiseOperation =
   | MapOperation
   | MapBackwardOperation
@@ -142,7 +144,7 @@ const FIELDS = [
   "x", "a", "b", "dy", "weight", "bias", "logits", "w", "g", "m", "v", "y", "dx", "stats", "dWeight", "dBias", "sums", "dLogits", "loss",
 ] as const; // biome-ignore format: one list
 
-/** The storage that an operation reads or writes, by field name. */
+/** The storage that an operation reads or writes, by field name. @beta */
 export function storageOf(operation: RowwiseOperation): Record<string, TensorStorage> {
   checkArgument(typeof operation === "object" && operation !== null, "storageOf", "an operation", operation);
   const fields = operation as Partial<Record<(typeof FIELDS)[number], TensorStorage>>;

@@ -10,7 +10,7 @@ import { singleRank } from "./communicator/local.ts";
 import { loadMpi, type MpiFamily } from "./mpi/binding.ts";
 import { openMpi } from "./mpi/mpi.ts";
 
-/** Options of `joinCluster`. */
+/** Options of `joinCluster`. @beta */
 export interface JoinOptions {
   /** Seconds after which an operation that has not ended ends the job; 0: never. Default: HEED_MPI_TIMEOUT, or 60. */
   readonly timeout?: number;
@@ -33,7 +33,7 @@ export interface JoinOptions {
   readonly check?: boolean;
 }
 
-/** The launcher's variables in the environment of a process. */
+/** The launcher's variables in the environment of a process. @beta */
 export interface Launch {
   /** What started the process: `Open MPI`, `MPICH`, `Slurm` … */
   readonly launcher: string;
@@ -69,7 +69,7 @@ const LAUNCHERS: readonly {
   { launcher: "Slurm", rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS" },
 ];
 
-/** The launcher of a process, from its environment; undefined where there is none. */
+/** The launcher of a process, from its environment; undefined where there is none. @beta */
 export function launchOf(env: Environment): Launch | undefined {
   checkArgument(
     typeof env === "object" && env !== null,

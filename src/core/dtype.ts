@@ -17,10 +17,10 @@ export type StoredDType = Exclude<FloatDType, "float64">;
 /** Float dtypes of 16 bits. */
 export type HalfDType = "float16" | "bfloat16";
 
-/** Arrays a tensor may hold. */
+/** Arrays a tensor may hold. @beta */
 export type TypedData = Float32Array | Float64Array | Uint16Array | Uint8Array | Int32Array | BigInt64Array;
 
-/** The array that holds a dtype. */
+/** The array that holds a dtype. @beta */
 export type DataOf<D extends DType> = D extends "float32" ? Float32Array
   : D extends "float64" ? Float64Array
   : D extends HalfDType ? Uint16Array
@@ -182,7 +182,7 @@ export function roundingOf(dtype: FloatDType): number {
   return 2 ** -(bits ? bits.fraction + 1 : bytes === 4 ? 24 : 53);
 }
 
-/** A new zero-filled array that holds `length` elements of `dtype`. */
+/** A new zero-filled array that holds `length` elements of `dtype`. @beta */
 export function arrayFor(dtype: DType, length: number): TypedData {
   checkDType("arrayFor", dtype);
   return new DTYPES[dtype].array(length);

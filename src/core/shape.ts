@@ -6,7 +6,7 @@ import { argumentError, formatTensor, formatValue, OptionError, ShapeError } fro
 import type { Tensor } from "./tensor.ts";
 import { rowMajor, sizeOf } from "./tensor.ts";
 
-/** Order of the last three axes: heads before positions, or positions before heads. */
+/** Order of the last three axes: heads before positions, or positions before heads. @beta */
 export type Layout = "bhsd" | "bshd";
 
 /** The `layout` option of a call, checked. Default `"bhsd"`. */
@@ -27,7 +27,7 @@ export interface Operand {
   readonly column: number;
 }
 
-/** Lengths of a call, and the leading axes its result has. */
+/** Lengths of a call, and the leading axes its result has. @beta */
 export interface Shape {
   readonly B: number;
   readonly Hq: number;
@@ -153,6 +153,7 @@ function operand(t: Tensor, axes: Axes, batch: readonly number[]): Operand {
 /**
  * Where the rows of a tensor are stored: the output, its gradient, or the gradient of an input, in the shape of that input. A
  * batch axis along which the tensor is broadcast has no stride, so gradients are added over it.
+ * @beta
  */
 export function operandOf(s: Shape, t: Tensor): Operand {
   checkShape("operandOf", s);
@@ -179,7 +180,7 @@ export function batchBases(
   return bases;
 }
 
-/** Where a tensor that broadcasts to the scores stores a cell: (b, h, q, k) is base[b] + h·head + q·row + k·column. */
+/** Where a tensor that broadcasts to the scores stores a cell: (b, h, q, k) is base[b] + h·head + q·row + k·column. @beta */
 export interface CellStrides {
   readonly base: Float64Array;
   readonly head: number;
@@ -187,7 +188,7 @@ export interface CellStrides {
   readonly column: number;
 }
 
-/** Strides of a tensor that broadcasts, right-aligned, to the scores [..., Hq, Nq, Nk]. A broadcast axis has stride 0. */
+/** Strides of a tensor that broadcasts, right-aligned, to the scores [..., Hq, Nq, Nk]. A broadcast axis has stride 0. @beta */
 export function cellStrides(
   s: Shape,
   axes: readonly number[],
@@ -207,20 +208,20 @@ export function cellStrides(
   };
 }
 
-/** Shape of the output: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. */
+/** Shape of the output: [..., Hq, Nq, dv], or [..., Nq, Hq, dv] in layout `bshd`. @beta */
 export function outputShape(s: Shape): number[] {
   checkShape("outputShape", s);
   if (!s.heads) return [...s.batch, s.Nq, s.dv];
   return s.layout === "bshd" ? [...s.batch, s.Nq, s.Hq, s.dv] : [...s.batch, s.Hq, s.Nq, s.dv];
 }
 
-/** Shape of lse [..., Hq, Nq], or with `last` of the weights [..., Hq, Nq, Nk]; the same in both layouts. */
+/** Shape of lse [..., Hq, Nq], or with `last` of the weights [..., Hq, Nq, Nk]; the same in both layouts. @beta */
 export function rowShape(s: Shape, ...last: number[]): number[] {
   checkShape("rowShape", s);
   return s.heads ? [...s.batch, s.Hq, s.Nq, ...last] : [...s.batch, s.Nq, ...last];
 }
 
-/** Shape of the weights of some heads and rows: [..., heads, rows, Nk]. */
+/** Shape of the weights of some heads and rows: [..., heads, rows, Nk]. @beta */
 export function selectionShape(
   s: Shape,
   selection: { readonly heads: readonly number[]; readonly rows: readonly number[] },

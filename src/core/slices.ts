@@ -9,6 +9,7 @@ import { activeRecording } from "./recording/recording.ts";
 /**
  * Work in slices of bounded size: each `next` computes one and yields the share of the work that is done; the last one returns the
  * result. `return` ends the work early and frees its memory.
+ * @beta
  */
 export type WorkSlices<T> = Generator<number, T, void>;
 

@@ -168,6 +168,24 @@ describe("helpers", () => {
   });
 });
 
+it("new Tensor copies nothing, refuses the arrays that tensor refuses, and can be extended", () => {
+  const data = Float32Array.of(1, 2);
+  expect(new Tensor(data, [2], "float32").data).toBe(data);
+  for (const [array, shape, dtype, error] of [
+    [data, [3], "float32", ShapeError],
+    [data, [2], "float64", DTypeError],
+    [new Uint8Array(2), [2], "float32", DTypeError],
+    [data, [2], "real", DTypeError],
+  ] as const) {
+    expect(() => new Tensor(array, shape, dtype as "float32"), `new Tensor ${dtype}`).toThrow(error);
+    expect(() => tensor(array, shape, dtype as "float32"), `tensor ${dtype}`).toThrow(error);
+  }
+  class Named extends Tensor<"float32"> {
+    readonly name = "x";
+  }
+  expect(sizeOf(new Named(data, [2], "float32").reshape([1, 2]).shape)).toBe(2);
+});
+
 it("zeros larger than any array, and an invalid shape, are typed errors", () => {
   expect(() => zeros([1e5, 1e5, 10])).toThrow(UnsupportedError);
   expect(() => zeros([1e5, 1e5, 10])).toThrow(/cannot allocate \[100000, 100000, 10\]/);

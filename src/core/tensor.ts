@@ -92,6 +92,12 @@ export class Tensor<D extends DType = DType> {
   /** Element of `data` at which the tensor begins. */
   readonly offset: number;
 
+  /**
+   * Over a typed array, without a copy; `tensor` also takes lists, and finds the dtype. Public, not private, because tensors of other devices
+   * extend the class.
+   *
+   * @throws ShapeError, DTypeError, OptionError
+   */
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
     if (!(data instanceof (DTYPES[dtype]?.array ?? Array) && Array.isArray(shape)))
       checkFields(data, shape, dtype);
@@ -461,7 +467,7 @@ export function sameDevice(caller: string, tensors: readonly (readonly [string, 
   return device;
 }
 
-/** A view of a tensor's elements in another shape, not recorded: for use inside an operation. */
+/** A view of a tensor's elements in another shape, not recorded: for use inside an operation. @beta */
 export function viewOf<T extends Tensor>(
   x: T,
   shape: readonly number[],
@@ -545,7 +551,7 @@ function checkLengths(shape: Partial<readonly number[]> | undefined): void {
   if (!(Number(shape?.length) >= 0)) throw argumentError("shape", "a list of lengths", shape);
 }
 
-/** Strides of a row-major tensor. */
+/** Strides of a row-major tensor. @beta */
 export function rowMajor(shape: readonly number[]): number[] {
   checkLengths(shape);
   const strides = new Array<number>(shape.length);
@@ -557,7 +563,7 @@ export function rowMajor(shape: readonly number[]): number[] {
   return strides;
 }
 
-/** Number of elements of a shape. */
+/** Number of elements of a shape. @beta */
 export function sizeOf(shape: readonly number[]): number {
   checkLengths(shape);
   let size = 1;

@@ -10,7 +10,7 @@ import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
 
-/** Options of `webgpu`. */
+/** Options of `webgpu`. @beta */
 export interface WebGpuOptions {
   /**
    * The entry point of WebGPU: in Node what `create([])` of the npm package `webgpu` returns. Default `navigator.gpu`, which pages, Deno
@@ -27,7 +27,7 @@ export interface WebGpuOptions {
   readonly memoryLimit?: number;
 }
 
-/** A GPU that computes: the name is what `tensor.to` takes. */
+/** A GPU that computes: the name is what `tensor.to` takes. @beta */
 export interface WebGpuDevice {
   readonly name: "webgpu";
   /** The adapter: its vendor, architecture and description, as far as the browser tells. */

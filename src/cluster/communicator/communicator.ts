@@ -8,6 +8,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
  * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
  * its data has arrived. Arrays are used in place until the promise settles: do not write to `send` or read `into` before.
  * Arrays must not be views of a WebAssembly memory that may grow.
+ * @beta
  */
 export interface Communicator {
   /** Number of this rank, 0 … size − 1. */
@@ -47,7 +48,7 @@ export interface Communicator {
   close(): Promise<void>;
 }
 
-/** The traffic that a rank has sent. */
+/** The traffic that a rank has sent. @beta */
 export interface Traffic {
   messages: number;
   bytes: number;

@@ -17,7 +17,7 @@ import {
 } from "./communicator.ts";
 import { reduceFixed } from "./reduce.ts";
 
-/** Options of `localCluster`. */
+/** Options of `localCluster`. @beta */
 export interface LocalOptions {
   /** Called before a message is delivered: tests delay messages with it. Default: no delay. */
   readonly deliver?: (from: number, to: number) => Promise<void> | void;

@@ -35,7 +35,7 @@ import type { ContextOptions } from "./options.ts";
 import { aroundRing } from "./ring.ts";
 import { exactDtype, likeInput, widened } from "./rounding.ts";
 
-/** Options of `contextAttentionBackward`: those of the forward call, and the gradients to compute. */
+/** Options of `contextAttentionBackward`: those of the forward call, and the gradients to compute. @beta */
 export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
   /**
    * Gradients in addition to dQuery, dKey and dValue: of float masks (`"mask"`), of `"sinks"`, and of the `"tables"` of score
@@ -48,6 +48,7 @@ export interface ContextBackwardOptions extends Omit<ContextOptions, "queries" |
 /**
  * Gradients of this rank's rows of query, key and value. Those of masks, sinks and tables have the shape of the whole input,
  * are summed over ranks and are equal on all ranks.
+ * @beta
  */
 export type ContextGradients = AttentionGradients;
 

@@ -15,7 +15,7 @@ import { type ContextOptions, chooseVia, type Via } from "./options.ts";
 import { exactDtype } from "./rounding.ts";
 import { ShardPlan, shardSequence } from "./shard.ts";
 
-/** Options of `explainContext`: those of `contextAttention` for sharded queries, how to shard, and which pass is planned. */
+/** Options of `explainContext`: those of `contextAttention` for sharded queries, how to shard, and which pass is planned. @beta */
 export interface ExplainContextOptions extends Omit<ContextOptions, "queries" | "queryPositions"> {
   /** The forward call, or the backward pass of the same call. Default `"forward"`. */
   readonly pass?: "forward" | "backward";
@@ -23,7 +23,7 @@ export interface ExplainContextOptions extends Omit<ContextOptions, "queries" | 
   readonly cost?: "tiles" | "tokens";
 }
 
-/** How a call over shards would run. Bytes and operations are computed, not measured. */
+/** How a call over shards would run. Bytes and operations are computed, not measured. @beta */
 export interface ContextPlan {
   readonly shards: ShardPlan;
   readonly pass: "forward" | "backward";
@@ -68,6 +68,7 @@ const CALL_NAMES = ["attnMask", "scale", "scoreMod", "sinks", "dropoutP", "seed"
  * const q = zeros([1, 12, 8192, 64]);
  * console.log(String(explainContext(8, q, q, q, { isCausal: true })));
  * @throws ShapeError, OptionError
+ * @beta
  */
 export function explainContext(
   ranks: number | ShardPlan,

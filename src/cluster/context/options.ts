@@ -7,10 +7,10 @@ import type { Communicator } from "../communicator/communicator.ts";
 import { formOf, messageBytes } from "./messages.ts";
 import { ShardPlan } from "./shard.ts";
 
-/** The algorithm of a call. */
+/** The algorithm of a call. @beta */
 export type Via = "gather" | "ring" | "resident" | "auto";
 
-/** Options of `contextAttention`: those of `scaledDotProductAttention`, for the whole sequence. */
+/** Options of `contextAttention`: those of `scaledDotProductAttention`, for the whole sequence. @beta */
 export interface ContextOptions
   extends Pick<
     AttentionOptions,

@@ -17,10 +17,10 @@ import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
 import { BoolExpression, textOf } from "../../masks/expression/expr.ts";
 
-/** How positions are distributed. */
+/** How positions are distributed. @beta */
 export type ShardKind = "contiguous" | "zigzag" | "dealt";
 
-/** Options of `shardSequence`. */
+/** Options of `shardSequence`. @beta */
 export interface ShardOptions {
   /** Number of tokens of the sequence. */
   readonly length: number;
@@ -36,7 +36,7 @@ export interface ShardOptions {
   readonly heads?: number;
 }
 
-/** Positions from `from` to `to` (excluded). */
+/** Positions from `from` to `to` (excluded). @beta */
 export type PositionRange = readonly [from: number, to: number];
 
 /** Rows and keys of a tile for counting. Blocks consist of full tiles of rows, as the engine computes them. */
@@ -46,7 +46,7 @@ const PANEL = 16;
 /** Minimum number of blocks per rank, where the sequence is long enough. */
 const BLOCKS_PER_RANK = 16;
 
-/** Which rank holds which positions. The same options give the same plan on every rank. */
+/** Which rank holds which positions. The same options give the same plan on every rank. @beta */
 export class ShardPlan {
   readonly length: number;
   readonly ranks: number;
@@ -176,6 +176,7 @@ export class ShardPlan {
  * const plan = shardSequence({ length: 8192, ranks: 4, isCausal: true });
  * plan.ranges(0); // [[0, 1008], [7152, 8192]]
  * plan.imbalance; // 1.01
+ * @beta
  */
 export function shardSequence(options: ShardOptions): ShardPlan {
   checkOptionNames("shardSequence", options, [

@@ -7,7 +7,7 @@ import { zeroArray } from "../arena.ts";
 import { arrayFor, type DType, dtypeOf, type TypedData } from "../dtype.ts";
 import { formatValue, OptionError, UnsupportedError } from "../errors.ts";
 
-/** Numbers on a device other than the CPU: a handle. */
+/** Numbers on a device other than the CPU: a handle. @beta */
 export interface DeviceData {
   readonly device: Device;
   readonly dtype: DType;
@@ -15,10 +15,10 @@ export interface DeviceData {
   readonly length: number;
 }
 
-/** Storage of a tensor: a typed array on the CPU, a handle on another device. */
+/** Storage of a tensor: a typed array on the CPU, a handle on another device. @beta */
 export type TensorStorage = TypedData | DeviceData;
 
-/** Storage of one device. All methods except `prepare` and `read` return immediately; the device runs them in order. */
+/** Storage of one device. All methods except `prepare` and `read` return immediately; the device runs them in order. @beta */
 export interface Device {
   /** The name that `tensor.to(name)` takes. */
   readonly name: string;
@@ -86,7 +86,7 @@ export function checkOnCpu(caller: string, name: string, { device }: { readonly 
     );
 }
 
-/** True for storage that JavaScript cannot read. */
+/** True for storage that JavaScript cannot read. @beta */
 export const isDeviceData = (storage: TensorStorage): storage is DeviceData => !ArrayBuffer.isView(storage);
 
 /** Zero-filled storage on the device of `like`. */

@@ -16,7 +16,7 @@ export function mix(x: number): number {
   return x ^ (x >>> 16);
 }
 
-/** Key of one head of one batch entry; the seed is any safe integer. */
+/** Key of one head of one batch entry; the seed is any safe integer. @beta */
 export function headKey(seed: number, b: number, h: number): number {
   const low = seed | 0;
   const high = Math.floor(seed / 2 ** 32) | 0;
@@ -24,17 +24,17 @@ export function headKey(seed: number, b: number, h: number): number {
   return mix((mix((start + Math.imul(b, SPREAD.b)) | 0) + Math.imul(h, SPREAD.h)) | 0);
 }
 
-/** Key of one row of scores: query position `q` of a head. */
+/** Key of one row of scores: query position `q` of a head. @beta */
 export function rowKey(head: number, q: number): number {
   return mix((head + Math.imul(q, SPREAD.q)) | 0);
 }
 
-/** The 32 bits of a cell, as an unsigned number; a weight is kept where they are ≥ `dropoutThreshold(p)`. */
+/** The 32 bits of a cell, as an unsigned number; a weight is kept where they are ≥ `dropoutThreshold(p)`. @beta */
 export function cellBits(row: number, k: number): number {
   return mix((row + Math.imul(k, SPREAD.k)) | 0) >>> 0;
 }
 
-/** Cells whose bits are below this threshold are dropped: a share p of them. */
+/** Cells whose bits are below this threshold are dropped: a share p of them. @beta */
 export function dropoutThreshold(p: number): number {
   return Math.min(2 ** 32 - 1, Math.round(p * 2 ** 32));
 }

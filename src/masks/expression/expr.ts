@@ -13,20 +13,20 @@ import type { DType } from "../../core/dtype.ts";
 import { argumentError, formatValue, OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 
-/** Type of an expression. */
+/** Type of an expression. @beta */
 export type ExprType = "int" | "float" | "bool";
-/** Variables of an expression: batch entry, query head, query row, query and key position, and the score. */
+/** Variables of an expression: batch entry, query head, query row, query and key position, and the score. @beta */
 export type VarName = "b" | "h" | "i" | "q" | "k" | "score";
-/** Operations on one number. `exp`, `log`, `tanh`, `sqrt` give floats. */
+/** Operations on one number. `exp`, `log`, `tanh`, `sqrt` give floats. @beta */
 export type UnaryOp = "abs" | "neg" | "exp" | "log" | "tanh" | "sqrt" | "float" | "not";
-/** Operations on two values. `div` is a division of floats, `floorDiv` and `mod` are of integers and round towards −∞. */
+/** Operations on two values. `div` is a division of floats, `floorDiv` and `mod` are of integers and round towards −∞. @beta */
 export type BinaryOp =
   | "add" | "sub" | "mul" | "div" | "floorDiv" | "mod" | "min" | "max"
   | "lt" | "le" | "eq" | "and" | "or"; // biome-ignore format: one row a kind
-/** The operation of an expression. */
+/** The operation of an expression. @beta */
 export type Op = "const" | "var" | "table" | "select" | UnaryOp | BinaryOp;
 
-/** Numbers that an expression reads by index. An index out of range reads the nearest edge; a `strict` table refuses the call. */
+/** Numbers that an expression reads by index. An index out of range reads the nearest edge; a `strict` table refuses the call. @beta */
 export interface Table {
   /** Its numbers. Reading them throws where `source` is on another device: that device's backend reads `source`. */
   readonly data: Int32Array | Float64Array;
@@ -57,7 +57,7 @@ function noteUse(...used: readonly Expression[]): void {
   for (const x of used) statements?.used.add(x);
 }
 
-/** A node. The subclasses below have the operators. */
+/** A node. The subclasses below have the operators. @beta */
 export class Expression {
   readonly op: Op;
   readonly type: ExprType;
@@ -389,7 +389,7 @@ export function substitute<E extends Expression>(
   return visit(expr) as E;
 }
 
-/** All tables that an expression reads, each once, in order of appearance. */
+/** All tables that an expression reads, each once, in order of appearance. @beta */
 export function tablesOf(expr: Expression, into: Table[] = []): Table[] {
   if (!Array.isArray((expr as Partial<Expression> | undefined)?.args))
     throw argumentError("tablesOf", "an expression such as causal()", expr);
