@@ -180,6 +180,11 @@ export function textModel<M extends TransformerModel>(
         `attentionOf: typeIds must be one for each of ${list.length} ids, got ${types.length}`,
         { got: types.length },
       );
+    if (globals && model.architecture !== "encoder")
+      throw new UnsupportedError(
+        "globals",
+        `attentionOf: ${model.type} has no global tokens, which a Longformer has; leave out globals`,
+      );
     if (list.length === 0) throw new OptionError("empty-text", "attention: there is no token to read");
     const layerAttentions: LayerAttention[] = [];
     const run: EncoderOptions = {

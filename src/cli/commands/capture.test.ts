@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { carrierTokenizer } from "../../../tests/golden/carrier.ts";
 import { runCommand as heed } from "../../../tests/support/processes/command.ts";
 import { attentionWeights } from "../../index.ts";
 import {
@@ -39,6 +40,38 @@ describe("heed capture", () => {
         store.row(ref, i, "weights").forEach((w, j) => expect(w).toBeCloseTo(weights.at(1, i, j), 6));
     }
     store.dispose();
+  });
+
+  test("--globals names the tokens of a Longformer that see all and are seen by all", async () => {
+    const golden = join(import.meta.dirname, "../../../tests/golden");
+    const folderOf = join(folder, "longformer");
+    cpSync(join(golden, "models/longformer"), folderOf, { recursive: true });
+    writeFileSync(join(folderOf, "tokenizer.json"), carrierTokenizer());
+    const path = join(folder, "globals.safetensors");
+    const text = "the cat sat on the mat the cat";
+    expect((await heed("capture", folderOf, text, "--globals", "0,3", "-o", path)).code).toBe(0);
+    const store = await openStore(readFileSync(path), { name: "globals" });
+    const ref = { block: 0, layer: 0, head: 1 };
+    await store.load(ref);
+    const N = store.blocks[0].queryTokens.length;
+    for (let i = 0; i < N; i++)
+      store.row(ref, i, "weights").forEach((weight, j) => {
+        const sees = Math.abs(i - j) <= 2 || [0, 3].includes(i) || [0, 3].includes(j);
+        expect(weight > 0, `${i} → ${j}`).toBe(sees);
+      });
+    store.dispose();
+    const wrong = await heed("capture", folderOf, text, "--globals", "99", "-o", path);
+    expect([wrong.code, wrong.err]).toEqual([
+      1,
+      expect.stringContaining("globals must be a list of positions"),
+    ]);
+    const decoder = await heed("capture", "decoder", text, "--globals", "0", "-o", path);
+    expect([decoder.code, decoder.err]).toEqual([1, expect.stringContaining("has no global tokens")]);
+    const both = await heed("capture", folderOf, text, "--globals", "0", "--states", "-o", path);
+    expect([both.code, both.err]).toEqual([
+      2,
+      expect.stringContaining("--globals does not go with --states"),
+    ]);
   });
 
   test("a picture gives a block whose keys are its patches, with the picture that the model read", async () => {

@@ -9,6 +9,7 @@ import { systemText } from "../../io/filesystem/node.ts";
 import type { Pixels } from "../../io/read-png.ts";
 import { readPicture } from "../../models/images/decode.ts";
 import { recordActivations } from "../../models/inference/intervene.ts";
+import type { TextAttention, TextModel } from "../../models/text-model.ts";
 import { checkEvidence } from "../../store/formats/stored-evidence.ts";
 import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts";
 import { bundleOfPictures, bundleOfTexts, type TextExtras } from "../support/input/model-bundle.ts";
@@ -16,6 +17,7 @@ import { MODEL_HELP, pickImageModel, pickTextModel, warnOfCuts } from "../suppor
 import { expandPair, expandTexts, noteFiles } from "../support/input/stdin.ts";
 import { readEvidence } from "../support/input/stored-results.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { indices } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace } from "../support/output/output.ts";
 import { bytesText, jsonText } from "../support/output/terminal.ts";
@@ -35,6 +37,7 @@ export const command: Command = {
     model: "MODEL  the model, in place of the first argument",
     image: "FILE  a picture (PNG or JPEG) for a model that reads pictures; may be given several times",
     pair: "TEXT  the second text of a pair, for models that read pairs",
+    globals: "LIST  positions of global tokens, such as 0 or 0-5, for models that have them (Longformer)",
     layers: "LIST  only these layers, such as 0,4-7",
     heads: "LIST  only these heads",
     dtype: `DTYPE  store queries, keys and values as ${BUNDLE_DTYPES.join(", ")} (default: as computed)`,
@@ -91,14 +94,16 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
     const options = bundleOptions(values);
     if (values.states && pair !== undefined) throw new UsageError("--states belongs to single texts");
+    if (values.globals !== undefined && (values.states || values.evidence))
+      throw new UsageError("--globals does not go with --states and --evidence, whose runs have none");
     const evidence = await readEvidence((values.evidence ?? []) as readonly string[], texts);
     await checkPlace(output);
     noteFiles(textArguments, io, (text) => `heed capture ${name} - < ${text}`);
     const model = await pickTextModel(name, io);
-    const attentions: ReturnType<typeof model.attention>[] = [];
+    const attentions: TextAttention[] = [];
     for (const text of texts) {
       await breathe(io.signal);
-      attentions.push(model.attention(text, pair));
+      attentions.push(attentionOn(model, values, text, pair));
     }
     for (const one of attentions) warnOfCuts(model, one, io);
     const extras = attentions.map((one): TextExtras => {
@@ -131,6 +136,14 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
 };
 
 /** Writes a bundle with a block for each picture. */
+/** The attention on a text or a pair, with the global tokens of `--globals`. */
+function attentionOn(model: TextModel, values: Values, text: string, pair?: string): TextAttention {
+  if (values.globals === undefined) return model.attention(text, pair);
+  const tokens = model.tokenize(text, pair);
+  const globals = indices("globals", values.globals);
+  return { ...tokens, layers: model.attentionOf(tokens.ids, tokens.typeIds, { globals }) };
+}
+
 async function capturePictures(
   name: string,
   paths: readonly string[],
@@ -141,7 +154,7 @@ async function capturePictures(
   const output = values.output as string | undefined;
   if (texts.length > 0)
     throw new UsageError(`--image takes the place of texts, got ${JSON.stringify(texts[0])}`);
-  for (const other of ["pair", "shard"])
+  for (const other of ["pair", "shard", "globals"])
     if (values[other] !== undefined) throw new UsageError(`--${other} belongs to texts; pictures have none`);
   if (output === undefined) throw new UsageError("name the file to write: -o run.safetensors");
   if (!/\.safetensors$/i.test(output))
@@ -222,7 +235,7 @@ async function captureCorpus(
     await breathe(io.signal);
     let bytes: Uint8Array;
     try {
-      const attention = model.attention(text, pair);
+      const attention = attentionOn(model, values, text, pair);
       warnOfCuts(model, attention, io, `${path}, line ${line}: `);
       bytes = await bundleOfTexts(model, [attention], options);
     } catch (error) {
