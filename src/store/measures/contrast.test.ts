@@ -234,3 +234,20 @@ describe("the stage contrast", () => {
     store.dispose();
   });
 });
+
+it("stops where it was canceled while it counts the visible keys, before it has read the rows", async () => {
+  const N = 400;
+  const store = randomHead(N, 1, false);
+  const { visible } = store;
+  let reads = 0;
+  // A millisecond for each row, as in a head of thousands of keys.
+  store.visible = (...args) => {
+    reads++;
+    for (const begin = performance.now(); performance.now() - begin < 1; );
+    return visible.apply(store, args);
+  };
+  const controller = new AbortController();
+  setTimeout(() => controller.abort());
+  await expect(contrastOf(store, ref, 3, 2, { signal: controller.signal })).rejects.toThrow(/abort/);
+  expect(reads).toBeLessThan(N);
+});
