@@ -25,7 +25,7 @@ export const BUDGET = new Map([
   ["src/train", 3_850],
   ["src/view", 5_800],
   ["src/wasm", 11_400],
-  ["src/webgpu", 3_300],
+  ["src/webgpu", 3_360],
   ["ui", 500],
   ["explorer", 18_900],
   ["lab", 14_300],

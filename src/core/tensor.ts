@@ -288,8 +288,9 @@ export class Tensor<D extends DType = DType> {
     if (device === this.device) return this;
     if (device === "cpu") return new Tensor(await this.read(), this.shape, this.dtype);
     const target = placementOn("Tensor.to", device);
+    const data = await this.read();
     await target.device.prepare?.();
-    return target.place(await this.read(), this.shape, this.dtype) as Tensor<D>;
+    return target.place(data, this.shape, this.dtype) as Tensor<D>;
   }
 
   /**

@@ -10,31 +10,65 @@ import { GpuSession } from "./session.ts";
 /** Milliseconds in which a device that is lost says so. */
 const LOSS = 200;
 
+/** What the self-test of a session found wrong; undefined where it found nothing. */
+export type SelfTest = (session: GpuSession) => Promise<string | undefined>;
+
 /** The session, once started, and how to start one. */
 interface SessionState {
   gpu?: GPU;
   memoryLimit?: number;
   session?: GpuSession;
   starting?: Promise<GpuSession>;
+  selfTest?: SelfTest;
 }
 const state: SessionState = {};
+/** For each adapter tested what is wrong with it; undefined where nothing is. */
+const tested = new Map<string, string | undefined>();
 
-/** Starts a session on an adapter of `gpu`, by default of the last one; a session that is not lost is kept. */
-export async function start(gpu: GPU | undefined): Promise<GpuSession> {
+/**
+ * Starts a session on an adapter of `gpu`, by default of the last one; a session that is not lost is kept. An adapter computes only after
+ * it passed the self-test, once a process.
+ */
+export async function start(gpu: GPU | undefined, selfTest?: SelfTest): Promise<GpuSession> {
   if (gpu && gpu !== state.gpu) {
     state.gpu = gpu;
     state.session = state.starting = undefined;
   }
-  if (state.session && state.session.lost === undefined) return state.session;
+  if (selfTest) state.selfTest = selfTest;
+  // A loss that has happened is known after this.
+  if (state.session) await Promise.race([state.session.device.lost, undefined]);
+  if (!state.starting && state.session && state.session.lost === undefined) return state.session;
   if (!state.gpu) throw notStarted();
-  state.starting ??= GpuSession.start(state.gpu);
+  state.starting ??= begin(state.gpu);
   try {
-    state.session = await state.starting;
-    state.session.memory.allowed = state.memoryLimit ?? Infinity;
+    return await state.starting;
   } finally {
     state.starting = undefined;
   }
-  return state.session;
+}
+
+/** A new session, on an adapter that computes rightly. */
+async function begin(gpu: GPU): Promise<GpuSession> {
+  const begun = await GpuSession.start(gpu);
+  begun.memory.allowed = state.memoryLimit ?? Infinity;
+  state.session = begun;
+  const { vendor, architecture, device: model, description } = begun.adapter.info;
+  const adapter = [vendor, architecture, model, description].filter(Boolean).join(" ") || "without a name";
+  try {
+    if (!tested.has(adapter)) tested.set(adapter, await state.selfTest?.(begun));
+    const fault = tested.get(adapter);
+    if (fault !== undefined)
+      throw new UnsupportedError(
+        "self-test",
+        `webgpu: the adapter ${adapter} computes wrong numbers and is not used: ${fault}; update its driver, or compute on the CPU`,
+        { adapter, fault },
+      );
+  } catch (error) {
+    begun.device.destroy();
+    if (state.session === begun) state.session = undefined;
+    throw error;
+  }
+  return begun;
 }
 
 /** Limits the bytes of GPU memory, of this session and of those after a loss. */

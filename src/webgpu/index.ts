@@ -9,6 +9,7 @@ import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
+import { selfTest } from "./self-test.ts";
 
 /** Options of `webgpu`. @beta */
 export interface WebGpuOptions {
@@ -48,9 +49,9 @@ export interface WebGpuDevice {
 
 /**
  * Starts the GPU and registers it as the device `"webgpu"`. Repeated calls return the same device; after a loss a new adapter is
- * requested.
+ * requested. An adapter is first tested on a small call against float64, once a process.
  *
- * @throws UnsupportedError of code `webgpu` where there is no WebGPU or no adapter
+ * @throws UnsupportedError of code `webgpu` where there is no WebGPU or no adapter, of code `self-test` where the adapter computes wrong numbers
  * @example
  * import { webgpu } from "heed/webgpu";
  * const gpu = await webgpu();
@@ -80,7 +81,7 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       `webgpu: memoryLimit must be a positive number of bytes, got ${formatValue(memoryLimit)}`,
       { got: memoryLimit },
     );
-  const { adapter, device: granted } = await start(gpu);
+  const { adapter, device: granted } = await start(gpu, selfTest);
   if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);
   const { vendor, architecture, description } = adapter.info;

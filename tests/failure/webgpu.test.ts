@@ -37,6 +37,58 @@ describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
     }
   });
 
+  it("to() at any moment after a loss moves the tensor, and does not reject", async () => {
+    for (let ticks = 0; ticks < 12; ticks++) {
+      await x.to("webgpu");
+      session().device.destroy();
+      for (let n = 0; n < ticks; n++) await undefined;
+      await x.to("webgpu");
+    }
+    const { device: gpuDevice } = session();
+    gpuDevice.destroy();
+    await gpuDevice.lost;
+    expect([...(await (await x.to("webgpu")).read())]).toEqual([1, 2, 3]);
+  });
+
+  it("an adapter that computes wrong numbers is refused with the first that differs, and is not tested again", async () => {
+    started!.destroy();
+    let modules = 0;
+    const wrong = (from: string, to: string, description: string) => ({
+      async requestAdapter() {
+        const adapter = (await (gpu as unknown as GPU).requestAdapter()) as GPUAdapter;
+        const requestDevice = adapter.requestDevice.bind(adapter);
+        Object.defineProperty(adapter, "info", { value: { vendor: "wrong", description } });
+        adapter.requestDevice = async (options) => {
+          const granted = await requestDevice(options);
+          const compile = granted.createShaderModule.bind(granted);
+          granted.createShaderModule = ({ code }) => {
+            modules++;
+            return compile({ code: code.replaceAll(from, to) });
+          };
+          return granted;
+        };
+        return adapter;
+      },
+    });
+    const sums = wrong("l = l * alpha", "l = l", "sums");
+    const error = await webgpu({ gpu: sums }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error).toMatchObject({ code: "self-test", fields: { adapter: "wrong sums" } });
+    expect((error as Error).message).toMatch(
+      /adapter wrong sums computes wrong numbers and is not used: in its self-test element \d+ of output is [-.\d]+, the formula in float64 gives [-.\d]+; update its driver/,
+    );
+    const first = modules;
+    expect(first).toBeGreaterThan(0);
+    await expect(webgpu({ gpu: sums })).rejects.toMatchObject({ code: "self-test" });
+    expect(modules).toBe(first);
+    expect(() => device.allocate("float32", 1)).toThrow(/not started/);
+    await expect(webgpu({ gpu: wrong("fn main", "fn other", "text") })).rejects.toThrow(
+      /adapter wrong text computes wrong numbers and is not used: .*could not run/s,
+    );
+    await webgpu({ gpu: gpu! });
+    expect([...(await nn.scale(await x.to("webgpu"), 3).read())]).toEqual([3, 6, 9]);
+  });
+
   it("a tensor beyond the largest buffer is refused with both figures, before any work", () => {
     const { tensorBytes } = started!.limits;
     const error = (() => {
