@@ -59,7 +59,7 @@ export const LIMITS = {
   "heed/train": 127_000,
   "heed/cluster": 86_000,
   "heed/kernels": 52_400,
-  "heed/webgpu": 31_900,
+  "heed/webgpu": 41_700,
   "the explorer's page: to the first paint": 36_900,
   "attention-view: the element, lit and its worker": 50_700,
   "attention-view: to the first picture of a bundle": 124_000,
