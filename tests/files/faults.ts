@@ -4,6 +4,7 @@
  * the chosen call first writes half of its bytes.
  */
 import type { FileHandle } from "node:fs/promises";
+import type { Random } from "../support/cases/random.ts";
 
 const FUNCTIONS = ["open", "rename", "unlink", "stat", "readdir", "realpath"] as const;
 const METHODS = ["write", "sync", "close", "chmod"] as const;
@@ -46,3 +47,63 @@ function patchHandle(handle: FileHandle, count: (call: string) => void, isNext: 
     };
   }
 }
+
+/** The functions that fail at random: those above and others of whole files. */
+const ALL = [...FUNCTIONS, "link", "readFile", "writeFile", "mkdir", "symlink", "rm"] as const;
+const ERRORS = [
+  ["ENOSPC", "no space left on device"],
+  ["EIO", "i/o error"],
+  ["EDQUOT", "disk quota exceeded"],
+] as const;
+
+/**
+ * A file system that fails at random calls, each with probability `share`, and whose writes write a random part of their bytes, at
+ * least one. The functions in `spared` do not fail. Returns a function that removes the patch and returns the calls that failed.
+ */
+export function randomFaults(r: Random, share: number, spared: readonly string[] = []): () => string[] {
+  const fs = process.getBuiltinModule("node:fs/promises") as unknown as Functions;
+  const originals = ALL.map((name) => [name, fs[name]] as const);
+  const failed: string[] = [];
+  const fail = (call: string) => {
+    if (spared.includes(call) || !r.chance(share)) return;
+    failed.push(call);
+    const [code, text] = r.pick(ERRORS);
+    throw Object.assign(new Error(`${code}: ${text}, ${call}`), { code, syscall: call });
+  };
+  for (const [name, original] of originals)
+    fs[name] = async (...args) => {
+      fail(name);
+      const result = await original(...args);
+      if (name === "open") failHandle(result as FileHandle);
+      return result;
+    };
+  function failHandle(handle: FileHandle): void {
+    const methods = handle as unknown as Functions;
+    let isClosed = false;
+    for (const name of METHODS) {
+      const original = methods[name].bind(handle);
+      methods[name] = async (...args: unknown[]) => {
+        // A stream over the handle closes it once more.
+        if (isClosed) return original(...args);
+        isClosed = name === "close";
+        const [bytes, offset, length, at] = args as [Uint8Array, number, number, number | null];
+        const part = name === "write" ? r.int(1, length) : 0;
+        // As the system does, a handle that fails to close is closed, and a write that fails may have written a part.
+        try {
+          fail(name);
+        } catch (error) {
+          if (name === "close") await original();
+          if (name === "write") await original(bytes, offset, part, at);
+          throw error;
+        }
+        return name === "write" ? original(bytes, offset, part, at) : original(...args);
+      };
+    }
+  }
+  return () => {
+    for (const [name, original] of originals) fs[name] = original;
+    return failed;
+  };
+}
+
+type Functions = Record<string, (...args: unknown[]) => Promise<unknown>>;

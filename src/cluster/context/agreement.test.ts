@@ -53,3 +53,8 @@ test("replicated queries with other numbers are an error on all ranks", async ()
   );
   expect(same).toEqual([undefined, undefined]);
 });
+
+test("dropout with other seeds is an error on all ranks", async () => {
+  for (const message of await errorsOf(({ rank }) => ({ dropoutP: 0.5, seed: 3 + rank })))
+    expect(message).toMatch(/^contextAttention: ranks disagree: seed is 3 on rank 0, but 4 on rank 1/);
+});

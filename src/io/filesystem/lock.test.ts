@@ -12,7 +12,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { OptionError } from "../../core/errors.ts";
 import { LOCK, lockFolder } from "./lock.ts";
 
@@ -57,6 +57,23 @@ test("a lock of another machine stays", async () => {
   writeFileSync(join(folder, LOCK), JSON.stringify({ pid: 1, host: "elsewhere", doing: "training" }));
   await expect(lockFolder(folder, "x")).rejects.toThrow(/on elsewhere/);
   rmSync(join(folder, LOCK));
+});
+
+test("a lock of a living process of another user stays", async () => {
+  writeFileSync(
+    join(folder, LOCK),
+    JSON.stringify({ pid: 999_999_999, host: hostname(), doing: "training" }),
+  );
+  const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error("kill EPERM"), { code: "EPERM" });
+  });
+  try {
+    await expect(lockFolder(folder, "x")).rejects.toThrow(/is in use by process 999999999/);
+    expect(kill).toHaveBeenCalledWith(999_999_999, 0);
+  } finally {
+    kill.mockRestore();
+    rmSync(join(folder, LOCK));
+  }
 });
 
 test("a missing folder is a typed error", async () => {

@@ -101,6 +101,8 @@ describe("saveFile", () => {
       if (calls.length < n) {
         expect(error).toBeUndefined();
         expect(n).toBeGreaterThan(12);
+        // The new name is durable when the folder is synced.
+        expect(calls.slice(calls.indexOf("rename"))).toEqual(["rename", "open", "sync", "close"]);
         break;
       }
       expect(error, calls.join()).toMatchObject({

@@ -22,6 +22,15 @@ const WHAT = "saveFile";
  * await saveFile("out.safetensors", writeSafetensors({ q })); // atomic
  */
 export async function saveFile(path: string, contents: Contents): Promise<void> {
+  await replaceFile(path, contents);
+}
+
+/** `saveFile`, with something to do when the new file is written and synced, before it replaces the old one. */
+export async function replaceFile(
+  path: string,
+  contents: Contents,
+  beforeRename?: () => Promise<void>,
+): Promise<void> {
   const pieces = piecesOf(contents);
   const fs = fileSystem(WHAT);
   const { basename, dirname, join } = builtin<typeof import("node:path")>("node:path")!;
@@ -58,6 +67,7 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
     } finally {
       await attempt("write", file.close());
     }
+    await beforeRename?.();
     await attempt("replace", fs.rename(temporary, target));
   } catch (error) {
     await fs.unlink(temporary).catch(() => {}); // A remaining file is deleted later; the first error is the one to report.
@@ -70,7 +80,7 @@ export async function saveFile(path: string, contents: Contents): Promise<void> 
 export const previousOf = (path: string): string => `${path}.1`;
 
 /**
- * Keeps the file at `path` under the name `previousOf(path)` as well, in place of the one there, so that the next `saveFile`
+ * Keeps the file at `path` under the name `previousOf(path)` as well, in place of the one there, so that the next rename over `path`
  * leaves two versions. `path` always names a file. A second name of the same file, where the file system allows it, else a copy.
  */
 export async function keepPrevious(path: string): Promise<void> {
@@ -83,7 +93,10 @@ export async function keepPrevious(path: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return;
-    return saveFile(previous, new Uint8Array(await fs.readFile(path)));
+    const bytes = await fs.readFile(path).catch((failure) => {
+      throw fileError("keepPrevious", "read", path, failure);
+    });
+    return saveFile(previous, new Uint8Array(bytes));
   }
   try {
     await fs.rename(temporary, previous);
@@ -122,10 +135,11 @@ async function unlessMissing(stat: Promise<Stats>): Promise<Stats | undefined> {
   });
 }
 
-/** Writes all of `bytes`: one write may write fewer. */
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+/** Writes all of `bytes`, at the file's position or from offset `at`: one write may write fewer. */
+export async function writeAll(file: FileHandle, bytes: Uint8Array, at?: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, done, Math.min(bytes.length - done, 2 ** 26));
+    const length = Math.min(bytes.length - done, 2 ** 26);
+    const { bytesWritten } = await file.write(bytes, done, length, at === undefined ? null : at + done);
     done += bytesWritten;
   }
 }

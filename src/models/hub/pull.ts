@@ -13,7 +13,7 @@
 import { FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/filesystem/lock.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
-import { saveFile } from "../../io/filesystem/save.ts";
+import { saveFile, writeAll } from "../../io/filesystem/save.ts";
 import { Broken, Client, type ClientOptions, isFileName, type Place, within } from "./client.ts";
 import { type Environment, type HubName, hubCache, hubName, isCommit, modelFolder } from "./names.ts";
 
@@ -124,6 +124,9 @@ export async function pullModel(name: string, options: PullOptions = {}): Promis
       await saveFile(ref, new TextEncoder().encode(commit));
     }
     return { name: hub.id, commit, directory, files: done };
+  } catch (error) {
+    const { syscall } = error as NodeJS.ErrnoException;
+    throw syscall === undefined ? error : fileError(WHAT, "write the files of", folder, error);
   } finally {
     await unlock();
   }
@@ -303,7 +306,7 @@ class Download {
             "size",
             `${WHAT}: ${url.href} sends more than the ${size} bytes that the hub names`,
           );
-        await file.write(value, 0, value.length, at).catch((error) => {
+        await writeAll(file, value, at).catch((error) => {
           throw fileError(WHAT, "write", part, error);
         });
         at += value.length;

@@ -91,6 +91,11 @@ describe("attention flow", () => {
     for (let at = 0; at < last.length; at++) expect(values[at]).toBeGreaterThanOrEqual(last[at] - 1e-9);
   });
 
+  it("of a model without layers is the identity", () => {
+    for (const i of [0, 1, 2])
+      for (const j of [0, 1, 2]) expect(pairFlow([], 3, i, j)).toEqual({ value: Number(i === j), links: [] });
+  });
+
   it("names itself in the errors of its options", async () => {
     const store = storeFrom(sampleBundle("causal"));
     await expect(attentionFlow(store, { alpha: 2 })).rejects.toThrow(

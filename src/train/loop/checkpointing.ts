@@ -5,7 +5,7 @@
 
 import { FormatError } from "../../core/errors.ts";
 import { fileError, fileSystem } from "../../io/filesystem/node.ts";
-import { keepPrevious, previousOf, saveFile } from "../../io/filesystem/save.ts";
+import { keepPrevious, previousOf, replaceFile } from "../../io/filesystem/save.ts";
 import type { AdamW } from "../adamw.ts";
 import { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import type { CheckpointOptions, TrainOptions } from "./options.ts";
@@ -51,8 +51,8 @@ export function checkpointSaver(isResumed: boolean): NonNullable<CheckpointOptio
   let isFirst = true;
   return async (path, bytes) => {
     const keeps = isFirst ? isResumed && (await isIntact(path)) : true;
-    if (keeps) await keepPrevious(path);
-    await saveFile(path, bytes);
+    // Not earlier: a save that fails, on a full disk for example, leaves both checkpoints as they are.
+    await replaceFile(path, bytes, keeps ? () => keepPrevious(path) : undefined);
     if (isFirst && !isResumed)
       await fileSystem("train")
         .unlink(previousOf(path))

@@ -6,6 +6,7 @@ import { tensor } from "../../core/construct.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { readSafetensors, writeSafetensors } from "../../io/index.ts";
 import { add, multiply } from "../../nn/ops/arithmetic.ts";
+import { dropoutSeed } from "../../nn/ops/dropout.ts";
 import { embedding } from "../../nn/ops/lookup.ts";
 import { type Batch, nextTokenBatch, Windows } from "../data/data.ts";
 import { Generator } from "../data/random.ts";
@@ -105,6 +106,19 @@ describe("train", () => {
       ]);
     },
   );
+
+  test("every micro-batch of every step has a dropout seed of its own", async () => {
+    const seeds: (number | undefined)[] = [];
+    const model = pairs();
+    const loss: Trainable["loss"] = (batch) => {
+      seeds.push(dropoutSeed());
+      return model.loss(batch);
+    };
+    const batches = (step: number) => [0, 1, 2].map((m) => batchOf(8 * step + 2 * m, 2));
+    await train({ model: { ...model, loss }, data: batches, steps: 4, adamw: { lr: 0.1 }, seed: 5 });
+    expect(seeds).not.toContain(undefined);
+    expect(new Set(seeds).size).toBe(12);
+  });
 
   test("micro-batches add up to the batch, by their share of the targets", async () => {
     const [big, small] = [pairs("float64"), pairs("float64")];

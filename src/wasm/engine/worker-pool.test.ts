@@ -178,3 +178,31 @@ describe("a thread is lost:", () => {
     expect(next.done()).toEqual(new Array(100).fill(1));
   });
 });
+
+// Last: failures count for the working process.
+describe("after four failures in a row", () => {
+  it("the process continues on one thread and says why, until a job succeeds", async () => {
+    const working = poolOf();
+    await working.threads.whenReady(2, 120_000);
+    working.threads.reserve(64, 2);
+    const one = kernel(working.memory);
+    const { at, done } = tasksOf(working.memory, 20);
+    working.threads.run(one, at, 8, 20, 2);
+    for (let n = 1; n <= 4; n++) {
+      const { memory, threads, words } = poolOf();
+      expect(threads.unavailable, `after ${n - 1} failures`).toBe(false);
+      await threads.whenReady(2, 120_000);
+      threads.reserve(64, 2);
+      const tasks = tasksOf(memory, 20);
+      Atomics.add(words, CONTROL.active, 1);
+      expect(() => threads.run(kernel(memory), tasks.at, 8, 20, 2)).toThrow(WorkerLostError);
+    }
+    const { threads } = poolOf();
+    expect(threads.unavailable).toBe(true);
+    expect(threads.unavailableReason).toContain("calls lost a thread");
+    expect(await threads.whenReady(4, 1000)).toBe(1);
+    working.threads.run(one, at, 8, 20, 2);
+    expect(done()).toEqual(new Array(20).fill(2));
+    expect(threads.unavailable).toBe(false);
+  });
+});
