@@ -60,7 +60,7 @@ export const LIMITS = {
   "heed/cluster": 86_000,
   "heed/kernels": 52_400,
   "heed/webgpu": 41_700,
-  "the explorer's page: to the first paint": 36_900,
+  "the explorer's page: to the first paint": 37_000,
   "attention-view: the element, lit and its worker": 50_700,
   "attention-view: to the first picture of a bundle": 124_000,
   "attention-view: everything, in one file": 216_500,

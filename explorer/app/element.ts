@@ -116,14 +116,14 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     };
     this.addEventListener("keydown", (event) => this.#surface?.press(event));
     this.addEventListener("dragover", (event) => {
-      if (this.#alone || !event.dataTransfer?.types.includes("Files")) return;
+      if (this.#kind.alone || !event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       this.renderRoot.querySelector(".root")?.classList.add("dropping");
     });
     for (const name of ["dragleave", "drop"] as const)
       this.addEventListener(name, () => this.renderRoot.querySelector(".root")?.classList.remove("dropping"));
     this.addEventListener("drop", (event) => {
-      if (this.#alone) return;
+      if (this.#kind.alone) return;
       event.preventDefault();
       const files = [...(event.dataTransfer?.files ?? [])];
       // The interface may still be loading.
@@ -198,6 +198,11 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return store.measures(this.#session.refOf({ ...state, ...of }));
   }
 
+  /** The cursor's head over the other texts of the same model, and the weight at the cursor's positions there; undefined without any. */
+  async overTexts(): ReturnType<AttentionViewElement["overTexts"]> {
+    return (await import("../state/beyond.ts")).overTexts(this.#session, this.#session.state);
+  }
+
   /** The current picture as SVG, drawn without the browser: the same state gives the same text. */
   async toSVG(options: FigureOptions = {}): Promise<string> {
     const { figureOf } = await import("./export.ts");
@@ -218,10 +223,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   /** Opens arrays, a file or bytes. Resolves when they are shown; rejects when they cannot be read. */
   open(input: Openable, name?: string): Promise<void> {
-    return this.#opener.only(name ?? (input as { name?: string }).name ?? "the file", async () => {
-      const { openAny } = await import("./open.ts");
-      return openAny(input, name);
-    });
+    return this.#opener.only(name ?? (input as { name?: string }).name ?? "the file", async () =>
+      (await import("./open.ts")).openAny(input, name),
+    );
   }
 
   // — lifecycle
@@ -292,10 +296,6 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return this.constructor as typeof AttentionView;
   }
 
-  get #alone(): boolean {
-    return this.#kind.alone;
-  }
-
   /** Loads the user interface. */
   async #surfaced(): Promise<void> {
     try {
@@ -316,7 +316,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
         },
         lettersOff: () => this.keys === "off",
         open: (source) => this.add(source),
-        alone: this.#alone,
+        alone: this.#kind.alone,
         ownsPage: () => this.address,
         restyle: this.#restyle,
         emit: (name, detail) => this.#emit(name, detail),

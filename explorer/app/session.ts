@@ -14,6 +14,7 @@ import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
 import { DEFAULT, type HeadName, type State, sameHead } from "../state/state.ts";
+import type { Opening } from "./sources.ts";
 
 /** Whether something is open, loading, or could not be opened. */
 export type Status =
@@ -59,7 +60,7 @@ export class Session {
   store: HeadStore | undefined;
   status: Status = { kind: "empty" };
   /** The files or texts that can be shown. */
-  sources: readonly { readonly name: string; readonly model?: SourceModel }[] = [];
+  sources: readonly { readonly name: string; readonly model?: SourceModel; readonly open?: Opening }[] = [];
   /** Errors and warnings that the user has not closed. */
   notices: readonly Notice[] = [];
   /** Parts of the state that cannot change. */

@@ -346,12 +346,14 @@ async function addEvidence(
   const block = store.blocks[cell.block];
   const contrast = await contrastOf(store, cell, cell.query, cell.key, { maxCells: MAX_COMPARED });
   if (!isShown()) return;
-  const parts = evidenceOf(block, { ...cell, ...contrast }, KEY).flatMap((part) =>
+  const beyond = await view.overTexts().catch(() => undefined);
+  if (!isShown()) return;
+  const parts = evidenceOf(block, { ...cell, ...contrast }, KEY, beyond).flatMap((part) =>
     typeof part === "string"
       ? part
           .split(KEY)
           .flatMap((text, n) => (n === 0 ? [text] : [tokenNamed(block.keyTokens[cell.key], "bdi"), text]))
-      : [percentOf(part.value)],
+      : [part.text.endsWith("%") ? percentOf(part.value) : part.text],
   );
   const isClaim = contrast.verdict === "stripe" || contrast.verdict === "offset";
   const [first, ...rest] = parts;

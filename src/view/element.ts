@@ -9,6 +9,7 @@ import type { ScoreSplit } from "../models/inference/score-split.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import type { StoreInput } from "../store/layout/input.ts";
 import type { HeadMeasures } from "../store/measures/measures.ts";
+import type { HeadOverTexts } from "../store/measures/over-texts.ts";
 import type { LoadReport } from "../store/sentences/report.ts";
 import type { FigureOptions } from "./figure/options.ts";
 import type { HeadName, State, SwitchedHead } from "./state.ts";
@@ -202,6 +203,11 @@ export interface AttentionViewElement extends HTMLElement {
   open(input: Openable, name?: string): Promise<void>;
   /** The measures of a head. Default: the cursor's head. */
   metrics(of?: Partial<HeadName>): Promise<HeadMeasures>;
+  /**
+   * What the cursor's link is without its text: its head over the other texts of `sources` that the same model read (at most 8), with the
+   * weight at the cursor's positions there (`at`). undefined without such texts.
+   */
+  overTexts(): Promise<HeadOverTexts | undefined>;
   /** The current figure as an SVG file. It is drawn without the browser: the same state gives the same text. */
   toSVG(options?: FigureOptions): Promise<string>;
   /** The current figure as a PNG, 1 to 4 times its size on screen. Default 2. */

@@ -11,7 +11,7 @@ import { num } from "../../../src/store/text/number.ts";
 import { css } from "../../../ui/css.ts";
 import { hiddenKeys, type Session } from "../../app/session.ts";
 import { bar, numeral, quoted, shown, type Ui } from "../../app/ui.ts";
-import { evidenceAt } from "../../state/evidence.ts";
+import { beyondAt, evidenceAt } from "../../state/evidence.ts";
 import { areShares } from "../../state/facts.ts";
 import { editsOf, isChanged } from "../../state/whatif.ts";
 import {
@@ -61,12 +61,12 @@ function evidence(session: Session): TemplateResult | typeof nothing {
   if (block === undefined || link === undefined || !areShares(session.row(cell.query, "weights")))
     return nothing;
   const names = session.labels(block);
-  const parts = evidenceOf(block, { ...link, ...cell }, KEY).flatMap((part) =>
+  const parts = evidenceOf(block, { ...link, ...cell }, KEY, beyondAt(session)).flatMap((part) =>
     typeof part === "string"
       ? part
           .split(KEY)
           .flatMap((text, n) => (n === 0 ? [text] : [quoted(names.key[cell.key], names.lang.key), text]))
-      : [numeral(part.value, part.source, { style: "percent" })],
+      : [shown(part)],
   );
   return parts.length === 0 ? nothing : html`<p class="evidence">${parts}</p>`;
 }

@@ -157,6 +157,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
           all: values.all === true,
           words: values.words === true,
           bits: values.bits === true,
+          others: blocks.filter((other) => other !== blocks[n]),
           token,
         })),
       );

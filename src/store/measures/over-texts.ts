@@ -27,6 +27,11 @@ export interface OverTextsOptions extends RequestOptions {
   /** Only links whose query is this word, and whose key is this word. Default: all pairs of different tokens that are not special. */
   readonly query?: string;
   readonly key?: string;
+  /** Only heads of this layer, and with this number. Default: all. */
+  readonly layer?: number;
+  readonly head?: number;
+  /** Measure the weight at these positions in each text (`HeadOverTexts.at`). Default: none. */
+  readonly at?: { readonly query: number; readonly key: number };
   /** Number of strongest and of failing examples of each head. Default 3. */
   readonly examples?: number;
   /** Results of texts that were measured before, by name and question; the new ones are added. */
@@ -73,6 +78,8 @@ export interface TextOfHead {
   readonly measures: Readonly<Partial<Record<SpreadMeasure, number>>>;
   /** Undefined where the text has no link of the kind in question. */
   readonly link?: TextExample;
+  /** Weight at the positions in question; undefined where the text ends before them, has special tokens there, or a mask. */
+  readonly at?: number;
 }
 
 /** One head over texts. */
@@ -80,6 +87,8 @@ export interface HeadOverTexts {
   readonly layer: number;
   readonly head: number;
   readonly measures: Readonly<Partial<Record<SpreadMeasure, TextSpread>>>;
+  /** Weight at the positions in question, over the texts that have tokens there; undefined where none were asked for. */
+  readonly at?: TextSpread;
   /** Contrast of its strongest link in each text. */
   readonly contrast: TextSpread;
   /** Number of texts in which that link may be claimed (its verdict is `link`), of `contrast.texts`. */
@@ -110,8 +119,24 @@ export async function headsOverTexts(
   const isList =
     Array.isArray(texts) && texts.length > 0 && texts.every((it) => typeof it?.open === "function");
   checkArgument(isList, what, "a list of texts, { name, open }", texts);
-  checkNames(what, options, ["query", "key", "examples", "cache", "signal", "onProgress"]);
-  const { examples = 3, cache = new Map(), query, key } = options;
+  checkNames(what, options, [
+    "query",
+    "key",
+    "layer",
+    "head",
+    "at",
+    "examples",
+    "cache",
+    "signal",
+    "onProgress",
+  ]);
+  const { examples = 3, cache = new Map(), query, key, layer, head, at } = options;
+  checkArgument(
+    at === undefined || [at?.query, at?.key].every((n) => Number.isInteger(n) && n >= 0),
+    what,
+    "at: { query, key }, integers from 0",
+    at,
+  );
   if (!(Number.isInteger(examples) && examples >= 0))
     throw new OptionError(
       "examples",
@@ -126,7 +151,7 @@ export async function headsOverTexts(
   const rows: (readonly TextOfHead[])[] = [];
   for (const [done, text] of texts.entries()) {
     options.signal?.throwIfAborted();
-    const question = JSON.stringify([text.name, query, key]);
+    const question = JSON.stringify([text.name, query, key, layer, head, at]);
     const measured = cache.get(question) ?? (await measureText(what, text, options));
     cache.set(question, measured);
     const [first] = rows;
@@ -143,6 +168,7 @@ export async function headsOverTexts(
     summarize(
       rows.map((row) => row[n]),
       examples,
+      at !== undefined,
     ),
   );
   const meanOf = ({ contrast }: HeadOverTexts) => (Number.isNaN(contrast.mean) ? -1 : contrast.mean);
@@ -192,7 +218,7 @@ async function measureBlock(
   what: string,
   text: MeasuredText,
   store: HeadStore,
-  { query, key, signal }: OverTextsOptions,
+  { query, key, layer: onlyLayer, head: onlyHead, at, signal }: OverTextsOptions,
 ): Promise<readonly TextOfHead[]> {
   const index = text.block ?? 0;
   const block = store.blocks[index];
@@ -211,9 +237,17 @@ async function measureBlock(
     (kind === "cross" || i + queryOffset !== j) &&
     fits(queryTokens[i], query) &&
     fits(keyTokens[j], key);
-  const refs = block.layers.flatMap((layer) =>
-    Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })),
-  );
+  const refs = block.layers
+    .flatMap((layer) =>
+      Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })),
+    )
+    .filter((it) => it.layer === (onlyLayer ?? it.layer) && it.head === (onlyHead ?? it.head));
+  if (refs.length === 0)
+    throw new OptionError(
+      onlyLayer === undefined ? "head" : "layer",
+      `${what}: ${formatValue(text.name)} has no head ${onlyHead ?? ""}${onlyLayer === undefined ? "" : ` in layer ${onlyLayer}`}; its layers are ${block.layers.join(", ")}, each with ${block.heads} heads`,
+      { layer: onlyLayer, head: onlyHead },
+    );
   const heads: TextOfHead[] = [];
   for (const ref of refs) {
     signal?.throwIfAborted();
@@ -239,12 +273,28 @@ async function measureBlock(
         return value === undefined || Number.isNaN(value) ? [] : [[name, value]];
       }),
     );
-    heads.push({ layer: ref.layer, head: ref.head, measures, ...(link && { link }) });
+    const place = at && weightAt(store, ref, at.query, at.key);
+    heads.push({
+      layer: ref.layer,
+      head: ref.head,
+      measures,
+      ...(link && { link }),
+      ...(place !== undefined && { at: place }),
+    });
   }
   return heads;
 }
 
-function summarize(rows: readonly TextOfHead[], examples: number): HeadOverTexts {
+/** The weight of a loaded head at two positions; undefined where there are no words that may attend to each other. */
+function weightAt(store: HeadStore, ref: HeadRef, query: number, key: number): number | undefined {
+  const { Nq, Nk, special } = store.blocks[ref.block];
+  const hasWords = query < Nq && key < Nk && !special.query[query] && !special.key[key];
+  if (!hasWords || store.visible(ref, query)[key] === 0) return undefined;
+  const weight = store.cell(ref, query, key, "weights");
+  return Number.isNaN(weight) ? undefined : weight;
+}
+
+function summarize(rows: readonly TextOfHead[], examples: number, hasPlace: boolean): HeadOverTexts {
   const [{ layer, head }] = rows;
   const links = rows.flatMap(({ link }) => (link ? [link] : []));
   const byContrast = links.toSorted((a, b) => b.contrast - a.contrast);
@@ -260,6 +310,7 @@ function summarize(rows: readonly TextOfHead[], examples: number): HeadOverTexts
     layer,
     head,
     measures,
+    ...(hasPlace && { at: spreadOf(rows.flatMap(({ at }) => at ?? [])) }),
     contrast: spreadOf(links.map(({ contrast }) => contrast)),
     holds: claimed.length,
     strongest: claimed.slice(0, examples),

@@ -6,6 +6,7 @@
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { LinkContrast } from "../measures/contrast.ts";
+import type { HeadOverTexts } from "../measures/over-texts.ts";
 import type { Num } from "../text/number.ts";
 import { num } from "../text/number.ts";
 
@@ -19,13 +20,53 @@ export interface DescribedLink extends LinkContrast {
  * The clause as texts and numbers, without a period; empty where no other row may attend to the key.
  *
  * @param name of the key, as the page or the terminal writes it
+ * @param beyond the same head over other texts, with the same positions as `at`: what the link is without this text
  * @example
  * const link = await tellingLink(store);
  * evidenceOf(store.blocks[0], link, "“time”"); // ["the other tokens give “time” ", { text: "4%", … }]
  */
-export function evidenceOf(block: Block, link: DescribedLink, name: string): (string | Num)[] {
+export function evidenceOf(
+  block: Block,
+  link: DescribedLink,
+  name: string,
+  beyond?: HeadOverTexts,
+): (string | Num)[] {
   checkObject("evidenceOf", "a block", block);
   checkObject("evidenceOf", "a link with its contrast, as tellingLink returns it", link);
+  const here = baselineOf(block, link, name);
+  return here.length === 0 || beyond === undefined ? here : [...here, ...beyondOf(link, beyond)];
+}
+
+/** What the link is without this text: the same positions in other texts, and, of a link that may be claimed, whether the head has one there. */
+function beyondOf({ verdict }: DescribedLink, { at, contrast, holds }: HeadOverTexts): (string | Num)[] {
+  const count = (n: number, source: string) => num(n, source);
+  const noun = (n: number) => (n === 1 ? " other text" : " other texts");
+  const places: (string | Num)[] =
+    at === undefined || at.texts === 0
+      ? []
+      : [
+          "in ",
+          count(at.texts, "headsOverTexts.at.texts"),
+          `${noun(at.texts)} the same positions get `,
+          num(at.mean, "headsOverTexts.at.mean", { style: "percent" }),
+          ...(at.texts > 1 ? [" on average"] : []),
+        ];
+  const links: (string | Num)[] =
+    verdict !== "link" || contrast.texts === 0
+      ? []
+      : [
+          "this head has a link above chance in ",
+          count(holds, "headsOverTexts.holds"),
+          " of ",
+          count(contrast.texts, "headsOverTexts.contrast.texts"),
+          noun(contrast.texts),
+        ];
+  const clauses = [places, links].filter((parts) => parts.length > 0);
+  return clauses.flatMap((parts, n) => [n === 0 ? "; " : ", and ", ...parts]);
+}
+
+/** What the head gives without this query. */
+function baselineOf(block: Block, link: DescribedLink, name: string): (string | Num)[] {
   const { verdict, others, offset } = link;
   const percent = (x: number, source: string) => num(x, source, { style: "percent" });
   if (verdict === "offset") {
@@ -56,7 +97,12 @@ export function evidenceOf(block: Block, link: DescribedLink, name: string): (st
  * const link = await tellingLink(store);
  * evidenceText(store.blocks[0], link, "“time”"); // "the other tokens give “time” 4.3 %"
  */
-export const evidenceText = (block: Block, link: DescribedLink, name: string): string =>
-  evidenceOf(block, link, name)
+export const evidenceText = (
+  block: Block,
+  link: DescribedLink,
+  name: string,
+  beyond?: HeadOverTexts,
+): string =>
+  evidenceOf(block, link, name, beyond)
     .map((part) => (typeof part === "string" ? part : part.text))
     .join("");

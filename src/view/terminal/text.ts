@@ -8,8 +8,9 @@ import type { Block, HeadRef } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { contrastOf, type LinkContrast } from "../../store/measures/contrast.ts";
+import { type HeadOverTexts, headsOverTexts } from "../../store/measures/over-texts.ts";
 import { type DescribedLink, evidenceText } from "../../store/sentences/evidence.ts";
-import { tellingLink } from "../../store/sentences/telling.ts";
+import { type TellingLink, tellingLink } from "../../store/sentences/telling.ts";
 import { distinctLabels, oneLine, wrap } from "../../store/text/label.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import { piecesOf } from "../../store/text/tokens.ts";
@@ -42,6 +43,8 @@ export interface TextOptions {
   readonly words?: boolean;
   /** True: entropy in bits. Default false: in nats. */
   readonly bits?: boolean;
+  /** Indices of blocks with other texts that the same model read: the explained link is compared with them. Default: none. */
+  readonly others?: readonly number[];
   /** A word of the text: the page lists the tokens that it attends to and that attend to it, with the heads. */
   readonly token?: string;
 }
@@ -59,6 +62,7 @@ export const TEXT_OPTIONS = [
   "links",
   "words",
   "bits",
+  "others",
   "token",
 ] as const satisfies readonly (keyof TextOptions)[];
 
@@ -117,7 +121,8 @@ export async function renderText(
   lines.push(...(all ? rowLinkLines(page, allLinks, links) : linkLines(page, allLinks)), "");
   if (!all && !isSingle) lines.push(...standOutLines(page), "");
   else if (all || !isCell) lines.push(...measureLines(page, bits), "");
-  if (telling) lines.push(...wrapped(explainLink(store, telling), page), "");
+  if (telling)
+    lines.push(...wrapped(explainLink(store, telling, await beyond(store, telling, options)), page), "");
   if (!all && refs.length > 1) {
     const hint = `--all prints all ${refs.length} heads; --layer and --head one of them; --token WORD asks every head about a word.`;
     lines.push(...wrapped(hint, page).map((line) => dim(line, paint)), "");
@@ -125,13 +130,27 @@ export async function renderText(
   return lines;
 }
 
+/** The head of a link over the other texts; undefined without any. */
+async function beyond(
+  store: HeadStore,
+  { layer, head, query, key }: TellingLink,
+  { others = [] }: TextOptions,
+): Promise<HeadOverTexts | undefined> {
+  if (others.length === 0) return undefined;
+  const texts = others.map((block) => ({ name: `${block}`, open: () => store, block }));
+  return (await headsOverTexts(texts, { layer, head, at: { query, key } }))[0];
+}
+
 /**
  * Explains one weight in sentences, with the numbers of its ledger. With the contrast of the link (`tellingLink`, `contrastOf`) they say
  * what the other tokens give the same key: a weight alone is no evidence.
+ *
+ * @param beyond the head over other texts (`headsOverTexts` with `at`), which the sentence then names
  */
 export function explainLink(
   store: HeadStore,
   link: HeadRef & { query: number; key: number } & Partial<LinkContrast>,
+  beyond?: HeadOverTexts,
 ): string {
   checkStore("explainLink", store);
   checkObject("explainLink", "{ block, layer, head, query, key }", link);
@@ -150,7 +169,7 @@ export function explainLink(
     .join(" → ");
   const computation = lines.length > 1 ? ` ${steps}.` : "";
   const name = `“${distinctLabels(labels.key)[key]}”`;
-  const evidence = link.verdict === undefined ? "" : evidenceText(block, link as DescribedLink, name);
+  const evidence = link.verdict === undefined ? "" : evidenceText(block, link as DescribedLink, name, beyond);
   const about = evidence === "" ? "" : ` ${evidence[0].toUpperCase()}${evidence.slice(1)}.`;
   return `Layer ${layer}, head ${head}: “${distinctLabels(labels.query)[query]}” gives ${percent(weight.value)} of its attention to ${target}${even}.${about}${computation}`;
 }

@@ -3,8 +3,11 @@
  * Switching heads in the page of `heed view`: the model runs again in the command's process, the page shows the numbers of
  * `ablateHeads`, the address has the state, and the page shows errors. Needs dist/ (npm run build).
  */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import { ablateHeads, locateShipped, readModel } from "heed/models";
+import { openStore } from "heed/view";
 import { endAll, pageAt, view } from "../support/served.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
@@ -293,6 +296,28 @@ test("the page says how many tokens of a long text the model does not read", asy
   await end();
 });
 
+/** What the other captures give the same positions, by their weights: the number of texts with words there, and the mean in percent. */
+async function positionsElsewhere(
+  /** @type {number} */ layer,
+  /** @type {number} */ head,
+  /** @type {number} */ query,
+  /** @type {number} */ key,
+) {
+  const folder = join(import.meta.dirname, "../../../models/captures");
+  const weights = [];
+  for (const file of readdirSync(folder).filter((name) => /(?<!time-flies)\.safetensors$/.test(name))) {
+    const store = await openStore(readFileSync(join(folder, file)), { name: file });
+    const [{ Nk, special }] = store.blocks;
+    const all = await store.weights({ block: 0, layer, head });
+    if (!special.query[query] && !special.key[key]) weights.push(all[query * Nk + key]);
+    store.dispose();
+  }
+  return {
+    texts: weights.length,
+    percent: Math.round((100 * weights.reduce((sum, w) => sum + w, 0)) / weights.length),
+  };
+}
+
 test("a link is shown with what the other tokens give; a stripe is not claimed, and a link with contrast is offered", async ({
   browser,
 }) => {
@@ -301,11 +326,14 @@ test("a link is shown with what the other tokens give; a stripe is not claimed, 
   const caption = page.locator("#seen");
   await headOf(page);
   await expect(caption).toContainText(
-    /Here ‹flies› gives 80\s%\s?of its attention to ‹time›\. The other tokens give ‹time› 4\.3\s%\.$/,
+    /Here ‹flies› gives 80\s%\s?of its attention to ‹time›\. The other tokens give ‹time› 4\.3\s%; in 7 other texts the same positions get 21\s% on average, and this head has a link above chance in 4 of 7 other texts\.$/,
     { timeout: 60_000 },
   );
+  expect(await positionsElsewhere(0, 4, 2, 1)).toEqual({ texts: 7, percent: 21 });
   const ledger = page.locator("attention-view .readout .evidence");
-  await expect(ledger).toHaveText(/^the other tokens give ‹time› 4\.3\s%$/);
+  await expect(ledger).toHaveText(
+    /^the other tokens give ‹time› 4\.3\s%; in 7 other texts the same positions get 21\s% on average, and this head has a link above chance in 4 of 7 other texts$/,
+  );
   // True in light and in dark, where more is lighter.
   await expect(caption).toContainText("the stronger the color, the more");
   await expect(caption.locator("button")).toHaveCount(0);
@@ -319,9 +347,12 @@ test("a link is shown with what the other tokens give; a stripe is not claimed, 
     }),
   );
   await expect(caption).toContainText(
-    /‹flies› gives 58\s%\s?of its attention to ‹arrow›\. But every token looks at ‹arrow›: the others give it 61\s%\./,
+    /‹flies› gives 58\s%\s?of its attention to ‹arrow›\. But every token looks at ‹arrow›: the others give it 61\s%; in 7 other texts the same positions get 11\s% on average\./,
   );
-  await expect(ledger).toHaveText(/^every token looks at ‹arrow›: the others give it 61\s%$/);
+  expect(await positionsElsewhere(5, 11, 2, 5)).toEqual({ texts: 7, percent: 11 });
+  await expect(ledger).toHaveText(
+    /^every token looks at ‹arrow›: the others give it 61\s%; in 7 other texts the same positions get 11\s% on average$/,
+  );
   const offer = caption.locator("button");
   await expect(offer).toHaveText(
     /^Layer 0, head 4 shows more: ‹flies› gives 80\s% to ‹time›, the others 4\.3\s%$/,
