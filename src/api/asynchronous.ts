@@ -3,7 +3,7 @@
  * event loop runs, so that a page answers, a server accepts requests, and an `AbortSignal` ends the call.
  */
 import { type AttentionOptions, checkAttentionOptions, resolve } from "../backend/problem.ts";
-import { OptionError } from "../core/errors.ts";
+import { checkCount, OptionError } from "../core/errors.ts";
 import { checkSlices, runSlices, SLICE_OPTIONS, type SliceOptions, type WorkSlices } from "../core/slices.ts";
 import type { FloatDTypeOf, TensorLike } from "../core/tensor.ts";
 import type { AttentionResult } from "./attention.ts";
@@ -43,6 +43,7 @@ export async function scaledDotProductAttentionAsync<Q extends TensorLike>(
   value: TensorLike,
   options: AttentionAsyncOptions = {},
 ): Promise<AttentionResult<FloatDTypeOf<Q>>> {
+  checkCount("scaledDotProductAttentionAsync", arguments, 4);
   const what = "scaledDotProductAttentionAsync";
   const [sliceOptions, same] = splitOptions(what, options, []);
   const problem = resolve(what, query, key, value, same);
@@ -76,6 +77,7 @@ export async function attentionBackwardAsync<
   state: { readonly output: TensorLike; readonly lse: TensorLike },
   options: BackwardAsyncOptions = {},
 ): Promise<AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>>> {
+  checkCount("attentionBackwardAsync", arguments, 6);
   const what = "attentionBackwardAsync";
   const [sliceOptions, same] = splitOptions(what, options, ["wanted", "checkSums"]);
   const { backend, problem, tensors, wanted } = resolveBackward(

@@ -10,7 +10,7 @@ import { checkOutputLike } from "../backend/gradients.ts";
 import { type AttentionOptions, checkAttentionOptions, isMaskList, resolve } from "../backend/problem.ts";
 import { checkLse } from "../backend/results.ts";
 import type { FloatDType } from "../core/dtype.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
 import type { Shape } from "../core/shape.ts";
@@ -78,6 +78,7 @@ export function attentionBackward<Q extends TensorLike, K extends TensorLike, V 
   state: { readonly output: TensorLike; readonly lse: TensorLike },
   options: BackwardOptions = {},
 ): AttentionGradients<FloatDTypeOf<Q>, FloatDTypeOf<K>, FloatDTypeOf<V>> {
+  if (arguments.length > 6) checkCount("attentionBackward", arguments, 6);
   const what = "attentionBackward";
   checkAttentionOptions(what, options, ["wanted", "checkSums"]);
   const { backend, problem, tensors, wanted } = resolveBackward(

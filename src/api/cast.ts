@@ -3,7 +3,7 @@
 import { isDeviceData } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { arrayFor, checkDType, type DType, isFloat, isInteger } from "../core/dtype.ts";
-import { UnsupportedError } from "../core/errors.ts";
+import { checkCount, UnsupportedError } from "../core/errors.ts";
 import { record } from "../core/recording/record.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { cast as convert } from "./array.ts";
@@ -21,6 +21,7 @@ import { cast as convert } from "./array.ts";
  *   another device to an integer dtype, since only the CPU can check them
  */
 export function cast<D extends DType>(x: TensorLike, dtype: D): Tensor<D> {
+  checkCount("cast", arguments, 2);
   const from = asTensor("cast: x", x);
   checkDType("cast", dtype);
   if (from.dtype === dtype) return from as Tensor as Tensor<D>;

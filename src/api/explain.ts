@@ -1,7 +1,7 @@
 /** Plans of attention calls and matrix products: how a call would run, without running it. */
 import { type AttentionOptions, checkAttentionOptions, resolve } from "../backend/problem.ts";
 import { type MatmulOptions, resolveProduct } from "../backend/product.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type PrintablePlan, planOfAttention, planOfProduct } from "./dispatch/plans.ts";
 
@@ -25,6 +25,7 @@ export function explain(
   value: TensorLike,
   options: ExplainOptions = {},
 ): PrintablePlan {
+  checkCount("explain", arguments, 4);
   checkAttentionOptions("explain", options, ["pass"]);
   const { pass = "forward", ...call } = options;
   if (pass !== "forward" && pass !== "backward")
@@ -41,5 +42,6 @@ export function explain(
  * console.log(String(explainMatmul(ones([64, 64]), ones([64, 64]))));
  */
 export function explainMatmul(a: TensorLike, b: TensorLike, options: MatmulOptions = {}): PrintablePlan {
+  checkCount("explainMatmul", arguments, 3);
   return planOfProduct(resolveProduct("explainMatmul", a, b, options));
 }

@@ -6,7 +6,7 @@
 import { isDeviceData } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { arrayLike } from "../core/dtype.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { checkLayout, type Layout } from "../core/shape.ts";
@@ -27,6 +27,7 @@ export function mergeStates(
   states: readonly { readonly output: TensorLike; readonly lse: TensorLike }[],
   options: { layout?: Layout } = {},
 ): State {
+  checkCount("mergeStates", arguments, 2);
   if (!Array.isArray(states) || states.length === 0)
     throw new OptionError(
       "states",

@@ -4,7 +4,7 @@
  * them without a copy, and the next scope reuses the arena.
  */
 import { isScoped, keepTensor, withArena } from "../core/arena.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
 import { stepArena } from "./dispatch/engine.ts";
@@ -35,6 +35,7 @@ import { stepArena } from "./dispatch/engine.ts";
  * @throws OptionError where `work` is not a function, or returns a promise
  */
 export function tidy<T>(work: () => T): T {
+  checkCount("tidy", arguments, 1);
   if (typeof work !== "function")
     throw new OptionError("work", `tidy: work must be a function, got ${formatValue(work)}`, { got: work });
   return withArena(isScoped() ? undefined : stepArena(), work, (result) => {
@@ -51,6 +52,7 @@ export function tidy<T>(work: () => T): T {
  * best.shape; // → [2, 3, 8]
  */
 export function keep<T extends Tensor>(tensor: T): T {
+  checkCount("keep", arguments, 1);
   if (!(tensor instanceof Tensor))
     throw new OptionError("tensor", `keep: expected a tensor, got ${formatValue(tensor)}`, { got: tensor });
   keepTensor(tensor);

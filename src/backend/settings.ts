@@ -2,7 +2,7 @@
  * Settings of the process: backend, SIMD level and threads. Read once from HEED_BACKEND, HEED_SIMD and HEED_THREADS, changed
  * by `configure`.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { availableLevel } from "./levels.ts";
 import type { SimdLevel } from "./plan/plan.ts";
 
@@ -83,6 +83,7 @@ function chooseLevel(
  * configure({ simd: "strict", threads: 2 }); // the same bits on every engine
  */
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
+  checkCount("configure", arguments, 1);
   if (change === null || typeof change !== "object" || Array.isArray(change))
     throw new OptionError(
       "setting",

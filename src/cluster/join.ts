@@ -2,7 +2,7 @@
  * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
 import { checkThreads, configure } from "../backend/settings.ts";
-import { checkArgument, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { checked } from "./communicator/checked.ts";
 import { type Communicator, checkFlag } from "./communicator/communicator.ts";
@@ -71,6 +71,7 @@ const LAUNCHERS: readonly {
 
 /** The launcher of a process, from its environment; undefined where there is none. @beta */
 export function launchOf(env: Environment): Launch | undefined {
+  checkCount("launchOf", arguments, 1);
   checkArgument(
     typeof env === "object" && env !== null,
     "launchOf",
@@ -113,6 +114,7 @@ export function launchOf(env: Environment): Launch | undefined {
  * between MPICH's launcher and this process
  */
 export async function joinCluster(options: JoinOptions = {}): Promise<Communicator> {
+  checkCount("joinCluster", arguments, 1);
   const env: Environment = typeof process === "undefined" ? {} : process.env;
   checkNames("joinCluster", options, ["timeout", "library", "threads", "report", "check"]);
   checkFlag("joinCluster", options.check);

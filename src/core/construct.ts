@@ -1,6 +1,6 @@
 /** New tensors: from nested arrays and lists, over typed arrays, or filled with zeros. */
 import { arrayFor, checkDType, type DType, type TypedData } from "./dtype.ts";
-import { formatValue, ShapeError, UnsupportedError } from "./errors.ts";
+import { checkCount, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
 import { checkNames } from "./option-names.ts";
 import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
@@ -57,6 +57,7 @@ export function tensor(
   dtype?: DType,
   view: { strides?: readonly number[]; offset?: number } = {},
 ): Tensor {
+  checkCount("tensor", arguments, 4);
   const isScalar = typeof data === "number" || typeof data === "boolean" || typeof data === "bigint";
   const isList = Array.isArray(data);
   if (isScalar || (isList && !Array.isArray(shape) && !ArrayBuffer.isView(shape))) {
@@ -118,6 +119,7 @@ export function zeros<D extends DType>(
   dtype: D = "float32" as D,
   what = "zeros",
 ): Tensor<D> {
+  checkCount("zeros", arguments, 3);
   if (!Array.isArray(shape) && !ArrayBuffer.isView(shape))
     throw new ShapeError("shape", `${what}: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,

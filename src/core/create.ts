@@ -2,7 +2,7 @@
 
 import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
-import { DTypeError, formatValue, OptionError, ShapeError } from "./errors.ts";
+import { checkCount, DTypeError, formatValue, OptionError, ShapeError } from "./errors.ts";
 import { checkIntegers } from "./nested.ts";
 import { checkOptionNames } from "./option-names.ts";
 import { type Generator, generatorOf, type Seed } from "./random/generator.ts";
@@ -30,6 +30,7 @@ export function full<D extends DType = "float32">(
   value: number,
   dtype: D = "float32" as D,
 ): Tensor<D> {
+  checkCount("full", arguments, 3);
   if (typeof value !== "number")
     throw new OptionError("value", `full: value must be a number, got ${formatValue(value)}`, { got: value });
   return filled("full", shape, dtype, () => value);
@@ -45,6 +46,7 @@ export function ones<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
 ): Tensor<D> {
+  checkCount("ones", arguments, 2);
   return filled("ones", shape, dtype, () => 1);
 }
 
@@ -55,6 +57,7 @@ export function ones<D extends DType = "float32">(
  * eye(2); // → [[1, 0], [0, 1]]
  */
 export function eye<D extends DType = "float32">(n: number, dtype: D = "float32" as D): Tensor<D> {
+  checkCount("eye", arguments, 2);
   if (!(Number.isSafeInteger(n) && n >= 0))
     throw new ShapeError("shape", `eye: n must be an integer ≥ 0, got ${formatValue(n)}`, { got: n });
   return filled("eye", [n, n], dtype, (i) => (Math.floor(i / n) === i % n ? 1 : 0));
@@ -75,6 +78,7 @@ export function arange<D extends DType = "float32">(
   options?: ArangeOptions<D>,
 ): Tensor<D>;
 export function arange(first: number, second?: number | ArangeOptions, third?: ArangeOptions): Tensor {
+  checkCount("arange", arguments, 3);
   const [start, end] = typeof second === "number" ? [first, second] : [0, first];
   if (typeof third === "number")
     throw new OptionError("options", `arange: the step is an option: { step: ${third} }`, { got: third });
@@ -111,6 +115,7 @@ export function linspace<D extends DType = "float32">(
   count: number,
   dtype: D = "float32" as D,
 ): Tensor<D> {
+  checkCount("linspace", arguments, 4);
   for (const [name, x] of Object.entries({ start, end }))
     if (!Number.isFinite(x))
       throw new OptionError(name, `linspace: ${name} must be a finite number, got ${formatValue(x)}`, {
@@ -136,6 +141,7 @@ export function rand<D extends DType = "float32">(
   shape: readonly number[],
   options: RandomOptions<D> = {},
 ): Tensor<D> {
+  checkCount("rand", arguments, 2);
   return random("rand", shape, options, (generator) => generator.uniform());
 }
 
@@ -150,6 +156,7 @@ export function randn<D extends DType = "float32">(
   shape: readonly number[],
   options: RandomOptions<D> = {},
 ): Tensor<D> {
+  checkCount("randn", arguments, 2);
   return random("randn", shape, options, (generator) => generator.normal());
 }
 
@@ -165,6 +172,7 @@ export function randint<D extends DType = "int32">(
   shape: readonly number[],
   options: RandomOptions<D> = {},
 ): Tensor<D> {
+  checkCount("randint", arguments, 4);
   if (!(Number.isSafeInteger(low) && Number.isSafeInteger(high) && low < high && high - low <= 2 ** 32))
     throw new OptionError(
       "range",

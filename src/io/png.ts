@@ -4,7 +4,7 @@
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
 
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { deflater } from "./archive/compress.ts";
 import { crc32 } from "./archive/deflate.ts";
@@ -38,6 +38,7 @@ const SIDE = 2 ** 31 - 1;
  * writeFileSync("two.png", png.finish());
  */
 export function writePng(width: number, height: number, options: PngOptions = {}): PngWriter {
+  checkCount("writePng", arguments, 3);
   checkNames("writePng", options, ["palette", "transparent", "density"]);
   const { palette, transparent, density } = options;
   for (const [name, n] of Object.entries({ width, height }))

@@ -2,6 +2,7 @@
  * Reads PNG (ISO/IEC 15948): every color type and depth, interlaced or not, as red, green, blue and alpha of 8 bits. 16-bit samples
  * keep their high byte. Color profiles and gamma are not applied. png.ts writes PNG.
  */
+import { checkCount } from "../core/errors.ts";
 import { crc32, inflate } from "./archive/deflate.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
 import { asBytes, refuser } from "./refuse.ts";
@@ -45,6 +46,7 @@ interface Header {
  * const { width, height, data } = await readPng(readFileSync("photo.png"));
  */
 export async function readPng(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): Promise<Pixels> {
+  checkCount("readPng", arguments, 2);
   const limit = sizeLimit("readPng", options, 2 ** 28);
   const file = asBytes("readPng", bytes);
   const refuse = refuser("readPng");

@@ -1,5 +1,5 @@
 /** ALiBi: a penalty that grows with distance, with one slope per head. Press, Smith & Lewis 2022. */
-import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
@@ -12,6 +12,7 @@ import { table } from "./expression/table.ts";
  * scaledDotProductAttention(q, k, v, { scoreMod: alibi(alibiSlopes(2)), isCausal: true });
  */
 export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[] | TensorLike): ScoreMod {
+  checkCount("alibi", arguments, 1);
   const isFlat = Array.isArray(slopes) && !slopes.some((row) => Array.isArray(row));
   const source = isFlat
     ? Float64Array.from(slopes as readonly number[])
@@ -38,6 +39,7 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
  * Array.from(alibiSlopes(4)); // → [0.25, 0.0625, 0.015625, 0.00390625]
  */
 export function alibiSlopes(heads: number): Float32Array {
+  checkCount("alibiSlopes", arguments, 1);
   if (!(Number.isInteger(heads) && heads >= 1))
     throw new OptionError("heads", `alibiSlopes: heads must be an integer ≥ 1, got ${formatValue(heads)}`, {
       got: heads,

@@ -1,6 +1,6 @@
 /** Block-sparse attention: a small matrix of the blocks of keys that each block of queries attends to. Child et al. 2019. */
 import { checkOnCpu } from "../core/device/device.ts";
-import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod } from "./expression/expr.ts";
@@ -19,6 +19,7 @@ export function blockSparse(
   blocks: TensorLike | readonly (readonly (number | boolean | readonly (number | boolean)[])[])[],
   size: number,
 ): Mask {
+  checkCount("blockSparse", arguments, 2);
   if (!(Number.isInteger(size) && size >= 1 && size < 2 ** 31))
     throw new OptionError(
       "block-size",

@@ -1,4 +1,5 @@
 /** Causal attention: a query attends to the keys up to its own position. Vaswani et al. 2017, section 3.2.3. */
+import { checkCount } from "../core/errors.ts";
 import { type Mask, maskMod } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 
@@ -9,6 +10,7 @@ import { maskKind } from "./kind.ts";
  * scaledDotProductAttention(q, k, v, { attnMask: causal() });
  */
 export function causal(): Mask {
+  checkCount("causal", arguments, 0);
   return maskMod(({ q, k }) => k.le(q));
 }
 

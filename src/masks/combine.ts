@@ -1,5 +1,5 @@
 /** Combinations of masks: `and(causal(), slidingWindow(256, 0))`. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { BoolExpression, boolConst, type Mask } from "./expression/expr.ts";
 import { FOREIGN, isForeign } from "./expression/foreign.ts";
 
@@ -40,6 +40,7 @@ export function or(...masks: Mask[]): Mask {
  * not(causal()); // keys after the query
  */
 export function not(mask: Mask): Mask {
+  checkCount("not", arguments, 1);
   check("not", mask);
   return mask.not();
 }

@@ -1,5 +1,5 @@
 /** Packed documents: several texts in one sequence; each attends only to itself. */
-import { OptionError } from "../core/errors.ts";
+import { checkCount, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod, type NumberExpression, VARS } from "./expression/expr.ts";
 import { integers } from "./expression/table.ts";
@@ -17,6 +17,7 @@ type Ids = ArrayLike<number> | readonly (readonly number[])[] | TensorLike;
  * scaledDotProductAttention(q, k, v, { attnMask: and(causal(), documents([0, 0, 1, 1])) });
  */
 export function documents(queryIds: Ids, keyIds?: Ids): Mask {
+  checkCount("documents", arguments, 2);
   if (keyIds === undefined) {
     const idAt = idReader("documents", queryIds);
     return maskMod(({ q, k }) => idAt(q).eq(idAt(k)));

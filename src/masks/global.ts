@@ -1,5 +1,5 @@
 /** Global tokens, which attend to all keys and which all queries attend to, and Longformer's pattern. Beltagy et al. 2020, section 3. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import { table } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
@@ -12,6 +12,7 @@ import { slidingWindow } from "./window.ts";
  * or(slidingWindow(64, 64), globalTokens([0, 511]));
  */
 export function globalTokens(indices: ArrayLike<number>): Mask {
+  checkCount("globalTokens", arguments, 1);
   if (typeof indices?.length !== "number")
     throw new OptionError(
       "global-tokens",
@@ -50,6 +51,7 @@ export function globalTokens(indices: ArrayLike<number>): Mask {
  * scaledDotProductAttention(q, k, v, { attnMask: longformer(1, [0]) });
  */
 export function longformer(window: number, globals: ArrayLike<number> = []): Mask {
+  checkCount("longformer", arguments, 2);
   return slidingWindow(window, window).or(globalTokens(globals));
 }
 

@@ -1,5 +1,5 @@
 /** Padding: only the first n keys, or query rows, are real. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod, type NumberExpression, VARS, withLimit } from "./expression/expr.ts";
 import { integers } from "./expression/table.ts";
@@ -30,6 +30,7 @@ export function perBatch(what: string, n: PerBatch): NumberExpression | number {
  * scaledDotProductAttention(q, k, v, { attnMask: keyLengths([3]) }); // the fourth key is padding
  */
 export function keyLengths(n: PerBatch): Mask {
+  checkCount("keyLengths", arguments, 1);
   const limit = perBatch("keyLengths", n);
   return withLimit(
     maskMod(({ k }) => k.lt(limit)),
@@ -44,6 +45,7 @@ export function keyLengths(n: PerBatch): Mask {
  * and(queryLengths([3]), keyLengths([3])); // rows of padding give zeros
  */
 export function queryLengths(n: PerBatch): Mask {
+  checkCount("queryLengths", arguments, 1);
   const limit = perBatch("queryLengths", n);
   return withLimit(
     maskMod(({ i }) => i.lt(limit)),

@@ -1,4 +1,5 @@
 /** Prefix language model: all queries attend to the first keys, and causally to the rest. Raffel et al. 2020 (T5), section 3.2.1. */
+import { checkCount } from "../core/errors.ts";
 import { type Mask, maskMod, withLimit } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 import { type PerBatch, perBatch } from "./length.ts";
@@ -10,6 +11,7 @@ import { type PerBatch, perBatch } from "./length.ts";
  * scaledDotProductAttention(q, k, v, { attnMask: prefixLm(2) });
  */
 export function prefixLm(n: PerBatch): Mask {
+  checkCount("prefixLm", arguments, 1);
   const limit = perBatch("prefixLm", n);
   return withLimit(
     maskMod(({ q, k }) => k.lt(limit).or(k.le(q))),

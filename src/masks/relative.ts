@@ -1,5 +1,5 @@
 /** T5's relative position bias: a learned number for each bucket of distances and each head. Raffel et al. 2020, section 2.1. */
-import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
@@ -23,6 +23,7 @@ export interface RelativeBiasOptions {
  * scaledDotProductAttention(q, k, v, { scoreMod: relativeBias(bias, { bidirectional: true }) });
  */
 export function relativeBias(values: TensorLike, options: RelativeBiasOptions = {}): ScoreMod {
+  checkCount("relativeBias", arguments, 2);
   const source = asTensor("relativeBias", values);
   checkNames("relativeBias", options, ["numBuckets", "maxDistance", "bidirectional"]);
   const { numBuckets = source.shape[0], maxDistance = 128, bidirectional = true } = options;

@@ -1,5 +1,5 @@
 /** Sliding windows, contiguous or dilated. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 
@@ -11,6 +11,7 @@ import { maskKind } from "./kind.ts";
  * slidingWindow(-1, 2);   // all keys before, two after
  */
 export function slidingWindow(left: number, right: number): Mask {
+  checkCount("slidingWindow", arguments, 2);
   for (const [name, n] of [
     ["left", left],
     ["right", right],
@@ -33,6 +34,7 @@ export function slidingWindow(left: number, right: number): Mask {
  * scaledDotProductAttention(q, k, v, { attnMask: and(causal(), dilated(2)) });
  */
 export function dilated(n: number): Mask {
+  checkCount("dilated", arguments, 1);
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
     throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });
   return n === 1 ? boolConst(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));

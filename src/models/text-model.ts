@@ -3,7 +3,7 @@
  * and one log-sum-exp per row are enough to compute any weight, so no weights are stored.
  */
 
-import { checkArgument, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
@@ -115,6 +115,7 @@ export function checkOnePart(what: string, { architecture, name }: AttentionMode
  * isDecoder(decoder.model); // → true
  */
 export function isDecoder(model: TransformerModel): model is DecoderModel {
+  checkCount("isDecoder", arguments, 1);
   return (model as Partial<TransformerModel> | undefined)?.architecture === "decoder";
 }
 
@@ -130,6 +131,7 @@ export function textModel<M extends TransformerModel>(
   tokenizer: Tokenizer,
   options: { readonly name?: string; readonly notes?: readonly ModelNote[]; readonly chat?: ChatFormat } = {},
 ): TextModel<M> {
+  checkCount("textModel", arguments, 3);
   checkNames("textModel", options, ["name", "notes", "chat"]);
   if (typeof (model as Partial<M> | undefined)?.sizes !== "object")
     throw new OptionError(
@@ -309,6 +311,7 @@ export function materializeWeights(textAttention: TextAttention): {
   readonly pieces: readonly string[];
   readonly layers: readonly LayerWithWeights[];
 } {
+  checkCount("materializeWeights", arguments, 1);
   checkArgument(
     Array.isArray((textAttention as Partial<TextAttention> | undefined)?.layers),
     "materializeWeights",

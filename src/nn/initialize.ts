@@ -4,7 +4,7 @@
  */
 
 import { checkOnCpu } from "../core/device/device.ts";
-import { checkArgument, formatValue, isList, OptionError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, isList, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
 import { markChanged } from "../core/recording/changes.ts";
@@ -39,6 +39,7 @@ export function parameter<D extends Precision = "float32">(
 ): FloatTensor<D>;
 export function parameter<T extends TensorLike>(values: T): FloatTensorOf<T>;
 export function parameter(values: readonly number[] | TensorLike, dtype?: Precision): FloatTensor {
+  checkCount("parameter", arguments, 2);
   return layerTensor("parameter", values, dtype);
 }
 
@@ -52,6 +53,7 @@ export function parameter(values: readonly number[] | TensorLike, dtype?: Precis
 export function buffer<D extends Precision = "float32">(shape: readonly number[], dtype?: D): FloatTensor<D>;
 export function buffer<T extends TensorLike>(values: T): FloatTensorOf<T>;
 export function buffer(values: readonly number[] | TensorLike, dtype?: Precision): FloatTensor {
+  checkCount("buffer", arguments, 2);
   return layerTensor("buffer", values, dtype);
 }
 
@@ -75,6 +77,7 @@ function layerTensor(
  * fill(zeros([2]), 3); // → [3, 3]
  */
 export function fill<T extends Tensor>(t: T, value: number): T {
+  checkCount("fill", arguments, 2);
   checkFillable("fill", t);
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
   markChanged(t);
@@ -93,6 +96,7 @@ export function fillUniform<T extends Tensor>(
   low: number,
   high: number,
 ): T {
+  checkCount("fillUniform", arguments, 4);
   return drawUniform("fillUniform", t, seed, low, high);
 }
 
@@ -103,6 +107,7 @@ export function fillUniform<T extends Tensor>(
  * fillNormal(zeros([2, 3]), 1).shape; // → [2, 3]
  */
 export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], std = 1): T {
+  checkCount("fillNormal", arguments, 3);
   const random = generatorOf(seed);
   return draw("fillNormal", t, () => std * random.normal());
 }
@@ -114,6 +119,7 @@ export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], s
  * fillXavierUniform(zeros([8, 8]), 1).shape; // → [8, 8]
  */
 export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["seed"]): T {
+  checkCount("fillXavierUniform", arguments, 2);
   checkFillable("fillXavierUniform", t);
   const bound = Math.sqrt(6 / Math.max(1, t.shape[0] + t.shape[1]));
   return drawUniform("fillXavierUniform", t, seed, -bound, bound);
@@ -126,6 +132,7 @@ export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["se
  * fillLinear(zeros([8, 4]), 1, 4).shape; // → [8, 4]
  */
 export function fillLinear<T extends Tensor>(t: T, seed: LayerOptions["seed"], fanIn: number): T {
+  checkCount("fillLinear", arguments, 3);
   const bound = 1 / Math.sqrt(Math.max(1, fanIn));
   return drawUniform("fillLinear", t, seed, -bound, bound);
 }

@@ -1,5 +1,5 @@
 /** Starting and pausing a recording (core/recording/record.ts), with the derivatives of the calls outside heed/nn. */
-import { checkArgument } from "../core/errors.ts";
+import { checkArgument, checkCount } from "../core/errors.ts";
 import { type Recorder, recordWith } from "../core/recording/record.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { type TensorLike, viewOf } from "../core/tensor.ts";
@@ -20,6 +20,7 @@ const DERIVATIVES = { attention: attentionDerivative };
  * const y = withRecorder((operation) => operations.push(operation), () => relu(x));
  */
 export function withRecorder<T>(recorder: Recorder | undefined, work: () => T): T {
+  checkCount("withRecorder", arguments, 2);
   checkArgument(
     typeof work === "function" && (recorder === undefined || typeof recorder === "function"),
     "withRecorder",
@@ -41,6 +42,7 @@ export function runRecorded<T>(what: string, recorder: Recorder | undefined, wor
  * new Tape().run(() => noGrad(() => isRecording())); // → false
  */
 export function noGrad<T>(work: () => T): T {
+  checkCount("noGrad", arguments, 1);
   checkArgument(
     typeof work === "function",
     "noGrad",
@@ -59,6 +61,7 @@ export function noGrad<T>(work: () => T): T {
  * tape.gradients(loss, [x]).get(x)!.shape; // → [2, 3, 8], its values are those of x, not 2·x
  */
 export function stopGradient<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("stopGradient", arguments, 1);
   const from = operand("stopGradient", "x", x);
   return viewOf(from, from.shape, from.strides, from.offset);
 }

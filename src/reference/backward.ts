@@ -10,7 +10,7 @@
  * −pⱼ·pᵢ; summed over the row that is P ∘ (dP − δ). δ needs only the output, so kernels (Dao et al. 2022) rebuild P from lse
  * one tile at a time and never store it. docs/06-gradients.md derives it step by step.
  */
-import { formatValue, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, ShapeError } from "../core/errors.ts";
 import type { FormulaOptions, FormulaSizes, Forward } from "./forward.ts";
 import { checkInputs, forward, OPTIONS, scaleOf } from "./forward.ts";
 
@@ -52,6 +52,7 @@ export function backward(
   sizes: FormulaSizes,
   options: FormulaBackwardOptions = {},
 ): Backward {
+  checkCount("backward", arguments, 6);
   checkInputs("backward", q, k, v, sizes, options, [...OPTIONS, "slope"]);
   const { Nq, Nk, dk, dv } = sizes;
   if (dOutput?.length !== Nq * dv)

@@ -16,7 +16,7 @@
 import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
 import type { FloatDType } from "../core/dtype.ts";
-import { formatTensor, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, ShapeError } from "../core/errors.ts";
 import { type Operand, operandOf } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { derivative } from "../masks/expression/derivative.ts";
@@ -53,6 +53,7 @@ export function attentionDoubleBackward(
   g: { readonly dQuery?: TensorLike; readonly dKey?: TensorLike; readonly dValue?: TensorLike },
   options: AttentionOptions = {},
 ): DoubleGradients {
+  checkCount("attentionDoubleBackward", arguments, 6);
   const what = "attentionDoubleBackward";
   const problem = resolve(what, query, key, value, { ...options, returnWeights: undefined });
   const { shape, scale, offsets } = problem;

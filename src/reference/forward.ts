@@ -8,7 +8,7 @@
  * `src/rows` is the same formula for every option, one row in memory: it is tested against this page, and float64 calls and all
  * pictures compute with it.
  */
-import { formatValue, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 
 /** Lengths: Nq queries and Nk keys of dk numbers each, Nk values of dv numbers. */
@@ -61,6 +61,7 @@ export function forward(
   sizes: FormulaSizes,
   options: FormulaOptions = {},
 ): Forward {
+  checkCount("forward", arguments, 5);
   checkInputs("forward", q, k, v, sizes, options);
   const { Nq, Nk, dk, dv } = sizes;
   const { scale = scaleOf(dk), allowed, score } = options;

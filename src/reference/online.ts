@@ -10,7 +10,7 @@
  * After the last tile output = o / l and lse = m + log l, as in `forward.ts`. It is a generator that yields each tile, to be
  * inspected.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import type { FormulaOptions, FormulaSizes, Forward } from "./forward.ts";
 import { checkInputs, OPTIONS, scaleOf } from "./forward.ts";
 
@@ -57,6 +57,7 @@ export function* online(
   sizes: FormulaSizes,
   options: OnlineOptions = {},
 ): Generator<OnlineStep, Omit<Forward, "weights">> {
+  checkCount("online", arguments, 5);
   checkInputs("online", q, k, v, sizes, options, [...OPTIONS, "tileM", "tileN"]);
   const { Nq, Nk, dk, dv } = sizes;
   const { scale = scaleOf(dk), allowed, score, tileM = 1, tileN = 16 } = options;

@@ -2,6 +2,7 @@
  * Attention as it is often written, and how each shortcut fails: the loops of `forward.ts` with one line changed,
  * marked `←`. For comparison and for learning; nothing in heed computes with them.
  */
+import { checkCount } from "../core/errors.ts";
 import { checkInputs, type FormulaOptions, type FormulaSizes, type Forward, scaleOf } from "./forward.ts";
 
 /**
@@ -22,6 +23,7 @@ export function unscaled(
   sizes: FormulaSizes,
   options: Omit<FormulaOptions, "scale"> = {},
 ): Forward {
+  checkCount("unscaled", arguments, 5);
   checkInputs("unscaled", q, k, v, sizes, options, ["allowed", "score"]);
   return threeLoops(q, k, v, sizes, { ...options, scale: 1 }); // ← not 1/√dk
 }
@@ -46,6 +48,7 @@ export function finiteMask(
   sizes: FormulaSizes,
   options: FormulaOptions = {},
 ): Forward {
+  checkCount("finiteMask", arguments, 5);
   checkInputs("finiteMask", q, k, v, sizes, options);
   return threeLoops(q, k, v, sizes, options, -1e9); // ← not −∞
 }
@@ -68,6 +71,7 @@ export function withoutMaximum(
   sizes: FormulaSizes,
   options: FormulaOptions = {},
 ): Forward {
+  checkCount("withoutMaximum", arguments, 5);
   checkInputs("withoutMaximum", q, k, v, sizes, options);
   return threeLoops(q, k, v, sizes, options, -Infinity, () => 0); // ← exp(s), not exp(s − m)
 }

@@ -6,7 +6,7 @@
  * m is the maximum of the row; masked scores are −∞. A sink is one more logit in m and l that has no key.
  */
 
-import { argumentError, isList } from "../core/errors.ts";
+import { argumentError, checkCount, isList } from "../core/errors.ts";
 
 /** Properties of a row; its sink is included. For a fully masked row m and lse are −∞, l and entropy 0. */
 export interface RowSum {
@@ -28,6 +28,7 @@ export interface RowSum {
  * exponentiateRow(s, 1).l; // 2; s is [1, 1, 0]
  */
 export function exponentiateRow(s: Float64Array, highest: number, sink = -Infinity): RowSum {
+  checkCount("exponentiateRow", arguments, 3);
   if (!isList(s)) throw argumentError("exponentiateRow", "a row of scores, a Float64Array", s);
   const m = Math.max(highest, sink);
   const sunk = weightOf(sink, m);
@@ -55,6 +56,7 @@ export function exponentiateRow(s: Float64Array, highest: number, sink = -Infini
  * softmaxRow(s, 1).entropy; // ln 2; s is [0.5, 0.5, 0]
  */
 export function softmaxRow(s: Float64Array, highest: number, sink = -Infinity): RowSum {
+  checkCount("softmaxRow", arguments, 3);
   const sum = exponentiateRow(s, highest, sink);
   if (sum.l !== 0) for (let j = 0; j < s.length; j++) s[j] /= sum.l;
   return sum;
@@ -67,5 +69,6 @@ export function softmaxRow(s: Float64Array, highest: number, sink = -Infinity): 
  * weightOf(0.5, 0.5 + Math.log(2)); // 0.5
  */
 export function weightOf(s: number, lse: number): number {
+  checkCount("weightOf", arguments, 2);
   return s === -Infinity ? 0 : Math.exp(s - lse);
 }

@@ -6,7 +6,7 @@
  * p(n)·p(m) is largest at n = m and falls off around it; rotating p by one step gives "the previous token". Each token
  * has a seeded random direction of its own. A bias direction lets a head fall back on the first token.
  */
-import { checkArgument } from "../core/errors.ts";
+import { checkArgument, checkCount } from "../core/errors.ts";
 import { mix } from "../core/random/random.ts";
 import type { StoreInput } from "./layout/input.ts";
 
@@ -62,6 +62,7 @@ export interface SampleOptions {
  * const store = storeFrom(sampleBundle("causal"));
  */
 export function sampleBundle(kind: "causal" | "bidirectional", options: SampleOptions = {}): StoreInput {
+  checkCount("sampleBundle", arguments, 2);
   checkArgument(kind in HEADS, "sampleBundle", '"causal" or "bidirectional"', kind);
   const text = kind === "causal" ? CAUSAL : BIDIRECTIONAL;
   const tokens = options.tokens ?? text.split(" ");

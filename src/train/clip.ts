@@ -1,6 +1,6 @@
 /** The norm of gradients, and the factor that limits it. */
 import { tensorOver } from "../core/device/tensor.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { sum } from "../nn/arrays/reduce.ts";
 import { add } from "../nn/ops/arithmetic.ts";
@@ -19,6 +19,7 @@ import type { Gradients } from "./tape.ts";
  * gradientNorm(tape.gradients(loss, [x])).at().toFixed(3); // → "6.928", the root of 48 ones
  */
 export function gradientNorm(gradients: Gradients): Tensor {
+  checkCount("gradientNorm", arguments, 1);
   checkGradients("gradientNorm", gradients);
   const list = [...gradients.values()];
   if (list.every(({ device }) => device === "cpu"))
@@ -43,6 +44,7 @@ function hostNorm(gradients: readonly Tensor[]): number {
  * clipScale(4, 1); // → 0.25
  */
 export function clipScale(norm: number, maxNorm: number): number {
+  checkCount("clipScale", arguments, 2);
   if (typeof norm !== "number")
     throw new OptionError("norm", `clipScale: norm must be a number, got ${formatValue(norm)}`, {
       got: norm,

@@ -1,6 +1,6 @@
 /** Gradients of functions, as in JAX: `grad` and `valueAndGrad` record one call on a tape (tape.ts). */
 import { tensor } from "../core/construct.ts";
-import { checkArgument, formatValue, isMap, OptionError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, isMap, OptionError } from "../core/errors.ts";
 import { isNested, type NestedNumbers } from "../core/nested.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { operand, zerosLike } from "../nn/ops/operand.ts";
@@ -40,6 +40,7 @@ export type GradOf<X> =
 export function grad<X extends GradTarget, A extends readonly unknown[]>(
   f: (x: X, ...rest: A) => Tensor,
 ): (x: Argument<X>, ...rest: A) => GradOf<X> {
+  checkCount("grad", arguments, 1);
   const both = differentiated("grad", f);
   return (x, ...rest) => both(x, ...rest)[1];
 }
@@ -54,6 +55,7 @@ export function grad<X extends GradTarget, A extends readonly unknown[]>(
 export function valueAndGrad<X extends GradTarget, A extends readonly unknown[]>(
   f: (x: X, ...rest: A) => Tensor,
 ): (x: Argument<X>, ...rest: A) => [value: Tensor, gradient: GradOf<X>] {
+  checkCount("valueAndGrad", arguments, 1);
   return differentiated("valueAndGrad", f);
 }
 

@@ -4,7 +4,7 @@
  *
  * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-import { checkArgument, formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
@@ -63,6 +63,7 @@ export function languageModel(kind: "decoder", options: LanguageOptions): Langua
 export function languageModel(kind: "encoder", options: LanguageOptions): LanguageModel<Bert>;
 export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel;
 export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel {
+  checkCount("languageModel", arguments, 2);
   if (kind !== "decoder" && kind !== "encoder")
     throw new OptionError(
       "kind",
@@ -182,6 +183,7 @@ function initializePositions(positions: FloatTensor): void {
  * specialIds("decoder", decoder.tokenizer); // for config.json
  */
 export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<string, number> {
+  checkCount("specialIds", arguments, 2);
   checkArgument(
     typeof (tokenizer as Partial<Tokenizer> | undefined)?.id === "function",
     "specialIds",

@@ -12,7 +12,7 @@ import { binary } from "../api/array.ts";
 import { rowwise } from "../api/rowwise.ts";
 import { allocateLike, checkOnCpu } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
-import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { allocateResult, type FloatTensorOf, type Precision, storageOf } from "../nn/ops/operand.ts";
@@ -41,6 +41,7 @@ export function crossEntropy<T extends Tensor>(
   targets: Tensor,
   options: CrossEntropyOptions = {},
 ): FloatTensorOf<T> {
+  checkCount("crossEntropy", arguments, 3);
   checkOptionNames("crossEntropy", options, ["ignoreIndex"]);
   const { ignoreIndex = IGNORE_INDEX } = options;
   const { size, rows, count } = check(logits, targets, ignoreIndex);

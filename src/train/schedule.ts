@@ -2,7 +2,7 @@
  * Learning rates over time: a linear warm-up, then constant, or a linear or cosine decay (Loshchilov and Hutter 2016,
  * arXiv 1608.03983, without restarts). Steps count from 0.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 
 /** The learning rate of a step. */
@@ -30,6 +30,7 @@ export interface ScheduleOptions {
  * rate(9); // → 0.001
  */
 export function schedule(options: ScheduleOptions): Schedule {
+  checkCount("schedule", arguments, 1);
   checkOptionNames("schedule", options, ["lr", "decay", "warmup", "steps", "floor"]);
   const { lr, decay = "constant", warmup = 0, steps, floor = 0 } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {

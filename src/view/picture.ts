@@ -3,7 +3,7 @@
  * (terminal/text.ts) and the figure of a notebook. Both make the store of these tensors (store/layout/from.ts) for the time of the call.
  */
 import { tensor } from "../core/construct.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedNumbers } from "../core/nested.ts";
 import { checkNames } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
@@ -61,6 +61,7 @@ export async function figureOf(
   source: PictureSource,
   options: PictureOptions & Omit<FigureOptions, "block" | "layer"> = {},
 ): Promise<DrawnFigure> {
+  checkCount("figureOf", arguments, 2);
   checkNames("figureOf", options, [...PICTURE_OPTIONS, ...FIGURE_OPTION_NAMES]);
   return withStore("figureOf", source, options, (store, rest) => renderFigure(store, rest as FigureOptions));
 }
@@ -78,6 +79,7 @@ export async function show(
   source: PictureSource,
   options: PictureOptions & Omit<TextOptions, "block" | "layer"> = {},
 ): Promise<AttentionPicture> {
+  checkCount("show", arguments, 2);
   checkNames("show", options, [...PICTURE_OPTIONS, ...TEXT_OPTIONS]);
   return withStore("show", source, options, async (store, rest) => {
     const page = { ...(rest as TextOptions), layer: 0, head: options.head ?? 0 };

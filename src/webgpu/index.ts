@@ -5,7 +5,7 @@
  * @beta
  */
 import { registerBackend } from "../backend/register.ts";
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
@@ -60,6 +60,7 @@ export interface WebGpuDevice {
  * console.log(await output.read());
  */
 export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
+  checkCount("webgpu", arguments, 1);
   checkNames("webgpu", options, ["gpu", "memoryLimit"]);
   const global = globalThis.navigator as { readonly gpu?: GPU } | undefined;
   const gpu = (options.gpu ?? global?.gpu) as GPU | undefined;

@@ -3,7 +3,7 @@ import { settings } from "../../backend/settings.ts";
 import type { Arena } from "../../core/arena.ts";
 import { placementOn } from "../../core/device/device.ts";
 import type { DType } from "../../core/dtype.ts";
-import { formatValue, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatValue, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import {
@@ -25,6 +25,7 @@ export function empty<D extends DType = "float32">(
   shape: readonly number[],
   dtype: D = "float32" as D,
 ): Tensor<D> {
+  checkCount("empty", arguments, 2);
   if (!Array.isArray(shape))
     throw new ShapeError("shape", `empty: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
@@ -43,6 +44,7 @@ export function empty<D extends DType = "float32">(
  * await prepare(); // the threads run before the first call
  */
 export async function prepare(options: { readonly device?: string } = {}): Promise<number> {
+  checkCount("prepare", arguments, 1);
   checkOptionNames("prepare", options, ["device"]);
   const { device = "cpu" } = options;
   if (device === "cpu") return settings().backend === "reference" ? 1 : prepareWasm();

@@ -2,7 +2,7 @@
  * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
  * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
-import { formatValue, HeedError, messageOf, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, HeedError, messageOf, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checked } from "./checked.ts";
 import type { Communicator, Traffic } from "./communicator.ts";
@@ -41,6 +41,7 @@ export async function localCluster<T>(
   body: (comm: Communicator) => Promise<T> | T,
   options: LocalOptions = {},
 ): Promise<T[]> {
+  checkCount("localCluster", arguments, 3);
   if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
     throw new OptionError(
       "ranks",

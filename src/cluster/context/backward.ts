@@ -13,7 +13,7 @@
 import { type AttentionGradients, attentionBackward, type Extra } from "../../api/backward.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
 import { arrayFor, isFloat } from "../../core/dtype.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import type { State } from "../../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
@@ -83,6 +83,7 @@ export async function contextAttentionBackward(
   state: { readonly output: TensorLike; readonly lse: TensorLike },
   options: ContextBackwardOptions = {},
 ): Promise<ContextGradients> {
+  checkCount("contextAttentionBackward", arguments, 8);
   const what = "contextAttentionBackward";
   const isObject = typeof options === "object" && options !== null;
   const { wanted = ["mask", "sinks", "tables"], ...forward } = isObject ? options : {};

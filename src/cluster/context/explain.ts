@@ -7,7 +7,7 @@ import { explain } from "../../api/explain.ts";
 import { bytesText, countText, type Plan } from "../../backend/plan/plan.ts";
 import { resolve } from "../../backend/problem.ts";
 import { arrayFor, DTYPES, type DType } from "../../core/dtype.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { allRows, localOptions, rowsOf } from "./call.ts";
@@ -77,6 +77,7 @@ export function explainContext(
   value: TensorLike,
   options: ExplainContextOptions = {},
 ): ContextPlan {
+  checkCount("explainContext", arguments, 5);
   const what = "explainContext";
   checkOptionNames(what, options, [...CALL_NAMES, ...OWN_NAMES]);
   const { pass = "forward", cost = "tiles", via = "auto", layout = "bhsd" } = options;

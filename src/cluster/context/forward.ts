@@ -13,6 +13,7 @@
 
 import { scaledDotProductAttention } from "../../api/attention.ts";
 import { mergeStates } from "../../api/merge.ts";
+import { checkCount } from "../../core/errors.ts";
 import type { State } from "../../core/state.ts";
 import { type Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { releaseBuffer } from "../communicator/buffers.ts";
@@ -45,6 +46,7 @@ export async function contextAttention(
   value: TensorLike,
   options: ContextOptions = {},
 ): Promise<State> {
+  checkCount("contextAttention", arguments, 6);
   const call = await prepare("contextAttention", comm, plan, query, key, value, options);
   const state = await { gather, ring, resident }[call.via](call);
   return narrowState(call, state);

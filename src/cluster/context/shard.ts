@@ -11,7 +11,7 @@
 
 import { TileMap } from "../../backend/plan/tiles.ts";
 import { type AttentionOptions, maskMembers, resolve } from "../../backend/problem.ts";
-import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
@@ -179,6 +179,7 @@ export class ShardPlan {
  * @beta
  */
 export function shardSequence(options: ShardOptions): ShardPlan {
+  checkCount("shardSequence", arguments, 1);
   checkOptionNames("shardSequence", options, [
     "length",
     "ranks",

@@ -2,7 +2,7 @@
  * Sequences of seeded random numbers. Counter-based (the mixer of random.ts over seed, stream and position), so the state of
  * a generator is its position, and a sequence can start at any position.
  */
-import { checkArgument, formatValue, OptionError } from "../errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError } from "../errors.ts";
 import { checkSynchronous } from "../synchronous.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
@@ -86,6 +86,7 @@ export function generatorOf(seed: Seed | undefined): Generator {
  * withSeed(7, () => randn([2])).shape; // → [2]
  */
 export function withSeed<T>(seed: number, work: () => T): T {
+  checkCount("withSeed", arguments, 2);
   checkArgument(
     typeof work === "function",
     "withSeed",

@@ -8,7 +8,7 @@
  * updated in place. Numbers that leave the tensors (`data`, `at`, `toFloat64`) are constants: no gradient flows through
  * them. A tensor over the `data` of a recorded result is refused; numbers that were copied (`at`, `toArray`) cannot be recognized.
  */
-import { checkArgument, isList, UnsupportedError } from "../errors.ts";
+import { checkArgument, checkCount, isList, UnsupportedError } from "../errors.ts";
 import type { Tensor } from "../tensor.ts";
 import { activeRecording, markResults, setRecording } from "./recording.ts";
 
@@ -61,6 +61,7 @@ export interface Derivatives {
  * record({ name: "double", inputs: [x], outputs: [doubled], backward: ([d]) => [d && scale(d, 2)] });
  */
 export function record(operation: Operation): void {
+  checkCount("record", arguments, 1);
   if (!activeRecording) return;
   checkArgument(
     isList(operation?.inputs) && isList(operation.outputs) && typeof operation.backward === "function",
@@ -79,6 +80,7 @@ export function record(operation: Operation): void {
  * new Tape().run(() => isRecording()); // → true
  */
 export function isRecording(): boolean {
+  checkCount("isRecording", arguments, 0);
   return activeRecording !== undefined;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { asBytes } from "../refuse.ts";
 import { builtin, fileError, fileSystem, uniqueName } from "./node.ts";
 
@@ -22,6 +22,7 @@ const WHAT = "saveFile";
  * await saveFile("out.safetensors", writeSafetensors({ q })); // atomic
  */
 export async function saveFile(path: string, contents: Contents): Promise<void> {
+  checkCount("saveFile", arguments, 2);
   await replaceFile(path, contents);
 }
 

@@ -1,5 +1,5 @@
 /** GGUF files, read in part: the header immediately, a tensor or some of its rows on request, unpacked to float32. */
-import { UnsupportedError } from "../../core/errors.ts";
+import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "../element.ts";
 import { parseStart } from "../growing.ts";
@@ -33,6 +33,7 @@ export interface GgufFile extends SafetensorsFile {
  * await file.close();
  */
 export async function openGguf(from: SourceLike, options: SizeLimit = {}): Promise<GgufFile> {
+  checkCount("openGguf", arguments, 2);
   const maxBytes = sizeLimit(WHAT, options, MAX_BYTES);
   const source = await openSource(WHAT, from);
   try {

@@ -3,7 +3,7 @@
  * integers of 8 to 64 bits and float16, float32, float64; writes what `numpy.save` writes, byte for byte.
  * Complex, text, date, structured and object arrays are refused; object arrays contain pickled code.
  */
-import { UnsupportedError } from "../../core/errors.ts";
+import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor, fromBytes, toBytes } from "../element.ts";
 import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
@@ -20,6 +20,7 @@ import { readNpyHeader } from "./npy-header.ts";
  * const { data, shape, dtype } = readNpy(readFileSync("q.npy"));
  */
 export function readNpy(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): FileTensor {
+  checkCount("readNpy", arguments, 2);
   return readNpyAt("readNpy", asBytes("readNpy", bytes), 0, undefined, sizeLimit("readNpy", options));
 }
 
@@ -54,6 +55,7 @@ const GROWTH_DIGITS = 21;
  * writeFileSync("out.npy", writeNpy(q));
  */
 export function writeNpy(value: TensorLike): Uint8Array<ArrayBuffer> {
+  checkCount("writeNpy", arguments, 1);
   return writeNpyAs("writeNpy", value);
 }
 

@@ -3,7 +3,7 @@
  * is inflated no further than the size in its npy header, and its CRC is checked before it is used.
  */
 
-import { HeedError, OptionError } from "../../core/errors.ts";
+import { checkCount, HeedError, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { crc32, deflate, inflate } from "../archive/deflate.ts";
 import { join, listMembers, type Member, type NewMember, writeMembers } from "../archive/zip.ts";
@@ -29,6 +29,7 @@ export async function readNpz(
   bytes: Uint8Array | ArrayBuffer,
   options: ReadNpzOptions = {},
 ): Promise<Map<string, FileTensor>> {
+  checkCount("readNpz", arguments, 2);
   const file = openNpz(bytes, options);
   file.checkSize([...file.members.keys()]);
   const tensors = new Map<string, FileTensor>();
@@ -63,6 +64,7 @@ export interface NpzFile {
  * const key = tensor(await file.read("k")); // only this one is inflated
  */
 export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions = {}): NpzFile {
+  checkCount("openNpz", arguments, 2);
   const maxBytes = sizeLimit("readNpz", options);
   const file = asBytes("readNpz", bytes);
   const refuse = refuser("readNpz");
@@ -210,6 +212,7 @@ export interface WriteNpzOptions {
  * writeFileSync("out.npz", await writeNpz({ q, k }, { compress: true }));
  */
 export async function writeNpz(tensors: NamedTensors, options: WriteNpzOptions = {}): Promise<Uint8Array> {
+  checkCount("writeNpz", arguments, 2);
   checkNames("writeNpz", options, ["compress"]);
   const members: NewMember[] = [];
   const names = new Set<string>();

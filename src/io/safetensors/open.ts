@@ -2,7 +2,7 @@
  * Lazy reading of safetensors: the header immediately, a tensor or some of its rows on request. One file, or the
  * shards of a `model.safetensors.index.json`, whose file names must stay inside their folder.
  */
-import { OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError } from "../../core/errors.ts";
 import { ELEMENTS, fromBytes } from "../element.ts";
 import { builtin, fileError, fileSystem } from "../filesystem/node.ts";
 import { scanObject } from "../json.ts";
@@ -33,6 +33,7 @@ const INDEX = "model.safetensors.index.json";
  * await file.close();
  */
 export async function openSafetensors(from: SourceLike, options: OpenOptions = {}): Promise<SafetensorsFile> {
+  checkCount("openSafetensors", arguments, 2);
   const maxBytes = sizeLimit(WHAT, options, MAX_BYTES, ["shard", "within"]);
   if (typeof from === "string") {
     const path = await modelPath(from);

@@ -2,7 +2,7 @@
  * Safetensors files in memory: named tensors and a few texts, read as views and written as by the official
  * writer (wide dtypes first, then by name, so every tensor is aligned). `open.ts` reads lazily from a file or a Blob.
  */
-import { OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { Dense, FileTensor, NamedTensors } from "../element.ts";
 import { ELEMENTS, entriesOf, fromBytes, toBytes } from "../element.ts";
@@ -30,6 +30,7 @@ export interface Safetensors {
  * const query = tensor(tensors.get("q")!);
  */
 export function readSafetensors(bytes: Uint8Array | ArrayBuffer, options: SizeLimit = {}): Safetensors {
+  checkCount("readSafetensors", arguments, 2);
   const maxBytes = sizeLimit("readSafetensors", options);
   const file = asBytes("readSafetensors", bytes);
   const refuse = refuser("readSafetensors");
@@ -65,6 +66,7 @@ export function writeSafetensors(
   tensors: NamedTensors,
   options: WriteSafetensorsOptions = {},
 ): Uint8Array<ArrayBuffer> {
+  checkCount("writeSafetensors", arguments, 2);
   checkNames("writeSafetensors", options, ["metadata"]);
   const entries: [string, Dense][] = [];
   const names = new Set(["__metadata__"]);

@@ -4,7 +4,7 @@
  * (pickle.ts). https://github.com/pytorch/pytorch, torch/serialization.py.
  */
 import { type DType, isDType, type TypedData } from "../../core/dtype.ts";
-import { UnsupportedError } from "../../core/errors.ts";
+import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { readEntries } from "../archive/zip-source.ts";
 import { ELEMENTS, fromBytes } from "../element.ts";
@@ -38,6 +38,7 @@ interface TorchInfo extends TensorInfo {
  * await file.close();
  */
 export async function openTorch(from: SourceLike, options: SizeLimit = {}): Promise<SafetensorsFile> {
+  checkCount("openTorch", arguments, 2);
   const maxBytes = sizeLimit(WHAT, options, MAX_BYTES);
   const source = await openSource(WHAT, from);
   try {

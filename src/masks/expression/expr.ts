@@ -10,7 +10,7 @@
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
 import type { DType } from "../../core/dtype.ts";
-import { argumentError, formatValue, OptionError } from "../../core/errors.ts";
+import { argumentError, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 
 /** Type of an expression. @beta */
@@ -225,6 +225,7 @@ export type ScoreVars = typeof VARS;
  * scaledDotProductAttention(q, k, v, { attnMask: near });
  */
 export function maskMod(build: (vars: MaskVars) => BoolExpression): Mask {
+  checkCount("maskMod", arguments, 1);
   // At run time `score` is passed too, so that a mask that uses it gets the error below.
   const mask = built("maskMod", "mask", BoolExpression, "statement such as k.le(q)", build);
   if (uses(mask, "score"))
@@ -286,6 +287,7 @@ function built<T extends Expression>(
  * scaledDotProductAttention(q, k, v, { scoreMod: distance });
  */
 export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod {
+  checkCount("scoreMod", arguments, 1);
   const expr = built("scoreMod", "score-mod", NumberExpression, "number expression", build);
   if (!uses(expr, "score"))
     throw new OptionError(

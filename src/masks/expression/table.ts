@@ -1,7 +1,7 @@
 /** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { asTensor, sizeOf, type TensorLike } from "../../core/tensor.ts";
 import { lift, NumberExpression, type Table } from "./expr.ts";
@@ -23,6 +23,7 @@ export function table(
   /** The entry at these indices, one for each axis. */
   at(...index: (NumberExpression | number)[]): NumberExpression;
 } {
+  checkCount("table", arguments, 2);
   const name = about.name ?? "table";
   const source = isTensorLike(values)
     ? asTensor(name, values)

@@ -1,5 +1,5 @@
 /** Chat templates: a conversation as the prompt that a model was trained on. The template is in the model's files. */
-import { checkArgument, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { renderTemplate } from "./render.ts";
@@ -37,6 +37,7 @@ export function chatPrompt(
   messages: readonly ChatMessage[],
   options: ChatOptions = {},
 ): string {
+  checkCount("chatPrompt", arguments, 3);
   const what = "chatPrompt";
   checkTextModel(what, model);
   checkNames(what, options, ["addGenerationPrompt", "variables"]);

@@ -3,7 +3,7 @@
  * each step reads the cache and computes one row of the decoder. Results equal those of transformers' `generate`.
  */
 import { tidy } from "../../api/tidy.ts";
-import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
@@ -57,6 +57,7 @@ export function generateTarget(
   source: ArrayLike<number>,
   options: TargetOptions = {},
 ): number[] {
+  checkCount("generateTarget", arguments, 3);
   return writeTarget("generateTarget", model, source, options);
 }
 

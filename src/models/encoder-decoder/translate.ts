@@ -2,7 +2,7 @@
  * Text to text with an encoder–decoder: a translation, a summary, or what else the model was trained for. The tokenizer's special
  * tokens select languages where the model has several.
  */
-import { checkArgument, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, writtenText } from "../text-model.ts";
 import type { EncoderDecoder } from "./encoder-decoder.ts";
@@ -35,6 +35,7 @@ export interface Translation {
  * translate(model, "The cat sat on the mat.", { beams: 4 }).text; // "Die Katze saß auf der Matte."
  */
 export function translate(model: TextModel, text: string, options: TranslateOptions = {}): Translation {
+  checkCount("translate", arguments, 3);
   return writeText("translate", model, text, options);
 }
 

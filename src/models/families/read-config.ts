@@ -2,7 +2,7 @@
  * Reads `config.json` of Hugging Face models. Every size is checked before anything is planned with it. A field that asks for a
  * computation heed does not have is an error that names it; fields that do not affect the computation are ignored.
  */
-import { UnsupportedError } from "../../core/errors.ts";
+import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize } from "../../io/limit.ts";
 import { asBytes, quote, refuser } from "../../io/refuse.ts";
@@ -35,6 +35,7 @@ const MAX_CONFIG = 2 ** 20;
  * type; // → "gpt2"
  */
 export function readConfig(json: Uint8Array | ArrayBuffer): ModelConfig {
+  checkCount("readConfig", arguments, 1);
   return readConfigFile(json).config;
 }
 

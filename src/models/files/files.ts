@@ -5,7 +5,7 @@
  */
 
 import { isHalf, isStored, type StoredDType } from "../../core/dtype.ts";
-import { checkArgument, formatValue, isMap, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, isMap, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { openGguf, type SafetensorsFile, saveFile } from "../../io/index.ts";
@@ -91,6 +91,7 @@ export function readModel<M extends TransformerModel>(
 ): Promise<TextModel<M>>;
 export function readModel(directory: string, options?: ReadModelOptions): Promise<TextModel>;
 export async function readModel(directory: string, options: ReadModelOptions = {}): Promise<TextModel> {
+  checkCount("readModel", arguments, 2);
   const what = "readModel";
   // The results of findModel and pullModel may be passed as options.
   checkOptionNames(what, options, [...READ_OPTIONS, "within", "base", "directory", "commit", "files"]);
@@ -125,6 +126,7 @@ export async function modelFromFiles(
   files: ReadonlyMap<string, Uint8Array>,
   options: Omit<ReadModelOptions, "within" | "base"> = {},
 ): Promise<TextModel> {
+  checkCount("modelFromFiles", arguments, 2);
   const what = "modelFromFiles";
   checkArgument(isMap(files), what, "a Map of bytes by file name", files);
   checkOptionNames(what, options, READ_OPTIONS);
@@ -287,6 +289,7 @@ export async function writeModel(
   tokenizer: Tokenizer,
   options: WriteModelOptions = {},
 ): Promise<void> {
+  checkCount("writeModel", arguments, 4);
   if (typeof directory !== "string" || directory === "")
     throw new OptionError(
       "directory",
@@ -317,6 +320,7 @@ export function modelToFiles(
   tokenizer: Tokenizer,
   options: WriteModelOptions = {},
 ): Map<string, Uint8Array<ArrayBuffer>> {
+  checkCount("modelToFiles", arguments, 3);
   checkOptionNames("modelToFiles", options, ["dtype"]);
   const { dtype = "float16" } = options;
   const what = "writeModel";

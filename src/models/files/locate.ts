@@ -1,5 +1,5 @@
 /** Locates the models that heed ships (Node). Other models: `hub/find.ts`. */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { shippedFolder } from "../../io/filesystem/shipped.ts";
 import type { Bert } from "../families/encoders/bert.ts";
 import type { Gpt2 } from "../families/gpt/gpt2.ts";
@@ -21,6 +21,7 @@ export function locateShipped(which: "encoder"): ModelFolder<Bert>;
 export function locateShipped(which: "decoder"): ModelFolder<Gpt2>;
 export function locateShipped(which: "encoder" | "decoder"): ModelFolder<Bert | Gpt2>;
 export function locateShipped(which: "encoder" | "decoder"): string {
+  checkCount("locateShipped", arguments, 1);
   if (which !== "encoder" && which !== "decoder")
     throw new OptionError(
       "model",

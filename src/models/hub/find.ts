@@ -2,7 +2,7 @@
  * Finds the folder of a model: one that this package ships, a folder, or a name on the Hugging Face hub, which is looked up in
  * the cache of Hugging Face's Python library. Nothing is downloaded here (`pull.ts` does).
  */
-import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 import { readConfig } from "../families/read-config.ts";
 import { missingFiles, refuseContents } from "../files/contents.ts";
@@ -36,6 +36,7 @@ const SHIPPED = ["encoder", "decoder"] as const;
  * const model = await readModel(directory, { within, name });
  */
 export function findModel(name: string, env: Environment = process.env): FoundModel {
+  checkCount("findModel", arguments, 2);
   const { existsSync, statSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const { basename, dirname, resolve } = builtin<typeof import("node:path")>("node:path")!;
   if (typeof name !== "string" || name === "")

@@ -10,7 +10,7 @@
  * a small one. A broken download resumes where it stopped. The token is sent to the endpoint only, never to the servers that it
  * redirects to.
  */
-import { FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/filesystem/lock.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { saveFile, writeAll } from "../../io/filesystem/save.ts";
@@ -77,6 +77,7 @@ const TORCH_INDEX = "pytorch_model.bin.index.json";
  * const { directory } = await pullModel("sentence-transformers/all-MiniLM-L6-v2");
  */
 export async function pullModel(name: string, options: PullOptions = {}): Promise<PulledModel> {
+  checkCount("pullModel", arguments, 2);
   const hub = hubName(WHAT, name);
   const { env = process.env } = options;
   if (/^(1|true|yes|on)$/i.test(env.HF_HUB_OFFLINE ?? ""))

@@ -1,5 +1,5 @@
 /** Decodes the file of a picture: PNG here (heed/io), JPEG by the package jpeg-js, which the user installs. */
-import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { isPng, type Pixels, readPng } from "../../io/read-png.ts";
 import { asBytes } from "../../io/refuse.ts";
 import { orientationOf, oriented } from "./orientation.ts";
@@ -32,6 +32,7 @@ const OTHERS: readonly (readonly [string, RegExp])[] = [
  * const { grid } = model.attention(picture);
  */
 export async function readPicture(bytes: Uint8Array | ArrayBuffer): Promise<Pixels> {
+  checkCount("readPicture", arguments, 1);
   const file = asBytes("readPicture", bytes);
   if (isPng(file)) return readPng(file);
   if (file[0] === 0xff && file[1] === 0xd8) {

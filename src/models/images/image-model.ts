@@ -2,7 +2,7 @@
  * Models of pictures in Hugging Face's layout: config.json, preprocessor_config.json and the weights; from a directory (Node) or from
  * bytes (anywhere). Nothing is ever downloaded.
  */
-import { checkArgument, FormatError, isMap, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, FormatError, isMap, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 import { sizeLimit } from "../../io/limit.ts";
@@ -71,6 +71,7 @@ export interface ImageModel {
  * const weights = layerWeights(layers[0]); // [heads, N, N]; rows and columns from grid.first on are patches
  */
 export async function readImageModel(directory: string, options: ReadImageOptions = {}): Promise<ImageModel> {
+  checkCount("readImageModel", arguments, 2);
   const what = "readImageModel";
   checkOptionNames(what, options, ["dtype", "maxBytes", "name", "within"]);
   const files = await filesOfFolder(what, directory, options.within);
@@ -92,6 +93,7 @@ export async function imageModelFromFiles(
   files: ReadonlyMap<string, Uint8Array>,
   options: Omit<ReadImageOptions, "within"> = {},
 ): Promise<ImageModel> {
+  checkCount("imageModelFromFiles", arguments, 2);
   const what = "imageModelFromFiles";
   checkArgument(isMap(files), what, "a Map of bytes by file name", files);
   checkOptionNames(what, options, ["dtype", "maxBytes", "name"]);

@@ -4,7 +4,7 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import { checkArgument, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
@@ -110,6 +110,7 @@ export function withoutHead(
   replace: Replacement = "zero",
   position: number | null = null,
 ): AttentionChange {
+  checkCount("withoutHead", arguments, 4);
   checkArgument(
     (layerAttention as Partial<LayerAttention> | undefined)?.output !== undefined,
     "withoutHead",
@@ -133,6 +134,7 @@ export function ablation(
   model: TextModel,
   heads: readonly AblatedHead[],
 ): NonNullable<ForwardOptions["onAttention"]> {
+  checkCount("ablation", arguments, 2);
   checkHeads("ablation", heads);
   return hooksOf("ablation", model, heads).onAttention;
 }
@@ -157,6 +159,7 @@ export function ablateHeads(
   heads: readonly AblatedHead[],
   options: AblateHeadsOptions = {},
 ): AblatedRun {
+  checkCount("ablateHeads", arguments, 4);
   const what = "ablateHeads";
   checkOptionNames(what, options, ["position", "pair", "top"]);
   checkTextModel(what, model);
@@ -251,6 +254,7 @@ function distances(
  * ablate(decoder, "the president of the united").effects[0]; // { part, layer, head, probability, change, top }
  */
 export function ablate(model: TextModel, text: string, options: AblateOptions = {}): Ablation {
+  checkCount("ablate", arguments, 3);
   const what = "ablate";
   checkOptionNames(what, options, ["replace", "position", "onProgress", ...PARTS_OPTIONS]);
   checkTextModel(what, model);

@@ -9,7 +9,7 @@
  * smallest, as in SQuAD 2.
  */
 import { tidy } from "../../api/tidy.ts";
-import { checkArgument, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Encoder } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -72,6 +72,7 @@ export function answerQuestion(
   context: string,
   options: AnswerOptions = {},
 ): Answers {
+  checkCount("answerQuestion", arguments, 4);
   const what = "answerQuestion";
   checkTextModel(what, model);
   checkOptionNames(what, options, ["top", "maxTokens", "overlap"]);

@@ -3,7 +3,7 @@
  * whose statistics are frozen, and the output matrix (Elhage et al. 2021). It adds up to the difference exactly. It shows what a
  * component adds itself, not what it changes in later layers; measureEffects (effects.ts) shows that.
  */
-import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice, sub } from "../../nn/index.ts";
 import type { DecoderConfig } from "../decoder/config.ts";
@@ -59,6 +59,7 @@ export function attributeLogits(
   text: string,
   options: AttributeLogitsOptions = {},
 ): LogitAttribution {
+  checkCount("attributeLogits", arguments, 3);
   const what = "attributeLogits";
   checkTextModel(what, model);
   checkOptionNames(what, options, ["token", "against", "position"]);

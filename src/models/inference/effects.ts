@@ -6,7 +6,7 @@
  */
 import { tidy } from "../../api/tidy.ts";
 import { align } from "../../core/align.ts";
-import { checkArgument, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { layerWeights } from "../transformer/attend.ts";
@@ -94,6 +94,7 @@ export function measureEffects(
   quantity: Quantity,
   options: EffectsOptions = {},
 ): Effects {
+  checkCount("measureEffects", arguments, 4);
   const what = "measureEffects";
   checkTextModel(what, model);
   checkOptionNames(what, options, ["other", "patch", "replace", "position", "onProgress", ...PARTS_OPTIONS]);

@@ -6,7 +6,14 @@
 
 import { tidy } from "../../api/tidy.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { checkArgument, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  FormatError,
+  formatValue,
+  OptionError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import {
   checkSlices,
@@ -75,6 +82,7 @@ const MAX_TEXT = 2 ** 20;
  * const pooling = await readPooling("./all-MiniLM-L6-v2"); // undefined where there is no modules.json
  */
 export async function readPooling(directory: string): Promise<Pooling | undefined> {
+  checkCount("readPooling", arguments, 1);
   const what = "readPooling";
   checkArgument(typeof directory === "string", what, "the path of a model directory", directory);
   const fs = fileSystem(what);
@@ -176,6 +184,7 @@ export function embedTexts(
   texts: readonly string[],
   pooling: Pooling = defaultPooling(model),
 ): Tensor<"float32"> {
+  checkCount("embedTexts", arguments, 3);
   const slices = embedSlices("embedTexts", model, texts, pooling);
   for (;;) {
     const { done, value } = slices.next();
@@ -204,6 +213,7 @@ export async function embedTextsAsync(
   texts: readonly string[],
   options: EmbedAsyncOptions = {},
 ): Promise<Tensor<"float32">> {
+  checkCount("embedTextsAsync", arguments, 3);
   const what = "embedTextsAsync";
   checkOptionNames(what, options, ["pooling", ...SLICE_OPTIONS]);
   checkSlices(what, options);
@@ -337,6 +347,7 @@ function checkPooling(what: string, pooling: Pooling): void {
  * const [[, alike]] = cosineSimilarity(embedTexts(encoder, ["the river bank", "the old ship"]));
  */
 export function cosineSimilarity(vectors: Tensor): number[][] {
+  checkCount("cosineSimilarity", arguments, 1);
   if (!(vectors instanceof Tensor) || vectors.shape.length !== 2)
     throw new OptionError("vectors", "cosineSimilarity: vectors must be a tensor [n, C]");
   checkOnCpu("cosineSimilarity", "vectors", vectors);

@@ -4,7 +4,7 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -44,6 +44,7 @@ export function fillMask(
   text: string,
   options: { /** Number of candidates for each mask; default 5. */ readonly top?: number } = {},
 ): MaskFill[] {
+  checkCount("fillMask", arguments, 3);
   checkOptionNames("fillMask", options, ["top"]);
   const { top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0))

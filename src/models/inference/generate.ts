@@ -5,7 +5,14 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import { checkArgument, formatValue, isList, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  formatValue,
+  isList,
+  OptionError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
@@ -54,6 +61,7 @@ export function* generate(
   ids: ArrayLike<number>,
   options: GenerateOptions = {},
 ): Generator<number, void, undefined> {
+  checkCount("generate", arguments, 3);
   if (typeof (model as Partial<CachedDecoder> | undefined)?.cache !== "function")
     throw new OptionError(
       "model",
@@ -97,6 +105,7 @@ export function tokenShares(
   logits: Float64Array | Tensor,
   options: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
 ): Float64Array {
+  checkCount("tokenShares", arguments, 2);
   checkOptionNames("tokenShares", options, ["temperature", "topK", "topP", "minP"]);
   const isRow = logits instanceof Tensor ? logits.shape.length === 1 : isList(logits);
   checkArgument(isRow, "tokenShares", "the logits [V], a Float64Array or a tensor", logits);
@@ -118,6 +127,7 @@ export function* generateText(
   prompt: string,
   options: GenerateTextOptions = {},
 ): Generator<string, void, undefined> {
+  checkCount("generateText", arguments, 3);
   checkTextModel("generateText", model);
   const { stopTexts = [], onToken } = options;
   if (!Array.isArray(stopTexts) || stopTexts.some((text) => typeof text !== "string" || text === ""))

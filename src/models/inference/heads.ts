@@ -4,7 +4,7 @@
  * opening one. Each is a mean over rows of weights rebuilt from Q, K and lse, reported with the value that uniform attention over
  * the same rows would have.
  */
-import { checkArgument } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import { generatorOf } from "../../core/random/generator.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../text-model.ts";
 import { checkOnePart, checkTextModel } from "../text-model.ts";
@@ -44,6 +44,7 @@ type Question = readonly [measure: Measure, row: number, keys: readonly number[]
  * const [first] = headScores(decoder, ["the old red house by the river"]);
  */
 export function headScores(model: AttentionModel, texts: readonly string[]): HeadScores[] {
+  checkCount("headScores", arguments, 2);
   checkArgument(
     typeof (model as Partial<AttentionModel> | undefined)?.attention === "function" && Array.isArray(texts),
     "headScores",
@@ -70,6 +71,7 @@ export function inductionScores(
   model: TextModel,
   { length = 24, sequences = 8, seed = 0 }: { length?: number; sequences?: number; seed?: number } = {},
 ): HeadScores[] {
+  checkCount("inductionScores", arguments, 2);
   checkTextModel("inductionScores", model);
   const { tokenizer } = model;
   const plain = Array.from({ length: tokenizer.size }, (_, id) => id).filter(

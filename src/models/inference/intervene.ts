@@ -2,7 +2,7 @@
  * Interventions: a head, a layer's attention, a feed-forward network, a state or a single link of a run is turned off or replaced. What
  * replaces an output is zeros, its mean over the text, or the output of another run (a patch), aligned token by token.
  */
-import { argumentError, checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { argumentError, checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import type { EncoderOptions } from "../encoder/encoder.ts";
@@ -89,6 +89,7 @@ export function recordActivations(
   model: TextModel,
   tokens: Pick<TextTokens, "ids" | "typeIds">,
 ): Activations {
+  checkCount("recordActivations", arguments, 2);
   checkTextModel("recordActivations", model);
   checkArgument(
     (tokens as Partial<TextTokens> | undefined)?.ids !== undefined,
@@ -130,6 +131,7 @@ export function runOptions(
  * decoder.model.forward(ids, hooks).shape; // → [6, 1024]
  */
 export function intervene(model: TextModel, interventions: readonly Intervention[]): InterventionHooks {
+  checkCount("intervene", arguments, 2);
   return hooksOf("intervene", model, interventions);
 }
 

@@ -5,7 +5,7 @@
  *
  *     x = Σ_c x_c        norm(x) = Σ_c (x_c − mean(x_c)) · w / σ(x) + b        b goes to the biases
  */
-import { checkArgument, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -46,6 +46,7 @@ export interface Component {
  * componentName({ kind: "head", layer: 2, head: 8 }); // → "L2 H8"
  */
 export function componentName(component: Component): string {
+  checkCount("componentName", arguments, 1);
   checkArgument(
     typeof component === "object" && component !== null,
     "componentName",

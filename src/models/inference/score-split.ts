@@ -7,7 +7,7 @@
  * each term is also given against its mean over the row's other keys: a term that is equal for all keys explains nothing. A large term
  * is not a cause: terms cancel, and only an intervention shows a cause (effects.ts).
  */
-import { OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, linear, matmul, multiply, rope, slice, sum, transpose } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -84,6 +84,7 @@ export interface ScoreSplitOptions {
  * split.terms[0]; // { query: { kind: "word" }, key: { kind: "word" }, value, difference }
  */
 export function splitScore(model: TextModel, text: string, options: ScoreSplitOptions): ScoreSplit {
+  checkCount("splitScore", arguments, 3);
   const what = "splitScore";
   checkTextModel(what, model);
   checkOptionNames(what, options, ["layer", "head", "query", "key", "pair", "top"]);

@@ -3,7 +3,7 @@
  * of the graph and nothing else changes: the file is copied in slices, so weights never are in memory as a whole, and files beside it
  * that hold weights stay where they are.
  */
-import { FormatError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, FormatError, UnsupportedError } from "../../core/errors.ts";
 import { concatBytes, integerField, rangeField, varintBytes } from "../../io/protobuf.ts";
 import { openSource, type SourceLike } from "../../io/source.ts";
 import type { OnnxAttention, OnnxOperand, OnnxRefusal, OnnxStep } from "./find.ts";
@@ -48,6 +48,7 @@ const [INT64, STRING] = [7, 8];
  * await saveFile("exposed.onnx", model.contents());
  */
 export async function exposeAttention(from: SourceLike): Promise<ExposedModel> {
+  checkCount("exposeAttention", arguments, 1);
   const source = await openSource("exposeAttention", from);
   try {
     const graph = await readGraph(source);

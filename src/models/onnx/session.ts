@@ -1,5 +1,5 @@
 /** Runs an exposed ONNX model in onnxruntime, and computes its attention again from the operands that it gives. */
-import { checkArgument, FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type AttentionOptions, scaledDotProductAttention, slidingWindow, softcap } from "../../index.ts";
 import { type FloatTensor, reshape, transpose } from "../../nn/index.ts";
@@ -50,6 +50,7 @@ export async function attentionOf(
   from: OnnxSession | OnnxPipeline,
   inputs: Readonly<Record<string, unknown>> | string,
 ): Promise<LayerAttention[]> {
+  checkCount("attentionOf", arguments, 2);
   checkArgument(
     typeof from === "function" || (typeof from === "object" && from !== null),
     WHAT,

@@ -5,6 +5,7 @@
  * `truncation` and `padding` are options of a call, and are ignored. https://github.com/huggingface/tokenizers (tokenizers/src,
  * `Serialize` of each part).
  */
+import { checkCount } from "../../core/errors.ts";
 import { type Json, scanObject } from "../../io/json.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { asBytes, quote, type Refuse, refuser } from "../../io/refuse.ts";
@@ -33,6 +34,7 @@ type No = (what: string) => never;
  * tokenizer.size; // → 1024
  */
 export function readTokenizer(json: Uint8Array | ArrayBuffer | string, options: SizeLimit = {}): Tokenizer {
+  checkCount("readTokenizer", arguments, 2);
   const bytes = typeof json === "string" ? new TextEncoder().encode(json) : asBytes("readTokenizer", json);
   const refuse = refuser("readTokenizer");
   checkSize("readTokenizer", "the file", bytes.length, sizeLimit("readTokenizer", options, MAX_FILE));

@@ -3,7 +3,7 @@
  * not by likelihood). The same texts and options give the same vocabulary, byte for byte.
  */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, byteSpelling, GPT2_CHUNKS } from "./bytes.ts";
@@ -58,6 +58,7 @@ const MAX_CHARACTERS = 100;
  * tokenizer.decode(tokenizer.ids("the old")); // → "the old"
  */
 export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerOptions): Tokenizer {
+  checkCount("trainTokenizer", arguments, 2);
   checkOptionNames("trainTokenizer", options, [
     "kind",
     "vocabSize",

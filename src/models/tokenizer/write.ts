@@ -2,7 +2,7 @@
  * Writes a tokenizer as `tokenizer.json`, as Hugging Face's library does and can read: the same parts in the same order, indented
  * by two spaces. Equal tokenizers give equal bytes.
  */
-import { checkArgument } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import type { Slot, Template } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -13,6 +13,7 @@ import type { Tokenizer } from "./tokenizer.ts";
  * writeFileSync("tokenizer.json", writeTokenizer(decoder.tokenizer));
  */
 export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
+  checkCount("writeTokenizer", arguments, 1);
   checkArgument(
     (tokenizer as Partial<Tokenizer> | undefined)?.spec !== undefined,
     "writeTokenizer",

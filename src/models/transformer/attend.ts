@@ -2,7 +2,7 @@
  * Attention inside a model: a record of how a layer's scores are computed (its recipe), the attention call built from it, and the
  * hook that observes each call and may change it.
  */
-import { checkArgument, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import { alibi, attentionWeights, globalTokens, relativeBias, slidingWindow, softcap } from "../../index.ts";
@@ -211,6 +211,7 @@ export function attend(
  * const weights = layerWeights(layers[0]); // [heads, N, N]
  */
 export function layerWeights(layer: LayerAttention): Tensor {
+  checkCount("layerWeights", arguments, 1);
   checkArgument(
     typeof layer === "object" && layer !== null,
     "layerWeights",

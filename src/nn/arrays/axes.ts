@@ -2,7 +2,14 @@
  * Axes: `permute`, `squeeze`, `expandDims`, and the axes that a reduction names. They change the shape and no values, so they take
  * tensors of every dtype; the results are views.
  */
-import { argumentError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import {
+  argumentError,
+  checkCount,
+  formatTensor,
+  formatValue,
+  OptionError,
+  ShapeError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { recordMove } from "../../core/recording/recording.ts";
 import { asTensor, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
@@ -67,6 +74,7 @@ export function reducedAxes<O extends ReduceOptions>(
  * @throws ShapeError unless `order` has each axis once
  */
 export function permute<T extends TensorLike>(x: T, order: readonly number[]): MovedOf<T> {
+  checkCount("permute", arguments, 2);
   const from = asTensor("permute: x", x);
   const rank = from.shape.length;
   if (!Array.isArray(order) || order.length !== rank)
@@ -107,6 +115,7 @@ export function squeeze<T extends TensorLike>(
   x: T,
   axis?: AxesArgument | { readonly axis: AxesArgument },
 ): MovedOf<T> {
+  checkCount("squeeze", arguments, 2);
   const from = asTensor("squeeze: x", x);
   const named =
     typeof axis === "object" && axis !== null && "axis" in axis
@@ -135,6 +144,7 @@ export function expandDims<T extends TensorLike>(
   x: T,
   axis: AxesArgument | { readonly axis: AxesArgument },
 ): MovedOf<T> {
+  checkCount("expandDims", arguments, 2);
   const from = asTensor("expandDims: x", x);
   const named =
     typeof axis === "object" && axis !== null && "axis" in axis ? axis.axis : (axis as AxesArgument);

@@ -6,7 +6,7 @@ import * as arrays from "../../api/array.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { type DType, isHalf, isMask } from "../../core/dtype.ts";
-import { DTypeError, formatTensor, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, DTypeError, formatTensor, formatValue, OptionError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { broadcastShape, type Operand } from "../ops/arithmetic.ts";
@@ -19,42 +19,60 @@ import { where } from "../ops/select.ts";
  * @example
  * lt(tensor([1, 2, 3]), 2); // → [true, false, false]
  */
-export const lt = (x: Operand, y: Operand): Tensor<"bool"> => compared("lt", "lt", x, y);
+export function lt(x: Operand, y: Operand): Tensor<"bool"> {
+  checkCount("lt", arguments, 2);
+  return compared("lt", "lt", x, y);
+}
 /**
  * True where x ≤ y, otherwise as `lt`.
  *
  * @example
  * le(tensor([1, 2, 3]), 2); // → [true, true, false]
  */
-export const le = (x: Operand, y: Operand): Tensor<"bool"> => compared("le", "le", x, y);
+export function le(x: Operand, y: Operand): Tensor<"bool"> {
+  checkCount("le", arguments, 2);
+  return compared("le", "le", x, y);
+}
 /**
  * True where x > y, otherwise as `lt`.
  *
  * @example
  * gt(tensor([1, 2, 3]), 2); // → [false, false, true]
  */
-export const gt = (x: Operand, y: Operand): Tensor<"bool"> => compared("gt", "lt", y, x);
+export function gt(x: Operand, y: Operand): Tensor<"bool"> {
+  checkCount("gt", arguments, 2);
+  return compared("gt", "lt", y, x);
+}
 /**
  * True where x ≥ y, otherwise as `lt`.
  *
  * @example
  * ge(tensor([1, 2, 3]), 2); // → [false, true, true]
  */
-export const ge = (x: Operand, y: Operand): Tensor<"bool"> => compared("ge", "le", y, x);
+export function ge(x: Operand, y: Operand): Tensor<"bool"> {
+  checkCount("ge", arguments, 2);
+  return compared("ge", "le", y, x);
+}
 /**
  * True where x = y, otherwise as `lt`. NaN is equal to nothing.
  *
  * @example
  * mean(eq(argmax(tensor([[1, 5], [7, 2]]), -1), tensor([1, 1], "int32"))); // → 0.5, the share of right answers
  */
-export const eq = (x: Operand, y: Operand): Tensor<"bool"> => compared("eq", "eq", x, y);
+export function eq(x: Operand, y: Operand): Tensor<"bool"> {
+  checkCount("eq", arguments, 2);
+  return compared("eq", "eq", x, y);
+}
 /**
  * True where x ≠ y, otherwise as `lt`.
  *
  * @example
  * ne(tensor([1, 2, 3]), 2); // → [true, false, true]
  */
-export const ne = (x: Operand, y: Operand): Tensor<"bool"> => compared("ne", "ne", x, y);
+export function ne(x: Operand, y: Operand): Tensor<"bool"> {
+  checkCount("ne", arguments, 2);
+  return compared("ne", "ne", x, y);
+}
 
 function compared(what: string, f: arrays.Comparison, x: Operand, y: Operand): Tensor<"bool"> {
   const like = [x, y].find((t): t is Tensor => t instanceof Tensor);
@@ -104,6 +122,7 @@ function constant(what: string, x: number | readonly unknown[], dtype: DType): T
  * clip(tensor([-2, 0.5, 3]), 0, 1); // → [0, 0.5, 1]
  */
 export function clip<T extends TensorLike>(x: T, low: number, high: number): FloatTensorOf<T> {
+  checkCount("clip", arguments, 3);
   const from = operand("clip", "x", x);
   if (!(typeof low === "number" && typeof high === "number" && low <= high))
     throw new OptionError(
@@ -124,6 +143,7 @@ export function clip<T extends TensorLike>(x: T, low: number, high: number): Flo
  * @param mask bool, or nested arrays of booleans
  */
 export function maskedFill<T extends TensorLike>(x: T, mask: TensorLike, value: number): FloatTensorOf<T> {
+  checkCount("maskedFill", arguments, 3);
   const from = operand("maskedFill", "x", x);
   const flags = asTensor("maskedFill: mask", mask);
   if (!isMask(flags.dtype))

@@ -2,7 +2,7 @@
 import * as arrays from "../../api/array.ts";
 import { allocateLike } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
-import { formatTensor, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { denseOf, reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import type { AxisArgument, FloatTensor, FloatTensorOf } from "../ops/operand.ts";
@@ -32,6 +32,7 @@ export interface SortOptions {
  * sort(tensor([3, 1, 2]), { descending: true }).indices; // → [0, 2, 1]
  */
 export function sort<T extends TensorLike>(x: T, options: SortOptions = {}): Ordered<T> {
+  checkCount("sort", arguments, 2);
   checkNames("sort", options, ["axis", "descending"]);
   const { axis = -1, descending = false } = options;
   return sorted("sort", x, axis, descending);
@@ -71,6 +72,7 @@ export interface TopkOptions {
  * topk(tensor([3, 1, 2]), 2).indices; // → [0, 2]
  */
 export function topk<T extends TensorLike>(x: T, k: number, options: TopkOptions = {}): Ordered<T> {
+  checkCount("topk", arguments, 3);
   checkNames("topk", options, ["axis", "largest"]);
   const { axis = -1, largest = true } = options;
   const from = operand("topk", "x", x);
@@ -97,6 +99,7 @@ export function topk<T extends TensorLike>(x: T, k: number, options: TopkOptions
  * cumsum(tensor([1, 2, 3]), 0); // → [1, 3, 6]
  */
 export function cumsum<T extends TensorLike>(x: T, axis: AxisArgument): FloatTensorOf<T> {
+  checkCount("cumsum", arguments, 2);
   const from = operand("cumsum", "x", x);
   const rows = rowsAround(from.shape, axisOf("cumsum", axis, from.shape.length));
   const y = resultLike(from, from.shape);

@@ -1,6 +1,6 @@
 /** Sums along axes, and what follows from them: means, variances, norms. The gradient of a sum is broadcast over what was summed. */
 import { cast, type ElementFunction, elementwise, where } from "../../api/array.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { asTensor, reshaped, sizeOf, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import { broadcast, combined, multiply, scaled, sub, sumTo } from "../ops/arithmetic.ts";
@@ -25,6 +25,7 @@ export function sum<T extends TensorLike>(
   axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): SumOf<T> {
+  checkCount("sum", arguments, 3);
   return reduce("sum", x, axis, options, false);
 }
 
@@ -39,6 +40,7 @@ export function mean<T extends TensorLike>(
   axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): SumOf<T> {
+  checkCount("mean", arguments, 3);
   return reduce("mean", x, axis, options, true);
 }
 
@@ -97,6 +99,7 @@ export function variance<T extends TensorLike>(
   axis?: AxesArgument | VarianceOptions,
   options: VarianceOptions = {},
 ): FloatTensorOf<T> {
+  checkCount("variance", arguments, 3);
   const from = operand("variance", "x", x);
   const { axes, keepAxis, all } = reducedAxes("variance", axis, options, from.shape.length, ["correction"]);
   const { correction = 1 } = all;
@@ -125,6 +128,7 @@ export function norm<T extends TensorLike>(
   axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): FloatTensorOf<T> {
+  checkCount("norm", arguments, 3);
   const from = operand("norm", "x", x);
   const { axes, keepAxis } = reducedAxes("norm", axis, options, from.shape.length);
   const keptShape = from.shape.map((n, i) => (axes.includes(i) ? 1 : n));

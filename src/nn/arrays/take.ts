@@ -1,5 +1,5 @@
 /** Elements by index: `take` and `gather`. The gradient of an element is the sum over all reads of it. */
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
 import { embedding, type Ids, idsOf } from "../ops/lookup.ts";
 import { type AxisArgument, axisOf, type FloatTensor, type FloatTensorOf, operand } from "../ops/operand.ts";
@@ -23,6 +23,7 @@ export function takePositions<T extends TensorLike>(
   indices: Ids,
   axis: AxisArgument = 0,
 ): FloatTensorOf<T> {
+  checkCount("take", arguments, 3);
   const from = operand("take", "x", x) as FloatTensor;
   const rank = from.shape.length;
   const at = axisOf("take", axis, rank);
@@ -52,6 +53,7 @@ export function takePositions<T extends TensorLike>(
  * gather(tensor([[1, 2], [3, 4]]), tensor([[0], [1]], "int32"), 1); // → [[1], [4]]
  */
 export function gather<T extends TensorLike>(x: T, indices: Ids, axis: AxisArgument): FloatTensorOf<T> {
+  checkCount("gather", arguments, 3);
   const from = operand("gather", "x", x) as FloatTensor;
   const at = axisOf("gather", axis, from.shape.length);
   const { list, shape } = idsOf("gather", indices, "indices");

@@ -7,7 +7,7 @@
  * holds the N×M scores, not N×M×A values. The loops run on the CPU.
  */
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatTensor, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { sizeOf, type TensorLike } from "../../core/tensor.ts";
 import type { FloatTensor, Numbers } from "../ops/operand.ts";
@@ -20,6 +20,7 @@ import { checkShapeIs, numbers, numbersOf, operand, tensorFrom } from "../ops/op
  * additiveScores(ones([1, 2, 4]), ones([1, 3, 4]), ones([4])).shape; // → [1, 2, 3]
  */
 export function additiveScores(p: TensorLike, r: TensorLike, w: TensorLike): FloatTensor {
+  checkCount("additiveScores", arguments, 3);
   const what = "additiveScores";
   const query = operand(what, "p", p);
   checkOnCpu(what, "p", query);

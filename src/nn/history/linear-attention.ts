@@ -14,7 +14,7 @@
 
 import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -75,6 +75,7 @@ export function linearAttention(
   value: TensorLike,
   options: LinearAttentionOptions = {},
 ): LinearAttentionResult {
+  checkCount("linearAttention", arguments, 4);
   const what = "linearAttention";
   checkOptionNames(what, options, LINEAR_OPTIONS);
   const q = operand(what, "query", query);

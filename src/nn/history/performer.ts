@@ -12,7 +12,7 @@
 
 import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -55,6 +55,7 @@ export function performerAttention(
   value: TensorLike,
   options: PerformerOptions = {},
 ): LinearAttentionResult {
+  checkCount("performerAttention", arguments, 4);
   const what = "performerAttention";
   checkOptionNames(what, options, [...LINEAR_OPTIONS, "features"]);
   const q = operand(what, "query", query);
@@ -148,6 +149,7 @@ export function orthogonalFeatures(
   seed: LayerOptions["seed"] = 0,
   dtype: Precision = "float32",
 ): FloatTensor {
+  checkCount("orthogonalFeatures", arguments, 4);
   if (!(Number.isInteger(m) && m >= 1 && Number.isInteger(d) && d >= 0))
     throw new OptionError(
       "features",

@@ -3,7 +3,7 @@
  */
 
 import { type MapName, rowwise } from "../../api/rowwise.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike, storageOf } from "./operand.ts";
@@ -30,6 +30,7 @@ export function checkActivation(what: string, name: string): void {
  * activate(tensor([-1, 1]), "relu"); // → [0, 1]
  */
 export function activate<T extends TensorLike>(x: T, name: ActivationName): FloatTensorOf<T> {
+  checkCount("activate", arguments, 2);
   checkActivation("activate", name);
   const from = operand(name, "x", x);
   const input = storageOf(from);
@@ -54,35 +55,50 @@ export function activate<T extends TensorLike>(x: T, name: ActivationName): Floa
  * @example
  * relu(tensor([0])); // → [0]
  */
-export const relu = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "relu");
+export function relu<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("relu", arguments, 1);
+  return activate(x, "relu");
+}
 /**
  * x·σ(x), the activation of SwiGLU.
  *
  * @example
  * silu(tensor([0])); // → [0]
  */
-export const silu = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "silu");
+export function silu<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("silu", arguments, 1);
+  return activate(x, "silu");
+}
 /**
  * 1/(1 + e^(−x)).
  *
  * @example
  * sigmoid(tensor([0])); // → [0.5]
  */
-export const sigmoid = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "sigmoid");
+export function sigmoid<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("sigmoid", arguments, 1);
+  return activate(x, "sigmoid");
+}
 /**
  * tanh(x).
  *
  * @example
  * tanh(tensor([0])); // → [0]
  */
-export const tanh = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "tanh");
+export function tanh<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("tanh", arguments, 1);
+  return activate(x, "tanh");
+}
 /**
  * elu(x) + 1, which is positive: the feature map of linear attention.
  *
  * @example
  * elu1(tensor([0, 1])); // → [1, 2]
  */
-export const elu1 = <T extends TensorLike>(x: T): FloatTensorOf<T> => activate(x, "elu1");
+export function elu1<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("elu1", arguments, 1);
+  return activate(x, "elu1");
+}
 
 /**
  * x·Φ(x): exact with `approximate: "none"` (default), or GPT-2's approximation by tanh.
@@ -94,6 +110,7 @@ export function gelu<T extends TensorLike>(
   x: T,
   options: { approximate?: "none" | "tanh" } = {},
 ): FloatTensorOf<T> {
+  checkCount("gelu", arguments, 2);
   checkOptionNames("gelu", options, ["approximate"]);
   const { approximate = "none" } = options;
   if (approximate !== "none" && approximate !== "tanh")

@@ -5,7 +5,7 @@
  */
 import * as arrays from "../../api/array.ts";
 import { rowwise } from "../../api/rowwise.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { type NestedList, reshaped, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { FloatTensor, FloatTensorOf } from "./operand.ts";
@@ -21,6 +21,7 @@ export function add<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  checkCount("add", arguments, 2);
   const same = (d: FloatTensor) => d;
   return binary("add", x, y, same, same, sumOf);
 }
@@ -35,6 +36,7 @@ export function sub<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  checkCount("sub", arguments, 2);
   return binary(
     "sub",
     x,
@@ -54,6 +56,7 @@ export function multiply<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  checkCount("multiply", arguments, 2);
   return binary(
     "multiply",
     x,
@@ -73,6 +76,7 @@ export function divide<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  checkCount("divide", arguments, 2);
   return binary(
     "divide",
     x,
@@ -109,6 +113,7 @@ export function pow<X extends Operand, Y extends Operand>(
   x: X,
   y: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  checkCount("pow", arguments, 2);
   return binary(
     "pow",
     x,
@@ -208,6 +213,7 @@ function quotientGradient(d: Tensor, z: FloatTensor, b: Tensor): FloatTensor {
  * scale(tensor([1, 2]), 0.5); // → [0.5, 1]
  */
 export function scale<T extends TensorLike>(x: T, factor: number): FloatTensorOf<T> {
+  checkCount("scale", arguments, 2);
   const a = operand("scale", "x", x);
   if (typeof factor !== "number" || factor !== factor)
     throw new OptionError("factor", `scale: factor must be a number, got ${formatValue(factor)}`, {

@@ -7,7 +7,7 @@
  * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
 import { dropout as drop } from "../../api/array.ts";
-import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { checkSynchronous } from "../../core/synchronous.ts";
@@ -25,6 +25,7 @@ export function dropout<T extends TensorLike>(
   p: number,
   options: { seed?: number } = {},
 ): FloatTensorOf<T> {
+  checkCount("dropout", arguments, 3);
   checkOptionNames("dropout", options, ["seed"]);
   const { seed = 0 } = options;
   checkDropout("dropout", p, "p");
@@ -60,6 +61,7 @@ let current: { readonly seed: number; next: number } | undefined;
  * withDropout(7, () => new EncoderBlock(8, 2, { dropoutP: 0.1 }).forward(x)); // as in training
  */
 export function withDropout<T>(seed: number | undefined, work: () => T): T {
+  checkCount("withDropout", arguments, 2);
   if (seed !== undefined && !Number.isSafeInteger(seed))
     throw new OptionError(
       "seed",
@@ -90,6 +92,7 @@ export function withDropout<T>(seed: number | undefined, work: () => T): T {
  * withDropout(7, () => dropoutSeed() !== undefined); // → true
  */
 export function dropoutSeed(): number | undefined {
+  checkCount("dropoutSeed", arguments, 0);
   if (!current) return undefined;
   // 53 bits from two keyed draws: calls of one step, and steps of neighboring seeds, drop independent elements.
   const row = rowKey(headKey(current.seed, 1, 0), current.next++);
@@ -103,6 +106,7 @@ export function dropoutSeed(): number | undefined {
  * withDropout(7, () => layerDropout(x, 0.1)).shape; // → [2, 3, 8]
  */
 export function layerDropout<T extends TensorLike>(x: T, p: number): FloatTensorOf<T> {
+  checkCount("layerDropout", arguments, 2);
   const seed = p > 0 ? dropoutSeed() : undefined;
   return dropout(x, seed === undefined ? 0 : p, { seed: seed ?? 0 });
 }

@@ -1,5 +1,7 @@
 /** Element-wise functions: exp, log, sqrt, square and abs. */
+
 import { type ElementFunction, elementwise, elementwiseBackward } from "../../api/array.ts";
+import { checkCount } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
 
@@ -19,32 +21,47 @@ function apply<T extends TensorLike>(name: ElementFunction, x: T): FloatTensorOf
  * @example
  * exp(tensor([0])); // → [1]
  */
-export const exp = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("exp", x);
+export function exp<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("exp", arguments, 1);
+  return apply("exp", x);
+}
 /**
  * Natural logarithm.
  *
  * @example
  * log(tensor([1])); // → [0]
  */
-export const log = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("log", x);
+export function log<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("log", arguments, 1);
+  return apply("log", x);
+}
 /**
  * √x.
  *
  * @example
  * sqrt(tensor([4])); // → [2]
  */
-export const sqrt = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("sqrt", x);
+export function sqrt<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("sqrt", arguments, 1);
+  return apply("sqrt", x);
+}
 /**
  * x².
  *
  * @example
  * square(tensor([3])); // → [9]
  */
-export const square = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("square", x);
+export function square<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("square", arguments, 1);
+  return apply("square", x);
+}
 /**
  * |x|; its derivative at 0 is 0.
  *
  * @example
  * abs(tensor([-1, 2])); // → [1, 2]
  */
-export const abs = <T extends TensorLike>(x: T): FloatTensorOf<T> => apply("abs", x);
+export function abs<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("abs", arguments, 1);
+  return apply("abs", x);
+}

@@ -2,7 +2,14 @@
 import { embedding as lookup, embeddingBackward as lookupBackward } from "../../api/array.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { isInteger, readerOf } from "../../core/dtype.ts";
-import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import {
+  checkCount,
+  DTypeError,
+  formatTensor,
+  formatValue,
+  OptionError,
+  ShapeError,
+} from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { asTensor, eachRow, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike } from "./operand.ts";
@@ -19,6 +26,7 @@ export type Ids = TensorLike | Tensor | ArrayLike<number>;
  * embedding(tensor([2, 0], "int32"), tensor([[1], [2], [3]])); // → [[3], [1]]
  */
 export function embedding<T extends TensorLike>(ids: Ids, table: T): FloatTensorOf<T> {
+  checkCount("embedding", arguments, 2);
   const rows = operand("embedding", "table", table);
   if (rows.shape.length !== 2)
     throw new ShapeError("table", `embedding: the table must be [V, D], got ${formatTensor("table", rows)}`, {

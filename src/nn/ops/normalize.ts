@@ -8,7 +8,7 @@
  */
 
 import { rowwise } from "../../api/rowwise.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -28,6 +28,7 @@ export function layerNorm<T extends TensorLike>(
   bias?: TensorLike,
   options: { eps?: number } = {},
 ): FloatTensorOf<T> {
+  checkCount("layerNorm", arguments, 4);
   checkOptionNames("layerNorm", options, ["eps"]);
   return norm("layerNorm", x, weight, bias, options.eps ?? 1e-5, true);
 }
@@ -43,6 +44,7 @@ export function rmsNorm<T extends TensorLike>(
   weight?: TensorLike,
   options: { eps?: number } = {},
 ): FloatTensorOf<T> {
+  checkCount("rmsNorm", arguments, 3);
   checkOptionNames("rmsNorm", options, ["eps"]);
   return norm("rmsNorm", x, weight, undefined, options.eps ?? 1e-6, false);
 }

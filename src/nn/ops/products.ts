@@ -4,7 +4,7 @@
  */
 
 import { matmul as product } from "../../api/matmul.ts";
-import { formatTensor, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import { reshaped, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -32,6 +32,7 @@ export function matmul<T extends TensorLike>(
   b: TensorLike,
   options: ProductOptions = {},
 ): FloatTensorOf<T> {
+  if (arguments.length > 3) checkCount("matmul", arguments, 3);
   checkOptionNames("matmul", options, ["transposeA", "transposeB"]);
   const { transposeA = false, transposeB = false } = options;
   const left = operand("matmul", "a", a);
@@ -98,6 +99,7 @@ function broadcastTo<T extends FloatTensor>(x: T, shape: readonly number[]): T {
  * linear(tensor([[1, 2]]), tensor([[1, 0], [0, 3]]), tensor([10, 20])); // → [[11, 26]]
  */
 export function linear<T extends TensorLike>(x: T, weight: TensorLike, bias?: TensorLike): FloatTensorOf<T> {
+  checkCount("linear", arguments, 3);
   const from = operand("linear", "x", x);
   const w = operand("linear", "weight", weight, from);
   const rank = from.shape.length;

@@ -14,7 +14,7 @@
  */
 import { rope as rotatePairs } from "../../api/array.ts";
 import { placed } from "../../core/device/device.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { FloatTensor, FloatTensorOf, Precision } from "./operand.ts";
@@ -55,6 +55,7 @@ export const ROPE_OPTIONS: readonly (keyof RopeOptions)[] = [
  * rope(q).shape; // → [1, 2, 4, 8]
  */
 export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): FloatTensorOf<T> {
+  checkCount("rope", arguments, 2);
   checkOptionNames("rope", options, [...ROPE_OPTIONS, "offset", "positions"]);
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
@@ -180,6 +181,7 @@ export function sinusoidalPositions(
   C: number,
   options: { base?: number; offset?: number; dtype?: Precision; device?: string } = {},
 ): FloatTensor {
+  checkCount("sinusoidalPositions", arguments, 3);
   checkOptionNames("sinusoidalPositions", options, ["base", "offset", "dtype", "device"]);
   const { base = 10_000, offset = 0, dtype = "float32", device = "cpu" } = options;
   if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0))

@@ -5,7 +5,7 @@
 import * as arrays from "../../api/array.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { record } from "../../core/recording/record.ts";
 import type { NestedList, TensorLike } from "../../core/tensor.ts";
@@ -31,6 +31,7 @@ export function where<X extends Operand, Y extends Operand>(
   yes: X,
   no: Y,
 ): FloatTensorOf<X extends number | NestedList ? Y : X> {
+  checkCount("where", arguments, 3);
   const c = isNested(condition)
     ? asTensor("where: condition", fromNested("where: condition", condition))
     : asTensor("where: condition", condition as TensorLike);
@@ -71,8 +72,10 @@ function chosen<T extends Tensor>(condition: Tensor, a: T, b: Tensor, shape: rea
  * @example
  * tril(ones([2, 2])); // → [[1, 0], [1, 1]]
  */
-export const tril = <T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T> =>
-  triangle("tril", x, diagonal, (row, column) => column <= row + diagonal);
+export function tril<T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T> {
+  checkCount("tril", arguments, 2);
+  return triangle("tril", x, diagonal, (row, column) => column <= row + diagonal);
+}
 
 /**
  * The upper triangle of the last two axes, the rest 0. `diagonal` k keeps columns from row + k on; default 0.
@@ -80,8 +83,10 @@ export const tril = <T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T>
  * @example
  * triu(ones([2, 2])); // → [[1, 1], [0, 1]]
  */
-export const triu = <T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T> =>
-  triangle("triu", x, diagonal, (row, column) => column >= row + diagonal);
+export function triu<T extends TensorLike>(x: T, diagonal = 0): FloatTensorOf<T> {
+  checkCount("triu", arguments, 2);
+  return triangle("triu", x, diagonal, (row, column) => column >= row + diagonal);
+}
 
 function triangle<T extends TensorLike>(
   what: string,
@@ -119,6 +124,7 @@ export function max<T extends TensorLike>(
   axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): FloatTensorOf<T> {
+  checkCount("max", arguments, 3);
   return extreme("max", x, axis, options);
 }
 
@@ -133,6 +139,7 @@ export function min<T extends TensorLike>(
   axis?: AxesArgument | ReduceOptions,
   options: ReduceOptions = {},
 ): FloatTensorOf<T> {
+  checkCount("min", arguments, 3);
   return extreme("min", x, axis, options);
 }
 
@@ -175,6 +182,7 @@ function extreme<T extends TensorLike>(
  * argmax(tensor([[1, 5], [7, 2]]), -1); // → [1, 0]
  */
 export function argmax(x: TensorLike, axis?: AxisArgument): Tensor<"int32"> {
+  checkCount("argmax", arguments, 2);
   const from = operand("argmax", "x", x);
   const at = axis === undefined ? undefined : axisOf("argmax", axis, from.shape.length);
   const { position } = bestOf("argmax", from, at, "max");
@@ -294,6 +302,7 @@ function pickedView<T extends FloatTensor>(from: T, indices: readonly Index[]): 
  * stack([tensor([1, 2]), tensor([3, 4])]); // → [[1, 2], [3, 4]]
  */
 export function stack<T extends TensorLike>(xs: readonly T[], axis: AxisArgument = 0): FloatTensorOf<T> {
+  checkCount("stack", arguments, 2);
   checkList("stack", xs);
   const first = operand<T>("stack", "x[0]", xs[0]);
   const at = axisOf("stack", axis, first.shape.length + 1);

@@ -3,7 +3,7 @@
  * All but `concat` return views where strides allow it: nothing is copied. The gradient is rearranged in reverse.
  */
 import { assign } from "../../api/array.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
 import type { AxisArgument, FloatTensor, FloatTensorOf } from "./operand.ts";
@@ -16,6 +16,7 @@ import { axisOf, operand, resultLike, zerosLike } from "./operand.ts";
  * reshape(tensor([1, 2, 3, 4]), [2, 2]); // → [[1, 2], [3, 4]]
  */
 export function reshape<T extends TensorLike>(x: T, shape: readonly number[]): FloatTensorOf<T> {
+  checkCount("reshape", arguments, 2);
   const from = operand("reshape", "x", x);
   return from.reshape(shape);
 }
@@ -27,6 +28,7 @@ export function reshape<T extends TensorLike>(x: T, shape: readonly number[]): F
  * transpose(tensor([[1, 2], [3, 4]])); // → [[1, 3], [2, 4]]
  */
 export function transpose<T extends TensorLike>(x: T, a = -2, b = -1): FloatTensorOf<T> {
+  checkCount("transpose", arguments, 3);
   const from = operand("transpose", "x", x);
   const rank = from.shape.length;
   return from.transpose(axisOf("transpose", a, rank), axisOf("transpose", b, rank));
@@ -44,6 +46,7 @@ export function slice<T extends TensorLike>(
   start: number,
   end?: number,
 ): FloatTensorOf<T> {
+  checkCount("slice", arguments, 4);
   const from = operand("slice", "x", x);
   const at = axisOf("slice", axis, from.shape.length);
   const length = from.shape[at];
@@ -80,6 +83,7 @@ export function split<T extends TensorLike>(
   sizes: readonly number[],
   axis: AxisArgument = -1,
 ): FloatTensorOf<T>[] {
+  checkCount("split", arguments, 3);
   const from = operand("split", "x", x);
   const at = axisOf("split", axis, from.shape.length);
   if (!Array.isArray(sizes))
@@ -132,6 +136,7 @@ export function checkList(what: "concat" | "stack", xs: readonly TensorLike[]): 
  * concat([tensor([[1], [2]]), tensor([[3], [4]])], 1); // → [[1, 3], [2, 4]]
  */
 export function concat<T extends TensorLike>(xs: readonly T[], axis: AxisArgument = 0): FloatTensorOf<T> {
+  checkCount("concat", arguments, 2);
   checkList("concat", xs);
   const first = operand<T>("concat", "x[0]", xs[0]);
   const all = xs.map((x, n) => operand("concat", `x[${n}]`, x, first));
@@ -169,6 +174,7 @@ export function concat<T extends TensorLike>(xs: readonly T[], axis: AxisArgumen
  * splitHeads(x, 2).shape; // → [2, 2, 3, 4]
  */
 export function splitHeads<T extends TensorLike>(x: T, heads: number): FloatTensorOf<T> {
+  checkCount("splitHeads", arguments, 2);
   const from = operand("splitHeads", "x", x);
   const rank = from.shape.length;
   const width = from.shape[rank - 1];
@@ -205,6 +211,7 @@ export function splitHeads<T extends TensorLike>(x: T, heads: number): FloatTens
  * mergeHeads(q).shape; // → [1, 4, 16]
  */
 export function mergeHeads<T extends TensorLike>(x: T): FloatTensorOf<T> {
+  checkCount("mergeHeads", arguments, 1);
   const from = operand("mergeHeads", "x", x);
   const rank = from.shape.length;
   if (rank < 3)

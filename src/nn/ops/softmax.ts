@@ -3,7 +3,7 @@
  * dx = y·(dy − Σ dy·y).
  */
 import { softmax as compute, softmaxBackward } from "../../api/array.ts";
-import { formatTensor, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, ShapeError } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { AxisArgument, FloatTensorOf } from "./operand.ts";
 import { axisOf, operand, recordUnary, resultLike } from "./operand.ts";
@@ -16,6 +16,7 @@ import { transpose } from "./shapes.ts";
  * softmax(tensor([[0, 0], [1, 1]])); // → [[0.5, 0.5], [0.5, 0.5]]
  */
 export function softmax<T extends TensorLike>(x: T, axis: AxisArgument = -1): FloatTensorOf<T> {
+  checkCount("softmax", arguments, 2);
   const from = rows("softmax", x);
   const rank = from.shape.length;
   const at = axisOf("softmax", axis, rank);

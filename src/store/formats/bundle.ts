@@ -4,7 +4,7 @@
  * model's log-sum-exp is kept only if all keys are.
  */
 import { arrayFor, FLOAT_DTYPES, type FloatDType, isFloat, writerOf } from "../../core/dtype.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
@@ -58,6 +58,7 @@ interface BundlePlan {
  * writeFileSync("own.safetensors", bytes); // heed view opens it
  */
 export async function writeBundle(input: StoreInput, options: BundleOptions = {}): Promise<Uint8Array> {
+  checkCount("writeBundle", arguments, 2);
   const bag = bagFrom(input);
   const problems = new Problems();
   const { blocks } = layOut(bag, problems);

@@ -2,7 +2,7 @@
  * Opens a file of attention. Its format is detected from its first bytes, not from its name. Bundles are read by byte range,
  * other formats in full. Pickles, which can run code, are never read. The load report lists the parts that are invalid.
  */
-import { FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, FormatError, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
@@ -50,6 +50,7 @@ type Format = "bundle" | "npz" | "npy" | "json";
  * store.dispose();
  */
 export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
+  checkCount("openStore", arguments, 2);
   checkNames("openStore", options, [...COMPUTE_OPTIONS, "maxBytes", "name", "tokens", "recipe", "lang"]);
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
   const source = await openSource("openStore", from);

@@ -2,7 +2,7 @@
  * Stores of arrays in memory: a model's queries and keys, or weights. Nothing is copied; invalid input is an immediate
  * error.
  */
-import { FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
@@ -54,6 +54,7 @@ export const COMPUTE_OPTIONS: readonly (keyof ComputeOptions)[] = [
  * store.dispose();
  */
 export function storeFrom(input: StoreInput, options: ComputeOptions = {}): HeadStore {
+  checkCount("storeFrom", arguments, 2);
   checkNames("storeFrom", options, COMPUTE_OPTIONS);
   const bag = bagFrom(input);
   const problems = new Problems();
@@ -114,6 +115,7 @@ export interface ModelInput {
  * store.blocks[0].layers.length; // → 4
  */
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
+  checkCount("storeFromModel", arguments, 2);
   checkNames("storeFromModel", options, COMPUTE_OPTIONS);
   if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))
     throw new OptionError(

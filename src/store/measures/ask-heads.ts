@@ -6,7 +6,7 @@
  * Computes the rows of each head once. No matrix is stored.
  */
 
-import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import type { HeadRef } from "../block.ts";
 import { checkObject, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -63,6 +63,7 @@ export async function askHeads(
   question: HeadQuestion,
   request: RequestOptions = {},
 ): Promise<HeadAnswer[]> {
+  checkCount("askHeads", arguments, 3);
   checkStore("askHeads", store);
   checkObject("askHeads", "a question, { query, key }", question);
   const { block: index = 0, query, key, special = false } = question;

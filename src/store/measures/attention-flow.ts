@@ -9,7 +9,7 @@
  * the shares are divided by them, as in the paper's code.
  */
 
-import { checkArgument } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { type LayerMatrices, layerMatrices, type RolloutOptions, TimeSlices } from "./rollout.ts";
@@ -57,6 +57,7 @@ export async function attentionFlow(
   options: RolloutOptions = {},
   request: RequestOptions = {},
 ): Promise<AttentionFlow> {
+  checkCount("attentionFlow", arguments, 3);
   const matrices = await layerMatrices("attentionFlow", MAX_FLOW_TOKENS, store, options, request);
   const { tokens: N, steps } = matrices;
   const values = new Float64Array(N * N);

@@ -12,6 +12,7 @@
  * linear in Nq + Nk, and no matrix is stored.
  */
 
+import { checkCount } from "../../core/errors.ts";
 import type { Block, HeadRef } from "../block.ts";
 import { checkObject, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -174,6 +175,7 @@ export async function contrastOf(
   key: number,
   options: ContrastOptions = {},
 ): Promise<LinkContrast> {
+  checkCount("contrastOf", arguments, 5);
   for await (const row of contrastRows(store, ref, { ...options, query })) return linkOf(row, key);
   const none = Number.NaN;
   return { weight: 0, even: 0, others: none, offset: none, contrast: none, verdict: "spread" };

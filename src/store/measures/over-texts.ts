@@ -3,7 +3,7 @@
  * contrast (`contrast.ts`) of its strongest link in each text, with the texts in which that link may be claimed and those in which not.
  * Each text is measured once, on its own, so the work is linear in their number, and a result can be kept for the next call.
  */
-import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { HeadRef } from "../block.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -115,6 +115,7 @@ export async function headsOverTexts(
   texts: readonly MeasuredText[],
   options: OverTextsOptions = {},
 ): Promise<HeadOverTexts[]> {
+  checkCount("headsOverTexts", arguments, 2);
   const what = "headsOverTexts";
   const isList =
     Array.isArray(texts) && texts.length > 0 && texts.every((it) => typeof it?.open === "function");
@@ -184,6 +185,7 @@ export async function headsOverTexts(
  * beyondText(best); // "In 6 of 8 texts this head has a link above chance (contrast 0.41 ± 0.12); not in “the bird soars”."
  */
 export function beyondText(head: HeadOverTexts): string {
+  checkCount("beyondText", arguments, 1);
   const isHead = typeof head?.contrast?.texts === "number" && Array.isArray(head.failing);
   checkArgument(isHead, "beyondText", "a head, as headsOverTexts returns it", head);
   const { contrast, holds, failing } = head;

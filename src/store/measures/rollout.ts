@@ -8,7 +8,7 @@
  * only its residual connection is left.
  */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import type { HeadRef } from "../block.ts";
 import { checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -70,6 +70,7 @@ export async function rollout(
   options: RolloutOptions = {},
   request: RequestOptions = {},
 ): Promise<Rollout> {
+  checkCount("rollout", arguments, 3);
   const { tokens: N, layers, steps } = await layerMatrices("rollout", MAX_TOKENS, store, options, request);
   const products: Float64Array[] = [];
   let worst = 0;

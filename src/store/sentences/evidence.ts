@@ -3,6 +3,7 @@
  * where the other tokens give it 4 %, and none where they give it 78 %. The claim is never stronger than the verdict of
  * `measures/contrast.ts`.
  */
+import { checkCount } from "../../core/errors.ts";
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { LinkContrast } from "../measures/contrast.ts";
@@ -97,12 +98,14 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
  * const link = await tellingLink(store);
  * evidenceText(store.blocks[0], link, "“time”"); // "the other tokens give “time” 4.3 %"
  */
-export const evidenceText = (
+export function evidenceText(
   block: Block,
   link: DescribedLink,
   name: string,
   beyond?: HeadOverTexts,
-): string =>
-  evidenceOf(block, link, name, beyond)
+): string {
+  checkCount("evidenceText", arguments, 4);
+  return evidenceOf(block, link, name, beyond)
     .map((part) => (typeof part === "string" ? part : part.text))
     .join("");
+}

@@ -4,6 +4,7 @@
  * is at least twice the share under even attention (`claims.ts`).
  */
 
+import { checkCount } from "../../core/errors.ts";
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { Claim } from "../measures/claims.ts";
@@ -27,6 +28,7 @@ type Part = string | Num;
  * describeHead(store.blocks[0], await store.measures({ block: 0, layer: 5, head: 11 })); // a sentence
  */
 export function describeHead(block: Block, measures: HeadMeasures): string {
+  checkCount("describeHead", arguments, 2);
   return sentenceOf(block, measures)
     .map((part) => (typeof part === "string" ? part : part.text))
     .join("");

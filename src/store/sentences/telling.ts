@@ -4,6 +4,7 @@
  * every offset. If a text has no such link, the conditions are relaxed one by one; `verdict` says what may be claimed of the link.
  */
 
+import { checkCount } from "../../core/errors.ts";
 import type { Block, HeadRef } from "../block.ts";
 import { checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -43,6 +44,7 @@ export async function tellingLink(
   options: TellingOptions = {},
   request: RequestOptions = {},
 ): Promise<TellingLink | undefined> {
+  checkCount("tellingLink", arguments, 3);
   checkStore("tellingLink", store);
   const refs = refsOf(store, options);
   const maxCells = Math.max(1, Math.floor(CELLS / Math.max(1, refs.length)));

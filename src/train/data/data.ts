@@ -12,6 +12,7 @@
 import {
   argumentError,
   checkArgument,
+  checkCount,
   formatValue,
   isList,
   OptionError,
@@ -61,6 +62,7 @@ export interface SplitOptions {
  * const { train, heldOut } = splitBlocks(10_000, { window: 16 });
  */
 export function splitBlocks(length: number, options: SplitOptions): Split {
+  checkCount("splitBlocks", arguments, 2);
   checkArgument(
     Number.isSafeInteger(length) && typeof options === "object",
     "splitBlocks",
@@ -245,6 +247,7 @@ export function windowsInOrder(
   window: number,
   overlap = 0,
 ): Int32Array[] {
+  checkCount("windowsInOrder", arguments, 4);
   checkSpans("windowsInOrder", ids, spans);
   checkWindow("windowsInOrder", window, overlap);
   const list: Int32Array[] = [];
@@ -261,6 +264,7 @@ export function windowsInOrder(
  * targets; // → [[2, 3]]
  */
 export function nextTokenBatch(sequences: readonly Int32Array[]): Batch {
+  checkCount("nextTokenBatch", arguments, 1);
   checkSequences("nextTokenBatch", sequences);
   const length = sequences[0].length - 1;
   const inputs = new Int32Array(sequences.length * length);
@@ -295,6 +299,7 @@ export interface MaskingOptions {
  * batch.inputs.shape; // → [1, 3]
  */
 export function maskedBatch(sequences: readonly Int32Array[], first: number, options: MaskingOptions): Batch {
+  checkCount("maskedBatch", arguments, 3);
   checkSequences("maskedBatch", sequences);
   checkArgument(
     typeof options?.special?.has === "function",

@@ -1,5 +1,5 @@
 /** Random order. The generator itself is core/random/generator.ts. */
-import { checkArgument } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import type { Generator } from "../../core/random/generator.ts";
 
 export { Generator } from "../../core/random/generator.ts";
@@ -11,6 +11,7 @@ export { Generator } from "../../core/random/generator.ts";
  * permutation(5, new Generator(1)).length; // → 5
  */
 export function permutation(n: number, generator: Generator): Uint32Array {
+  checkCount("permutation", arguments, 2);
   checkArgument(
     Number.isInteger(n) &&
       n >= 0 &&

@@ -7,7 +7,14 @@
  */
 
 import { isDeviceData } from "../../core/device/device.ts";
-import { checkArgument, FormatError, formatValue, isMap, OptionError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  FormatError,
+  formatValue,
+  isMap,
+  OptionError,
+} from "../../core/errors.ts";
 import { markChanged } from "../../core/recording/changes.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
@@ -50,6 +57,7 @@ export async function writeCheckpoint(
   progress: Progress,
   config: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  checkCount("writeCheckpoint", arguments, 4);
   checkArgument(
     isMap(parameters) && typeof optimizer === "object" && typeof progress === "object",
     "writeCheckpoint",
@@ -108,6 +116,7 @@ function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: Optimizer):
  * checkpoint.step; // → 5
  */
 export function readCheckpoint(bytes: Uint8Array): Checkpoint {
+  checkCount("readCheckpoint", arguments, 1);
   const { tensors, metadata } = readSafetensors(bytes);
   const refuse = (code: string, text: string, fields = {}): never => {
     throw new FormatError(code, `${WHAT}: ${text}`, fields);

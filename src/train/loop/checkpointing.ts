@@ -3,7 +3,7 @@
  * interruption, by rank 0. The last two are kept, so that a run can resume from the older one where the newer is damaged.
  */
 
-import { FormatError } from "../../core/errors.ts";
+import { checkCount, FormatError } from "../../core/errors.ts";
 import { fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { keepPrevious, previousOf, replaceFile } from "../../io/filesystem/save.ts";
 import type { AdamW } from "../adamw.ts";
@@ -86,6 +86,7 @@ export interface LoadedCheckpoint {
  * if (damage) console.warn(damage.message);
  */
 export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
+  checkCount("loadCheckpoint", arguments, 1);
   try {
     return await readFrom(path);
   } catch (damage) {

@@ -3,7 +3,7 @@
  */
 import { tidy } from "../../api/tidy.ts";
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
-import { checkArgument, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
 import { COPY } from "../../core/tensor.ts";
 import { withRecorder } from "../../nn/record.ts";
 import { checkedLoss, countTargets, type Trainable } from "./options.ts";
@@ -22,6 +22,7 @@ export function meanLoss<B>(
   batches: readonly B[],
   countOf: (batch: B) => number = countTargets,
 ): number {
+  checkCount("meanLoss", arguments, 3);
   checkArgument(
     typeof (model as Partial<Trainable<B>> | undefined)?.loss === "function" && Array.isArray(batches),
     "meanLoss",

@@ -9,6 +9,7 @@
 
 import { tidy } from "../../api/tidy.ts";
 import { agree, agreed } from "../../cluster/communicator/agree.ts";
+import { checkCount } from "../../core/errors.ts";
 import { AdamW } from "../adamw.ts";
 import { clipScale } from "../clip.ts";
 import type { Batch } from "../data/data.ts";
@@ -34,6 +35,7 @@ import { applied, microBatches, nonFiniteError, stepOnCpu, stepOnDevice } from "
  * losses.length; // → 2
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
+  checkCount("train", arguments, 1);
   checkTrainOptions(options);
   await checkParameters(options);
   const { model, data, steps, schedule, maxNorm = 1, heldOut, resume, signal, onStep } = options;

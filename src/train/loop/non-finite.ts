@@ -3,7 +3,7 @@
  * tensor is checked: the parameters, then the outputs of each operation, then the gradients, last layer first. The first
  * tensor that is not finite is the origin.
  */
-import { checkArgument, isMap } from "../../core/errors.ts";
+import { checkArgument, checkCount, isMap } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { type Operation, withRecorder } from "../../nn/record.ts";
 import { addTo, filled } from "../tape.ts";
@@ -52,6 +52,7 @@ export async function findNonFinite(
   parameters: ReadonlyMap<string, Tensor>,
   work: () => Tensor,
 ): Promise<NonFinite | undefined> {
+  checkCount("findNonFinite", arguments, 2);
   checkArgument(
     isMap(parameters) && typeof work === "function",
     "findNonFinite",

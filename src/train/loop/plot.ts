@@ -2,7 +2,7 @@
  * A loss curve as text: dots of Braille patterns (2 × 4 per character, Unicode U+2800), with a scale on the left and the
  * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are drawn as `o`.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 
 /** The data of a plot. */
@@ -33,6 +33,7 @@ export function renderLoss(
   curve: LossCurve,
   options: { columns?: number; rows?: number; ascii?: boolean } = {},
 ): string[] {
+  checkCount("renderLoss", arguments, 2);
   checkOptionNames("renderLoss", options, ["columns", "rows", "ascii"]);
   if (!Array.isArray(curve?.losses))
     throw new OptionError(

@@ -4,6 +4,7 @@
  * file), the sheet (drawn.ts), tables (table.ts), pictures of pixels (raster.ts).
  */
 
+import { checkCount } from "../../core/errors.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { formatNumber } from "../../store/text/number.ts";
 import { drawAtlas } from "./atlas.ts";
@@ -29,6 +30,7 @@ const GAP = 5;
  * writeFileSync("head.svg", svg);
  */
 export async function renderFigure(store: HeadStore, options: FigureOptions = {}): Promise<DrawnFigure> {
+  checkCount("renderFigure", arguments, 2);
   const figure = resolveFigure(store, options);
   const { view, ref } = figure;
   const theme = THEMES[figure.theme];

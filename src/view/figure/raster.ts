@@ -2,7 +2,7 @@
  * The cells of a figure as a PNG, without a browser: a matrix or an atlas, each cell a square of pixels, masked ones hatched. The
  * PNG has no labels, because text needs fonts; the explorer's PNG, which the browser draws, has them.
  */
-import { UnsupportedError } from "../../core/errors.ts";
+import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import { writePng } from "../../io/png.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { colorTable } from "../color.ts";
@@ -41,6 +41,7 @@ export async function renderRaster(
   options: FigureOptions = {},
   { scale = 1 }: RasterOptions = {},
 ): Promise<Uint8Array> {
+  checkCount("renderRaster", arguments, 3);
   const figure = resolveFigure(store, options);
   if (figure.view !== "matrix" && figure.view !== "atlas")
     throw new UnsupportedError(

@@ -2,7 +2,7 @@
  * The numbers of a figure as a table, in full precision. Rows are computed one at a time, so no N × N array is in memory. CSV as
  * in RFC 4180; JSON as one object.
  */
-import { argumentError, isList } from "../../core/errors.ts";
+import { argumentError, checkCount, isList } from "../../core/errors.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { EVEN } from "../../store/measures/measures.ts";
 import { changesOf } from "./caption.ts";
@@ -31,6 +31,7 @@ export interface FigureTable {
  * const table = await figureTable(store, { view: "matrix", layer: 5, head: 11 });
  */
 export async function figureTable(store: HeadStore, options: FigureOptions = {}): Promise<FigureTable> {
+  checkCount("figureTable", arguments, 2);
   const figure = resolveFigure(store, options);
   if (figure.view === "atlas") return atlasTable(figure);
   return TABLES[figure.view](figure, await shownHead(figure));

@@ -1,6 +1,6 @@
 /** Bars beside their labels: attention weights of a row, parameters of layers. */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checkObject } from "../../store/check.ts";
 import { CHART_AXIS, colorClass, type Plot, plotOf, svgDocument } from "./document.ts";
@@ -45,6 +45,7 @@ export function bars(
     | ArrayLike<number>,
   options: BarOptions = {},
 ): Plot {
+  checkCount("bars", arguments, 2);
   checkNames("bars", options, ["title", "max", "width", "format"]);
   checkObject("bars", "{ name: value }, [name, value] pairs or an array of numbers", entries);
   const isNumbers = ArrayBuffer.isView(entries) || (Array.isArray(entries) && typeof entries[0] === "number");

@@ -1,6 +1,6 @@
 /** Curves over one axis: cost against length, entropy against scale. Either axis may be logarithmic. */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { axis, axisTitle } from "./axis.ts";
 import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
@@ -42,6 +42,7 @@ const MARKS = ["●", "▲", "■", "◆", "○"];
  * @throws OptionError where there is no point, where a number is not finite, or not positive on a logarithmic axis
  */
 export function curves(series: readonly Curve[], options: CurveOptions = {}): Plot {
+  checkCount("curves", arguments, 2);
   checkNames("curves", options, ["title", "x", "y", "logX", "logY", "columns", "rows"]);
   const { title = "", columns = 60, rows = 14 } = options;
   const input: unknown = series;

@@ -1,6 +1,6 @@
 /** How values are spread: counts of equal intervals. */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { axis } from "./axis.ts";
 import { bars } from "./bars.ts";
@@ -27,6 +27,7 @@ export interface HistogramOptions {
  * @throws OptionError for an empty list, and for a value that is not finite
  */
 export function histogram(values: ArrayLike<number>, options: HistogramOptions = {}): Plot {
+  checkCount("histogram", arguments, 2);
   checkNames("histogram", options, ["title", "bins", "range"]);
   const { title = "", bins = 12 } = options;
   if (!Array.isArray(values) && !ArrayBuffer.isView(values))

@@ -1,6 +1,6 @@
 /** The similarity of several texts, as lines for a terminal. */
 
-import { checkArgument } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { oneLine, pad, truncate, widthOf } from "../../store/text/label.ts";
 import { dim, type Paint, plain } from "./paint.ts";
@@ -26,6 +26,7 @@ export function renderSimilarity(
   cosines: readonly (readonly number[])[],
   options: SimilarityOptions = {},
 ): string[] {
+  checkCount("renderSimilarity", arguments, 3);
   checkArgument(
     Array.isArray(texts) && Array.isArray(cosines),
     "renderSimilarity",

@@ -9,7 +9,7 @@
  * All functions return lines of text; none writes to a terminal.
  */
 
-import { checkArgument } from "../../core/errors.ts";
+import { checkArgument, checkCount } from "../../core/errors.ts";
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { colorAt, lightness, placeOf, type Rgb } from "../color.ts";
 import { bold, colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
@@ -50,6 +50,7 @@ const MAX_LABELED = 32;
  * console.log(renderHeatMaps([map], { queryLabels: ["a", "b"], keyLabels: ["a", "b"] }).join("\n"));
  */
 export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
+  checkCount("renderHeatMaps", arguments, 2);
   checkArgument(Array.isArray(maps), "renderHeatMaps", "a list of maps", maps);
   if (maps.length === 0) return [];
   for (const { weights, queries, keys } of maps)

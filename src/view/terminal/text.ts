@@ -3,6 +3,7 @@
  * computation of one weight; with `all`, every head. All numbers are computed by the store. Leaves to others: labels and maps
  * (page.ts), links (links.ts), heads (heads.ts), a word (words.ts).
  */
+import { checkCount } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { Block, HeadRef } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
@@ -80,6 +81,7 @@ export async function renderText(
   title: string,
   options: TextOptions = {},
 ): Promise<string[]> {
+  checkCount("renderText", arguments, 3);
   checkStore("renderText", store);
   checkNames("renderText", options, TEXT_OPTIONS);
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
@@ -152,6 +154,7 @@ export function explainLink(
   link: HeadRef & { query: number; key: number } & Partial<LinkContrast>,
   beyond?: HeadOverTexts,
 ): string {
+  checkCount("explainLink", arguments, 3);
   checkStore("explainLink", store);
   checkObject("explainLink", "{ block, layer, head, query, key }", link);
   const { layer, head, query, key, block: index } = link;
