@@ -82,7 +82,8 @@ export function scaledDotProductAttention(
   options: AttentionOptions = {},
 ): AttentionResult {
   // Compared here: a warm call enters no file more.
-  if (arguments.length > 4) checkCount("scaledDotProductAttention", arguments, 4);
+  if (arguments.length > 4)
+    checkCount("scaledDotProductAttention", arguments, 4, "they are query, key, value and { options }");
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);

@@ -67,20 +67,20 @@ export function argumentError(what: string, expected: string, got: unknown): Opt
 
 /**
  * Throws where a call of the function `what` has more than `maximum` arguments, which JavaScript would ignore. What `list.map(what)`
- * adds to the one argument, the index and the list, is no mistake; neither is undefined.
+ * adds to the one argument, the index and the list, is no mistake; neither is undefined. `hint` says how the call is written.
  */
-export function checkCount(what: string, got: IArguments, maximum: number): void {
-  if (got.length > maximum) refuseExtra(what, Array.from(got), maximum);
+export function checkCount(what: string, got: IArguments, maximum: number, hint?: string): void {
+  if (got.length > maximum) refuseExtra(what, Array.from(got), maximum, hint);
 }
 
-function refuseExtra(what: string, got: unknown[], maximum: number): void {
+function refuseExtra(what: string, got: unknown[], maximum: number, hint?: string): void {
   const [value, index, list] = got;
   if (maximum === 1 && got.length === 3 && Array.isArray(list) && list[index as number] === value) return;
   const extra = got.slice(maximum).filter((one) => one !== undefined);
   if (extra.length > 0)
     throw new OptionError(
       "argument-count",
-      `${what}: expected ${maximum === 0 ? "no arguments" : maximum === 1 ? "one argument" : `at most ${maximum} arguments`}, got ${got.length}; leave out ${extra.map(formatValue).join(", ")}`,
+      `${what}: expected ${maximum === 0 ? "no arguments" : maximum === 1 ? "one argument" : `at most ${maximum} arguments`}, got ${got.length}; ${hint ?? `leave out ${extra.map(formatValue).join(", ")}`}`,
       { maximum, got: got.length },
     );
 }

@@ -74,7 +74,7 @@ export function reducedAxes<O extends ReduceOptions>(
  * @throws ShapeError unless `order` has each axis once
  */
 export function permute<T extends TensorLike>(x: T, order: readonly number[]): MovedOf<T> {
-  checkCount("permute", arguments, 2);
+  checkCount("permute", arguments, 2, "the order is a list of axes, permute(x, [1, 0])");
   const from = asTensor("permute: x", x);
   const rank = from.shape.length;
   if (!Array.isArray(order) || order.length !== rank)

@@ -35,7 +35,7 @@ import { applied, microBatches, nonFiniteError, stepOnCpu, stepOnDevice } from "
  * losses.length; // → 2
  */
 export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainResult> {
-  checkCount("train", arguments, 1);
+  checkCount("train", arguments, 1, "the model is a field: train({ model, data, steps })");
   checkTrainOptions(options);
   await checkParameters(options);
   const { model, data, steps, schedule, maxNorm = 1, heldOut, resume, signal, onStep } = options;
