@@ -64,7 +64,7 @@ function parametersIn(text: string): number {
 }
 
 /** What a call throws, also a promise or the first step of a generator. */
-async function thrownBy(call: (...given: unknown[]) => unknown, count: number): Promise<unknown> {
+async function thrownBy(call: (...args: unknown[]) => unknown, count: number): Promise<unknown> {
   try {
     const result = await call(...new Array(count).fill("x"));
     (result as Partial<Iterator<unknown>> | undefined)?.next?.();
@@ -78,12 +78,12 @@ const sections = surface().split(/\n(?=heed)/);
 describe.each(Object.entries(MODULES))("%s", (name, module) => {
   const lines = sections.find((section) => section.split(/[ \n]/, 1)[0] === name)?.split("\n") ?? [];
   const functions = Object.entries(module).filter(
-    (entry): entry is [string, (...given: unknown[]) => unknown] =>
+    (entry): entry is [string, (...args: unknown[]) => unknown] =>
       typeof entry[1] === "function" && !/^class\b/.test(Function.prototype.toString.call(entry[1])),
   );
   it.each(functions)("%s refuses one argument more than it has", async (id, call) => {
-    const own = ALIASES[id] ?? id;
-    const counts = countsOf(lines, own).concat(countsOf(sections[0].split("\n"), own));
+    const declaredName = ALIASES[id] ?? id;
+    const counts = countsOf(lines, declaredName).concat(countsOf(sections[0].split("\n"), declaredName));
     expect(counts.length, `signatures of ${id}`).toBeGreaterThan(0);
     const maximum = Math.max(...counts);
     if (maximum === Infinity) return;
@@ -103,5 +103,5 @@ it("list.map(f) calls a function of one argument, though Array.map adds the inde
 });
 
 it("undefined in a place that a function does not have is no argument", () => {
-  expect((nn.exp as (...given: unknown[]) => heed.Tensor)(heed.zeros([1]), undefined).toArray()).toEqual([1]);
+  expect((nn.exp as (...args: unknown[]) => heed.Tensor)(heed.zeros([1]), undefined).toArray()).toEqual([1]);
 });
