@@ -10,10 +10,10 @@ import { at, root } from "./setup.mjs";
 /** Folders and their largest number of lines. */
 export const BUDGET = new Map([
   ["src/api", 1_350],
-  ["src/backend", 2_760],
+  ["src/backend", 2_800],
   ["src/cli", 8_250],
   ["src/cluster", 4_000],
-  ["src/core", 2_950],
+  ["src/core", 3_000],
   ["src/io", 4_950],
   ["src/masks", 1_900],
   ["src/models", 19_300],

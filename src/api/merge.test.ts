@@ -39,6 +39,9 @@ function near(a: State, b: State) {
   }
 }
 
+/** The same numbers in arrays of their own: one state twice is refused. */
+const copyOf = ({ output, lse }: State): State => ({ output: output.contiguous(), lse: lse.contiguous() });
+
 describe("laws, on random states", () => {
   it("associative: ((a, b), c) = (a, (b, c)) = (a, b, c)", () =>
     fc.assert(fc.property(state(4), state(4), state(4), (a, b, c) => {
@@ -52,8 +55,8 @@ describe("laws, on random states", () => {
     fc.assert(fc.property(state(4), (a) => {
       const none = { output: tensor(new Float64Array(8).fill(Number.NaN), [4, 2]), lse: tensor(new Float64Array(4).fill(-Infinity), [4]) };
       near(mergeStates([a, none]), a);
-      near(mergeStates([none, a, { ...none }]), a);
-      const both = mergeStates([none, { ...none }]);
+      near(mergeStates([none, a, copyOf(none)]), a);
+      const both = mergeStates([none, copyOf(none)]);
       expect([...both.output.data]).toEqual(new Array(8).fill(0));
       expect([...both.lse.data]).toEqual(new Array(4).fill(-Infinity));
     })));
@@ -92,8 +95,8 @@ it("keeps dtypes, rounds 16-bit outputs once, reads views", () => {
     "float32",
   ]);
   const turned = tensor([1, 2, 3, 4, 5, 6], [3, 2]).transpose();
-  const view = { output: turned, lse: zeros([2]) };
-  expect([...mergeStates([view, { ...view }]).output.data]).toEqual([1, 3, 5, 2, 4, 6]);
+  const view = () => ({ output: turned, lse: zeros([2]) });
+  expect([...mergeStates([view(), view()]).output.data]).toEqual([1, 3, 5, 2, 4, 6]);
 });
 
 it("in layout bshd the rows of the output are [N, H], those of lse [H, N]", () => {

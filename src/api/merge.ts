@@ -42,18 +42,22 @@ export function mergeStates(
         `mergeStates: states[${n}] must be { output, lse }, got ${formatValue(state)}`,
         { got: state },
       );
-  const twice = states.findIndex((state, n) => states.indexOf(state) < n);
-  if (twice > 0)
-    throw new OptionError(
-      "states",
-      `mergeStates: states[${twice}] is states[${states.indexOf(states[twice])}] again; its keys would count twice`,
-      { state: twice },
-    );
   const layout = checkLayout("mergeStates", options.layout);
   const parts = states.map(({ output, lse }, n) => ({
     output: asTensor(`mergeStates: states[${n}].output`, output),
     lse: asTensor(`mergeStates: states[${n}].lse`, lse),
   }));
+  // Also one state in two objects, over the same numbers.
+  const isSame = (a: Tensor, b: Tensor) => a.storage === b.storage && a.offset === b.offset;
+  const firstOf = ({ output, lse }: (typeof parts)[number]) =>
+    parts.findIndex((part) => isSame(part.lse, lse) && isSame(part.output, output));
+  const twice = parts.findIndex((part, n) => part.lse.size > 0 && firstOf(part) < n);
+  if (twice > 0)
+    throw new OptionError(
+      "states",
+      `mergeStates: states[${twice}] is states[${firstOf(parts[twice])}] again; its keys would count twice`,
+      { state: twice },
+    );
   const first = parts[0];
   const shape = first.output.shape;
   // lse is [..., H, N] in both layouts; in `bshd` the rows of the output are [..., N, H].

@@ -326,6 +326,10 @@ function sinksOf(
   if (isList && !Array.from(sinks as ArrayLike<unknown>).every((x) => typeof x === "number"))
     throw new DTypeError("sinks", `${what}: sinks must hold numbers, got ${formatValue(sinks)}`, { sinks });
   const t = isList ? undefined : asTensor(`${what}: sinks`, sinks as TensorLike);
+  if (t && !isFloat(t.dtype))
+    throw new DTypeError("sinks", `${what}: sinks must be floats, got ${formatTensor("sinks", t)}`, {
+      dtype: t.dtype,
+    });
   const length = t ? t.size : (sinks as ArrayLike<number>).length;
   if (length !== shape.Hq || (t && t.shape.length !== 1))
     throw new ShapeError(

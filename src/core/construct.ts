@@ -101,6 +101,12 @@ export function tensor(
       `tensor: ${formatValue(data)} needs a shape: tensor(data, [rows, columns]); only nested arrays have one of their own`,
       { got: data },
     );
+  if (typeof data === "object" && data !== null && "data" in data)
+    throw new ShapeError(
+      "shape",
+      `tensor: ${formatValue(data)} has a shape of its own; tensor(t) reads it, and reshape(t, ${formatValue(shape)}) of heed/nn gives it another`,
+      { got: shape },
+    );
   checkNames("tensor: the fourth argument", view, ["strides", "offset"]);
   return asTensor("tensor", { data, shape, dtype, ...view });
 }

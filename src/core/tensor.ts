@@ -22,7 +22,14 @@ import {
   readerOf,
   type TypedData,
 } from "./dtype.ts";
-import { argumentError, formatValue, OptionError, ShapeError, UnsupportedError } from "./errors.ts";
+import {
+  argumentError,
+  checkCount,
+  formatValue,
+  OptionError,
+  ShapeError,
+  UnsupportedError,
+} from "./errors.ts";
 import {
   type FormatOptions,
   type NestedValues,
@@ -101,16 +108,17 @@ export class Tensor<D extends DType = DType> {
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
     if (!(data instanceof (DTYPES[dtype]?.array ?? Array) && Array.isArray(shape)))
       checkFields(data, shape, dtype);
-    if (strides === undefined && offset === 0 && (data as Float32Array).length < sizeOf(shape))
-      throw new ShapeError(
-        "extent",
-        `new Tensor: [${shape.join(", ")}] needs ${sizeOf(shape)} numbers, the array has ${(data as Float32Array).length}`,
-      );
     this.data = data as DataOf<D>;
     this.shape = Object.isFrozen(shape) ? shape : Object.freeze(shape.slice());
     this.dtype = dtype;
     this.strides = strides ?? rowMajor(shape);
     this.offset = offset;
+    const { length } = data as Float32Array;
+    // A tensor of another device has no array, and brings its strides.
+    if (!isWithin(length, shape, this.strides, offset) && (length > 0 || strides === undefined)) {
+      checkShape("new Tensor", shape);
+      checkExtent("new Tensor", this, length);
+    }
     activeScope?.tensors.push(this);
   }
 
@@ -169,6 +177,7 @@ export class Tensor<D extends DType = DType> {
 
   /** The same elements in another shape; copies only where the strides require it. One axis may be −1. Recorded. */
   reshape(shape: readonly number[]): Tensor<D> {
+    checkCount("Tensor.reshape", arguments, 1);
     if (!Array.isArray(shape))
       throw new ShapeError(
         "shape",
@@ -188,6 +197,7 @@ export class Tensor<D extends DType = DType> {
 
   /** A row-major copy. Recorded. */
   contiguous(): Tensor<D> {
+    checkCount("Tensor.contiguous", arguments, 0);
     const y = this[COPY]();
     recordMove("contiguous", this, y, (d) => d);
     return y;
@@ -220,6 +230,7 @@ export class Tensor<D extends DType = DType> {
 
   /** The elements in row-major order as numbers. Tensors of another device: `read`. */
   toFloat64(): Float64Array {
+    checkCount("Tensor.toFloat64", arguments, 0);
     const out = new Float64Array(this.size);
     const read = readerOf(this.dtype, attached(this).data);
     let next = 0;
@@ -236,6 +247,7 @@ export class Tensor<D extends DType = DType> {
    * tensor([[1, 2], [3, 4]]).transpose().toArray(); // [[1, 3], [2, 4]]
    */
   toArray(): NestedValues {
+    checkCount("Tensor.toArray", arguments, 0);
     return nestedArray(attached(this));
   }
 
@@ -272,6 +284,7 @@ export class Tensor<D extends DType = DType> {
    * that was enqueued before has run.
    */
   async read(): Promise<DataOf<D>> {
+    checkCount("Tensor.read", arguments, 0);
     const { data, offset, size } = denseOf(attached(this));
     return data.slice(offset, offset + size) as DataOf<D>;
   }
@@ -284,6 +297,7 @@ export class Tensor<D extends DType = DType> {
    * @throws OptionError where no device has that name
    */
   async to(device: string | { readonly name: string }): Promise<Tensor<D>> {
+    checkCount("Tensor.to", arguments, 1);
     if (typeof device === "object" && device !== null) return this.to(device.name);
     if (device === this.device) return this;
     if (device === "cpu") return new Tensor(await this.read(), this.shape, this.dtype);
@@ -329,7 +343,8 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
   if (value instanceof Tensor) {
     // An array can shrink, and a shape be assigned.
     const { device, size } = attached(value, what);
-    if (device === "cpu" && size > 0 && elementRange(value)[1] >= value.data.length) checkExtent(what, value);
+    if (device === "cpu" && size > 0 && elementRange(value)[1] >= value.data.length)
+      checkExtent(what, value, value.data.length);
     return value;
   }
   if (isNested(value)) {
@@ -382,8 +397,9 @@ export function asTensor(what: string, value: TensorLike | Tensor, like?: Tensor
     object.stride ??
     (object.fortranOrder ? rowMajor([...lengths].reverse()).reverse() : undefined);
   const offset = object.offset ?? 0;
-  const view = new Tensor(data, lengths, dtype, strides ? Array.from(strides) : rowMajor(lengths), offset);
-  checkExtent(what, view);
+  const place = { shape: lengths, strides: strides ? Array.from(strides) : rowMajor(lengths), offset };
+  checkExtent(what, place, data.length);
+  const view = new Tensor(data, lengths, dtype, place.strides, offset);
   const isPart = object.strides ?? object.stride ?? object.offset;
   if (isPart === undefined && data.length !== view.size)
     throw new ShapeError(
@@ -412,6 +428,25 @@ function checkAgreement(what: string, object: TensorObject, named: DType | undef
     throw new ShapeError("tensor", `${what}: ${pair} contradict each other; leave one of them out`, { pair });
 }
 
+/** Whether all elements of a tensor are those of an array of this length, and its numbers are integers. */
+function isWithin(
+  length: number,
+  shape: readonly number[],
+  strides: readonly number[],
+  offset: number,
+): boolean {
+  let [low, high, size] = [offset, offset, 1];
+  for (let axis = 0; axis < shape.length; axis++) {
+    const [n, step] = [shape[axis], strides[axis]];
+    if (!(Number.isSafeInteger(n) && n >= 0 && Number.isSafeInteger(step))) return false;
+    size *= n;
+    if (step < 0) low += (n - 1) * step;
+    else high += (n - 1) * step;
+  }
+  const isPlace = Number.isSafeInteger(offset) && offset >= 0 && strides.length === shape.length;
+  return isPlace && (size === 0 || (low >= 0 && high < length));
+}
+
 function checkFields(data: unknown, shape: unknown, dtype: unknown): void {
   if (!ArrayBuffer.isView(data))
     throw argumentError("new Tensor", "a typed array; tensor(…) makes a tensor of anything else", data);
@@ -432,26 +467,27 @@ function attached<T extends Tensor>(t: T, what = "Tensor"): T {
   return t;
 }
 
-function checkExtent(what: string, t: Tensor): void {
+function checkExtent(what: string, t: Pick<Tensor, "shape" | "strides" | "offset">, length: number): void {
   if (t.strides.length !== t.shape.length || t.strides.some((s) => !Number.isSafeInteger(s)))
     throw new ShapeError(
       "strides",
       `${what}: strides [${t.strides.join(", ")}] must be one integer for each axis of [${t.shape.join(", ")}]`,
     );
-  const plain = t.offset === 0 && t.isContiguous();
   if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
     throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${formatValue(t.offset)}`, {
       got: t.offset,
     });
-  if (t.size === 0) return;
+  const size = sizeOf(t.shape);
+  if (size === 0) return;
   const [low, high] = elementRange(t);
-  if (low < 0 || high >= t.data.length)
+  const isPlain = t.offset === 0 && t.strides.join() === rowMajor(t.shape).join();
+  if (low < 0 || high >= length)
     throw new ShapeError(
       "extent",
-      plain
-        ? `${what}: [${t.shape.join(", ")}] needs ${t.size} numbers, the array has ${t.data.length}`
-        : `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${t.data.length}`,
-      { shape: t.shape, strides: t.strides, offset: t.offset, length: t.data.length },
+      isPlain
+        ? `${what}: [${t.shape.join(", ")}] needs ${size} numbers, the array has ${length}`
+        : `${what}: shape [${t.shape.join(", ")}] with strides [${t.strides.join(", ")}] and offset ${t.offset} reads elements ${low} to ${high}, the array has ${length}`,
+      { shape: t.shape, strides: t.strides, offset: t.offset, length },
     );
 }
 
@@ -488,6 +524,12 @@ export function denseOf<T extends Tensor>(x: T): T {
 export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   const order = x.shape.map((_, i) => i);
   const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
+  if (!(Number.isInteger(a) && Number.isInteger(b)))
+    throw argumentError(
+      "Tensor.transpose",
+      "two axes to exchange as numbers, x.transpose(0, 1); any order of axes is permute(x, [1, 0]) of heed/nn",
+      Number.isInteger(a) ? b : a,
+    );
   if (!(i in order && j in order))
     throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
   [order[i], order[j]] = [order[j], order[i]];
@@ -502,6 +544,8 @@ export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
 /** `Tensor.reshape`, not recorded: for use inside an operation. */
 export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
   const open = shape.indexOf(-1);
+  if (shape.indexOf(-1, open + 1) > open)
+    throw new ShapeError("reshape", `Tensor.reshape: only one axis may be -1, got [${shape.join(", ")}]`);
   const count = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
   const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / count : length));
   if (sizeOf(full) !== x.size || !full.every((length) => Number.isInteger(length) && length >= 0))

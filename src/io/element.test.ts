@@ -16,7 +16,7 @@ describe("a writer", () => {
   it("takes tensors by name", async () => {
     for (const value of [null, 3, "x"]) {
       expect(() => writeSafetensors(value as never)).toThrow(
-        /^writeSafetensors: expected a Map or an object of tensors, got /,
+        /^writeSafetensors: expected a Map or an object of tensors by name, { x: tensor }, got /,
       );
       await expect(writeNpz(value as never)).rejects.toThrow(
         /^writeNpz: expected a Map or an object of tensors/,

@@ -6,7 +6,7 @@
  */
 import type { ArrayClass, DType, DTypeRow, TypedData } from "../core/dtype.ts";
 import { arrayName, checkArray, DTYPES, dtypeOf, isDType } from "../core/dtype.ts";
-import { DTypeError, formatValue } from "../core/errors.ts";
+import { DTypeError, formatValue, isList } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
 
 /** Integers of other widths and 8-bit floats that heed reads as raw bytes, under their safetensors name. */
@@ -170,10 +170,10 @@ function nameOf(what: string, value: TensorObject): FileDType {
 
 /** Name and value of each tensor, from a Map or a plain object. */
 export function entriesOf(what: string, tensors: NamedTensors): [string, TensorLike][] {
-  if (tensors === null || typeof tensors !== "object")
+  if (tensors === null || typeof tensors !== "object" || isList(tensors))
     throw new DTypeError(
       "tensors",
-      `${what}: expected a Map or an object of tensors, got ${formatValue(tensors)}`,
+      `${what}: expected a Map or an object of tensors by name, { x: tensor }, got ${formatValue(tensors)}`,
       { got: tensors },
     );
   if (!(tensors instanceof Map) && ArrayBuffer.isView((tensors as { data?: unknown }).data))

@@ -4,7 +4,7 @@
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
 
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, isList, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { deflater } from "./archive/compress.ts";
 import { crc32 } from "./archive/deflate.ts";
@@ -52,6 +52,21 @@ export function writePng(width: number, height: number, options: PngOptions = {}
     throw new OptionError("palette", `writePng: palette must have 1 to 256 colors, got ${palette.length}`, {
       length: palette.length,
     });
+  const isByte = (x: unknown) => Number.isInteger(x) && (x as number) >= 0 && (x as number) <= 255;
+  for (const [n, color] of (palette ?? []).entries())
+    if (!(isList(color) && color.length === 3 && color.every(isByte)))
+      throw new OptionError(
+        "palette",
+        `writePng: a color is [red, green, blue], integers from 0 to 255; palette[${n}] is ${formatValue(color)}`,
+        { index: n },
+      );
+  const ranges = [
+    ["transparent", transparent, 0, (palette?.length ?? 0) - 1, "an index of palette"],
+    ["density", density, 1, SIDE, "an integer ≥ 1"],
+  ] as const;
+  for (const [name, n, low, high, rule] of ranges)
+    if (n !== undefined && !(Number.isInteger(n) && n >= low && n <= high))
+      throw new OptionError(name, `writePng: ${name} must be ${rule}, got ${formatValue(n)}`, { [name]: n });
   const bytesPerRow = palette === undefined ? 4 * width : width;
   const body = deflater();
   const line = new Uint8Array(1 + bytesPerRow);
@@ -64,6 +79,13 @@ export function writePng(width: number, height: number, options: PngOptions = {}
           "row",
           `writePng: expected ${height} rows of ${bytesPerRow} bytes, got ${pixels.length} bytes as row ${rows + 1}`,
           { length: pixels.length, row: rows },
+        );
+      const beyond = palette === undefined ? -1 : pixels.findIndex((pixel) => pixel >= palette.length);
+      if (beyond >= 0)
+        throw new OptionError(
+          "row",
+          `writePng: pixel ${beyond} of row ${rows} is ${pixels[beyond]}, and palette has ${palette?.length} colors`,
+          { row: rows, pixel: beyond },
         );
       line.set(pixels, 1);
       // Adler-32 (RFC 1950); 3,800 bytes at a time cannot overflow.

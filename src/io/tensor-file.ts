@@ -56,12 +56,12 @@ export function tensorReader<T extends TensorInfo>(
       checkSize(what, `tensor ${quote(name)}`, count * row, maxBytes, ". `rows` reads a part of it");
       return load(name, info, [0, count], options.into);
     }
-    const [from, to] = options.rows;
+    const [from, to] = Array.isArray(options.rows) ? options.rows : [];
     const isRange = Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= count;
     if (!(shape.length > 0 && isRange))
       throw new OptionError(
         "rows",
-        `${what}: rows ${formatValue(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected 0 ≤ from ≤ to ≤ its first axis`,
+        `${what}: rows ${formatValue(options.rows)} of tensor ${quote(name)} [${shape.join(", ")}]; expected [from, to], 0 ≤ from ≤ to ≤ its first axis`,
         { tensor: name, shape },
       );
     const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;

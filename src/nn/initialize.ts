@@ -4,7 +4,7 @@
  */
 
 import { checkOnCpu } from "../core/device/device.ts";
-import { checkArgument, checkCount, formatValue, isList, OptionError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatTensor, formatValue, isList, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
 import { markChanged } from "../core/recording/changes.ts";
@@ -78,6 +78,7 @@ function layerTensor(
  */
 export function fill<T extends Tensor>(t: T, value: number): T {
   checkCount("fill", arguments, 2);
+  checkArgument(typeof value === "number", "fill", "a number as value", value);
   checkFillable("fill", t);
   (t.data as Float32Array).fill(value, t.offset, t.offset + t.size);
   markChanged(t);
@@ -97,6 +98,12 @@ export function fillUniform<T extends Tensor>(
   high: number,
 ): T {
   checkCount("fillUniform", arguments, 4);
+  checkArgument(
+    Number.isFinite(low) && Number.isFinite(high) && low <= high,
+    "fillUniform",
+    "two numbers after the seed, low ≤ high, as in fillUniform(t, 1, -0.1, 0.1)",
+    [low, high],
+  );
   return drawUniform("fillUniform", t, seed, low, high);
 }
 
@@ -108,6 +115,7 @@ export function fillUniform<T extends Tensor>(
  */
 export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], std = 1): T {
   checkCount("fillNormal", arguments, 3);
+  checkArgument(Number.isFinite(std) && std >= 0, "fillNormal", "a number ≥ 0 as std", std);
   const random = generatorOf(seed);
   return draw("fillNormal", t, () => std * random.normal());
 }
@@ -121,6 +129,7 @@ export function fillNormal<T extends Tensor>(t: T, seed: LayerOptions["seed"], s
 export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["seed"]): T {
   checkCount("fillXavierUniform", arguments, 2);
   checkFillable("fillXavierUniform", t);
+  checkArgument(t.shape.length === 2, "fillXavierUniform", "a weight [out, in]", t.shape);
   const bound = Math.sqrt(6 / Math.max(1, t.shape[0] + t.shape[1]));
   return drawUniform("fillXavierUniform", t, seed, -bound, bound);
 }
@@ -133,6 +142,12 @@ export function fillXavierUniform<T extends Tensor>(t: T, seed: LayerOptions["se
  */
 export function fillLinear<T extends Tensor>(t: T, seed: LayerOptions["seed"], fanIn: number): T {
   checkCount("fillLinear", arguments, 3);
+  checkArgument(
+    Number.isFinite(fanIn) && fanIn >= 0,
+    "fillLinear",
+    "a number ≥ 0 as fanIn, the inputs of the layer, after the seed",
+    fanIn,
+  );
   const bound = 1 / Math.sqrt(Math.max(1, fanIn));
   return drawUniform("fillLinear", t, seed, -bound, bound);
 }
@@ -160,6 +175,12 @@ function checkFillable(what: string, t: Tensor): void {
 
 function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
   checkFillable(what, t);
+  checkArgument(
+    t.dtype === "float32" || t.dtype === "float64",
+    what,
+    "a float32 or float64 tensor",
+    formatTensor("t", t),
+  );
   const data = t.data as Float32Array;
   for (let n = 0; n < t.size; n++) data[t.offset + n] = Math.fround(next());
   markChanged(t);

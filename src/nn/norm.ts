@@ -2,7 +2,7 @@
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fill, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
-import { layerNorm, rmsNorm } from "./ops/normalize.ts";
+import { checkEps, layerNorm, rmsNorm } from "./ops/normalize.ts";
 import type { FloatTensor, FloatTensorOf } from "./ops/operand.ts";
 
 /**
@@ -24,6 +24,7 @@ export class LayerNorm extends Module {
     checkLayerOptions("LayerNorm", options, ["eps", "bias"]);
     checkSizes("LayerNorm", { size });
     const { dtype, eps = 1e-5, bias = true } = options;
+    checkEps("LayerNorm", eps);
     this.weight = fill(parameter([size], dtype), 1);
     if (bias) this.bias = parameter([size], dtype);
     this.eps = eps;
@@ -50,8 +51,10 @@ export class RMSNorm extends Module {
     super();
     checkLayerOptions("RMSNorm", options, ["eps"]);
     checkSizes("RMSNorm", { size });
-    this.weight = fill(parameter([size], options.dtype), 1);
-    this.eps = options.eps ?? 1e-6;
+    const { dtype, eps = 1e-6 } = options;
+    checkEps("RMSNorm", eps);
+    this.weight = fill(parameter([size], dtype), 1);
+    this.eps = eps;
   }
 
   /** x `[..., C]` divided by its root mean square over the last axis; the same shape. */

@@ -5,7 +5,7 @@ import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor, FloatTensorOf, Precision } from "./ops/operand.ts";
-import { ROPE_OPTIONS, type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
+import { checkBase, ROPE_OPTIONS, type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
 import { slice } from "./ops/shapes.ts";
 
 /**
@@ -54,6 +54,7 @@ export class SinusoidalPositions extends Module {
     checkOptionNames("SinusoidalPositions", options, ["base", "dtype"]);
     const { base = 10_000, dtype = "float32" } = options;
     checkSizes("SinusoidalPositions", { size });
+    checkBase("SinusoidalPositions", base);
     this.size = size;
     this.base = base;
     this.dtype = dtype;
@@ -83,6 +84,7 @@ export class Rope extends Module {
   constructor(options: Omit<RopeOptions, "offset" | "positions"> = {}) {
     super();
     checkOptionNames("Rope", options, ROPE_OPTIONS);
+    checkBase("Rope", options.base ?? 10_000);
     this.options = options;
   }
 

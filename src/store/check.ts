@@ -1,9 +1,25 @@
 /** Checks of the first arguments of public functions. All throw an OptionError with the code "argument". */
-import { argumentError, isList } from "../core/errors.ts";
+import { argumentError, formatValue, isList, OptionError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 
 /** Throws unless `store` is a store. */
 export function checkStore(what: string, store: { readonly blocks: unknown } | undefined): void {
   if (!isList(store?.blocks)) throw argumentError(what, "a store, as openStore and storeFrom return", store);
+}
+
+/** Throws where a request has an option that it does not take. */
+export function checkRequest(what: string, request: object, names: readonly string[] = []): void {
+  checkNames(what, request, ["signal", "onProgress", ...names]);
+}
+
+/** Throws unless a position is one of the `length` positions of a text. */
+export function checkPosition(what: string, name: string, position: number, length: number): void {
+  if (!(Number.isInteger(position) && position >= 0 && position < length))
+    throw new OptionError(
+      name,
+      `${what}: ${name} must be an integer from 0 to ${length - 1}, got ${formatValue(position)}`,
+      { [name]: position },
+    );
 }
 
 /** Throws unless `row` is an array of numbers. */

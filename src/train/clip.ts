@@ -45,8 +45,8 @@ function hostNorm(gradients: readonly Tensor[]): number {
  */
 export function clipScale(norm: number, maxNorm: number): number {
   checkCount("clipScale", arguments, 2);
-  if (typeof norm !== "number")
-    throw new OptionError("norm", `clipScale: norm must be a number, got ${formatValue(norm)}`, {
+  if (!(Number.isFinite(norm) && norm >= 0))
+    throw new OptionError("norm", `clipScale: norm must be a finite number ≥ 0, got ${formatValue(norm)}`, {
       got: norm,
     });
   if (!(maxNorm > 0))

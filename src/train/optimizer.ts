@@ -10,7 +10,7 @@ import { formatTensor, formatValue, isMap, OptionError, ShapeError } from "../co
 import { checkOptionNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { kindOf } from "../core/recording/kinds.ts";
-import { Tensor } from "../core/tensor.ts";
+import { denseOf, Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import type { Gradients } from "./tape.ts";
 
@@ -128,8 +128,11 @@ export abstract class Optimizer {
           `${what}: there is a gradient of ${formatTensor("a parameter", t)} that no optimizer has; was a field set after new ${this.#what}(model.parameters())? A parameter that is not to be trained needs no gradient`,
           { shape: t.shape },
         );
-    for (const [name, { parameter }] of groups)
-      checkParameter(`${what}: the gradient of`, name, gradients.get(parameter)!.dense(), parameter);
+    for (const [name, { parameter }] of groups) {
+      const gradient = denseOf(gradients.get(parameter)!);
+      checkParameter(`${what}: the gradient of`, name, gradient, parameter);
+      checkFinite(what, name, gradient);
+    }
   }
 
   /**
@@ -227,6 +230,20 @@ function checkParameter(what: string, name: string, parameter: Tensor, before?: 
       `${what} ${name} must be a row-major ${before ? `[${before.shape.join(", ")}] ${before.dtype}` : "float32 or float64"} tensor, got [${shape.join(", ")}] ${dtype}`,
       { name },
     );
+}
+
+/** Throws where a gradient on the CPU has NaN or infinity: parameters and moments would have it in every later step. */
+function checkFinite(what: string, name: string, { device, storage, offset, size }: Tensor): void {
+  // On another device the numbers could only be read asynchronously.
+  if (device !== "cpu") return;
+  const numbers = storage as Float32Array;
+  for (let n = offset; n < offset + size; n++)
+    if (numbers[n] - numbers[n] !== 0)
+      throw new OptionError(
+        "gradients",
+        `${what}: the gradient of ${name} has ${numbers[n]} at position ${n - offset}; nothing is updated; findNonFinite says which operation it comes from`,
+        { name, got: numbers[n] },
+      );
 }
 
 function named(

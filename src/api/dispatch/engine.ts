@@ -2,7 +2,7 @@
 import { settings } from "../../backend/settings.ts";
 import type { Arena } from "../../core/arena.ts";
 import { placementOn } from "../../core/device/device.ts";
-import type { DType } from "../../core/dtype.ts";
+import { checkDType, type DType } from "../../core/dtype.ts";
 import { checkCount, formatValue, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -30,6 +30,7 @@ export function empty<D extends DType = "float32">(
     throw new ShapeError("shape", `empty: shape must be a list of lengths, got ${formatValue(shape)}`, {
       got: shape,
     });
+  checkDType("empty", dtype);
   return emptyWasm(shape, dtype);
 }
 

@@ -3,7 +3,8 @@ import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { checkCount, DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
-import { asTensor, sizeOf, type TensorLike } from "../../core/tensor.ts";
+import { checkNames } from "../../core/option-names.ts";
+import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { lift, NumberExpression, type Table } from "./expr.ts";
 
 /**
@@ -24,6 +25,7 @@ export function table(
   at(...index: (NumberExpression | number)[]): NumberExpression;
 } {
   checkCount("table", arguments, 2);
+  checkNames("table", about, ["name", "strict", "exact", "highest"]);
   const name = about.name ?? "table";
   const source = isTensorLike(values)
     ? asTensor(name, values)
@@ -43,6 +45,9 @@ export function table(
     for (const x of numbers as Float64Array)
       if (Math.abs(x) >= 2 ** 31)
         throw new OptionError("table", `${name}: ${x} does not fit a 32-bit integer`);
+  // Numbers of a tensor may be learned: NaN propagates, as in the formula.
+  if (type === "float" && !(values instanceof Tensor) && numbers?.some(Number.isNaN))
+    throw new OptionError("table", `${name}: expected numbers, got NaN`, { got: Number.NaN });
   const data = type === "int" ? Int32Array.from(numbers as Float64Array) : numbers;
   const stored: Table = {
     data: data as Int32Array | Float64Array,

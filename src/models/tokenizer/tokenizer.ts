@@ -4,7 +4,7 @@
  * learns a tokenizer, file.ts reads one.
  */
 
-import { checkArgument, FormatError, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, FormatError, formatValue, isList, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type AddedToken, splitter, type TextPart } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
@@ -278,6 +278,7 @@ export class Tokenizer {
   /** The text of ids, by default without special tokens. For byte-level ids it is exactly the encoded text. */
   decode(ids: ArrayLike<number>, options: { readonly skipSpecialTokens?: boolean } = {}): string {
     checkNames("Tokenizer.decode", options, ["skipSpecialTokens"]);
+    checkArgument(isList(ids), "Tokenizer.decode", "a list of token ids", ids);
     if (this.spec.kind === "pipeline")
       return this.#decodePipeline(Array.from(ids), options.skipSpecialTokens ?? true);
     const stream = this.stream(options);

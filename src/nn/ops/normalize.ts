@@ -49,6 +49,12 @@ export function rmsNorm<T extends TensorLike>(
   return norm("rmsNorm", x, weight, undefined, options.eps ?? 1e-6, false);
 }
 
+/** Throws unless `eps` is a number ≥ 0. */
+export function checkEps(what: string, eps: number): void {
+  if (!(Number.isFinite(eps) && eps >= 0))
+    throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${formatValue(eps)}`, { got: eps });
+}
+
 function norm<T extends TensorLike>(
   what: string,
   x: T,
@@ -63,8 +69,7 @@ function norm<T extends TensorLike>(
   const bias = biasLike && operand(what, "bias", biasLike, from);
   if (weight) checkShapeIs(what, "weight", weight, [C]);
   if (bias) checkShapeIs(what, "bias", bias, [C]);
-  if (!(typeof eps === "number" && eps >= 0))
-    throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${formatValue(eps)}`, { got: eps });
+  checkEps(what, eps);
   const { size } = from;
   const [input, w, b] = [storageOf(from), weight && storageOf(weight), bias && storageOf(bias)];
   const y = resultLike(from, from.shape);

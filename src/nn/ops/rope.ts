@@ -160,12 +160,17 @@ function rotations(
   return rotations;
 }
 
-/** base^(−2i/C) for i < C/2. */
-function frequenciesOf(C: number, base: number, what: string): Float64Array {
+/** Throws unless `base` is a number above 0. */
+export function checkBase(what: string, base: number): void {
   if (!(typeof base === "number" && base > 0 && Number.isFinite(base)))
     throw new OptionError("base", `${what}: base must be a number above 0, got ${formatValue(base)}`, {
       got: base,
     });
+}
+
+/** base^(−2i/C) for i < C/2. */
+function frequenciesOf(C: number, base: number, what: string): Float64Array {
+  checkBase(what, base);
   return Float64Array.from({ length: C / 2 }, (_, i) => base ** ((-2 * i) / C));
 }
 

@@ -7,8 +7,9 @@
  */
 
 import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import type { HeadRef } from "../block.ts";
-import { checkObject, checkStore } from "../check.ts";
+import { checkObject, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import type { Span } from "./aggregate.ts";
@@ -66,6 +67,8 @@ export async function askHeads(
   checkCount("askHeads", arguments, 3);
   checkStore("askHeads", store);
   checkObject("askHeads", "a question, { query, key }", question);
+  checkNames("askHeads", question, ["block", "query", "key", "special"]);
+  checkRequest("askHeads", request);
   const { block: index = 0, query, key, special = false } = question;
   const block = store.blocks[index];
   if (!block)

@@ -14,7 +14,7 @@
 
 import { checkCount } from "../../core/errors.ts";
 import type { Block, HeadRef } from "../block.ts";
-import { checkObject, checkStore } from "../check.ts";
+import { checkObject, checkPosition, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { ComparedRows, KeySums } from "./key-sums.ts";
@@ -176,6 +176,14 @@ export async function contrastOf(
   options: ContrastOptions = {},
 ): Promise<LinkContrast> {
   checkCount("contrastOf", arguments, 5);
+  checkStore("contrastOf", store);
+  checkObject("contrastOf", "a head, { block, layer, head }", ref);
+  checkRequest("contrastOf", options, ["query", "maxCells"]);
+  const block = store.blocks[ref.block];
+  if (block) {
+    checkPosition("contrastOf", "query", query, block.Nq);
+    checkPosition("contrastOf", "key", key, block.Nk);
+  }
   for await (const row of contrastRows(store, ref, { ...options, query })) return linkOf(row, key);
   const none = Number.NaN;
   return { weight: 0, even: 0, others: none, offset: none, contrast: none, verdict: "spread" };

@@ -9,8 +9,9 @@
  */
 
 import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import type { HeadRef } from "../block.ts";
-import { checkStore } from "../check.ts";
+import { checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 
@@ -99,6 +100,8 @@ export async function layerMatrices(
   request: RequestOptions,
 ): Promise<LayerMatrices> {
   checkStore(name, store);
+  checkNames(name, options, ["block", "alpha", "fuse", "discard", "from"]);
+  checkRequest(name, request);
   const { block: index = 0, alpha = 0.5, fuse = "mean", discard = 0 } = options;
   const fail = (option: string, expected: string, got: unknown): never => {
     throw new OptionError(option, `${name}: ${option} ${expected}, got ${formatValue(got)}`, {

@@ -4,7 +4,7 @@
  * is at least twice the share under even attention (`claims.ts`).
  */
 
-import { checkCount } from "../../core/errors.ts";
+import { checkArgument, checkCount, isList } from "../../core/errors.ts";
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { Claim } from "../measures/claims.ts";
@@ -29,6 +29,13 @@ type Part = string | Num;
  */
 export function describeHead(block: Block, measures: HeadMeasures): string {
   checkCount("describeHead", arguments, 2);
+  checkArgument(isList(block?.queryTokens), "describeHead", "a block, store.blocks[0]", block);
+  checkArgument(
+    isList(measures?.claims),
+    "describeHead",
+    "measures, as store.measures returns them",
+    measures,
+  );
   return sentenceOf(block, measures)
     .map((part) => (typeof part === "string" ? part : part.text))
     .join("");

@@ -4,9 +4,10 @@
  * every offset. If a text has no such link, the conditions are relaxed one by one; `verdict` says what may be claimed of the link.
  */
 
-import { checkCount } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import type { Block, HeadRef } from "../block.ts";
-import { checkStore } from "../check.ts";
+import { checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { contrastRows, type LinkContrast, linkOf } from "../measures/contrast.ts";
@@ -46,7 +47,15 @@ export async function tellingLink(
 ): Promise<TellingLink | undefined> {
   checkCount("tellingLink", arguments, 3);
   checkStore("tellingLink", store);
+  checkNames("tellingLink", options, ["block", "layer", "head", "query"]);
+  checkRequest("tellingLink", request);
   const refs = refsOf(store, options);
+  if (refs.length === 0 && refsOf(store, {}).length > 0)
+    throw new OptionError(
+      "head",
+      `tellingLink: no head has ${formatValue(options)}; store.blocks lists the blocks with their layers and heads`,
+      { ...options },
+    );
   const maxCells = Math.max(1, Math.floor(CELLS / Math.max(1, refs.length)));
   let best: (TellingLink & { rank: number; score: number }) | undefined;
   const words = new Map<number, Word>();

@@ -56,8 +56,9 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     const batches = microBatches(options, checkedBatches(data(step)), step);
     const lr = schedule && checkedRate(schedule(step), step);
     const update: Update = (gradients, { loss, norm }) => {
+      if (!(Number.isFinite(loss) && Number.isFinite(norm))) return;
       const scale = maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm);
-      if (Number.isFinite(loss) && Number.isFinite(norm)) optimizer.step(gradients, { lr, scale });
+      optimizer.step(gradients, { lr, scale });
     };
     let values: StepValues;
     if (isOnDevice) {

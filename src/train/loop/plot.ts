@@ -42,7 +42,15 @@ export function renderLoss(
       { got: curve },
     );
   const { columns = 72, rows = 12, ascii = false } = options;
-  const { losses, heldOut = [], lines = [] } = curve;
+  for (const [name, n] of Object.entries({ columns, rows }))
+    if (!(Number.isInteger(n) && n >= 1))
+      throw new OptionError(name, `renderLoss: ${name} must be an integer ≥ 1, got ${formatValue(n)}`, {
+        got: n,
+      });
+  // Losses that are not finite are gaps.
+  const isDrawn = ([, loss]: readonly [unknown, number]) => Number.isFinite(loss);
+  const { losses } = curve;
+  const [heldOut, lines] = [(curve.heldOut ?? []).filter(isDrawn), (curve.lines ?? []).filter(isDrawn)];
   const values = [...losses, ...heldOut.map(([, loss]) => loss), ...lines.map(([, loss]) => loss)].filter(
     Number.isFinite,
   );
@@ -70,7 +78,8 @@ export function renderLoss(
     const from = Math.floor((x * steps) / points);
     const to = Math.max(from + 1, Math.floor(((x + 1) * steps) / points));
     const part = losses.slice(from, to);
-    if (part.length > 0) dot(x, y(part.reduce((sum, loss) => sum + loss, 0) / part.length));
+    const mean = part.reduce((sum, loss) => sum + loss, 0) / part.length;
+    if (Number.isFinite(mean)) dot(x, y(mean));
   }
   // Names are on the left, where the curve is above the lines.
   for (const [name, loss] of lines)

@@ -1,0 +1,140 @@
+/**
+ * Arguments of the right type with wrong values, of the wrong kind, or stale: each call is refused before any work, in words that help.
+ * A row is a call with its code and the start of its message. mistakes.test.ts has wrong names, shapes and orders.
+ */
+// biome-ignore-all lint/suspicious/noExplicitAny: mistakes that the types reject
+import * as h from "heed";
+import * as io from "heed/io";
+import * as models from "heed/models";
+import * as nn from "heed/nn";
+import * as reference from "heed/reference";
+import * as train from "heed/train";
+import * as view from "heed/view";
+import { describe, expect, it } from "vitest";
+
+const q = h.randn([2, 4, 5, 8], { seed: 1 });
+const x = h.tensor([
+  [1, 2, 3],
+  [4, 5, 6],
+]);
+const [H, I, N, R, T, V]: any[] = [h, io, nn, reference, train, view];
+const four = new Float32Array(4);
+const state = h.scaledDotProductAttention(q, q, q);
+const gpt = await models.readModel(models.locateShipped("decoder"));
+const store = view.storeFromModel(gpt.attention("the old ship sailed"));
+const head = { block: 0, layer: 0, head: 0 };
+const file = await io.openSafetensors(io.writeSafetensors({ x }));
+const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
+const [oneQuery, keys] = [Float64Array.of(0), Float64Array.of(1, 2)];
+const step = (gradient: h.Tensor) => {
+  const parameter = h.ones([2]);
+  new T.AdamW([parameter]).step(new Map([[parameter, gradient]]));
+};
+
+type Row = [name: string, code: string, words: string, call: () => unknown];
+
+// biome-ignore format: a mistake is a line
+const REFUSED: Row[] = [
+  ["new Tensor: strides beyond the array", "extent", "new Tensor: shape [2, 2] with strides [5, 5] and offset 0 reads elements 0 to 10, the array has 4", () => new h.Tensor(four, [2, 2], "float32", [5, 5])],
+  ["new Tensor: strides of one axis", "strides", "new Tensor: strides [1] must be one integer for each axis of [2, 2]", () => new h.Tensor(four, [2, 2], "float32", [1])],
+  ["new Tensor: a negative offset", "offset", "new Tensor: offset must be an integer ≥ 0, got -1", () => new h.Tensor(four, [2, 2], "float32", undefined, -1)],
+  ["new Tensor: a shape of NaN", "shape", "new Tensor: every axis must be an integer ≥ 0", () => new h.Tensor(four, [NaN], "float32")],
+  ["new Tensor: negative lengths", "shape", "new Tensor: every axis must be an integer ≥ 0", () => new h.Tensor(four, [-2, -2], "float32")],
+  ["new Tensor: a length with a fraction", "shape", "new Tensor: every axis must be an integer ≥ 0", () => new h.Tensor(four, [1.5, 2], "float32")],
+  ["a tensor with another shape", "shape", "tensor: Tensor has a shape of its own; tensor(t) reads it, and reshape(t, [6])", () => H.tensor(x, [6])],
+  ["empty with options", "dtype", "empty: dtype must be one of", () => H.empty([2], {})],
+  ["two open axes", "reshape", "Tensor.reshape: only one axis may be -1, got [-1, -1]", () => x.reshape([-1, -1])],
+  ["reshape with two numbers", "argument-count", "Tensor.reshape: expected one argument, got 2; leave out 1", () => (x as any).reshape([3, 2], 1)],
+  ["toArray with a number", "argument-count", "Tensor.toArray: expected no arguments, got 1", () => (x as any).toArray(1)],
+  ["transpose with a list", "argument", "Tensor.transpose: expected two axes to exchange as numbers, x.transpose(0, 1); any order of axes is permute(x, [1, 0])", () => (x as any).transpose([1, 0])],
+  ["fill with a text", "argument", "fill: expected a number as value", () => N.fill(h.zeros([2]), "1")],
+  ["fillUniform without bounds", "argument", "fillUniform: expected two numbers after the seed, low ≤ high", () => N.fillUniform(h.zeros([2]), 1)],
+  ["fillUniform with exchanged bounds", "argument", "fillUniform: expected two numbers after the seed, low ≤ high", () => nn.fillUniform(h.zeros([2]), 1, 3, 1)],
+  ["fillLinear without fanIn", "argument", "fillLinear: expected a number ≥ 0 as fanIn", () => N.fillLinear(h.zeros([2]), 1)],
+  ["fillXavierUniform of a vector", "argument", "fillXavierUniform: expected a weight [out, in]", () => nn.fillXavierUniform(h.zeros([2]), 1)],
+  ["fillNormal with a negative std", "argument", "fillNormal: expected a number ≥ 0 as std", () => nn.fillNormal(h.zeros([2]), 1, -1)],
+  ["fillNormal of integers", "argument", "fillNormal: expected a float32 or float64 tensor", () => nn.fillNormal(h.zeros([2], "int32"), 1)],
+  ["alibi with NaN", "table", "alibi slopes: expected numbers, got NaN", () => h.alibi([NaN])],
+  ["alibi with NaN for an entry", "table", "alibi slopes: expected numbers, got NaN", () => h.alibi([[0.5, NaN]])],
+  ["a table with a number as options", "options", "table: options must be an object, got 3", () => H.table([1, 2], 3)],
+  ["a table with an unknown option", "option-name", 'table: unknown option "strikt"', () => H.table([1, 2], { strikt: true })],
+  ["sinks of bools", "sinks", "scaledDotProductAttention: sinks must be floats, got sinks [4] bool", () => h.scaledDotProductAttention(q, q, q, { sinks: h.tensor([true, false, true, false]) })],
+  ["LayerNorm with eps NaN", "eps", "LayerNorm: eps must be a number ≥ 0, got NaN", () => new nn.LayerNorm(4, { eps: NaN })],
+  ["LayerNorm with eps below 0", "eps", "LayerNorm: eps must be a number ≥ 0, got -1", () => new nn.LayerNorm(4, { eps: -1 })],
+  ["RMSNorm with eps below 0", "eps", "RMSNorm: eps must be a number ≥ 0, got -1", () => new nn.RMSNorm(4, { eps: -1 })],
+  ["Rope with a negative base", "base", "Rope: base must be a number above 0, got -1", () => new nn.Rope({ base: -1 })],
+  ["SinusoidalPositions with base 0", "base", "SinusoidalPositions: base must be a number above 0, got 0", () => new nn.SinusoidalPositions(4, { base: 0 })],
+  ["a gradient with NaN", "gradients", "AdamW.step: the gradient of 0 has NaN at position 1; nothing is updated", () => step(h.tensor([1, NaN]))],
+  ["an infinite gradient", "gradients", "AdamW.step: the gradient of 0 has Infinity at position 0", () => step(h.tensor([Infinity, 0]))],
+  ["clipScale of NaN", "norm", "clipScale: norm must be a finite number ≥ 0, got NaN", () => train.clipScale(NaN, 1)],
+  ["one state in two objects", "states", "mergeStates: states[1] is states[0] again; its keys would count twice", () => h.mergeStates([state, { output: state.output, lse: state.lse }])],
+  ["renderLoss without columns", "columns", "renderLoss: columns must be an integer ≥ 1, got 0", () => train.renderLoss({ losses: [1, 2] }, { columns: 0 })],
+  ["rollout with an unknown option", "option-name", 'rollout: unknown option "alfa"; expected one of block, alpha, fuse, discard, from', () => V.rollout(store, { alfa: 1 })],
+  ["rollout with an unknown request", "option-name", 'rollout: unknown option "abort"; expected one of signal, onProgress', () => V.rollout(store, {}, { abort: 1 })],
+  ["attentionFlow with an unknown option", "option-name", 'attentionFlow: unknown option "alfa"', () => V.attentionFlow(store, { alfa: 1 })],
+  ["tellingLink with an unknown option", "option-name", 'tellingLink: unknown option "layers"', () => V.tellingLink(store, { layers: 1 })],
+  ["tellingLink of a layer that is not there", "head", "tellingLink: no head has", () => view.tellingLink(store, { layer: 99 })],
+  ["contrastOf with an unknown option", "option-name", 'contrastOf: unknown option "max"', () => V.contrastOf(store, head, 1, 0, { max: 1 })],
+  ["contrastOf of a query beyond the text", "query", "contrastOf: query must be an integer from 0 to", () => view.contrastOf(store, head, 99, 0)],
+  ["askHeads with an unknown option", "option-name", 'askHeads: unknown option "row"; expected one of block, query, key, special', () => V.askHeads(store, { row: 1, query: 1 })],
+  ["describeHead of nothing", "argument", "describeHead: expected a block, store.blocks[0], got", () => V.describeHead({}, {})],
+  ["writeNpz of a list", "tensors", "writeNpz: expected a Map or an object of tensors by name, { x: tensor }, got", () => I.writeNpz([x])],
+  ["writeSafetensors of a list", "tensors", "writeSafetensors: expected a Map or an object of tensors by name", () => I.writeSafetensors([x])],
+  ["rows as a number", "rows", 'openSafetensors: rows 1 of tensor "x" [2, 3]; expected [from, to]', () => (file as any).read("x", { rows: 1 })],
+  ["a color beyond 255", "palette", "writePng: a color is [red, green, blue], integers from 0 to 255; palette[0] is [300, 0, 0]", () => io.writePng(1, 1, { palette: [[300, 0, 0]] })],
+  ["a transparent color that is not there", "transparent", "writePng: transparent must be an index of palette, got 1", () => io.writePng(1, 1, { palette: [[0, 0, 0]], transparent: 1 })],
+  ["a negative density", "density", "writePng: density must be an integer ≥ 1, got -1", () => io.writePng(1, 1, { density: -1 })],
+  ["a pixel beyond the palette", "row", "writePng: pixel 0 of row 0 is 9, and palette has 1 colors", () => io.writePng(1, 1, { palette: [[0, 0, 0]] }).row(Uint8Array.of(9))],
+  ["forward with a nested mask", "allowed", "forward: allowed must be a function of positions, (i, j) => j <= i, got", () => R.forward(oneQuery, keys, keys, sizes, { allowed: [[true, false]] })],
+  ["forward with a scale of NaN", "scale", "forward: scale must be a number, got NaN", () => reference.forward(oneQuery, keys, keys, sizes, { scale: NaN })],
+  ["decode of a text", "argument", 'Tokenizer.decode: expected a list of token ids, got "12"', () => gpt.tokenizer.decode("12" as any)],
+];
+
+describe("refused with what to do", () => {
+  it.each(REFUSED)("%s", async (_, code, words, call) => {
+    let error: unknown;
+    try {
+      await call();
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(h.HeedError);
+    expect((error as h.HeedError).message).toContain(words);
+    expect((error as h.HeedError).code).toBe(code);
+  });
+});
+
+describe("what is near a mistake still works", () => {
+  it("NaN in a tensor of slopes propagates, as in the formula: slopes may be learned", () => {
+    const scoreMod = h.alibi(h.full([4], NaN));
+    expect(h.scaledDotProductAttention(q, q, q, { scoreMod }).lse.data[0]).toBeNaN();
+  });
+  it("losses that are not finite are gaps of the curve", () => {
+    const drawn = train.renderLoss(
+      { losses: [2, NaN, 1], heldOut: [[2, Infinity]] },
+      { columns: 20, rows: 4 },
+    );
+    expect(drawn).toHaveLength(5);
+    expect(drawn.join("\n")).not.toMatch(/NaN|o/);
+  });
+  it("a refused step changes no parameter and counts no step", () => {
+    const [a, b] = [h.ones([2]), h.ones([2])];
+    const optimizer = new train.AdamW([a, b]);
+    const gradients = new Map([
+      [a, h.ones([2])],
+      [b, h.full([2], NaN)],
+    ]);
+    expect(() => optimizer.step(gradients as never)).toThrow(/the gradient of 1 has NaN/);
+    expect([optimizer.steps, ...a.data]).toEqual([0, 1, 1]);
+  });
+  it("states of disjoint parts of one array are two states", () => {
+    const lse = (offset: number) => new h.Tensor(Float32Array.of(0, 1), [1], "float32", [1], offset);
+    const output = h.ones([1, 2]);
+    expect(
+      h.mergeStates([
+        { output, lse: lse(0) },
+        { output, lse: lse(1) },
+      ]).lse.shape,
+    ).toEqual([1]);
+  });
+});
