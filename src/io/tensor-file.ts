@@ -56,7 +56,7 @@ export function tensorReader<T extends TensorInfo>(
       checkSize(what, `tensor ${quote(name)}`, count * row, maxBytes, ". `rows` reads a part of it");
       return load(name, info, [0, count], options.into);
     }
-    const [from, to] = Array.isArray(options.rows) ? options.rows : [];
+    const [from, to]: readonly number[] = Array.isArray(options.rows) ? options.rows : [];
     const isRange = Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= count;
     if (!(shape.length > 0 && isRange))
       throw new OptionError(
