@@ -61,8 +61,9 @@ export interface Derivatives {
  * record({ name: "double", inputs: [x], outputs: [doubled], backward: ([d]) => [d && scale(d, 2)] });
  */
 export function record(operation: Operation): void {
-  checkCount("record", arguments, 1);
   if (!activeRecording) return;
+  // After the line above, so that a program without a tape bundles no derivative.
+  checkCount("record", arguments, 1);
   checkArgument(
     isList(operation?.inputs) && isList(operation.outputs) && typeof operation.backward === "function",
     "record",
