@@ -30,6 +30,8 @@ export interface ExplanationNumbers {
   readonly query: number;
   readonly layers: number;
   readonly heads: number;
+  /** True if the reader's sentence has more pieces than are read. */
+  readonly cut: boolean;
   /** The head that is shown, as it is in this model. */
   readonly layer: number;
   readonly head: number;
@@ -60,6 +62,7 @@ async function linksOf({ data, how, ownText }: Explanation): Promise<WordLinks> 
     weights: decodeFloat16(weights),
     moves: decodeFloat16(moves),
     turns: decodeFloat16(how === "hidden" ? hidden : silent),
+    cut: false,
   };
 }
 
@@ -76,7 +79,7 @@ export async function compute(state: Explanation): Promise<ExplanationNumbers> {
     loading.catch(() => cache.delete(name));
     cache.set(name, loading);
   }
-  const { tokens, query, layers, heads, ...links } = await loading;
+  const { tokens, query, layers, heads, cut, ...links } = await loading;
   const [n, weights, moves] = [tokens.length, Array.from(links.weights), Array.from(links.moves)];
   const angles = Array.from(links.turns, (turn) => (180 / Math.PI) * Math.acos(1 - Math.max(0, turn)));
   const at = (Math.min(layer, layers - 1) * heads + Math.min(head, heads - 1)) * n;
@@ -89,6 +92,7 @@ export async function compute(state: Explanation): Promise<ExplanationNumbers> {
     query,
     layers,
     heads,
+    cut,
     layer: Math.min(layer, layers - 1),
     head: Math.min(head, heads - 1),
     weights,

@@ -7,7 +7,7 @@ import { integer, oneOf, ownSentence, type StateFields } from "../frame/fields.t
 import { axisOf, line, named } from "../frame/marks.ts";
 import { definePage, guessOf, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, PIECES, percent, plainSentence } from "../frame/words.ts";
-import { OWN_MODEL } from "../head/link.ts";
+import { cutNote, OWN_MODEL, ownExplorer } from "../head/link.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
 
 type PageView = LabView<Explanation, ExplanationNumbers>;
@@ -255,7 +255,7 @@ export const page = definePage<Explanation, ExplanationNumbers>({
   caption: ({ numbers: n, state }) => {
     const row = rowOf(n);
     const [heaviest, best] = [indexOfLargest(n.row.weights), indexOfLargest(n.row.angles)];
-    return html`${state.ownText === "" ? "MiniLM" : OWN_MODEL}, layer ${n.layer}, head ${n.head}: most weight, ${percent(row[heaviest].weight)}, on ${nameOf(n, heaviest)}; ${state.how === "silent" ? "without" : "hidden"}, “${n.words[n.query]}” turns by <b>${degrees(row[heaviest].angle)}</b>.${best !== heaviest ? html` The largest effect of this head is that of ${nameOf(n, best)}: ${degrees(row[best].angle)}.` : ""}`;
+    return html`${state.ownText === "" ? "MiniLM" : OWN_MODEL}, layer ${n.layer}, head ${n.head}: most weight, ${percent(row[heaviest].weight)}, on ${nameOf(n, heaviest)}; ${state.how === "silent" ? "without" : "hidden"}, “${n.words[n.query]}” turns by <b>${degrees(row[heaviest].angle)}</b>.${best !== heaviest ? html` The largest effect of this head is that of ${nameOf(n, best)}: ${degrees(row[best].angle)}.` : ""}${state.ownText === "" ? "" : html` ${ownExplorer(state.ownText, n, n.query, heaviest, PIECES)}.${cutNote(n.cut, PIECES)}`}`;
   },
   control: ({ numbers: n }) =>
     html`<label>layer ${menu(
@@ -401,6 +401,12 @@ print(f"{correlation:.4f}")`,
   trained: {
     text: "See the row in the explorer, with its values",
     address: "time-flies.html#v1/row?l=0&h=4&i=2&j=1",
+    more: [
+      {
+        text: "The same row of “fruit flies like a banana”",
+        address: "fruit-flies.html#v1/row?l=0&h=4&i=2&j=1",
+      },
+    ],
   },
 });
 

@@ -42,6 +42,9 @@ export function wordsOf(sentence: string, count = 12): string[] {
 /** Pieces of the reader's own sentence that have space beside each other. */
 export const PIECES = 10;
 
+/** Characters that are read of the reader's own sentence: the model has 128 positions. */
+export const MAX_CHARACTERS = 120;
+
 /** A score or value as listings have it: three digits after the point. */
 export const roundScore = (score: number): number => Math.round(score * 1000) / 1000;
 

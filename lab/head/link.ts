@@ -1,5 +1,6 @@
 /** The link of the reader's own sentence that a page shows, in words. What computes it is in own.ts, which pages load on first use. */
 import { html, type TemplateResult } from "../../ui/markup.ts";
+import { MAX_CHARACTERS } from "../frame/words.ts";
 
 /** The link of a head: its place, and what may be said about it. */
 export interface OwnLink {
@@ -13,6 +14,8 @@ export interface OwnLink {
   readonly to: number;
   /** "link" where its weight is more than what the head gives from every word, or at every distance. */
   readonly verdict: "link" | "stripe" | "offset" | "spread";
+  /** True if the sentence is longer than what is read of it. */
+  readonly cut: boolean;
 }
 
 /** The model that reads sentences in the page. */
@@ -32,14 +35,23 @@ export function ownCaption(link: OwnLink, nameOf: (token: number) => string): st
   return `Read by ${OWN_MODEL}, layer ${layer}, head ${head}. That ${nameOf(from)} looks at ${to === from ? "itself" : nameOf(to)} ${VERDICTS[verdict]}.`;
 }
 
-/** A link to the explorer that opens the same model, text, head and cell. */
+/** A link to the explorer that opens the same model, text, head and cell; `pieces`: how many pieces of the text are read, where that is limited. */
 export const ownExplorer = (
   text: string,
-  { layer, head }: OwnLink,
+  { layer, head }: Pick<OwnLink, "layer" | "head">,
   query: number,
   key: number,
+  pieces?: number,
 ): TemplateResult =>
-  html`<a class="own-link" href="own/index.html?text=${encodeURIComponent(text)}#v1/head?l=${layer}&h=${head}&i=${query}&j=${key}&at=${query}.${key}">See it in the explorer</a>`;
+  html`<a class="own-link" href="own/index.html?text=${encodeURIComponent(text)}${pieces === undefined ? "" : `&pieces=${pieces}`}#v1/head?l=${layer}&h=${head}&i=${query}&j=${key}&at=${query}.${key}">See it in the explorer</a>`;
+
+/** What is said of a sentence that is longer than what is read of it. */
+export const cutNote = (cut: boolean, pieces?: number): string =>
+  !cut
+    ? ""
+    : pieces === undefined
+      ? ` Only the first ${MAX_CHARACTERS} characters of your sentence are read.`
+      : ` Only the first ${pieces} pieces of your sentence are read.`;
 
 /** The heads to choose from: counted through all layers, and −1 for the one with the link of the largest contrast. */
 export const headChoices = ({ layers, heads }: OwnLink): readonly (readonly [number, string])[] => [

@@ -15,6 +15,7 @@ import {
 import { storeFromModel } from "../../src/store/layout/from.ts";
 import { type TellingLink, tellingLink } from "../../src/store/sentences/telling.ts";
 import { fileAddress } from "../frame/runtime/base.ts";
+import { MAX_CHARACTERS } from "../frame/words.ts";
 import type { Head } from "./head.ts";
 import type { OwnLink } from "./link.ts";
 
@@ -33,15 +34,14 @@ async function loaded(): Promise<LoadedModel> {
   }
 }
 
-/** Longer sentences are cut: the model has 128 positions. */
-const MAX_CHARACTERS = 120;
-
 /** The tokens of a sentence as the pages show them and as the model has them, and the attention of its layers on them. */
 interface EncodedSentence {
   readonly tokens: readonly string[];
   readonly names: readonly string[];
   readonly ids: readonly number[];
   readonly layers: readonly LayerAttention[];
+  /** True if the sentence has more pieces than these. */
+  readonly cut: boolean;
 }
 
 /** Vectors of one head on a sentence: of `head`, counted through all layers, or of the one with the largest contrast (−1). Throws where the model cannot be fetched. */
@@ -67,12 +67,21 @@ export async function ownHead(
   };
 }
 
-/** All heads of the layer with the link of the largest contrast, [heads, tokens, 32] each, on the first `pieces` pieces. */
+/** All heads of the layer with the link of the largest contrast, [heads, tokens, 32] each, on the first `pieces` pieces; its W^O, and the states before it. */
 export async function ownLayer(text: string, pieces: number) {
+  const { model } = await loaded();
   const encoded = await readTokens(text, pieces, 0);
   const link = await linkIn(encoded, -1);
   const { query, key, value } = encoded.layers[link.layer];
-  return { tokens: encoded.tokens, link, query, key, value };
+  let states = new Float64Array();
+  model.attentionOf(encoded.ids, undefined, {
+    onHidden(layer, state) {
+      if (layer === link.layer) states = state.toFloat64().slice();
+    },
+  });
+  const name = `bert.encoder.layer.${link.layer}.attention.output.dense.weight`;
+  const projection = model.model.parameters().get(name)!.toFloat64();
+  return { tokens: encoded.tokens, link, query, key, value, projection, states };
 }
 
 /** Every link of a word: [layers · heads · tokens] numbers each. */
@@ -87,6 +96,8 @@ export interface WordLinks {
   readonly moves: ArrayLike<number>;
   /** How far the word's last state turns when the link's weight is 0: 1 − cosine. */
   readonly turns: ArrayLike<number>;
+  /** True if the sentence has more pieces than are read. */
+  readonly cut: boolean;
 }
 
 /** All links of the word from which the link of the largest contrast starts; `renormalize`: the row's other weights grow to a sum of 1. */
@@ -121,16 +132,16 @@ export async function ownWordLinks(text: string, pieces: number, renormalize: bo
         links.turns.push(1 - cosine(before, lastOf(intervene(model, [link]))));
       }
   }
-  return { tokens: encoded.tokens, layers, heads, query, ...links };
+  return { tokens: encoded.tokens, layers, heads, query, ...links, cut: encoded.cut };
 }
 
 const cosine = (a: Float64Array, b: Float64Array) =>
   a.reduce((sum, x, i) => sum + x * b[i], 0) / (Math.hypot(...a) * Math.hypot(...b));
 
-/** The model's attention on a sentence, as `model.attention` returns it: for the explorer. */
-export async function ownAttention(text: string) {
-  const { model } = await loaded();
-  return model.attention(text.slice(0, MAX_CHARACTERS));
+/** The model's attention on the first `pieces` pieces of a sentence: for the explorer. */
+export async function ownAttention(text: string, pieces: number) {
+  const { names, layers } = await readTokens(text, pieces, 0);
+  return { tokens: names, layers };
 }
 
 /** Reads a sentence: its first `pieces` pieces between the two marks, then padding up to `size` tokens. */
@@ -153,18 +164,19 @@ async function readTokens(text: string, pieces: number, size: number): Promise<E
     names: [...positions.map((i) => tokens[i]), ...Array<string>(pads).fill("[PAD]")],
     ids: all,
     layers: model.attentionOf(all),
+    cut: positions.length < ids.length || text.length >= MAX_CHARACTERS,
   };
 }
 
 /** The link of the largest contrast: of one head, counted through all layers, or of all (−1). */
-async function linkIn({ layers, names }: EncodedSentence, chosen: number): Promise<OwnLink> {
+async function linkIn({ layers, names, cut }: EncodedSentence, chosen: number): Promise<OwnLink> {
   const heads = layers[0].query.shape[0];
   const only = chosen < 0 ? {} : { layer: Math.floor(chosen / heads), head: chosen % heads };
   const store = storeFromModel({ tokens: names, layers });
   const link = (await tellingLink(store, only)) as TellingLink;
   store.dispose();
   const { layer, head, query, key, verdict } = link;
-  return { layers: layers.length, heads, layer, head, from: query, to: key, verdict };
+  return { layers: layers.length, heads, layer, head, from: query, to: key, verdict, cut };
 }
 
 /** One head of [heads, n, d]. */

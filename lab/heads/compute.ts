@@ -9,6 +9,7 @@ import type { OwnLink } from "../head/link.ts";
 import { decodeFloat16 } from "../head/packed.ts";
 import { keyHeadsOf } from "./groups.ts";
 import { LAYER } from "./layer.ts";
+import { type Mix, mixOf } from "./mix.ts";
 
 /** What a reader changes. */
 export type Heads = {
@@ -18,6 +19,8 @@ export type Heads = {
   readonly groups: number;
   /** Whether the average is hidden until it was predicted. */
   readonly hide: boolean;
+  /** "weights": rows of weights; "mixed": the outputs side by side and what W^O makes of them, for heads that share no keys. */
+  readonly shown: string;
   /** The reader's own sentence, read by the small encoder; "" for the common one. */
   readonly ownText: string;
 };
@@ -47,6 +50,8 @@ export interface HeadsNumbers {
   readonly apart: number;
   /** Bytes of keys and values that a cache keeps for a word, float16. */
   readonly cache: number;
+  /** Concat and W^O of the heads that are on. */
+  readonly mix: Mix;
   /** What one word adds to one number of the outputs, for the listings. */
   readonly part: OutputPart;
 }
@@ -74,6 +79,10 @@ interface Layer {
   readonly queries: Float32Array;
   readonly keys: Float32Array;
   readonly values: Float32Array;
+  /** What outputs [heads · 32] become through W^O, each by its own part, [heads · width]. */
+  mixed(outputs: Float64Array): ArrayLike<number>;
+  /** Length of the word's vector before the layer. */
+  readonly state: number;
 }
 
 /** The head of the first page, and the word that it finds. */
@@ -90,15 +99,16 @@ function common(): Layer {
     queries: decodeFloat16(LAYER.query),
     keys: decodeFloat16(LAYER.key),
     values: decodeFloat16(LAYER.value),
+    mixed: () => decodeFloat16(LAYER.mixed),
+    state: LAYER.state,
   };
 }
 
 /** The layer of the small encoder that has the strongest link in the reader's sentence, looking from where that link begins. */
 async function ownOf(ownText: string): Promise<Layer> {
-  const { tokens, link, query, key, value } = await (await import("../head/own.ts")).ownLayer(
-    ownText,
-    PIECES,
-  );
+  const { tokens, link, query, key, value, projection, states } = await (
+    await import("../head/own.ts")
+  ).ownLayer(ownText, PIECES);
   const [heads, n, d] = query.shape;
   const all = query.toFloat64();
   const at = (i: number) => all[(Math.floor(i / d) * n + link.from) * d + (i % d)];
@@ -111,6 +121,15 @@ async function ownOf(ownText: string): Promise<Layer> {
     queries: Float32Array.from({ length: heads * d }, (_, i) => at(i)),
     keys: Float32Array.from(key.toFloat64()),
     values: Float32Array.from(value.toFloat64()),
+    mixed: (outputs) =>
+      Float64Array.from({ length: heads * heads * d }, (_, i) => {
+        const [h, row] = [Math.floor(i / (heads * d)), i % (heads * d)];
+        const from = h * d;
+        return outputs
+          .subarray(from, from + d)
+          .reduce((sum, x, e) => sum + x * projection[row * heads * d + from + e], 0);
+      }),
+    state: Math.hypot(...states.subarray(link.from * heads * d, (link.from + 1) * heads * d)),
   };
 }
 
@@ -169,6 +188,7 @@ export async function compute({ on: chosen, groups: keyHeads, ownText }: Heads):
     averageOfOutputs: size,
     outputOfAverages: Math.hypot(...averaged),
     apart: size === 0 ? 0 : Math.hypot(...averaged.map((x, e) => x - outputs[e])) / size,
+    mix: mixOf(o, layer.mixed(o), on, layer.state),
     cache: groups * D * 2 * 2,
     part: partOf(
       largestAt(layer.values.subarray((finder * n + target) * D, (finder * n + target + 1) * D)),

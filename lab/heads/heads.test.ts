@@ -81,3 +81,28 @@ test("seven heads on are enough for “time” to lead; all twelve are not, and 
   const viewOf = (numbers: typeof all) => ({ state: page.initial, numbers, wide: true, changed: false });
   expect([isDone(viewOf(all)), isDone(viewOf(seven))]).toEqual([false, true]);
 });
+
+test("what each head adds through W^O is what PyTorch computes in float64, and adds up to the sum", async () => {
+  const { mix, ...numbers } = await compute({ ...page.initial, on: only(...Array(12).keys()) });
+  const close = (list: readonly number[], expected: readonly number[]) => {
+    for (const [i, x] of expected.entries()) expect(list[i], String(i)).toBeCloseTo(x, 2);
+  };
+  close(numbers.lengths, [0.575, 0.733, 2.292, 0.878, 3.124, 0.752, 0.556, 0.311, 0.458, 0.351, 0.623, 0.25]);
+  close(mix.lengths, [0.576, 0.742, 1.573, 0.724, 2.404, 0.917, 0.453, 0.415, 0.362, 0.311, 0.679, 0.236]);
+  close(
+    mix.parts,
+    [0.0051, 0.0598, 0.2515, 0.0296, 0.522, 0.0928, 0.0185, -0.0226, 0.011, 0.007, 0.0203, 0.0049],
+  );
+  expect(Math.hypot(...mix.sum)).toBeCloseTo(3.2227, 3);
+  expect(mix.parts.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+  expect(mix.largest).toEqual([4, 2]);
+  // The chain of arrows ends at the sum, which is in the plane.
+  const [x, y] = mix.path[12];
+  expect([x, Math.abs(y)]).toEqual([expect.closeTo(3.2227, 3), expect.closeTo(0, 9)]);
+  // Muted heads add nothing.
+  const alone = (await compute({ ...page.initial, on: only(4) })).mix;
+  expect(alone.parts).toEqual(only(4));
+  expect(alone.concat.filter((x) => x !== 0).length).toBeLessThanOrEqual(32);
+  const none = (await compute({ ...page.initial, on: only() })).mix;
+  expect(none.path.flat().every((x) => x === 0)).toBe(true);
+});

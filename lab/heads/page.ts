@@ -8,10 +8,11 @@ import { clamp, initialOf, integer, numbers, oneOf, ownSentence, toggle } from "
 import { squeezed } from "../frame/fit.ts";
 import { guessText, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
 import { definePage, type LabView } from "../frame/page.ts";
-import { codeLines, indexOfLargest, literal, number, percent } from "../frame/words.ts";
-import { OWN_MODEL, ownExplorer } from "../head/link.ts";
+import { codeLines, indexOfLargest, literal, number, PIECES, percent } from "../frame/words.ts";
+import { cutNote, OWN_MODEL, ownExplorer } from "../head/link.ts";
 import type { Heads, HeadsNumbers } from "./compute.ts";
 import { keyHeadsOf } from "./groups.ts";
+import { mixed } from "./mixed.ts";
 
 type PageView = LabView<Heads, HeadsNumbers>;
 
@@ -141,12 +142,16 @@ function average({ numbers: n, wide }: PageView): string {
   ].join("");
 }
 
-const picture = (view: PageView): string => words(view) + rows(view) + (view.state.hide ? "" : average(view));
+const picture = (view: PageView): string =>
+  view.state.shown === "mixed"
+    ? mixed(view)
+    : words(view) + rows(view) + (view.state.hide ? "" : average(view));
 
 const fields: StateFields<Heads> = {
   on: numbers(ALL, integer(1, 0, 1), (length) => length === 0 || length === HEADS),
   groups: oneOf([12, 4, 1]),
   hide: toggle(true),
+  shown: oneOf(["weights", "mixed"]),
   ownText: ownSentence,
 };
 
@@ -158,6 +163,8 @@ export const page = definePage<Heads, HeadsNumbers>({
   needs: ["words", "steps"],
   common: "time flies like an arrow",
   fields,
+  // What W^O makes is known of heads with keys of their own.
+  check: (state) => (state.groups < HEADS ? { ...state, shown: "weights" } : state),
   steps: [
     {
       title: ({ numbers: n }) => `${capital(COUNTS[n.weights.length])} at once`,
@@ -187,7 +194,8 @@ export const page = definePage<Heads, HeadsNumbers>({
         start: 40,
         unit: " %",
         show: { hide: false, on: ALL, groups: HEADS },
-        mark: (guess, { numbers: n, wide }) => {
+        mark: (guess, { numbers: n, state, wide }) => {
+          if (state.shown === "mixed") return "";
           const g = layout(wide, n);
           const x = g.x + (n.target + 0.5) * g.w;
           const bottom = g.y + (n.weights.length + 1) * g.h + (wide ? 12 : 6);
@@ -207,12 +215,14 @@ export const page = definePage<Heads, HeadsNumbers>({
     },
     {
       title: "Side by side, then mixed",
-      state: { on: FINDER, hide: false },
+      state: { on: ALL, hide: false, shown: "mixed" },
+      about: ({ shown }) => shown === "mixed",
       text: ({
-        numbers: n,
-      }) => html`<p>A layer does not average outputs either. It concatenates them, ${n.weights.length} × ${WIDTH} = ${n.weights.length * WIDTH} numbers, and a learned matrix W<sup>o</sup> mixes them. It decides how much of which head goes where.</p>
-<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${n.weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup></math></p>
-<p>They cost about as much as one head of ${n.weights.length * WIDTH} numbers: the same matrices, cut into pieces. The difference is ${COUNTS[n.weights.length]} rows of shares instead of one. ${headsOn(n.on).length === 1 ? html`Now only head ${headsOn(n.on)[0]} is on.` : ""}</p>`,
+        numbers: { mix, weights },
+      }) => html`<p>A layer does not average outputs either. It concatenates them, ${weights.length} × ${WIDTH} = ${weights.length * WIDTH} numbers, and multiplies them by a learned matrix W<sup>o</sup>. Each number of the result is mixed from all of them.</p>
+<p class="formula"><math><mtext>concat</mtext><mo>(</mo><msub><mi>o</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>o</mi><mn>${weights.length}</mn></msub><mo>)</mo><msup><mi>W</mi><mi>o</mi></msup><mo>=</mo><munder><mo>∑</mo><mi>h</mi></munder><msub><mi>o</mi><mi>h</mi></msub><msubsup><mi>W</mi><mi>h</mi><mi>o</mi></msubsup></math></p>
+<p>The same result is a sum: each head adds a vector of its own, through its ${WIDTH} rows of W<sup>o</sup>. Head ${mix.largest[0]} makes <b>${percent(mix.parts[mix.largest[0]])}</b> of the sum, head ${mix.largest[1]} ${percent(mix.parts[mix.largest[1]])}; the cosine of these two vectors is ${number(mix.cosine)}. The layer adds the sum to the word’s own vector, whose length is ${number(mix.state)} here. <b>Mute a head</b> and see what is left.</p>
+<p>${capital(COUNTS[weights.length])} heads cost about as much as one head of ${weights.length * WIDTH} numbers: the same matrices, cut into pieces. The difference is ${COUNTS[weights.length]} rows of shares instead of one.</p>`,
     },
     {
       title: "Sharing keys and values",
@@ -225,8 +235,10 @@ export const page = definePage<Heads, HeadsNumbers>({
     },
   ],
   picture,
-  label: ({ numbers: n }) =>
-    `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${headsOn(n.on).length} of them are on. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
+  label: ({ numbers: n, state }) =>
+    state.shown === "mixed"
+      ? `What ${headsOn(n.on).length} heads add to “${n.words[n.query]}” through W^O: a vector of length ${number(Math.hypot(...n.mix.sum))}, ${percent(n.mix.parts[n.mix.largest[0]])} of it from head ${n.mix.largest[0]}.`
+      : `${n.weights.length} heads looking from “${n.words[n.query]}” at ${n.words.length} words; ${headsOn(n.on).length} of them are on. Their average gives “${n.words[n.target]}” ${percent(n.average[n.target])}.`,
   caption: (view) => {
     const { numbers: n, state } = view;
     const list = headsOn(n.on);
@@ -240,6 +252,10 @@ export const page = definePage<Heads, HeadsNumbers>({
             html`${i > 0 ? ", " : "Sharpest: "}head ${h} gives ${percent(share)} to ${nameOf(n, indexOfLargest(n.weights[h]))}`,
         )}. What is their average? ${modelOf(view)}`;
     if (list.length === 0) return html`All heads are muted: nothing is passed on. ${modelOf(view)}`;
+    if (state.shown === "mixed") {
+      const [first] = n.mix.largest;
+      return html`${list.length === 1 ? html`Head ${list[0]} adds` : html`${list.length} heads add`} a vector of length <b>${number(Math.hypot(...n.mix.sum))}</b> to “${n.words[n.query]}”${list.length === 1 ? "" : html`, ${percent(n.mix.parts[first])} of it from head ${first}`}. ${modelOf(view)}`;
+    }
     const best = indexOfLargest(n.average);
     return html`${list.length === 1 ? html`Head ${list[0]} alone` : html`${list.length} heads on average`}: ${percent(n.average[best])} to ${nameOf(n, best)}${best !== n.target ? html`, ${percent(n.average[n.target])} to ${nameOf(n, n.target)}` : ""}. ${
       list.length === 1
@@ -250,7 +266,15 @@ export const page = definePage<Heads, HeadsNumbers>({
   control: ({ numbers: n }) =>
     html`<button type="button" data-act="solo">Head ${n.finder} alone</button><button type="button" data-act="all">All</button>`,
   more: ({ state }) =>
-    choice(
+    html`${choice(
+      "",
+      [
+        ["weights", "weights"],
+        ["mixed", "through Wᴼ"],
+      ],
+      state.shown,
+      "shown",
+    )}${choice(
       "",
       [12, 4, 1].map((groups) => {
         const name = `${keyHeadsOf(groups, state.ownText)} key ${groups === 1 ? "head" : "heads"}`;
@@ -258,7 +282,7 @@ export const page = definePage<Heads, HeadsNumbers>({
       }),
       state.groups,
       "groups",
-    ),
+    )}`,
   actions: {
     head: ({ numbers: n }, h) => ({
       hide: false,
@@ -267,6 +291,7 @@ export const page = definePage<Heads, HeadsNumbers>({
     solo: () => ({ on: FINDER, hide: false }),
     all: () => ({ on: ALL, hide: false }),
     groups: (_, groups) => ({ groups: Number(groups) }),
+    shown: (_, shown) => ({ shown, hide: false, groups: HEADS }),
   },
   sentence: (ownText) => ({ ...initialOf(fields), ownText }),
   carry: ({ ownText }) => ({ ownText }),
@@ -326,27 +351,30 @@ print(f"{average(weights) * average(value):.3f}")`,
       state.hide ? ["(average(weights));", "{average(weights):"] : ["average(outputs)"],
     names: { weights: "weights", average: "average", outputs: "outputs" },
   },
-  table: ({ numbers: n }) => ({
-    caption: `Shares of “${n.words[n.query]}” by head, ${n.keyHeads} key heads`,
-    columns: ["head", ...n.words, "output"],
-    rows: [
-      ...n.weights.map((row, h) => [
-        `${h}${n.on[h] === 1 ? "" : " (muted)"}`,
-        ...row.map((weight) => Number(weight.toPrecision(3))),
-        Number(n.lengths[h].toPrecision(3)),
-      ]),
-      [
-        "average",
-        ...n.average.map((weight) => Number(weight.toPrecision(3))),
-        Number(n.averageOfOutputs.toPrecision(3)),
-      ],
-      [
-        "average weights × average values",
-        ...n.words.map(() => ""),
-        Number(n.outputOfAverages.toPrecision(3)),
-      ],
-    ],
-  }),
+  table: ({ numbers: n, state }) =>
+    state.shown === "mixed"
+      ? mixTable(n)
+      : {
+          caption: `Shares of “${n.words[n.query]}” by head, ${n.keyHeads} key heads`,
+          columns: ["head", ...n.words, "output"],
+          rows: [
+            ...n.weights.map((row, h) => [
+              `${h}${n.on[h] === 1 ? "" : " (muted)"}`,
+              ...row.map((weight) => Number(weight.toPrecision(3))),
+              Number(n.lengths[h].toPrecision(3)),
+            ]),
+            [
+              "average",
+              ...n.average.map((weight) => Number(weight.toPrecision(3))),
+              Number(n.averageOfOutputs.toPrecision(3)),
+            ],
+            [
+              "average weights × average values",
+              ...n.words.map(() => ""),
+              Number(n.outputOfAverages.toPrecision(3)),
+            ],
+          ],
+        },
   tasks: [
     {
       text: "In “time flies like an arrow”, mute heads until the average gives “time” more than the start mark, with at least seven of the twelve heads still on.",
@@ -379,11 +407,22 @@ print(f"{average(weights) * average(value):.3f}")`,
   },
 });
 
+/** What each head adds, as a table. */
+const mixTable = ({ mix, on }: HeadsNumbers) => ({
+  caption: "What each head adds through W^O",
+  columns: ["head", "length", "part of the sum"],
+  rows: on.map((one, h) => [
+    `${h}${one === 1 ? "" : " (muted)"}`,
+    Number(mix.lengths[h].toPrecision(3)),
+    Number(mix.parts[h].toPrecision(3)),
+  ]),
+});
+
 /** The model and its layer; of the reader's own sentence with the link into the explorer. */
 const modelOf = ({ numbers: { link }, state }: PageView) =>
   link === undefined
     ? html`MiniLM, layer 0.`
-    : html`${OWN_MODEL}, layer ${link.layer}. ${ownExplorer(state.ownText, link, link.from, link.to)}.`;
+    : html`${OWN_MODEL}, layer ${link.layer}. ${ownExplorer(state.ownText, link, link.from, link.to, PIECES)}.${cutNote(link.cut, PIECES)}`;
 
 /** The word of the listings, in quotes. */
 const target = ({ words, target }: HeadsNumbers) => JSON.stringify(words[target]);

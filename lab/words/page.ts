@@ -3,7 +3,7 @@ import { html } from "../../ui/markup.ts";
 import { integer, numbers, oneOf, ownSentence, type StateFields, toggle } from "../frame/fields.ts";
 import { definePage } from "../frame/page.ts";
 import { percent, roundScore } from "../frame/words.ts";
-import { headChoices, OWN_MODEL, ownCaption, ownExplorer } from "../head/link.ts";
+import { cutNote, headChoices, OWN_MODEL, ownCaption, ownExplorer } from "../head/link.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
 import { BEADS, PORTION, picture, poured, ranked } from "./picture.ts";
 import { LINES, looksIn, placeIn, SENTENCES, sentenceOf } from "./sentences.ts";
@@ -160,7 +160,7 @@ ${
     const model =
       link === undefined
         ? html`${MODEL}.`
-        : html`${OWN_MODEL}, layer ${link.layer}, head ${link.head}. ${ownExplorer(state.ownText, link, line.looks, ranked(line)[0])}.`;
+        : html`${OWN_MODEL}, layer ${link.layer}, head ${link.head}. ${ownExplorer(state.ownText, link, line.looks, ranked(line)[0])}.${cutNote(link.cut)}`;
     return html`${lineText(line).replace(/^t/, "T")}.${line.tokens.some((token) => token.length > 1 && token.startsWith("·")) ? " A dot marks a piece that continues a word." : ""} ${model}`;
   },
   control: ({ state, numbers: { lines } }) =>

@@ -323,6 +323,30 @@ test("words: beads are poured and the head answers; the reader's own sentence is
     );
     must(/l=1&h=2/.test(page.url()), page.url());
   }));
+for (const name of ["heads", "explanation"])
+  test(`${name}: a long sentence is cut with a word on it, and the explorer opens the same pieces, head and cell`, ({
+    visit,
+  }) =>
+    visit(`${name}.html`, {}, async (page) => {
+      await page.fill("#sentence", "old kings love young queens, and nobody knows the reasons");
+      await page.keyboard.press("Enter");
+      const caption = page.locator(".stage figcaption");
+      await expect(caption).toContainText("Only the first 10 pieces of your sentence are read.");
+      const words = await page.locator(".picture svg.wide text").allTextContents();
+      must(words.includes("knows") && !words.includes("reasons"), words.join(" "));
+      const address = (await page.locator(".own-link").getAttribute("href")) ?? "";
+      expect(address).toMatch(/&pieces=10#v1\/head\?l=\d&h=\d&i=\d+&j=\d+&at=/);
+      await page.click(".own-link");
+      await page.waitForFunction(
+        () =>
+          /matches the model/.test(document.querySelector("attention-view")?.shadowRoot?.textContent ?? ""),
+        undefined,
+        { timeout: 60_000 },
+      );
+      const content =
+        (await page.locator("attention-view").evaluate((view) => view.shadowRoot?.textContent)) ?? "";
+      must(content.includes("knows") && !content.includes("reasons"), content.slice(0, 2000));
+    }));
 test("words: Show answers while the step before its question is the active one", ({ visit }) =>
   visit("words.html", {}, async (page) => {
     await page

@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect } from "@playwright/test";
 import { LAB_LIMITS, SLACK } from "../../tools/size.mjs";
-import { must, names, pages, quiet, test } from "./visit.mjs";
+import { must, names, pages, quiet, row, test } from "./visit.mjs";
 
 /** Bytes after gzip that a page may load until it is drawn by what computes it. */
 const LIMIT = LAB_LIMITS.all * SLACK;
@@ -135,4 +135,21 @@ test("heads: the four heads of the small encoder on the reader's own sentence, m
       );
     for (const sum of sums) expect(sum).toBeCloseTo(1, 1);
     await expect(page.locator(".step").first()).toContainText("This is your sentence");
+  }));
+test("heads: a head is muted in the picture of W^O, and the sum is that of the others", ({ visit }) =>
+  visit("heads.html#v1?shown=mixed&hide=0", {}, async (page) => {
+    await expect(page.locator(".stage figcaption")).toContainText(
+      "12 heads add a vector of length 3.22 to “flies”",
+    );
+    await page.click('.wide [data-act="head:4"]');
+    await expect(page.locator(".stage figcaption")).toContainText("11 heads add a vector");
+    await quiet(page);
+    expect((await row(page, "4 (muted)"))[1]).toBe(0);
+    const parts = await page
+      .locator("table tbody tr")
+      .evaluateAll((rows) => rows.reduce((sum, one) => sum + Number(one.lastElementChild?.textContent), 0));
+    expect(parts).toBeCloseTo(1, 1);
+    // Shared keys have no outputs of the trained layer: the picture is that of the weights again.
+    await page.click('.control [data-act="groups:4"]');
+    await expect(page.locator('.control [data-act="shown:weights"]')).toHaveAttribute("aria-pressed", "true");
   }));

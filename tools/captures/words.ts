@@ -27,9 +27,9 @@ function headOf(all: Tensor, head: number): Float64Array {
   return all.toFloat64().subarray(head * N * d, (head + 1) * N * d);
 }
 
-/** A parameter of the output of a layer's attention: the projection [384, 384], whose row i makes number i, or a vector. */
-function outputOf(model: TextModel, layer: number, name: string): Float64Array {
-  const full = `bert.encoder.layer.${layer}.attention.output.${name}`;
+/** W^O of a layer, [384, 384]: row i makes number i. */
+function projectionOf(model: TextModel, layer: number): Float64Array {
+  const full = `bert.encoder.layer.${layer}.attention.output.dense.weight`;
   const parameter = model.model.parameters().get(full);
   if (parameter === undefined) throw new Error(`the model has no ${full}`);
   return parameter.toFloat64();
@@ -63,7 +63,7 @@ export const CAPTURES = ${JSON.stringify(Object.fromEntries(captures))} as const
 `;
 }
 
-/** Twelve heads on one word: its queries, all keys and values, what each head adds to the layer's output, and the layer around them. */
+/** Twelve heads on one word: its queries, all keys and values, and what each head adds through W^O. */
 function layerOf(model: TextModel): string {
   const { text, looks: word } = SENTENCES[PAIR[0]];
   const { tokens, layers } = model.attention(text);
@@ -72,7 +72,7 @@ function layerOf(model: TextModel): string {
   const [heads, N, d] = query.shape.slice(-3);
   const size = heads * d;
   const weights = attentionWeights(query, key, lse, options);
-  const projection = outputOf(model, LAYER, "dense.weight");
+  const projection = projectionOf(model, LAYER);
   const mixed = Array.from({ length: heads }, (_, h) => {
     const values = headOf(value, h);
     const output = Array.from({ length: d }, (_, e) =>
@@ -82,8 +82,7 @@ function layerOf(model: TextModel): string {
       output.reduce((sum, x, e) => sum + x * projection[i * size + h * d + e], 0),
     );
   });
-  const { states, feedForward } = recordActivations(model, model.tokenize(text));
-  const row = (tensor: Tensor) => tensor.toFloat64().subarray(at * size, (at + 1) * size);
+  const { states } = recordActivations(model, model.tokenize(text));
   const capture = {
     tokens,
     at,
@@ -93,18 +92,12 @@ function layerOf(model: TextModel): string {
     key: packed(key.toFloat64()),
     value: packed(value.toFloat64()),
     mixed: packed(mixed.flat()),
-    bias: packed(outputOf(model, LAYER, "dense.bias")),
-    input: packed(row(states[LAYER])),
-    normWeight: packed(outputOf(model, LAYER, "LayerNorm.weight")),
-    normBias: packed(outputOf(model, LAYER, "LayerNorm.bias")),
-    network: packed(row(feedForward[LAYER])),
-    output: packed(row(states[LAYER + 1])),
+    state: Number(Math.hypot(...states[LAYER].toFloat64().subarray(at * size, (at + 1) * size)).toFixed(3)),
   };
   return `/**
- * Layer ${LAYER} (counted from 0) of all-MiniLM-L6-v2 (Apache-2.0) on "${word}" in "${text}", float16 in base64. Of its heads: the
- * query of the word [12, 32], every key and value [12, tokens, 32], and \`mixed\`: what each head's output becomes by its part of W^O
- * [12, 384]. Of the layer around them, 384 numbers each: the bias of W^O, the word's vector before (\`input\`), weight and bias of the norm
- * after attention, what the small network adds (\`network\`), and the word's vector after the layer (\`output\`). Written by
+ * Layer ${LAYER} (counted from 0) of all-MiniLM-L6-v2 (Apache-2.0) on "${word}" in "${text}", float16 in base64: the query of the
+ * word in each head [12, 32], every key and value [12, tokens, 32], and \`mixed\`, what each head's output becomes by its part of W^O
+ * [12, 384]. \`state\` is the length of the word's vector before the layer. Written by
  * \`node tools/captures/words.ts all-MiniLM-L6-v2\`.
  */
 export const LAYER = ${JSON.stringify(capture)} as const;
