@@ -1,33 +1,33 @@
 /**
- * A program that two ranks run: `lengths.ts OPERATION SENT EXPECTED`. Rank 0 passes SENT bytes where rank 1 expects EXPECTED. Rank 1
- * prints the error, and whether bytes behind its buffer have changed.
+ * A program that two ranks run: `lengths.ts CASES`, a list of [operation, sent, expected] as JSON. In each case rank 0 passes `sent`
+ * bytes where rank 1 expects `expected`. Rank 1 prints the error of each, and whether bytes behind its array are as they were.
  */
 import { joinCluster } from "../../src/cluster/index.ts";
 import { messageOf } from "../../src/core/errors.ts";
 
-const [operation, sent, expected] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const cases: readonly [operation: string, sent: number, expected: number][] = JSON.parse(process.argv[2]);
 const comm = await joinCluster();
-const length = comm.rank === 0 ? sent : expected;
 const GUARD = 0xa5;
-const memory = new Uint8Array(4 * sent + 4 * expected).fill(GUARD);
-let used = length;
 
-async function call(): Promise<void> {
-  if (operation === "exchange") {
-    if (comm.rank === 0) await comm.exchange(1, memory.subarray(0, length), undefined, new Uint8Array(0));
-    else await comm.exchange(undefined, new Uint8Array(0), 0, memory.subarray(0, length));
-  } else if (operation === "allGather") {
-    used = 2 * length;
-    await comm.allGather(new Uint8Array(length), memory.subarray(0, used));
-  } else await comm.reduce(new Float64Array(memory.buffer, 0, length / 8).fill(1), "fast");
+async function result([operation, sent, expected]: (typeof cases)[number]) {
+  const length = comm.rank === 0 ? sent : expected;
+  const memory = new Uint8Array(4 * sent + 4 * expected).fill(GUARD);
+  const used = operation === "allGather" ? 2 * length : length;
+  const mine = memory.subarray(0, used);
+  const none = new Uint8Array(0);
+  const call = () => {
+    if (operation === "allGather") return comm.allGather(new Uint8Array(length), mine);
+    if (operation === "reduce")
+      return comm.reduce(new Float64Array(memory.buffer, 0, length / 8).fill(1), "fast");
+    return comm.rank === 0
+      ? comm.exchange(1, mine, undefined, none)
+      : comm.exchange(undefined, none, 0, mine);
+  };
+  const failure = await call().then(() => "no error", messageOf);
+  return { failure, isWhole: memory.subarray(used).every((x) => x === GUARD) };
 }
 
-const failure = await call().then(
-  () => "no error",
-  (error) => messageOf(error),
-);
-if (comm.rank === 1) {
-  const isWhole = memory.subarray(used).every((x) => x === GUARD);
-  process.stdout.write(`${JSON.stringify({ failure, isWhole })}\n`);
-}
+const results: Awaited<ReturnType<typeof result>>[] = [];
+for (const one of cases) results.push(await result(one));
+if (comm.rank === 1) process.stdout.write(`${JSON.stringify(results)}\n`);
 await comm.close();
