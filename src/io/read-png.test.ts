@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CHANGES_MS, readChanged } from "../../tests/support/cases/changes.ts";
 import { readTensors } from "../../tests/support/shared.ts";
 import { writePng } from "./png.ts";
@@ -96,6 +96,26 @@ describe("readPng", () => {
       "2 bytes of pixels where its rows take 4",
     );
     await expect(readPng(png(1, 1, 8, 0, Uint8Array.of(7, 9)))).rejects.toThrow("filter 7");
+  });
+
+  it("a stream that zlib refuses with an error of its own, as in Node 20, is a typed error", async () => {
+    const Refusing = class extends TransformStream {
+      constructor() {
+        const transform = () => {
+          throw new Error("invalid bit length repeat");
+        };
+        super({ transform });
+      }
+    };
+    vi.stubGlobal("DecompressionStream", Refusing);
+    try {
+      await expect(readPng(png(1, 1, 8, 0, Uint8Array.of(0, 9)))).rejects.toMatchObject({
+        code: "png",
+        message: expect.stringContaining("not a zlib stream: invalid bit length repeat"),
+      });
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   it("pictures with random changes give pixels, or a typed error", { timeout: CHANGES_MS }, () => {

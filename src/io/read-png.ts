@@ -2,7 +2,7 @@
  * Reads PNG (ISO/IEC 15948): every color type and depth, interlaced or not, as red, green, blue and alpha of 8 bits. 16-bit samples
  * keep their high byte. Color profiles and gamma are not applied. png.ts writes PNG.
  */
-import { checkCount } from "../core/errors.ts";
+import { checkCount, HeedError } from "../core/errors.ts";
 import { crc32, inflate } from "./archive/deflate.ts";
 import { checkSize, type SizeLimit, sizeLimit } from "./limit.ts";
 import { asBytes, refuser } from "./refuse.ts";
@@ -143,8 +143,9 @@ async function inflated(
       filled += piece.length;
     }
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    refuse("the pixels are not a zlib stream");
+    if (error instanceof HeedError) throw error;
+    // The platform's error: a TypeError, or in Node 20 one of zlib.
+    refuse(`the pixels are not a zlib stream: ${(error as Error).message}`);
   }
   if (filled < size) refuse(`${filled} bytes of pixels where its rows take ${size}`);
   return out;
