@@ -284,10 +284,12 @@ export const page = definePage<Heads, HeadsNumbers>({
       "groups",
     )}`,
   actions: {
-    head: ({ numbers: n }, h) => ({
-      hide: false,
-      on: ALL.map((_, i) => (i === Number(h) ? 1 - n.on[i] : (n.on[i] ?? 1))),
-    }),
+    // From the state, not from the heads of the picture, which may be those before the last press.
+    head: ({ state, numbers: n }, h) => {
+      const on =
+        state.on.length > 0 ? state.on : ALL.map((_, i) => (i === n.finder || i >= n.on.length ? 1 : 0));
+      return { hide: false, on: on.map((one, i) => (i === Number(h) ? 1 - one : one)) };
+    },
     solo: () => ({ on: FINDER, hide: false }),
     all: () => ({ on: ALL, hide: false }),
     groups: (_, groups) => ({ groups: Number(groups) }),
