@@ -116,7 +116,7 @@ export const page = definePage<Words, WordsNumbers>({
 ${
   state.hide
     ? html`<div class="predict"><p><b>Predict.</b> You have 100 beads. Each press on a word puts ten beads there. Where will “bank” look?</p><p><button type="button" data-act="show:green">Show</button></p></div><div class="still"><p>${answer}</p>${rest}</div>`
-    : html`<div class="predict answered"><p>${poured(state.beads) > 0 ? html`You gave “green” ${guess("green")} beads, the start mark ${guess("start")} and the end mark ${guess("end")} (outlines). ${guess("green") >= 50 ? "You expected the word before it. In the two sentences above that was right, and the reason was another: the word told the meaning. " : ""}` : ""}${answer}</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
+    : html`<div class="predict answered"><p>${poured(state.beads) > 0 ? html`You gave “green” ${guess("green")} beads, the start mark ${guess("start")} and the end mark ${guess("end")} (outlines). ${guess("green") >= 50 ? "You expected the word before it. In the two sentences above that was right, and the reason was another: that word shows which meaning it is. " : ""}` : ""}${answer}</p><p><button type="button" class="quiet" data-act="again">Try again</button></p></div>
 ${rest}`
 }`;
       },

@@ -119,7 +119,7 @@ export async function loadMpi(
       : wanted in NAMES
         ? NAMES[wanted as MpiFamily]
         : [wanted];
-  // UCX, over which Debian's MPICH sends, handles SIGHUP itself (it turns on debug output) unless it is told not to.
+  // UCX, over which Debian's MPICH sends, takes SIGHUP for its debug output, unless this names no signal.
   process.env.UCX_DEBUG_SIGNO ??= "0";
   const failures: string[] = [];
   for (const name of names) {
