@@ -65,6 +65,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     theme: { reflect: true },
     keys: {},
     controls: { reflect: true },
+    background: { reflect: true },
     address: { type: Boolean },
   } satisfies Record<Exclude<keyof AttentionViewAttributes, StateAttribute | "parts">, object>;
   static override get observedAttributes(): string[] {
@@ -72,15 +73,12 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     return [...super.observedAttributes, ...Object.keys(this.parts)];
   }
 
-  /** The address that the attention is read from. */
+  // Documented in src/view/element.ts.
   declare src: string | undefined;
-  /** "light", "dark", or "auto": the color scheme of the page around the element. */
   declare theme: string | undefined;
-  /** "off" disables the single-letter shortcuts. */
   declare keys: string | undefined;
-  /** The controls around the picture: "all", "few" (only the caption and the legend), or "none". */
   declare controls: string | undefined;
-  /** Stores the state in the page's address, after #. At most one element of a page may do so. */
+  declare background: string | undefined;
   declare address: boolean;
 
   readonly #session = new Session();

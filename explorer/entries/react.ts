@@ -56,6 +56,7 @@ const ATTRIBUTES = Object.keys({
   theme: 0,
   keys: 0,
   controls: 0,
+  background: 0,
   parts: 0,
   address: 0,
   view: 0,

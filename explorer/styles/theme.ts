@@ -21,6 +21,7 @@ export const theme = css`
   text-align: start;
   -webkit-text-size-adjust: 100%;
 }
+:host([background="none"]) { background: none; }
 :host([theme="light"]) { color-scheme: light; }
 :host([theme="dark"]) { color-scheme: dark; }
 /* As high as the picture needs, unless the page sets a height. */

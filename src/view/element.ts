@@ -147,6 +147,8 @@ export interface AttentionViewAttributes {
   readonly keys?: "on" | "off";
   /** What is around the picture: everything, only the caption and the legend, or nothing. */
   readonly controls?: "all" | "few" | "none";
+  /** "none": the page behind the element shows through. */
+  readonly background?: "paper" | "none";
   /** The parts around the picture, separated by spaces: `bar toolbar atlas inspector caption legend status`. */
   readonly parts?: string;
   /** Stores the state in the page's address, after #. At most one element of a page may do so. */
@@ -162,11 +164,11 @@ export interface AttentionViewAttributes {
   readonly key?: number;
 }
 
-/** <attention-row>: the row view alone. The attributes `block layer head query key theme src keys address` set the properties of the same names. */
+/** <attention-row>: the row view alone. The attributes `block layer head query key theme background src keys address` set the properties of the same names. */
 export interface AttentionRowElement extends AttentionViewElement {}
 
 /**
- * <attention-view>. The attributes `view mode block layer head query key stage theme src keys address controls` set the properties or the state
+ * <attention-view>. The attributes `view mode block layer head query key stage theme background src keys address controls` set the properties or the state
  * of the same names. The attribute `parts` lists the parts around the picture, separated by spaces:
  * `bar toolbar atlas inspector caption legend status`; other parts are left out.
  */
@@ -177,6 +179,8 @@ export interface AttentionViewElement extends HTMLElement {
   theme: string | undefined;
   /** The parts around the picture: "all" (default), "few" (the caption and the legend) or "none". Without "all", the element is as high as its picture. */
   controls: string | undefined;
+  /** "none": the page behind the element shows through; otherwise the color `--paper` of the theme. */
+  background: string | undefined;
   /** "off": single-letter shortcuts are disabled. */
   keys: string | undefined;
   /** True: the state is kept in the page's URL, after #. At most one element per page. */

@@ -17,6 +17,7 @@ test("the element makes figures: SVG, PNG and a page", ({ visit }) => visit({ he
 test("100 times removed and put back, nothing is left", ({ visit }) => visit({ heads: {} }, leaks));
 test("without controls the picture fits 390 × 350 pixels", ({ visit }) =>
   visit({ heads: { Nq: 13 } }, small));
+test('with background="none" the page shows through every view', ({ visit }) => visit({ heads: {} }, clear));
 test("it is as light or dark as the page around it", ({ visit }) =>
   visit({ heads: {}, scheme: "dark" }, scheme));
 test("an address that cannot be read is reported", ({ visit }) => visit({}, missing));
@@ -188,6 +189,48 @@ async function small(page) {
   });
   if (JSON.stringify(report) !== JSON.stringify({ size: [390, 350], shown: [], inside: true, names: 13 }))
     throw new Error(JSON.stringify(report));
+}
+
+/** @param {import("@playwright/test").Page} page */
+async function clear(page) {
+  await page.evaluate(() => {
+    document.body.style.background = "rgb(0, 128, 0)";
+    const { view } = /** @type {any} */ (globalThis);
+    view.controls = "few";
+  });
+  const corner = async () => {
+    await page.evaluate(() => /** @type {any} */ (globalThis).view.updateComplete);
+    const box = await page.locator("attention-view").evaluate((view) => {
+      const { left, top, right, bottom } = view.getBoundingClientRect();
+      return { left, right, top, bottom };
+    });
+    const png = await page.screenshot();
+    return page.evaluate(
+      async ({ bytes, box: { left, right, top, bottom } }) => {
+        const bitmap = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+        const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+        context?.drawImage(bitmap, 0, 0);
+        const at = (/** @type {number} */ x, /** @type {number} */ y) =>
+          [...(context?.getImageData(x, y, 1, 1).data ?? [])].slice(0, 3).join();
+        return [
+          at(left + 2, top + 2),
+          at(right - 3, top + 2),
+          at(left + 2, Math.min(bottom, innerHeight) - 3),
+        ];
+      },
+      { bytes: [...png], box },
+    );
+  };
+  const green = Array(3).fill("0,128,0");
+  for (const name of ["head", "row", "model"]) {
+    await page.evaluate(
+      (view) => Object.assign(/** @type {any} */ (globalThis).view, { background: null, state: { view } }),
+      name,
+    );
+    expect(await corner(), name).not.toContain("0,128,0");
+    await page.evaluate(() => Object.assign(/** @type {any} */ (globalThis).view, { background: "none" }));
+    expect(await corner(), name).toEqual(green);
+  }
 }
 
 /** @param {import("@playwright/test").Page} page */

@@ -11,6 +11,7 @@ const attributes: Required<Omit<AttentionViewAttributes, "key">> = {
   theme: "dark",
   keys: "off",
   controls: "few",
+  background: "none",
   parts: "caption legend",
   address: true,
   view: "head",
