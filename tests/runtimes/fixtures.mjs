@@ -296,6 +296,25 @@ if (!result.right || result.threads !== 2) throw new Error("server: " + JSON.str
     threads: 2,
   },
   {
+    name: "Observable Framework 1",
+    packages: { "@observablehq/framework": "1.13.4" },
+    files: {
+      "src/program.js": PROGRAM,
+      "src/index.md": `# heed
+\`\`\`js
+import "heed/attention-view.js";
+import { main } from "./program.js";
+if (!customElements.get("attention-view")) throw new Error("no element");
+document.body.dataset.result = JSON.stringify(await main());
+\`\`\`
+`,
+    },
+    build: ["observable", "build"],
+    run: { serve: "dist" },
+    threads: 2,
+    setup: "the element: `heed/attention-view.js`",
+  },
+  {
     name: "Electron's policy for a page, Vite 8",
     packages: { vite: "8.3.8" },
     files: { ...page, "index.html": html("/page.js") },
