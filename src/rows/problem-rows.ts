@@ -10,7 +10,7 @@ import type { Operand } from "../core/shape.ts";
 import { compile } from "../masks/expression/js.ts";
 import { type Elements, type FloatArray, HeadRows, type Keys } from "./head-rows.ts";
 import { floatProducts } from "./products.ts";
-import { exponentiateRow, weightOf } from "./softmax.ts";
+import { exponentiateRow, weight } from "./softmax.ts";
 
 /** Scores and dropout factors, one row at a time. */
 export interface RowWalker {
@@ -115,6 +115,6 @@ export function rowWeights(
   const rounding = problem.dtype === "float64" ? 2 ** -50 : 2 ** -22;
   const complete =
     callerLse === undefined || Math.abs(rowLse - callerLse) <= rounding * (1 + Math.abs(rowLse));
-  for (let k = 0; k < p.length; k++) p[k] = complete ? p[k] / l : weightOf(scores[k], callerLse as number);
+  for (let k = 0; k < p.length; k++) p[k] = complete ? p[k] / l : weight(scores[k], callerLse as number);
   return { lse: complete ? rowLse : (callerLse as number), complete };
 }

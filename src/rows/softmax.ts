@@ -31,12 +31,12 @@ export function exponentiateRow(s: Float64Array, highest: number, sink = -Infini
   checkCount("exponentiateRow", arguments, 3);
   if (!isList(s)) throw argumentError("exponentiateRow", "a row of scores, a Float64Array", s);
   const m = Math.max(highest, sink);
-  const sunk = weightOf(sink, m);
+  const sunk = weight(sink, m);
   let l = sunk;
   let spread = 0;
   for (let j = 0; j < s.length; j++) {
     const x = s[j] - m;
-    const p = weightOf(s[j], m);
+    const p = weight(s[j], m);
     s[j] = p;
     l += p;
     // 0·ln 0 is 0.
@@ -70,5 +70,8 @@ export function softmaxRow(s: Float64Array, highest: number, sink = -Infinity): 
  */
 export function weightOf(s: number, lse: number): number {
   checkCount("weightOf", arguments, 2);
-  return s === -Infinity ? 0 : Math.exp(s - lse);
+  return weight(s, lse);
 }
+
+/** `weightOf` for loops. */
+export const weight = (s: number, lse: number): number => (s === -Infinity ? 0 : Math.exp(s - lse));

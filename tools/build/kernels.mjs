@@ -17,7 +17,7 @@ const heed = await load("src/index.ts");
 const nn = await load("src/nn/index.ts");
 const { matmul } = await load("src/api/matmul.ts");
 const { matmulPacked, packMatrix } = await load("src/api/packed.ts");
-const { addKernelFile } = await load("src/wasm/engine/kernel-files.ts");
+const { addKernelFile } = await load("src/wasm/files/files.ts");
 const { getEngine } = await load("src/wasm/engine/engine.ts");
 const { VERSION } = await load("src/core/version.ts");
 

@@ -3,7 +3,7 @@
  * `work.ts` computes tiles, columns and passes from it.
  */
 import { keysIn } from "../../rows/runs.ts";
-import { weightOf } from "../../rows/softmax.ts";
+import { weight } from "../../rows/softmax.ts";
 import type { Stage } from "../block.ts";
 import { ComparedRows, comparedStep, KeySums } from "../measures/key-sums.ts";
 import type { Places } from "../measures/measures.ts";
@@ -64,7 +64,7 @@ export function cellsOf(subject: Subject, stage: Stage): CellReader {
     else {
       const lse = stage === "masked" ? 0 : subject.sum(i);
       head.scores(i, out, j0, j1);
-      if (stage !== "masked") for (let n = 0; n < out.length; n++) out[n] = weightOf(out[n], lse);
+      if (stage !== "masked") for (let n = 0; n < out.length; n++) out[n] = weight(out[n], lse);
     }
     if (stage === "contribution")
       for (let n = 0; n < out.length; n++)

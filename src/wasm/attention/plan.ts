@@ -17,7 +17,7 @@ import { FLOAT64_REASON, MAX_KEYS, panelOf, type Spec, storedDType } from "../co
 import { currentEngine, type Engine, warnIfUnavailable } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import type { CachedKernel } from "../engine/kernel-cache.ts";
-import { hasKernelFiles } from "../engine/kernel-files.ts";
+import { kernelFiles } from "../engine/kernel-files.ts";
 import { HeadList } from "../engine/transfer.ts";
 import { pack } from "../kernels/attention/pack.ts";
 
@@ -248,7 +248,7 @@ export function specOf(
   problem: Problem,
   level: SimdLevel,
   shared: boolean,
-  few = level === "strict" && !shared && hasKernelFiles(),
+  few = level === "strict" && !shared && kernelFiles !== undefined,
 ): { spec: Spec; tiling: Tiling } {
   const tile = tileFor(level);
   const machine: Machine = { tileRows: tile.rows, panel: panelOf(tile), few };

@@ -4,7 +4,7 @@ import type { SimdLevel } from "../../backend/plan/plan.ts";
 import { settings, warnOfLowerLevel, warnOnce } from "../../backend/settings.ts";
 import { hasSharedMemory, hasSimd } from "./features.ts";
 import { KernelCache } from "./kernel-cache.ts";
-import { hasKernelFiles, MissingKernelError, unsupportedCompilation, warnOfLoops } from "./kernel-files.ts";
+import { kernelFiles, unsupportedCompilation, warnOfLoops } from "./kernel-files.ts";
 import { EngineMemory } from "./memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
@@ -16,7 +16,7 @@ export interface Engine {
   readonly memory: EngineMemory;
   readonly kernels: KernelCache;
   readonly pool: WorkerPool;
-  /** True where this runtime compiles nothing: all kernels come from the modules of kernel-files.ts. */
+  /** True where this runtime compiles nothing: all kernels come from modules that heed/kernels added. */
   readonly filesOnly: boolean;
   /** Results of `findLevel`, by settings. */
   readonly levels: WeakMap<object, Partial<Record<TestedOperation, SimdLevel>>>;
@@ -65,20 +65,13 @@ export function warnIfUnavailable(): string | undefined {
  * where `filesOnly` is true, so that a warm call elsewhere does not enter this file.
  */
 export function missingKernel(get: (engine: Engine) => unknown): string | undefined {
-  try {
-    get(getEngine() as Engine);
-  } catch (error) {
-    if (!(error instanceof MissingKernelError)) throw error;
-    warnOfLoops(error.message);
-    return error.message;
-  }
-  return undefined;
+  return kernelFiles?.missing(() => get(getEngine() as Engine));
 }
 
 function findUnavailableReason(): string | undefined {
   if (typeof WebAssembly !== "object") return "this engine has no WebAssembly";
   if (!hasSimd()) return "this engine has no WebAssembly SIMD";
-  return hasKernelFiles() ? undefined : unsupportedCompilation();
+  return kernelFiles ? undefined : unsupportedCompilation();
 }
 
 /** Discards the engine after a thread was lost, because that thread may still write to its memory. The next call makes a new one. */

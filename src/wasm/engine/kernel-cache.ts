@@ -2,7 +2,7 @@
 
 import { compile } from "../../backend/levels.ts";
 import { keyOf, type Spec } from "../codegen/spec.ts";
-import { kernelFile, MissingKernelError, unsupportedCompilation } from "./kernel-files.ts";
+import { kernelFiles } from "./kernel-files.ts";
 import type { EngineMemory } from "./memory.ts";
 import type { Runnable } from "./worker-pool.ts";
 
@@ -23,8 +23,6 @@ const NO_CODE = new Uint8Array();
 export class KernelCache {
   private readonly memory: EngineMemory;
   private readonly kernels = new Map<string, CachedKernel>();
-  /** Instances of the modules of kernel-files.ts, which import memory that is not shared. */
-  private readonly instances = new Map<WebAssembly.Module, WebAssembly.Instance>();
 
   constructor(memory: EngineMemory) {
     this.memory = memory;
@@ -55,25 +53,16 @@ export class KernelCache {
     let kernel = this.kernels.get(key);
     if (kernel) this.kernels.delete(key);
     else {
-      const file = this.memory.shared ? undefined : kernelFile(key);
-      if (file === undefined && unsupportedCompilation() !== undefined) throw new MissingKernelError(key);
-      const code = file === undefined ? write() : NO_CODE;
-      const instance = file === undefined ? this.instantiate(compile(code, wide)) : this.instanceOf(file);
-      const run = instance.exports[file === undefined ? "run" : key] as CachedKernel["run"];
+      const { memory, shared } = this.memory;
+      const compiled = shared ? undefined : kernelFiles?.kernelOf(key, memory);
+      const code = compiled ? NO_CODE : write();
+      const run =
+        compiled ??
+        (new WebAssembly.Instance(compile(code, wide), { env: { memory } }).exports.run as Runnable["run"]);
       kernel = { key, id: ++count, code, wide, workspaceBytes, run };
       if (this.kernels.size >= MAX_KERNELS) this.kernels.delete(this.kernels.keys().next().value as string);
     }
     this.kernels.set(key, kernel);
     return kernel;
-  }
-
-  private instantiate(module: WebAssembly.Module): WebAssembly.Instance {
-    return new WebAssembly.Instance(module, { env: { memory: this.memory.memory } });
-  }
-
-  private instanceOf(file: WebAssembly.Module): WebAssembly.Instance {
-    const instance = this.instances.get(file) ?? this.instantiate(file);
-    this.instances.set(file, instance);
-    return instance;
   }
 }

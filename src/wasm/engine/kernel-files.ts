@@ -1,26 +1,26 @@
 /**
- * Kernels that were compiled before the program runs: modules that export kernels by their keys. A runtime that compiles no WebAssembly
- * while it runs (Cloudflare Workers) still instantiates such modules. tools/build/kernels.mjs writes the usual ones.
+ * Kernels that were compiled before the program runs, where heed/kernels adds some; and whether this runtime compiles others. Programs
+ * without heed/kernels bundle nothing of how such kernels are found.
  */
 import { warnOnce } from "../../backend/settings.ts";
-import { UnsupportedError } from "../../core/errors.ts";
 import { ModuleBuilder } from "../assembler/index.ts";
 
-const files: { readonly module: WebAssembly.Module; readonly keys: ReadonlySet<string> }[] = [];
-
-/** Adds a module; returns the keys of its kernels. */
-export function addKernelFile(module: WebAssembly.Module): readonly string[] {
-  const keys = WebAssembly.Module.exports(module).map(({ name }) => name);
-  if (!files.some((file) => file.module === module)) files.push({ module, keys: new Set(keys) });
-  return keys;
+/** Modules with kernels that were compiled before. */
+export interface KernelFiles {
+  /** The kernel of a key on a memory that is not shared; undefined where no module has it. Throws where this runtime compiles none either. */
+  kernelOf(key: string, memory: WebAssembly.Memory): ((task: number, workspace: number) => void) | undefined;
+  /** The message of the MissingKernelError that `work` throws, with a warning; undefined where it throws none. */
+  missing(work: () => unknown): string | undefined;
 }
 
-/** True once a module was added. */
-export const hasKernelFiles = (): boolean => files.length > 0;
+let files: KernelFiles | undefined;
 
-/** The module that has a kernel, if any. */
-export const kernelFile = (key: string): WebAssembly.Module | undefined =>
-  files.find(({ keys }) => keys.has(key))?.module;
+/** The modules that were added, if any. */
+export { files as kernelFiles };
+
+export function setKernelFiles(added: KernelFiles): void {
+  files = added;
+}
 
 let compileReason: { readonly text: string | undefined } | undefined;
 
@@ -41,17 +41,6 @@ function findCompileReason(): string | undefined {
     return document !== undefined || importScripts !== undefined
       ? `WebAssembly may not be compiled here (a Content-Security-Policy needs script-src 'wasm-unsafe-eval'): ${message}`
       : `this runtime compiles no WebAssembly while it runs (${message}); useKernels of heed/kernels takes modules that are compiled before`;
-  }
-}
-
-/** No module that was added has a kernel, and this runtime compiles none. */
-export class MissingKernelError extends UnsupportedError {
-  constructor(key: string) {
-    super(
-      "kernel",
-      `this runtime compiles no WebAssembly while it runs, and no module of useKernels has the kernel "${key}"`,
-      { key },
-    );
   }
 }
 

@@ -7,7 +7,7 @@
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import { retryEngine } from "../engine/engine.ts";
-import { addKernelFile } from "../engine/kernel-files.ts";
+import { addKernelFile } from "./files.ts";
 
 /**
  * Computes with the kernels of a module from now on: a `WebAssembly.Module` made of `heed/kernels/strict.wasm`. Where this runtime compiles
