@@ -286,7 +286,7 @@ ${
 ${check("output", state.output, "output")}`,
   actions: {
     turn: ({ state, numbers: n }, _, value) => {
-      const [angle, length] = [(Number(value) * Math.PI) / 180, Math.hypot(...n.query)];
+      const [angle, length] = [(Number(value) * Math.PI) / 180, Math.hypot(state.x, state.y)];
       return moved(state, n, [length * Math.cos(angle), length * Math.sin(angle)]);
     },
   },
@@ -299,7 +299,7 @@ ${check("output", state.output, "output")}`,
       key: ({ state, numbers }, _, dx, dy) =>
         state.mode === "turned"
           ? { angle: state.angle + dx + dy }
-          : moved(state, numbers, [numbers.query[0] + dx * 0.05, numbers.query[1] + dy * 0.05]),
+          : moved(state, numbers, [state.x + dx * 0.05, state.y + dy * 0.05]),
     },
   },
   code: {

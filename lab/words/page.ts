@@ -192,9 +192,10 @@ ${
     // Beside the text, the question can be in view while the picture still has the sentence before it.
     show: (_, line) => ({ hide: false, ...(line !== "" && { line, query: BANK }) }),
     again: () => ({ hide: true, beads: [] }),
-    step: ({ numbers: { lines } }, by) => {
+    // From the state, where it says which word looks: the picture may be that before the last press.
+    step: ({ state: { query }, numbers: { lines } }, by) => {
       const [{ tokens, looks }] = lines;
-      return { query: (looks + Number(by) + tokens.length) % tokens.length };
+      return { query: ((query < 0 ? looks : query) + Number(by) + tokens.length) % tokens.length };
     },
     line: (_, line) => lineState(line),
     // Another head has its own link: the word that looks is where that begins.

@@ -156,3 +156,21 @@ test("heads: a head is muted in the picture of W^O, and the sum is that of the o
     await page.click('.control [data-act="groups:4"]');
     await expect(page.locator('.control [data-act="shown:weights"]')).toHaveAttribute("aria-pressed", "true");
   }));
+
+test("words: two presses before the first one's picture go two words on", ({ visit }) =>
+  visit("words.html#v1?query=1", {}, async (page) => {
+    await quiet(page);
+    await page.locator('.control [data-act="step:1"]').evaluate((button) => {
+      for (let i = 0; i < 2; i++) /** @type {HTMLElement} */ (button).click();
+    });
+    await expect(page).toHaveURL(/query=3/);
+  }));
+test("arrows: two keys before the first one's picture move the query twice", ({ visit }) =>
+  visit("arrows.html#v1?x=1&y=1", {}, async (page) => {
+    await quiet(page);
+    await page.locator('.wide [data-drag="query:"]').evaluate((mark) => {
+      for (let i = 0; i < 2; i++)
+        mark.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+    });
+    await expect(page).toHaveURL(/x=1\.1/);
+  }));
