@@ -4,6 +4,8 @@
  * how it is run. Every project runs the same program (`PROGRAM`), which reports its result and its number of threads.
  */
 
+import { attw, typescript } from "./typed.mjs";
+
 /**
  * @typedef {object} Fixture
  * @property {string} name as in the table of docs/runtimes.md
@@ -426,4 +428,6 @@ test("computes attention", async () => {
     run: { command: ["node", "main.cjs"] },
     threads: 2,
   },
+  ...["5.7.3", "5.8.3", "5.9.3", "6.0.3", "7.0.2"].map((version) => typescript(version, process_)),
+  attw(process_),
 ];
