@@ -205,24 +205,27 @@ def decoder(family, layer, head, i, j, ids, other):
             return emb.cos() * rotary.attention_scaling, emb.sin() * rotary.attention_scaling
         rotary.forward = angles
 
-    def run(ids, off=None, source=None):
-        hooks, outputs = [], {"z": [], "mlp": []}
+    value_of = lambda b: b.self_attn.v_proj if llama else b.attn.c_attn
+
+    def run(ids, layer=None, part=None, change=None):
+        """part: a head, "attention" or "mlp", whose output `change` replaces."""
+        hooks, outputs = [], {"z": [], "mlp": [], "v": []}
         for l, block in enumerate(blocks):
             def before(_, args, l=l):
                 z = args[0].clone()
-                if off and off[:2] == (l, "mlp"):
-                    pass
-                elif off and off[0] == l:
-                    rows = slice(off[1] * d, (off[1] + 1) * d)
-                    z[..., rows] = 0 if source is None else source["z"][l][..., rows]
+                if l == layer and part == "attention":
+                    z = change(z)
+                elif l == layer and part != "mlp":
+                    z[..., part * d:(part + 1) * d] = change(z[..., part * d:(part + 1) * d])
                 outputs["z"].append(z)
                 return (z, *args[1:])
             def after(_, __, y, l=l):
-                if off and off[:2] == (l, "mlp"):
-                    y = torch.zeros_like(y) if source is None else source["mlp"][l]
+                if l == layer and part == "mlp":
+                    y = change(y)
                 outputs["mlp"].append(y)
                 return y
-            hooks += [out_of(block).register_forward_pre_hook(before), mlp_of(block).register_forward_hook(after)]
+            hooks += [out_of(block).register_forward_pre_hook(before), mlp_of(block).register_forward_hook(after),
+                      value_of(block).register_forward_hook(lambda _, __, y: outputs["v"].append(y[0, :, -Hkv * d:]))]
         out = model(torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
         for hook in hooks:
             hook.remove()
@@ -271,16 +274,37 @@ def decoder(family, layer, head, i, j, ids, other):
     difference = lambda out: out.logits[0, -1, a] - out.logits[0, -1, b]
     assert abs(sum(shares.values()) - difference(out)) < 1e-6
     base = difference(out)
-    off, patched = {}, {}
     source = run(other)[1]
-    for l in range(len(blocks)):
-        for part in [*range(H), "mlp"]:
-            name = f"MLP {l}" if part == "mlp" else f"L{l} H{part}"
-            off[name] = number(difference(run(ids, (l, part))[0]) - base)
-            patched[name] = number(difference(run(ids, (l, part), source)[0]) - base)
+    name = lambda l, part: f"MLP {l}" if part == "mlp" else f"attention {l}" if part == "attention" else f"L{l} H{part}"
+    effects = lambda parts, change: {
+        name(l, part): number(difference(run(ids, l, part, change(l, part))[0]) - base) for l in range(len(blocks)) for part in parts}
+    parts = [*range(H), "mlp"]
+
+    def patch(l, part):
+        return lambda y: source["mlp"][l] if part == "mlp" else source["z"][l][..., part * d:(part + 1) * d]
+
+    def at_three(_, __):
+        return lambda y: torch.where(torch.arange(N)[:, None] == 3, 0, y)
+
+    def without_link(renormalize):
+        """The last token without key 2."""
+        def change(l, h):
+            w = out.attentions[l][0, h, -1, 2].double()
+            kv = h // (H // Hkv)
+            def replaced(z):
+                z = z.clone()
+                z[0, -1] = (z[0, -1] - w * outputs["v"][l][2, kv * d:(kv + 1) * d]) / (1 - w if renormalize else 1)
+                return z
+            return replaced
+        return change
+
+    zero = lambda *_: torch.zeros_like
+    mean = lambda *_: lambda y: y.mean(1, keepdim=True).expand_as(y)
     return {"family": family, "ids": ids, "other": other, "layer": layer, "head": head, "query": i, "key": j, "terms": terms,
             "token": a, "against": b, "difference": number(base), "otherDifference": number(difference(run(other)[0])),
-            "shares": shares, "off": off, "patched": patched}
+            "shares": shares, "off": effects(parts, zero), "patched": effects(parts, patch), "mean": effects(parts, mean),
+            "attention": effects(["attention"], zero), "atThree": effects(parts, at_three),
+            "link": effects(range(H), without_link(False)), "renormalized": effects(range(H), without_link(True))}
 
 
 IDS, OTHER = [5, 6, 7, 8, 9, 4, 11], [5, 12, 7, 8, 14, 4, 13]
