@@ -1,10 +1,10 @@
 /** Common mistakes of users, and the errors that they get: no silent wrong result. */
 import {
-  alibi, and, attentionWeights, blockSparse, causal, documents, globalTokens, HeedError, keyLengths, longformer,
+  alibi, and, attentionWeights, blockSparse, causal, configure, documents, globalTokens, HeedError, keyLengths, longformer,
   prefixLm, queryLengths, scaledDotProductAttention, type Tensor, tensor, zeros,
 } from "heed"; // biome-ignore format: one list
 import { generate } from "heed/models";
-import { fillNormal, MultiHeadAttention, SelfAttention, softmax } from "heed/nn";
+import { fillNormal, ge, MultiHeadAttention, SelfAttention, softmax } from "heed/nn";
 import { AdamW, languageModel, train } from "heed/train";
 import { describe, expect, it } from "vitest";
 
@@ -107,6 +107,25 @@ describe("masks as users write them", () => {
     ];
     const got = scaledDotProductAttention(q, k, v, { attnMask: rows }).output;
     same(got, scaledDotProductAttention(q, k, v, { isCausal: true }).output);
+  });
+  it("a finite number that is to mask gives one warning that names the cure, and the cure masks", () => {
+    const warnings: string[] = [];
+    const { onWarning } = configure();
+    configure({ onWarning: (text) => warnings.push(text) });
+    try {
+      const textbook = tensor([[0, -1e9, -1e9, 0]]);
+      for (let n = 0; n < 2; n++) scaledDotProductAttention(q, k, v, { attnMask: textbook });
+      scaledDotProductAttention(q, k, v, { attnMask: tensor([[0, -9999, Number.NEGATIVE_INFINITY, 1]]) });
+      expect(warnings).toEqual([
+        expect.stringMatching(/attnMask holds -1000000000, which is finite.*-Infinity/),
+      ]);
+      same(
+        scaledDotProductAttention(q, k, v, { attnMask: ge(textbook, -1) }).output,
+        scaledDotProductAttention(q, k, v, { attnMask: [[true, false, false, true]] }).output,
+      );
+    } finally {
+      configure({ onWarning });
+    }
   });
   it("a float mask of zeros masks nothing", () =>
     same(
@@ -254,7 +273,7 @@ describe("layers and training", () => {
   refused({
     key_padding_mask: [
       "option-name",
-      /MultiHeadAttention: unknown option "key_padding_mask"; did you mean keyMask\? .*past/,
+      /MultiHeadAttention: unknown option "key_padding_mask"; did you mean keyMask: eq\(.* past/,
       () => new MultiHeadAttention(8, 2).forward(x, x, x, { key_padding_mask: mask } as never),
     ],
     "layout in a layer": [

@@ -50,6 +50,11 @@ type Row = [what: string, name: string, code: string, words: string, call: () =>
 
 // biome-ignore format: a mistake is a line
 const REFUSED: Row[] = [
+  ["PyTorch's key_padding_mask, which means the opposite", "OptionError", "option-name", 'MultiHeadAttention: unknown option "keyPaddingMask"; did you mean keyMask: eq(key_padding_mask, 0), for true means attend here', () => mha.forward(x2, x2, x2, { keyPaddingMask: [[true]] })],
+  ["PyTorch's batch_first", "OptionError", "option-name", 'MultiHeadAttention: unknown option "batch_first"; heed is always batch first, [B, N, d]. The options are', () => new N.MultiHeadAttention(16, 2, { batch_first: true })],
+  ["NumPy's x.T", "ShapeError", "tensor", "matmul: b: expected a tensor { data, shape } or nested arrays, got undefined; a name that a Map or an object does not have gives undefined (x.T is x.transpose() here, and x[0] pick(x, 0) of heed/nn)", () => N.matmul(q, (k as any).T)],
+  ["Python's q.shape[-1]", "OptionError", "scale", "scaledDotProductAttention: scale must be a finite number, got NaN; the last size of a tensor is q.shape.at(-1)", () => sd(q, k, v, { scale: q.shape[-1]! ** -0.5 })],
+  ["a mask [B, 1, Nq, Nk] on inputs without heads", "ShapeError", "mask-shape", "scaledDotProductAttention: attnMask must broadcast, right-aligned, to [2, 5, 5], got attnMask [2, 1, 5, 5] bool; leave out its axis of heads", () => sd(x2, x2, x2, { attnMask: h.ones([2, 1, 5, 5], "bool") })],
   ["{ mask } instead of { attnMask }", "OptionError", "option-name", 'scaledDotProductAttention: unknown option "mask"; did you mean attnMask?', () => sd(q, k, v, { mask: h.causal() })],
   ["{ causal } instead of { isCausal }", "OptionError", "option-name", 'scaledDotProductAttention: unknown option "causal"; did you mean isCausal?', () => sd(q, q, q, { causal: true })],
   ["PyTorch's attn_mask", "OptionError", "option-name", 'scaledDotProductAttention: unknown option "attn_mask"; did you mean attnMask?', () => sd(q, q, q, { attn_mask: h.causal() })],
@@ -233,7 +238,6 @@ const REFUSED: Row[] = [
   ["nn.matmul dtype", "DTypeError", "dtype-mixed", "matmul: all tensors must have one dtype; the first is float32, got b [2, 2] float64", () => nn.matmul(h.ones([2, 2]), h.ones([2, 2], "float64" as never))],
   ["MHA heads", "OptionError", "heads", "MultiHeadAttention: numHeads must divide embedDim, and numKvHeads numHeads; got embedDim 10, numHeads 3,", () => new nn.MultiHeadAttention(10, 3)],
   ["MHA 0", "OptionError", "size", "MultiHeadAttention: embedDim must be an integer ≥ 1, got 0", () => new nn.MultiHeadAttention(0, 1)],
-  ["mha key_padding_mask", "OptionError", "option-name", 'MultiHeadAttention: unknown option "key_padding_mask"; did you mean keyMask?', () => mha.forward(x2, x2, x2, { key_padding_mask: h.tensor([true]) })],
   ["mha keyMask shape", "ShapeError", "key-mask", "MultiHeadAttention: keyMask must be [2, 5], one for each key, got keyMask [2] bool", () => mha.forward(x2, x2, x2, { keyMask: h.tensor([true, false]) })],
   ["mha keyMask float", "DTypeError", "key-mask", "MultiHeadAttention: keyMask must be bool, true where a key is attended to, got keyMask [2, 5] float32", () => mha.forward(x2, x2, x2, { keyMask: h.ones([2, 5]) })],
   ["mha width", "ShapeError", "query", "MultiHeadAttention: the last axis of query must be embedDim 16, got query [2, 5, 15] float32", () => mha.forward(h.randn([2, 5, 15]))],

@@ -10,6 +10,7 @@ import type { Selection } from "../backend/contract.ts";
 import { type AttentionOptions, checkAttentionOptions, type Problem, resolve } from "../backend/problem.ts";
 import { checkLse } from "../backend/results.ts";
 import { selectionOf } from "../backend/selection.ts";
+import { warnOnce } from "../backend/settings.ts";
 import type { FloatDType } from "../core/dtype.ts";
 import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { recordAttention, recordWithoutDerivative } from "../core/recording/record.ts";
@@ -85,6 +86,13 @@ export function scaledDotProductAttention(
   if (arguments.length > 4)
     checkCount("scaledDotProductAttention", arguments, 4, "they are query, key, value and { options }");
   const problem = resolve("scaledDotProductAttention", query, key, value, options);
+  // Beside a bool mask, such a number is a score.
+  const { finite } = problem.tensors.length === 1 ? problem.tensors[0] : {};
+  if (finite !== undefined)
+    warnOnce(
+      "finite-mask",
+      `${problem.caller}: attnMask holds ${Number(finite.toPrecision(7))}, which is finite: where a row may see nothing, the output is an average of the hidden values, not zeros. To mask, pass -Infinity, or a bool mask: attnMask: ge(mask, -1)`,
+    );
   const { shape } = problem;
   if (problem.weights) checkWeights(problem, problem.weights);
   const state = forwardBackend({ kind: "forward", problem }).forward(problem) as AttentionResult;

@@ -57,6 +57,8 @@ const NAMES: readonly (keyof AttentionOptions)[] = [
 /** A mask tensor broadcast to the scores. @beta */
 export interface MaskTensor extends CellStrides {
   readonly kind: "bool" | "float";
+  /** The number with which a float mask masks, where that is finite, such as −1e9. */
+  readonly finite?: number;
   readonly tensor: Tensor;
 }
 
@@ -106,9 +108,13 @@ export function resolve(
   const shape = resolveShape(what, query, key, value, layout);
   const scale = options.scale ?? 1 / Math.sqrt(shape.dk);
   if (typeof scale !== "number" || (!Number.isFinite(scale) && shape.dk > 0))
-    throw new OptionError("scale", `${what}: scale must be a finite number, got ${formatValue(scale)}`, {
-      got: scale,
-    });
+    throw new OptionError(
+      "scale",
+      `${what}: scale must be a finite number, got ${formatValue(scale)}${Number.isNaN(scale) ? "; the last size of a tensor is q.shape.at(-1)" : ""}`,
+      {
+        got: scale,
+      },
+    );
   if (query.dtype !== "float64" && !Number.isFinite(Math.fround(scale)) && shape.dk > 0)
     throw new OptionError(
       "scale",
@@ -277,19 +283,28 @@ function maskTensor(what: string, t: Tensor, shape: Shape, dtype: FloatDType): M
       `${what}: attnMask must broadcast, right-aligned, to [${target.join(", ")}], got ${formatTensor("attnMask", t)}${
         padding
           ? `; for padding use keyLengths(lengths), or a mask of [B, ${"1, ".repeat(target.length - 2)}Nk]`
-          : ""
+          : rank > target.length
+            ? "; leave out its axis of heads, or give query, key and value one: [B, H, N, d]"
+            : ""
       }`,
       { mask: t.shape, target },
     );
   }
   // The numbers of a tensor on another device cannot be examined here.
-  if (!isTruth && t.device === "cpu" && !ADDED.has(t) && holdsZerosAndOnes(t))
+  const first = isTruth || t.device !== "cpu" || ADDED.has(t) ? 0 : firstOther(t);
+  if (first === 1)
     throw new OptionError(
       "mask-zeros-ones",
       `${what}: attnMask holds only 0 and 1, and a float mask is added to the scores. Where 1 means attend, pass cast(mask, "bool"); to add numbers, 0 keeps a score and -Infinity masks it: where(cast(mask, "bool"), 0, -Infinity)`,
       { got: t.shape, dtype: t.dtype },
     );
-  return { kind: isTruth ? "bool" : "float", tensor: t, ...cellStrides(shape, t.shape, t.strides, t.offset) };
+  const finite = first <= -1e4 && first !== Number.NEGATIVE_INFINITY ? first : undefined;
+  return {
+    kind: isTruth ? "bool" : "float",
+    finite,
+    tensor: t,
+    ...cellStrides(shape, t.shape, t.strides, t.offset),
+  };
 }
 
 const ADDED = /* @__PURE__ */ new WeakSet<Tensor>();
@@ -300,19 +315,17 @@ export function addedScores<T extends Tensor>(t: T): T {
   return t;
 }
 
-/** True for a mask as textbooks write it: only zeros and ones, with at least one 1. Ends at the first other number. */
-function holdsZerosAndOnes(t: Tensor): boolean {
+/** The first number of a mask that is neither 0 nor 1; of a mask as textbooks write it, only zeros and ones, 1; of zeros 0. */
+function firstOther(t: Tensor): number {
   const read = readerOf(t.dtype, t.data);
-  let ones = 0;
-  let isOther = false;
+  let first = 0;
   eachRow(t.shape, t.strides, t.offset, (start, count, step) => {
-    for (let n = 0; n < count && !isOther; n++) {
+    for (let n = 0; n < count && (first === 0 || first === 1); n++) {
       const x = read(start + n * step);
-      if (x === 1) ones++;
-      else if (x !== 0) isOther = true;
+      if (x !== 0) first = x;
     }
   });
-  return ones > 0 && !isOther;
+  return first;
 }
 
 function sinksOf(

@@ -4,7 +4,7 @@ import { formatValue, OptionError } from "./errors.ts";
 const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 
 /**
- * Throws unless `options` is an object with known options only. `synonymOf` returns the option for a name of another library.
+ * Throws unless `options` is an object with known options only. `synonymOf` returns the option for a name of another library, after a colon what differs, or only a sentence.
  * Functions with few options (files, figures) call this directly, without the table of synonyms in `checkOptionNames`.
  */
 export function checkNames(
@@ -21,9 +21,11 @@ export function checkNames(
   for (const name of Object.keys(options))
     if (!names.includes(name)) {
       const likely = names.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
-      const hint =
-        likely !== undefined && names.includes(likely.split(":")[0])
-          ? `did you mean ${likely}? The options are`
+      const isOption = names.includes(likely?.split(":")[0] ?? "");
+      const hint = isOption
+        ? `did you mean ${likely}? The options are`
+        : likely?.includes(". ")
+          ? `${likely}The options are`
           : "expected one of";
       throw new OptionError(
         "option-name",
@@ -59,7 +61,9 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   bias: "attnMask",
   causal: "isCausal",
   dropout: "dropoutP",
-  keypaddingmask: "keyMask",
+  keypaddingmask:
+    "keyMask: eq(key_padding_mask, 0), for true means attend here and ignore in PyTorch's key_padding_mask",
+  batchfirst: "heed is always batch first, [B, N, d]. ",
   maxnewtokens: "maxTokens",
   maxlength: "maxTokens",
   keymask: "attnMask",

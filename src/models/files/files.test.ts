@@ -73,6 +73,9 @@ describe.each(BOTH)("%s", (name, model, tokenizer) => {
       "tokenizer.json",
       "tokenizer_config.json",
     ]);
+    // Without these names, transformers' tokenizer returns no token types, and the second of two texts would have type 0.
+    const inputs = JSON.parse(readFileSync(join(folder, "tokenizer_config.json"), "utf8")).model_input_names;
+    expect(inputs).toEqual(name === "bert" ? ["input_ids", "token_type_ids", "attention_mask"] : undefined);
     const read = await readModel(folder);
     expect(read.name).toBe(name);
     expect(read.architecture).toBe(name === "bert" ? "encoder" : "decoder");

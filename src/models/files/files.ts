@@ -362,6 +362,9 @@ function tokenizerConfig(model: TransformerModel, tokenizer: Tokenizer): object 
   return {
     tokenizer_class: "PreTrainedTokenizerFast",
     model_max_length: model.sizes.positions,
+    ...(Number(configFields(model).type_vocab_size) > 1 && {
+      model_input_names: ["input_ids", "token_type_ids", "attention_mask"],
+    }),
     ...parts,
   };
 }
