@@ -5,6 +5,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
+import { globSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
@@ -58,25 +59,49 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
+const behavior = behaviorTests();
+const files = built
+  ? behavior
+  : globSync("{src,explorer,lab,ui,tests,bench}/**/*.test.ts", { cwd: root }).filter(
+      (name) => process.env.TEST_INTERNAL !== "1" || !behavior.includes(name),
+    );
+
+/**
+ * Files that have a process to themselves: they replace modules, start threads and processes, or end them. The others are read one after
+ * the other by the same processes, which saves each the half second in which a process starts and loads heed.
+ */
+const alone = files.filter(
+  (name) =>
+    /^src.wasm.engine|^tests(?!.(?:golden|properties|conformance))/.test(name) ||
+    /\bvi\.(?:mock|doMock|resetModules)\(/.test(readFileSync(resolve(root, name), "utf8")),
+);
+
+/** @param name its name in the output */
+const project = (name: string, include: string[], isolate: boolean) => ({
+  extends: true as const,
+  test: {
+    name,
+    include,
+    isolate,
+    setupFiles: ["tests/support/equal-bytes.ts", ...(isolate ? [] : ["tests/support/as-before.ts"])],
+  },
+});
+
 export default defineConfig({
   plugins: [toEntryPoints],
   test: {
-    include: built
-      ? behaviorTests()
-      : [
-          "src/**/*.test.ts",
-          "explorer/**/*.test.ts",
-          "lab/**/*.test.ts",
-          "ui/**/*.test.ts",
-          "tests/**/*.test.ts",
-          "bench/*.test.ts",
-        ],
-    exclude: ["**/node_modules/**", ...(process.env.TEST_INTERNAL === "1" ? behaviorTests() : [])],
-    setupFiles: ["tests/support/equal-bytes.ts"],
+    projects: [
+      project("alone", alone, true),
+      project(
+        "together",
+        files.filter((name) => !alone.includes(name)),
+        false,
+      ),
+    ],
+    exclude: ["**/node_modules/**"],
     // For tests that hang: some take 20 s on a busy machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // Each file has a separate process, engine and threads.
     pool: "forks",
     maxWorkers: "100%",
     // Programs that tests start share their compiled code: `vitest run tests/platforms/cli-input` takes 13 s of processor time

@@ -68,7 +68,7 @@ function products(power: number, seed: number) {
     let largest = 0;
     const fill = (rows: number) => {
       const numbers = normals.list(CHUNK * rows * dk);
-      largest = numbers.reduce((maximum, x) => Math.max(maximum, Math.abs(x)), largest);
+      for (const x of numbers) largest = Math.max(largest, Math.abs(x));
       return tensor(numbers, [CHUNK, rows, dk]);
     };
     const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
