@@ -68,7 +68,8 @@ function products(power: number, seed: number) {
     let largest = 0;
     const fill = (rows: number) => {
       const numbers = normals.list(CHUNK * rows * dk);
-      for (const x of numbers) largest = Math.max(largest, Math.abs(x));
+      // By index: iterators of typed arrays take ten times as long, and these are 22 million numbers.
+      for (let i = 0; i < numbers.length; i++) largest = Math.max(largest, Math.abs(numbers[i]));
       return tensor(numbers, [CHUNK, rows, dk]);
     };
     const nothing = tensor(new Float32Array(CHUNK), [CHUNK, 1, 1]);
