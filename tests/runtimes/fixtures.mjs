@@ -416,13 +416,15 @@ test("computes attention", async () => {
     name: "Node, require (CommonJS)",
     packages: {},
     files: {
-      "main.cjs": `const { configure, prepare, scaledDotProductAttention, tensor } = require("heed");
+      "main.cjs": `const { configure, explain, prepare, scaledDotProductAttention, tensor } = require("heed");
 (async () => {
   configure({ threads: 2 });
   const threads = await prepare();
-  const { output } = scaledDotProductAttention(tensor([1, 2], [1, 2]), tensor([1, 0, 0, 1], [2, 2]), tensor([1, 0, 0, 1], [2, 2]));
+  const [q, k] = [tensor([1, 2], [1, 2]), tensor([1, 0, 0, 1], [2, 2])];
+  const { output } = scaledDotProductAttention(q, k, k);
   const w = 1 / (1 + Math.exp(1 / Math.SQRT2));
-  console.log(JSON.stringify({ right: Math.abs(output.at(0, 0) - w) < 1e-6, threads, warnings: [] }));
+  const plan = String(explain(q, k, k)).split("\\n")[0];
+  console.log(JSON.stringify({ right: Math.abs(output.at(0, 0) - w) < 1e-6, threads, plan, warnings: [] }));
 })();`,
     },
     run: { command: ["node", "main.cjs"] },
