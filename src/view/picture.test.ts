@@ -18,7 +18,9 @@ it("figureOf of nested weights is the figure of a store of these weights", async
     name: "attention",
     blocks: [{ tokens: TOKENS, layers: [{ weights: tensor(WEIGHTS).reshape([1, 3, 3]) }] }],
   });
-  expect((await figureOf(WEIGHTS, { tokens: TOKENS })).svg).toBe((await renderFigure(store)).svg);
+  const figure = await figureOf(WEIGHTS, { tokens: TOKENS });
+  expect(figure.svg).toBe((await renderFigure(store)).svg);
+  expect(`${figure}`).toBe(figure.svg);
 });
 
 it("figureOf of query and key has the numbers of the call's weights", async () => {

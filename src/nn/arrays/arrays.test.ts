@@ -90,6 +90,27 @@ describe("values", () => {
     expect(nn.gather(rows, places, 1).toArray()).toEqual(best.toArray());
   });
 
+  it("an axis is a number, a list of one, or an option, also in functions of one axis", () => {
+    const one = {
+      softmax: nn.softmax,
+      cumsum: nn.cumsum,
+      argmax: nn.argmax,
+      sort: (x: Tensor, a: never) => nn.sort(x, a).values,
+    };
+    const topk = (x: Tensor, a: never) => nn.topk(x, 1, a).values;
+    for (const [name, f] of Object.entries({ ...one, topk } as Record<
+      string,
+      (x: Tensor, axis: never) => Tensor
+    >)) {
+      const [want, ...others] = [0, [0], -2, { axis: 0 }].map((axis) => f(rows, axis as never).toArray());
+      for (const other of others) expect(other, name).toEqual(want);
+      expect(want, name).not.toEqual(f(rows, 1 as never).toArray());
+      expect(() => f(rows, [0, 1] as never), name).toThrow(
+        `${name}: the axis must be one integer, got [0, 1]`,
+      );
+    }
+  });
+
   it("comparisons are false with NaN, and ne is true; their count is a sum", () => {
     const list = tensor([1, Number.NaN, 3]);
     const results = [nn.lt, nn.le, nn.gt, nn.ge, nn.eq, nn.ne].map((f) => f(list, 1).toArray());

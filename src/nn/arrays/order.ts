@@ -16,6 +16,17 @@ export interface Ordered<T = TensorLike> {
   readonly indices: Tensor<"int32">;
 }
 
+/** The options of an order, of which the axis may be given alone. */
+function orderOptions<O extends object>(
+  what: string,
+  options: number | readonly [number] | O,
+  name: string,
+): O {
+  if (typeof options === "number" || Array.isArray(options)) return { axis: options } as unknown as O;
+  checkNames(what, options, ["axis", name]);
+  return options as O;
+}
+
 /** Options of `sort`. */
 export interface SortOptions {
   /** Default −1, the last one. */
@@ -28,13 +39,12 @@ export interface SortOptions {
  * The elements in order along an axis, the last one by default, smallest first. Equal elements stay in order; NaN is larger than all.
  *
  * @example
- * sort(tensor([3, 1, 2])).values; // → [1, 2, 3]
+ * sort(tensor([3, 1, 2])).values; // → [1, 2, 3]; sort(x, 0) along another axis
  * sort(tensor([3, 1, 2]), { descending: true }).indices; // → [0, 2, 1]
  */
-export function sort<T extends TensorLike>(x: T, options: SortOptions = {}): Ordered<T> {
+export function sort<T extends TensorLike>(x: T, options: AxisArgument | SortOptions = {}): Ordered<T> {
   checkCount("sort", arguments, 2);
-  checkNames("sort", options, ["axis", "descending"]);
-  const { axis = -1, descending = false } = options;
+  const { axis = -1, descending = false } = orderOptions<SortOptions>("sort", options, "descending");
   return sorted("sort", x, axis, descending);
 }
 
@@ -71,10 +81,13 @@ export interface TopkOptions {
  * topk(tensor([3, 1, 2]), 2).values; // → [3, 2]
  * topk(tensor([3, 1, 2]), 2).indices; // → [0, 2]
  */
-export function topk<T extends TensorLike>(x: T, k: number, options: TopkOptions = {}): Ordered<T> {
+export function topk<T extends TensorLike>(
+  x: T,
+  k: number,
+  options: AxisArgument | TopkOptions = {},
+): Ordered<T> {
   checkCount("topk", arguments, 3);
-  checkNames("topk", options, ["axis", "largest"]);
-  const { axis = -1, largest = true } = options;
+  const { axis = -1, largest = true } = orderOptions<TopkOptions>("topk", options, "largest");
   const from = operand("topk", "x", x);
   const at = axisOf("topk", axis, from.shape.length);
   const length = from.shape[at];

@@ -137,20 +137,22 @@ export function recordUnary(
   });
 }
 
-/** An axis, counted from the end where it is negative: `-1`, or as an option `{ axis: -1 }`. */
-export type AxisArgument = number | { readonly axis: number };
+/** An axis, counted from the end where it is negative: `-1`, as a list `[-1]`, or as an option `{ axis: -1 }`. */
+export type AxisArgument = number | readonly [axis: number] | { readonly axis: number };
 
 /** The axis that `axis` names, counted from the start. */
 export function axisOf(what: string, axis: AxisArgument, rank: number): number {
-  if (typeof axis === "object" && axis !== null) checkNames(what, axis, ["axis"]);
-  const named = typeof axis === "object" ? axis?.axis : axis;
+  const isOption = typeof axis === "object" && axis !== null && !Array.isArray(axis);
+  if (isOption) checkNames(what, axis, ["axis"]);
+  const one = isOption ? (axis as { readonly axis: number }).axis : axis;
+  const named = (Array.isArray(one) && one.length === 1 ? one[0] : one) as number;
   const n = named < 0 ? named + rank : named;
   if (!(Number.isInteger(n) && n >= 0 && n < rank))
     throw new ShapeError(
       "axis",
       Number.isInteger(named)
         ? `${what}: axis ${formatValue(named)} of a tensor of ${rank} axes`
-        : `${what}: the axis must be an integer, got ${formatValue(named)}`,
+        : `${what}: the axis must be one integer, got ${formatValue(named)}`,
       { axis: named, rank },
     );
   return n;

@@ -7,6 +7,8 @@ import { type FigurePart, POINT, stack, svgFile, THEMES, translated } from "./sh
 export interface DrawnFigure {
   /** The file's text. */
   readonly svg: string;
+  /** The same as `svg`. */
+  toString(): string;
   /** Millimeters. */
   readonly width: number;
   readonly height: number;
@@ -45,6 +47,7 @@ export function drawnFigure(
   const svg = svgFile({ width, height, theme: THEMES[sheet.theme], background }, title, alt, placed);
   return {
     ...{ svg, width, height: height / POINT, title, alt },
+    toString: () => svg,
     caption: `${facts.join(" · ")}.`,
     latex: (name) => latexFigure(name, width, facts),
     // The PDF writer is loaded on demand.
