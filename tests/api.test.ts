@@ -31,6 +31,26 @@ it("an export that only beta modules have is marked beta in its own comment, and
   );
 });
 
+/** Functions that `@deprecated` marks and whose first line does not warn with their name. */
+const silent = (code: string) =>
+  [
+    ...code.matchAll(
+      /(?<!`)@deprecated\b(?:(?!\*\/)[\s\S])*\*\/\s*export (?:async )?function\*? (\w+)([\s\S]*?)^}/gm,
+    ),
+  ]
+    .filter(([, name, body]) => !body.includes(`warnOfDeprecated("${name}", `))
+    .map(([, name]) => name);
+
+it("a deprecated function warns, with what to write instead", () => {
+  const old = (line: string) => `/** Old. @deprecated Use b. */\nexport function a(): void {\n  ${line}\n}\n`;
+  expect(silent(old("b();"))).toEqual(["a"]);
+  expect(silent(old('warnOfDeprecated("a", "b(x)");'))).toEqual([]);
+  const files = readdirSync(at("src"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
+  expect(files.flatMap((name) => silent(readFileSync(at(`src/${name}`), "utf8")))).toEqual([]);
+});
+
 it("the surface has every kind of declaration, without bodies, comments and internal members", () => {
   const text = surface();
   expect(text).toContain("\nheed/nn\n");

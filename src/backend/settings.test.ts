@@ -1,7 +1,7 @@
 /** Settings: valid and rejected values. */
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { OptionError } from "../core/errors.ts";
-import { configure, isSimdChosen, settings, warnOnce } from "./settings.ts";
+import { configure, isSimdChosen, settings, warnOfDeprecated, warnOnce } from "./settings.ts";
 
 const before = configure();
 afterAll(() => configure(before));
@@ -51,6 +51,10 @@ describe("configure", () => {
     warnOnce("test cause", "first");
     warnOnce("another test cause", "second");
     expect(heard).toEqual(["heed: first", "heed: second"]);
+    for (const _ of [1, 2]) warnOfDeprecated("dot", "matmul");
+    expect(heard.slice(2)).toEqual([
+      "heed: dot is deprecated and goes with the next first number of heed; write matmul",
+    ]);
   });
 });
 

@@ -136,6 +136,14 @@ export function warnOnce(cause: string, message: string): void {
   settings().onWarning(`heed: ${message}`);
 }
 
+/** Warns once that a name is to go, with what to write in its place: the first line of each function that `@deprecated` marks. */
+export function warnOfDeprecated(name: string, instead: string): void {
+  warnOnce(
+    `deprecated ${name}`,
+    `${name} is deprecated and goes with the next first number of heed; write ${instead}`,
+  );
+}
+
 /** An environment variable; undefined where it is not set or the runtime does not allow reading it (Deno without --allow-env). */
 function environment(name: string): string | undefined {
   try {
