@@ -62,11 +62,17 @@ function layerTensor(
   values: readonly number[] | TensorLike,
   dtype: Precision = "float32",
 ): FloatTensor {
-  if (Array.isArray(values)) {
+  // Lengths; deeper lists are numbers.
+  if (Array.isArray(values) && !Array.isArray(values[0])) {
     checkShape(kind, values);
     return setKind(tensorFrom(numbers(dtype, sizeOf(values)), values), kind);
   }
-  checkArgument(typeof values === "object" && values !== null, kind, "a list of lengths or a tensor", values);
+  checkArgument(
+    typeof values === "object" && values !== null,
+    kind,
+    "a list of lengths, a tensor or nested arrays",
+    values,
+  );
   return setKind(copyOf(operand(kind, "values", values as TensorLike)), kind);
 }
 

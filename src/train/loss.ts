@@ -12,9 +12,10 @@ import { binary } from "../api/array.ts";
 import { rowwise } from "../api/rowwise.ts";
 import { allocateLike, checkOnCpu } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
-import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
+import { idsOf } from "../nn/ops/lookup.ts";
 import { allocateResult, type FloatTensorOf, type Precision, storageOf } from "../nn/ops/operand.ts";
 import { isRecording, record } from "../nn/record.ts";
 
@@ -31,19 +32,37 @@ export interface CrossEntropyOptions {
  * The mean cross-entropy, in nats: a tensor of shape [].
  *
  * @param logits  [..., V] float32 or float64
- * @param targets [...] int32, on the CPU: the correct class of each row, or `ignoreIndex`
+ * @param targets [...] int32, on the CPU, or a list: the correct class of each row, or `ignoreIndex`
  *
  * @example
- * crossEntropy(zeros([2, 4]), tensor([0, 3], "int32")).at().toFixed(4); // → "1.3863", ln 4
+ * crossEntropy(zeros([2, 4]), [0, 3]).at().toFixed(4); // → "1.3863", ln 4
  */
-export function crossEntropy<T extends Tensor>(
+export function crossEntropy<T extends TensorLike>(
   logits: T,
-  targets: Tensor,
+  targets: TensorLike,
   options: CrossEntropyOptions = {},
 ): FloatTensorOf<T> {
   checkCount("crossEntropy", arguments, 3);
   checkOptionNames("crossEntropy", options, ["ignoreIndex"]);
   const { ignoreIndex = IGNORE_INDEX } = options;
+  return meanOf(
+    asTensor("crossEntropy: logits", logits),
+    targetsOf(targets),
+    ignoreIndex,
+  ) as FloatTensorOf<T>;
+}
+
+/** The targets as a tensor; a list of classes as int32. */
+function targetsOf(targets: TensorLike): Tensor {
+  if (!(Array.isArray(targets) || ArrayBuffer.isView(targets)))
+    return asTensor("crossEntropy: targets", targets);
+  const { list, shape } = idsOf("crossEntropy", targets, "targets");
+  const wrong = list.find((id) => !Number.isInteger(id));
+  checkArgument(wrong === undefined, "crossEntropy", "integers as targets", wrong);
+  return new Tensor(Int32Array.from(list), shape, "int32");
+}
+
+function meanOf(logits: Tensor, targets: Tensor, ignoreIndex: number): Tensor {
   const { size, rows, count } = check(logits, targets, ignoreIndex);
   const t = targets.dense();
   const classes = t.data.subarray(t.offset, t.offset + rows) as Int32Array;
@@ -75,17 +94,10 @@ export function crossEntropy<T extends Tensor>(
         return [tensorOver(scaled, logits.shape, dtype)];
       },
     });
-  return loss as Tensor as FloatTensorOf<T>;
+  return loss;
 }
 
 function check(logits: Tensor, targets: Tensor, ignoreIndex: number) {
-  for (const [name, t] of Object.entries({ logits, targets }))
-    if (!Array.isArray((t as Partial<Tensor> | undefined)?.shape))
-      throw new ShapeError(
-        name,
-        `crossEntropy: ${name} must be a tensor, got ${formatValue(t)}; wrap it: tensor(data, shape)`,
-        { got: t },
-      );
   const shape = logits.shape.slice(0, -1);
   const size = logits.shape[logits.shape.length - 1];
   if (!(logits.dtype === "float32" || logits.dtype === "float64") || logits.shape.length === 0 || size === 0)

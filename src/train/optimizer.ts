@@ -267,7 +267,7 @@ function named(
     if (!(tensor instanceof Tensor))
       throw new OptionError(
         "parameters",
-        `${what}: parameter ${name} must be a Tensor, got ${formatValue(tensor)}`,
+        `${what}: parameter ${name} must be a Tensor${(tensor as Partial<Tensor> | null)?.isContiguous ? " of this copy of heed; install heed once" : `, got ${formatValue(tensor)}`}`,
         { name, got: tensor },
       );
   return entries as [string, Tensor][];
