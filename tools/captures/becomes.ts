@@ -124,7 +124,8 @@ export const STRENGTHS = ${JSON.stringify(STRENGTHS)} as const;
 /** Words to compare with, and the sentence of each. */
 export const NEIGHBORS = ${JSON.stringify(NEIGHBORS)} as const;
 /** States by layer (0: the embedding): "flies" in both sentences at each strength, then the words. [7][16][numbers] */
-export const STATES: readonly (readonly (readonly number[])[])[] = ${JSON.stringify(layers)};
+export const STATES: readonly (readonly (readonly number[])[])[] = [
+${layers.map((states) => `[\n${states.map((state) => `  ${JSON.stringify(state)},\n`).join("")}],\n`).join("")}]; // biome-ignore format: a row a state
 /** By how much the last cosine rises with one head off in both sentences: [6][12]. */
 export const RISES: readonly (readonly number[])[] = ${JSON.stringify(rises)};
 `;
