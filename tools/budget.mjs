@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 18_900],
   ["lab", 14_170],
   ["bench", 5_100],
-  ["tools", 4_960],
+  ["tools", 5_010],
   ["examples", 1_100],
   ["python", 290],
 ]);

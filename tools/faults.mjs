@@ -75,6 +75,8 @@ for (const name of [
   "docs",
   "examples",
   "explorer",
+  "lab",
+  "models",
   "ui",
   "package.json",
   "tsconfig.json",

@@ -1,6 +1,8 @@
 /** Responses to texts and ablation requests (token, limits, the model's errors), and the addresses that the server listens on. */
+import { EventEmitter } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { labPages } from "./assets.ts";
+import { Connections } from "./connections.ts";
 import type { FileModel, ServerContent } from "./content.ts";
 import { authorities, decide } from "./policy.ts";
 import { type LocalServer, startServer } from "./server.ts";
@@ -35,6 +37,32 @@ describe("a text that the page sends", () => {
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
+  it("is kept with its model until 64 later ones were sent", async () => {
+    const model: FileModel = {
+      name: "m",
+      predicts: "none",
+      ablate: async () => ({ ablated: true }),
+      attention: async () => ({ name: "a", source: new Blob(["a"]) }),
+    };
+    server = await startServer(
+      content({ text: async (text) => ({ name: text, source: new Blob([text]), model }) }),
+    );
+    const open = async (text: string) => (await (await ask(textPath(text))).json()) as Opened;
+    type Opened = { readonly path: string; readonly model: { readonly path: string } };
+    const first = await open("0");
+    const second = await open("1");
+    const status = async ({ path, model: { path: ablation } }: Opened) => [
+      (await ask(`${path}?token=${server!.token}`)).status,
+      (await ask(`${ablation}?token=${server!.token}&heads=0.0`)).status,
+    ];
+    expect(await status(first)).toEqual([200, 200]);
+    for (let n = 2; n <= 64; n++) await open(String(n));
+    expect([await status(first), await status(second)]).toEqual([
+      [404, 404],
+      [200, 200],
+    ]);
+  });
+
   it("gives the error's message where the model throws an Error or any other value", async () => {
     server = await startServer(
       content({
@@ -57,17 +85,6 @@ describe("a text that the page sends", () => {
     expect([broken.status, await broken.text()]).toEqual([400, "400 the text is not UTF-8\n"]);
     const bare = await ask(`/text?token=${server.token}`);
     expect(bare.status).toBe(403);
-  });
-
-  it("is kept until 64 later ones were sent", async () => {
-    server = await startServer(content({ text: async (text) => ({ name: text, source: new Blob([text]) }) }));
-    const paths: string[] = [];
-    for (let n = 0; n < 65; n++)
-      paths.push(((await (await ask(textPath(`${n}`))).json()) as { path: string }).path);
-    const status = async (path: string) => (await ask(`${path}?token=${server!.token}`)).status;
-    expect([await status(paths[0]), await status(paths[1]), await status(paths[64])]).toEqual([
-      404, 200, 200,
-    ]);
   });
 });
 
@@ -287,4 +304,17 @@ it("the Lab's pages have their media types; only those of the Lab, not of its ex
   expect(pages.get("/model/model.safetensors")?.type).toBe("application/octet-stream");
   expect(pages.get("/explorer/index.html")?.wasm).toBeUndefined();
   expect(pages.get("/explorer/index.html")?.body).toEqual(pages.get("/explorer/tired-cat.html")?.body);
+});
+
+it("a connection that has closed is not kept when the response to its last request ends", () => {
+  const connections = new Connections(2);
+  const [socket, response] = [new EventEmitter(), new EventEmitter()];
+  const destroy = vi.fn();
+  Object.assign(socket, { destroy });
+  connections.add(socket as never);
+  connections.begin(socket as never, Object.assign(response, { writableFinished: true }) as never);
+  socket.emit("close");
+  response.emit("close");
+  connections.destroy();
+  expect(destroy).not.toHaveBeenCalled();
 });

@@ -130,7 +130,7 @@ describe("Tape", () => {
   test("strided gradients are added by index, not by memory order", () => {
     const total = new Tensor(new Float64Array(4), [2, 2], "float64");
     addTo(total, tensor(Float64Array.of(1, 2, 3, 4), [2, 2]).transpose());
-    addTo(total, tensor(Float64Array.of(1, 1, 1, 1), [2, 2]), 0.5);
+    addTo(total, tensor(Float64Array.of(0.5, 0.5, 0.5, 0.5), [2, 2]));
     expect(values(total)).toEqual([1.5, 3.5, 2.5, 4.5]);
   });
 });

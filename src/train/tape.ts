@@ -220,11 +220,11 @@ class Sums {
   }
 }
 
-/** sum += scale · gradient; `sum` is row-major and starts at its array's first element. */
-export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
+/** sum += gradient; `sum` is row-major and starts at its array's first element. */
+export function addTo(sum: Tensor, gradient: Tensor): void {
   if (sum.device !== "cpu" || gradient.device !== "cpu") {
     const { storage } = sum;
-    rowwise({ name: "add", a: storage, b: storageOf(gradient), scale, y: storage });
+    rowwise({ name: "add", a: storage, b: storageOf(gradient), scale: 1, y: storage });
     return;
   }
   const from = gradient.dense();
@@ -235,11 +235,10 @@ export function addTo(sum: Tensor, gradient: Tensor, scale = 1): void {
     // 16-bit tensors hold bits: the sum is taken over their values and rounded once.
     const [read, write] = [readerOf(sum.dtype, from.data), writerOf(sum.dtype, sum.data)];
     const before = readerOf(sum.dtype, sum.data);
-    for (let i = 0; i < size; i++) write(i, before(i) + scale * read(offset + i));
+    for (let i = 0; i < size; i++) write(i, before(i) + read(offset + i));
     return;
   }
-  if (scale === 1) for (let i = 0; i < size; i++) to[i] += values[offset + i];
-  else for (let i = 0; i < size; i++) to[i] += scale * values[offset + i];
+  for (let i = 0; i < size; i++) to[i] += values[offset + i];
 }
 
 /** A tensor in the shape and dtype and on the device of a loss of one element. */

@@ -334,6 +334,12 @@ const t = (seed: number, ...shape: number[]) => normal(seed, shape);
 const positions = () => new Tensor(Int32Array.of(0, 4, 2, 1, 3, 3), [2, 1, 3], "int32");
 const ids = Int32Array.of(4, 0, 4, 2);
 const pairs = { N: 3, repeat: 1, R: 4, amplitude: 1.1, cos: Float64Array.of(1, 0.5, 0.3, 0.2, -1, 0), sin: Float64Array.of(0, 0.8, 0.9, 0.1, 0.2, 1) }; // biome-ignore format: one row
+/** The lse of state n of three, which are empty in each combination in 8 rows. */
+const emptyIn = (n: number) => {
+  const lse = t(n + 3, 8);
+  lse.data.forEach((_, row) => void ((row >> n) & 1 && (lse.data[row] = -Infinity)));
+  return lse;
+};
 const arrayCases: DeviceCase[] = [
   ...(["add", "sub", "multiply", "divide"] as const).map((f) =>
     arrayCase(`binary ${f}`, (place) => ({ function: f, a: place(t(1, 2, 1, 4)), b: place(t(2, 4, 3).transpose()), y: place(t(9, 2, 3, 4)) }), ["y"])),
@@ -369,6 +375,7 @@ const arrayCases: DeviceCase[] = [
     arrayCase(`rope ${layout}`, (place) => ({ x: place(t(1, 2, 3, 5)), ...pairs, layout, sign: layout === "half" ? 1 : -1, y: place(t(9, 2, 3, 5)) }), ["y"])),
   arrayCase("dropout", (place) => ({ x: place(t(1, 30, 10)), p: 0.4, seed: 2 ** 40 + 5, y: place(t(9, 30, 10)) }), ["y"]),
   arrayCase("mergeStates", (place) => ({ states: [1, 2, 3].map((n) => ({ output: place(t(n, 6, 4)), lse: place(t(n + 3, 6)) })), output: place(t(9, 6, 4)), lse: place(t(9, 6)) }), ["output", "lse"]),
+  arrayCase("mergeStates with empty parts", (place) => ({ states: [0, 1, 2].map((n) => ({ output: place(t(n, 8, 4)), lse: place(emptyIn(n)) })), output: place(t(9, 8, 4)), lse: place(t(9, 8)) }), ["output", "lse"]),
 ]; // biome-ignore format: a row an operation
 
 /** Rows 1 and 2, columns 0 and 2 of a matrix [3, 4]. */

@@ -168,6 +168,9 @@ describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
       const { output, lse } = scaledDotProductAttention(q, k, v);
       expect(await output.read(), `${N} keys`).toEqual(eye(1).data);
       for (const score of await lse.read()) expect(Math.abs(score - 1e4)).toBeLessThan(0.01);
+      // With equal scores every key counts once, and none after the last.
+      const even = scaledDotProductAttention(nn.scale(q, 0), k, v);
+      for (const score of await even.lse.read()) expect(score, `${N} keys`).toBeCloseTo(Math.log(N), 4);
     }
   });
 
@@ -185,7 +188,19 @@ describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
       body: "store_y(n, load_x(n));",
     });
     await expect(device.read(second)).rejects.toThrow(/could not run the work of this tensor/);
-    // Other tensors are not affected.
+    // Other tensors are not affected, nor is the next in the buffer of one that is disposed.
+    device.dispose(second);
+    const next = device.allocate("float32", 4);
+    expect(gpuStorage(next).buffer).toBe(b.buffer);
+    const y = gpuStorage(next);
+    runEach(session(), {
+      params: new KernelParams(),
+      count: 4,
+      inputs: {},
+      outputs: { y },
+      body: "store_y(n, 1.0);",
+    });
+    expect([...(await device.read(next))]).toEqual([1, 1, 1, 1]);
     expect([...(await nn.scale(await x.to("webgpu"), 3).read())]).toEqual([3, 6, 9]);
   });
 

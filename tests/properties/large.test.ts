@@ -72,6 +72,20 @@ describe.skipIf(fast.length === 0)("past 2^31", () => {
   });
 
   for (const level of fast)
+    it(`${level}: a sink counts once where the keys of a head are brought in piece by piece`, () => {
+      const [q, k, v] = [normal(5, [1, 400, 48]), normal(6, [1, 3000, 48]), normal(7, [1, 3000, 48])];
+      const { bytesPerThread } = configure();
+      use(level, 1);
+      configure({ bytesPerThread: 2 ** 28 });
+      const full = attend(q, k, v, { sinks: [9] });
+      configure({ bytesPerThread: 2 ** 20 });
+      const { stages, splits } = explain(q, k, v, { sinks: [9] });
+      expect([stages > 1, splits]).toEqual([true, 1]);
+      expectSame(attend(q, k, v, { sinks: [9] }), full);
+      configure({ bytesPerThread });
+    });
+
+  for (const level of fast)
     it(`${level}: brought in piece by piece or all at once, the bits are the same`, () => {
       const [B, Hq, Hkv, Nq, Nk, d] = [2, 4, 2, 400, 1300, 48];
       const [q, k, v] = [normal(5, [B, Hq, Nq, d]), normal(6, [B, Hkv, Nk, d]), normal(7, [B, Hkv, Nk, d])];

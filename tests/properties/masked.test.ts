@@ -126,6 +126,21 @@ for (const level of LEVELS.filter(has))
       }
     });
 
+    it("a tile in which a mask tensor leaves one row is not skipped, whatever the row strides of other mask tensors", () => {
+      const bias = filledWith([N, N], () => 0);
+      const all = new Tensor(new Uint8Array(N).fill(1), [N], "bool");
+      for (let row = 0; row < N; row++) {
+        const flags = bool((i) => i === row);
+        const want = attend(q, k, v, { attnMask: flags });
+        for (const attnMask of [
+          [bias, flags],
+          [all, flags],
+          [flags, bias],
+        ])
+          expectNear(attend(q, k, v, { attnMask }).output, want.output, 2e-6);
+      }
+    });
+
     it("NaN in a query that is fully masked reaches no result", () => {
       const broken = filledWith(q.shape, (n) =>
         Math.floor(n / d) % N >= 60 ? Number.NaN : (q.data[n] as number),

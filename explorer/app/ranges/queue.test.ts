@@ -82,6 +82,20 @@ test("while six are under way, the newest read goes next", async () => {
   expect(await Promise.all(reads)).toEqual(places.map((offset) => parts(offset, 10)));
 });
 
+test("a read while another is under way does not wait for it", async () => {
+  const { bytes, requests } = source();
+  const first = bytes.read(0, 10);
+  await settle();
+  const second = bytes.read(30_000, 10);
+  await settle();
+  expect(requests.map(({ range }) => range)).toEqual([
+    [0, 10],
+    [30_000, 10],
+  ]);
+  for (const { answer } of requests) answer();
+  expect(await Promise.all([first, second])).toEqual([parts(0, 10), parts(30_000, 10)]);
+});
+
 test("a request that fails rejects its reads and no other, and the queue goes on", async () => {
   const { bytes, requests } = source();
   const failed = [bytes.read(0, 10), bytes.read(10, 10)];

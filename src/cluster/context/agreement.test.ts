@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { randn } from "../../core/create.ts";
-import type { Tensor } from "../../core/tensor.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../../index.ts";
+import { termOfTensor } from "../communicator/agree.ts";
 import type { Communicator, ContextOptions } from "../index.ts";
 import { contextAttention, localCluster, shardSequence } from "../index.ts";
 
@@ -57,4 +58,20 @@ test("replicated queries with other numbers are an error on all ranks", async ()
 test("dropout with other seeds is an error on all ranks", async () => {
   for (const message of await errorsOf(({ rank }) => ({ dropoutP: 0.5, seed: 3 + rank })))
     expect(message).toMatch(/^contextAttention: ranks disagree: seed is 3 on rank 0, but 4 on rank 1/);
+});
+
+test("the digest of a tensor has every byte, and is that of its part of the array", async () => {
+  for (let size = 1; size < 40; size++) {
+    const terms = Array.from({ length: size + 1 }, (_, at) => {
+      const bytes = new Uint8Array(size);
+      if (at < size) bytes[at] = 1;
+      return termOfTensor(new Tensor(bytes, [size], "bool"));
+    });
+    expect(new Set(terms).size).toBe(size + 1);
+  }
+  // Ranks of one process may read parts of one array.
+  const { data } = randn([2 * N, N], { seed: 4 });
+  const part = (at: number) => new Tensor(data, [N, N], "float32", [N, 1], at);
+  for (const message of await errorsOf(({ rank }) => ({ attnMask: part(rank * N * N) })))
+    expect(message).toMatch(/ranks disagree: mask tensors is/);
 });

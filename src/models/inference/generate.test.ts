@@ -27,6 +27,20 @@ describe("generate", () => {
     expect(ids.length).toBe(13);
   });
 
+  test("a copy of a cache has its tokens and continues another text", () => {
+    const cache = model.cache();
+    model.forward([3, 4, 5], { cache });
+    const copy = cache.copy();
+    const last = (ids: number[]) => [...model.forward(ids).toFloat64().slice(-20)];
+    const step = (id: number, from: typeof cache) => [...model.forward([id], { cache: from }).toFloat64()];
+    for (const [id, from] of [[6, copy], [7, cache]] as const) // biome-ignore format: one list
+      step(id, from).forEach((x, n) => expect(x).toBeCloseTo(last([3, 4, 5, id])[n], 4));
+    expect([copy.restart(), cache.restart()]).toEqual([
+      [3, 4, 5, 6],
+      [3, 4, 5, 7],
+    ]);
+  });
+
   test("logits that are NaN are an error, not the token with id 0", () => {
     const parameters = new Map(model.parameters());
     const name = "transformer.h.0.attn.c_attn.bias";

@@ -77,6 +77,10 @@ describe("values", () => {
     expect(nn.einsum("i,j->ij", tensor([1, 2]), tensor([3, 4])).toArray()).toEqual([[3, 4], [6, 8]]); // biome-ignore format: a matrix
     expect(nn.einsum("i,j->", tensor([1, 2]), tensor([3, 4])).toArray()).toBe(21);
     expect(nn.einsum("ij,jk", rows, ones([3, 2])).toArray()).toEqual([[6, 6], [1, 1]]); // biome-ignore format: a matrix
+    // A letter that only a later operand has beside an earlier one is not summed before.
+    const [c, d, e] = [r([3, 4], 9), r([4, 2], 10), r([2, 2], 11)];
+    const chain = nn.matmul(nn.matmul(x, c), d);
+    expect(nn.einsum("ij,jk,kl,il->", x, c, d, e).at()).toBeCloseTo(nn.sum(nn.multiply(chain, e)).at(), 12);
   });
 
   it("sort is stable, NaN is the largest, and the indices give the values", () => {

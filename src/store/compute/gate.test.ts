@@ -1,6 +1,8 @@
 /** The gate: how much runs at once, which goes next, and what an aborted signal leaves out. */
 import { expect, test } from "vitest";
 import { Gate } from "./gate.ts";
+import { Runner } from "./scheduler.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 /** Work that runs until it is ended, by name. */
 function pieces(gate: Gate) {
@@ -75,4 +77,38 @@ test("waiting work that is aborted is not order; work that throws leaves its pla
   expect(order).toEqual(["a", "c"]);
   end("c");
   await fourth;
+});
+
+test("the jobs of a thread run by urgency, and of equals the oldest first", async () => {
+  const runner = new Runner();
+  const ended: string[] = [];
+  const job = (name: string, urgency: number) => {
+    const work = function* () {
+      yield { done: 0 };
+      ended.push(name);
+      return name;
+    };
+    return runner.add({ work: work as never, urgency: () => urgency }).result;
+  };
+  await Promise.all([job("a", 2), job("b", 2), job("c", 1), job("d", 2)]);
+  expect(ended).toEqual(["c", "a", "b", "d"]);
+});
+
+test("a request that was aborted is not joined: the next one starts anew", async () => {
+  const flights = new SingleFlight<number>();
+  let starts = 0;
+  // As a worker does, the work notices the end of its signal later.
+  const begin = ({ signal }: { signal?: AbortSignal }) => {
+    const start = ++starts;
+    return settle().then(() => {
+      signal?.throwIfAborted();
+      return start;
+    });
+  };
+  const stop = new AbortController();
+  const first = flights.ask("pass", { signal: stop.signal }, begin);
+  stop.abort(new Error("left"));
+  const second = flights.ask("pass", {}, begin);
+  await expect(first).rejects.toThrow("left");
+  expect([await second, starts]).toEqual([2, 2]);
 });

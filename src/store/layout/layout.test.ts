@@ -145,6 +145,27 @@ describe("a bundle that does not fit", () => {
       await expect(open({ ...qk(), ...tensors }, { "recipe.self": recipe })).rejects.toThrow(message);
   });
 
+  it("with DeBERTa's terms and an offset of the queries reads the content of each query, at its own distance", async () => {
+    const tensors = {
+      "self.q.0": { data: Float32Array.of(1, 2, 3, 4), shape: [1, 2, 2] },
+      "self.k.0": { data: Float32Array.of(1, 0, 0, 1, 1, 1), shape: [1, 3, 2] },
+      "self.positionKeys": { data: Float32Array.of(1, 0, 0, 1, 2, 0, 0, 2, 3, 0), shape: [1, 5, 2] },
+    };
+    const bias = { disentangled: { keys: "self.positionKeys", rows: [0, 1, 2, 3, 4] } };
+    const store = await open(tensors, { "recipe.self": { scale: 1, queryOffset: 1, bias } });
+    const ref = { block: 0, layer: 0, head: 0 };
+    await store.load(ref);
+    // q·k + q·positions[i + 1 − j + 2]
+    const [q, k] = [[[1, 2], [3, 4]], [[1, 0], [0, 1], [1, 1]]]; // biome-ignore format: one matrix each
+    const positions = [[1, 0], [0, 1], [2, 0], [0, 2], [3, 0]]; // biome-ignore format: one matrix
+    const dot = (a: number[], b: number[]) => a[0] * b[0] + a[1] * b[1];
+    for (const i of [0, 1])
+      expect([...store.row(ref, i, "masked")]).toEqual(
+        k.map((key, j) => dot(q[i], key) + dot(q[i], positions[i + 1 - j + 2])),
+      );
+    store.dispose();
+  });
+
   it("of a newer version is refused; broken metadata is left out and reported", async () => {
     await expect(open(qk(), { heed: "2" })).rejects.toThrow(
       /a bundle of version "2"; this reader knows version "1"/,

@@ -49,6 +49,10 @@ describe("edges", () => {
   it("by mass are as few as hold the share asked for", () => {
     const ten = Array(10).fill(0.1);
     expect(keptKeys(ten, { mass: 0.9 }).length).toBe(9);
+    // Whatever the rounding of their sums, k of n equal keys have the share k/n.
+    for (let n = 1; n < 40; n++)
+      for (let k = 1; k <= n; k++)
+        expect(keptKeys(Array(n).fill(1 / n), { mass: k / n }).length, `${k} of ${n}`).toBe(k);
     expect(keptKeys([0.6, 0.3, 0.1], { mass: 0.5 })).toEqual([0]);
     expect(keptKeys([0.6, 0.3, 0.1], { mass: 0.61 })).toEqual([0, 1]);
     expect(keptKeys([0, 0], { mass: 0.9 })).toEqual([]);

@@ -6,6 +6,8 @@ import { plantsOf, sampleBundle } from "../sample.ts";
 import { describeHead } from "../sentences/sentence.ts";
 import type { HeadMeasures } from "./measures.ts";
 import { entropyOf } from "./measures.ts";
+import { CellPool } from "./pool.ts";
+import { cutTile } from "./tile.ts";
 
 /** Measures of given weights [n, n]. */
 async function measure(
@@ -157,4 +159,19 @@ describe("a sample", () => {
     expect([...store.row({ block: 0, layer: 0, head: 0 }, 0, "weights")]).toEqual([1]);
     store.dispose();
   });
+});
+
+it("ranges at the end of a head that are fully masked are masked in a tile that pools them again", () => {
+  // 5 × 5 cells, the last row and column masked, in ranges of 2 × 2 and of 4 × 4.
+  const pool = new CellPool(5, 5, { level: 0 });
+  for (let i = 0; i < 5; i++) pool.add(i, Float64Array.of(1, 1, 1, 1, 9), i < 4 ? [0, 4] : []);
+  for (const halvings of [1, 2]) {
+    const { rows, columns, marks } = cutTile(pool, halvings, { i: 0, j: 0 }, (x) => x, 1, false);
+    expect([rows, columns]).toEqual([Math.ceil(5 / 2 ** halvings), Math.ceil(5 / 2 ** halvings)]);
+    for (let r = 0; r < rows; r++)
+      for (let c = 0; c < columns; c++)
+        expect(marks[r * 128 + c], `${halvings}: ${r}, ${c}`).toBe(
+          Number(r === rows - 1 || c === columns - 1),
+        );
+  }
 });

@@ -80,6 +80,20 @@ describe("train", () => {
     expect(measured.at(-1)?.[1]).toBe(meanLoss(model, heldOut.batches));
   });
 
+  test("the held-out loss is the mean over targets, also of batches of other sizes", async () => {
+    const model = pairs();
+    const [small, large] = [batchOf(0, 1), batchOf(1, 7)];
+    const [a, b] = [small, large].map((batch) => meanLoss(model, [batch]));
+    expect(Math.abs(a - b)).toBeGreaterThan(1e-3);
+    expect(meanLoss(model, [small, large])).toBeCloseTo((a + 7 * b) / 8, 6);
+    const { heldOut: measured } = await run(model, {
+      steps: 1,
+      adamw: { lr: 0 },
+      heldOut: { batches: [small, large], every: 1 },
+    });
+    expect(measured[0][1]).toBeCloseTo((a + 7 * b) / 8, 6);
+  });
+
   test.each([1, 7, 15, 29, 30])(
     "stopped after step %d and resumed gives the bits of the unbroken run",
     async (at) => {
@@ -160,6 +174,19 @@ describe("train", () => {
     ["heldOut.batches", { heldOut: { batches: [], every: 1 } }],
     ["maxNorm", { maxNorm: -1 }],
     ["comm", { comm: {} as never }],
+    ["data", { data: [] as never }],
+    ["order", { order: "any" as never }],
+    ["schedule", { schedule: 1e-3 as never }],
+    ["countOf", { countOf: 1 as never }],
+    ["onStep", { onStep: "log" as never }],
+    ["signal", { signal: new AbortController() as never }],
+    ["resume", { resume: "checkpoint" as never }],
+    ["checkpoint", { checkpoint: "checkpoint" as never }],
+    ["heldOut", { heldOut: { batches: heldOut.batches[0] as never, every: 1 } }],
+    ["data", { data: () => 5 as never }],
+    ["data", { data: (async () => data(0)) as never }],
+    ["schedule", { schedule: () => Number.NaN }],
+    ["countOf", { countOf: () => -1 }],
   ])("refuses wrong %s before any work", async (code, options) => {
     const model = pairs();
     const before = bits(model);
@@ -311,6 +338,22 @@ describe("checkpoints", () => {
     const none = new Map<string, Tensor>();
     const bytes = await writeCheckpoint(none, new AdamW(none), { step: -1, losses: [], heldOut: [] }, "");
     expect(() => readCheckpoint(bytes)).toThrow(expect.objectContaining({ code: "checkpoint" }));
+  });
+
+  test("held-out losses are of increasing steps, none past the last", async () => {
+    const { AdamW } = await import("../adamw.ts");
+    const none = new Map<string, Tensor>();
+    const read = async (...steps: number[]) => {
+      const heldOut = steps.map((step) => [step, 1] as const);
+      return readCheckpoint(
+        await writeCheckpoint(none, new AdamW(none), { step: 2, losses: [1, 1], heldOut }, ""),
+      ).heldOut;
+    };
+    expect(await read(1, 2)).toEqual([[1, 1], [2, 1]]); // biome-ignore format: one list
+    for (const steps of [[1, 1], [2, 1], [0], [3], [1.5]])
+      await expect(read(...steps), `${steps}`).rejects.toThrow(
+        expect.objectContaining({ code: "checkpoint-damaged" }),
+      );
   });
 });
 

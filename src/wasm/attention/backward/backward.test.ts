@@ -9,7 +9,15 @@ import { prepare } from "../../../api/dispatch/engine.ts";
 import { explain } from "../../../api/explain.ts";
 import { configure } from "../../../backend/settings.ts";
 import { Tensor } from "../../../core/tensor.ts";
-import { and, causal, documents, maskMod, slidingWindow, softcap } from "../../../masks/index.ts";
+import {
+  and,
+  causal,
+  documents,
+  maskMod,
+  queryLengths,
+  slidingWindow,
+  softcap,
+} from "../../../masks/index.ts";
 import { getEngine } from "../../engine/engine.ts";
 
 afterAll(restore);
@@ -73,6 +81,7 @@ const CASES: Record<string, [Sizes, BackwardOptions]> = {
   "a bool tensor": [{}, { attnMask: new Tensor(Uint8Array.from({ length: 130 * 130 }, (_, n) => (n % 7 ? 1 : 0)), [130, 130], "bool") }],
   "soft cap": [{}, { scoreMod: softcap(1.5) }],
   dropout: [{}, { dropoutP: 0.3, seed: 9, isCausal: true }],
+  "dropout of heads in groups": [{ Hq: 6, Hkv: 2 }, { dropoutP: 0.3, seed: 9 }],
   sinks: [{}, { sinks: [0.5, 2], isCausal: true }],
   "more keys than rows": [{ Nq: 5, Nk: 700 }, { queryOffset: 300, isCausal: true }],
   "many heads, several stages": [{ B: 8, Hq: 8, Hkv: 8, Nq: 40 }, { isCausal: true }],
@@ -94,6 +103,41 @@ for (const level of ["wide", "relaxed", "strict"] as const)
       const want = gradients(call, options);
       for (const name of NAMES) expect([name, off(got[name], want[name]) < CLOSE]).toEqual([name, true]);
       if (want.dSinks) expect(off(got.dSinks as Tensor, want.dSinks)).toBeLessThan(5 * CLOSE);
+    });
+
+    it("the output and its gradient in a fully masked row may be anything", () => {
+      const call = inputs({});
+      const rows = (t: Tensor, x: number) =>
+        new Tensor(
+          (t.data as Float32Array).map((y, n) => (Math.floor(n / 16) % 130 > 66 ? x : y)),
+          t.shape,
+          "float32",
+        );
+      use(level, 1);
+      for (const options of [
+        { attnMask: queryLengths(67) },
+        {
+          attnMask: new Tensor(
+            Uint8Array.from({ length: 130 ** 2 }, (_, n) => +(n < 67 * 130)),
+            [130, 130],
+            "bool",
+          ),
+        },
+      ]) {
+        const { output, lse } = scaledDotProductAttention(call.q, call.k, call.v, options);
+        const of = (x: number) =>
+          attentionBackward(
+            rows(call.dO, x),
+            call.q,
+            call.k,
+            call.v,
+            { output: rows(output, x), lse },
+            options,
+          );
+        const want = of(0);
+        for (const x of [Number.NaN, Infinity, 3.4e38])
+          for (const name of NAMES) expectBits(of(x)[name], want[name], `${x}: ${name}`);
+      }
     });
 
     it("the same bits on 1, 2 and 3 threads", async () => {

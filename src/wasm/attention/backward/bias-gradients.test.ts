@@ -65,6 +65,7 @@ const CASES: Record<string, BackwardOptions> = {
   "a table of rows and keys, with indices beyond it": {
     scoreMod: scoreMod(({ score, i, k }) => score.add(square.at(i.mul(2), k.sub(3)))),
   },
+  "a factor of each query, after others": { queryOffset: 9, scoreMod: scoreMod(({ score, q }) => score.mul(ahead.at(q))) },
   "a factor of each head, whose slope is the score": {
     scoreMod: scoreMod(({ score, h }) => score.mul(factors.at(h))),
   },
