@@ -9,15 +9,20 @@ import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { tensor } from "../../src/core/construct.ts";
 import { HeedError } from "../../src/core/errors.ts";
 import { saveFile } from "../../src/io/filesystem/save.ts";
+import { modelToFiles, readModel, writeModel } from "../../src/models/files/files.ts";
+import { locateShipped } from "../../src/models/files/locate.ts";
 import { pullModel } from "../../src/models/hub/pull.ts";
 import { AdamW } from "../../src/train/adamw.ts";
 import { readCheckpoint, writeCheckpoint } from "../../src/train/loop/checkpoint.ts";
 import { checkpointSaver, loadCheckpoint } from "../../src/train/loop/checkpointing.ts";
 import { faultAt, randomFaults } from "../files/faults.ts";
 import { random } from "../support/cases/random.ts";
+import { runCommand as heed } from "../support/processes/command.ts";
 import { Hub } from "../support/processes/hub.ts";
 
 const CASES = Number(process.env.HEED_CASES ?? 300);
+/** Seeds of the tests that start a command or a server. */
+const FEW = Number(process.env.HEED_DISK_CASES ?? 60);
 const root = mkdtempSync(join(tmpdir(), "heed-filesystem-"));
 afterAll(() => rmSync(root, { recursive: true }));
 let folder: string;
@@ -33,11 +38,11 @@ afterEach(() => {
 async function withFaults<T>(work: () => Promise<T>, ...faults: Parameters<typeof randomFaults>) {
   const restore = randomFaults(...faults);
   restores.push(restore);
-  const error = await work().then(
-    () => undefined,
-    (reason: unknown) => reason,
+  const ended = await work().then(
+    (result) => ({ result, error: undefined }),
+    (error: unknown) => ({ result: undefined, error }),
   );
-  return { error, failed: restore() };
+  return { ...ended, failed: restore() };
 }
 
 test("writes that write only a part of their bytes lose nothing", async () => {
@@ -127,7 +132,7 @@ test("a pull ends with complete files or a typed error, and the next one complet
   const hub = await new Hub(files).start();
   let failures = 0;
   try {
-    for (let seed = 0; seed < Math.min(CASES, 60); seed++) {
+    for (let seed = 0; seed < FEW; seed++) {
       const cache = join(folder, `${seed}`);
       const pull = () =>
         pullModel("org/model", {
@@ -153,4 +158,95 @@ test("a pull ends with complete files or a typed error, and the next one complet
     await hub.stop();
   }
   expect(failures).toBeGreaterThan(5);
+});
+
+test("a capture on a failing disk leaves the older bundle or a whole new one, and says in a line what failed", async () => {
+  const path = join(folder, "run.safetensors");
+  const run = (text: string) => heed("capture", "decoder", text, "-o", path);
+  const texts = ["a whale", "the ship"];
+  const bundles: Buffer[] = [];
+  for (const text of texts) {
+    await run(text);
+    bundles.push(readFileSync(path));
+  }
+  let failures = 0;
+  for (let seed = 0; seed < FEW; seed++) {
+    const r = random(seed);
+    const text = seed % 2;
+    writeFileSync(path, bundles[1 - text]);
+    const { result, error, failed } = await withFaults(() => run(texts[text]), r, r.pick([0, 0.01, 0.03]));
+    expect(error, `seed ${seed}: ${failed}`).toBeUndefined();
+    const { code, err } = result!;
+    const where = `seed ${seed}, code ${code}: ${failed} ${err}`;
+    const is = bundles.findIndex((bytes) => bytes.equals(readFileSync(path)));
+    if (code === 0) expect(is, where).toBe(text);
+    else {
+      failures++;
+      // After a failed sync of the folder the new bundle is there.
+      expect(is, where).toBeGreaterThanOrEqual(0);
+      expect([failed.length > 0, code], where).toEqual([true, 1]);
+      expect(err, where).toMatch(/^heed[^\n]*\n$/);
+    }
+    expect(readdirSync(folder).filter((name) => !name.startsWith("."))).toEqual(["run.safetensors"]);
+  }
+  expect(failures).toBeGreaterThan(FEW / 20);
+});
+
+test("documents that a failing disk has left out are captured by the next run, and no bundle is a part", async () => {
+  const docs = join(folder, "docs.jsonl");
+  writeFileSync(docs, '"a whale"\n{"id": "b", "text": "the ship"}\n"the sea"\n');
+  const run = (to: string) => heed("capture", "decoder", docs, "-o", to);
+  const complete = join(folder, "complete");
+  expect((await run(complete)).code).toBe(0);
+  const names = readdirSync(complete);
+  expect(names.length).toBe(3);
+  let failures = 0;
+  for (let seed = 0; seed < FEW / 2; seed++) {
+    const to = join(folder, `maps-${seed}`);
+    const { result, error, failed } = await withFaults(() => run(to), random(seed), 0.02);
+    expect(error, `seed ${seed}: ${failed}`).toBeUndefined();
+    const { code, err } = result!;
+    if (code !== 0) failures++;
+    else expect(readdirSync(to), `seed ${seed}: ${failed}`).toEqual(names);
+    expect(
+      code === 0 || /^(?:heed[^\n]*\n)+$/.test(err),
+      `seed ${seed}, code ${code}: ${failed} ${err}`,
+    ).toBe(true);
+    const equal = (name: string) => readFileSync(join(to, name)).equals(readFileSync(join(complete, name)));
+    if (existsSync(to))
+      for (const name of readdirSync(to).filter((name) => !name.startsWith(".")))
+        expect(equal(name), `seed ${seed}, ${name}: ${failed}`).toBe(true);
+    expect((await run(to)).code, `seed ${seed}`).toBe(0);
+    for (const name of names) expect(equal(name), `seed ${seed}, ${name}`).toBe(true);
+  }
+  expect(failures).toBeGreaterThan(0);
+});
+
+test("a model that a failing disk cannot write is an error with a type, and each of its files is old or new", async () => {
+  const to = join(folder, "model");
+  const { model, tokenizer } = await readModel(locateShipped("decoder"));
+  const written = (["float32", "float16"] as const).map((dtype) => modelToFiles(model, tokenizer, { dtype }));
+  let failures = 0;
+  for (let seed = 0; seed < FEW / 2; seed++) {
+    const dtype = seed % 2 === 0 ? "float32" : "float16";
+    const { error, failed } = await withFaults(
+      () => writeModel(to, model, tokenizer, { dtype }),
+      random(seed),
+      0.02,
+    );
+    if (error !== undefined) {
+      failures++;
+      expect(error, `seed ${seed}: ${failed}`).toBeInstanceOf(HeedError);
+    }
+    if (!existsSync(to)) continue;
+    for (const name of readdirSync(to).filter((name) => !name.startsWith("."))) {
+      const bytes = readFileSync(join(to, name));
+      const versions = written.map((files) => bytes.equals(files.get(name)!));
+      expect(
+        versions[seed % 2] || (error !== undefined && versions[1 - (seed % 2)]),
+        `seed ${seed}, ${name}`,
+      ).toBe(true);
+    }
+  }
+  expect(failures).toBeGreaterThan(FEW / 40);
 });

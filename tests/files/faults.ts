@@ -4,6 +4,7 @@
  * the chosen call first writes half of its bytes.
  */
 import type { FileHandle } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import type { Random } from "../support/cases/random.ts";
 
 const FUNCTIONS = ["open", "rename", "unlink", "stat", "readdir", "realpath"] as const;
@@ -48,8 +49,11 @@ function patchHandle(handle: FileHandle, count: (call: string) => void, isNext: 
   }
 }
 
-/** The functions that fail at random: those above and others of whole files. */
-const ALL = [...FUNCTIONS, "link", "readFile", "writeFile", "mkdir", "symlink", "rm"] as const;
+/** The functions and methods that fail at random: those above, others of whole files, and reads. */
+const ALL = [
+  ...FUNCTIONS, "access", "copyFile", "link", "mkdir", "readFile", "readlink", "rm", "symlink", "writeFile",
+] as const; // biome-ignore format: one list
+const ALL_METHODS = [...METHODS, "read"] as const;
 const ERRORS = [
   ["ENOSPC", "no space left on device"],
   ["EIO", "i/o error"],
@@ -57,8 +61,8 @@ const ERRORS = [
 ] as const;
 
 /**
- * A file system that fails at random calls, each with probability `share`, and whose writes write a random part of their bytes, at
- * least one. The functions in `spared` do not fail. Returns a function that removes the patch and returns the calls that failed.
+ * A file system that fails at random calls, each with probability `share`, and whose reads and writes move a random part of their
+ * bytes, at least one. The functions in `spared` do not fail. Returns a function that removes the patch and returns the calls that failed.
  */
 export function randomFaults(r: Random, share: number, spared: readonly string[] = []): () => string[] {
   const fs = process.getBuiltinModule("node:fs/promises") as unknown as Functions;
@@ -80,14 +84,15 @@ export function randomFaults(r: Random, share: number, spared: readonly string[]
   function failHandle(handle: FileHandle): void {
     const methods = handle as unknown as Functions;
     let isClosed = false;
-    for (const name of METHODS) {
+    for (const name of ALL_METHODS) {
       const original = methods[name].bind(handle);
       methods[name] = async (...args: unknown[]) => {
         // A stream over the handle closes it once more.
         if (isClosed) return original(...args);
         isClosed = name === "close";
         const [bytes, offset, length, at] = args as [Uint8Array, number, number, number | null];
-        const part = name === "write" ? r.int(1, length) : 0;
+        const moves = name === "write" || name === "read";
+        const part = moves && length > 0 ? r.int(1, length) : length;
         // As the system does, a handle that fails to close is closed, and a write that fails may have written a part.
         try {
           fail(name);
@@ -96,12 +101,15 @@ export function randomFaults(r: Random, share: number, spared: readonly string[]
           if (name === "write") await original(bytes, offset, part, at);
           throw error;
         }
-        return name === "write" ? original(bytes, offset, part, at) : original(...args);
+        return moves ? original(bytes, offset, part, at) : original(...args);
       };
     }
   }
+  // Modules that import the functions by name have them too.
+  syncBuiltinESMExports();
   return () => {
     for (const [name, original] of originals) fs[name] = original;
+    syncBuiltinESMExports();
     return failed;
   };
 }

@@ -7,7 +7,8 @@
 import { isHalf, isStored, type StoredDType } from "../../core/dtype.ts";
 import { checkArgument, checkCount, formatValue, isMap, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
+import { builtin } from "../../io/filesystem/node.ts";
+import { makeFolder } from "../../io/filesystem/save.ts";
 import { openGguf, type SafetensorsFile, saveFile } from "../../io/index.ts";
 import { sizeLimit } from "../../io/limit.ts";
 import type { Precision } from "../../nn/index.ts";
@@ -299,11 +300,7 @@ export async function writeModel(
   checkOptionNames("writeModel", options, ["dtype"]);
   const files = modelToFiles(model, tokenizer, options);
   const { join } = builtin<typeof import("node:path")>("node:path")!;
-  try {
-    await fileSystem("writeModel").mkdir(directory, { recursive: true });
-  } catch (error) {
-    throw fileError("writeModel", "make the folder", directory, error);
-  }
+  await makeFolder(directory);
   for (const [name, bytes] of files) await saveFile(join(directory, name), bytes);
 }
 

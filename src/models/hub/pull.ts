@@ -13,7 +13,7 @@
 import { checkCount, FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
 import { lockFolder } from "../../io/filesystem/lock.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
-import { saveFile, writeAll } from "../../io/filesystem/save.ts";
+import { makeFolder, saveFile, writeAll } from "../../io/filesystem/save.ts";
 import { Broken, Client, type ClientOptions, isFileName, type Place, within } from "./client.ts";
 import { type Environment, type HubName, hubCache, hubName, isCommit, modelFolder } from "./names.ts";
 
@@ -91,11 +91,7 @@ export async function pullModel(name: string, options: PullOptions = {}): Promis
   const { commit, files } = await client.list();
   const wanted = chooseFiles(hub, [...files.keys()]);
   const folder = modelFolder(hubCache(env), hub);
-  try {
-    await fs.mkdir(join(folder, "blobs"), { recursive: true });
-  } catch (error) {
-    throw fileError(WHAT, "make the folder", folder, error);
-  }
+  await makeFolder(join(folder, "blobs"));
   const unlock = await lockFolder(folder, "heed pull");
   try {
     const done: { name: string; size: number; downloaded: number }[] = [];

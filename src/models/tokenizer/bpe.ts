@@ -25,7 +25,8 @@ export function bpe({ vocab, merges }: BpeVocabulary): Cutter {
   const product = new Int32Array(merges.length);
   merges.forEach(([a, b], place) => {
     const pair = idOf(a) * size + idOf(b);
-    if (!rank.has(pair)) rank.set(pair, place);
+    // As in the library, the last of equal merges counts.
+    rank.set(pair, place);
     product[place] = idOf(a + b);
   });
 

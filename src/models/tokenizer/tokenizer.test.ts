@@ -67,6 +67,14 @@ function pieces(over: Partial<TokenizerSpec & { kind: "wordpiece" }> = {}): Toke
 const tokensOf = (spec: TokenizerSpec, text: string) => new Tokenizer(spec).encode(text).tokens;
 
 describe("byte-level BPE", () => {
+  test("of a merge that is listed twice the last counts, as in the tokenizers library", () => {
+    const vocab = new Map([...BYTE_CHARACTERS, "ab", "bc"].map((token, id) => [token, id]));
+    const [ab, bc] = [["a", "b"], ["b", "c"]] as const; // biome-ignore format: one pair each
+    // From tokenizers 0.23.3: BPE(vocab, merges).
+    expect(tokensOf(bytePairs({ vocab, merges: [ab, bc, ab] }), "abc")).toEqual(["a", "bc"]);
+    expect(tokensOf(bytePairs({ vocab, merges: [bc, ab, bc] }), "abc")).toEqual(["ab", "c"]);
+  });
+
   test("merges in the order they were learned, from the left", () => {
     expect(tokensOf(bytePairs(), "the other lll")).toEqual(["the", "Ġ", "o", "the", "r", "Ġ", "ll", "l"]);
     expect(tokensOf(bytePairs(), " the")).toEqual(["Ġthe"]);
