@@ -64,9 +64,13 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
     const settings = readSettings(comm ? inMicroBatches(values, comm.size) : values);
     const lock = new FolderLock(folder, rankIo);
     try {
-      return await trainIn({ folder, values, positionals, io: rankIo, comm, settings, lock });
-    } finally {
+      const code = await trainIn({ folder, values, positionals, io: rankIo, comm, settings, lock });
       await lock.release();
+      return code;
+    } catch (error) {
+      // The first error is the one to report.
+      await lock.release().catch(() => undefined);
+      throw error;
     }
   });
 }

@@ -90,6 +90,36 @@ test("a lock that another process took over is not removed", async () => {
   rmSync(file);
 });
 
+test.each(["readFile", "unlink"] as const)(
+  "a lock that cannot be removed (%s fails) is a typed error, and this process takes the lock again",
+  async (call) => {
+    const fs = process.getBuiltinModule("node:fs/promises");
+    const unlock = await lockFolder(folder, "test");
+    const failure = Object.assign(new Error("EIO: i/o error"), { code: "EIO" });
+    const spy = vi.spyOn(fs, call).mockRejectedValue(failure);
+    try {
+      await expect(unlock()).rejects.toMatchObject({
+        code: "unlock",
+        message: expect.stringMatching(/ cannot be unlocked, because .*\.heed-lock cannot be removed: /),
+      });
+    } finally {
+      spy.mockRestore();
+    }
+    expect(existsSync(join(folder, LOCK))).toBe(true);
+    await (await lockFolder(folder, "test"))();
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);
+
+test("a lock that can be removed at the second attempt is removed", async () => {
+  const fs = process.getBuiltinModule("node:fs/promises");
+  const unlock = await lockFolder(folder, "test");
+  const spy = vi.spyOn(fs, "unlink").mockRejectedValueOnce(Object.assign(new Error("EIO"), { code: "EIO" }));
+  await unlock();
+  spy.mockRestore();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test("an empty or invalid lock is refused with its path", async () => {
   const file = join(folder, LOCK);
   writeFileSync(file, "");

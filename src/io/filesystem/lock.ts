@@ -8,13 +8,16 @@
  */
 import type { Worker } from "node:worker_threads";
 import { OptionError } from "../../core/errors.ts";
-import { builtin, fileError, fileSystem, uniqueName } from "./node.ts";
+import { builtin, fileError, fileSystem, systemText, uniqueName } from "./node.ts";
 
 /** Name of the file. */
 export const LOCK = ".heed-lock";
 
 /** How often a lock that is being written or removed is looked at again, 10 ms apart. */
 const ATTEMPTS = 20;
+
+/** Locks that this process released but could not remove: it takes them over as those of a dead process. */
+const RELEASED = new Set<string>();
 
 /** Options of `lockFolder`. */
 export interface LockOptions {
@@ -26,7 +29,7 @@ export interface LockOptions {
   readonly onWait?: (text: string) => void;
 }
 
-/** Unlocks a folder. */
+/** Unlocks a folder. Throws an OptionError of code `unlock` where the lock file can be neither read nor removed. */
 export interface Unlock {
   (): Promise<void>;
   /** Throws an OptionError of code `lock-lost` where another process has taken the lock over: this one was stopped for too long. */
@@ -77,6 +80,7 @@ export async function lockFolder(
   async function isDead(file: string, holderText: string): Promise<boolean> {
     const holder = holderOf(holderText);
     if (holder === undefined) return false;
+    if (RELEASED.has(holderText)) return true;
     const first = await beatOf(file);
     const state = stateOf(holder, first);
     if (state !== "elsewhere") return state === "dead";
@@ -113,7 +117,22 @@ export async function lockFolder(
       const heartbeat = startHeartbeat(path, text, interval);
       const unlock = async () => {
         heartbeat.stop();
-        if ((await read(path)) === text) await fs.unlink(path).catch(() => {});
+        for (let attempt = 1; ; attempt++)
+          try {
+            if ((await fs.readFile(path, "utf8")) === text) await fs.unlink(path);
+            return;
+          } catch (error) {
+            const { code } = error as NodeJS.ErrnoException;
+            if (code === "ENOENT") return;
+            RELEASED.add(text);
+            if (attempt === 3)
+              throw new OptionError(
+                "unlock",
+                `${folder} cannot be unlocked, because ${path} cannot be removed: ${systemText(error as Error)}; other processes can use the folder when this one has ended`,
+                { path, errno: code },
+              );
+            await new Promise((resolve) => setTimeout(resolve, 10));
+          }
       };
       const check = async () => {
         const now = await read(path);

@@ -120,12 +120,13 @@ export async function pullModel(name: string, options: PullOptions = {}): Promis
       await fs.mkdir(join(ref, ".."), { recursive: true });
       await saveFile(ref, new TextEncoder().encode(commit));
     }
+    await unlock();
     return { name: hub.id, commit, directory, files: done };
   } catch (error) {
+    // The first error is the one to report.
+    await unlock().catch(() => undefined);
     const { syscall } = error as NodeJS.ErrnoException;
     throw syscall === undefined ? error : fileError(WHAT, "write the files of", folder, error);
-  } finally {
-    await unlock();
   }
 }
 
