@@ -117,22 +117,7 @@ export async function lockFolder(
       const heartbeat = startHeartbeat(path, text, interval);
       const unlock = async () => {
         heartbeat.stop();
-        for (let attempt = 1; ; attempt++)
-          try {
-            if ((await fs.readFile(path, "utf8")) === text) await fs.unlink(path);
-            return;
-          } catch (error) {
-            const { code } = error as NodeJS.ErrnoException;
-            if (code === "ENOENT") return;
-            RELEASED.add(text);
-            if (attempt === 3)
-              throw new OptionError(
-                "unlock",
-                `${folder} cannot be unlocked, because ${path} cannot be removed: ${systemText(error as Error)}; other processes can use the folder when this one has ended`,
-                { path, errno: code },
-              );
-            await new Promise((resolve) => setTimeout(resolve, 10));
-          }
+        await removeOwn(path, text, folder);
       };
       const check = async () => {
         const now = await read(path);
@@ -163,6 +148,27 @@ export async function lockFolder(
       { path, holder },
     );
   }
+}
+
+/** Removes the lock file of this process, unless another one has taken it over. */
+async function removeOwn(path: string, text: string, folder: string): Promise<void> {
+  const fs = fileSystem("lockFolder");
+  for (let attempt = 1; ; attempt++)
+    try {
+      if ((await fs.readFile(path, "utf8")) === text) await fs.unlink(path);
+      return;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return;
+      RELEASED.add(text);
+      if (attempt === 3)
+        throw new OptionError(
+          "unlock",
+          `${folder} cannot be unlocked, because ${path} cannot be removed: ${systemText(error as Error)}; other processes can use the folder when this one has ended`,
+          { path, errno: code },
+        );
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
 }
 
 /** The process that holds a lock. */
