@@ -10,9 +10,11 @@ import {
   type Communicator,
   checkExchange,
   checkReduce,
+  gatherInRing,
   partBytes,
   type Traffic,
 } from "./communicator.ts";
+import { reduceFixed } from "./reduce.ts";
 
 const OPERATIONS = ["exchange", "allGather", "reduce", "barrier", "close"] as const;
 type Operation = (typeof OPERATIONS)[number];
@@ -92,19 +94,27 @@ class Checked implements Communicator {
   }
 
   exchange: Communicator["exchange"] = (to, send, from, into) =>
-    this.#queued(async () => {
-      checkExchange(this, to, send, from, into);
-      const content = to === undefined ? 0 : digestOf(send);
-      const [toCall, fromCall] = [[to, send.byteLength, content] as const, [from, into.byteLength] as const];
-      const expected = await this.#compare("exchange", toCall, fromCall, 0);
-      await this.#inner.exchange(to, send, from, into);
-      if (from !== undefined && digestOf(into) !== expected)
-        throw new OptionError(
-          "message-damaged",
-          `heed/cluster: ${into.byteLength} bytes from rank ${from} did not arrive at rank ${this.rank} as they were sent, or were changed before the operation ended`,
-          { rank: this.rank, from },
-        );
-    });
+    this.#queued(() => this.#exchangeNow(to, send, from, into));
+
+  /** Exchanges at once: those of `exchange`, and those of which other operations consist, so that every message is checked. */
+  async #exchangeNow(...[to, send, from, into]: Parameters<Communicator["exchange"]>): Promise<void> {
+    checkExchange(this, to, send, from, into);
+    const content = to === undefined ? 0 : digestOf(send);
+    const [toCall, fromCall] = [[to, send.byteLength, content] as const, [from, into.byteLength] as const];
+    const expected = await this.#compare("exchange", toCall, fromCall, 0);
+    await this.#inner.exchange(to, send, from, into);
+    if (from !== undefined && digestOf(into) !== expected)
+      throw new OptionError(
+        "message-damaged",
+        `heed/cluster: ${into.byteLength} bytes from rank ${from} did not arrive at rank ${this.rank} as they were sent, or were changed before the operation ended`,
+        { rank: this.rank, from },
+      );
+  }
+
+  get #messages(): Pick<Communicator, "rank" | "size" | "exchange"> {
+    const { rank, size } = this;
+    return { rank, size, exchange: (...args) => this.#exchangeNow(...args) };
+  }
 
   /** A call that all ranks make: each compares its own with that of the rank before it. */
   #collective(
@@ -125,14 +135,14 @@ class Checked implements Communicator {
   async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
     const parts = partBytes(this, mine, into, bytes);
     return this.#collective("allGather", into.byteLength, parts, () =>
-      this.#inner.allGather(mine, into, parts),
+      gatherInRing(this.#messages, mine, into, parts),
     );
   }
 
   async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
     checkReduce(this.rank, sum, order);
     return this.#collective("reduce", sum.byteLength, [order, sum.BYTES_PER_ELEMENT], () =>
-      this.#inner.reduce(sum, order),
+      order === "fast" ? this.#inner.reduce(sum, order) : reduceFixed(this.#messages, sum),
     );
   }
 

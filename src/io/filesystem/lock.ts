@@ -16,8 +16,8 @@ export const LOCK = ".heed-lock";
 /** How often a lock that is being written or removed is looked at again, 10 ms apart. */
 const ATTEMPTS = 20;
 
-/** Locks that this process released but could not remove: it takes them over as those of a dead process. */
-const RELEASED = new Set<string>();
+/** The texts of this process's locks: held, or released where the file could not be removed, which is taken over as a dead one. */
+const OWN = new Map<string, "held" | "released">();
 
 /** Options of `lockFolder`. */
 export interface LockOptions {
@@ -80,7 +80,8 @@ export async function lockFolder(
   async function isDead(file: string, holderText: string): Promise<boolean> {
     const holder = holderOf(holderText);
     if (holder === undefined) return false;
-    if (RELEASED.has(holderText)) return true;
+    const local = OWN.get(holderText);
+    if (local !== undefined) return local === "released";
     const first = await beatOf(file);
     const state = stateOf(holder, first);
     if (state !== "elsewhere") return state === "dead";
@@ -114,6 +115,7 @@ export async function lockFolder(
 
   for (let attempt = 0; ; attempt++) {
     if (await create(path)) {
+      OWN.set(text, "held");
       const heartbeat = startHeartbeat(path, text, interval);
       const unlock = async () => {
         heartbeat.stop();
@@ -156,11 +158,15 @@ async function removeOwn(path: string, text: string, folder: string): Promise<vo
   for (let attempt = 1; ; attempt++)
     try {
       if ((await fs.readFile(path, "utf8")) === text) await fs.unlink(path);
+      OWN.delete(text);
       return;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT") return;
-      RELEASED.add(text);
+      if (code === "ENOENT") {
+        OWN.delete(text);
+        return;
+      }
+      OWN.set(text, "released");
       if (attempt === 3)
         throw new OptionError(
           "unlock",

@@ -55,6 +55,7 @@ export async function replaceFile(
       return [temporary, await fs.open(temporary, "wx", old === undefined ? 0o666 : old.mode & 0o777)];
     } catch (error) {
       // Another thread of this process, which counts its own saves, has taken the name in the same millisecond.
+      TEMPORARY.delete(basename(temporary));
       if ((error as NodeJS.ErrnoException).code === "EEXIST") return begin();
       throw error;
     }
@@ -73,6 +74,8 @@ export async function replaceFile(
   } catch (error) {
     await fs.unlink(temporary).catch(() => {}); // A remaining file is deleted later; the first error is the one to report.
     throw error;
+  } finally {
+    TEMPORARY.delete(basename(temporary));
   }
   await attempt("make durable the folder of", syncFolder(folder));
 }
@@ -92,6 +95,7 @@ export async function keepPrevious(path: string): Promise<void> {
   try {
     await fs.link(await fs.realpath(path), temporary);
   } catch (error) {
+    TEMPORARY.delete(basename(temporary));
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return;
     const bytes = await fs.readFile(path).catch((failure) => {
@@ -106,12 +110,19 @@ export async function keepPrevious(path: string): Promise<void> {
   } finally {
     // Renaming a name of a file to another name of the same file does nothing (POSIX).
     await fs.unlink(temporary).catch(() => {});
+    TEMPORARY.delete(basename(temporary));
   }
 }
 
 /** A name for a temporary file that `sweep` recognizes. Truncated: many file systems allow 255 bytes, and the suffix takes up to 80. */
-const temporaryName = (name: string): string =>
-  `.${name.slice(0, 40)}.${host()}.${process.pid}.${uniqueName()}.heed-tmp`;
+function temporaryName(name: string): string {
+  const temporary = `.${name.slice(0, 40)}.${host()}.${process.pid}.${uniqueName()}.heed-tmp`;
+  TEMPORARY.add(temporary);
+  return temporary;
+}
+
+/** Names of temporary files that this process is writing: no clock says which of its number are its own. */
+const TEMPORARY = new Set<string>();
 
 function piecesOf(contents: Contents): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   if (ArrayBuffer.isView(contents) || contents instanceof ArrayBuffer) return [asBytes(WHAT, contents)];
@@ -180,7 +191,7 @@ async function sweep(folder: string): Promise<void> {
   const names = await fs.readdir(folder);
   for (const name of names) {
     const match = /^\..*\.([A-Za-z0-9-]+)\.(\d+)\.[a-z0-9]+-\d+\.heed-tmp$/.exec(name);
-    if (match === null || match[1] !== host()) continue;
+    if (match === null || match[1] !== host() || TEMPORARY.has(name)) continue;
     const stray = join(folder, name);
     if (!(await isStray(stray, Number(match[2])))) continue;
     await fs.unlink(stray).catch(() => {}); // Another process may sweep the same file; none depends on it.

@@ -180,11 +180,11 @@ export class WorkerPool {
 
   /** Waits, without blocking, until `count` threads are ready or the timeout; returns the number of ready threads. */
   async whenReady(count: number, timeoutMs: number): Promise<number> {
-    const until = Date.now() + timeoutMs;
+    const until = performance.now() + timeoutMs;
     for (;;) {
       // In every iteration: a worker may have died during its start.
       this.start(count);
-      if (this.ready(count) >= count || Date.now() >= until || this.unavailable) break;
+      if (this.ready(count) >= count || performance.now() >= until || this.unavailable) break;
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     return this.ready(count);

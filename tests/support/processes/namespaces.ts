@@ -10,6 +10,8 @@ import { join } from "node:path";
 export interface Hosts {
   /** Addresses of the hosts; a launcher runs on the first. */
   readonly addresses: readonly [string, string];
+  /** Their names, also those of the network namespaces. */
+  readonly names: readonly string[];
   /** The script that starts a command on a host: `agent ADDRESS COMMAND…`. */
   readonly agent: string;
   /** A description of the network. */
@@ -99,6 +101,7 @@ exec ip netns exec $name unshare --uts sh -c "hostname $name; $*"
   chmodSync(agent, 0o755);
   return {
     addresses,
+    names,
     agent,
     network,
     onFirst: (command) => [agent, addresses[0], ...command],
