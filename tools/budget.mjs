@@ -12,7 +12,7 @@ export const BUDGET = new Map([
   ["src/api", 1_350],
   ["src/backend", 2_800],
   ["src/cli", 8_250],
-  ["src/cluster", 4_000],
+  ["src/cluster", 4_020],
   ["src/core", 3_000],
   ["src/io", 4_975],
   ["src/masks", 1_900],

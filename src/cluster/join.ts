@@ -4,6 +4,7 @@
 import { checkThreads, configure } from "../backend/settings.ts";
 import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
+import { digest } from "./communicator/agree.ts";
 import { checked } from "./communicator/checked.ts";
 import { type Communicator, checkFlag } from "./communicator/communicator.ts";
 import { singleRank } from "./communicator/local.ts";
@@ -17,7 +18,8 @@ export interface JoinOptions {
   /** MPI library: `openmpi`, `mpich`, `mpi-abi`, a file name or a path. Default: HEED_MPI, or the launcher's. */
   readonly library?: string;
   /**
-   * Threads of this rank. Default: HEED_THREADS, or the cores that this process may use divided by the ranks on this machine.
+   * Threads of this rank. Default: HEED_THREADS, or the cores that this process may use, divided by the ranks that may
+   * use the same ones.
    */
   readonly threads?: number;
   /**
@@ -141,8 +143,12 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
     timeout: seconds === 0 ? Number.POSITIVE_INFINITY : seconds,
     expectedSize: launch?.size,
   });
+  const { availableParallelism, hostname } = await import("node:os");
+  const share = await shareOfCores(rank, availableParallelism(), await coresOf(hostname()));
+  // Not a message of the program.
+  Object.assign(rank.sent, { messages: 0, bytes: 0 });
   const comm = (options.check ?? isSet(env.HEED_MPI_CHECK)) ? checked(rank) : rank;
-  const threads = options.threads ?? (env.HEED_THREADS ? undefined : await shareOfCores(launch));
+  const threads = options.threads ?? (env.HEED_THREADS ? undefined : share);
   if (threads !== undefined) configure({ threads });
   if (comm.rank === 0 && (options.report ?? !isSet(env.HEED_MPI_QUIET)))
     process.stderr.write(
@@ -173,11 +179,25 @@ async function checkLauncherSocket({ PMI_FD: fd }: Environment): Promise<void> {
 /** True for a variable that is set to anything except an empty text and 0. */
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== "" && value !== "0";
 
-/** Cores of this process divided by the ranks on its machine. A launcher that binds ranks to cores has divided them already. */
-async function shareOfCores(launch: Launch | undefined): Promise<number> {
-  const { availableParallelism, cpus } = await import("node:os");
-  const available = availableParallelism();
-  const bound = available < cpus().length;
-  const ranks = bound ? 1 : (launch?.localSize ?? launch?.size ?? 1);
+/** The cores that this process may use, as a text that is equal for processes of one machine with the same cores. */
+async function coresOf(hostname: string): Promise<string> {
+  const { readFileSync } = await import("node:fs");
+  try {
+    return `${hostname} ${/^Cpus_allowed:.*$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[0]}`;
+  } catch {
+    return hostname; // not Linux: processes are not bound
+  }
+}
+
+/**
+ * The cores of this process divided by the ranks that have the same ones: all ranks of the machine where the launcher binds none or
+ * the job as a whole, this one alone where it binds each. Every rank calls it.
+ */
+export async function shareOfCores(comm: Communicator, available: number, cores: string): Promise<number> {
+  const mine = digest(cores);
+  const all = new Uint32Array(mine.length * comm.size);
+  await comm.allGather(mine, all);
+  const starts = Array.from({ length: comm.size }, (_, r) => r * mine.length);
+  const ranks = starts.filter((start) => mine.every((word, n) => all[start + n] === word)).length;
   return Math.max(1, Math.min(16, Math.floor(available / ranks)));
 }

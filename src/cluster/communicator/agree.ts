@@ -149,7 +149,7 @@ export function termOfTensor(t: Tensor): string {
 }
 
 /** 128 bits of many bytes: four hashes, each of every fourth word, and one of the rest. */
-function digestElements(bytes: Uint8Array): Uint32Array {
+export function digestElements(bytes: Uint8Array): Uint32Array {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, 4 * Math.floor(bytes.length / 16));
   let [a, b, c, d] = [0x811c9dc5, 0x9e3779b1, 0x85ebca6b, 0xc2b2ae3d];

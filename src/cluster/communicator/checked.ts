@@ -4,7 +4,7 @@
  * and carry a digest: one that is lost, doubled or damaged is an error too.
  */
 import { OptionError } from "../../core/errors.ts";
-import { digestBytes } from "./agree.ts";
+import { digestBytes, digestElements } from "./agree.ts";
 import {
   bytesOf,
   type Communicator,
@@ -22,7 +22,7 @@ type Operation = (typeof OPERATIONS)[number];
 /** What a rank sends before a message: operation, number of the call between two ranks, bytes, and two digests. */
 const [OPERATION, NUMBER, BYTES, DETAIL, CONTENT, LENGTH] = [0, 1, 2, 3, 4, 5];
 
-const digestOf = (view: ArrayBufferView): number => digestBytes(bytesOf(view))[0];
+const digestOf = (view: ArrayBufferView): number => digestElements(bytesOf(view))[0];
 
 /** `comm`, with every call checked. All ranks of a cluster must check, or none. */
 export function checked(comm: Communicator): Communicator {
