@@ -58,7 +58,7 @@ function deadLinks(folder) {
 function checkContents(files) {
   const unexpected = files.filter(
     ({ path }) =>
-      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|webp)|examples\/.+\.ts|dist\/.+\.(js|d\.ts|css|html|json)|dist\/kernels\/strict\.wasm|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css))$/.test(
+      !/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY\.md|docs\/.+\.(md|svg|webp)|examples\/.+\.(ts|sh|sbatch|yaml)|examples\/cluster\/Containerfile|dist\/.+\.(js|d\.ts|css|html|json)|dist\/kernels\/strict\.wasm|dist\/page\/(index\.html|page\.css)|dist\/lab\/[a-z-]+\.(html|css))$/.test(
         path,
       ) || path.includes(".test."),
   );

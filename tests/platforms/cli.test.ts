@@ -98,6 +98,26 @@ describe("heed", () => {
     });
   });
 
+  it("connects to nothing: commands on files and on the models that heed ships end without a socket", async () => {
+    const trap = `import net from "node:net"; import dns from "node:dns"; import { writeSync } from "node:fs";
+      for (const [owner, name] of [[net.Socket.prototype, "connect"], [dns, "lookup"], [dns.promises, "lookup"], [globalThis, "fetch"]])
+        owner[name] = () => { writeSync(2, "connects by " + name); process.exit(99); };`;
+    const trapped = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(trap)}` };
+    const ended = await Promise.all(
+      [
+        ["show", "time flies like an arrow", "fruit flies like a banana"],
+        ["similar", "encoder", "time flies like an arrow", "fruit flies like a banana"],
+        ["capture", "encoder", "time flies", "-o", "captured.safetensors"],
+        ["explain", "--shape", "1,2,16,8"],
+        ["doctor"],
+      ].map((line) => heed(line, trapped)),
+    );
+    for (const { code, err } of ended) expect({ code, err }).toEqual({ code: 0, err: "" });
+    // The trap works.
+    const pull = await heed(["pull", "org/model"], { ...trapped, HF_ENDPOINT: "http://127.0.0.1:9" });
+    expect(pull).toMatchObject({ code: 99, err: expect.stringContaining("connects by") });
+  });
+
   it("a stack is shown only with HEED_DEBUG", async () => {
     expect((await heed(["run", "none.npz"])).err).not.toContain("at ");
     expect((await heed(["run", "none.npz"], { HEED_DEBUG: "1" })).err).toMatch(/\n +at /);
