@@ -1,13 +1,16 @@
 /**
  * The key/value cache of a decoder: with the keys and values of earlier tokens cached, the next token costs one query row. They
- * are stored in the engine's memory, where each step reads them in place.
+ * are stored on the model's device (on the CPU in the engine's memory), where each step reads them in place.
  */
 import { keepTensor } from "../../core/arena.ts";
+import { placementOn } from "../../core/device/device.ts";
 import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import { isRecording } from "../../core/recording/record.ts";
-import { Tensor } from "../../core/tensor.ts";
+import { sizeOf, type Tensor, viewOf } from "../../core/tensor.ts";
 import { empty } from "../../index.ts";
 import type { FloatTensor, Precision } from "../../nn/index.ts";
+import { tensorFrom } from "../../nn/ops/operand.ts";
+import { assignPart } from "../../nn/ops/shapes.ts";
 
 /** The cache of one sequence: keys and values [heads, capacity, d] of each layer. */
 export class KeyValueCache {
@@ -16,16 +19,24 @@ export class KeyValueCache {
   length = 0;
   /** Keys and values [heads, S, d] of an encoder's states, by layer; computed once. */
   readonly #crossed = new Map<number, readonly FloatTensor[]>();
-  readonly #size: { layers: number; heads: number; d: number; capacity: number; dtype: Precision };
+  readonly #size: ConstructorParameters<typeof KeyValueCache>[0];
   readonly #ids: number[] = [];
   readonly #keys: Tensor[];
   readonly #values: Tensor[];
 
-  constructor(size: { layers: number; heads: number; d: number; capacity: number; dtype: Precision }) {
-    const { layers, heads, d, capacity, dtype } = size;
+  /** `device` is that of keys and values; default "cpu". */
+  constructor(size: {
+    layers: number;
+    heads: number;
+    d: number;
+    capacity: number;
+    dtype: Precision;
+    device?: string;
+  }) {
+    const { layers, heads, d, capacity } = size;
     this.capacity = capacity;
     this.#size = size;
-    const allocate = () => Array.from({ length: layers }, () => empty([heads, capacity, d], dtype));
+    const allocate = () => Array.from({ length: layers }, () => this.#allocate([heads, capacity, d]));
     this.#keys = allocate();
     this.#values = allocate();
   }
@@ -55,8 +66,8 @@ export class KeyValueCache {
     const cached = this.#crossed.get(layer);
     if (cached) return cached;
     const copies = project().map((x) => {
-      const copy = empty([...x.shape], x.dtype);
-      (copy.data as Float32Array).set(x.contiguous().data as Float32Array);
+      const copy = this.#allocate(x.shape);
+      assignPart(x, copy, 0, 0);
       keepTensor(copy);
       return copy as FloatTensor;
     });
@@ -66,22 +77,18 @@ export class KeyValueCache {
 
   /** A cache with the same tokens, which then continues another text. The keys of an encoder's states are shared. */
   copy(): KeyValueCache {
-    const { heads, d, capacity } = this.#size;
+    const { heads, d } = this.#size;
     const cache = new KeyValueCache(this.#size);
     cache.length = this.length;
     cache.#ids.push(...this.#ids);
     for (const [layer, pair] of this.#crossed) cache.#crossed.set(layer, pair);
-    const used = this.length * d;
+    const shape = [heads, this.length, d];
     for (const [to, from] of [
       [cache.#keys, this.#keys],
       [cache.#values, this.#values],
     ])
       from.forEach((tensor, layer) => {
-        const data = tensor.data as Float32Array;
-        for (let h = 0; h < heads; h++) {
-          const at = h * capacity * d;
-          (to[layer].data as Float32Array).set(data.subarray(at, at + used), at);
-        }
+        assignPart(viewOf(tensor, shape, tensor.strides), to[layer], 1, 0);
       });
     return cache;
   }
@@ -100,10 +107,14 @@ export class KeyValueCache {
 
   #put(cache: Tensor, rows: Tensor): FloatTensor {
     const [heads, n, d] = rows.shape;
-    const dense = rows.contiguous().data as Float32Array;
-    const to = cache.data as Float32Array;
-    for (let h = 0; h < heads; h++)
-      to.set(dense.subarray(h * n * d, (h + 1) * n * d), (h * this.capacity + this.length) * d);
-    return new Tensor(cache.data, [heads, this.length + n, d], cache.dtype, cache.strides) as FloatTensor;
+    assignPart(rows, cache, 1, this.length);
+    return viewOf(cache, [heads, this.length + n, d], cache.strides) as FloatTensor;
+  }
+
+  /** A tensor on the cache's device. */
+  #allocate(shape: readonly number[]): Tensor {
+    const { dtype, device = "cpu" } = this.#size;
+    if (device === "cpu") return empty([...shape], dtype);
+    return tensorFrom(placementOn("KeyValueCache", device).device.allocate(dtype, sizeOf(shape)), shape);
   }
 }

@@ -52,7 +52,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   /** An empty cache for one sequence of up to `capacity` tokens; default the number of positions. */
   cache(capacity = this.sizes.positions): KeyValueCache {
     const { layers, keyHeads: heads, headSize: d } = this.sizes;
-    return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype });
+    return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype, device: this.weights.device });
   }
 
   protected states(ids: Ids, options: DecoderOptions): FloatTensor {
@@ -70,7 +70,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
       const all = [...cache.restart(), ...idsOf(this.label, ids).list];
       return slice(this.states(Int32Array.from(all), options), 0, all.length - N, all.length);
     }
-    const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1));
+    const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1), x);
     const shift = keyMask && paddingBefore(keyMask);
     const reuse = layerMemory(options);
     x = this.addSinusoids(x, start);
@@ -112,7 +112,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
       );
     return {
       memory,
-      memoryMask: memoryMask && forKeys(this.label, memoryMask, got.slice(0, -1)),
+      memoryMask: memoryMask && forKeys(this.label, memoryMask, got.slice(0, -1), memory),
     };
   }
 
@@ -134,7 +134,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
         "keyMask",
         `${this.label}: keyMask is for a batch of texts, cache for one text; give one of them`,
       );
-    if (keyMask !== undefined) forKeys(this.label, keyMask, lead);
+    if (keyMask !== undefined) forKeys(this.label, keyMask, lead, words);
     const shift = keyMask && paddingBefore(keyMask);
     if (embedding_scale !== 1) words = scale(words, embedding_scale);
     const parts: EmbeddingPart[] = [{ kind: "word", rows: words }];

@@ -59,6 +59,17 @@ export class EncoderDecoder implements TransformerModel {
     return this.decoder.parameters();
   }
 
+  /**
+   * Moves every parameter to a device, such as what `webgpu()` returns, and resolves to the model. It then computes there: its states
+   * and logits are tensors of that device, which `await states.read()` reads. 16-bit and packed weights are moved in `dtype`.
+   *
+   * @throws OptionError where no device has that name; then nothing has changed
+   */
+  async to(device: string | { readonly name: string }): Promise<this> {
+    await this.decoder.to(device); // both parts have one set of parameters
+    return this;
+  }
+
   /** The encoder's states of a source text, ids [B, S] or [S] to [..., S, C]. */
   encode(ids: Ids, options: Omit<EncoderOptions, "typeIds"> = {}): FloatTensor {
     return this.encoder.hidden(ids, options);

@@ -70,7 +70,7 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
   protected states(ids: Ids, options: EncoderOptions): FloatTensor {
     checkOptionNames(this.type, options, ENCODER_OPTIONS);
     const x = this.#embed(ids, options);
-    const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1));
+    const attnMask = options.keyMask && forKeys(this.type, options.keyMask, x.shape.slice(0, -1), x);
     return this.encoded(x, { attnMask, globals: this.#globals(options, x) }, options);
   }
 

@@ -2,6 +2,7 @@
  * Attention inside a model: a record of how a layer's scores are computed (its recipe), the attention call built from it, and the
  * hook that observes each call and may change it.
  */
+import { placed } from "../../core/device/device.ts";
 import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
@@ -273,8 +274,13 @@ function checkedChange(
   return checked as AttentionChange;
 }
 
-/** A mask over keys, [B, N] or [N], as one over scores: [B, 1, 1, N] or [1, 1, N]. */
-export function forKeys(what: string, mask: Tensor, shape: readonly number[]): Tensor {
+/** A mask over keys, [B, N] or [N], as one over scores of x on its device: [B, 1, 1, N] or [1, 1, N]. */
+export function forKeys(
+  what: string,
+  mask: Tensor,
+  shape: readonly number[],
+  { device }: { readonly device: string },
+): Tensor {
   if (!(mask instanceof Tensor) || mask.dtype !== "bool" || mask.shape.join() !== shape.join())
     throw new ShapeError(
       "keyMask",
@@ -282,7 +288,8 @@ export function forKeys(what: string, mask: Tensor, shape: readonly number[]): T
       { got: mask?.shape, want: shape },
     );
   const N = shape[shape.length - 1];
-  return mask.reshape([...shape.slice(0, -1), 1, 1, N]);
+  const view = mask.reshape([...shape.slice(0, -1), 1, 1, N]);
+  return mask.device === device ? view : placed(what, view.contiguous(), device);
 }
 
 function checkSynchronous(hook: string, returned: object): void {

@@ -7,9 +7,10 @@
  *     [0, q'_i]·[k_j, k'_j] = q'_i·k'_j                    row i of a global token
  *     Σ_j w_ij·[v_j, v'_j]                                 the first half of a local row, the second of a global one
  */
+import { placed } from "../../core/device/device.ts";
 import { formatValue, OptionError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, concat, type FloatTensor, multiply, type Precision, slice } from "../../nn/index.ts";
+import { add, concat, type FloatTensor, multiply, slice } from "../../nn/index.ts";
 
 /** Queries, keys and values of all heads, [..., H, N, d] each. */
 export interface Projections {
@@ -43,7 +44,7 @@ export function joinProjections(
   globals: readonly number[],
 ): { readonly inputs: Projections; readonly pick: (output: FloatTensor) => FloatTensor } {
   const N = local.query.shape[local.query.shape.length - 2];
-  const rows = rowFlags(globals, N, local.query.dtype);
+  const rows = rowFlags(globals, N, local.query);
   return {
     inputs: {
       query: concat([multiply(local.query, rows.local), multiply(global.query, rows.global)], -1),
@@ -58,10 +59,11 @@ export function joinProjections(
   };
 }
 
-function rowFlags(globals: readonly number[], N: number, dtype: Precision): RowFlags {
+function rowFlags(globals: readonly number[], N: number, { dtype, device }: FloatTensor): RowFlags {
   const flags = (value: (i: number) => number) => {
     const list = Array.from({ length: N }, (_, i) => value(i));
-    return new Tensor(dtype === "float64" ? Float64Array.from(list) : Float32Array.from(list), [N, 1], dtype);
+    const data = dtype === "float64" ? Float64Array.from(list) : Float32Array.from(list);
+    return placed("globals", new Tensor(data, [N, 1], dtype), device);
   };
   return { local: flags((i) => +!globals.includes(i)), global: flags((i) => +globals.includes(i)) };
 }

@@ -44,6 +44,8 @@ export interface TransformerModel {
   readonly endIds: readonly number[];
   /** Every parameter by its Hugging Face name, in `dtype`; training updates them in place. */
   parameters(): ReadonlyMap<string, FloatTensor>;
+  /** Moves every parameter to a device, and resolves to the model, which then computes there. */
+  to(device: string | { readonly name: string }): Promise<this>;
   /** The logits of the token at each position (encoder) or after it (decoder): ids [B, N] or [N], result [..., N, V]. */
   forward(ids: Ids, options?: ForwardOptions): FloatTensor;
   /** The last states, [..., N, C]: the head's input. */

@@ -80,6 +80,7 @@ export class Parameters {
   readonly #plan: ParameterPlan;
   readonly #widened = new Map<string, FloatTensor>();
   #widenedBytes = 0;
+  #device = "cpu";
 
   constructor(what: string, plan: ParameterPlan, options: StartOptions) {
     checkNames(what, options, ["dtype", "seed", "parameters", "hasHead", "hasSpanHead"]);
@@ -112,6 +113,22 @@ export class Parameters {
       if (value === undefined || value instanceof Tensor)
         this.#stored.set(name, value ?? started(planned, dtype, random));
       else this.#packed.set(name, value);
+    }
+  }
+
+  /** Name of the device on which the model computes. */
+  get device(): string {
+    return this.#device;
+  }
+
+  /** Moves every parameter to a device, in the model's dtype: all of them, or none where one cannot be moved. */
+  async to(device: string | { readonly name: string }): Promise<void> {
+    const moved = await Promise.all(
+      [...this.all()].map(async ([name, t]) => [name, await t.to(device)] as const),
+    );
+    for (const [name, t] of moved) {
+      this.#stored.set(name, t);
+      this.#device = t.device;
     }
   }
 

@@ -10,6 +10,7 @@
  *
  * B sequences of N tokens; C = width, H query heads that share Hkv key heads, d = size of a head.
  */
+import { placed } from "../../core/device/device.ts";
 import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
@@ -126,6 +127,17 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   /** Every parameter by its Hugging Face name, in `dtype`; training updates them in place. */
   parameters(): ReadonlyMap<string, FloatTensor> {
     return this.weights.all();
+  }
+
+  /**
+   * Moves every parameter to a device, such as what `webgpu()` returns, and resolves to the model. It then computes there: its states
+   * and logits are tensors of that device, which `await states.read()` reads. 16-bit and packed weights are moved in `dtype`.
+   *
+   * @throws OptionError where no device has that name; then nothing has changed
+   */
+  async to(device: string | { readonly name: string }): Promise<this> {
+    await this.weights.to(device);
+    return this;
   }
 
   /** The parameter of this name, in `dtype`; undefined where the model has none. */
@@ -392,7 +404,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
         data[n * C + i] = Math.sin(angle);
         data[n * C + C / 2 + i] = Math.cos(angle);
       }
-    return add(x, new Tensor(data, [N, C], this.dtype));
+    return add(x, placed(this.label, new Tensor(data, [N, C], this.dtype), x.device));
   }
 
   /** The norm of this name: x `[..., C]` to `[..., C]`. */
@@ -417,7 +429,7 @@ function normalized(
 export function queryFactors(
   { beta, period }: NonNullable<TransformerConfig["query_growth"]>,
   start: number,
-  { shape, dtype }: FloatTensor,
+  { shape, dtype, device }: FloatTensor,
   shift?: readonly number[],
 ): FloatTensor {
   const N = shape[shape.length - 2];
@@ -428,11 +440,11 @@ export function queryFactors(
     for (let n = 0; n < N; n++)
       data[row * N + n] = 1 + beta * Math.log(1 + Math.floor(Math.max(0, start + n - first) / period));
   });
-  return new Tensor(data, shift ? [firsts.length, 1, N, 1] : [N, 1], dtype);
+  return placed("query_growth", new Tensor(data, shift ? [firsts.length, 1, N, 1] : [N, 1], dtype), device);
 }
 
 /** A tensor of ones like another. */
-function ones({ shape, dtype }: FloatTensor): FloatTensor {
+function ones({ shape, dtype, device }: FloatTensor): FloatTensor {
   const data = dtype === "float64" ? new Float64Array(shape[0]) : new Float32Array(shape[0]);
-  return new Tensor(data.fill(1), shape, dtype);
+  return placed("norm", new Tensor(data.fill(1), shape, dtype), device);
 }

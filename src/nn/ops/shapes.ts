@@ -236,6 +236,10 @@ function headsMerged<T extends FloatTensor>(x: T): T {
   return reshaped(transposed(x, -3, -2), [...x.shape.slice(0, -3), N, heads * D]);
 }
 
+/** Overwrites a part of y, from `start` on along `axis`, with x. Not recorded. */
+export const assignPart = (x: Tensor, y: Tensor, axis: number, start: number): void =>
+  assign({ name: "assign", x, y: part(y, axis, start, x.shape[axis]) });
+
 /** A view of `count` positions of an axis. */
 function part<T extends Tensor>(x: T, axis: number, start: number, count: number): T {
   const shape = x.shape.map((n, i) => (i === axis ? count : n));

@@ -1,0 +1,81 @@
+/**
+ * Whole models on a GPU, or on a software adapter of one: golden checkpoints (tests/golden/models) against the same model on the CPU.
+ * Without an adapter the tests are skipped, and say so.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { tensor } from "heed";
+import { type DecoderModel, type DecoderOptions, generate, modelFromFiles } from "heed/models";
+import { webgpu } from "heed/webgpu";
+import { afterAll, describe, expect, it } from "vitest";
+import { carrierTokenizer } from "../golden/carrier.ts";
+import { gpuAtHand } from "../support/backends/gpu.ts";
+import { worst } from "../support/shared.ts";
+
+const { gpu, reason } = await gpuAtHand();
+const started = gpu && (await webgpu({ gpu }));
+afterAll(() => started?.destroy());
+
+async function open(family: string) {
+  const root = join(import.meta.dirname, "../golden/models", family);
+  const file = (name: string) => readFileSync(join(root, name));
+  const { model } = await modelFromFiles(
+    new Map<string, Uint8Array>([
+      ["config.json", file("config.json")],
+      ["model.safetensors", file("model.safetensors")],
+      ["tokenizer.json", carrierTokenizer()],
+    ]),
+  );
+  return model;
+}
+
+const FAMILIES = (process.env.HEED_GPU_MODELS ?? "bert,gpt2").split(",");
+const ids = [5, 7, 9, 11, 3, 8];
+
+describe.skipIf(!started)(`models on a GPU${started ? "" : `: ${reason}`}`, () => {
+  // A padded causal mask takes a software driver half a minute to compile.
+  it.each(process.env.HEED_GPU === "all" ? ["bert", "gpt2"] : ["bert"])(
+    "%s: a batch with padding before or after a text has the states of the CPU",
+    async (family) => {
+      const [cpu, moved] = [await open(family), await (await open(family)).to("webgpu")];
+      const batch = tensor([ids, ids], "int32");
+      const [no, yes] = [false, true];
+      const keyMask = tensor(
+        [
+          [no, no, yes, yes, yes, yes],
+          [yes, yes, yes, yes, yes, no],
+        ],
+        "bool",
+      );
+      const run = (model: typeof cpu) => model.hidden(batch, { keyMask } as DecoderOptions);
+      expect(worst(await run(moved).read(), run(cpu).data)).toBeLessThan(1e-4);
+    },
+  );
+
+  it("generate names the conversion, an unknown device changes nothing, and a model moves back to the CPU", async () => {
+    const [cpu, moved] = [await open("gpt2"), await (await open("gpt2")).to("webgpu")];
+    expect(() => [...generate(moved as DecoderModel, ids, { maxTokens: 2 })]).toThrow(
+      /await tensor\.to\("cpu"\)/,
+    );
+    await expect(moved.to("gpu9")).rejects.toThrow('unknown device "gpu9"');
+    expect(moved.hidden(ids).device).toBe("webgpu");
+    await moved.to("cpu");
+    expect(moved.hidden(ids).data).toEqual(cpu.hidden(ids).data);
+  });
+
+  it.each(FAMILIES)("%s has the hidden states and logits of the CPU", async (family) => {
+    const [cpu, moved] = [await open(family), await (await open(family)).to("webgpu")];
+    const hidden = moved.hidden(ids);
+    expect(hidden.device).toBe("webgpu");
+    expect(worst(await hidden.read(), cpu.hidden(ids).data)).toBeLessThan(1e-4);
+    if (cpu.hasHead) expect(worst(await moved.forward(ids).read(), cpu.forward(ids).data)).toBeLessThan(1e-4);
+    if (cpu.architecture !== "decoder") return;
+    const cache = (moved as DecoderModel).cache(8);
+    (moved as DecoderModel).hidden(ids.slice(0, 4), { cache });
+    const copy = cache.copy();
+    for (const each of [cache, copy]) {
+      const last = (moved as DecoderModel).hidden(ids.slice(4), { cache: each });
+      expect(worst(await last.read(), cpu.hidden(ids).data.slice(-last.size))).toBeLessThan(1e-4);
+    }
+  });
+});
