@@ -16,7 +16,10 @@ export type WorkSlices<T> = Generator<number, T, void>;
 /** Options of work that is computed in slices. */
 export interface SliceOptions {
   /** An `AbortSignal`, which ends the work: the promise is rejected with its `reason`, as that of `fetch` is. Default none. */
-  signal?: { throwIfAborted(): void };
+  signal?: {
+    /** Throws the reason once the signal is aborted. */
+    throwIfAborted(): void;
+  };
   /** Called after each slice with the share of the work that is done, from 0 to 1. Default none. */
   onProgress?: (share: number) => void;
 }
