@@ -186,3 +186,19 @@ test("every page and state that the README names is one", async () => {
   }
   expect(states).toBeGreaterThan(10);
 });
+
+test("the page for readers of a course names steps that exist, and links to each", () => {
+  const markdown = readFileSync(join(import.meta.dirname, "../docs/course.md"), "utf8");
+  const html = files.get("course/index.html") ?? "";
+  const steps = [...markdown.matchAll(/`([a-z]+)#stop(\d)`/g)];
+  expect(steps.length).toBeGreaterThan(60);
+  for (const [, name, stop] of steps) {
+    expect(
+      pages.find((page) => page.name === name)?.steps[Number(stop) - 1],
+      `${name}, ${stop}`,
+    ).toBeDefined();
+    expect(files.get(`${name}.html`)).toContain(`id="stop${stop}"`);
+    expect(html).toContain(`href="../${name}.html#stop${stop}"`);
+  }
+  for (const page of pages) expect(html, page.name).toContain(`href="../${page.name}.html`);
+});

@@ -19,6 +19,7 @@ import { PLOTS } from "../tools/pictures/plots.mjs";
 import { FIGURES, PLANS, SCREENSHOTS } from "../tools/pictures.mjs";
 import { heed as command } from "./platforms/cli.ts";
 import { FIXTURES } from "./runtimes/fixtures.mjs";
+import { isBuilt } from "./support/built.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), "utf8");
@@ -56,6 +57,15 @@ function blocksOf(page: string): Block[] {
   return blocks;
 }
 
+/** The page whose tables have lines of heed, each with what it gives after an arrow. */
+const COURSE = "docs/course.md";
+
+/** The lines of heed in a row of three cells: each with what it gives, if the row says that. Commands are not lines of heed. */
+const linesOfRow = (row: string) =>
+  [...(/^\|[^|]+\|([^|]+)\|[^|]+\|$/.exec(row)?.[1] ?? "").matchAll(/`([^`]+)`(?: → `([^`]+)`)?/g)]
+    .map(([, code, result]) => [code, result] as const)
+    .filter(([code]) => !/^(?:heed|node) /.test(code));
+
 /** The module of a page: its `ts` blocks at their line numbers, so that an error names the page's line. */
 function moduleOf(page: string): string {
   const lines: string[] = [];
@@ -67,6 +77,15 @@ function moduleOf(page: string): string {
         (_, before, path, after) => `${before}${resolve(root, dirname(page), path)}${after}`,
       );
     });
+  if (page === COURSE)
+    read(page)
+      .split("\n")
+      .forEach((row, n) => {
+        const calls = linesOfRow(row).map(([code, result]) =>
+          result === undefined ? `void (${code});` : `console.log(${code}); // → ${result}`,
+        );
+        if (calls.length > 0) lines[n] = calls.join("\n");
+      });
   return `${Array.from(lines, (line) => line ?? "").join("\n")}\nexport {};\n`;
 }
 
@@ -202,14 +221,27 @@ it("docs/runtimes.md has a row for each project of tests/runtimes, as its --writ
 });
 
 describe("the examples", () => {
-  it.each(examples)("%s prints what its opening comment says", async (name) => {
+  const outputOf = (name: string) => {
     const opening = /^\/\*\*([\s\S]*?)\*\//.exec(read(name))?.[1] ?? "";
     const [, output] = opening.split(/ \* Prints:\n/);
-    const promised = output.split("\n").flatMap((line) => /^ \* {3}(.*)$/.exec(line)?.slice(1) ?? []);
+    return output.split("\n").flatMap((line) => /^ \* {3}(.*)$/.exec(line)?.slice(1) ?? []);
+  };
+  it.each(examples)("%s prints what its opening comment says", async (name) => {
+    const promised = outputOf(name);
     expect(promised.length).toBeGreaterThan(0);
     expect(await printedBy(join(root, name))).toEqual(promised);
     expect(warnings).toEqual([]);
   });
+
+  it.skipIf(!isBuilt).each(examples.filter((name) => !name.includes("/cluster/")))(
+    "%s is also JavaScript, which says how to run it and prints the same",
+    async (name) => {
+      const file = `dist/${name.replace(/ts$/, "js")}`;
+      expect(read(file)).toContain(`\`node node_modules/heed/${file}`);
+      expect(read(file)).not.toMatch(/Node ≥ 22/);
+      expect(await printedBy(join(root, file))).toEqual(outputOf(name));
+    },
+  );
 
   it("are each linked from docs/README.md", () => {
     for (const name of examples) expect(read("docs/README.md")).toContain(`](../${name})`);

@@ -30,8 +30,8 @@ export const BUDGET = new Map([
   ["explorer", 18_900],
   ["lab", 14_170],
   ["bench", 5_100],
-  ["tools", 5_010],
-  ["examples", 1_100],
+  ["tools", 5_040],
+  ["examples", 1_290],
   ["python", 290],
 ]);
 

@@ -254,7 +254,7 @@ export const page = definePage<Arrows, ArrowsNumbers>({
         .map((x) => html`<mtd><mn>${x}</mn></mtd>`)}</mtr><mtr>${turned(state.angle)
         .slice(2)
         .map((x) => html`<mtd><mn>${x}</mn></mtd>`)}</mtr></mtable><mo>)</mo></math></p>
-<p>Two more matrices make the keys (W<sup>k</sup>) and the values (W<sup>v</sup>). Training finds all three. W<sup>q</sup> and W<sup>k</sup> decide where a head looks, W<sup>v</sup> what it gets there. Here W<sup>k</sup> and W<sup>v</sup> leave the words as they are.</p>
+<p>Two more matrices make the keys (W<sup>k</sup>) and the values (W<sup>v</sup>). Training finds all three. W<sup>q</sup> and W<sup>k</sup> decide where a head looks, W<sup>v</sup> what it gets there. Here W<sup>k</sup> and W<sup>v</sup> leave the words as they are. A score is then q·k = x<sub>i</sub>·W·x<sub>j</sub> with W = W<sup>q</sup>(W<sup>k</sup>)<sup>T</sup>, a <em>generalized</em> dot product.</p>
 <p class="formula"><math><mi>Q</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>q</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>K</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>k</mi></msup><mo>,</mo><mspace width=".6em"></mspace><mi>V</mi><mo>=</mo><mi>X</mi><msup><mi>W</mi><mi>v</mi></msup></math></p>`,
     },
     {

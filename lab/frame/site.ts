@@ -1,10 +1,12 @@
 /** The Lab as static files: a map, a page each, and their style. The markup is complete before any script runs. */
 
+import { readFileSync } from "node:fs";
 import { escapeXml } from "../../src/view/plot/svg.ts";
 import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { COMPUTATIONS } from "../computations.ts";
 import { PAGES } from "../pages.ts";
+import { COURSE_STYLE, coursePage } from "./course.ts";
 import type { LabState } from "./fields.ts";
 import { type Change, changeOf, type LabView, type NamedPage } from "./page.ts";
 import { renderStage, renderText, type Surroundings } from "./render.ts";
@@ -40,7 +42,7 @@ export const loadPages = (): Promise<NamedPage[]> => Promise.all(PAGES.map((entr
 
 /** The page that leads to all others. */
 export const mapPage = (pages: readonly NamedPage[], { explorer, docs }: SiteOptions): string =>
-  documentOf("The Lab", "Learn attention by doing", renderMap(pages, explorer, docs));
+  documentOf("The Lab", "Learn attention by doing", textOf(renderMap(pages, explorer, docs)));
 
 /** Every file of the Lab by its name, scripts left out. */
 export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<string, string>> {
@@ -51,6 +53,20 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
     ["disk.js", 'if (location.protocol === "file:") document.documentElement.classList.add("disk");\n'],
   ]);
   files.set("own/index.html", ownPage());
+  const course = coursePage(
+    readFileSync(new URL("../../docs/course.md", import.meta.url), "utf8"),
+    pages.map(({ name }) => name),
+  );
+  files.set("course/course.css", COURSE_STYLE);
+  files.set(
+    "course/index.html",
+    documentOf(
+      "You come from a course · The Lab",
+      "A course’s formulas, code and claims, each beside heed’s line and a page of the Lab",
+      `<link rel="stylesheet" href="course.css"><header class="top"><a class="home" href="../index.html">The Lab</a></header><main class="map">${course}</main>`,
+      "../",
+    ),
+  );
   files.set("index.html", mapPage(pages, { explorer, docs }));
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
@@ -59,7 +75,7 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
 ${before ? html`<a href="${before.name}.html" rel="prev">‹ ${before.title}</a>` : nothing}
 ${next ? html`<a href="${next.name}.html" rel="next">${next.title} ›</a>` : nothing}
 ${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${await renderPage(page, { next, explorer })}</main>`;
-    files.set(`${page.name}.html`, documentOf(`${page.title} · The Lab`, page.point, content));
+    files.set(`${page.name}.html`, documentOf(`${page.title} · The Lab`, page.point, textOf(content)));
   }
   return files;
 }
@@ -68,7 +84,7 @@ function renderMap(pages: readonly NamedPage[], explorer: string, docs?: string)
   const titleOf = (name: string) => pages.find((page) => page.name === name)!.title;
   return html`<header class="top"><a class="home" href="index.html">The Lab</a></header><main class="map"><h1>The Lab</h1>
 <p class="lead">Attention, by doing. Every number on these pages is computed by heed while you watch: change something, and see what it does.</p>
-<p class="small"><a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.${docs === undefined ? nothing : html` <a href=${docs}>The documentation</a> has the same as chapters.`}</p>
+<p class="small"><a href="course/index.html">You come from a course?</a> <a href="${explorer}index.html">The explorer</a> shows all heads of a real model on the same sentence.${docs === undefined ? nothing : html` <a href=${docs}>The documentation</a> has the same as chapters.`}</p>
 <ol>${pages.map(
     ({ name, title, point, minutes, needs }) =>
       html`<li data-page=${name}><div><h2><a href="${name}.html">${title}</a></h2><p>${point}</p>
@@ -104,7 +120,8 @@ ${DISK_NOTE}
 </html>
 `;
 
-const documentOf = (title: string, description: string, body: TemplateResult): string => `<!doctype html>
+/** A page around its content; `base` is the address of the Lab's folder, seen from the page. */
+const documentOf = (title: string, description: string, body: string, base = ""): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -113,13 +130,13 @@ const documentOf = (title: string, description: string, body: TemplateResult): s
 <title>${escapeXml(title)}</title>
 <meta name="description" content="${escapeXml(description)}">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="lab.css">
-<script src="disk.js"></script>
-<script type="module" src="lab.js"></script>
+<link rel="stylesheet" href="${base}lab.css">
+<script src="${base}disk.js"></script>
+<script type="module" src="${base}lab.js"></script>
 </head>
 <body>
 ${DISK_NOTE}
-${textOf(body)}
+${body}
 </body>
 </html>
 `;

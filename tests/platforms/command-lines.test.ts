@@ -118,7 +118,7 @@ const reasonNotToRun = (text: string) => NOT_RUN.find(([pattern]) => pattern.tes
 
 /** A command that serves until Ctrl-C. */
 const serves = (text: string) =>
-  /^heed (?:view|lab)\b/.test(text) || / --view( |$)(?!atlas|row|lines|matrix)/.test(text);
+  /^heed (?:view|lab|learn)\b/.test(text) || / --view( |$)(?!atlas|row|lines|matrix)/.test(text);
 
 /** The words of a line after `heed`, as a shell splits them; undefined for another program. */
 function argumentsOf(text: string): string[] | undefined {

@@ -24,6 +24,11 @@ export const COMMANDS: readonly Entry[] = [
   },
   { name: "lab", summary: "learn attention by doing, in the browser", load: () => from(import("./lab.ts")) },
   {
+    name: "learn",
+    summary: "open what a course teaches beside heed's lines and lessons",
+    load: () => from(import("./learn.ts")),
+  },
+  {
     name: "html",
     summary: "write the explorer and a file of attention as one HTML file",
     load: () => from(import("./html.ts")),

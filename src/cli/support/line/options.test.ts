@@ -25,6 +25,7 @@ const WORKING: Record<string, readonly string[]> = {
   show: ["the old ship"],
   view: [file("qkv.npz"), "--no-open"],
   lab: ["--no-open"],
+  learn: ["--no-open"],
   html: [file("qkv.npz"), "-o", file("page.html")],
   figure: [file("qkv.npz"), "-o", file("figure.svg")],
   capture: ["encoder", file("a.txt"), "-o", file("run.safetensors")],
