@@ -78,6 +78,8 @@ for (const name of [
   "lab",
   "models",
   "ui",
+  "lab",
+  "models",
   "package.json",
   "tsconfig.json",
   "vitest.config.ts",

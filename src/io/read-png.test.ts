@@ -28,6 +28,7 @@ function png(
   type: number,
   rows: Uint8Array,
   interlace = 0,
+  transparent?: Uint8Array,
 ): Uint8Array {
   const header = new Uint8Array(13);
   const view = new DataView(header.buffer);
@@ -37,6 +38,7 @@ function png(
   const parts = [
     Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a),
     chunk("IHDR", header),
+    ...(transparent ? [chunk("tRNS", transparent)] : []),
     chunk("IDAT", deflateSync(rows)),
     chunk("IEND", new Uint8Array(0)),
   ];
@@ -74,6 +76,12 @@ describe("readPng", () => {
   it("samples of 16 bits keep their high byte", async () => {
     const { data } = await readPng(png(1, 1, 16, 2, Uint8Array.of(0, 1, 255, 200, 7, 255, 255)));
     expect([...data]).toEqual([1, 200, 255, 255]);
+  });
+
+  it("of 16 bits, the transparent color is compared in both bytes", async () => {
+    const rows = Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 1, 2, 3, 9, 5, 6);
+    const { data } = await readPng(png(2, 1, 16, 2, rows, 0, rows.subarray(1, 7)));
+    expect([...data]).toEqual([1, 3, 5, 0, 1, 3, 5, 255]);
   });
 
   it("reads what writePng writes", async () => {

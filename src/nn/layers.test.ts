@@ -49,7 +49,9 @@ describe("gradients agree with central differences", () => {
     const gated = new nn.SwiGLU(6, { dtype });
     check(gated, { x }, () => gated.forward(x));
     const dropping = new nn.MLP(6, { dropoutP: 0.5, dtype });
-    check(dropping, { x }, () => nn.withDropout(4, () => dropping.forward(x)));
+    const dropped = () => nn.withDropout(4, () => dropping.forward(x));
+    check(dropping, { x }, dropped);
+    expect(dropped().toArray()).not.toEqual(dropping.forward(x).toArray());
   });
 
   it("positions: learned, sinusoidal, rotary", () => {

@@ -155,6 +155,10 @@ describe("tiles", () => {
       signedCodeOf(9, 2),
       signedCodeOf(1, 0),
     ]).toEqual([128, 255, 1, 255, 128]);
+    expect([2, 1, 1e-2, 1e-3, 1e-6, 0, -1].map((share) => codeOf(3 * share, "log", 3))).toEqual([
+      255, 255, 170, 128, 0, 0, 0,
+    ]);
+    expect([1, 0.25, 0.04].map((share) => codeOf(share, "sqrt", 1))).toEqual([255, 128, 51]);
     await expect(
       store.tile(ref, { stage: "weights", transfer: "sqrt", level: -1, i: 0, j: 0 }),
     ).rejects.toThrow(/level must be an integer from 0, got -1/);

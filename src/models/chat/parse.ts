@@ -10,7 +10,7 @@ const CONSTANTS: Readonly<Record<string, string | number | boolean | null>> = {
   true: true, True: true, false: false, False: false, none: null, None: null,
 }; // biome-ignore format: one list
 const RESERVED = new Set(["if", "else", "elif", "for", "in", "is", "and", "or", "not"]);
-const COMPARISONS = ["==", "!=", "<", ">", "<=", ">="];
+const COMPARISONS = ["==", "!=", "<", ">", "<=", ">=", "in"];
 
 /** Parses a template. Throws a FormatError that names what heed does not read. */
 export function parseTemplate(source: string): readonly Statement[] {
@@ -247,31 +247,34 @@ class Parser {
 
   #comparison(): TemplateExpression {
     let left = this.#sum();
+    let all: TemplateExpression | undefined;
     for (;;) {
-      const operator = COMPARISONS.find((one) => this.#is(one));
-      if (operator !== undefined) {
-        this.#at++;
-        left = { kind: "binary", operator, left, right: this.#sum() };
-      } else if (this.#accept("in")) left = { kind: "binary", operator: "in", left, right: this.#sum() };
-      else if (this.#is("not") && this.#tokens[this.#at + 1].text === "in") {
-        this.#at += 2;
-        left = {
-          kind: "unary",
-          operator: "not",
-          of: { kind: "binary", operator: "in", left, right: this.#sum() },
-        };
-      } else return left;
+      const isNot = this.#is("not") && this.#tokens[this.#at + 1].text === "in";
+      const operator = isNot ? "in" : COMPARISONS.find((one) => this.#is(one));
+      if (operator === undefined) return all ?? left;
+      this.#at += isNot ? 2 : 1;
+      const right = this.#sum();
+      const compared: TemplateExpression = { kind: "binary", operator, left, right };
+      const one: TemplateExpression = isNot ? { kind: "unary", operator: "not", of: compared } : compared;
+      // As in Python, a < b < c is a < b and b < c.
+      all = all ? { kind: "binary", operator: "and", left: all, right: one } : one;
+      left = right;
     }
   }
 
   #sum = (): TemplateExpression => this.#chain(["+", "-"], () => this.#chain(["~"], this.#product));
   #product = (): TemplateExpression => this.#chain(["*", "//", "/", "%"], this.#unary);
 
-  #unary = (): TemplateExpression => {
+  /** Filters and tests are of the negative number: -3 | string is "-3". */
+  #unary = (isOperand = false): TemplateExpression => {
     for (const operator of ["-", "+"])
-      if (this.#accept(operator)) return this.#nested(() => ({ kind: "unary", operator, of: this.#unary() }));
+      if (this.#accept(operator))
+        return this.#postfix(
+          this.#nested(() => ({ kind: "unary", operator, of: this.#unary(true) })),
+          isOperand,
+        );
     if (this.#is("**")) refuseTemplate("the operator **", this.#token.at);
-    return this.#postfix(this.#primary());
+    return this.#postfix(this.#primary(), isOperand);
   };
 
   #primary(): TemplateExpression {
@@ -315,7 +318,7 @@ class Parser {
     return items;
   }
 
-  #postfix(start: TemplateExpression): TemplateExpression {
+  #postfix(start: TemplateExpression, isOperand: boolean): TemplateExpression {
     let of = start;
     for (;;) {
       if (this.#accept(".")) {
@@ -325,10 +328,10 @@ class Parser {
         of = { kind: "item", of, key: { kind: "literal", value: key ?? this.#name() } };
       } else if (this.#accept("[")) of = this.#subscript(of);
       else if (this.#is("(")) of = { kind: "call", callee: of, call: this.#call() };
-      else if (this.#accept("|")) {
+      else if (!isOperand && this.#accept("|")) {
         const name = this.#name();
         of = { kind: "filter", of, name, call: this.#is("(") ? this.#call() : EMPTY };
-      } else if (this.#accept("is")) {
+      } else if (!isOperand && this.#accept("is")) {
         const not = this.#accept("not");
         const { text } = this.#token;
         this.#at++;

@@ -8,6 +8,7 @@ import { locateShipped } from "../files/locate.ts";
 import { ablate } from "../inference/ablate.ts";
 import { embedTexts } from "../inference/embed.ts";
 import { headScores } from "../inference/heads.ts";
+import { beamSearch } from "./beam.ts";
 import type { EncoderDecoder } from "./encoder-decoder.ts";
 import { generateTarget, type TargetOptions } from "./target.ts";
 import { translate } from "./translate.ts";
@@ -53,6 +54,22 @@ test("the score of a beam search is at least that of the greedy text", () => {
   const options = { maxTokens: 4, lengthPenalty: 0, firstId: 7, stop: [] };
   const [greedy, beam] = [1, 30].map((beams) => generateTarget(network, source, { ...options, beams }));
   expect(score(beam)).toBeGreaterThanOrEqual(score(greedy) - 1e-9);
+});
+
+test("a beam goes on while its score by length may still beat the worst that is finished", () => {
+  // Ids 0 (end), 1 and 2: the text [1, 1] ends with −1.5 / 3, [1] with −1.4 / 2, [] with −1.
+  const rows: Record<string, number[]> = { "": [-1, -0.5, -3], "1": [-0.9, -1, -9], "1,1": [0, -9, -9] };
+  const ids = beamSearch({
+    beams: 2,
+    lengthPenalty: 1,
+    earlyStopping: false,
+    maxTokens: 6,
+    ends: new Set([0]),
+    start: null,
+    step: (ids) => Float64Array.from(rows[ids.join()] ?? [-20, -20, -20]),
+    copy: (state) => state,
+  });
+  expect(ids).toEqual([1, 1]);
 });
 
 test.each([

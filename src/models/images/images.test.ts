@@ -104,6 +104,13 @@ describe("readProcessor", () => {
     expect([...prepared({ ...processor, resize: undefined, crop: undefined }, rgba).data]).toEqual([1, 2, 3]);
   });
 
+  test("a crop with an odd rest begins at the smaller half, as that of transformers", () => {
+    const processor = readProcessor({ ...ViT, do_resize: false, crop_size: { height: 1, width: 2 } });
+    const picture = { width: 5, height: 4, data: Uint8Array.from({ length: 60 }, (_, i) => i) };
+    const first = 3 * (1 * 5 + 1);
+    expect([...prepared(processor, picture).data]).toEqual([0, 1, 2, 3, 4, 5].map((i) => first + i));
+  });
+
   test("a crop of a smaller picture has black around it", () => {
     const processor = readProcessor({ ...ViT, do_resize: false, crop_size: 3 });
     const { data } = prepared(

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tensor } from "../../core/construct.ts";
 import { OptionError } from "../../core/errors.ts";
 import { Gpt2, generate, generateText, textModel, tokenShares, trainTokenizer } from "../index.ts";
+import { chooser } from "./sampling.ts";
 
 const model = new Gpt2(
   { vocab_size: 20, n_positions: 12, n_embd: 8, n_layer: 2, n_head: 2, initializer_range: 0.5 },
@@ -90,6 +91,14 @@ describe("generate", () => {
     const drawn = new Set(Array.from({ length: 20 }, (_, seed) => all({ temperature: 1.5, seed }).join()));
     expect(drawn.size).toBeGreaterThan(10);
     expect(all({ temperature: 1, topK: 1, seed: 9 })).toEqual(all({}));
+  });
+
+  test("each step draws for itself, each token as often as its share says", () => {
+    const logits = Float64Array.from([0.5, 0.2, 0.2, 0.1], Math.log);
+    const draw = chooser({ temperature: 1, seed: 3 });
+    const counts = [0, 0, 0, 0];
+    for (let n = 0; n < 5000; n++) counts[draw(logits, n)]++;
+    counts.forEach((count, id) => expect(Math.abs(count / 5000 - Math.exp(logits[id]))).toBeLessThan(0.02));
   });
 
   test("samples follow softmax, over the k most likely tokens if requested", () => {

@@ -269,6 +269,15 @@ describe("added tokens", () => {
       [1, 8],
       [8, 9],
     ]);
+    const places = (over: Partial<AddedToken>) =>
+      new Tokenizer(bytePairs({ added: [added("<l>", 300, over)] })).encode("a <l> b").offsets;
+    expect(places({ lstrip: true })).toEqual([
+      [0, 1],
+      [1, 5],
+      [5, 6],
+      [6, 7],
+    ]);
+    expect(places({ rstrip: true })).toEqual([[0, 1], [1, 2], [2, 6], [6, 7]]); // biome-ignore format: places
   });
 
   test("singleWord is not found inside a word", () => {

@@ -74,6 +74,7 @@ describe("values", () => {
           );
         }
     expect(nn.einsum("ji", x).toArray()).toEqual(x.transpose().toArray());
+    expect(nn.einsum("ijk->kij", cube).toArray()).toEqual(nn.permute(cube, [2, 0, 1]).toArray());
     expect(nn.einsum("i,j->ij", tensor([1, 2]), tensor([3, 4])).toArray()).toEqual([[3, 4], [6, 8]]); // biome-ignore format: a matrix
     expect(nn.einsum("i,j->", tensor([1, 2]), tensor([3, 4])).toArray()).toBe(21);
     expect(nn.einsum("ij,jk", rows, ones([3, 2])).toArray()).toEqual([[6, 6], [1, 1]]); // biome-ignore format: a matrix

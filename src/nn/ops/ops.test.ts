@@ -255,6 +255,14 @@ describe("values", () => {
     expect(() => nn.rope(shard, { positions: places, offset: 1 })).toThrow(/positions and offset/);
   });
 
+  it("rope of [B, N, H, D] along axis −3 turns each head as [B, H, N, D] does", () => {
+    const heads = normals(9)(2, 5, 3, 4);
+    const turned = nn.rope(nn.permute(heads, [0, 2, 1, 3]), { offset: 3, base: 100 });
+    expect(list(nn.rope(heads, { axis: -3, offset: 3, base: 100 }))).toEqual(
+      list(nn.permute(turned, [0, 2, 1, 3])),
+    );
+  });
+
   it("rope rotates pairs: q·k depends only on the distance between their positions", () => {
     const make = normals(8);
     const [q, k] = [make(8), make(8)];

@@ -95,8 +95,12 @@ describe("Windows", () => {
     expect(windows.perEpoch).toBe(23 + 18);
     expect(orders[0]).not.toEqual([...orders[0]].sort((a, b) => a - b));
     expect(orders[0]).not.toEqual(orders[1]);
-    // The grid moves between epochs.
+    // Each span has one grid an epoch, which moves between epochs.
     expect(new Set(orders[0].filter((start) => start < 500).map((start) => start % 20)).size).toBe(1);
+    const starts = [0, 1, 2, 3, 4].map((epoch) =>
+      Math.min(...Array.from({ length: 41 }, (_, n) => windows.sequence(41 * epoch + n)[0])),
+    );
+    expect(new Set(starts).size).toBeGreaterThan(1);
   });
 
   test("sequence n is a function of the seed and n, independent of earlier reads", () => {
