@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { compute } from "./compute.ts";
+import { divisorOf } from "./divisor.ts";
 import { page } from "./page.ts";
 
 // Appendix B of the design: 20,000 pairs; without and with scaling, mean entropy of softmax of ten.
@@ -56,6 +57,15 @@ test("all products are counted, those outside the axis in its ends", () => {
   expect(count).toBe(20_000);
   expect(bins.reduce((a, b) => a + b, 0)).toBe(count);
   expect(bins[0] + bins[99]).toBeGreaterThan(0);
+});
+
+test("the divisors are 1, √d_k, d_k and the root of a model of 512", () => {
+  expect(["1", "√dk", "dk", "√dmodel"].map((name) => divisorOf(name, 16))).toEqual([
+    1,
+    4,
+    16,
+    Math.sqrt(512),
+  ]);
 });
 
 test("a trained head has a variance that is not 1", () => {

@@ -1,0 +1,52 @@
+/** What a server holds: texts run one after the other, and the oldest files that they made are closed. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { ServedContent } from "./content.ts";
+
+const pages = new Map();
+const going = new AbortController().signal;
+
+it("a run that fails gives its error, and later runs still run, those of closed connections not", async () => {
+  const content = new ServedContent({ pages });
+  const failed = content.enqueue(() => Promise.reject(new Error("no memory")), going);
+  const after = content.enqueue(async () => ({ name: "b" }), going);
+  const closed = content.enqueue(async () => ({ name: "c" }), AbortSignal.abort());
+  expect(await failed).toEqual({ error: "no memory" });
+  expect([await after, await closed]).toEqual([{ name: "b" }, {}]);
+});
+
+it("of the files of texts the last 64 are kept, the others are closed with their models", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "heed-content-"));
+  const path = join(folder, "a.heed");
+  await writeFile(path, "bytes");
+  const model = {
+    name: "m",
+    predicts: "none",
+    ablate: async () => ({}),
+    attention: async () => file,
+  } as const;
+  const file = { name: "a", source: path, model };
+  const content = new ServedContent({ pages, text: async () => file });
+  const run = async () => {
+    const { path } = (await content.textRun("a", 0)!()) as { path: string };
+    return path.replace("/data/", "");
+  };
+  try {
+    const oldest = await run();
+    const source = content.file(oldest)!;
+    const second = await run();
+    for (let n = 0; n < 62; n++) await run();
+    expect(content.file(oldest)).toBe(source);
+    await run();
+    expect(content.file(oldest)).toBeUndefined();
+    expect(content.ablationRun(oldest, [], { position: null, attention: false })).toBeUndefined();
+    await expect(source.read(0, 1)).rejects.toThrow();
+    expect(new TextDecoder().decode(await content.file(second)!.read(0, 5))).toBe("bytes");
+    await content.close();
+    await expect(content.file(second)!.read(0, 1)).rejects.toThrow();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
