@@ -57,7 +57,7 @@ export const LIMITS = {
   "heed/models": 190_500,
   "heed/view": 105_500,
   "heed/train": 128_500,
-  "heed/cluster": 86_000,
+  "heed/cluster": 86_200,
   "heed/kernels": 52_400,
   "heed/webgpu": 41_700,
   "the explorer's page: to the first paint": 38_300,
