@@ -67,12 +67,12 @@ const files = built
     );
 
 /**
- * Files that have a process to themselves: they replace modules, start threads and processes, or end them. The others are read one after
+ * Files that have a process to themselves: they replace modules, start threads and processes, or compute for long. The others are read one after
  * the other by the same processes, which saves each the half second in which a process starts and loads heed.
  */
 const alone = files.filter(
   (name) =>
-    /^src.wasm.engine|^tests(?!.(?:golden|properties|conformance))/.test(name) ||
+    /^src.wasm.engine|^lab.pages|^tests(?!.(?:golden|properties|conformance))/.test(name) ||
     /\bvi\.(?:mock|doMock|resetModules)\(/.test(readFileSync(resolve(root, name), "utf8")),
 );
 
