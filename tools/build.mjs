@@ -68,7 +68,7 @@ function compileExamples() {
   for (const name of names) {
     const file = at(join("dist/examples", name.replace(/ts$/, "js")));
     const code = readFileSync(file, "utf8")
-      .replace(/ \(Node ≥ 22\.18, in a clone after(?:\n \*)? `npm run build`\)/, "")
+      .replace(/ \(Node ≥ 22\.18,[^)]*\)/, "")
       .replace(/(`(?:mpirun -n \d )?node )examples\/(\S+)\.ts/, "$1node_modules/heed/dist/examples/$2.js");
     writeFileSync(file, code);
   }
