@@ -96,6 +96,91 @@ describe.each(Object.entries(MODULES))("%s", (name, module) => {
   });
 });
 
+/** Objects with public methods: each class, and what each function returns. The surface says which methods, and how many arguments. */
+const [gpt, x] = [await models.readModel(models.locateShipped("decoder")), heed.ones([2])];
+const file = await io.openSafetensors(io.writeSafetensors({ x }));
+const ids = Int32Array.of(1, 2, 3);
+const spans = [{ start: 0, end: 3 }];
+const figure = await view.figureOf([[1]]);
+const OBJECTS: Readonly<Record<string, object>> = {
+  NumberExpression: heed.softcap(1).expr,
+  BoolExpression: heed.causal(),
+  Generator: new nn.Generator(),
+  Tensor: x,
+  Linear: new nn.Linear(2, 2),
+  Module: new nn.Linear(2, 2),
+  LayerNorm: new nn.LayerNorm(2),
+  RMSNorm: new nn.RMSNorm(2),
+  Embedding: new nn.Embedding(2, 2),
+  LearnedPositions: new nn.LearnedPositions(2, 2),
+  SinusoidalPositions: new nn.SinusoidalPositions(2),
+  Rope: new nn.Rope(),
+  MLP: new nn.MLP(2),
+  SwiGLU: new nn.SwiGLU(2),
+  MultiHeadAttention: new nn.MultiHeadAttention(2, 1),
+  SelfAttention: new nn.SelfAttention(2),
+  EncoderBlock: new nn.EncoderBlock(2, 1),
+  DecoderBlock: new nn.DecoderBlock(2, 1),
+  GRU: new history.GRU(2, 2),
+  GRUCell: new history.GRUCell(2, 2),
+  AdditiveAttention: new history.AdditiveAttention(2, 2, 2),
+  LuongAttention: new history.LuongAttention(2, 2),
+  LinearAttention: new history.LinearAttention(2, 1),
+  PerformerAttention: new history.PerformerAttention(2, 1),
+  RecurrentEncoderDecoder: new history.RecurrentEncoderDecoder({ sourceWords: 2, targetWords: 2 }),
+  TransformerModel: gpt.model,
+  DecoderModel: gpt.model,
+  Gpt2: gpt.model,
+  KeyValueCache: (gpt.model as models.Gpt2).cache(),
+  AttentionModel: gpt,
+  TextModel: gpt,
+  Tokenizer: gpt.tokenizer,
+  TextStream: gpt.tokenizer.stream(),
+  Optimizer: new train.SGD([x]),
+  AdamW: new train.AdamW([x]),
+  Tape: new train.Tape(),
+  Windows: new train.Windows(ids, spans, { window: 2, seed: 1 }),
+  Ngram: new train.Ngram(1, 4, ids, spans),
+  SafetensorsFile: file,
+  NpzFile: io.openNpz(await io.writeNpz({ x })),
+  PngWriter: io.writePng(1, 1),
+  HeadStore: view.storeFromModel(gpt.attention("the old ship sailed")),
+  Plot: view.bars([1]),
+  DrawnFigure: figure,
+  AttentionPicture: await view.show([[1]]),
+  ShardPlan: cluster.shardSequence({ length: 4, ranks: 2 }),
+};
+
+/** The members of a class or interface of the surface that are methods. */
+function methodsOf(kind: string): [name: string, maximum: number][] {
+  const members = sections.flatMap((section) => {
+    const [, body] =
+      new RegExp(`\n  (?:abstract )?(?:class|interface) ${kind}\\b.*((?:\n    .*)*)`).exec(section) ?? [];
+    return body?.split("\n") ?? [];
+  });
+  const counts = new Map<string, number>();
+  for (const line of members) {
+    const [head, name] = /^ {4}(?:async |override )*(\w+)(?=[<(])/.exec(line) ?? [];
+    if (head && name)
+      counts.set(name, Math.max(counts.get(name) ?? 0, parametersIn(line.slice(head.length))));
+  }
+  // JSON.stringify passes the key to toJSON.
+  return [...counts].filter(([name, maximum]) => maximum !== Infinity && name !== "toJSON");
+}
+
+const METHODS = Object.entries(OBJECTS).flatMap(([kind, object]) =>
+  methodsOf(kind).map(([method, maximum]) => [`${kind}.${method}`, { method, maximum, object }] as const),
+);
+it.each(METHODS)("%s refuses one argument more than it has", async (_, { object, method, maximum }) => {
+  const call =
+    method === "constructor"
+      ? (...args: unknown[]) => Reflect.construct(object.constructor, args)
+      : (...args: unknown[]) => Reflect.get(object, method).apply(object, args);
+  const error = await thrownBy(call, maximum + 1);
+  expect(error).toMatchObject({ name: "OptionError", code: "argument-count", fields: { maximum } });
+  expect(await thrownBy(call, maximum)).not.toMatchObject({ code: "argument-count" });
+});
+
 it("list.map(f) calls a function of one argument, though Array.map adds the index and the list", () => {
   const list = [heed.ones([2]), heed.zeros([2])];
   expect(list.map(nn.exp).map((y) => y.shape)).toEqual([[2], [2]]);

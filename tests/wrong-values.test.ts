@@ -87,6 +87,8 @@ const REFUSED: Row[] = [
   ["a pixel beyond the palette", "row", "writePng: pixel 0 of row 0 is 9, and palette has 1 colors", () => io.writePng(1, 1, { palette: [[0, 0, 0]] }).row(Uint8Array.of(9))],
   ["forward with a nested mask", "allowed", "forward: allowed must be a function of positions, (i, j) => j <= i, got", () => R.forward(oneQuery, keys, keys, sizes, { allowed: [[true, false]] })],
   ["forward with a scale of NaN", "scale", "forward: scale must be a number, got NaN", () => reference.forward(oneQuery, keys, keys, sizes, { scale: NaN })],
+  ["a read of a closed file", "closed", 'openSafetensors: the file is closed; read "x" before close()', async () => { const closed = await io.openSafetensors(io.writeSafetensors({ x })); await closed.close(); await closed.read("x"); }],
+  ["memory that is too small", "into", "openSafetensors: into must have 24 bytes for this read, got 4", () => file.read("x", { into: new Uint8Array(4) })],
   ["decode of a text", "argument", 'Tokenizer.decode: expected a list of token ids, got "12"', () => gpt.tokenizer.decode("12" as any)],
 ];
 

@@ -85,6 +85,30 @@ function refuseExtra(what: string, got: unknown[], maximum: number, hint?: strin
     );
 }
 
+/** The object or prototype `target`, whose methods then refuse more arguments than `maxima` has for each; an async method rejects. */
+export function checkMethods<T extends object>(
+  what: string,
+  target: T,
+  maxima: Readonly<Record<string, number>>,
+): T {
+  for (const [name, maximum] of Object.entries(maxima) as [keyof T & string, number][]) {
+    const method = target[name] as (...args: unknown[]) => unknown;
+    const call = function (this: unknown): unknown {
+      checkCount(`${what}.${name}`, arguments, maximum);
+      return Reflect.apply(method, this, arguments);
+    };
+    const isAsync = method.constructor.name === "AsyncFunction";
+    target[name] = (
+      isAsync
+        ? async function (this: unknown, ...args: unknown[]) {
+            return Reflect.apply(call, this, args);
+          }
+        : call
+    ) as T[keyof T & string];
+  }
+  return target;
+}
+
 /** True for an array or a typed array. */
 export function isList(value: unknown): boolean {
   return Array.isArray(value) || ArrayBuffer.isView(value);

@@ -106,6 +106,7 @@ export class Tensor<D extends DType = DType> {
    * @throws ShapeError, DTypeError, OptionError
    */
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
+    checkCount("new Tensor", arguments, 5);
     if (!(data instanceof (DTYPES[dtype]?.array ?? Array) && Array.isArray(shape)))
       checkFields(data, shape, dtype);
     this.data = data as DataOf<D>;
@@ -191,6 +192,7 @@ export class Tensor<D extends DType = DType> {
 
   /** True where the elements are stored in row-major order without gaps. */
   isContiguous(): boolean {
+    checkCount("Tensor.isContiguous", arguments, 0);
     const want = rowMajor(this.shape);
     return this.size === 0 || this.shape.every((n, i) => n === 1 || this.strides[i] === want[i]);
   }
@@ -205,6 +207,7 @@ export class Tensor<D extends DType = DType> {
 
   /** The tensor itself where its elements are stored in row-major order without gaps, else a row-major copy. Recorded. */
   dense(): Tensor<D> {
+    checkCount("Tensor.dense", arguments, 0);
     return this.isContiguous() ? this : this.contiguous();
   }
 
@@ -258,6 +261,7 @@ export class Tensor<D extends DType = DType> {
 
   /** Shape, dtype and the elements in rows that line up; long tensors by their edges. */
   toString(options: FormatOptions = {}): string {
+    checkCount("Tensor.toString", arguments, 1);
     return tensorText(attached(this), options);
   }
 
@@ -317,6 +321,7 @@ export class Tensor<D extends DType = DType> {
    * x.dispose();
    */
   dispose(): void {
+    checkCount("Tensor.dispose", arguments, 0);
     disposeTensor(this);
   }
 }

@@ -4,7 +4,7 @@
  * give the same bytes on every engine (compress.ts). Written only; no filter, no interlace.
  */
 
-import { checkCount, formatValue, isList, OptionError } from "../core/errors.ts";
+import { checkCount, checkMethods, formatValue, isList, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { deflater } from "./archive/compress.ts";
 import { crc32 } from "./archive/deflate.ts";
@@ -72,7 +72,7 @@ export function writePng(width: number, height: number, options: PngOptions = {}
   const line = new Uint8Array(1 + bytesPerRow);
   let rows = 0;
   let [a, b] = [1, 0];
-  return {
+  const writer: PngWriter = {
     row(pixels) {
       if (pixels.length !== bytesPerRow || rows === height)
         throw new OptionError(
@@ -130,6 +130,7 @@ export function writePng(width: number, height: number, options: PngOptions = {}
       return file;
     },
   };
+  return checkMethods("PngWriter", writer, { row: 1, finish: 0 });
 }
 
 function big(value: number): number[] {

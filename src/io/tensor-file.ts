@@ -1,5 +1,5 @@
 /** What files of tensors that are read in part share: the checks of a name and of rows, and the limit of one read. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, checkMethods, formatValue, OptionError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { ELEMENTS, type FileTensor } from "./element.ts";
 import { checkSize } from "./limit.ts";
@@ -11,8 +11,8 @@ export interface ReadOptions {
   /** `[from, to)` along the first axis; all by default. */
   readonly rows?: readonly [number, number];
   /**
-   * Memory for the bytes of a file, so that repeated reads allocate nothing: if they fit, the result is a view of it, valid until
-   * the next read into it. A source in memory returns views of its own bytes and ignores it.
+   * Memory for the bytes of a file, at least as many as the read takes, so that repeated reads allocate nothing: the result is a view
+   * of it, valid until the next read into it. A source in memory returns views of its own bytes and ignores it.
    */
   readonly into?: Uint8Array;
 }
@@ -37,15 +37,25 @@ export type LoadRows<T extends TensorInfo> = (
   into?: Uint8Array,
 ) => Promise<FileTensor>;
 
-/** The method `read` of a file with these tensors. */
-export function tensorReader<T extends TensorInfo>(
+/** A file with these tensors, whose reads are checked; after `close` there are none. */
+export function tensorFile<T extends TensorInfo>(
   what: string,
-  tensors: ReadonlyMap<string, T>,
+  {
+    metadata = new Map(),
+    tensors,
+  }: { metadata?: ReadonlyMap<string, string>; tensors: ReadonlyMap<string, T> },
   maxBytes: number,
   load: LoadRows<T>,
-): SafetensorsFile["read"] {
-  return async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
+  close: () => Promise<void>,
+): SafetensorsFile {
+  let isClosed = false;
+  const read = async (name: string, options: ReadOptions = {}): Promise<FileTensor> => {
     checkNames(what, options, ["rows", "into"]);
+    if (isClosed)
+      throw new OptionError(
+        "closed",
+        `${what}: the file is closed; read ${quote(String(name))} before close()`,
+      );
     const info = tensors.get(name);
     if (info === undefined)
       throw new OptionError("tensor", `${what}: no tensor ${quote(String(name))}`, { tensor: name });
@@ -54,6 +64,7 @@ export function tensorReader<T extends TensorInfo>(
     const row = inner.reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
     if (options.rows === undefined) {
       checkSize(what, `tensor ${quote(name)}`, count * row, maxBytes, ". `rows` reads a part of it");
+      checkInto(what, options.into, info, count * row);
       return load(name, info, [0, count], options.into);
     }
     const [from, to]: readonly number[] = Array.isArray(options.rows) ? options.rows : [];
@@ -66,6 +77,27 @@ export function tensorReader<T extends TensorInfo>(
       );
     const subject = `rows ${from} to ${to} of tensor ${quote(name)}`;
     checkSize(what, subject, (to - from) * row, maxBytes, ". Ask for fewer rows");
+    checkInto(what, options.into, info, (to - from) * row);
     return load(name, info, [from, to], options.into);
   };
+  const closeOnce = async () => {
+    if (!isClosed) await close();
+    isClosed = true;
+  };
+  return checkMethods(what, { metadata, tensors, read, close: closeOnce }, { read: 2, close: 0 });
+}
+
+/** Throws unless `into` has the bytes of a read; packed blocks are read through it in parts of its size. */
+function checkInto(what: string, into: Uint8Array | undefined, info: TensorInfo, bytes: number): void {
+  if (into === undefined || "block" in info) return;
+  checkArgument(into instanceof Uint8Array, what, "a Uint8Array as into", into);
+  if (into.length < bytes)
+    throw new OptionError(
+      "into",
+      `${what}: into must have ${bytes} bytes for this read, got ${into.length}`,
+      {
+        bytes,
+        got: into.length,
+      },
+    );
 }

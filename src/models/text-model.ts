@@ -3,7 +3,14 @@
  * and one log-sum-exp per row are enough to compute any weight, so no weights are stored.
  */
 
-import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkMethods,
+  formatValue,
+  OptionError,
+  UnsupportedError,
+} from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
@@ -204,7 +211,7 @@ export function textModel<M extends TransformerModel>(
     else model.hidden(list, run);
     return layerAttentions;
   };
-  return {
+  const combined: TextModel<M> = {
     name: options.name ?? model.type,
     architecture: model.architecture,
     layers,
@@ -224,6 +231,7 @@ export function textModel<M extends TransformerModel>(
       return { ...tokens, layers: attentionOf(tokens.ids, tokens.typeIds) };
     },
   };
+  return checkMethods("TextModel", combined, { tokenize: 2, attention: 2, attentionOf: 3 });
 }
 
 /** The text of the ids that a model wrote. Rows beyond the vocabulary (padding of the embedding) have no text. */

@@ -5,7 +5,7 @@
  *   post-norm  x ← norm(x + f(x))        the paper, BERT
  *   pre-norm   x ← x + f(norm(x))        GPT-2 and most since: `normFirst: true`
  */
-import { OptionError } from "../core/errors.ts";
+import { checkCount, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
@@ -115,12 +115,14 @@ abstract class Block extends Module {
  */
 export class EncoderBlock extends Block {
   constructor(embedDim: number, numHeads: number, options: BlockOptions = {}) {
+    checkCount("EncoderBlock", arguments, 3);
     super("EncoderBlock", embedDim, numHeads, options);
   }
 
   /** x [..., N, embedDim]; options as `MultiHeadAttention.forward` takes them. */
   forward<T extends TensorLike>(x: T, options?: AttendOptions): BlockResult<PrecisionOf<T>>;
   forward(x: TensorLike, options: AttendOptions = {}): BlockResult {
+    checkCount("EncoderBlock.forward", arguments, 2);
     let attention!: AttendResult;
     const y = this.residual(operand("EncoderBlock", "x", x), this.norm1, (z) => {
       attention = this.self_attn.forward(z, z, z, options);
@@ -153,6 +155,7 @@ export class DecoderBlock extends Block {
       memoryDim?: number;
     } = {},
   ) {
+    checkCount("DecoderBlock", arguments, 3);
     const seed = generatorOf(options.seed);
     super("DecoderBlock", embedDim, numHeads, { ...options, seed }, ["crossAttention", "memoryDim"]);
     if (!options.crossAttention) return;
@@ -186,6 +189,7 @@ export class DecoderBlock extends Block {
     memory?: TensorLike,
     options: AttendOptions & { memory?: AttendOptions } = {},
   ): BlockResult {
+    checkCount("DecoderBlock.forward", arguments, 3);
     const { memory: memoryOptions = {}, isCausal = true, ...selfOptions } = options;
     const { multihead_attn: cross, norm3 } = this;
     checkMemory(cross !== undefined, memory !== undefined);

@@ -1,4 +1,5 @@
 /** A table of vectors by id, as a layer. */
+import { checkCount } from "../core/errors.ts";
 import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import { embedding, type Ids } from "./ops/lookup.ts";
@@ -16,13 +17,14 @@ export class Embedding extends Module {
 
   constructor(count: number, size: number, options: LayerOptions & { std?: number } = {}) {
     super();
-    checkLayerOptions("Embedding", options, ["std"]);
+    checkLayerOptions("Embedding", arguments, 3, options, ["std"]);
     checkSizes("Embedding", { count, size });
     this.weight = fillNormal(parameter([count, size], options.dtype), options.seed, options.std);
   }
 
   /** ids [...] to [..., C]. */
   forward(ids: Ids): FloatTensor {
+    checkCount("Embedding.forward", arguments, 1);
     return embedding(ids, this.weight);
   }
 }

@@ -193,12 +193,15 @@ function draw<T extends Tensor>(what: string, t: T, next: () => number): T {
   return t;
 }
 
-/** Throws for an option that the layer does not have. */
+/** Throws where a constructor has more than `maximum` arguments, or an option that the layer does not have. */
 export function checkLayerOptions<O extends LayerOptions>(
   what: string,
+  got: IArguments,
+  maximum: number,
   options: O,
   names: readonly (string & Exclude<keyof O, keyof LayerOptions>)[] = [],
 ): void {
+  checkCount(what, got, maximum);
   checkOptionNames(what, options, [...names, "dtype", "seed"]);
   const { dtype = "float32" } = options;
   if (dtype !== "float32" && dtype !== "float64")

@@ -1,4 +1,5 @@
 /** The linear map as a layer: y = x·Wᵀ + b. */
+import { checkCount } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import type { LayerOptions } from "./initialize.ts";
 import { checkLayerOptions, checkSizes, fillLinear, generatorOf, parameter } from "./initialize.ts";
@@ -21,7 +22,7 @@ export class Linear extends Module {
   /** @param options `bias: false` leaves the bias out */
   constructor(inputs: number, outputs: number, options: LayerOptions & { bias?: boolean } = {}) {
     super();
-    checkLayerOptions("Linear", options, ["bias"]);
+    checkLayerOptions("Linear", arguments, 3, options, ["bias"]);
     checkSizes("Linear", { inputs, outputs });
     const { dtype, bias = true } = options;
     const seed = generatorOf(options.seed);
@@ -31,6 +32,7 @@ export class Linear extends Module {
 
   /** x [..., in] to [..., out]. */
   forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    checkCount("Linear.forward", arguments, 1);
     return linear(x, this.weight, this.bias);
   }
 }

@@ -1,4 +1,5 @@
 /** Feed-forward networks, applied to each position separately: one hidden layer, plain or gated. */
+import { checkCount } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
@@ -31,7 +32,7 @@ export class MLP extends Module {
     } = {},
   ) {
     super();
-    checkLayerOptions("MLP", options, ["hidden", "activation", "dropoutP", "bias"]);
+    checkLayerOptions("MLP", arguments, 2, options, ["hidden", "activation", "dropoutP", "bias"]);
     const { hidden = 4 * size, activation = "gelu", dropoutP = 0, bias, dtype } = options;
     checkSizes("MLP", { size, hidden });
     checkActivation("MLP", activation);
@@ -45,6 +46,7 @@ export class MLP extends Module {
 
   /** x [..., C] to [..., C]. */
   forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    checkCount("MLP.forward", arguments, 1);
     const inner = activate(this.linear1.forward(x), this.activation) as FloatTensorOf<T>;
     return this.linear2.forward(layerDropout(inner, this.dropoutP)) as FloatTensorOf<T>;
   }
@@ -64,7 +66,7 @@ export class SwiGLU extends Module {
   /** @param options `hidden` size, default 8/3·size rounded up; `bias`, default false */
   constructor(size: number, options: LayerOptions & { hidden?: number; bias?: boolean } = {}) {
     super();
-    checkLayerOptions("SwiGLU", options, ["hidden", "bias"]);
+    checkLayerOptions("SwiGLU", arguments, 2, options, ["hidden", "bias"]);
     const { hidden = Math.ceil((8 * size) / 3), bias = false, dtype } = options;
     checkSizes("SwiGLU", { size, hidden });
     const seed = generatorOf(options.seed);
@@ -75,6 +77,7 @@ export class SwiGLU extends Module {
 
   /** x [..., C] to [..., C]. */
   forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    checkCount("SwiGLU.forward", arguments, 1);
     const gated = multiply(silu(this.gate_proj.forward(x)), this.up_proj.forward(x));
     return this.down_proj.forward(gated) as FloatTensorOf<T>;
   }

@@ -10,6 +10,7 @@ import { assign } from "../api/array.ts";
 import { type DeviceData, isDeviceData } from "../core/device/device.ts";
 import { arrayFor, isFloat, readerOf } from "../core/dtype.ts";
 import {
+  checkCount,
   DTypeError,
   FormatError,
   formatTensor,
@@ -62,6 +63,7 @@ export abstract class Module {
    * const model = await new Linear(8, 3, { seed: 1 }).to("cpu");
    */
   async to(device: string | { readonly name: string }): Promise<this> {
+    checkCount("Module.to", arguments, 1);
     if (typeof device === "object" && device !== null) return this.to(device.name);
     const parameters = new Set(named(this).map(([, t]) => t));
     const moved = new Map(
@@ -79,6 +81,7 @@ export abstract class Module {
    * @throws OptionError for a field that is neither a parameter nor a buffer but has tensors or layers that nothing would train or save
    */
   parameters(): Map<string, Tensor> {
+    checkCount("Module.parameters", arguments, 0);
     const all = new Map([...tensorsOf(this)].filter(([, t]) => kindOf(t) === "parameter"));
     for (const t of all.values()) markListed(t);
     return all;
@@ -86,6 +89,7 @@ export abstract class Module {
 
   /** Every buffer by its dotted name: tensors that are saved and not trained. */
   buffers(): Map<string, Tensor> {
+    checkCount("Module.buffers", arguments, 0);
     return new Map([...tensorsOf(this)].filter(([, t]) => kindOf(t) === "buffer"));
   }
 
@@ -97,6 +101,7 @@ export abstract class Module {
    * [...new Linear(2, 2).freeze().parameters().keys()]; // → []
    */
   freeze(isFrozen = true): this {
+    checkCount("Module.freeze", arguments, 1);
     for (const t of tensorsOf(this).values())
       if (kindOf(t) !== "buffer") setKind(t, isFrozen ? "frozen" : "parameter");
     return this;
@@ -104,6 +109,7 @@ export abstract class Module {
 
   /** A copy of every parameter and buffer by its dotted name: further training does not change it. PyTorch's `state_dict()`. */
   stateDict(): Map<string, Tensor> {
+    checkCount("Module.stateDict", arguments, 0);
     return new Map([...tensorsOf(this)].map(([name, t]) => [name, copyOf(t)]));
   }
 
@@ -115,6 +121,7 @@ export abstract class Module {
    * @throws FormatError that lists missing and unexpected names, or names a tensor with NaN; ShapeError for a tensor of another shape
    */
   loadStateDict(state: ReadonlyMap<string, TensorLike>, options: { strict?: boolean } = {}): LoadResult {
+    checkCount("Module.loadStateDict", arguments, 2);
     const what = `${this.constructor.name}.loadStateDict`;
     checkNames(what, options, ["strict"]);
     const { strict = true } = options;

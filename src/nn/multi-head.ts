@@ -10,7 +10,7 @@
 import type { WeightsWanted } from "../api/attention.ts";
 import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
 import { placed } from "../core/device/device.ts";
-import { formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
@@ -101,7 +101,7 @@ export class MultiHeadAttention extends Module {
 
   constructor(embedDim: number, numHeads: number, options: MultiHeadOptions = {}) {
     super();
-    checkLayerOptions("MultiHeadAttention", options, [
+    checkLayerOptions("MultiHeadAttention", arguments, 3, options, [
       "kdim",
       "vdim",
       "numKvHeads",
@@ -160,6 +160,7 @@ export class MultiHeadAttention extends Module {
     value: TensorLike = key,
     options: AttendOptions = {},
   ): AttendResult {
+    checkCount("MultiHeadAttention.forward", arguments, 4);
     const what = "MultiHeadAttention";
     checkOptionNames(what, options, ATTEND_OPTIONS);
     const x = operand(what, "query", query);

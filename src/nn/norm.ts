@@ -1,4 +1,5 @@
 /** Layer norm and RMS norm as layers, with a weight for each of C numbers. */
+import { checkCount } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fill, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
@@ -21,7 +22,7 @@ export class LayerNorm extends Module {
   /** @param options `bias: false` leaves the bias out */
   constructor(size: number, options: LayerOptions & { eps?: number; bias?: boolean } = {}) {
     super();
-    checkLayerOptions("LayerNorm", options, ["eps", "bias"]);
+    checkLayerOptions("LayerNorm", arguments, 2, options, ["eps", "bias"]);
     checkSizes("LayerNorm", { size });
     const { dtype, eps = 1e-5, bias = true } = options;
     checkEps("LayerNorm", eps);
@@ -32,6 +33,7 @@ export class LayerNorm extends Module {
 
   /** x `[..., C]` normalized over its last axis; the same shape. */
   forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    checkCount("LayerNorm.forward", arguments, 1);
     return layerNorm(x, this.weight, this.bias, { eps: this.eps });
   }
 }
@@ -49,7 +51,7 @@ export class RMSNorm extends Module {
 
   constructor(size: number, options: LayerOptions & { eps?: number } = {}) {
     super();
-    checkLayerOptions("RMSNorm", options, ["eps"]);
+    checkLayerOptions("RMSNorm", arguments, 2, options, ["eps"]);
     checkSizes("RMSNorm", { size });
     const { dtype, eps = 1e-6 } = options;
     checkEps("RMSNorm", eps);
@@ -59,6 +61,7 @@ export class RMSNorm extends Module {
 
   /** x `[..., C]` divided by its root mean square over the last axis; the same shape. */
   forward<T extends TensorLike>(x: T): FloatTensorOf<T> {
+    checkCount("RMSNorm.forward", arguments, 1);
     return rmsNorm(x, this.weight, { eps: this.eps });
   }
 }

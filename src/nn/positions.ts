@@ -1,5 +1,5 @@
 /** Position encodings as layers: learned vectors, sinusoids, rotations. The formulas are in ops/rope.ts. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
@@ -20,13 +20,14 @@ export class LearnedPositions extends Module {
 
   constructor(length: number, size: number, options: LayerOptions & { std?: number } = {}) {
     super();
-    checkLayerOptions("LearnedPositions", options, ["std"]);
+    checkLayerOptions("LearnedPositions", arguments, 3, options, ["std"]);
     checkSizes("LearnedPositions", { length, size });
     this.weight = fillNormal(parameter([length, size], options.dtype), options.seed, options.std);
   }
 
   /** Vectors of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
   forward(N: number, offset = 0): FloatTensor {
+    checkCount("LearnedPositions.forward", arguments, 2);
     const length = this.weight.shape[0];
     if (!(Number.isInteger(N) && Number.isInteger(offset) && offset >= 0 && N >= 0 && offset + N <= length))
       throw new OptionError(
@@ -51,6 +52,7 @@ export class SinusoidalPositions extends Module {
 
   constructor(size: number, options: { base?: number; dtype?: Precision } = {}) {
     super();
+    checkCount("SinusoidalPositions", arguments, 2);
     checkOptionNames("SinusoidalPositions", options, ["base", "dtype"]);
     const { base = 10_000, dtype = "float32" } = options;
     checkSizes("SinusoidalPositions", { size });
@@ -62,6 +64,7 @@ export class SinusoidalPositions extends Module {
 
   /** Sinusoids of positions offset … offset + N − 1: [N, C], to be added to [..., N, C]. */
   forward(N: number, offset = 0): FloatTensor {
+    checkCount("SinusoidalPositions.forward", arguments, 2);
     return sinusoidalPositions(N, this.size, {
       base: this.base,
       dtype: this.dtype,
@@ -83,6 +86,7 @@ export class Rope extends Module {
   /** @param options as `rope` takes them: layout, base, rotaryDim, frequencies, axis */
   constructor(options: Omit<RopeOptions, "offset" | "positions"> = {}) {
     super();
+    checkCount("Rope", arguments, 1);
     checkOptionNames("Rope", options, ROPE_OPTIONS);
     checkBase("Rope", options.base ?? 10_000);
     this.options = options;
@@ -90,6 +94,7 @@ export class Rope extends Module {
 
   /** Rotates each pair of x [..., H, N, D] by its position's angle. Row 0 is at position `at`, or row n at `at[n]`. */
   forward<T extends TensorLike>(x: T, at: number | ArrayLike<number> = 0): FloatTensorOf<T> {
+    checkCount("Rope.forward", arguments, 2);
     return rope(x, { ...this.options, ...(typeof at === "number" ? { offset: at } : { positions: at }) });
   }
 }

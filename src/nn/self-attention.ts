@@ -3,8 +3,10 @@
  *
  *   Q = X·W^q   K = X·W^k   V = X·W^v      output = softmax(Q·Kᵀ/√dk)·V
  */
+
 import type { WeightsWanted } from "../api/attention.ts";
 import { maskList } from "../backend/problem.ts";
+import { checkCount } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
@@ -31,7 +33,7 @@ export class SelfAttention extends Module {
   /** @param options `dk` size of queries and keys, `dv` of values, both default `inputs`; `bias`, default false */
   constructor(inputs: number, options: LayerOptions & { dk?: number; dv?: number; bias?: boolean } = {}) {
     super();
-    checkLayerOptions("SelfAttention", options, ["dk", "dv", "bias"]);
+    checkLayerOptions("SelfAttention", arguments, 2, options, ["dk", "dv", "bias"]);
     const { dk = inputs, dv = inputs, bias = false, dtype } = options;
     checkSizes("SelfAttention", { inputs, dk, dv });
     const seed = generatorOf(options.seed);
@@ -47,6 +49,7 @@ export class SelfAttention extends Module {
   ): WithWeights<AttendResult<PrecisionOf<T>>>;
   forward<T extends TensorLike>(x: T, options?: Omit<AttendOptions, "past">): AttendResult<PrecisionOf<T>>;
   forward(x: TensorLike, options: Omit<AttendOptions, "past"> = {}): AttendResult {
+    checkCount("SelfAttention.forward", arguments, 2);
     checkOptionNames(
       "SelfAttention",
       options,

@@ -2,7 +2,7 @@
  * The store: synchronous, exact answers about single rows, and long computations through `compute`; equal requests in
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkMethods, formatValue, OptionError } from "../core/errors.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { gone } from "./compute/compute.ts";
@@ -400,6 +400,12 @@ class LocalStore implements HeadStore {
       );
   }
 }
+
+// biome-ignore format: a table
+checkMethods("HeadStore", LocalStore.prototype, {
+  ready: 1, load: 1, row: 4, cell: 4, visible: 2, output: 3, vector: 3, ledger: 4, states: 2, lse: 2, measures: 2, overview: 3,
+  column: 4, tile: 3, range: 3, link: 4, picture: 2, weights: 2, prioritize: 1, bundleSize: 1, bundle: 1, dispose: 0,
+});
 
 const keyOf = (ref: HeadRef): string => `${ref.block}.${ref.layer}.${ref.head}`;
 

@@ -10,7 +10,7 @@
 
 import { rowwise } from "../api/rowwise.ts";
 import type { TensorStorage } from "../core/device/device.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
@@ -103,6 +103,7 @@ export class AdamW extends Moments {
    *   float64 tensors, which are updated in place
    */
   constructor(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[], options: AdamWOptions = {}) {
+    checkCount("AdamW", arguments, 2);
     super("AdamW", parameters, options, true);
   }
 }
@@ -117,6 +118,7 @@ export class AdamW extends Moments {
 export class Adam extends Moments {
   /** @param parameters as those of `AdamW` */
   constructor(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[], options: AdamWOptions = {}) {
+    checkCount("Adam", arguments, 2);
     super("Adam", parameters, options, false);
   }
 }

@@ -6,7 +6,7 @@ import { rowwise } from "../api/rowwise.ts";
 import { isDeviceData, type TensorStorage } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
-import { formatTensor, formatValue, isMap, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, formatValue, isMap, OptionError, ShapeError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { kindOf } from "../core/recording/kinds.ts";
@@ -89,6 +89,7 @@ export abstract class Optimizer {
 
   /** One step with these gradients. A parameter without a gradient keeps its values and moments. */
   step(gradients: Gradients, options: OptimizerStep = {}): void {
+    checkCount(`${this.#what}.step`, arguments, 2);
     const what = `${this.#what}.step`;
     checkGradients(what, gradients);
     checkOptionNames(what, options, ["lr", "scale"]);
@@ -148,6 +149,7 @@ export abstract class Optimizer {
    * @throws OptionError where names are missing or new, ShapeError where a shape or dtype differs; then nothing has changed
    */
   async to(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[]): Promise<this> {
+    checkCount(`${this.#what}.to`, arguments, 1);
     const what = `${this.#what}.to`;
     const replacements = new Map(named(what, parameters));
     const groups = await Promise.all(
@@ -175,6 +177,7 @@ export abstract class Optimizer {
 
   /** The moments by name, `m.NAME` and `v.NAME` of AdamW and Adam: a checkpoint stores them with `steps`. */
   moments(): Map<string, Tensor> {
+    checkCount(`${this.#what}.moments`, arguments, 0);
     const tensors = new Map<string, Tensor>();
     for (const [name, { moments }] of this.#groups)
       for (const [moment, t] of moments) tensors.set(`${moment}.${name}`, t);

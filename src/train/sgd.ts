@@ -9,7 +9,7 @@
 import { assign } from "../api/array.ts";
 import { rowwise } from "../api/rowwise.ts";
 import type { TensorStorage } from "../core/device/device.ts";
-import { formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
@@ -44,6 +44,7 @@ export class SGD extends Optimizer {
 
   /** @param parameters as those of `AdamW` */
   constructor(parameters: ReadonlyMap<string, Tensor> | readonly Tensor[], options: SGDOptions = {}) {
+    checkCount("SGD", arguments, 2);
     checkOptionNames("SGD", options, ["lr", "momentum", "nesterov", "weightDecay", "decays"]);
     const { lr = 1e-3, momentum = 0, nesterov = false, weightDecay = 0, decays } = options;
     checkNumbers("SGD", { lr, momentum, weightDecay });

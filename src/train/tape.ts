@@ -17,7 +17,7 @@
 import { rowwise } from "../api/rowwise.ts";
 import { placed } from "../core/device/device.ts";
 import { arrayFor, type DType, isHalf, readerOf, writerOf } from "../core/dtype.ts";
-import { formatTensor, formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
 import { changeCount, changedSince } from "../core/recording/changes.ts";
 import { isUnlisted, kindOf } from "../core/recording/kinds.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
@@ -58,6 +58,7 @@ export class Tape {
    * tape, both record.
    */
   run<T>(work: () => T): T {
+    checkCount("Tape.run", arguments, 1);
     if (typeof work !== "function")
       throw new OptionError(
         "work",
@@ -82,6 +83,7 @@ export class Tape {
    * @param scale weight of the loss, 1 by default: a micro-batch's share of its batch
    */
   gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): TapeGradients {
+    checkCount("Tape.gradients", arguments, 3);
     const isIterable =
       typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] === "function";
     const targets = new Set(isIterable ? wanted : [undefined as never]);

@@ -3,7 +3,14 @@
  * (terminal/text.ts) and the figure of a notebook. Both make the store of these tensors (store/layout/from.ts) for the time of the call.
  */
 import { tensor } from "../core/construct.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import {
+  checkCount,
+  checkMethods,
+  formatTensor,
+  formatValue,
+  OptionError,
+  ShapeError,
+} from "../core/errors.ts";
 import { isNested, type NestedNumbers } from "../core/nested.ts";
 import { checkNames } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
@@ -88,7 +95,7 @@ export async function show(
     const { head, query, key } = page;
     const figure = await renderFigure(store, { head, query, key });
     const text = lines.join("\n");
-    const picture = { toString: () => text, figure };
+    const picture = checkMethods("AttentionPicture", { toString: () => text, figure }, { toString: 0 });
     Object.defineProperty(picture, Symbol.for("nodejs.util.inspect.custom"), { value: () => text });
     Object.defineProperty(picture, Symbol.for("Jupyter.display"), {
       value: () => ({ "text/plain": text, "image/svg+xml": figure.svg }),

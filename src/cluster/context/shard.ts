@@ -11,7 +11,14 @@
 
 import { TileMap } from "../../backend/plan/tiles.ts";
 import { type AttentionOptions, maskMembers, resolve } from "../../backend/problem.ts";
-import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkMethods,
+  formatValue,
+  OptionError,
+  ShapeError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
@@ -62,6 +69,7 @@ export class ShardPlan {
     ranges: readonly (readonly PositionRange[])[],
     costs: readonly number[],
   ) {
+    checkCount("ShardPlan", arguments, 4);
     checkArgument(
       Array.isArray(ranges),
       "ShardPlan",
@@ -168,6 +176,11 @@ export class ShardPlan {
     );
   }
 }
+
+// biome-ignore format: a table
+checkMethods("ShardPlan", ShardPlan.prototype, {
+  ranges: 1, size: 1, positions: 1, take: 3, extend: 1, toString: 0,
+});
 
 /**
  * Distributes the positions of a sequence over ranks so that each has the same work under the mask.

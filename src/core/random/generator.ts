@@ -23,6 +23,7 @@ export class Generator {
    * @param stream independent sequences of one seed, 0 by default
    */
   constructor(seed = 0, stream = 0, position = 0) {
+    checkCount("Generator", arguments, 3);
     if (!Number.isSafeInteger(seed))
       throw new OptionError("seed", `seed must be an integer below 2^53, got ${formatValue(seed)}`, {
         got: seed,
@@ -33,23 +34,27 @@ export class Generator {
 
   /** 32 random bits, as an unsigned number. */
   bits(): number {
+    checkCount("Generator.bits", arguments, 0);
     const at = this.position++;
     return cellBits(rowKey(this.#key, Math.floor(at / 65536)), at % 65536);
   }
 
   /** A number in [0, 1), a multiple of 2⁻³². */
   uniform(): number {
+    checkCount("Generator.uniform", arguments, 0);
     return this.bits() / 2 ** 32;
   }
 
   /** Standard normal (Box and Muller 1958); draws two numbers. */
   normal(): number {
+    checkCount("Generator.normal", arguments, 0);
     const inside = () => (this.bits() + 0.5) / 2 ** 32;
     return Math.sqrt(-2 * Math.log(inside())) * Math.cos(2 * Math.PI * inside());
   }
 
   /** A uniform integer in [0, n), n an integer from 1 to 2³²; draws again where the remainder would be biased. Throws OptionError. */
   below(n: number): number {
+    checkCount("Generator.below", arguments, 1);
     if (!(Number.isInteger(n) && n >= 1 && n <= 2 ** 32))
       throw new OptionError("below", `below: n must be an integer from 1 to 2^32, got ${formatValue(n)}`, {
         got: n,

@@ -1,12 +1,12 @@
 /** GGUF files, read in part: the header immediately, a tensor or some of its rows on request, unpacked to float32. */
-import { checkCount, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, checkMethods, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor, fromBytes } from "../element.ts";
 import { parseStart } from "../growing.ts";
 import { MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
 import { refuser } from "../refuse.ts";
 import { openSource, type SourceLike } from "../source.ts";
-import { type SafetensorsFile, tensorReader } from "../tensor-file.ts";
+import { type SafetensorsFile, tensorFile } from "../tensor-file.ts";
 import { type GgufHeader, readGgufHeader } from "./header.ts";
 
 const WHAT = "openGguf";
@@ -47,9 +47,9 @@ export async function openGguf(from: SourceLike, options: SizeLimit = {}): Promi
         `${WHAT}: the file is part of a model in ${values.get("split.count")} files; join them with "llama-gguf-split --merge"`,
         { count: values.get("split.count") as number },
       );
-    const read = tensorReader(
+    const file = tensorFile(
       WHAT,
-      tensors,
+      { tensors },
       maxBytes,
       async (_, info, [first, last], into): Promise<FileTensor> => {
         const { dtype, shape, start, block } = info;
@@ -76,15 +76,10 @@ export async function openGguf(from: SourceLike, options: SizeLimit = {}): Promi
         const numbers = out.length === to - from ? out : out.slice(skipped, skipped + to - from);
         return new Tensor(numbers, part, "float32") as FileTensor;
       },
+      () => source.close(),
     );
-    return {
-      metadata: new Map(),
-      values,
-      tensors,
-      read,
-      storage: (name) => tensors.get(name)?.block?.name ?? tensors.get(name)?.dtype ?? "",
-      close: () => source.close(),
-    };
+    const storage = (name: string) => tensors.get(name)?.block?.name ?? tensors.get(name)?.dtype ?? "";
+    return { ...file, values, ...checkMethods(WHAT, { storage }, { storage: 1 }) };
   } catch (error) {
     await source.close();
     throw error;

@@ -3,7 +3,7 @@
  * is inflated no further than the size in its npy header, and its CRC is checked before it is used.
  */
 
-import { checkCount, HeedError, OptionError } from "../../core/errors.ts";
+import { checkCount, checkMethods, HeedError, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { crc32, deflate, inflate } from "../archive/deflate.ts";
 import { join, listMembers, type Member, type NewMember, writeMembers } from "../archive/zip.ts";
@@ -84,7 +84,7 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
     const subject = names.length === 1 ? JSON.stringify(names[0]) : `its ${names.length} arrays`;
     checkLimit("readNpz", subject, total, maxBytes, ". A safetensors file is read in parts");
   };
-  return {
+  const opened: NpzFile = {
     members: new Map([...members].map(([name, { size }]) => [name, size])),
     checkSize,
     async header(name) {
@@ -103,6 +103,7 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
       return readNpyAt("readNpz", data, member.start, name, maxBytes);
     },
   };
+  return checkMethods("NpzFile", opened, { header: 1, read: 1, checkSize: 1 });
 }
 
 /** The inflated bytes of a member up to the end of its npy header, at least. */

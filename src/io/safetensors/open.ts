@@ -9,7 +9,7 @@ import { scanObject } from "../json.ts";
 import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
 import { quote, type Refuse, refuser } from "../refuse.ts";
 import { openSource, type Source, type SourceLike } from "../source.ts";
-import { type SafetensorsFile, tensorReader } from "../tensor-file.ts";
+import { type LoadRows, type SafetensorsFile, tensorFile } from "../tensor-file.ts";
 import { headerLength, MAX_HEADER, readHeader, type TensorInfo } from "./header.ts";
 
 /** Options of `openSafetensors`: `maxBytes` limits one read, and the index. */
@@ -162,11 +162,11 @@ async function openFiles(
     await close();
     throw error;
   }
-  const read = tensorReader(WHAT, tensors, maxBytes, async (name, info, [from, to], into) => {
+  const load: LoadRows<TensorInfo> = async (name, info, [from, to], into) => {
     const { dtype, shape, start } = info;
     const row = shape.slice(1).reduce((n, x) => n * x, ELEMENTS[dtype].bytes);
     const bytes = await files[owner(name)][0].read(start + from * row, (to - from) * row, into);
     return fromBytes(dtype, shape.length === 0 ? shape : [to - from, ...shape.slice(1)], bytes);
-  });
-  return { metadata, tensors, read, close };
+  };
+  return tensorFile(WHAT, { metadata, tensors }, maxBytes, load, close);
 }

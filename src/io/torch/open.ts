@@ -13,7 +13,7 @@ import { checkSize, MAX_BYTES, type SizeLimit, sizeLimit } from "../limit.ts";
 import { extent, type Refuse, refuser } from "../refuse.ts";
 import type { TensorInfo } from "../safetensors/header.ts";
 import { openSource, type Source, type SourceLike } from "../source.ts";
-import { type SafetensorsFile, tensorReader } from "../tensor-file.ts";
+import { type LoadRows, type SafetensorsFile, tensorFile } from "../tensor-file.ts";
 import { type Pickled, readPickle, TorchStorage, TorchTensor } from "./pickle.ts";
 
 const WHAT = "openTorch";
@@ -73,7 +73,7 @@ export async function openTorch(from: SourceLike, options: SizeLimit = {}): Prom
         ...(!dense && { strides }),
       });
     }
-    const read = tensorReader(WHAT, tensors, maxBytes, async (_, info, [first, last], into) => {
+    const load: LoadRows<TorchInfo> = async (_, info, [first, last], into) => {
       const { dtype, shape, start, end, strides } = info;
       const width = ELEMENTS[dtype].bytes;
       const part = shape.length === 0 ? shape : [last - first, ...shape.slice(1)];
@@ -91,8 +91,8 @@ export async function openTorch(from: SourceLike, options: SizeLimit = {}): Prom
           dtype,
         });
       return new Tensor(flat.data as TypedData, part, dtype as DType, strides).contiguous() as never;
-    });
-    return { metadata: new Map(), tensors, read, close: () => source.close() };
+    };
+    return tensorFile(WHAT, { tensors }, maxBytes, load, () => source.close());
   } catch (error) {
     await source.close();
     throw error;

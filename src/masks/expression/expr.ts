@@ -9,6 +9,7 @@
  * Positions and indices are 32-bit integers; a number with a fraction, or anything that touches `score`, is a float.
  * The idea of intervals over an expression follows tinygrad's `_min_max`; of composed masks, PyTorch FlexAttention.
  */
+// long: the operators create nodes of each other's classes, and a recorded statement is one of them.
 import type { DType } from "../../core/dtype.ts";
 import { argumentError, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -79,87 +80,88 @@ type Operand = NumberExpression | number;
 export class NumberExpression extends Expression {
   /** This plus `x`. */
   add(x: Operand): NumberExpression {
-    return binary("add", this, x);
+    return binary("add", this, x, arguments);
   }
   /** This minus `x`. */
   sub(x: Operand): NumberExpression {
-    return binary("sub", this, x);
+    return binary("sub", this, x, arguments);
   }
   /** This times `x`. */
   mul(x: Operand): NumberExpression {
-    return binary("mul", this, x);
+    return binary("mul", this, x, arguments);
   }
   /** Division of floats. */
   div(x: Operand): NumberExpression {
-    return new NumberExpression("div", "float", [asFloat(this), asFloat(lift(x))]);
+    return binary("div", asFloat(this), x, arguments);
   }
   /** Integer division, rounded towards −∞; the divisor is a positive integer constant. */
   floorDiv(n: number): NumberExpression {
-    return integerBy("floorDiv", this, n);
+    return integerBy("floorDiv", this, n, arguments);
   }
   /** Remainder with the sign of the divisor, a positive integer constant. */
   mod(n: number): NumberExpression {
-    return integerBy("mod", this, n);
+    return integerBy("mod", this, n, arguments);
   }
   /** The smaller of this and `x`; NaN if either is NaN. */
   min(x: Operand): NumberExpression {
-    return binary("min", this, x);
+    return binary("min", this, x, arguments);
   }
   /** The larger of this and `x`; NaN if either is NaN. */
   max(x: Operand): NumberExpression {
-    return binary("max", this, x);
+    return binary("max", this, x, arguments);
   }
   /** The absolute value. */
   abs(): NumberExpression {
-    return new NumberExpression("abs", this.type, [this]);
+    return unary("abs", this, arguments);
   }
   /** The negative. */
   neg(): NumberExpression {
-    return new NumberExpression("neg", this.type, [this]);
+    return unary("neg", this, arguments);
   }
   /** e to the power of this, as a float. */
   exp(): NumberExpression {
-    return new NumberExpression("exp", "float", [asFloat(this)]);
+    return unary("exp", asFloat(this), arguments);
   }
   /** The natural logarithm, as a float. */
   log(): NumberExpression {
-    return new NumberExpression("log", "float", [asFloat(this)]);
+    return unary("log", asFloat(this), arguments);
   }
   /** The hyperbolic tangent, as a float. */
   tanh(): NumberExpression {
-    return new NumberExpression("tanh", "float", [asFloat(this)]);
+    return unary("tanh", asFloat(this), arguments);
   }
   /** The square root, as a float. */
   sqrt(): NumberExpression {
-    return new NumberExpression("sqrt", "float", [asFloat(this)]);
+    return unary("sqrt", asFloat(this), arguments);
   }
   /** The same number as a float. */
   toFloat(): NumberExpression {
+    checkCount("toFloat", arguments, 0);
     return asFloat(this);
   }
   /** True where this < `x`. */
   lt(x: Operand): BoolExpression {
-    return compare("lt", this, lift(x));
+    return compare("lt", this, x, arguments);
   }
   /** True where this ≤ `x`. */
   le(x: Operand): BoolExpression {
-    return compare("le", this, lift(x));
+    return compare("le", this, x, arguments);
   }
   /** True where this > `x`. */
   gt(x: Operand): BoolExpression {
-    return compare("lt", lift(x), this);
+    return compare("gt", this, x, arguments);
   }
   /** True where this ≥ `x`. */
   ge(x: Operand): BoolExpression {
-    return compare("le", lift(x), this);
+    return compare("ge", this, x, arguments);
   }
   /** True where this = `x`. */
   eq(x: Operand): BoolExpression {
-    return compare("eq", this, lift(x));
+    return compare("eq", this, x, arguments);
   }
   /** True where this ≠ `x`. */
   ne(x: Operand): BoolExpression {
-    return this.eq(x).not();
+    return compare("ne", this, x, arguments).not();
   }
 }
 
@@ -175,12 +177,14 @@ export class BoolExpression extends Expression {
   }
   /** True where this is false. */
   not(): BoolExpression {
+    checkCount("not", arguments, 0);
     noteUse(this);
     if (this.op === "const") return boolConst(this.value === 0);
     return this.op === "not" ? (this.args[0] as BoolExpression) : new BoolExpression("not", "bool", [this]);
   }
   /** `yes` where this is true, `no` elsewhere. */
   select(yes: Operand, no: Operand): NumberExpression {
+    checkCount("select", arguments, 2);
     const [a, b] = promoteTypes(lift(yes), lift(no));
     return new NumberExpression("select", a.type, [this, a, b]);
   }
@@ -331,13 +335,30 @@ function promoteTypes(a: NumberExpression, b: NumberExpression): [NumberExpressi
   return a.type === b.type ? [a, b] : [asFloat(a), asFloat(b)];
 }
 
-function binary(op: BinaryOp, a: NumberExpression, x: Operand): NumberExpression {
+// The functions of methods take `arguments` too: JavaScript would ignore those that a method does not have.
+function unary(op: UnaryOp, x: NumberExpression, got: IArguments): NumberExpression {
+  checkCount(op, got, 0);
+  return new NumberExpression(op, x.type, [x]);
+}
+
+function binary(op: BinaryOp, a: NumberExpression, x: Operand, got: IArguments): NumberExpression {
+  checkCount(op, got, 1);
   const [left, right] = promoteTypes(a, lift(x));
   return new NumberExpression(op, left.type, [left, right]);
 }
 
-function compare(op: BinaryOp, a: NumberExpression, b: NumberExpression): BoolExpression {
-  return new BoolExpression(op, "bool", promoteTypes(a, b));
+/** The operations of comparisons; a > b is b < a. */
+const COMPARED = { lt: "lt", le: "le", gt: "lt", ge: "le", eq: "eq", ne: "eq" } as const;
+
+function compare(
+  name: keyof typeof COMPARED,
+  a: NumberExpression,
+  x: Operand,
+  got: IArguments,
+): BoolExpression {
+  checkCount(name, got, 1);
+  const pair = promoteTypes(a, lift(x));
+  return new BoolExpression(COMPARED[name], "bool", name[0] === "g" ? pair.reverse() : pair);
 }
 
 function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {
@@ -352,7 +373,13 @@ function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpre
   return new BoolExpression(op, "bool", [a, b]);
 }
 
-function integerBy(op: "floorDiv" | "mod", a: NumberExpression, n: number): NumberExpression {
+function integerBy(
+  op: "floorDiv" | "mod",
+  a: NumberExpression,
+  n: number,
+  got: IArguments,
+): NumberExpression {
+  checkCount(op, got, 1);
   if (a.type !== "int" || !(Number.isInteger(n) && n > 0 && n < 2 ** 31))
     throw new OptionError(
       "expression",

@@ -4,7 +4,7 @@
  */
 import { keepTensor } from "../../core/arena.ts";
 import { placementOn } from "../../core/device/device.ts";
-import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import { sizeOf, type Tensor, viewOf } from "../../core/tensor.ts";
 import { empty } from "../../index.ts";
@@ -33,6 +33,7 @@ export class KeyValueCache {
     dtype: Precision;
     device?: string;
   }) {
+    checkCount("KeyValueCache", arguments, 1);
     const { layers, heads, d, capacity } = size;
     this.capacity = capacity;
     this.#size = size;
@@ -118,3 +119,11 @@ export class KeyValueCache {
     return tensorFrom(placementOn("KeyValueCache", device).device.allocate(dtype, sizeOf(shape)), shape);
   }
 }
+
+checkMethods("KeyValueCache", KeyValueCache.prototype, {
+  append: 3,
+  crossed: 2,
+  copy: 0,
+  advance: 1,
+  restart: 0,
+});

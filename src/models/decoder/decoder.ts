@@ -7,7 +7,7 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(x)                              · scale (Cohere), c·tanh(… / c) (Gemma 2)
  */
-import { formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale, slice, tanh } from "../../nn/index.ts";
@@ -43,6 +43,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
 
   /** A model with the weights given, or with new ones from a seed: normal with the config's standard deviation. */
   constructor(recipe: DecoderConfig, options: ModelStart = {}, config?: C, label = recipe?.model_type) {
+    checkCount("Decoder", arguments, 4);
     checkTransformerConfig(recipe);
     super(recipe, options, label);
     this.config = config ? { ...config } : (recipe as ModelConfig["config"] as C);
@@ -51,6 +52,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
 
   /** An empty cache for one sequence of up to `capacity` tokens; default the number of positions. */
   cache(capacity = this.sizes.positions): KeyValueCache {
+    checkCount("Decoder.cache", arguments, 1);
     const { layers, keyHeads: heads, headSize: d } = this.sizes;
     return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype, device: this.weights.device });
   }
@@ -118,6 +120,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
 
   /** The rows of the words, times the recipe's factor, then of the positions where the model learned them, [..., N, C]. */
   embeddingParts(ids: Ids, { cache, keyMask }: DecoderOptions = {}): EmbeddingPart[] {
+    checkCount("Decoder.embeddingParts", arguments, 2);
     const { names, embedding_scale = 1, position_offset = 0 } = this.recipe;
     let words = this.weights.lookup(ids, `${names.embedding}.weight`);
     const lead = words.shape.slice(0, -1);
@@ -151,6 +154,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the checkpoint has no output matrix. */
   override logits(hidden: FloatTensor): FloatTensor {
+    checkCount("Decoder.logits", arguments, 1);
     const { final_logit_softcapping: cap, logit_scale = 1 } = this.recipe;
     let logits = super.logits(hidden);
     if (logit_scale !== 1) logits = scale(logits, logit_scale);

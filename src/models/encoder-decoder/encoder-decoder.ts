@@ -6,6 +6,7 @@
  *     memory = encoder(source)                                        [..., S, C]
  *     logits = decoder(target, memory)                                [..., N, V]
  */
+import { checkCount, checkMethods } from "../../core/errors.ts";
 import type { FloatTensor, Ids, Precision } from "../../nn/index.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
 import { Decoder } from "../decoder/decoder.ts";
@@ -39,6 +40,7 @@ export class EncoderDecoder implements TransformerModel {
 
   /** A model with the weights given, or with new ones from a seed: normal with the config's standard deviation. */
   constructor(recipe: EncoderDecoderConfig, options: ModelStart = {}) {
+    checkCount("EncoderDecoder", arguments, 2);
     checkTransformerConfig(recipe);
     checkTransformerConfig(recipe.encoder);
     const { hasHead = true } = options;
@@ -95,3 +97,8 @@ export class EncoderDecoder implements TransformerModel {
     return this.decoder.cache(capacity);
   }
 }
+
+// biome-ignore format: a table
+checkMethods("EncoderDecoder", EncoderDecoder.prototype, {
+  parameters: 0, encode: 2, forward: 2, hidden: 2, logits: 1, cache: 1,
+});

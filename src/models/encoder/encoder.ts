@@ -6,7 +6,7 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(act(W·x)) + b                   the output matrix is the embedding unless the file has its own
  */
-import { UnsupportedError } from "../../core/errors.ts";
+import { checkCount, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
@@ -62,6 +62,7 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
 
   /** A model with the weights given, or with new ones from a seed: normal with the config's standard deviation. */
   constructor(recipe: EncoderConfig, options: EncoderStart = {}, config?: C, label = recipe?.model_type) {
+    checkCount("Encoder", arguments, 4);
     checkTransformerConfig(recipe);
     super(recipe, options, label);
     this.config = config ? { ...config } : (recipe as ModelConfig["config"] as C);
@@ -91,6 +92,7 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
    * the model was not trained to answer questions.
    */
   spanLogits(hidden: FloatTensor): FloatTensor {
+    checkCount("Encoder.spanLogits", arguments, 1);
     const { span, spanMap, spanNorm } = this.recipe.names;
     if (!this.hasSpanHead || span === undefined)
       throw new UnsupportedError(
@@ -116,6 +118,7 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
 
   /** The rows of the words, then of the types and positions where the model has them, [..., N, E]. */
   embeddingParts(ids: Ids, { typeIds }: EncoderOptions = {}): EmbeddingPart[] {
+    checkCount("Encoder.embeddingParts", arguments, 2);
     const { names, embedding_scale = 1 } = this.recipe;
     let words = this.weights.lookup(ids, `${names.embedding}.weight`);
     const N = words.shape[words.shape.length - 2];

@@ -243,7 +243,9 @@ async function readPacked(
   let finite = true;
   const step = Math.max(1, Math.floor((SLICE * rows) / (end - start)));
   for (let row = 0; row < rows; row += step) {
-    const slice = await file.read(stored, { rows: [row, Math.min(rows, row + step)], into: slices });
+    const until = Math.min(rows, row + step);
+    const fits = ((end - start) / rows) * (until - row) <= slices.length;
+    const slice = await file.read(stored, { rows: [row, until], ...(fits && { into: slices }) });
     const tensor = new Tensor(slice.data as TypedData, slice.shape, slice.dtype as DType);
     if (firstNotFinite(tensor) >= 0) finite = false;
     const numbers = (tensor.dtype === packedDType ? tensor : widen(tensor, "float32")).data;

@@ -8,7 +8,7 @@
  * Positions are learned for one size, and resampled for another as transformers does; or queries and keys are rotated by the row and
  * the column of their patch (DINOv3).
  */
-import { OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, concat, type FloatTensor, linear, reshape, rope, slice } from "../../nn/index.ts";
@@ -30,6 +30,7 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
 
   /** A model with the weights given, or with new ones from a seed. */
   constructor(recipe: ImageEncoderConfig, options: ModelStart = {}) {
+    checkCount("ImageEncoder", arguments, 2);
     checkTransformerConfig(recipe);
     super(recipe, options, recipe.model_type);
   }
@@ -41,6 +42,7 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
 
   /** Rows and columns of patches in a picture of this size. Throws an OptionError for a size that patches do not fill. */
   gridOf(height: number, width: number): readonly [rows: number, columns: number] {
+    checkCount("ImageEncoder.gridOf", arguments, 2);
     const [high, wide] = this.recipe.image.patch;
     if (!(height >= high && width >= wide))
       throw new OptionError(
@@ -72,6 +74,7 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
 
   /** The patches W·patch + b, [B, rows·columns, C]; then the positions of all placed tokens and of the patches, [n, C]. */
   embeddingParts(pixels: FloatTensor): EmbeddingPart[] {
+    checkCount("ImageEncoder.embeddingParts", arguments, 1);
     const { names, image, hidden_size: C } = this.recipe;
     const shape = (pixels as Partial<Tensor>)?.shape ?? [];
     if (

@@ -4,7 +4,15 @@
  * learns a tokenizer, file.ts reads one.
  */
 
-import { checkArgument, FormatError, formatValue, isList, OptionError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkMethods,
+  FormatError,
+  formatValue,
+  isList,
+  OptionError,
+} from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type AddedToken, splitter, type TextPart } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
@@ -98,6 +106,7 @@ export class Tokenizer {
 
   /** Throws a FormatError for inconsistent parts: a merge or a special token without an id, an id used twice. */
   constructor(spec: TokenizerSpec) {
+    checkCount("Tokenizer", arguments, 1);
     checkArgument(
       Array.isArray((spec as Partial<TokenizerSpec> | undefined)?.added),
       "Tokenizer",
@@ -290,6 +299,10 @@ export class Tokenizer {
   /** A stream that decodes ids as a model generates them. */
   stream(options: { readonly skipSpecialTokens?: boolean } = {}): TextStream {
     checkNames("Tokenizer.stream", options, ["skipSpecialTokens"]);
+    return checkMethods("TextStream", this.#stream(options), { push: 1, end: 0 });
+  }
+
+  #stream(options: { readonly skipSpecialTokens?: boolean }): TextStream {
     const { skipSpecialTokens = true } = options;
     const { spec } = this;
     const skip = (id: number) => skipSpecialTokens && this.isSpecial(id);
@@ -361,6 +374,11 @@ export class Tokenizer {
     return token;
   }
 }
+
+// biome-ignore format: a table
+checkMethods("Tokenizer", Tokenizer.prototype, {
+  id: 1, token: 1, isSpecial: 1, display: 1, ids: 2, encode: 3, decode: 2, stream: 1,
+});
 
 /** The added tokens that match in the normalized text, in normalized spelling. */
 function normalizedTokens(spec: TokenizerSpec): AddedToken[] {

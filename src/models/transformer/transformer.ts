@@ -10,8 +10,9 @@
  *
  * B sequences of N tokens; C = width, H query heads that share Hkv key heads, d = size of a head.
  */
+// long: one class, whose methods are the parts of a layer in the order in which they run.
 import { placed } from "../../core/device/device.ts";
-import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -415,6 +416,11 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return normalized(norm, x, scaled, this.parameter(`${name}.bias`));
   }
 }
+
+// biome-ignore format: a table
+checkMethods("Transformer", Transformer.prototype, {
+  parameters: 0, parameter: 1, forward: 2, hidden: 2, logits: 1,
+});
 
 function normalized(
   { kind, eps }: TransformerConfig["norm"],

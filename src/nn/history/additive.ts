@@ -38,7 +38,7 @@ export class AdditiveAttention extends ScoredAttention {
   /** @param dq size of a query, dk of a key, da of the hidden layer between them */
   constructor(dq: number, dk: number, da: number, options: LayerOptions = {}) {
     super();
-    checkLayerOptions("AdditiveAttention", options);
+    checkLayerOptions("AdditiveAttention", arguments, 4, options);
     checkSizes("AdditiveAttention", { dq, dk, da });
     const { dtype } = options;
     const seed = generatorOf(options.seed);

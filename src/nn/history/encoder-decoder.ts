@@ -9,7 +9,7 @@
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Embedding } from "../embedding.ts";
@@ -76,7 +76,7 @@ export class RecurrentEncoderDecoder extends Module {
 
   constructor(options: RecurrentOptions) {
     super();
-    checkLayerOptions("RecurrentEncoderDecoder", options, [
+    checkLayerOptions("RecurrentEncoderDecoder", arguments, 1, options, [
       "sourceWords",
       "targetWords",
       "embedDim",
@@ -109,6 +109,7 @@ export class RecurrentEncoderDecoder extends Module {
     source: Ids,
     options: { keyMask?: TensorLike | Tensor } = {},
   ): { memory: EncoderOutput; state: FloatTensor } {
+    checkCount("RecurrentEncoderDecoder.read", arguments, 2);
     checkOptionNames("RecurrentEncoderDecoder", options, ["keyMask"]);
     const { keyMask } = options;
     const { output, last } = this.encoder.forward(this.source_embedding.forward(source), { keyMask });
@@ -134,6 +135,7 @@ export class RecurrentEncoderDecoder extends Module {
     { annotations, keyMask }: EncoderOutput,
     options: { returnWeights?: boolean } = {},
   ): DecoderStep {
+    checkCount("RecurrentEncoderDecoder.write", arguments, 4);
     return this.#write(this.target_embedding.forward(previous), state, annotations, keyMask, options);
   }
 
@@ -158,6 +160,7 @@ export class RecurrentEncoderDecoder extends Module {
     target: Ids,
     options: { keyMask?: TensorLike | Tensor; returnWeights?: boolean } = {},
   ): { logits: FloatTensor; weights?: FloatTensor } {
+    checkCount("RecurrentEncoderDecoder.forward", arguments, 3);
     checkOptionNames("RecurrentEncoderDecoder", options, ["keyMask", "returnWeights"]);
     const { returnWeights = false, keyMask } = options;
     const { memory, state: first } = this.read(source, { keyMask });

@@ -4,7 +4,7 @@
  */
 
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, OptionError, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
@@ -87,6 +87,7 @@ abstract class FeatureHeads extends Module {
     value: TensorLike = key,
     options: LinearAttentionOptions = {},
   ): LinearAttentionResult {
+    checkCount(`${this.#what}.forward`, arguments, 4);
     checkOptionNames(this.#what, options, LINEAR_OPTIONS);
     const x = operand(this.#what, "query", query);
     checkOnCpu(this.#what, "query", x);
@@ -121,6 +122,7 @@ abstract class FeatureHeads extends Module {
  */
 export class LinearAttention extends FeatureHeads {
   constructor(embedDim: number, numHeads: number, options: FeatureHeadOptions = {}) {
+    checkCount("LinearAttention", arguments, 3);
     super("LinearAttention", embedDim, numHeads, options);
   }
 
@@ -150,6 +152,7 @@ export class PerformerAttention extends FeatureHeads {
     numHeads: number,
     options: FeatureHeadOptions & { features?: number; featureSeed?: number } = {},
   ) {
+    checkCount("PerformerAttention", arguments, 3);
     super("PerformerAttention", embedDim, numHeads, options, ["features", "featureSeed"]);
     const size = embedDim / numHeads;
     const { features = defaultFeatures(size), featureSeed = 0, dtype } = options;

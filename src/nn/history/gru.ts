@@ -4,7 +4,7 @@
  *   r = σ(Wᵢᵣx + bᵢᵣ + Wₕᵣh + bₕᵣ)      z = σ(Wᵢ_z x + bᵢ_z + Wₕ_z h + bₕ_z)
  *   n = tanh(Wᵢₙx + bᵢₙ + r·(Wₕₙh + bₕₙ))      h′ = n + z·(h − n)
  */
-import { formatTensor, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { sameDevice, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { LayerOptions } from "../initialize.ts";
@@ -47,7 +47,7 @@ export class GRUCell extends Module {
 
   constructor(inputs: number, hidden: number, options: LayerOptions = {}) {
     super();
-    checkLayerOptions("GRUCell", options);
+    checkLayerOptions("GRUCell", arguments, 3, options);
     checkSizes("GRUCell", { inputs, hidden });
     const seed = generatorOf(options.seed);
     const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
@@ -59,6 +59,7 @@ export class GRUCell extends Module {
 
   /** x [B, inputs] and h [B, hidden] to the next h. */
   forward<T extends TensorLike>(x: TensorLike, h: T): FloatTensorOf<T> {
+    checkCount("GRUCell.forward", arguments, 2);
     const state = operand("GRUCell", "h", h);
     return gates(linear(x, this.weight_ih, this.bias_ih), linear(state, this.weight_hh, this.bias_hh), state);
   }
@@ -93,7 +94,7 @@ export class GRU extends Module {
   /** @param options `bidirectional`: adds the reverse direction; default false */
   constructor(inputs: number, hidden: number, options: LayerOptions & { bidirectional?: boolean } = {}) {
     super();
-    checkLayerOptions("GRU", options, ["bidirectional"]);
+    checkLayerOptions("GRU", arguments, 3, options, ["bidirectional"]);
     checkSizes("GRU", { inputs, hidden });
     const seed = generatorOf(options.seed);
     const drawn = (...shape: number[]) => fillLinear(parameter(shape, options.dtype), seed, hidden);
@@ -121,6 +122,7 @@ export class GRU extends Module {
    */
   forward<T extends TensorLike>(x: T, options?: { keyMask?: TensorLike | Tensor }): GruOutput<PrecisionOf<T>>;
   forward(x: TensorLike, options: { keyMask?: TensorLike | Tensor } = {}): GruOutput {
+    checkCount("GRU.forward", arguments, 2);
     checkOptionNames("GRU", options, ["keyMask"]);
     const from = operand("GRU", "x", x);
     if (from.shape.length !== 3 || from.shape[1] === 0)

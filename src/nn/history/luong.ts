@@ -28,7 +28,7 @@ export class LuongAttention extends ScoredAttention {
   /** @param options `score`, default "general"; "dot" needs dq = dk */
   constructor(dq: number, dk: number, options: LayerOptions & { score?: "dot" | "general" } = {}) {
     super();
-    checkLayerOptions("LuongAttention", options, ["score"]);
+    checkLayerOptions("LuongAttention", arguments, 3, options, ["score"]);
     const { score = "general", dtype, seed } = options;
     checkSizes("LuongAttention", { dq, dk });
     if (score !== "dot" && score !== "general")

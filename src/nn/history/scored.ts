@@ -2,8 +2,10 @@
  * What Bahdanau's and Luong's attention share: the options of a call, the masks, and the types of `forward`. Each layer computes
  * its own scores.
  */
+
 import type { WeightsWanted } from "../../api/attention.ts";
 import { type MaskLike, maskList } from "../../backend/problem.ts";
+import { checkCount } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import { Module } from "../module.ts";
@@ -60,6 +62,7 @@ export abstract class ScoredAttention extends Module {
     value: TensorLike = key,
     options: ScoredOptions = {},
   ): Attended {
+    checkCount(`${this.constructor.name}.forward`, arguments, 4);
     const what = this.constructor.name;
     checkOptionNames(what, options, SCORED_OPTIONS);
     const { keyMask, attnMask, ...rest } = options;

@@ -2,7 +2,7 @@
  * Texts as training data of a language model: token ids joined into one sequence, a held-out part, and the batches of each
  * step for both kinds of models: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-import { checkArgument, formatValue, isList, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, isList, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tokenizer } from "../../models/index.ts";
 import type { LanguageKind } from "../language.ts";
@@ -77,6 +77,7 @@ export class Corpus {
 
   /** @throws OptionError where the texts are too short, or the tokenizer lacks a token that the kind of model needs */
   constructor(texts: readonly string[], tokenizer: Tokenizer, options: CorpusOptions) {
+    checkCount("Corpus", arguments, 3);
     checkCorpus(texts, tokenizer, options);
     const { kind, context, batch = 16, accumulate = 1, heldOut = 0.1, repeats = 0, seed = 0 } = options;
     const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
@@ -168,6 +169,7 @@ export class Corpus {
 
   /** The micro-batches of step s = 0, 1, …: a function of the seed and s. */
   batches(step: number): Batch[] {
+    checkCount("Corpus.batches", arguments, 1);
     return this.#sequences(step).map(([sequences, first]) => this.#batchOf(sequences, MASKS.train + first));
   }
 
@@ -176,6 +178,7 @@ export class Corpus {
    * targets of `heldOut`. Its context is the text to the left in the same window, for an encoder without masks.
    */
   baseline(order: number): number {
+    checkCount("Corpus.baseline", arguments, 1);
     const model = new Ngram(order, this.vocabulary, this.ids, this.split.train);
     const heldOut = this.#heldOutRows.flat();
     if (this.#kind === "decoder") return model.loss(heldOut);

@@ -171,6 +171,7 @@ export class Windows {
   #starts: Uint32Array = new Uint32Array(0);
 
   constructor(ids: Int32Array, spans: readonly Span[], options: WindowOptions) {
+    checkCount("Windows", arguments, 3);
     checkSpans("Windows", ids, spans);
     checkArgument(typeof options === "object", "Windows", "{ window, seed } as the third argument", options);
     const { window, overlap = 0, repeats = 0 } = options;
@@ -198,6 +199,7 @@ export class Windows {
 
   /** Token ids of sequence `n`, n = 0, 1, …: a function of the seed and n. */
   sequence(n: number): Int32Array {
+    checkCount("Windows.sequence", arguments, 1);
     const { window, seed, repeats = 0 } = this.#options;
     const start = this.#startOf(n);
     const ids = this.#ids.slice(start, start + window);

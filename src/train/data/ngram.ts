@@ -9,7 +9,7 @@
  *
  * All n-grams up to the order are nodes of one trie. A node is identified by its parent and a token, in one hash table.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { mix } from "../../core/random/random.ts";
 import type { Span } from "./data.ts";
 import { checkSpans } from "./data.ts";
@@ -36,6 +36,7 @@ export class Ngram {
 
   /** Counts the n-grams within each of the `spans` of `ids`. */
   constructor(order: number, vocabulary: number, ids: Int32Array, spans: readonly Span[]) {
+    checkCount("Ngram", arguments, 4);
     if (!(Number.isSafeInteger(order) && order >= 1 && order <= 8))
       throw new OptionError(
         "order",
@@ -78,6 +79,7 @@ export class Ngram {
 
   /** ln P(ids[i] | the ids before it), for each i. */
   logProbabilities(ids: Int32Array): Float64Array {
+    checkCount("Ngram.logProbabilities", arguments, 1);
     const trie = this.#trie;
     const ends = new Int32Array(this.order + 1);
     const logs = new Float64Array(ids.length);
@@ -107,6 +109,7 @@ export class Ngram {
     sequences: readonly Int32Array[],
     counts: (sequence: number, i: number) => boolean = (_, i) => i > 0,
   ): number {
+    checkCount("Ngram.loss", arguments, 2);
     let sum = 0;
     let n = 0;
     sequences.forEach((ids, sequence) => {

@@ -1,5 +1,6 @@
 /** A finished figure: its parts on a sheet, and the ways to include it in a paper. */
 
+import { checkMethods } from "../../core/errors.ts";
 import { latexFigure } from "./caption.ts";
 import { type FigurePart, POINT, stack, svgFile, THEMES, translated } from "./sheet.ts";
 
@@ -45,7 +46,7 @@ export function drawnFigure(
   const height = content.height + 2 * EDGE;
   const placed = translated(content.svg, EDGE, EDGE);
   const svg = svgFile({ width, height, theme: THEMES[sheet.theme], background }, title, alt, placed);
-  return {
+  const drawn: DrawnFigure = {
     ...{ svg, width, height: height / POINT, title, alt },
     toString: () => svg,
     caption: `${facts.join(" · ")}.`,
@@ -53,4 +54,5 @@ export function drawnFigure(
     // The PDF writer is loaded on demand.
     pdf: async () => (await import("../pdf/from-svg.ts")).pdfOfFigure(svg, title, alt),
   };
+  return checkMethods("DrawnFigure", drawn, { latex: 1, pdf: 0 });
 }

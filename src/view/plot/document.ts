@@ -1,6 +1,6 @@
 /** What the charts share: a plot as text for a terminal and as SVG, the space of a drawing, and the document with its colors as classes. */
 
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { checkMethods, formatValue, OptionError } from "../../core/errors.ts";
 import { element, escapeXml, text } from "./svg.ts";
 
 /** A plot: `console.log(plot)` and `String(plot)` draw it for a terminal, `plot.toSvg()` a picture that follows the reader's light or dark theme. */
@@ -21,7 +21,8 @@ export function plotOf(draw: () => string, svg: (width: number) => string): Plot
     return svg(width);
   };
   // `console.log(plot)` draws it.
-  return Object.defineProperty({ toString: draw, toSvg }, Symbol.for("nodejs.util.inspect.custom"), {
+  const plot = checkMethods("Plot", { toString: draw, toSvg }, { toString: 0, toSvg: 1 });
+  return Object.defineProperty(plot, Symbol.for("nodejs.util.inspect.custom"), {
     value: () => draw(),
   });
 }

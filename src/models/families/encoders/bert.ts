@@ -7,6 +7,7 @@
  *     x = norm(x + W₂·gelu(W₁·x))
  *     logits = output·norm(gelu(W·x)) + b                  the output matrix is the embedding unless the file has its own
  */
+import { checkCount } from "../../../core/errors.ts";
 import type { BertConfig } from "../../config/types.ts";
 import { Encoder, type EncoderOptions, type EncoderStart } from "../../encoder/encoder.ts";
 import { classFamily, completed } from "../class-family.ts";
@@ -36,6 +37,7 @@ const recipe = (config: BertConfig) =>
 export class Bert extends Encoder<BertConfig> {
   /** A model with the weights given, or with new ones from a seed: normal with standard deviation 0.02, BERT's initialization. */
   constructor(config: BertConfig, options: EncoderStart = {}) {
+    checkCount("Bert", arguments, 2);
     super(recipe(config), options, config, "Bert");
   }
 }

@@ -2,6 +2,7 @@
  * DistilBERT (Sanh et al. 2019, arXiv 1910.01108): BERT's layers, half as many, without token types. Parameters have the names of
  * Hugging Face's DistilBertForMaskedLM.
  */
+import { checkCount } from "../../../core/errors.ts";
 import type { Rule } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
 import type { DistilbertConfig } from "../../config/types.ts";
@@ -86,6 +87,7 @@ function recipe(config: DistilbertConfig) {
 export class Distilbert extends Encoder<DistilbertConfig> {
   /** A model with the weights given, or with new ones from a seed. */
   constructor(config: DistilbertConfig, options: EncoderStart = {}) {
+    checkCount("Distilbert", arguments, 2);
     super(recipe(config), options, config, "Distilbert");
   }
 }

@@ -5,6 +5,7 @@
  * ElectraForMaskedLM.
  */
 
+import { checkCount } from "../../../core/errors.ts";
 import { LIMITS } from "../../config/schema.ts";
 import type { ElectraConfig } from "../../config/types.ts";
 import { Encoder, type EncoderStart } from "../../encoder/encoder.ts";
@@ -40,6 +41,7 @@ function recipe(config: ElectraConfig) {
 export class Electra extends Encoder<ElectraConfig> {
   /** A model with the weights given, or with new ones from a seed. */
   constructor(config: ElectraConfig, options: EncoderStart = {}) {
+    checkCount("Electra", arguments, 2);
     super(recipe(config), options, config, "Electra");
   }
 }

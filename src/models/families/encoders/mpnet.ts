@@ -3,6 +3,7 @@
  * buckets for all layers, in addition to learned positions that start after the id of padding. No token types. Parameters have
  * the names of MPNetForMaskedLM.
  */
+import { checkCount } from "../../../core/errors.ts";
 import type { MpnetConfig } from "../../config/types.ts";
 import { Encoder, type EncoderStart } from "../../encoder/encoder.ts";
 import { classFamily, completed } from "../class-family.ts";
@@ -40,6 +41,7 @@ function recipe(config: MpnetConfig) {
 export class Mpnet extends Encoder<MpnetConfig> {
   /** A model with the weights given, or with new ones from a seed. */
   constructor(config: MpnetConfig, options: EncoderStart = {}) {
+    checkCount("Mpnet", arguments, 2);
     super(recipe(config), options, config, "Mpnet");
   }
 }

@@ -2,6 +2,7 @@
  * RoBERTa (Liu et al. 2019, arXiv 1907.11692): BERT's layers, trained longer. Positions start after the id of padding and skip
  * padding; the head's activation is always gelu. Parameters have the names of Hugging Face's RobertaForMaskedLM.
  */
+import { checkCount } from "../../../core/errors.ts";
 import type { RobertaConfig } from "../../config/types.ts";
 import { Encoder, type EncoderStart } from "../../encoder/encoder.ts";
 import { classFamily, completed } from "../class-family.ts";
@@ -27,6 +28,7 @@ const recipe = (config: RobertaConfig) =>
 export class Roberta extends Encoder<RobertaConfig> {
   /** A model with the weights given, or with new ones from a seed. */
   constructor(config: RobertaConfig, options: EncoderStart = {}) {
+    checkCount("Roberta", arguments, 2);
     super(recipe(config), options, config, "Roberta");
   }
 }

@@ -8,6 +8,7 @@
  *     x = x + W₂·gelu(W₁·norm(x))                          gelu by tanh
  *     logits = embedding·norm(x)                           the embedding is the output matrix too
  */
+import { checkCount } from "../../../core/errors.ts";
 import type { Rule } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
 import type { Gpt2Config } from "../../config/types.ts";
@@ -107,6 +108,7 @@ function recipe(config: Gpt2Config): DecoderConfig {
 export class Gpt2 extends Decoder<Gpt2Config> {
   /** A model with the weights given, or with new ones from a seed: normal with standard deviation 0.02, GPT-2's initialization. */
   constructor(config: Gpt2Config, options: StartOptions = {}) {
+    checkCount("Gpt2", arguments, 2);
     super(recipe(config), options, config, "Gpt2");
   }
 }
