@@ -100,5 +100,5 @@ export class EncoderDecoder implements TransformerModel {
 
 // biome-ignore format: a table
 checkMethods("EncoderDecoder", EncoderDecoder.prototype, {
-  parameters: 0, encode: 2, forward: 2, hidden: 2, logits: 1, cache: 1,
+  to: 1, parameters: 0, encode: 2, forward: 2, hidden: 2, logits: 1, cache: 1,
 });

@@ -419,7 +419,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
 
 // biome-ignore format: a table
 checkMethods("Transformer", Transformer.prototype, {
-  parameters: 0, parameter: 1, forward: 2, hidden: 2, logits: 1,
+  to: 1, parameters: 0, parameter: 1, forward: 2, hidden: 2, logits: 1,
 });
 
 function normalized(

@@ -54,5 +54,5 @@ export function drawnFigure(
     // The PDF writer is loaded on demand.
     pdf: async () => (await import("../pdf/from-svg.ts")).pdfOfFigure(svg, title, alt),
   };
-  return checkMethods("DrawnFigure", drawn, { latex: 1, pdf: 0 });
+  return checkMethods("DrawnFigure", drawn, { latex: 1, pdf: 0, toString: 0 });
 }
