@@ -176,12 +176,9 @@ test("a table's numbers are aligned at their decimal points, and the mark of the
 test("all keys fit on one screen, and a dialog's close button is level with its title", async ({ visit }) => {
   await visit({ heads: { Nq: 6 } }, async (page) => {
     await press(page, "?");
-    const { scrollHeight, clientHeight } = await page.evaluate(() => {
-      const { scrollHeight, clientHeight } = /** @type {any} */ (globalThis).view.shadowRoot.querySelector(
-        "dialog",
-      );
-      return { scrollHeight, clientHeight };
-    });
+    const { scrollHeight, clientHeight } = await page
+      .locator("attention-view dialog")
+      .evaluate(({ scrollHeight, clientHeight }) => ({ scrollHeight, clientHeight }));
     expect(scrollHeight).toBeLessThanOrEqual(clientHeight + 1);
     const [[title], [cross]] = [await boxes(page, "dialog h2"), await boxes(page, "dialog .closing button")];
     const middle = (/** @type {Box} */ { top, bottom }) => (top + bottom) / 2;
