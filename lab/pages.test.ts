@@ -5,7 +5,6 @@ import { viewOf } from "../tests/golden/lab/listings.ts";
 import { GROUPS } from "../tools/build/lab.mjs";
 import { textOf } from "../ui/text-of.ts";
 import { COMPUTATIONS } from "./computations.ts";
-import { decodeState, encodeState } from "./frame/fields.ts";
 import { changeOf, type LabView, type NamedPage } from "./frame/page.ts";
 import { isAbout, pictureOf } from "./frame/render.ts";
 import { loadPages, renderSite } from "./frame/site.ts";
@@ -169,22 +168,6 @@ test("markup holds what a strict policy allows: no style attribute, no handler, 
     expect(text, name).not.toMatch(/<[^>]+\s(?:style|on\w+)=/);
     expect(text, name).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   }
-});
-
-test("every page and state that the README names is one", async () => {
-  const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
-  let states = 0;
-  for (const line of readme.split("\n").filter((row) => row.startsWith("| "))) {
-    let page: NamedPage | undefined;
-    for (const [, text] of line.matchAll(/`([^`]+)`/g)) {
-      page = pages.find(({ name }) => name === text) ?? page;
-      if (!text.startsWith("#v1?")) continue;
-      const state = page!.check(decodeState(page!.fields, text));
-      expect(encodeState(page!.fields, state), `${page!.name} ${text}`).toContain(text);
-      states++;
-    }
-  }
-  expect(states).toBeGreaterThan(10);
 });
 
 test("the page for readers of a course names steps that exist, and links to each", () => {
