@@ -106,7 +106,7 @@ export class Tensor<D extends DType = DType> {
    * @throws ShapeError, DTypeError, OptionError
    */
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
-    checkCount("new Tensor", arguments, 5);
+    if (arguments.length > 5) checkCount("new Tensor", arguments, 5);
     if (!(data instanceof (DTYPES[dtype]?.array ?? Array) && Array.isArray(shape)))
       checkFields(data, shape, dtype);
     this.data = data as DataOf<D>;
@@ -192,7 +192,7 @@ export class Tensor<D extends DType = DType> {
 
   /** True where the elements are stored in row-major order without gaps. */
   isContiguous(): boolean {
-    checkCount("Tensor.isContiguous", arguments, 0);
+    if (arguments.length > 0) checkCount("Tensor.isContiguous", arguments, 0);
     const want = rowMajor(this.shape);
     return this.size === 0 || this.shape.every((n, i) => n === 1 || this.strides[i] === want[i]);
   }
@@ -207,7 +207,7 @@ export class Tensor<D extends DType = DType> {
 
   /** The tensor itself where its elements are stored in row-major order without gaps, else a row-major copy. Recorded. */
   dense(): Tensor<D> {
-    checkCount("Tensor.dense", arguments, 0);
+    if (arguments.length > 0) checkCount("Tensor.dense", arguments, 0);
     return this.isContiguous() ? this : this.contiguous();
   }
 
