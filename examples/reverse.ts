@@ -4,7 +4,7 @@
  * `npm run build`).
  *
  * Prints:
- *   loss 2.28 before, below 0.2 after 160 steps
+ *   loss 2.21 before, below 0.2 after 160 steps
  *   read c h a g e b, wrote b e g a h c
  *   where each letter written looked:
  *     b .....#
@@ -26,6 +26,7 @@ const model = new RecurrentEncoderDecoder({
   targetWords: letters.length + 1, // the last one marks the beginning
   embedDim: 16,
   hidden: 32,
+  seed: 1,
 });
 const parameters = model.parameters();
 const optimizer = new AdamW(parameters, { lr: 1e-2, weightDecay: 0 });

@@ -39,7 +39,7 @@ export interface SortOptions {
  * The elements in order along an axis, the last one by default, smallest first. Equal elements stay in order; NaN is larger than all.
  *
  * @example
- * sort(tensor([3, 1, 2])).values; // → [1, 2, 3]; sort(x, 0) along another axis
+ * sort(tensor([3, 1, 2])).values; // → [1, 2, 3], along the first axis: sort(x, 0)
  * sort(tensor([3, 1, 2]), { descending: true }).indices; // → [0, 2, 1]
  */
 export function sort<T extends TensorLike>(x: T, options: AxisArgument | SortOptions = {}): Ordered<T> {
