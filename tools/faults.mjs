@@ -78,8 +78,6 @@ for (const name of [
   "lab",
   "models",
   "ui",
-  "lab",
-  "models",
   "package.json",
   "tsconfig.json",
   "vitest.config.ts",

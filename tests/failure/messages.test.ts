@@ -31,7 +31,7 @@ import { saveFile } from "../../src/io/filesystem/save.ts";
 import { languageModel, nextTokenBatch, train, Windows } from "../../src/train/index.ts";
 import { type Random, random } from "../support/cases/random.ts";
 
-const CASES = Number(process.env.HEED_CASES ?? 1000);
+const CASES = Number(process.env.HEED_CASES ?? 400);
 configure({ threads: 1 });
 
 /** Turns of the event loop without a message after which a rank gives up, in place of the time limit of MPI. */
