@@ -3,9 +3,18 @@
  * Without an adapter the tests are skipped, and say so.
  */
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tensor } from "heed";
-import { type DecoderModel, type DecoderOptions, generate, modelFromFiles } from "heed/models";
+import {
+  type DecoderModel,
+  type DecoderOptions,
+  embedTexts,
+  generate,
+  layerWeights,
+  modelFromFiles,
+  writeModel,
+} from "heed/models";
 import { webgpu } from "heed/webgpu";
 import { afterAll, describe, expect, it } from "vitest";
 import { carrierTokenizer } from "../golden/carrier.ts";
@@ -16,17 +25,18 @@ const { gpu, reason } = await gpuAtHand();
 const started = gpu && (await webgpu({ gpu }));
 afterAll(() => started?.destroy());
 
-async function open(family: string) {
+const open = async (family: string) => (await openText(family)).model;
+
+async function openText(family: string) {
   const root = join(import.meta.dirname, "../golden/models", family);
   const file = (name: string) => readFileSync(join(root, name));
-  const { model } = await modelFromFiles(
+  return modelFromFiles(
     new Map<string, Uint8Array>([
       ["config.json", file("config.json")],
       ["model.safetensors", file("model.safetensors")],
       ["tokenizer.json", carrierTokenizer()],
     ]),
   );
-  return model;
 }
 
 const FAMILIES = (process.env.HEED_GPU_MODELS ?? "bert,gpt2").split(",");
@@ -61,6 +71,19 @@ describe.skipIf(!started)(`models on a GPU${started ? "" : `: ${reason}`}`, () =
     expect(moved.hidden(ids).device).toBe("webgpu");
     await moved.to("cpu");
     expect(moved.hidden(ids).data).toEqual(cpu.hidden(ids).data);
+  });
+
+  it("embedding and saving name the conversion too, and weights are on the device", async () => {
+    const [cpu, text] = [await openText("bert"), await openText("bert")];
+    await text.model.to("webgpu");
+    const name = /await tensor\.to\("cpu"\)/;
+    expect(() => embedTexts(text, ["a"])).toThrow(name);
+    const { model, tokenizer } = text;
+    await expect(writeModel(join(tmpdir(), "heed-never-written"), model, tokenizer)).rejects.toThrow(name);
+    const weightsOf = ({ attention }: typeof text) => layerWeights(attention("a").layers[0]);
+    expect(weightsOf(text).device).toBe("webgpu");
+    const read = await weightsOf(text).to("cpu");
+    expect(worst(read.toFloat64(), weightsOf(cpu).toFloat64())).toBeLessThan(1e-4);
   });
 
   it.each(FAMILIES)("%s has the hidden states and logits of the CPU", async (family) => {

@@ -62,8 +62,7 @@ export class EncoderDecoder implements TransformerModel {
   }
 
   /**
-   * Moves every parameter to a device, such as what `webgpu()` returns, and resolves to the model. It then computes there: its states
-   * and logits are tensors of that device, which `await states.read()` reads. 16-bit and packed weights are moved in `dtype`.
+   * Moves every parameter to a device, as `to` of encoders and decoders does.
    *
    * @throws OptionError where no device has that name; then nothing has changed
    */
