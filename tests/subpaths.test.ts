@@ -21,12 +21,9 @@ const subpaths = Object.keys(JSON.parse(readFileSync(at("package.json"), "utf8")
 /** Exports of the script that threads run; it is a file to copy, so its types have none of them. */
 const INTERNAL = ["heed/worker.js"];
 
-/** The names that each module exports in Node, with the globals of a page that the elements extend. */
+/** The names that each module exports in Node, which has no globals of a page: servers that render pages import the elements too. */
 function exportedNames(): Record<string, string[]> {
   const program = `
-    globalThis.document = { createTreeWalker() {}, querySelectorAll: () => [] };
-    globalThis.HTMLElement = class {};
-    globalThis.customElements = { get() {}, define() {} };
     const names = {};
     for (const name of ${JSON.stringify(subpaths)}) names[name] = Object.keys(await import(name));
     console.log(JSON.stringify(names));

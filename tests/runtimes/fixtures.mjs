@@ -50,6 +50,12 @@ import { main } from "./program.js";
 main().then((result) => { document.body.dataset.result = JSON.stringify(result); },
   (error) => { document.body.dataset.result = JSON.stringify({ right: false, error: String(error && error.stack) }); });
 `;
+/** The program of a page that a server rendered with the element in it: both have imported the element. */
+const WITH_ELEMENT = `import { main } from "./program.js";
+async function withElement() {
+  if (!customElements.get("attention-view")) throw new Error("no element");
+  return main();
+}`;
 const IN_PROCESS = `
 import { main } from "./program.js";
 console.log(JSON.stringify(await main()));
@@ -108,10 +114,11 @@ const next = (version) => ({
     "app/layout.js": `export default function Layout({ children }) { return <html lang="en"><body>{children}</body></html>; }`,
     "app/client.js": `"use client";
 import { useEffect } from "react";
+import "heed/attention-view";
 import { AttentionView } from "heed/attention-view/react";
-import { main } from "../program.js";
+${WITH_ELEMENT.replace("./", "../")}
 export default function Client() {
-  useEffect(() => { main().then((result) => { document.body.dataset.result = JSON.stringify(result); }); }, []);
+  useEffect(() => { withElement().then((result) => { document.body.dataset.result = JSON.stringify(result); }); }, []);
   return <AttentionView />;
 }`,
     "app/page.js": `import Client from "./client.js";
@@ -263,11 +270,12 @@ export async function load() {
 }`,
       "src/routes/+page.svelte": `<script>
   import { onMount } from "svelte";
-  import { main } from "../program.js";
+  import "heed/attention-view";
+  ${WITH_ELEMENT.replace("./", "../")}
   let { data } = $props();
-  onMount(() => { main().then((result) => { document.body.dataset.result = JSON.stringify(result); }); });
+  onMount(() => { withElement().then((result) => { document.body.dataset.result = JSON.stringify(result); }); });
 </script>
-<p>server: {JSON.stringify(data.server)}</p>`,
+<p>server: {JSON.stringify(data.server)}</p><attention-view></attention-view>`,
       "vite.config.js": `import adapter from "@sveltejs/adapter-static";
 import { sveltekit } from "@sveltejs/kit/vite";
 export default { plugins: [sveltekit({ adapter: adapter() })] };`,
@@ -282,14 +290,17 @@ export default { plugins: [sveltekit({ adapter: adapter() })] };`,
     files: {
       "src/program.js": PROGRAM,
       "src/pages/index.astro": `---
+import "heed/attention-view";
 import { main } from "../program.js";
 const result = await main();
 if (!result.right || result.threads !== 2) throw new Error("server: " + JSON.stringify(result));
 ---
 <html lang="en"><body><p>server: {JSON.stringify(result)}</p>
+<attention-view></attention-view>
 <script>
-  import { main } from "../program.js";
-  main().then((result) => { document.body.dataset.result = JSON.stringify(result); });
+  import "heed/attention-view";
+  ${WITH_ELEMENT.replace("./", "../")}
+  withElement().then((result) => { document.body.dataset.result = JSON.stringify(result); });
 </script>
 </body></html>`,
     },

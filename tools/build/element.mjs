@@ -54,11 +54,15 @@ const SHORT_NOTICE =
   "/*! heed, the attention explorer. Contains lit: Copyright Google LLC, SPDX-License-Identifier: BSD-3-Clause, text in THIRD-PARTY.md */";
 
 /**
- * The same module also runs in a worker, where it serves the store. lit reads `document` and `HTMLElement` while it loads, and a
- * worker has neither, so the module declares substitutes.
+ * lit reads `document` while it loads, and elements extend `HTMLElement`. A worker, which runs the same module, has neither, and no
+ * server that renders pages has; so the files with them declare substitutes.
  */
 const SUBSTITUTES =
   "const document=globalThis.document??{createTreeWalker(){}},HTMLElement=globalThis.HTMLElement??class{};";
+
+/** The substitutes that a file of a bundle needs. @param {{ moduleIds: string[] }} chunk */
+export const substitutesOf = ({ moduleIds }) =>
+  moduleIds.some((id) => /node_modules[\\/]lit|runtime[\\/]element/.test(id)) ? SUBSTITUTES : "";
 
 /**
  * A module of explorer/ that defines the element, as one bundle.
@@ -92,6 +96,7 @@ async function bundleParts() {
     format: "esm",
     minify: true,
     comments: { legal: false },
+    banner: substitutesOf,
     chunkFileNames: "parts/[name].js",
     // Small modules that are always loaded together are one chunk.
     codeSplitting: {

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { at } from "../setup.mjs";
+import { substitutesOf } from "./element.mjs";
 
 /** A package in two of the bundles, in the parts that they load together; its license is in THIRD-PARTY.md. */
 const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): text in THIRD-PARTY.md */\n";
@@ -54,6 +55,7 @@ async function scripts() {
     format: "esm",
     minify: true,
     comments: { legal: false },
+    banner: substitutesOf,
     codeSplitting: { groups: GROUPS },
     // The two chunks of a page are named after its folder: parts/saturation-page.js, parts/saturation-compute.js.
     chunkFileNames: ({ facadeModuleId }) => {

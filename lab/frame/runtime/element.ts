@@ -175,4 +175,6 @@ function numbersOf(page: NamedPage, state: LabState): Promise<LabView> {
   });
 }
 
-if (customElements.get(AttentionLab.tag) === undefined) customElements.define(AttentionLab.tag, AttentionLab);
+// A server that renders pages imports the module too, and has no elements.
+if (globalThis.customElements?.get(AttentionLab.tag) === undefined)
+  globalThis.customElements?.define(AttentionLab.tag, AttentionLab);
