@@ -26,6 +26,10 @@ const head = { block: 0, layer: 0, head: 0 };
 const file = await io.openSafetensors(io.writeSafetensors({ x }));
 const sizes = { Nq: 1, Nk: 2, dk: 1, dv: 1 };
 const [oneQuery, keys] = [Float64Array.of(0), Float64Array.of(1, 2)];
+const [ids, spans] = [Int32Array.of(1, 2, 3, 1, 2), [{ start: 0, end: 5 }]];
+const windows = new train.Windows(ids, spans, { window: 2, seed: 1 });
+const ngram = new train.Ngram(2, 4, ids, spans);
+const masking = { mask: 4, vocabulary: 10, special: new Set([0]), seed: 1 };
 const step = (gradient: h.Tensor) => {
   const parameter = h.ones([2]);
   new T.AdamW([parameter]).step(new Map([[parameter, gradient]]));
@@ -66,7 +70,7 @@ const REFUSED: Row[] = [
   ["SinusoidalPositions with base 0", "base", "SinusoidalPositions: base must be a number above 0, got 0", () => new nn.SinusoidalPositions(4, { base: 0 })],
   ["a gradient with NaN", "gradients", "AdamW.step: the gradient of 0 has NaN at position 1; nothing is updated", () => step(h.tensor([1, NaN]))],
   ["an infinite gradient", "gradients", "AdamW.step: the gradient of 0 has Infinity at position 0", () => step(h.tensor([Infinity, 0]))],
-  ["clipScale of NaN", "norm", "clipScale: norm must be a finite number ≥ 0, got NaN", () => train.clipScale(NaN, 1)],
+  ["clipScale of NaN", "norm", "clipScale: norm must be a number ≥ 0, got NaN", () => train.clipScale(NaN, 1)],
   ["one state in two objects", "states", "mergeStates: states[1] is states[0] again; its keys would count twice", () => h.mergeStates([state, { output: state.output, lse: state.lse }])],
   ["renderLoss without columns", "columns", "renderLoss: columns must be an integer ≥ 1, got 0", () => train.renderLoss({ losses: [1, 2] }, { columns: 0 })],
   ["rollout with an unknown option", "option-name", 'rollout: unknown option "alfa"; expected one of block, alpha, fuse, discard, from', () => V.rollout(store, { alfa: 1 })],
@@ -90,6 +94,47 @@ const REFUSED: Row[] = [
   ["a read of a closed file", "closed", 'openSafetensors: the file is closed; read "x" before close()', async () => { const closed = await io.openSafetensors(io.writeSafetensors({ x })); await closed.close(); await closed.read("x"); }],
   ["memory that is too small", "into", "openSafetensors: into must have 24 bytes for this read, got 4", () => file.read("x", { into: new Uint8Array(4) })],
   ["decode of a text", "argument", 'Tokenizer.decode: expected a list of token ids, got "12"', () => gpt.tokenizer.decode("12" as any)],
+  ["Generator: a stream of NaN", "stream", "Generator: stream must be an integer ≥ 0, got NaN", () => new h.Generator(0, NaN)],
+  ["Generator: a negative stream", "stream", "Generator: stream must be an integer ≥ 0, got -1", () => new h.Generator(0, -1)],
+  ["Generator: a position with a fraction", "position", "Generator: position must be an integer ≥ 0, got 0.5", () => new h.Generator(0, 0, 0.5)],
+  ["Generator: a position of NaN, set later", "position", "Generator: position must be an integer ≥ 0, got NaN", () => { new h.Generator().position = NaN; }],
+  ["Windows with an unknown option", "option-name", 'Windows: unknown option "stride"; expected one of window, seed, overlap, repeats', () => new T.Windows(ids, spans, { window: 2, seed: 1, stride: 1 })],
+  ["Windows without a seed", "seed", "Windows: seed must be an integer below 2^53, got undefined", () => new T.Windows(ids, spans, { window: 2 })],
+  ["Windows of a list", "argument", "Windows: expected token ids, an Int32Array", () => new T.Windows([1, 2, 3], spans, { window: 2, seed: 1 })],
+  ["Windows: a sequence before the first", "n", "Windows.sequence: n must be an integer ≥ 0, got -1", () => windows.sequence(-1)],
+  ["Windows: a sequence of NaN", "n", "Windows.sequence: n must be an integer ≥ 0, got NaN", () => windows.sequence(NaN)],
+  ["a span beyond the text", "end", "windowsInOrder: end must be an integer from 0 to 5, got 50", () => train.windowsInOrder(ids, [{ start: 0, end: 50 }], 2)],
+  ["a span that ends before it starts", "end", "windowsInOrder: end must be an integer from 5 to 5, got 0", () => train.windowsInOrder(ids, [{ start: 5, end: 0 }], 2)],
+  ["a span as a pair", "start", "windowsInOrder: start must be an integer from 0 to 5, got undefined", () => T.windowsInOrder(ids, [[0, 5]], 2)],
+  ["splitBlocks without a window", "window", "splitBlocks: window must be an integer ≥ 1, got undefined", () => T.splitBlocks(100, {})],
+  ["Ngram: an id beyond the vocabulary", "id", "Ngram: id 7 at position 1; the vocabulary has ids 0 to 2", () => new train.Ngram(2, 3, Int32Array.of(1, 7), [{ start: 0, end: 2 }])],
+  ["Ngram: a vocabulary of NaN", "vocabulary", "Ngram: vocabulary must be an integer from 1 to", () => new train.Ngram(2, NaN, ids, spans)],
+  ["Ngram: a text of other ids", "id", "Ngram.logProbabilities: id 9 at position 0; the vocabulary has ids 0 to 3", () => ngram.logProbabilities(Int32Array.of(9))],
+  ["Ngram: ids as a text", "argument", "Ngram.logProbabilities: expected token ids, an Int32Array", () => ngram.logProbabilities("ab" as any)],
+  ["Ngram: a loss of no sequence", "the number of tokens that count", "Ngram.loss: the number of tokens that count must be an integer ≥ 1, got 0", () => ngram.loss([])],
+  ["Ngram: what counts as a flag", "argument", "Ngram.loss: expected a function as the second argument", () => ngram.loss([ids], true as any)],
+  ["maskedBatch: a first of NaN", "first", "maskedBatch: first must be an integer ≥ 0, got NaN", () => train.maskedBatch([ids], NaN, masking)],
+  ["maskedBatch: a mask beyond the vocabulary", "mask", "maskedBatch: mask must be an integer from 0 to 9, got 99", () => train.maskedBatch([ids], 0, { ...masking, mask: 99 })],
+  ["maskedBatch: a share of 2", "share", "maskedBatch: share must be a number from 0 to 1, got 2", () => train.maskedBatch([ids], 0, { ...masking, share: 2 })],
+  ["maskedBatch: an unknown option", "option-name", 'maskedBatch: unknown option "p"', () => T.maskedBatch([ids], 0, { ...masking, p: 0.15 })],
+  ["maskedBatch: an id beyond the vocabulary", "id", "maskedBatch: id 50 at position 0; the vocabulary has ids 0 to 9", () => train.maskedBatch([Int32Array.of(50)], 0, masking)],
+  ["maskedBatch of special tokens only", "sequences", "maskedBatch: all tokens are special", () => train.maskedBatch([ids], 0, { ...masking, special: new Set(ids) })],
+  ["maskedBatch of nothing", "the number of tokens of a sequence", "maskedBatch: the number of tokens of a sequence must be an integer ≥ 1, got 0", () => train.maskedBatch([new Int32Array(0)], 0, masking)],
+  ["nextTokenBatch of one token", "the number of tokens of a sequence", "nextTokenBatch: the number of tokens of a sequence must be an integer ≥ 2, got 1", () => train.nextTokenBatch([Int32Array.of(1)])],
+  ["schedule of a step before the first", "step", "schedule: step must be an integer ≥ 0, got -1", () => train.schedule({ lr: 1, decay: "linear", steps: 10 })(-1)],
+  ["schedule of NaN", "step", "schedule: step must be an integer ≥ 0, got NaN", () => train.schedule({ lr: 1 })(NaN)],
+  ["schedule with negative steps", "steps", "schedule: steps must be an integer ≥ 1, got -3", () => train.schedule({ lr: 1, steps: -3 })],
+  ["SGD with momentum 1", "momentum", "SGD: momentum must be below 1", () => new train.SGD([h.ones([2])], { momentum: 1 })],
+  ["ignoreIndex with a fraction", "ignoreIndex", "crossEntropy: ignoreIndex must be an integer from", () => train.crossEntropy(x, [0, 1], { ignoreIndex: 0.5 })],
+  ["ignoreIndex as a text", "ignoreIndex", 'crossEntropy: ignoreIndex must be an integer from -2147483648 to 2147483647, got "-100"', () => T.crossEntropy(x, [0, 1], { ignoreIndex: "-100" })],
+  ["gradientNorm of no gradient", "gradients", "gradientNorm: there are no gradients; pass what tape.gradients(loss, parameters) returns", () => train.gradientNorm(new Map())],
+  ["softmaxRow without the highest score", "highest", "softmaxRow: highest must be the largest score, 2, got undefined", () => R.softmaxRow(Float64Array.of(1, 2))],
+  ["softmaxRow with a score above the highest", "highest", "softmaxRow: highest must be the largest score, 2000, got 1", () => reference.softmaxRow(Float64Array.of(1, 2000), 1)],
+  ["softmaxRow of integers", "argument", "softmaxRow: expected a row of scores, a Float64Array", () => R.softmaxRow(Int32Array.of(1, 2), 2)],
+  ["exponentiateRow with a sink of NaN", "sink", "exponentiateRow: sink must be a number, got NaN", () => reference.exponentiateRow(Float64Array.of(1, 2), 2, NaN)],
+  ["weightOf without lse", "argument", "weightOf: expected two numbers, a score and lse, got [1, undefined]", () => R.weightOf(1)],
+  ["attentionDoubleBackward without g", "options", "attentionDoubleBackward: the gradients of the backward pass: options must be an object, got undefined", () => R.attentionDoubleBackward(q, q, q, q)],
+  ["attentionDoubleBackward with a gradient of another name", "option-name", 'attentionDoubleBackward: the gradients of the backward pass: unknown option "dq"', () => R.attentionDoubleBackward(q, q, q, q, { dq: q })],
 ];
 
 describe("refused with what to do", () => {

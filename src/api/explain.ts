@@ -1,7 +1,7 @@
 /** Plans of attention calls and matrix products: how a call would run, without running it. */
 import { type AttentionOptions, checkAttentionOptions, resolve } from "../backend/problem.ts";
 import { type MatmulOptions, resolveProduct } from "../backend/product.ts";
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseValue } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type PrintablePlan, planOfAttention, planOfProduct } from "./dispatch/plans.ts";
 
@@ -29,9 +29,7 @@ export function explain(
   checkAttentionOptions("explain", options, ["pass"]);
   const { pass = "forward", ...call } = options;
   if (pass !== "forward" && pass !== "backward")
-    throw new OptionError("pass", `explain: pass must be "forward" or "backward", got ${formatValue(pass)}`, {
-      got: pass,
-    });
+    refuseValue("explain", "pass", '"forward" or "backward"', pass);
   return planOfAttention({ kind: pass, problem: resolve("explain", query, key, value, call) });
 }
 

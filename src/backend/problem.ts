@@ -5,7 +5,7 @@
 
 import { placed } from "../core/device/device.ts";
 import { arrayName, type FloatDType, isFloat, isInteger, isMask, readerOf } from "../core/dtype.ts";
-import { DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkSeed, DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { CellStrides, Layout, Shape } from "../core/shape.ts";
@@ -132,10 +132,7 @@ export function resolve(
       `${what}: dropoutP needs a seed, an integer, or every call would drop the same weights; a new one for each forward call, such as the number of the step, and the same in its backward pass`,
     );
   const seed = options.seed ?? 0;
-  if (!Number.isSafeInteger(seed))
-    throw new OptionError("seed", `${what}: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
-      got: seed,
-    });
+  if (!Number.isSafeInteger(seed)) checkSeed(what, seed);
 
   const positions = resolvePositions(what, shape, options);
   const masks: BoolExpression[] = positions.isCausal ? [CAUSAL] : [];

@@ -2,7 +2,14 @@
  * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
 import { checkThreads, configure } from "../backend/settings.ts";
-import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  formatValue,
+  OptionError,
+  refuseValue,
+  UnsupportedError,
+} from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { digest } from "./communicator/agree.ts";
 import { checked } from "./communicator/checked.ts";
@@ -129,11 +136,7 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   const { library } = options;
   if (options.threads !== undefined) checkThreads("joinCluster: threads", options.threads);
   if (library !== undefined && typeof library !== "string")
-    throw new OptionError(
-      "library",
-      `joinCluster: library must be "openmpi", "mpich", "mpi-abi" or a path, got ${formatValue(library)}`,
-      { got: library },
-    );
+    refuseValue("joinCluster", "library", '"openmpi", "mpich", "mpi-abi" or a path', library);
   const wanted = library ?? (env.HEED_MPI || undefined);
   const launch = launchOf(env);
   if (launch === undefined && wanted === undefined) return singleRank();

@@ -2,7 +2,7 @@
 
 import { zeros } from "./construct.ts";
 import { type DType, isFloat, writerOf } from "./dtype.ts";
-import { checkCount, DTypeError, formatValue, OptionError, ShapeError } from "./errors.ts";
+import { checkCount, DTypeError, formatValue, OptionError, refuseValue, ShapeError } from "./errors.ts";
 import { checkIntegers } from "./nested.ts";
 import { checkOptionNames } from "./option-names.ts";
 import { type Generator, generatorOf, type Seed } from "./random/generator.ts";
@@ -31,8 +31,7 @@ export function full<D extends DType = "float32">(
   dtype: D = "float32" as D,
 ): Tensor<D> {
   checkCount("full", arguments, 3);
-  if (typeof value !== "number")
-    throw new OptionError("value", `full: value must be a number, got ${formatValue(value)}`, { got: value });
+  if (typeof value !== "number") refuseValue("full", "value", "a number", value);
   return filled("full", shape, dtype, () => value);
 }
 
@@ -87,11 +86,7 @@ export function arange(first: number, second?: number | ArangeOptions, third?: A
   const { step = 1, dtype = "float32" } = options;
   for (const [name, x] of Object.entries({ start, end, step }))
     if (typeof x !== "number" || !Number.isFinite(x) || (name === "step" && x === 0))
-      throw new OptionError(
-        name,
-        `arange: ${name} must be a finite number${name === "step" ? " other than 0" : ""}, got ${formatValue(x)}`,
-        { got: x },
-      );
+      refuseValue("arange", name, `a finite number${name === "step" ? " other than 0" : ""}`, x);
   return filled("arange", [Math.max(0, Math.ceil((end - start) / step))], dtype, (i) => start + i * step);
 }
 
@@ -117,14 +112,8 @@ export function linspace<D extends DType = "float32">(
 ): Tensor<D> {
   checkCount("linspace", arguments, 4);
   for (const [name, x] of Object.entries({ start, end }))
-    if (!Number.isFinite(x))
-      throw new OptionError(name, `linspace: ${name} must be a finite number, got ${formatValue(x)}`, {
-        got: x,
-      });
-  if (!(Number.isInteger(count) && count >= 0))
-    throw new OptionError("count", `linspace: count must be an integer ≥ 0, got ${formatValue(count)}`, {
-      got: count,
-    });
+    if (!Number.isFinite(x)) refuseValue("linspace", name, "a finite number", x);
+  if (!(Number.isInteger(count) && count >= 0)) refuseValue("linspace", "count", "an integer ≥ 0", count);
   const last = count - 1;
   return filled("linspace", [count], dtype, (i) =>
     i === last ? (count === 1 ? start : end) : start + (i * (end - start)) / last,

@@ -60,6 +60,33 @@ export function checkArgument(passes: boolean, what: string, expected: string, g
   if (!passes) throw argumentError(what, expected, got);
 }
 
+/** Throws an OptionError unless `x` is an integer from `low` to `high`. */
+export function checkInteger(what: string, name: string, x: unknown, low: number, high = Infinity): void {
+  if (!(Number.isSafeInteger(x) && isBetween(x, low, high)))
+    refuseRange(what, name, x, "an integer", low, high);
+}
+
+/** Throws an OptionError unless `x` is a finite number from `low` to `high`. */
+export function checkNumber(what: string, name: string, x: unknown, low: number, high = Infinity): void {
+  if (!(Number.isFinite(x) && isBetween(x, low, high))) refuseRange(what, name, x, "a number", low, high);
+}
+
+/** Throws an OptionError unless `seed` is a safe integer. */
+export function checkSeed(what: string, seed: unknown): void {
+  if (!Number.isSafeInteger(seed)) refuseValue(what, "seed", "an integer below 2^53", seed);
+}
+
+const isBetween = (x: unknown, low: number, high: number) => (x as number) >= low && (x as number) <= high;
+
+function refuseRange(what: string, name: string, x: unknown, kind: string, low: number, high: number): never {
+  return refuseValue(what, name, `${kind} ${high === Infinity ? `≥ ${low}` : `from ${low} to ${high}`}`, x);
+}
+
+/** Throws the OptionError of an option or argument `name` that is not what it must be. */
+export function refuseValue(what: string, name: string, expected: string, got: unknown): never {
+  throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+}
+
 /** The error of an argument that is not what the function `what` takes: for functions that check before a call costs anything. */
 export function argumentError(what: string, expected: string, got: unknown): OptionError {
   return new OptionError("argument", `${what}: expected ${expected}, got ${formatValue(got)}`, { got });

@@ -1,7 +1,7 @@
 /** Tensors as nested arrays, as JSON, and as text in the style of NumPy. */
 
 import { type DType, isInteger, readerOf, type TypedData } from "./dtype.ts";
-import { formatValue, OptionError } from "./errors.ts";
+import { refuseValue } from "./errors.ts";
 import { checkNames } from "./option-names.ts";
 
 /** A tensor, by the fields that are read here. */
@@ -63,10 +63,7 @@ export function tensorText(t: Elements, options: FormatOptions = {}): string {
   const { precision = 4, threshold = 1000, edge = 3 } = options;
   for (const [name, value] of Object.entries({ precision, threshold, edge }))
     if (!(value >= 0 && (value === Infinity || Number.isInteger(value))))
-      throw new OptionError(
-        name,
-        `Tensor.toString: ${name} must be an integer ≥ 0, got ${formatValue(value)}`,
-      );
+      refuseValue("Tensor.toString", name, "an integer ≥ 0", value);
   const head = `tensor [${t.shape.join(", ")}] ${t.dtype}`;
   if (t.size === 0) return `${head}, empty`;
   const read = valueReader(t);

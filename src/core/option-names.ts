@@ -1,5 +1,5 @@
 /** Checks names of options: an unknown name is refused, with a suggestion. */
-import { formatValue, OptionError } from "./errors.ts";
+import { formatValue, OptionError, refuseValue } from "./errors.ts";
 
 const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 
@@ -15,9 +15,7 @@ export function checkNames(
 ): void {
   // Options in a Map or a promise would be ignored silently.
   if (Object.prototype.toString.call(options) !== "[object Object]")
-    throw new OptionError("options", `${what}: options must be an object, got ${formatValue(options)}`, {
-      got: options,
-    });
+    refuseValue(what, "options", "an object", options);
   for (const name of Object.keys(options))
     if (!names.includes(name)) {
       const likely = names.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));

@@ -2,7 +2,7 @@
  * The shapes of a call, checked once. The result has B batch entries, Hq query heads in groups of G over Hkv key heads,
  * Nq queries and Nk keys, and says where each row of each operand is stored; backends trust it.
  */
-import { argumentError, formatTensor, formatValue, OptionError, ShapeError } from "./errors.ts";
+import { argumentError, formatTensor, refuseValue, ShapeError } from "./errors.ts";
 import type { Tensor } from "./tensor.ts";
 import { rowMajor, sizeOf } from "./tensor.ts";
 
@@ -11,10 +11,7 @@ export type Layout = "bhsd" | "bshd";
 
 /** The `layout` option of a call, checked. Default `"bhsd"`. */
 export function checkLayout(what: string, layout: Layout = "bhsd"): Layout {
-  if (layout !== "bhsd" && layout !== "bshd")
-    throw new OptionError("layout", `${what}: layout must be "bhsd" or "bshd", got ${formatValue(layout)}`, {
-      got: layout,
-    });
+  if (layout !== "bhsd" && layout !== "bshd") refuseValue(what, "layout", '"bhsd" or "bshd"', layout);
   return layout;
 }
 

@@ -3,7 +3,7 @@
  * `AbortSignal` ends the work.
  */
 import { isScoped } from "./arena.ts";
-import { formatValue, OptionError, UnsupportedError } from "./errors.ts";
+import { formatValue, OptionError, refuseValue, UnsupportedError } from "./errors.ts";
 import { activeRecording } from "./recording/recording.ts";
 
 /**
@@ -52,11 +52,7 @@ export async function runSlices<T>(
 /** Checks the options of slices, and that no scope is active that would end before the work does. */
 export function checkSlices(what: string, { signal, onProgress }: SliceOptions): void {
   if (signal !== undefined && typeof signal?.throwIfAborted !== "function")
-    throw new OptionError(
-      "signal",
-      `${what}: signal must be the signal of an AbortController, got ${formatValue(signal)}`,
-      { got: signal },
-    );
+    refuseValue(what, "signal", "the signal of an AbortController", signal);
   if (onProgress !== undefined && typeof onProgress !== "function")
     throw new OptionError(
       "on-progress",

@@ -2,7 +2,7 @@
  * The limit of every reader: the bytes that it may take in memory, `maxBytes`. It is checked against the sizes in a header or a
  * directory, before anything is allocated, and always refused with the same error.
  */
-import { formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { refuseValue, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 
 /** Default of `maxBytes`: 4 GiB. */
@@ -29,11 +29,7 @@ export function sizeLimit<O extends SizeLimit>(
   if (maxBytes === undefined) return usual;
   if ((Number.isSafeInteger(maxBytes) || maxBytes === Number.POSITIVE_INFINITY) && maxBytes >= 0)
     return maxBytes;
-  throw new OptionError(
-    "maxBytes",
-    `${what}: maxBytes must be an integer ≥ 0 or Infinity, got ${formatValue(maxBytes)}`,
-    { got: maxBytes },
-  );
+  refuseValue(what, "maxBytes", "an integer ≥ 0 or Infinity", maxBytes);
 }
 
 /** Throws where `subject` exceeds the limit; `advice` names an alternative. */

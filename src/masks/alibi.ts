@@ -1,5 +1,5 @@
 /** ALiBi: a penalty that grows with distance, with one slope per head. Press, Smith & Lewis 2022. */
-import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, refuseValue, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
@@ -40,10 +40,7 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
  */
 export function alibiSlopes(heads: number): Float32Array {
   checkCount("alibiSlopes", arguments, 1);
-  if (!(Number.isInteger(heads) && heads >= 1))
-    throw new OptionError("heads", `alibiSlopes: heads must be an integer ≥ 1, got ${formatValue(heads)}`, {
-      got: heads,
-    });
+  if (!(Number.isInteger(heads) && heads >= 1)) refuseValue("alibiSlopes", "heads", "an integer ≥ 1", heads);
   const powers = (n: number) => Array.from({ length: n }, (_, i) => 2 ** ((-8 * (i + 1)) / n));
   const n = 2 ** Math.floor(Math.log2(heads));
   const extra = powers(2 * n).filter((_, i) => i % 2 === 0);

@@ -9,6 +9,7 @@ import {
   checkMethods,
   formatValue,
   OptionError,
+  refuseValue,
   UnsupportedError,
 } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
@@ -96,13 +97,7 @@ export interface TextModel<M extends TransformerModel = TransformerModel> extend
 /** Throws an OptionError unless `model` is a model with its tokenizer; unless `pairs`, also for an encoder–decoder. */
 export function checkTextModel(what: string, model: TextModel, { pairs = false } = {}): void {
   if (typeof (model as Partial<TextModel> | undefined)?.tokenize !== "function")
-    throw new OptionError(
-      "model",
-      `${what}: model must be what readModel returns, got ${formatValue(model)}`,
-      {
-        got: model,
-      },
-    );
+    refuseValue(what, "model", "what readModel returns", model);
   if (!pairs) checkOnePart(what, model);
 }
 
@@ -147,11 +142,7 @@ export function textModel<M extends TransformerModel>(
       { got: model },
     );
   if (typeof (tokenizer as Partial<Tokenizer> | undefined)?.encode !== "function")
-    throw new OptionError(
-      "tokenizer",
-      `textModel: tokenizer must be what readTokenizer returns, got ${formatValue(tokenizer)}`,
-      { got: tokenizer },
-    );
+    refuseValue("textModel", "tokenizer", "what readTokenizer returns", tokenizer);
   const { layers, heads, keyHeads, vocabulary, positions: maxTokens } = model.sizes;
   if (tokenizer.size > vocabulary)
     throw new OptionError(

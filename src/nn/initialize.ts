@@ -4,7 +4,15 @@
  */
 
 import { checkOnCpu } from "../core/device/device.ts";
-import { checkArgument, checkCount, formatTensor, formatValue, isList, OptionError } from "../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  formatTensor,
+  formatValue,
+  isList,
+  OptionError,
+  refuseValue,
+} from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { generatorOf, type Seed } from "../core/random/generator.ts";
 import { markChanged } from "../core/recording/changes.ts";
@@ -204,12 +212,7 @@ export function checkLayerOptions<O extends LayerOptions>(
   checkCount(what, got, maximum);
   checkOptionNames(what, options, [...names, "dtype", "seed"]);
   const { dtype = "float32" } = options;
-  if (dtype !== "float32" && dtype !== "float64")
-    throw new OptionError(
-      "dtype",
-      `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
-      { got: dtype },
-    );
+  if (dtype !== "float32" && dtype !== "float64") refuseValue(what, "dtype", '"float32" or "float64"', dtype);
 }
 
 /** Throws unless each named size is an integer ≥ 1. */

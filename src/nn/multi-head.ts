@@ -10,7 +10,14 @@
 import type { WeightsWanted } from "../api/attention.ts";
 import { type AttentionOptions, type MaskLike, maskList } from "../backend/problem.ts";
 import { placed } from "../core/device/device.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import {
+  checkCount,
+  formatTensor,
+  formatValue,
+  OptionError,
+  refuseValue,
+  ShapeError,
+} from "../core/errors.ts";
 import { isNested, type NestedBooleans } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
@@ -294,9 +301,5 @@ export function expandKeyMask(
 
 function checkPast(past: NonNullable<AttendOptions["past"]>): void {
   if (!(past?.key instanceof Tensor && past.value instanceof Tensor))
-    throw new OptionError(
-      "past",
-      `MultiHeadAttention: past must be { key, value }, tensors [..., numKvHeads, Npast, d], got ${formatValue(past)}`,
-      { got: past },
-    );
+    refuseValue("MultiHeadAttention", "past", "{ key, value }, tensors [..., numKvHeads, Npast, d]", past);
 }

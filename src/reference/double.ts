@@ -17,6 +17,7 @@ import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
 import { type AttentionOptions, resolve } from "../backend/problem.ts";
 import type { FloatDType } from "../core/dtype.ts";
 import { checkCount, formatTensor, ShapeError } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { type Operand, operandOf } from "../core/shape.ts";
 import { asTensor, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { derivative } from "../masks/expression/derivative.ts";
@@ -55,6 +56,7 @@ export function attentionDoubleBackward(
 ): DoubleGradients {
   checkCount("attentionDoubleBackward", arguments, 6);
   const what = "attentionDoubleBackward";
+  checkNames(`${what}: the gradients of the backward pass`, g, ["dQuery", "dKey", "dValue"]);
   const problem = resolve(what, query, key, value, { ...options, returnWeights: undefined });
   const { shape, scale, offsets } = problem;
   const { B, Hq, Hkv, G, Nq, Nk, dk, dv } = shape;

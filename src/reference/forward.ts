@@ -8,7 +8,7 @@
  * `src/rows` is the same formula for every option, one row in memory: it is tested against this page, and float64 calls and all
  * pictures compute with it.
  */
-import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, refuseValue, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 
 /** Lengths: Nq queries and Nk keys of dk numbers each, Nk values of dv numbers. */
@@ -133,15 +133,14 @@ export function checkInputs(
       });
   for (const name of ["allowed", "score"] as const)
     if (options[name] !== undefined && typeof options[name] !== "function")
-      throw new OptionError(
+      refuseValue(
+        what,
         name,
-        `${what}: ${name} must be a function of positions, ${name === "score" ? "(s, i, j) => s" : "(i, j) => j <= i"}, got ${formatValue(options[name])}`,
-        { got: options[name] },
+        `a function of positions, ${name === "score" ? "(s, i, j) => s" : "(i, j) => j <= i"}`,
+        options[name],
       );
   if (options.scale !== undefined && !Number.isFinite(options.scale))
-    throw new OptionError("scale", `${what}: scale must be a number, got ${formatValue(options.scale)}`, {
-      got: options.scale,
-    });
+    refuseValue(what, "scale", "a number", options.scale);
   const want = [
     ["q", q, "Nq × dk", Nq * dk],
     ["k", k, "Nk × dk", Nk * dk],

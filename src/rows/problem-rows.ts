@@ -10,7 +10,7 @@ import type { Operand } from "../core/shape.ts";
 import { compile } from "../masks/expression/js.ts";
 import { type Elements, type FloatArray, HeadRows, type Keys } from "./head-rows.ts";
 import { floatProducts } from "./products.ts";
-import { exponentiateRow, weight } from "./softmax.ts";
+import { exponentiate, weight } from "./softmax.ts";
 
 /** Scores and dropout factors, one row at a time. */
 export interface RowWalker {
@@ -106,7 +106,7 @@ export function rowWeights(
   p: Float64Array,
 ): { lse: number; complete: boolean } {
   p.set(scores);
-  const { l, lse: rowLse } = exponentiateRow(p, highest, problem.sinks?.[h]);
+  const { l, lse: rowLse } = exponentiate(p, highest, problem.sinks?.[h]);
   if (callerLse === -Infinity || (callerLse === undefined && rowLse === -Infinity)) {
     p.fill(0);
     return { lse: -Infinity, complete: true };

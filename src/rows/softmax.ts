@@ -6,7 +6,7 @@
  * m is the maximum of the row; masked scores are −∞. A sink is one more logit in m and l that has no key.
  */
 
-import { argumentError, checkCount, isList } from "../core/errors.ts";
+import { checkArgument, checkCount, refuseValue } from "../core/errors.ts";
 
 /** Properties of a row; its sink is included. For a fully masked row m and lse are −∞, l and entropy 0. */
 export interface RowSum {
@@ -29,7 +29,23 @@ export interface RowSum {
  */
 export function exponentiateRow(s: Float64Array, highest: number, sink = -Infinity): RowSum {
   checkCount("exponentiateRow", arguments, 3);
-  if (!isList(s)) throw argumentError("exponentiateRow", "a row of scores, a Float64Array", s);
+  checkRow("exponentiateRow", s, highest, sink);
+  return exponentiate(s, highest, sink);
+}
+
+/** Refuses what is no row of floats, and a maximum that is none: exp would overflow. */
+function checkRow(what: string, s: Float64Array, highest: number, sink: number): void {
+  const isRow = [Float64Array, Float32Array, Array].some((List) => (s as unknown) instanceof List);
+  checkArgument(isRow, what, "a row of scores, a Float64Array", s);
+  // NaN in the scores propagates, as in the formula.
+  const largest = s.reduce((a, b) => Math.max(a, b), -Infinity);
+  const isHighest = typeof highest === "number" && (highest >= largest || largest !== largest);
+  if (!isHighest) refuseValue(what, "highest", `the largest score, ${largest}`, highest);
+  if (!(sink >= -Infinity)) refuseValue(what, "sink", "a number", sink);
+}
+
+/** `exponentiateRow` for loops. */
+export function exponentiate(s: Float64Array, highest: number, sink = -Infinity): RowSum {
   const m = Math.max(highest, sink);
   const sunk = weight(sink, m);
   let l = sunk;
@@ -57,7 +73,13 @@ export function exponentiateRow(s: Float64Array, highest: number, sink = -Infini
  */
 export function softmaxRow(s: Float64Array, highest: number, sink = -Infinity): RowSum {
   checkCount("softmaxRow", arguments, 3);
-  const sum = exponentiateRow(s, highest, sink);
+  checkRow("softmaxRow", s, highest, sink);
+  return softmax(s, highest, sink);
+}
+
+/** `softmaxRow` for loops. */
+export function softmax(s: Float64Array, highest: number, sink?: number): RowSum {
+  const sum = exponentiate(s, highest, sink);
   if (sum.l !== 0) for (let j = 0; j < s.length; j++) s[j] /= sum.l;
   return sum;
 }
@@ -70,6 +92,12 @@ export function softmaxRow(s: Float64Array, highest: number, sink = -Infinity): 
  */
 export function weightOf(s: number, lse: number): number {
   checkCount("weightOf", arguments, 2);
+  checkArgument(
+    typeof s === "number" && typeof lse === "number",
+    "weightOf",
+    "two numbers, a score and lse",
+    [s, lse],
+  );
   return weight(s, lse);
 }
 

@@ -3,7 +3,7 @@
  * in which the row engine computes them. `store/measures/ledger.ts` puts them into sentences.
  */
 import { HeadRows } from "./head-rows.ts";
-import { type RowSum, softmaxRow } from "./softmax.ts";
+import { type RowSum, softmax } from "./softmax.ts";
 
 /** The steps from two vectors to a weight. */
 export interface WeightSteps {
@@ -47,7 +47,7 @@ export class RowSteps extends HeadRows {
     const from = runs[0] ?? 0;
     const to = runs[runs.length - 1] ?? 0;
     const s = out.subarray(from, to);
-    const sum = softmaxRow(s, this.scores(i, s, from, to), this.inputs.sink);
+    const sum = softmax(s, this.scores(i, s, from, to), this.inputs.sink);
     // 0, but as in the reference, a row with a NaN score is NaN on all keys.
     const masked = 0 * sum.l;
     out.fill(masked, 0, from).fill(masked, to);

@@ -10,7 +10,7 @@
 
 import { rowwise } from "../api/rowwise.ts";
 import type { TensorStorage } from "../core/device/device.ts";
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseValue } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
@@ -51,10 +51,7 @@ abstract class Moments extends Optimizer {
     const { lr = 1e-3, betas = [0.9, 0.999], eps = 1e-8, weightDecay = isDecoupled ? 0.01 : 0 } = options;
     const share = (x: unknown) => typeof x === "number" && x >= 0 && x < 1;
     if (!(Array.isArray(betas) && betas.length === 2 && betas.every(share)))
-      throw new OptionError(
-        "betas",
-        `${what}: betas must be two numbers in [0, 1), got ${formatValue(betas)}`,
-      );
+      refuseValue(what, "betas", "two numbers in [0, 1)", betas);
     checkNumbers(what, { lr, eps, weightDecay });
     super(what, parameters, { lr, decays: options.decays }, ["m", "v"]);
     this.#options = { lr, betas: [betas[0], betas[1]], eps, weightDecay };

@@ -1,6 +1,6 @@
 /** The norm of gradients, and the factor that limits it. */
 import { tensorOver } from "../core/device/tensor.ts";
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, checkNumber, refuseValue } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { sum } from "../nn/arrays/reduce.ts";
 import { add } from "../nn/ops/arithmetic.ts";
@@ -45,11 +45,7 @@ function hostNorm(gradients: readonly Tensor[]): number {
  */
 export function clipScale(norm: number, maxNorm: number): number {
   checkCount("clipScale", arguments, 2);
-  if (!(Number.isFinite(norm) && norm >= 0))
-    throw new OptionError("norm", `clipScale: norm must be a finite number ≥ 0, got ${formatValue(norm)}`, {
-      got: norm,
-    });
-  if (!(maxNorm > 0))
-    throw new OptionError("maxNorm", `clipScale: maxNorm must be a number > 0, got ${formatValue(maxNorm)}`);
+  checkNumber("clipScale", "norm", norm, 0);
+  if (!(maxNorm > 0)) refuseValue("clipScale", "maxNorm", "a number > 0", maxNorm);
   return norm > maxNorm ? maxNorm / norm : 1;
 }

@@ -4,7 +4,7 @@
  *
  * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-import { checkArgument, checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkArgument, checkCount, OptionError, refuseValue } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
@@ -65,13 +65,7 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
 export function languageModel(kind: LanguageKind, options: LanguageOptions): LanguageModel {
   checkCount("languageModel", arguments, 2);
   if (kind !== "decoder" && kind !== "encoder")
-    throw new OptionError(
-      "kind",
-      `languageModel: kind must be decoder or encoder, got ${formatValue(kind)}`,
-      {
-        got: kind,
-      },
-    );
+    refuseValue("languageModel", "kind", "decoder or encoder", kind);
   checkOptionNames("languageModel", options, [
     "vocabulary",
     "context",
@@ -87,26 +81,13 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
   const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
   for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))
-      throw new OptionError(
-        name,
-        `languageModel: ${name} must be an integer > 0, got ${formatValue(value)}`,
-        {
-          got: value,
-        },
-      );
+      refuseValue("languageModel", name, "an integer > 0", value);
   if (width % heads !== 0)
     throw new OptionError("heads", `languageModel: ${heads} heads do not divide a width of ${width}`, {
       heads,
       width,
     });
-  if (!(dropout >= 0 && dropout < 1))
-    throw new OptionError(
-      "dropout",
-      `languageModel: dropout must be in [0, 1), got ${formatValue(dropout)}`,
-      {
-        got: dropout,
-      },
-    );
+  if (!(dropout >= 0 && dropout < 1)) refuseValue("languageModel", "dropout", "in [0, 1)", dropout);
   if (kind === "decoder") {
     const config: Gpt2Config = {
       vocab_size: vocabulary,

@@ -12,7 +12,14 @@ import { binary } from "../api/array.ts";
 import { rowwise } from "../api/rowwise.ts";
 import { allocateLike, checkOnCpu } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
-import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkInteger,
+  formatValue,
+  OptionError,
+  ShapeError,
+} from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../core/tensor.ts";
 import { idsOf } from "../nn/ops/lookup.ts";
@@ -45,6 +52,7 @@ export function crossEntropy<T extends TensorLike>(
   checkCount("crossEntropy", arguments, 3);
   checkOptionNames("crossEntropy", options, ["ignoreIndex"]);
   const { ignoreIndex = IGNORE_INDEX } = options;
+  checkInteger("crossEntropy", "ignoreIndex", ignoreIndex, -(2 ** 31), 2 ** 31 - 1);
   return meanOf(
     asTensor("crossEntropy: logits", logits),
     targetsOf(targets),

@@ -6,7 +6,16 @@ import { rowwise } from "../api/rowwise.ts";
 import { isDeviceData, type TensorStorage } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { arrayFor } from "../core/dtype.ts";
-import { checkCount, formatTensor, formatValue, isMap, OptionError, ShapeError } from "../core/errors.ts";
+import {
+  checkCount,
+  checkNumber,
+  formatTensor,
+  formatValue,
+  isMap,
+  OptionError,
+  refuseValue,
+  ShapeError,
+} from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { kindOf } from "../core/recording/kinds.ts";
@@ -61,11 +70,7 @@ export abstract class Optimizer {
     this.#what = what;
     this.#lr = lr;
     if (decays !== "all" && decays !== "matrices" && typeof decays !== "function")
-      throw new OptionError(
-        "decays",
-        `${what}: decays must be "all", "matrices" or a function of name and parameter, got ${formatValue(decays)}`,
-        { got: decays },
-      );
+      refuseValue(what, "decays", '"all", "matrices" or a function of name and parameter', decays);
     const visited = new Set<Tensor>();
     for (const [name, parameter] of named(what, parameters)) {
       if (visited.has(parameter))
@@ -91,10 +96,10 @@ export abstract class Optimizer {
   step(gradients: Gradients, options: OptimizerStep = {}): void {
     checkCount(`${this.#what}.step`, arguments, 2);
     const what = `${this.#what}.step`;
-    checkGradients(what, gradients);
     checkOptionNames(what, options, ["lr", "scale"]);
     const { lr = this.#lr, scale = 1 } = options;
     checkNumbers(what, { lr, scale });
+    checkGradients(what, gradients);
     this.#checkFit(gradients);
     this.steps++;
     for (const group of this.#groups.values()) {
@@ -117,9 +122,7 @@ export abstract class Optimizer {
     if (groups.length === 0)
       throw new OptionError(
         "gradients",
-        gradients.size > 0
-          ? `${what}: no gradient is of a parameter of this optimizer (after model.to, call optimizer.to)`
-          : `${what}: there are no gradients; pass what tape.gradients(loss, parameters) returns`,
+        `${what}: no gradient is of a parameter of this optimizer (after model.to, call optimizer.to)`,
       );
     const trained = new Set(groups.map(([, { parameter }]) => parameter));
     for (const [t] of gradients)
@@ -218,9 +221,7 @@ export function decayedGradient(
 
 /** Throws unless each is a number ≥ 0. */
 export function checkNumbers(what: string, numbers: Readonly<Record<string, unknown>>): void {
-  for (const [name, x] of Object.entries(numbers))
-    if (!(typeof x === "number" && Number.isFinite(x) && x >= 0))
-      throw new OptionError(name, `${what}: ${name} must be a number ≥ 0, got ${formatValue(x)}`, { got: x });
+  for (const [name, x] of Object.entries(numbers)) checkNumber(what, name, x, 0);
 }
 
 /** Throws unless a tensor can be updated in place and has the shape and dtype of `before`. */
@@ -276,12 +277,15 @@ function named(
   return entries as [string, Tensor][];
 }
 
-/** Throws unless the gradients are by tensor: parameters by name would be no gradients, silently. */
+/** Throws unless there are gradients by tensor: parameters by name would be no gradients, silently. */
 export function checkGradients(what: string, gradients: Gradients): void {
-  if (gradients instanceof Map && typeof gradients.keys().next().value !== "string") return;
+  const isEmpty = gradients instanceof Map && gradients.size === 0;
+  if (!isEmpty && gradients instanceof Map && typeof gradients.keys().next().value !== "string") return;
   throw new OptionError(
     "gradients",
-    `${what}: gradients must be what tape.gradients(loss, parameters) returns, got ${formatValue(gradients)}`,
+    isEmpty
+      ? `${what}: there are no gradients; pass what tape.gradients(loss, parameters) returns`
+      : `${what}: gradients must be what tape.gradients(loss, parameters) returns, got ${formatValue(gradients)}`,
     { got: gradients },
   );
 }

@@ -2,7 +2,7 @@
  * Learning rates over time: a linear warm-up, then constant, or a linear or cosine decay (Loshchilov and Hutter 2016,
  * arXiv 1608.03983, without restarts). Steps count from 0.
  */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, checkInteger, checkNumber, refuseValue } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 
 /** The learning rate of a step. */
@@ -34,16 +34,18 @@ export function schedule(options: ScheduleOptions): Schedule {
   checkOptionNames("schedule", options, ["lr", "decay", "warmup", "steps", "floor"]);
   const { lr, decay = "constant", warmup = 0, steps, floor = 0 } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `schedule: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+    refuseValue("schedule", name, expected, got);
   };
-  if (!(Number.isFinite(lr) && lr >= 0)) refuse("lr", "a number ≥ 0", lr);
+  checkNumber("schedule", "lr", lr, 0);
   if (!["constant", "linear", "cosine"].includes(decay)) refuse("decay", "constant, linear or cosine", decay);
-  if (!(Number.isSafeInteger(warmup) && warmup >= 0)) refuse("warmup", "an integer ≥ 0", warmup);
-  if (!(floor >= 0 && floor <= 1)) refuse("floor", "a share from 0 to 1", floor);
+  checkInteger("schedule", "warmup", warmup, 0);
+  checkNumber("schedule", "floor", floor, 0, 1);
+  if (steps !== undefined) checkInteger("schedule", "steps", steps, 1);
   if (decay !== "constant" && !(Number.isSafeInteger(steps) && (steps as number) > warmup))
     refuse("steps", `an integer above the warm-up of ${warmup} for a ${decay} decay`, steps);
   const length = (steps as number) - warmup;
   return (step) => {
+    checkInteger("schedule", "step", step, 0);
     if (step < warmup) return (lr * (step + 1)) / warmup;
     if (decay === "constant") return lr;
     const done = Math.min(1, (step - warmup) / length);

@@ -48,6 +48,12 @@ export class SGD extends Optimizer {
     checkOptionNames("SGD", options, ["lr", "momentum", "nesterov", "weightDecay", "decays"]);
     const { lr = 1e-3, momentum = 0, nesterov = false, weightDecay = 0, decays } = options;
     checkNumbers("SGD", { lr, momentum, weightDecay });
+    if (momentum >= 1)
+      throw new OptionError(
+        "momentum",
+        `SGD: momentum must be below 1, or each step adds to all steps before, got ${momentum}`,
+        { got: momentum },
+      );
     if (typeof nesterov !== "boolean" || (nesterov && momentum === 0))
       throw new OptionError(
         "nesterov",

@@ -17,7 +17,15 @@
 import { rowwise } from "../api/rowwise.ts";
 import { placed } from "../core/device/device.ts";
 import { arrayFor, type DType, isHalf, readerOf, writerOf } from "../core/dtype.ts";
-import { checkCount, formatTensor, formatValue, HeedError, OptionError, ShapeError } from "../core/errors.ts";
+import {
+  checkCount,
+  formatTensor,
+  formatValue,
+  HeedError,
+  OptionError,
+  refuseValue,
+  ShapeError,
+} from "../core/errors.ts";
 import { changeCount, changedSince } from "../core/recording/changes.ts";
 import { isUnlisted, kindOf } from "../core/recording/kinds.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
@@ -94,16 +102,10 @@ export class Tape {
           `Tape.gradients: the second argument is a list of tensors, as in tape.gradients(loss, [x]) or parameters.values(), got ${formatValue(wanted)}`,
           { got: wanted },
         );
-    if (!Number.isFinite(scale))
-      throw new OptionError("scale", `Tape.gradients: scale must be a number, got ${formatValue(scale)}`, {
-        got: scale,
-      });
+    if (!Number.isFinite(scale)) refuseValue("Tape.gradients", "scale", "a number", scale);
     if (this.#spent)
       throw new OptionError("tape", "Tape.gradients: this tape is spent; record the work on a new one");
-    if (typeof loss?.size !== "number")
-      throw new OptionError("loss", `Tape.gradients: loss must be a tensor, got ${formatValue(loss)}`, {
-        got: loss,
-      });
+    if (typeof loss?.size !== "number") refuseValue("Tape.gradients", "loss", "a tensor", loss);
     if (loss.size !== 1)
       throw new ShapeError(
         "loss",

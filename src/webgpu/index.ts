@@ -5,7 +5,7 @@
  * @beta
  */
 import { registerBackend } from "../backend/register.ts";
-import { checkCount, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { checkCount, refuseValue, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
@@ -70,18 +70,10 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       'webgpu: this environment has no navigator.gpu; in Node install the npm package webgpu and pass its object: import { create } from "webgpu"; await webgpu({ gpu: create([]) }); in a page it needs https and a browser with WebGPU; in Deno the flag --unstable-webgpu',
     );
   if (typeof gpu.requestAdapter !== "function")
-    throw new OptionError(
-      "gpu",
-      `webgpu: gpu must be an object with requestAdapter, such as navigator.gpu, got ${formatValue(gpu)}`,
-      { got: gpu },
-    );
+    refuseValue("webgpu", "gpu", "an object with requestAdapter, such as navigator.gpu", gpu);
   const { memoryLimit } = options;
   if (memoryLimit !== undefined && !(typeof memoryLimit === "number" && memoryLimit > 0))
-    throw new OptionError(
-      "memoryLimit",
-      `webgpu: memoryLimit must be a positive number of bytes, got ${formatValue(memoryLimit)}`,
-      { got: memoryLimit },
-    );
+    refuseValue("webgpu", "memoryLimit", "a positive number of bytes", memoryLimit);
   const { adapter, device: granted } = await start(gpu, selfTest);
   if (memoryLimit !== undefined) limitMemory(memoryLimit);
   registerBackend(backend, device);

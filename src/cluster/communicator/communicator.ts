@@ -2,7 +2,7 @@
  * The contract of a cluster engine: six operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
  * `local.ts` (ranks inside one process, for tests and for learning). The rest of this folder uses only these operations.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 
 /**
  * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
@@ -66,11 +66,7 @@ export function checkCommunicator(what: string, comm: unknown): void {
   const { rank, size, exchange, allGather, reduce } = (comm ?? {}) as Partial<Communicator>;
   const isInteger = Number.isInteger(rank) && Number.isInteger(size);
   if (isInteger && [exchange, allGather, reduce].every((f) => typeof f === "function")) return;
-  throw new OptionError(
-    "comm",
-    `${what}: comm must be what joinCluster or localCluster gives, got ${formatValue(comm)}`,
-    { got: comm },
-  );
+  refuseValue(what, "comm", "what joinCluster or localCluster gives", comm);
 }
 
 /** Refuses what is not a view of bytes: an engine would send nothing. */
@@ -86,10 +82,7 @@ function checkViews(operation: string, rank: number, views: Readonly<Record<stri
 
 /** Refuses a `check` that is not a boolean. */
 export function checkFlag(what: string, check: unknown): void {
-  if (check !== undefined && typeof check !== "boolean")
-    throw new OptionError("check", `${what}: check must be true or false, got ${formatValue(check)}`, {
-      got: check,
-    });
+  if (check !== undefined && typeof check !== "boolean") refuseValue(what, "check", "true or false", check);
 }
 
 /** Checks the arguments of a sum over ranks. */

@@ -2,7 +2,14 @@
  * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
  * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
-import { checkCount, formatValue, HeedError, messageOf, OptionError } from "../../core/errors.ts";
+import {
+  checkCount,
+  formatValue,
+  HeedError,
+  messageOf,
+  OptionError,
+  refuseValue,
+} from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checked } from "./checked.ts";
 import type { Communicator, Traffic } from "./communicator.ts";
@@ -47,14 +54,7 @@ export async function localCluster<T>(
       "ranks",
       `localCluster: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
     );
-  if (typeof body !== "function")
-    throw new OptionError(
-      "body",
-      `localCluster: body must be a function of a rank, got ${formatValue(body)}`,
-      {
-        got: body,
-      },
-    );
+  if (typeof body !== "function") refuseValue("localCluster", "body", "a function of a rank", body);
   checkNames("localCluster", options, ["deliver", "check"]);
   checkFlag("localCluster", options.check);
   const hub = new Hub(options);

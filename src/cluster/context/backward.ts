@@ -13,7 +13,14 @@
 import { type AttentionGradients, attentionBackward, type Extra } from "../../api/backward.ts";
 import type { AttentionOptions } from "../../backend/problem.ts";
 import { arrayFor, isFloat } from "../../core/dtype.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import {
+  checkCount,
+  formatTensor,
+  formatValue,
+  OptionError,
+  refuseValue,
+  ShapeError,
+} from "../../core/errors.ts";
 import type { State } from "../../core/state.ts";
 import { asTensor, Tensor, type TensorLike, transposed } from "../../core/tensor.ts";
 import { releaseBuffer, takeBuffer } from "../communicator/buffers.ts";
@@ -133,11 +140,7 @@ function upstreamOf(
       { got: wanted },
     );
   if (typeof state !== "object" || state === null)
-    throw new OptionError(
-      "state",
-      `${what}: state must be what contextAttention returned, got ${formatValue(state)}`,
-      { got: state },
-    );
+    refuseValue(what, "state", "what contextAttention returned", state);
   const exact = exactDtype(query.dtype);
   const want = [...query.shape.slice(0, -1), value.shape[value.shape.length - 1]];
   const rows = (name: string, like: TensorLike): Tensor => {

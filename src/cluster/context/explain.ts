@@ -7,7 +7,7 @@ import { explain } from "../../api/explain.ts";
 import { bytesText, countText, type Plan } from "../../backend/plan/plan.ts";
 import { resolve } from "../../backend/problem.ts";
 import { arrayFor, DTYPES, type DType } from "../../core/dtype.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, refuseValue, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { allRows, localOptions, rowsOf } from "./call.ts";
@@ -191,11 +191,7 @@ function checkChoices(
 ): void {
   const oneOf = (name: string, got: unknown, values: readonly string[]): void => {
     if (!values.some((one) => one === got))
-      throw new OptionError(
-        name,
-        `${what}: ${name} must be ${values.map(formatValue).join(" or ")}, got ${formatValue(got)}`,
-        { got },
-      );
+      refuseValue(what, name, values.map(formatValue).join(" or "), got);
   };
   oneOf("pass", pass, ["forward", "backward"]);
   oneOf("via", via, ["gather", "ring", "resident", "auto"]);

@@ -1,6 +1,6 @@
 /** The options of a call over shards, their checks, and the choice of the algorithm. */
 import type { AttentionOptions, Problem } from "../../backend/problem.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Communicator } from "../communicator/communicator.ts";
@@ -60,11 +60,7 @@ export function checkOptions(
   plan: ShardPlan,
   options: ContextOptions,
 ): void {
-  if (!(plan instanceof ShardPlan))
-    throw new OptionError(
-      "plan",
-      `${what}: plan must be what shardSequence returns, got ${formatValue(plan)}`,
-    );
+  if (!(plan instanceof ShardPlan)) refuseValue(what, "plan", "what shardSequence returns", plan);
   if (plan.ranks !== comm.size)
     throw new OptionError(
       "plan",
@@ -77,21 +73,14 @@ export function checkOptions(
   checkOptionNames(what, options, [...ATTENTION_NAMES, ...CONTEXT_NAMES]);
   const oneOf = (name: string, value: unknown, values: readonly unknown[]) => {
     if (value !== undefined && !values.includes(value))
-      throw new OptionError(
-        name,
-        `${what}: ${name} must be ${values.map(formatValue).join(" or ")}, got ${formatValue(value)}`,
-        { got: value },
-      );
+      refuseValue(what, name, values.map(formatValue).join(" or "), value);
   };
   oneOf("via", options.via, ["gather", "ring", "resident", "auto"]);
   oneOf("queries", options.queries, ["sharded", "replicated"]);
   oneOf("layout", options.layout, ["bhsd", "bshd"]);
   oneOf("isCausal", options.isCausal, [true, false]);
   if (options.memory !== undefined && !(typeof options.memory === "number" && options.memory >= 0))
-    throw new OptionError(
-      "memory",
-      `${what}: memory must be a number of bytes ≥ 0, got ${formatValue(options.memory)}`,
-    );
+    refuseValue(what, "memory", "a number of bytes ≥ 0", options.memory);
   if (options.queryPositions !== undefined && options.queries !== "replicated")
     throw new OptionError(
       "positions",

@@ -17,6 +17,7 @@ import {
   checkMethods,
   formatValue,
   OptionError,
+  refuseValue,
   ShapeError,
 } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
@@ -137,10 +138,7 @@ export class ShardPlan {
    */
   extend(length: number): ShardPlan {
     if (!(Number.isSafeInteger(length) && length >= this.length))
-      throw new OptionError(
-        "length",
-        `ShardPlan.extend: length must be an integer ≥ ${this.length}, got ${formatValue(length)}`,
-      );
+      refuseValue("ShardPlan.extend", "length", `an integer ≥ ${this.length}`, length);
     const ranges = this.#ranges.map((list) => list.map(([from, to]): [number, number] => [from, to]));
     const sizes = Array.from({ length: this.ranks }, (_, rank) => this.size(rank));
     for (let at = this.length; at < length; at++) {
@@ -169,11 +167,7 @@ export class ShardPlan {
 
   #check(rank: number): number {
     if (Number.isInteger(rank) && rank >= 0 && rank < this.ranks) return rank;
-    throw new OptionError(
-      "rank",
-      `ShardPlan: rank must be an integer from 0 to ${this.ranks - 1}, got ${formatValue(rank)}`,
-      { got: rank },
-    );
+    refuseValue("ShardPlan", "rank", `an integer from 0 to ${this.ranks - 1}`, rank);
   }
 }
 
@@ -210,21 +204,14 @@ export function shardSequence(options: ShardOptions): ShardPlan {
     ["heads", heads, 1],
   ] as const)
     if (!(Number.isSafeInteger(value) && value >= least && value < 2 ** 30))
-      throw new OptionError(
-        name,
-        `shardSequence: ${name} must be an integer ≥ ${least} and below 2^30, got ${formatValue(value)}`,
-        { got: value },
-      );
+      refuseValue("shardSequence", name, `an integer ≥ ${least} and below 2^30`, value);
   if (typeof isCausal !== "boolean")
     throw new OptionError(
       "causal",
       `shardSequence: isCausal must be true or false, got ${formatValue(isCausal)}`,
     );
   if (cost !== "tiles" && cost !== "tokens")
-    throw new OptionError(
-      "cost",
-      `shardSequence: cost must be "tiles" or "tokens", got ${formatValue(cost)}`,
-    );
+    refuseValue("shardSequence", "cost", '"tiles" or "tokens"', cost);
   const members = maskMembers("shardSequence", attnMask);
   const masks = members.filter((member): member is BoolExpression => member instanceof BoolExpression);
   if (isCausal) masks.unshift(causal());

@@ -2,7 +2,7 @@
  * Sequences of seeded random numbers. Counter-based (the mixer of random.ts over seed, stream and position), so the state of
  * a generator is its position, and a sequence can start at any position.
  */
-import { checkArgument, checkCount, formatValue, OptionError } from "../errors.ts";
+import { checkArgument, checkCount, checkInteger, checkSeed } from "../errors.ts";
 import { checkSynchronous } from "../synchronous.ts";
 import { cellBits, headKey, rowKey } from "./random.ts";
 
@@ -14,28 +14,34 @@ import { cellBits, headKey, rowKey } from "./random.ts";
  * randn([2, 3], { seed: generator });
  */
 export class Generator {
-  /** Numbers drawn so far. Setting it continues from there. */
-  position: number;
+  #position = 0;
   readonly #key: number;
 
   /**
    * @param seed   any integer, 0 by default
-   * @param stream independent sequences of one seed, 0 by default
+   * @param stream independent sequences of one seed, an integer ≥ 0, 0 by default
    */
   constructor(seed = 0, stream = 0, position = 0) {
     checkCount("Generator", arguments, 3);
-    if (!Number.isSafeInteger(seed))
-      throw new OptionError("seed", `seed must be an integer below 2^53, got ${formatValue(seed)}`, {
-        got: seed,
-      });
+    checkSeed("Generator", seed);
+    checkInteger("Generator", "stream", stream, 0);
     this.#key = headKey(seed, stream, Math.floor(stream / 2 ** 32));
     this.position = position;
+  }
+
+  /** Numbers drawn so far. Setting it continues from there. */
+  get position(): number {
+    return this.#position;
+  }
+  set position(n: number) {
+    checkInteger("Generator", "position", n, 0);
+    this.#position = n;
   }
 
   /** 32 random bits, as an unsigned number. */
   bits(): number {
     checkCount("Generator.bits", arguments, 0);
-    const at = this.position++;
+    const at = this.#position++;
     return cellBits(rowKey(this.#key, Math.floor(at / 65536)), at % 65536);
   }
 
@@ -55,10 +61,7 @@ export class Generator {
   /** A uniform integer in [0, n), n an integer from 1 to 2³²; draws again where the remainder would be biased. Throws OptionError. */
   below(n: number): number {
     checkCount("Generator.below", arguments, 1);
-    if (!(Number.isInteger(n) && n >= 1 && n <= 2 ** 32))
-      throw new OptionError("below", `below: n must be an integer from 1 to 2^32, got ${formatValue(n)}`, {
-        got: n,
-      });
+    checkInteger("Generator.below", "n", n, 1, 2 ** 32);
     const fair = 2 ** 32 - (2 ** 32 % n);
     for (;;) {
       const bits = this.bits();

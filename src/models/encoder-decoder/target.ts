@@ -3,7 +3,7 @@
  * each step reads the cache and computes one row of the decoder. Results equal those of transformers' `generate`.
  */
 import { tidy } from "../../api/tidy.ts";
-import { checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
@@ -69,9 +69,7 @@ export function writeTarget(
   options: TargetOptions,
 ): number[] {
   if ((model as Partial<EncoderDecoder> | undefined)?.architecture !== "encoder-decoder")
-    throw new OptionError("model", `${what}: model must be an encoder–decoder, got ${formatValue(model)}`, {
-      got: model,
-    });
+    refuseValue(what, "model", "an encoder–decoder", model);
   checkOptionNames(what, options, TARGET_OPTIONS);
   const ids = tokenIds(what, source);
   checkSampling(what, ids, options, model.encoder.sizes.positions);
@@ -117,7 +115,7 @@ export function writeTarget(
 function checkSearch(what: string, options: TargetOptions, vocabulary: number): void {
   const { beams, temperature = 0, lengthPenalty, earlyStopping, noRepeat, minTokens, firstId } = options;
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+    refuseValue(what, name, expected, got);
   };
   const integer = (name: string, value: unknown, least: number) =>
     value === undefined ||

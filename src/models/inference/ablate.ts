@@ -4,7 +4,7 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
@@ -164,10 +164,7 @@ export function ablateHeads(
   checkOptionNames(what, options, ["position", "pair", "top"]);
   checkTextModel(what, model);
   const { pair, top = 5 } = options;
-  if (!(Number.isInteger(top) && top > 0))
-    throw new OptionError("top", `${what}: top must be an integer ≥ 1, got ${formatValue(top)}`, {
-      got: top,
-    });
+  if (!(Number.isInteger(top) && top > 0)) refuseValue(what, "top", "an integer ≥ 1", top);
   checkHeads(what, heads);
   const [first, second] = [text, pair].map((one) => one && spellMasks(model.tokenizer, one));
   const tokens = model.tokenize(first as string, second);

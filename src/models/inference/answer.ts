@@ -9,7 +9,7 @@
  * smallest, as in SQuAD 2.
  */
 import { tidy } from "../../api/tidy.ts";
-import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Encoder } from "../encoder/encoder.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -82,14 +82,7 @@ export function answerQuestion(
     ["maxTokens", maxTokens, 1],
     ["overlap", overlap, 0],
   ] as const)
-    if (!(Number.isInteger(value) && value >= least))
-      throw new OptionError(
-        name,
-        `${what}: ${name} must be an integer ≥ ${least}, got ${formatValue(value)}`,
-        {
-          got: value,
-        },
-      );
+    if (!(Number.isInteger(value) && value >= least)) refuseValue(what, name, `an integer ≥ ${least}`, value);
   checkArgument(typeof question === "string" && question.trim() !== "", what, "a question", question);
   checkArgument(typeof context === "string" && context.trim() !== "", what, "a text to find it in", context);
   if (model.model.hasSpanHead !== true)

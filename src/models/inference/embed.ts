@@ -12,6 +12,7 @@ import {
   FormatError,
   formatValue,
   OptionError,
+  refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
@@ -230,13 +231,7 @@ function* embedSlices(
 ): WorkSlices<Tensor<"float32">> {
   checkTextModel(what, model);
   if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
-    throw new OptionError(
-      "texts",
-      `${what}: texts must be a list of strings, not empty, got ${formatValue(texts)}`,
-      {
-        got: texts,
-      },
-    );
+    refuseValue(what, "texts", "a list of strings, not empty", texts);
   checkPooling(what, pooling);
   const network = model.model as unknown as { hidden(ids: Ids, options?: { typeIds?: Ids }): FloatTensor };
   let out: Float32Array | undefined;

@@ -4,7 +4,7 @@
  */
 
 import { tidy } from "../../api/tidy.ts";
-import { checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
@@ -47,12 +47,8 @@ export function fillMask(
   checkCount("fillMask", arguments, 3);
   checkOptionNames("fillMask", options, ["top"]);
   const { top = 5 } = options;
-  if (!(Number.isInteger(top) && top > 0))
-    throw new OptionError("top", `fillMask: top must be an integer ≥ 1, got ${formatValue(top)}`, {
-      got: top,
-    });
-  if (typeof text !== "string")
-    throw new OptionError("text", `fillMask: text must be a string, got ${formatValue(text)}`, { got: text });
+  if (!(Number.isInteger(top) && top > 0)) refuseValue("fillMask", "top", "an integer ≥ 1", top);
+  if (typeof text !== "string") refuseValue("fillMask", "text", "a string", text);
   checkTextModel("fillMask", model);
   const { tokenizer } = model;
   const maskText = maskToken(tokenizer);

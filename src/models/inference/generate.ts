@@ -11,6 +11,7 @@ import {
   formatValue,
   isList,
   OptionError,
+  refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
@@ -131,11 +132,7 @@ export function* generateText(
   checkTextModel("generateText", model);
   const { stopTexts = [], onToken } = options;
   if (!Array.isArray(stopTexts) || stopTexts.some((text) => typeof text !== "string" || text === ""))
-    throw new OptionError(
-      "stopTexts",
-      `generateText: stopTexts must be texts, none empty, got ${formatValue(stopTexts)}`,
-      { got: stopTexts },
-    );
+    refuseValue("generateText", "stopTexts", "texts, none empty", stopTexts);
   if (model.architecture !== "decoder")
     throw new UnsupportedError(
       "architecture",

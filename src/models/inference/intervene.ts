@@ -2,7 +2,7 @@
  * Interventions: a head, a layer's attention, a feed-forward network, a state or a single link of a run is turned off or replaced. What
  * replaces an output is zeros, its mean over the text, or the output of another run (a patch), aligned token by token.
  */
-import { argumentError, checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { argumentError, checkArgument, checkCount, OptionError, refuseValue } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import type { EncoderOptions } from "../encoder/encoder.ts";
@@ -60,20 +60,14 @@ export type InterventionHooks = Required<Pick<ForwardOptions, "onAttention" | "o
 /** Throws an OptionError unless `value` is an integer from 0 to `count` − 1. */
 export function checkIndex(what: string, name: string, value: unknown, count: number): void {
   if (!(Number.isInteger(value) && (value as number) >= 0 && (value as number) < count))
-    throw new OptionError(name, `${what}: ${name} must be 0 to ${count - 1}, got ${formatValue(value)}`, {
-      got: value,
-    });
+    refuseValue(what, name, `0 to ${count - 1}`, value);
 }
 
 /** Throws an OptionError unless `replace` is "zero", "mean" or a patch. */
 export function checkReplacement(what: string, replace: unknown): void {
   const isPatch = typeof replace === "object" && replace !== null && "from" in replace;
   if (replace !== "zero" && replace !== "mean" && !isPatch)
-    throw new OptionError(
-      "replace",
-      `${what}: replace must be "zero", "mean" or { from: recordActivations(…) }, got ${formatValue(replace)}`,
-      { got: replace },
-    );
+    refuseValue(what, "replace", '"zero", "mean" or { from: recordActivations(…) }', replace);
 }
 
 /**
@@ -181,12 +175,7 @@ function checkIntervention(what: string, model: TextModel, one: Intervention): v
   if (typeof one !== "object" || one === null)
     throw argumentError(what, "interventions such as { layer: 0, head: 1 }", one);
   const { part = "head", layer } = one;
-  if (!PARTS.includes(part))
-    throw new OptionError(
-      "part",
-      `${what}: part must be one of ${PARTS.join(", ")}, got ${formatValue(part)}`,
-      { got: part },
-    );
+  if (!PARTS.includes(part)) refuseValue(what, "part", `one of ${PARTS.join(", ")}`, part);
   checkIndex(what, "layer", layer, model.layers + (part === "state" ? 1 : 0));
   if (part === "head" || part === "link") checkIndex(what, "head", one.head, model.heads);
   if (one.part !== "link") checkReplacement(what, one.replace ?? "zero");

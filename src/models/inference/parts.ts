@@ -1,5 +1,5 @@
 /** What is turned off in turn: every head, layer of attention or feed-forward network of a model, or one link of every head. */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { TextModel } from "../text-model.ts";
 import { checkIndex, type Intervention } from "./intervene.ts";
@@ -43,11 +43,7 @@ export function partsInTurn(
   const { parts = preset, link, layer: onlyLayer, head: onlyHead } = options;
   if (link !== undefined && options.parts !== undefined)
     throw new OptionError("link", `${what}: parts and link exclude each other; leave out one of them`);
-  if (!Array.isArray(parts))
-    throw new OptionError(
-      "parts",
-      `${what}: parts must be a list such as ["head"], got ${formatValue(parts)}`,
-    );
+  if (!Array.isArray(parts)) refuseValue(what, "parts", 'a list such as ["head"]', parts);
   for (const part of parts)
     if (!KINDS.includes(part))
       throw new OptionError("parts", `${what}: parts are ${KINDS.join(", ")}, got ${formatValue(part)}`, {
@@ -68,10 +64,7 @@ export function partsInTurn(
 }
 
 function checkLink(what: string, link: LinkPlace, N: number): void {
-  if (typeof link !== "object" || link === null)
-    throw new OptionError("link", `${what}: link must be { query, key }, got ${formatValue(link)}`, {
-      got: link,
-    });
+  if (typeof link !== "object" || link === null) refuseValue(what, "link", "{ query, key }", link);
   checkOptionNames(`${what}: link`, link, ["query", "key", "renormalize"]);
   checkIndex(what, "link.query", link.query, N);
   checkIndex(what, "link.key", link.key, N);

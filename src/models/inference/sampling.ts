@@ -2,7 +2,7 @@
  * How the next token is chosen: the most likely one, or one sampled from softmax(logits / temperature) among the tokens that top-k,
  * top-p and min-p keep.
  */
-import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { formatValue, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 
 /** Options of `generate`. */
@@ -47,7 +47,7 @@ export function checkSampling(
   positions: number,
 ): void {
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+    refuseValue(what, name, expected, got);
   };
   const { maxTokens, temperature, topK, topP, minP, seed } = options;
   if (!(ids?.length > 0 && ids.length <= positions)) refuse("ids", `1 to ${positions} tokens`, ids?.length);

@@ -3,7 +3,7 @@
  * not by likelihood). The same texts and options give the same vocabulary, byte for byte.
  */
 
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, byteSpelling, GPT2_CHUNKS } from "./bytes.ts";
@@ -73,9 +73,7 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
   const { kind, vocabSize, minCount = 2, alphabetSize = 1000, wholeWords = 0 } = options;
   const requestedWords = options.words ?? [];
   const refuse = (name: string, expected: string, got: unknown): never => {
-    throw new OptionError(name, `trainTokenizer: ${name} must be ${expected}, got ${formatValue(got)}`, {
-      got,
-    });
+    refuseValue("trainTokenizer", name, expected, got);
   };
   if (kind !== "bpe" && kind !== "wordpiece") refuse("kind", '"bpe" or "wordpiece"', kind);
   if (!(Number.isInteger(vocabSize) && vocabSize > 0 && vocabSize <= MAX_VOCABULARY))
@@ -227,10 +225,7 @@ function checkSize(vocabSize: number, least: number): void {
 function countChunks(texts: Iterable<string>, chunks: RegExp): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) {
-    if (typeof text !== "string")
-      throw new OptionError("texts", `trainTokenizer: texts must be strings, got ${formatValue(text)}`, {
-        got: text,
-      });
+    if (typeof text !== "string") refuseValue("trainTokenizer", "texts", "strings", text);
     for (const [chunk] of text.matchAll(chunks)) counts.set(chunk, (counts.get(chunk) ?? 0) + 1);
   }
   return counts;

@@ -8,7 +8,7 @@
  *     Σ_j w_ij·[v_j, v'_j]                                 the first half of a local row, the second of a global one
  */
 import { placed } from "../../core/device/device.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { refuseValue } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, concat, type FloatTensor, multiply, slice } from "../../nn/index.ts";
 
@@ -29,11 +29,7 @@ interface RowFlags {
 export function checkGlobals(what: string, globals: readonly number[], N: number): readonly number[] {
   const isPosition = (i: unknown) => Number.isInteger(i) && (i as number) >= 0 && (i as number) < N;
   if (!Array.isArray(globals) || !globals.every(isPosition))
-    throw new OptionError(
-      "globals",
-      `${what}: globals must be a list of positions, integers from 0 to ${N - 1}, got ${formatValue(globals)}`,
-      { got: globals },
-    );
+    refuseValue(what, "globals", `a list of positions, integers from 0 to ${N - 1}`, globals);
   return [...new Set(globals)].sort((a, b) => a - b);
 }
 

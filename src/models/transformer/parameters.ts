@@ -6,7 +6,7 @@
 
 import { keepTensor } from "../../core/arena.ts";
 import { isHalf, widen as widenBits } from "../../core/dtype.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type Generator, generatorOf } from "../../core/random/generator.ts";
 import { isRecording } from "../../core/recording/record.ts";
@@ -86,13 +86,7 @@ export class Parameters {
     checkNames(what, options, ["dtype", "seed", "parameters", "hasHead", "hasSpanHead"]);
     const { dtype = "float32", seed = 0, parameters } = options;
     if (dtype !== "float32" && dtype !== "float64")
-      throw new OptionError(
-        "dtype",
-        `${what}: dtype must be "float32" or "float64", got ${formatValue(dtype)}`,
-        {
-          got: dtype,
-        },
-      );
+      refuseValue(what, "dtype", '"float32" or "float64"', dtype);
     this.dtype = dtype;
     this.#plan = plan;
     if (parameters === undefined) checkBytes(what, plan, dtype);

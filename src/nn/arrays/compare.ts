@@ -6,7 +6,14 @@ import * as arrays from "../../api/array.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
 import { type DType, isHalf, isMask } from "../../core/dtype.ts";
-import { checkCount, DTypeError, formatTensor, formatValue, OptionError } from "../../core/errors.ts";
+import {
+  checkCount,
+  DTypeError,
+  formatTensor,
+  formatValue,
+  OptionError,
+  refuseValue,
+} from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { asTensor, sameDevice, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { broadcastShape, type Operand } from "../ops/arithmetic.ts";
@@ -152,10 +159,7 @@ export function maskedFill<T extends TensorLike>(x: T, mask: TensorLike, value: 
       `maskedFill: the mask must be bool, true where the value is filled in, got ${formatTensor("mask", flags)}; for 1 = fill pass eq(mask, 1)`,
       { dtype: flags.dtype },
     );
-  if (typeof value !== "number")
-    throw new OptionError("value", `maskedFill: value must be a number, got ${formatValue(value)}`, {
-      got: value,
-    });
+  if (typeof value !== "number") refuseValue("maskedFill", "value", "a number", value);
   return where(
     isNested(mask) ? placed("maskedFill", flags, from.device) : flags,
     value,

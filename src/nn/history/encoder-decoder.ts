@@ -9,7 +9,7 @@
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
 
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Embedding } from "../embedding.ts";
@@ -86,11 +86,7 @@ export class RecurrentEncoderDecoder extends Module {
     const { sourceWords, targetWords, embedDim = 64, hidden = 64, score = "additive", dtype } = options;
     checkSizes("RecurrentEncoderDecoder", { sourceWords, targetWords, embedDim, hidden });
     if (score !== "additive" && score !== "general")
-      throw new OptionError(
-        "score",
-        `RecurrentEncoderDecoder: score must be "additive" or "general", got ${formatValue(score)}`,
-        { got: score },
-      );
+      refuseValue("RecurrentEncoderDecoder", "score", '"additive" or "general"', score);
     const layerOptions = { dtype, seed: generatorOf(options.seed) };
     this.source_embedding = new Embedding(sourceWords, embedDim, layerOptions);
     this.target_embedding = new Embedding(targetWords, embedDim, layerOptions);

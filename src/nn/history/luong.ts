@@ -5,7 +5,7 @@
  *
  * without the division by √dk, which was published two years later.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { OptionError, refuseValue } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { LayerOptions } from "../initialize.ts";
 import { checkLayerOptions, checkSizes, fillXavierUniform, parameter } from "../initialize.ts";
@@ -32,11 +32,7 @@ export class LuongAttention extends ScoredAttention {
     const { score = "general", dtype, seed } = options;
     checkSizes("LuongAttention", { dq, dk });
     if (score !== "dot" && score !== "general")
-      throw new OptionError(
-        "score",
-        `LuongAttention: score must be "dot" or "general", got ${formatValue(score)}`,
-        { got: score },
-      );
+      refuseValue("LuongAttention", "score", '"dot" or "general"', score);
     if (score === "dot" && dq !== dk)
       throw new OptionError("score", `LuongAttention: the score "dot" needs dq = dk, got ${dq} and ${dk}`, {
         dq,

@@ -3,7 +3,7 @@
  */
 
 import { type MapName, rowwise } from "../../api/rowwise.ts";
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import { type FloatTensorOf, operand, recordUnary, resultLike, storageOf } from "./operand.ts";
@@ -16,11 +16,7 @@ const NAMES: readonly ActivationName[] = ["relu", "gelu", "gelu-tanh", "silu", "
 /** Throws unless an activation has this name. */
 export function checkActivation(what: string, name: string): void {
   if (!NAMES.includes(name as ActivationName))
-    throw new OptionError(
-      "activation",
-      `${what}: activation must be one of ${NAMES.join(", ")}, got ${formatValue(name)}`,
-      { got: name },
-    );
+    refuseValue(what, "activation", `one of ${NAMES.join(", ")}`, name);
 }
 
 /**
@@ -114,10 +110,6 @@ export function gelu<T extends TensorLike>(
   checkOptionNames("gelu", options, ["approximate"]);
   const { approximate = "none" } = options;
   if (approximate !== "none" && approximate !== "tanh")
-    throw new OptionError(
-      "approximate",
-      `gelu: approximate must be "none" or "tanh", got ${formatValue(approximate)}`,
-      { got: approximate },
-    );
+    refuseValue("gelu", "approximate", '"none" or "tanh"', approximate);
   return activate(x, approximate === "tanh" ? "gelu-tanh" : "gelu");
 }

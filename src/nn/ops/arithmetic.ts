@@ -5,7 +5,7 @@
  */
 import * as arrays from "../../api/array.ts";
 import { rowwise } from "../../api/rowwise.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, refuseValue, ShapeError } from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { type NestedList, reshaped, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { FloatTensor, FloatTensorOf } from "./operand.ts";
@@ -215,10 +215,7 @@ function quotientGradient(d: Tensor, z: FloatTensor, b: Tensor): FloatTensor {
 export function scale<T extends TensorLike>(x: T, factor: number): FloatTensorOf<T> {
   checkCount("scale", arguments, 2);
   const a = operand("scale", "x", x);
-  if (typeof factor !== "number" || factor !== factor)
-    throw new OptionError("factor", `scale: factor must be a number, got ${formatValue(factor)}`, {
-      got: factor,
-    });
+  if (typeof factor !== "number" || factor !== factor) refuseValue("scale", "factor", "a number", factor);
   const z = scaled(a, factor);
   record({ name: "scale", inputs: [a], outputs: [z], backward: ([d]) => [d && scaled(d, factor)] });
   return z;

@@ -7,7 +7,7 @@
  * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
 import { dropout as drop } from "../../api/array.ts";
-import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, checkSeed, formatValue, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { checkSynchronous } from "../../core/synchronous.ts";
@@ -34,10 +34,7 @@ export function dropout<T extends TensorLike>(
       "seed",
       "dropout: p > 0 needs a seed, or every call would drop the same elements: dropout(x, p, { seed: step }), or dropoutSeed() inside withDropout",
     );
-  if (!Number.isSafeInteger(seed))
-    throw new OptionError("seed", `dropout: seed must be an integer below 2^53, got ${formatValue(seed)}`, {
-      got: seed,
-    });
+  checkSeed("dropout", seed);
   const from = operand("dropout", "x", x);
   if (p === 0) return from;
   const y = resultLike(from, from.shape);
@@ -62,14 +59,7 @@ let current: { readonly seed: number; next: number } | undefined;
  */
 export function withDropout<T>(seed: number | undefined, work: () => T): T {
   checkCount("withDropout", arguments, 2);
-  if (seed !== undefined && !Number.isSafeInteger(seed))
-    throw new OptionError(
-      "seed",
-      `withDropout: seed must be an integer below 2^53, got ${formatValue(seed)}`,
-      {
-        got: seed,
-      },
-    );
+  if (seed !== undefined) checkSeed("withDropout", seed);
   checkArgument(
     typeof work === "function",
     "withDropout",

@@ -44,13 +44,18 @@ export function embedding<T extends TensorLike>(ids: Ids, table: T): FloatTensor
   return y;
 }
 
-/** Throws an OptionError for an id that is not a row of a table with `V` rows. */
-export function checkIds(list: Float64Array, V: number): void {
+/** Throws an OptionError for an id that is not a row of a table with `V` rows, or an id of a vocabulary of `V` tokens. */
+export function checkIds(
+  list: Float64Array | Int32Array,
+  V: number,
+  what = "embedding",
+  of = "the table has rows",
+): void {
   const wrong = list.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < V));
   if (wrong >= 0)
     throw new OptionError(
       "id",
-      `embedding: id ${formatValue(list[wrong])} at position ${wrong}; the table has rows 0 to ${V - 1}`,
+      `${what}: id ${formatValue(list[wrong])} at position ${wrong}; ${of} 0 to ${V - 1}`,
       { got: list[wrong], position: wrong, rows: V },
     );
 }

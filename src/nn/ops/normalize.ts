@@ -8,7 +8,7 @@
  */
 
 import { rowwise } from "../../api/rowwise.ts";
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -51,8 +51,7 @@ export function rmsNorm<T extends TensorLike>(
 
 /** Throws unless `eps` is a number ≥ 0. */
 export function checkEps(what: string, eps: number): void {
-  if (!(Number.isFinite(eps) && eps >= 0))
-    throw new OptionError("eps", `${what}: eps must be a number ≥ 0, got ${formatValue(eps)}`, { got: eps });
+  if (!(Number.isFinite(eps) && eps >= 0)) refuseValue(what, "eps", "a number ≥ 0", eps);
 }
 
 function norm<T extends TensorLike>(

@@ -14,7 +14,14 @@
  */
 import { rope as rotatePairs } from "../../api/array.ts";
 import { placed } from "../../core/device/device.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import {
+  checkCount,
+  formatTensor,
+  formatValue,
+  OptionError,
+  refuseValue,
+  ShapeError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { FloatTensor, FloatTensorOf, Precision } from "./operand.ts";
@@ -64,13 +71,7 @@ export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): Flo
   const D = from.shape[rank - 1];
   const { rotaryDim = D } = options;
   if (layout !== "half" && layout !== "interleaved")
-    throw new OptionError(
-      "layout",
-      `rope: layout must be "half" or "interleaved", got ${formatValue(layout)}`,
-      {
-        got: layout,
-      },
-    );
+    refuseValue("rope", "layout", '"half" or "interleaved"', layout);
   if (
     at === rank - 1 ||
     !(Number.isInteger(rotaryDim) && rotaryDim >= 0 && rotaryDim % 2 === 0 && rotaryDim <= D)
@@ -80,14 +81,8 @@ export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): Flo
       `rope: rotaryDim must be even and at most the last axis, got ${formatValue(rotaryDim)}; ${formatTensor("x", from)}`,
       { rotaryDim, shape: from.shape },
     );
-  if (!Number.isFinite(offset))
-    throw new OptionError("offset", `rope: offset must be a number, got ${formatValue(offset)}`, {
-      got: offset,
-    });
-  if (!Number.isFinite(amplitude))
-    throw new OptionError("amplitude", `rope: amplitude must be a number, got ${formatValue(amplitude)}`, {
-      got: amplitude,
-    });
+  if (!Number.isFinite(offset)) refuseValue("rope", "offset", "a number", offset);
+  if (!Number.isFinite(amplitude)) refuseValue("rope", "amplitude", "a number", amplitude);
   const N = from.shape[at];
   const list = positions === undefined ? undefined : positionList(positions, N, options.offset);
   const angles = rotations(N, rotaryDim, base, list ?? offset, options.frequencies);
@@ -112,10 +107,7 @@ function positionList(positions: ArrayLike<number>, N: number, offset: number | 
       { got: positions, want: N },
     );
   return Float64Array.from(positions, (x) => {
-    if (!Number.isFinite(x))
-      throw new OptionError("positions", `rope: positions must be finite numbers, got ${formatValue(x)}`, {
-        got: x,
-      });
+    if (!Number.isFinite(x)) refuseValue("rope", "positions", "finite numbers", x);
     return x;
   });
 }
@@ -163,9 +155,7 @@ function rotations(
 /** Throws unless `base` is a number above 0. */
 export function checkBase(what: string, base: number): void {
   if (!(typeof base === "number" && base > 0 && Number.isFinite(base)))
-    throw new OptionError("base", `${what}: base must be a number above 0, got ${formatValue(base)}`, {
-      got: base,
-    });
+    refuseValue(what, "base", "a number above 0", base);
 }
 
 /** base^(−2i/C) for i < C/2. */

@@ -5,7 +5,7 @@
 import * as arrays from "../../api/array.ts";
 import { allocateLike, placed } from "../../core/device/device.ts";
 import { tensorOver } from "../../core/device/tensor.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, formatValue, refuseValue, ShapeError } from "../../core/errors.ts";
 import { fromNested, isNested } from "../../core/nested.ts";
 import { record } from "../../core/recording/record.ts";
 import type { NestedList, TensorLike } from "../../core/tensor.ts";
@@ -100,10 +100,7 @@ function triangle<T extends TensorLike>(
     throw new ShapeError("rank", `${what}: expected a matrix [..., M, N], got ${formatTensor("x", from)}`, {
       shape: from.shape,
     });
-  if (!Number.isInteger(diagonal))
-    throw new OptionError("diagonal", `${what}: diagonal must be an integer, got ${formatValue(diagonal)}`, {
-      got: diagonal,
-    });
+  if (!Number.isInteger(diagonal)) refuseValue(what, "diagonal", "an integer", diagonal);
   const flags = Uint8Array.from({ length: M * N }, (_, n) => (isKept(Math.floor(n / N), n % N) ? 1 : 0));
   const mask = placed(what, new Tensor(flags, [M, N], "bool"), from.device);
   const masked = <D extends Tensor>(t: D) => chosen(mask, t, constantLike(from, 0), from.shape);

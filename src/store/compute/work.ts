@@ -5,7 +5,7 @@
 
 import type { FloatArray } from "../../rows/head-rows.ts";
 import { keysIn } from "../../rows/runs.ts";
-import { weightOf } from "../../rows/softmax.ts";
+import { weight } from "../../rows/softmax.ts";
 import type { Stage } from "../block.ts";
 import { Measurer, outside } from "../measures/measures.ts";
 import { CellPool, type Overview } from "../measures/pool.ts";
@@ -60,7 +60,7 @@ function* pass(subject: Subject, size: number, chosen: Kernel): Work<PassAnswer>
       const runs = head.runs(i);
       lse[i] = about.lse;
       if (kernel.exact && !fromFile) subject.lse[i] = about.lse;
-      const sink = recipe.sink === undefined || fromFile ? 0 : weightOf(recipe.sink, about.lse);
+      const sink = recipe.sink === undefined || fromFile ? 0 : weight(recipe.sink, about.lse);
       measurer.add({ i, weights, runs, sink, entropy: about.entropy, fromFile });
       const shown = fromFile ? shownRuns(head, "weights", i, 0, weights) : runs;
       overview.add(i, weights, shown);

@@ -3,7 +3,7 @@
  * contrast (`contrast.ts`) of its strongest link in each text, with the texts in which that link may be claimed and those in which not.
  * Each text is measured once, on its own, so the work is linear in their number, and a result can be kept for the next call.
  */
-import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { HeadRef } from "../block.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -139,10 +139,7 @@ export async function headsOverTexts(
     at,
   );
   if (!(Number.isInteger(examples) && examples >= 0))
-    throw new OptionError(
-      "examples",
-      `${what}: examples must be an integer ≥ 0, got ${formatValue(examples)}`,
-    );
+    refuseValue(what, "examples", "an integer ≥ 0", examples);
   const names = new Set<string>();
   for (const { name } of texts) {
     if (names.has(name))

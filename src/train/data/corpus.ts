@@ -2,7 +2,7 @@
  * Texts as training data of a language model: token ids joined into one sequence, a held-out part, and the batches of each
  * step for both kinds of models: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-import { checkArgument, checkCount, formatValue, isList, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, isList, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tokenizer } from "../../models/index.ts";
 import type { LanguageKind } from "../language.ts";
@@ -233,27 +233,17 @@ function checkCorpus(texts: readonly string[], tokenizer: Tokenizer, options: Co
   const { kind, context, batch = 16, accumulate = 1 } = options;
   const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
   for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
-    if (!(Number.isSafeInteger(value) && value > 0))
-      throw new OptionError(name, `Corpus: ${name} must be an integer > 0, got ${formatValue(value)}`, {
-        got: value,
-      });
+    if (!(Number.isSafeInteger(value) && value > 0)) refuseValue("Corpus", name, "an integer > 0", value);
   if (batch % accumulate !== 0)
     throw new OptionError(
       "accumulate",
       `Corpus: ${accumulate} micro-batches do not divide a batch of ${batch}`,
       { batch, accumulate },
     );
-  if (!(masked > 0 && masked <= 1))
-    throw new OptionError(
-      "masked",
-      `Corpus: masked must be a share above 0, at most 1, got ${formatValue(masked)}`,
-    );
+  if (!(masked > 0 && masked <= 1)) refuseValue("Corpus", "masked", "a share above 0, at most 1", masked);
   if (!(Number.isSafeInteger(context) && context > 2))
-    throw new OptionError("context", `Corpus: context must be an integer > 2, got ${formatValue(context)}`);
-  if (!(Number.isSafeInteger(short) && short >= 0))
-    throw new OptionError("short", `Corpus: short must be an integer ≥ 0, got ${formatValue(short)}`, {
-      got: short,
-    });
+    refuseValue("Corpus", "context", "an integer > 2", context);
+  if (!(Number.isSafeInteger(short) && short >= 0)) refuseValue("Corpus", "short", "an integer ≥ 0", short);
   if (short > 0 && context <= SHORT)
     throw new OptionError(
       "short",

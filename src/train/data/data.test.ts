@@ -18,7 +18,9 @@ describe("Generator", () => {
   });
 
   test.each([0, -3, 2.5, Number.NaN, 2 ** 32 + 1, "4" as never])("no integer is below %s: an error", (n) => {
-    expect(() => new Generator(1).below(n)).toThrow(`below: n must be an integer from 1 to 2^32, got `);
+    expect(() => new Generator(1).below(n)).toThrow(
+      `Generator.below: n must be an integer from 1 to 4294967296, got `,
+    );
   });
 
   test("numbers are spread evenly, across positions 65,535 and 65,536 too", () => {
@@ -136,9 +138,9 @@ describe("Windows", () => {
   });
 
   test.each([
-    [2, 2, "window must be an integer > 2, got 2"],
-    [0, 0, "window must be an integer > 0, got 0"],
-    [1.5, 0, "window must be an integer > 0, got 1.5"],
+    [2, 2, "window must be an integer ≥ 3, got 2"],
+    [0, 0, "window must be an integer ≥ 1, got 0"],
+    [1.5, 0, "window must be an integer ≥ 1, got 1.5"],
     [4, -1, "overlap must be an integer ≥ 0, got -1"],
   ])("windows of %s tokens that share %s do not advance: an error", (window, overlap, message) => {
     const spans = [{ start: 0, end: 9 }];

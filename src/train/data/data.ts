@@ -13,13 +13,15 @@ import {
   argumentError,
   checkArgument,
   checkCount,
-  formatValue,
-  isList,
+  checkInteger,
+  checkNumber,
+  checkSeed,
   OptionError,
   ShapeError,
 } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
+import { checkIds } from "../../nn/ops/lookup.ts";
 import { IGNORE_INDEX } from "../loss.ts";
 import { Generator, permutation } from "./random.ts";
 
@@ -71,8 +73,9 @@ export function splitBlocks(length: number, options: SplitOptions): Split {
   );
   checkNames("splitBlocks", options, ["window", "share", "block"]);
   const { window, share = 0.1 } = options;
-  if (!(share >= 0 && share <= 0.5))
-    throw new OptionError("share", `splitBlocks: share must be from 0 to 0.5, got ${formatValue(share)}`);
+  checkNumber("splitBlocks", "share", share, 0, 0.5);
+  checkInteger("splitBlocks", "window", window, 1);
+  if (options.block !== undefined) checkInteger("splitBlocks", "block", options.block, 1);
   const least = share === 0 ? window : 2 * window;
   if (length < least)
     throw new OptionError(
@@ -111,27 +114,22 @@ export interface WindowOptions {
 
 /** Throws an OptionError unless `ids` are token ids and `spans` a list of spans of them. */
 export function checkSpans(what: string, ids: Int32Array, spans: readonly Span[]): void {
-  checkArgument(isList(ids), what, "token ids, an Int32Array", ids);
+  checkArgument(ids instanceof Int32Array, what, "token ids, an Int32Array", ids);
   checkArgument(Array.isArray(spans), what, "a list of spans { start, end }", spans);
+  for (const span of spans) {
+    checkInteger(what, "start", span?.start, 0, ids.length);
+    checkInteger(what, "end", span.end, span.start, ids.length);
+  }
 }
 
 /** Refuses windows that do not advance: of an overlap as long as they are, or of no length. */
 function checkWindow(what: string, window: number, overlap: number): void {
-  if (!(Number.isSafeInteger(overlap) && overlap >= 0))
-    throw new OptionError("overlap", `${what}: overlap must be an integer ≥ 0, got ${formatValue(overlap)}`, {
-      got: overlap,
-    });
-  if (!(Number.isSafeInteger(window) && window > overlap))
-    throw new OptionError(
-      "window",
-      `${what}: window must be an integer > ${overlap}, got ${formatValue(window)}`,
-      {
-        got: window,
-      },
-    );
+  checkInteger(what, "overlap", overlap, 0);
+  checkInteger(what, "window", window, overlap + 1);
 }
 
-function checkSequences(what: string, sequences: readonly Int32Array[]): void {
+/** Refuses what is no list of sequences of one length, of at least `least` tokens. */
+function checkSequences(what: string, sequences: readonly Int32Array[], least: number): void {
   checkArgument(
     Array.isArray(sequences) && sequences.length > 0,
     what,
@@ -149,6 +147,7 @@ function checkSequences(what: string, sequences: readonly Int32Array[]): void {
         { length, got: ids.length },
       );
   }
+  checkInteger(what, "the number of tokens of a sequence", length, least);
 }
 
 const STREAM = { order: 1, shift: 2, repeat: 3 } as const;
@@ -173,14 +172,11 @@ export class Windows {
   constructor(ids: Int32Array, spans: readonly Span[], options: WindowOptions) {
     checkCount("Windows", arguments, 3);
     checkSpans("Windows", ids, spans);
-    checkArgument(typeof options === "object", "Windows", "{ window, seed } as the third argument", options);
-    const { window, overlap = 0, repeats = 0 } = options;
+    checkNames("Windows", options, ["window", "seed", "overlap", "repeats"]);
+    const { window, seed, overlap = 0, repeats = 0 } = options;
+    checkSeed("Windows", seed);
     checkWindow("Windows", window, overlap);
-    if (!(repeats >= 0 && repeats <= 1))
-      throw new OptionError(
-        "repeats",
-        `Windows: repeats must be a share from 0 to 1, got ${formatValue(repeats)}`,
-      );
+    checkNumber("Windows", "repeats", repeats, 0, 1);
     const stride = window - overlap;
     this.#ids = ids;
     this.#options = options;
@@ -200,6 +196,7 @@ export class Windows {
   /** Token ids of sequence `n`, n = 0, 1, …: a function of the seed and n. */
   sequence(n: number): Int32Array {
     checkCount("Windows.sequence", arguments, 1);
+    checkInteger("Windows.sequence", "n", n, 0);
     const { window, seed, repeats = 0 } = this.#options;
     const start = this.#startOf(n);
     const ids = this.#ids.slice(start, start + window);
@@ -267,7 +264,7 @@ export function windowsInOrder(
  */
 export function nextTokenBatch(sequences: readonly Int32Array[]): Batch {
   checkCount("nextTokenBatch", arguments, 1);
-  checkSequences("nextTokenBatch", sequences);
+  checkSequences("nextTokenBatch", sequences, 2);
   const length = sequences[0].length - 1;
   const inputs = new Int32Array(sequences.length * length);
   const targets = new Int32Array(sequences.length * length);
@@ -302,14 +299,20 @@ export interface MaskingOptions {
  */
 export function maskedBatch(sequences: readonly Int32Array[], first: number, options: MaskingOptions): Batch {
   checkCount("maskedBatch", arguments, 3);
-  checkSequences("maskedBatch", sequences);
+  checkSequences("maskedBatch", sequences, 1);
   checkArgument(
     typeof options?.special?.has === "function",
     "maskedBatch",
     "{ mask, vocabulary, special, seed }, special a Set of ids, as the third argument",
     options,
   );
+  checkNames("maskedBatch", options, ["mask", "vocabulary", "special", "seed", "share"]);
   const { mask, vocabulary, special, seed, share = 0.15 } = options;
+  checkInteger("maskedBatch", "first", first, 0);
+  checkInteger("maskedBatch", "vocabulary", vocabulary, 1, 2 ** 31);
+  checkInteger("maskedBatch", "mask", mask, 0, vocabulary - 1);
+  checkNumber("maskedBatch", "share", share, 0, 1);
+  for (const ids of sequences) checkIds(ids, vocabulary, "maskedBatch", "the vocabulary has ids");
   const length = sequences[0].length;
   const inputs = new Int32Array(sequences.length * length);
   const targets = new Int32Array(sequences.length * length).fill(IGNORE_INDEX);
@@ -338,6 +341,8 @@ export function maskedBatch(sequences: readonly Int32Array[], first: number, opt
     const i = free[generator.below(free.length)];
     choose(row * length + i, ids[i], generator);
   });
+  if (count === 0)
+    throw new OptionError("sequences", "maskedBatch: all tokens are special, so there is none to predict");
   return batch(inputs, targets, sequences.length, count);
 }
 

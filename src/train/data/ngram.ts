@@ -9,8 +9,9 @@
  *
  * All n-grams up to the order are nodes of one trie. A node is identified by its parent and a token, in one hash table.
  */
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, checkInteger } from "../../core/errors.ts";
 import { mix } from "../../core/random/random.ts";
+import { checkIds } from "../../nn/ops/lookup.ts";
 import type { Span } from "./data.ts";
 import { checkSpans } from "./data.ts";
 
@@ -37,12 +38,10 @@ export class Ngram {
   /** Counts the n-grams within each of the `spans` of `ids`. */
   constructor(order: number, vocabulary: number, ids: Int32Array, spans: readonly Span[]) {
     checkCount("Ngram", arguments, 4);
-    if (!(Number.isSafeInteger(order) && order >= 1 && order <= 8))
-      throw new OptionError(
-        "order",
-        `Ngram: order must be an integer from 1 to 8, got ${formatValue(order)}`,
-      );
+    checkInteger("Ngram", "order", order, 1, 8);
+    checkInteger("Ngram", "vocabulary", vocabulary, 1, 2 ** 31);
     checkSpans("Ngram", ids, spans);
+    checkIds(ids, vocabulary, "Ngram", "the vocabulary has ids");
     this.order = order;
     this.vocabulary = vocabulary;
     const trie = new Trie(vocabulary);
@@ -80,6 +79,8 @@ export class Ngram {
   /** ln P(ids[i] | the ids before it), for each i. */
   logProbabilities(ids: Int32Array): Float64Array {
     checkCount("Ngram.logProbabilities", arguments, 1);
+    checkArgument(ids instanceof Int32Array, "Ngram.logProbabilities", "token ids, an Int32Array", ids);
+    checkIds(ids, this.vocabulary, "Ngram.logProbabilities", "the vocabulary has ids");
     const trie = this.#trie;
     const ends = new Int32Array(this.order + 1);
     const logs = new Float64Array(ids.length);
@@ -110,6 +111,8 @@ export class Ngram {
     counts: (sequence: number, i: number) => boolean = (_, i) => i > 0,
   ): number {
     checkCount("Ngram.loss", arguments, 2);
+    checkArgument(Array.isArray(sequences), "Ngram.loss", "a list of sequences, [Int32Array]", sequences);
+    checkArgument(typeof counts === "function", "Ngram.loss", "a function as the second argument", counts);
     let sum = 0;
     let n = 0;
     sequences.forEach((ids, sequence) => {
@@ -120,6 +123,7 @@ export class Ngram {
           n++;
         }
     });
+    checkInteger("Ngram.loss", "the number of tokens that count", n, 1);
     return sum / n;
   }
 }

@@ -7,7 +7,7 @@
  * A model for single sentences should be trained on them: [CLS] before the first word, and [SEP] after the last. Batches are a
  * pure function of the seed and their number, as in `data.ts`.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { OptionError, refuseValue } from "../../core/errors.ts";
 import { repeatSpan, type Span, type Split } from "./data.ts";
 import { Generator, permutation } from "./random.ts";
 
@@ -101,16 +101,9 @@ export class SentenceBatches {
     const { window, tokens, extra = 2, joined = 0.5, repeats = 0, seed } = options;
     for (const [name, value] of Object.entries({ window, tokens }))
       if (!(Number.isSafeInteger(value) && value > 0))
-        throw new OptionError(
-          name,
-          `SentenceBatches: ${name} must be an integer > 0, got ${formatValue(value)}`,
-        );
+        refuseValue("SentenceBatches", name, "an integer > 0", value);
     for (const [name, value] of Object.entries({ joined, repeats }))
-      if (!(value >= 0 && value <= 1))
-        throw new OptionError(
-          name,
-          `SentenceBatches: ${name} must be a share from 0 to 1, got ${formatValue(value)}`,
-        );
+      if (!(value >= 0 && value <= 1)) refuseValue("SentenceBatches", name, "a share from 0 to 1", value);
     this.#ids = ids;
     this.#options = options;
     const generator = new Generator(seed, STREAM.join);

@@ -3,7 +3,7 @@
  */
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { sameDevice, Tensor } from "../../core/tensor.ts";
 import type { AdamWOptions } from "../adamw.ts";
@@ -88,10 +88,6 @@ export interface TrainResult {
   readonly losses: readonly number[];
   /** The number of completed steps, and the held-out loss at that point. */
   readonly heldOut: readonly (readonly [step: number, loss: number])[];
-}
-
-function refuseValue(what: string, name: string, expected: string, got: unknown): never {
-  throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
 }
 
 const isPromise = (x: unknown) => typeof (x as { then?: unknown } | null | undefined)?.then === "function";

@@ -2,7 +2,7 @@
  * A loss curve as text: dots of Braille patterns (2 × 4 per character, Unicode U+2800), with a scale on the left and the
  * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are drawn as `o`.
  */
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 
 /** The data of a plot. */
@@ -43,10 +43,7 @@ export function renderLoss(
     );
   const { columns = 72, rows = 12, ascii = false } = options;
   for (const [name, n] of Object.entries({ columns, rows }))
-    if (!(Number.isInteger(n) && n >= 1))
-      throw new OptionError(name, `renderLoss: ${name} must be an integer ≥ 1, got ${formatValue(n)}`, {
-        got: n,
-      });
+    if (!(Number.isInteger(n) && n >= 1)) refuseValue("renderLoss", name, "an integer ≥ 1", n);
   // Losses that are not finite are gaps.
   const isDrawn = ([, loss]: readonly [unknown, number]) => Number.isFinite(loss);
   const { losses } = curve;

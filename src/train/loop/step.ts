@@ -69,7 +69,8 @@ export const stepOnCpu = (
 
 /** Measures the norm of gradients, and applies them. */
 export function applied(gradients: Gradients, loss: number, update: Update): StepValues {
-  const values = { loss, norm: gradientNorm(gradients).toFloat64()[0] };
+  // There is no gradient of a loss that is not finite.
+  const values = { loss, norm: gradients.size === 0 ? 0 : gradientNorm(gradients).toFloat64()[0] };
   update(gradients, values);
   return values;
 }

@@ -1,6 +1,6 @@
 /** Bars beside their labels: attention weights of a row, parameters of layers. */
 
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checkObject } from "../../store/check.ts";
 import { CHART_AXIS, colorClass, type Plot, plotOf, svgDocument } from "./document.ts";
@@ -77,10 +77,7 @@ export function bars(
     width = 40,
     format = tickLabel,
   } = options;
-  if (!(Number.isFinite(max) && max >= 0))
-    throw new OptionError("max", `bars: max must be a finite number ≥ 0, got ${formatValue(max)}`, {
-      got: max,
-    });
+  if (!(Number.isFinite(max) && max >= 0)) refuseValue("bars", "max", "a finite number ≥ 0", max);
   const longest = Math.max(...list.map(([name]) => name.length));
   const lines = () => {
     const bar = scaleOf({ domain: [0, max || 1], range: [0, width * 8], clamp: true });

@@ -1,6 +1,6 @@
 /** Curves over one axis: cost against length, entropy against scale. Either axis may be logarithmic. */
 
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { axis, axisTitle } from "./axis.ts";
 import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
@@ -136,11 +136,7 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
 function domainOf(name: string, values: readonly number[], isLog: boolean): [number, number] {
   for (const value of values)
     if (!Number.isFinite(value) || (isLog && value <= 0))
-      throw new OptionError(
-        name,
-        `curves: ${name} must be finite${isLog ? " and > 0 on a logarithmic axis" : ""}, got ${formatValue(value)}`,
-        { got: value },
-      );
+      refuseValue("curves", name, `finite${isLog ? " and > 0 on a logarithmic axis" : ""}`, value);
   return [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
 }
 

@@ -1,6 +1,6 @@
 /** What the charts share: a plot as text for a terminal and as SVG, the space of a drawing, and the document with its colors as classes. */
 
-import { checkMethods, formatValue, OptionError } from "../../core/errors.ts";
+import { checkMethods, refuseValue } from "../../core/errors.ts";
 import { element, escapeXml, text } from "./svg.ts";
 
 /** A plot: `console.log(plot)` and `String(plot)` draw it for a terminal, `plot.toSvg()` a picture that follows the reader's light or dark theme. */
@@ -14,10 +14,7 @@ export interface Plot {
 /** A plot from a function that draws text and one that draws SVG. */
 export function plotOf(draw: () => string, svg: (width: number) => string): Plot {
   const toSvg: Plot["toSvg"] = ({ width = 640 } = {}) => {
-    if (!(Number.isFinite(width) && width >= 320))
-      throw new OptionError("width", `toSvg: width must be a number ≥ 320, got ${formatValue(width)}`, {
-        got: width,
-      });
+    if (!(Number.isFinite(width) && width >= 320)) refuseValue("toSvg", "width", "a number ≥ 320", width);
     return svg(width);
   };
   // `console.log(plot)` draws it.

@@ -1,6 +1,6 @@
 /** How values are spread: counts of equal intervals. */
 
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { axis } from "./axis.ts";
 import { bars } from "./bars.ts";
@@ -43,10 +43,7 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
     throw new OptionError("histogram", `histogram: values must be finite, got ${formatValue(bad)}`, {
       got: bad,
     });
-  if (!(Number.isInteger(bins) && bins >= 1))
-    throw new OptionError("bins", `histogram: bins must be an integer ≥ 1, got ${formatValue(bins)}`, {
-      got: bins,
-    });
+  if (!(Number.isInteger(bins) && bins >= 1)) refuseValue("histogram", "bins", "an integer ≥ 1", bins);
   const [low, end] = options.range ?? [
     list.reduce((a, b) => Math.min(a, b)),
     list.reduce((a, b) => Math.max(a, b)),

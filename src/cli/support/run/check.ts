@@ -9,7 +9,7 @@ import type { Problem } from "../../../backend/problem.ts";
 import { isHalf, isStored, readerOf, roundingOf } from "../../../core/dtype.ts";
 import type { Tensor } from "../../../core/tensor.ts";
 import { rowsOf } from "../../../rows/problem-rows.ts";
-import { exponentiateRow } from "../../../rows/softmax.ts";
+import { exponentiate } from "../../../rows/softmax.ts";
 
 /** The result of a check. */
 export interface Check {
@@ -45,7 +45,7 @@ export function checkRows(problem: Problem, output: Tensor, maximum = 64): Check
     const [b, h, row] = [Math.floor(index / (Hq * Nq)), Math.floor(index / Nq) % Hq, index % Nq];
     const highest = walker.scores(b, h, row, scores);
     p.set(scores);
-    const { l } = exponentiateRow(p, highest, problem.sinks?.[h]);
+    const { l } = exponentiate(p, highest, problem.sinks?.[h]);
     let largest = 0;
     let products = 0;
     const sum = new Float64Array(dv);
