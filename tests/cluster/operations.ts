@@ -82,6 +82,23 @@ const all = new Float32Array(1000 * size);
 await comm.allGather(inexact, all);
 for (let r = 0; r < size; r++) assert.deepEqual(all.slice(1000 * r, 1000 * (r + 1)), inexact);
 
+// Groups: the ranks of one color, the last one first.
+const group = await comm.split(rank % 2, -rank);
+const members = Array.from({ length: size }, (_, r) => r)
+  .filter((r) => r % 2 === rank % 2)
+  .reverse();
+assert.deepEqual([group.size, group.rank], [members.length, members.indexOf(rank)]);
+const inGroup = new Float64Array(group.size);
+await group.allGather(Float64Array.of(rank), inGroup);
+assert.deepEqual([...inGroup], members);
+const groupSum = Float32Array.of(rank);
+await group.reduce(groupSum, "fast");
+assert.equal(
+  groupSum[0],
+  members.reduce((sum, r) => sum + r, 0),
+);
+await group.close();
+
 // Attention over a sharded sequence: the numbers of one process.
 const N = 200;
 const wave = (heads: number, seed: number) =>

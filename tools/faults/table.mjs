@@ -91,6 +91,10 @@ export const FAULTS = [
   { name: "the lock of a living process of another user is taken over", file: "src/io/filesystem/lock.ts", find: '.code !== "ESRCH"', put: '.code === "EACCES"', tests: ["src/io/filesystem/lock.test.ts"] },
   { name: "https may redirect to http", file: "src/models/hub/client.ts", find: '(from.protocol === "https:" && url.protocol !== "https:")', put: "false", tests: ["src/models/hub/client.test.ts"] },
   // cluster and training
+  { name: "tensors of one width are in the reverse order in a message", file: "src/cluster/context/messages.ts", find: "DTYPES[forms[a].dtype].bytes || a - b", put: "DTYPES[forms[a].dtype].bytes || b - a", tests: ["src/cluster/context/messages.test.ts"] },
+  { name: "narrow elements are first in a message", file: "src/cluster/context/messages.ts", find: "DTYPES[forms[b].dtype].bytes - DTYPES[forms[a].dtype].bytes", put: "DTYPES[forms[a].dtype].bytes - DTYPES[forms[b].dtype].bytes", tests: ["src/cluster/context/messages.test.ts"] },
+  { name: "a group ignores the keys of its ranks", file: "src/cluster/communicator/group.ts", find: "all[2 * a + 1] - all[2 * b + 1] || a - b", put: "a - b", tests: ["src/cluster/communicator/group.test.ts"] },
+  { name: "a group sends to ranks of the whole cluster", file: "src/cluster/communicator/group.ts", find: "exchange(inParent(to), send,", put: "exchange(to, send,", tests: ["src/cluster/communicator/group.test.ts"] },
   { name: "ranks may have other dropout seeds", file: "src/cluster/context/call.ts", find: "    seed: problem.seed,\n", put: "", tests: ["src/cluster/context/agreement.test.ts"] },
   { name: "a part of a gather that is not aligned is not copied", file: "src/cluster/context/messages.ts", find: "const message = isAligned ?", put: "const message = true ?", tests: ["src/cluster/context/messages.test.ts"] },
   { name: "all micro-batches drop the same elements", file: "src/train/loop/step.ts", find: "7 + 16 * step, microBatch)", put: "7 + 16 * step, 0)", tests: ["src/train/loop/loop.test.ts"] },

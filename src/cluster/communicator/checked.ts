@@ -14,6 +14,7 @@ import {
   partBytes,
   type Traffic,
 } from "./communicator.ts";
+import { splitGroup } from "./group.ts";
 import { reduceFixed } from "./reduce.ts";
 
 const OPERATIONS = ["exchange", "allGather", "reduce", "barrier", "close"] as const;
@@ -148,6 +149,10 @@ class Checked implements Communicator {
 
   barrier(): Promise<void> {
     return this.#collective("barrier", 0, [], () => this.#inner.barrier());
+  }
+
+  split(color: number, key: number = this.rank): Promise<Communicator> {
+    return splitGroup(this, color, key);
   }
 
   abort(code: number): never {

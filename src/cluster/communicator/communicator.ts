@@ -1,6 +1,6 @@
 /**
- * The contract of a cluster engine: six operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
- * `local.ts` (ranks inside one process, for tests and for learning). The rest of this folder uses only these operations.
+ * The contract of a cluster engine: seven operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
+ * `local.ts` (ranks inside one process, for tests and for learning); `group.ts` has the groups that `split` makes of either. The rest of this folder uses only these operations.
  */
 import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 
@@ -42,6 +42,18 @@ export interface Communicator {
   reduce(sum: Float32Array | Float64Array, order?: "fixed" | "fast"): Promise<void>;
   /** Ends when every rank has called it. */
   barrier(): Promise<void>;
+  /**
+   * A communicator of all ranks with the same `color`, an integer ≥ 0, numbered in the order of their keys (default: of their ranks
+   * here). Every rank calls it. Await an operation of a group before the next one of this communicator, and the reverse. In a group
+   * `"fast"` is `"fixed"`, and `close()` is a barrier.
+   *
+   * @example
+   * // 4 ranks, 2 for each sequence: rows of the grid share a sequence, columns their gradients
+   * const context = await comm.split(Math.floor(comm.rank / 2));
+   * const data = await comm.split(comm.rank % 2);
+   * @throws on every rank where a color or a key is not an integer
+   */
+  split(color: number, key?: number): Promise<Communicator>;
   /** Ends the job on every rank with this exit status. Does not return. */
   abort(code: number): never;
   /** Leaves the cluster; every rank calls it as its last operation. */

@@ -12,17 +12,8 @@ import {
 } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checked } from "./checked.ts";
-import type { Communicator, Traffic } from "./communicator.ts";
-import {
-  bytesOf,
-  checkExchange,
-  checkFlag,
-  checkReduce,
-  gatherInRing,
-  NOTHING,
-  partBytes,
-} from "./communicator.ts";
-import { reduceFixed } from "./reduce.ts";
+import { bytesOf, type Communicator, checkFlag } from "./communicator.ts";
+import { ExchangingRank } from "./group.ts";
 
 /** Options of `localCluster`. @beta */
 export interface LocalOptions {
@@ -143,71 +134,32 @@ export function lengthError(from: number, to: number, sent: number, expected: nu
 }
 
 /** One rank of `localCluster`. */
-class LocalRank implements Communicator {
+class LocalRank extends ExchangingRank {
   readonly rank: number;
   readonly size: number;
   readonly engine = "local";
-  readonly sent: Traffic = { messages: 0, bytes: 0 };
   readonly #hub: Hub;
-  /** The last exchange: exchanges run one after the other, in the order of their calls. */
-  #last: Promise<void> = Promise.resolve();
 
   constructor(hub: Hub, rank: number, size: number) {
+    super();
     this.#hub = hub;
     this.rank = rank;
     this.size = size;
   }
 
-  exchange: Communicator["exchange"] = async (to, send, from, into) => {
-    checkExchange(this, to, send, from, into);
-    if (to !== undefined) {
-      this.sent.messages++;
-      this.sent.bytes += send.byteLength;
-    }
-    const move = async () => {
-      await Promise.all([
-        to !== undefined && this.#hub.move("send", this.rank, to, bytesOf(send)),
-        from !== undefined && this.#hub.move("receive", from, this.rank, bytesOf(into)),
-      ]);
-    };
-    const ended = this.#last.then(move);
-    this.#last = ended.catch(() => undefined);
-    return ended;
-  };
-
-  async allGather(mine: ArrayBufferView, into: ArrayBufferView, bytes?: readonly number[]): Promise<void> {
-    const parts = partBytes(this, mine, into, bytes);
-    await gatherInRing(this, mine, into, parts);
-  }
-
-  async reduce(sum: Float32Array | Float64Array, order: "fixed" | "fast" = "fixed"): Promise<void> {
-    checkReduce(this.rank, sum, order);
-    await reduceFixed(this, sum);
-  }
-
-  async barrier(): Promise<void> {
-    for (let distance = 1; distance < this.size; distance *= 2)
-      await this.exchange(
-        (this.rank + distance) % this.size,
-        NOTHING,
-        (this.rank - distance + this.size) % this.size,
-        NOTHING,
-      );
+  protected async move(...[to, send, from, into]: Parameters<Communicator["exchange"]>): Promise<void> {
+    await Promise.all([
+      to !== undefined && this.#hub.move("send", this.rank, to, bytesOf(send)),
+      from !== undefined && this.#hub.move("receive", from, this.rank, bytesOf(into)),
+    ]);
   }
 
   abort(code: number): never {
     throw new HeedError(
       "cluster-aborted",
       `heed/cluster: rank ${this.rank} ended the job with status ${code}`,
-      {
-        rank: this.rank,
-        status: code,
-      },
+      { rank: this.rank, status: code },
     );
-  }
-
-  async close(): Promise<void> {
-    await this.barrier();
   }
 }
 

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { cast } from "../../api/cast.ts";
 import { arange } from "../../core/create.ts";
+import { singleRank } from "../communicator/local.ts";
 import { localCluster, shardSequence } from "../index.ts";
-import { gatherRows } from "./messages.ts";
+import { formOf, gatherRows, pack, unpack } from "./messages.ts";
 
 test("tensors of 2 and 4 bytes an element are gathered where a rank's part begins between two elements", async () => {
   const N = 5;
@@ -19,4 +20,27 @@ test("tensors of 2 and 4 bytes an element are gathered where a rank's part begin
       [0, 1, 2, 3, 4],
       [0, 1, 2, 3, 4],
     ]);
+});
+
+test("a message has the tensors with the widest elements first, in the order of the call, head by head", () => {
+  // Ranks of one version exchange these bytes: another order on both would still be read right.
+  const [narrow, first, second] = [
+    cast(arange(3), "bfloat16").reshape([1, 3, 1]),
+    arange(10, 22).reshape([2, 3, 2]),
+    arange(30, 33).reshape([1, 3, 1]),
+  ];
+  const tensors = [narrow, first, second];
+  const rows = [
+    [0, 1],
+    [2, 3],
+  ] as const;
+  const message = pack(singleRank(), tensors, rows);
+  const wide = new Float32Array(message.buffer, message.byteOffset, 10);
+  expect([...wide]).toEqual([10, 11, 14, 15, 16, 17, 20, 21, 30, 32]);
+  expect(message.subarray(40)).toEqual(new Uint8Array(Uint16Array.of(0, 0x4000).buffer));
+  expect(unpack(message, tensors.map(formOf), 2).map((t) => [...t.toFloat64()])).toEqual([
+    [0, 2],
+    [10, 11, 14, 15, 16, 17, 20, 21],
+    [30, 32],
+  ]);
 });

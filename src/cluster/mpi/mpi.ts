@@ -21,6 +21,7 @@ import {
   partBytes,
   startsOf,
 } from "../communicator/communicator.ts";
+import { splitGroup } from "../communicator/group.ts";
 import { lengthError } from "../communicator/local.ts";
 import { reduceFixed } from "../communicator/reduce.ts";
 import { checkCode, type MpiBinding, type MpiName } from "./binding.ts";
@@ -386,6 +387,10 @@ class MpiRank implements Communicator {
 
   barrier(): Promise<void> {
     return this.#call("barrier", "MPI_Barrier", [this.#world], []);
+  }
+
+  split(color: number, key: number = this.rank): Promise<Communicator> {
+    return splitGroup(this, color, key);
   }
 
   abort(code: number): never {
