@@ -57,7 +57,7 @@ export const LIMITS = {
   "heed/models": 190_900,
   "heed/view": 106_200,
   "heed/train": 128_700,
-  "heed/cluster": 86_400,
+  "heed/cluster": 86_900,
   "heed/kernels": 52_400,
   "heed/webgpu": 41_700,
   "the explorer's page: to the first paint": 38_300,
