@@ -148,6 +148,16 @@ const OBJECTS: Readonly<Record<string, object>> = {
   Plot: view.bars([1]),
   DrawnFigure: figure,
   AttentionPicture: await view.show([[1]]),
+  Checkpoint: train.readCheckpoint(
+    await train.writeCheckpoint(
+      new Map([["x", x]]),
+      new train.SGD([x]),
+      { step: 0, losses: [], heldOut: [] },
+      "",
+    ),
+  ),
+  Communicator: (await cluster.localCluster(1, (comm) => comm))[0],
+  MaskKind: heed.causal.kind,
   ShardPlan: cluster.shardSequence({ length: 4, ranks: 2 }),
 };
 

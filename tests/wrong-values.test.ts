@@ -3,6 +3,8 @@
  * A row is a call with its code and the start of its message. mistakes.test.ts has wrong names, shapes and orders.
  */
 // biome-ignore-all lint/suspicious/noExplicitAny: mistakes that the types reject
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as h from "heed";
 import * as io from "heed/io";
 import * as models from "heed/models";
@@ -20,6 +22,7 @@ const x = h.tensor([
 const [H, I, N, R, T, V]: any[] = [h, io, nn, reference, train, view];
 const four = new Float32Array(4);
 const state = h.scaledDotProductAttention(q, q, q);
+const other = h.scaledDotProductAttention(h.full([2, 4, 5, 8], 2), q, q);
 const gpt = await models.readModel(models.locateShipped("decoder"));
 const store = view.storeFromModel(gpt.attention("the old ship sailed"));
 const head = { block: 0, layer: 0, head: 0 };
@@ -135,6 +138,35 @@ const REFUSED: Row[] = [
   ["weightOf without lse", "argument", "weightOf: expected two numbers, a score and lse, got [1, undefined]", () => R.weightOf(1)],
   ["attentionDoubleBackward without g", "options", "attentionDoubleBackward: the gradients of the backward pass: options must be an object, got undefined", () => R.attentionDoubleBackward(q, q, q, q)],
   ["attentionDoubleBackward with a gradient of another name", "option-name", 'attentionDoubleBackward: the gradients of the backward pass: unknown option "dq"', () => R.attentionDoubleBackward(q, q, q, q, { dq: q })],
+  ["attentionBackward with another call's output", "output", "attentionBackward: output is", () => h.attentionBackward(q, q, q, q, { output: other.output, lse: state.lse })],
+  ["attentionBackward with another output, with dropout", "output", "attentionBackward: output is", () => h.attentionBackward(q, q, q, q, { output: state.output, lse: state.lse }, { dropoutP: 0.5, seed: 1 })],
+  ["tokenShares of no logit", "argument", "tokenShares: expected the logits [V], a Float64Array or a tensor, got []", () => models.tokenShares([] as any)],
+  ["tokenShares of NaN", "non-finite", "tokenShares: the logit of token 0 is NaN", () => models.tokenShares(Float64Array.of(NaN, 1))],
+  ["tokenShares with topP 0", "topP", "tokenShares: topP must be a share above 0, at most 1, got 0", () => models.tokenShares(Float64Array.of(1, 2), { topP: 0 })],
+  ["inductionScores of one token", "length", "inductionScores: length must be an integer ≥ 2, got 1", () => models.inductionScores(gpt, { length: 1 })],
+  ["inductionScores of no sequence", "sequences", "inductionScores: sequences must be an integer ≥ 1, got 0", () => models.inductionScores(gpt, { sequences: 0 })],
+  ["inductionScores with an unknown option", "option-name", 'inductionScores: unknown option "len"; expected one of length, sequences, seed', () => models.inductionScores(gpt, { len: 3 } as any)],
+  ["componentName of nothing", "argument", "componentName: expected a component, as splitScore returns it, got Object", () => models.componentName({} as any)],
+  ["componentName of a head without a layer", "layer", "componentName: layer must be an integer ≥ 0, got undefined", () => models.componentName({ kind: "head" })],
+  ["a cache of no token", "capacity", "KeyValueCache: capacity must be an integer ≥ 1, got 0", () => gpt.model.cache(0)],
+  ["pullModel with a text as options", "options", 'pullModel: options must be an object, got "x"', () => models.pullModel("x/x", "x" as any)],
+  ["pullModel with an unknown option", "option-name", 'pullModel: unknown option "token"; expected one of onProgress, env, onRetry, signal', () => models.pullModel("x/x", { token: "x" } as any)],
+  ["renderRaster at scale 7", "scale", "renderRaster: scale must be an integer from 1 to 4, got 7", () => view.renderRaster(store, { view: "matrix" }, { scale: 7 as any })],
+  ["renderRaster with an unknown option", "option-name", 'renderRaster: unknown option "size"; expected one of scale', () => V.renderRaster(store, { view: "matrix" }, { size: 7 })],
+  ["histogram with a range of NaN", "range", "histogram: range must be [low, high] around all values, 1 to 2, got [NaN, 1]", () => view.histogram([1, 2], { range: [NaN, 1] })],
+  ["histogram of values beyond the range", "range", "histogram: range must be [low, high] around all values, 1 to 9, got [0, 5]", () => view.histogram([1, 9], { range: [0, 5] })],
+  ["bars of NaN", "bars", 'bars: values must be finite and ≥ 0, got NaN for "1"', () => view.bars([1, NaN])],
+  ["renderSimilarity of NaN", "cosines", "renderSimilarity: cosines must be 2 rows of as many numbers from -1 to 1, got [[1, NaN], [NaN, 1]]", () => view.renderSimilarity(["a", "b"], [[1, NaN], [NaN, 1]])],
+  ["renderSimilarity of another number of texts", "cosines", "renderSimilarity: cosines must be 3 rows of as many numbers", () => view.renderSimilarity(["a", "b", "c"], [[1]])],
+  ["store.link of no query", "queries", "HeadStore.link: queries must be a list of positions, not empty, got []", () => store.link(head, [], [0])],
+  ["store.link of a number", "queries", "HeadStore.link: queries must be a list of positions, not empty, got 1", () => store.link(head, 1 as any, [0])],
+  ["sampleBundle of no token", "tokens", "sampleBundle: tokens must be a list of texts, not empty, got []", () => view.sampleBundle("causal", { tokens: [] })],
+  ["sampleBundle with an unknown option", "option-name", 'sampleBundle: unknown option "token"; expected one of tokens, seed', () => V.sampleBundle("causal", { token: ["a"] })],
+  ["sampleBundle with a seed of NaN", "seed", "sampleBundle: seed must be an integer below 2^53, got NaN", () => view.sampleBundle("causal", { seed: NaN })],
+  ["sampleBundle of an inherited name", "argument", 'sampleBundle: expected "causal" or "bidirectional", got "toString"', () => V.sampleBundle("toString")],
+  ["saveFile of floats", "bytes", "saveFile: expected a Uint8Array or an ArrayBuffer, got Float32Array of 4", () => io.saveFile(join(tmpdir(), "heed-floats.bin"), four as any)],
+  ["readNpy of floats", "bytes", "readNpy: expected a Uint8Array or an ArrayBuffer, got Float32Array of 4", () => io.readNpy(four as any)],
+  ["an npz name above its folder", "name", 'writeNpz: "../x" cannot name an array in an npz file', () => io.writeNpz({ "../x": x })],
 ];
 
 describe("refused with what to do", () => {
@@ -152,6 +184,27 @@ describe("refused with what to do", () => {
 });
 
 describe("what is near a mistake still works", () => {
+  it("the name of an array in an npz file may have a /, as in NumPy", async () => {
+    expect([...(await io.readNpz(await io.writeNpz({ "a/b": x }))).keys()]).toEqual(["a/b"]);
+  });
+  it("at temperature 0 the most likely token has all", () => {
+    expect([...models.tokenShares(Float64Array.of(1, 3, 2), { temperature: 0 })]).toEqual([0, 1, 0]);
+  });
+  it("a picture of NaN says so, and marks the cell", async () => {
+    const { caption, svg } = await view.figureOf([
+      [NaN, 0.5],
+      [0.5, 0.5],
+    ]);
+    expect(caption).toContain("weights that are not numbers: 1");
+    expect(svg).toContain("<title>0 to 0 not a number</title>");
+  });
+  it("gradients of attention with dropout, float16 or NaN need no other output", () => {
+    const options = { dropoutP: 0.5, seed: 1, isCausal: true };
+    for (const t of [q, h.cast(q, "float16"), h.full([2, 4, 5, 8], NaN)]) {
+      const forward = h.scaledDotProductAttention(t, t, t, options);
+      expect(h.attentionBackward(t, t, t, t, forward, options).dKey.shape).toEqual(t.shape);
+    }
+  });
   it("NaN in a tensor of slopes propagates, as in the formula: slopes may be learned", () => {
     const scoreMod = h.alibi(h.full([4], NaN));
     expect(h.scaledDotProductAttention(q, q, q, { scoreMod }).lse.data[0]).toBeNaN();

@@ -17,7 +17,7 @@ import type { Shape } from "../core/shape.ts";
 import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { BoolExpression } from "../masks/expression/expr.ts";
 import { backwardBackend } from "./dispatch/backward.ts";
-import { checkRowSums } from "./row-sums.ts";
+import { checkOutput, checkRowSums, weightsOf } from "./row-sums.ts";
 
 export type { Extra } from "../backend/contract.ts";
 
@@ -26,7 +26,8 @@ export interface BackwardOptions extends AttentionOptions {
   /** Gradients besides dQuery, dKey and dValue. Default: those of all masks, sinks and tables of the call. */
   wanted?: readonly Extra[];
   /**
-   * Throws where rows of weights, rebuilt from lse with these options, do not sum to 1: three rows of each head, on the CPU. Default true.
+   * Throws where rows of weights, rebuilt from lse with these options, do not sum to 1, or where weights · value is not the output: three
+   * rows of each head, on the CPU. Default true.
    * Pass false where `key` holds only some of the keys of `lse` (a shard, a page).
    */
   checkSums?: boolean;
@@ -63,7 +64,7 @@ export interface AttentionGradients<
  * @param state   the result of the forward call for the same inputs and options: `output` and `lse`
  * @param options the same options (dropout is replayed from its seed), and `wanted`
  * @throws ShapeError, DTypeError, OptionError before any work; an OptionError of code `weights-sum` where the options are not those
- *   of the call that returned lse
+ *   of the call that returned lse, and of code `output` where the output is that of another call
  *
  * @example
  * const state = scaledDotProductAttention(q, k, v, { isCausal: true });
@@ -131,7 +132,13 @@ export function resolveBackward(
     ["query", problem.shape.query.tensor.device],
     ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
   ]);
-  if (checkSums) checkRowSums(problem, tensors.lse, sampleOf(problem.shape));
+  // On another device numbers could only be read asynchronously.
+  if (checkSums && tensors.lse.device === "cpu") {
+    const sample = sampleOf(problem.shape);
+    const weights = weightsOf(problem, tensors.lse, sample);
+    checkRowSums(problem, tensors.lse, sample, problem.dropoutP > 0 ? undefined : weights);
+    checkOutput(problem, tensors, sample, weights);
+  }
   return { backend, problem, tensors, wanted };
 }
 

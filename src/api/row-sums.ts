@@ -4,7 +4,8 @@ import type { Problem } from "../backend/problem.ts";
 import { lseReader } from "../backend/results.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
 import { OptionError } from "../core/errors.ts";
-import type { Shape } from "../core/shape.ts";
+import { operandOf, type Shape } from "../core/shape.ts";
+import type { State } from "../core/state.ts";
 import { sameDevice, type Tensor } from "../core/tensor.ts";
 import { weightsBackend } from "./dispatch/forward.ts";
 
@@ -55,6 +56,45 @@ export function checkRowSums(
             }`,
             { batch: b, head: h, row, sum, expected: want },
           );
+      }
+}
+
+/** Throws where the first or last number of a row of the output is not Σ weight · value: it is the output of another call. */
+export function checkOutput(
+  problem: Problem,
+  { output, lse: lseTensor }: Pick<State, "output" | "lse">,
+  { heads, rows }: Selection,
+  { data, dtype }: Tensor,
+): void {
+  const { shape, caller } = problem;
+  const { value, B, G, Nk, dv } = shape;
+  const [out, lse] = [operandOf(shape, output), lseReader(shape, lseTensor)];
+  const [weight, v, o] = [{ data, dtype }, value.tensor, output].map((t) => readerOf(t.dtype, t.data));
+  let at = 0;
+  for (let b = 0; b < B; b++)
+    for (const h of heads)
+      for (const row of rows) {
+        for (const e of dv === 0 ? [] : [0, dv - 1]) {
+          const first = value.base[b] + Math.floor(h / G) * value.head + e * value.column;
+          let sum = 0;
+          let size = 2 ** (output.dtype === "float16" ? -18 : -120);
+          for (let k = 0; k < Nk; k++) {
+            const w = weight(at + k);
+            const x = w === 0 ? 0 : w * v(first + k * value.row);
+            sum += x;
+            size += Math.abs(x);
+          }
+          const got = o(out.base[b] + h * out.head + row * out.row + e * out.column);
+          // Large scores have a large error. NaN and infinity propagate as in the formula.
+          const isOff = (slack: number) => Math.abs(got - sum) > slack * size && Number.isFinite(got);
+          if (isOff(0.02) && isOff(0.02 + Math.expm1(scoreError(problem, b, h, row, lse(b, h, row)))))
+            throw new OptionError(
+              "output",
+              `${caller}: output is ${got.toPrecision(4)} in row ${row} of head ${h}, but weights · value is ${sum.toPrecision(4)}; give the output of the call with this query, key and value that returned lse`,
+              { batch: b, head: h, row, got, expected: sum },
+            );
+        }
+        at += Nk;
       }
 }
 

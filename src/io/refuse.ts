@@ -53,7 +53,8 @@ export const MAX_RANK = 64;
 
 /** The bytes of a file in memory, without a copy. Always a plain Uint8Array: `slice` of Node's Buffer does not copy. */
 export function asBytes(what: string, data: unknown): Uint8Array {
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (ArrayBuffer.isView(data) && ((data as Partial<Uint8Array>).BYTES_PER_ELEMENT ?? 1) === 1)
+    return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
   if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);
   throw new OptionError(

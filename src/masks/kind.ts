@@ -2,6 +2,7 @@
  * The description of a named mask, for files, the command line and figures. It is the property `kind` of the mask's builder;
  * `registry.ts` collects the kinds of all builders that `index.ts` exports.
  */
+import { checkMethods } from "../core/errors.ts";
 import type { Mask } from "./expression/expr.ts";
 
 /** One parameter of a mask. */
@@ -26,4 +27,5 @@ export interface MaskKind {
 }
 
 /** Returns `kind`, typed: `causal.kind = maskKind({ … })`. */
-export const maskKind = (kind: MaskKind): MaskKind => kind;
+export const maskKind = (kind: MaskKind): MaskKind =>
+  checkMethods("MaskKind", kind, { build: 1, describe: 1 });

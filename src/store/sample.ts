@@ -6,7 +6,8 @@
  * p(n)·p(m) is largest at n = m and falls off around it; rotating p by one step gives "the previous token". Each token
  * has a seeded random direction of its own. A bias direction lets a head fall back on the first token.
  */
-import { checkArgument, checkCount } from "../core/errors.ts";
+import { checkArgument, checkCount, checkSeed, refuseValue } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import { mix } from "../core/random/random.ts";
 import type { StoreInput } from "./layout/input.ts";
 
@@ -63,10 +64,13 @@ export interface SampleOptions {
  */
 export function sampleBundle(kind: "causal" | "bidirectional", options: SampleOptions = {}): StoreInput {
   checkCount("sampleBundle", arguments, 2);
-  checkArgument(kind in HEADS, "sampleBundle", '"causal" or "bidirectional"', kind);
+  checkArgument(Object.hasOwn(HEADS, kind), "sampleBundle", '"causal" or "bidirectional"', kind);
+  checkNames("sampleBundle", options, ["tokens", "seed"]);
   const text = kind === "causal" ? CAUSAL : BIDIRECTIONAL;
-  const tokens = options.tokens ?? text.split(" ");
-  const seed = options.seed ?? 7;
+  const { tokens = text.split(" "), seed = 7 } = options;
+  checkSeed("sampleBundle", seed);
+  const isText = Array.isArray(tokens) && tokens.length > 0 && tokens.every((one) => typeof one === "string");
+  if (!isText) refuseValue("sampleBundle", "tokens", "a list of texts, not empty", tokens);
   const layers = HEADS[kind].map((plants, layer) => {
     const heads = plants.map((plant, head) => plantHead(plant, tokens, seed + 16 * layer + head));
     const shape = [plants.length, tokens.length, D];

@@ -2,7 +2,7 @@
  * The store: synchronous, exact answers about single rows, and long computations through `compute`; equal requests in
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
-import { checkMethods, formatValue, OptionError } from "../core/errors.ts";
+import { checkMethods, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { gone } from "./compute/compute.ts";
@@ -219,6 +219,9 @@ class LocalStore implements HeadStore {
   ): Promise<Link> {
     this.#check(ref);
     const { Nq, Nk } = this.blocks[ref.block];
+    for (const [name, list] of Object.entries({ queries, keys }))
+      if (!(isList(list) && list.length > 0))
+        refuseValue("HeadStore.link", name, "a list of positions, not empty", list);
     for (const i of queries) checkIndex("i", i, Nq);
     for (const j of keys) checkIndex("j", j, Nk);
     const sums = await this.#later(this.#request(ref, { what: "link", queries, keys }), options);

@@ -5,7 +5,7 @@
  * @beta
  */
 import { registerBackend } from "../backend/register.ts";
-import { checkCount, refuseValue, UnsupportedError } from "../core/errors.ts";
+import { checkCount, checkMethods, refuseValue, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { backend } from "./backend.ts";
 import { device, limitMemory, session, start, stop } from "./device.ts";
@@ -79,6 +79,11 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
   registerBackend(backend, device);
   const { vendor, architecture, description } = adapter.info;
   const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = granted.limits;
+  const methods = {
+    memory: () => session().memory.bytes,
+    dispatches: () => session().queue.dispatches,
+    destroy: stop,
+  };
   return {
     name: "webgpu",
     adapter: { vendor, architecture, description },
@@ -88,8 +93,6 @@ export async function webgpu(options: WebGpuOptions = {}): Promise<WebGpuDevice>
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
       bindings: maxStorageBuffersPerShaderStage,
     },
-    memory: () => session().memory.bytes,
-    dispatches: () => session().queue.dispatches,
-    destroy: stop,
+    ...checkMethods("WebGpuDevice", methods, { memory: 0, dispatches: 0, destroy: 0 }),
   };
 }

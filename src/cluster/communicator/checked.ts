@@ -8,6 +8,7 @@ import { digestBytes, digestElements } from "./agree.ts";
 import {
   bytesOf,
   type Communicator,
+  checkCounts,
   checkExchange,
   checkReduce,
   gatherInRing,
@@ -50,6 +51,7 @@ class Checked implements Communicator {
     this.engine = `${inner.engine}, every call checked`;
     this.#to = new Array(inner.size).fill(0);
     this.#from = new Array(inner.size).fill(0);
+    checkCounts(this);
   }
 
   get sent(): Traffic {

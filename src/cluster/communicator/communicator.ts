@@ -2,7 +2,7 @@
  * The contract of a cluster engine: seven operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
  * `local.ts` (ranks inside one process, for tests and for learning); `group.ts` has the groups that `split` makes of either. The rest of this folder uses only these operations.
  */
-import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkMethods, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 
 /**
  * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
@@ -58,6 +58,19 @@ export interface Communicator {
   abort(code: number): never;
   /** Leaves the cluster; every rank calls it as its last operation. */
   close(): Promise<void>;
+}
+
+/** The calls of a communicator refuse arguments beyond these numbers. */
+export function checkCounts(comm: Communicator): void {
+  checkMethods("Communicator", comm, {
+    exchange: 4,
+    allGather: 3,
+    reduce: 2,
+    barrier: 0,
+    split: 2,
+    abort: 1,
+    close: 0,
+  });
 }
 
 /** The traffic that a rank has sent. @beta */

@@ -7,6 +7,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import { agree } from "./agree.ts";
 import {
   type Communicator,
+  checkCounts,
   checkExchange,
   checkReduce,
   gatherInRing,
@@ -43,6 +44,10 @@ export abstract class ExchangingRank implements Communicator {
   abstract readonly engine: string;
   readonly sent: Traffic = { messages: 0, bytes: 0 };
   #last: Promise<void> = Promise.resolve();
+
+  constructor() {
+    checkCounts(this);
+  }
 
   abstract abort(code: number): never;
 

@@ -222,6 +222,8 @@ export async function writeNpz(tensors: NamedTensors, options: WriteNpzOptions =
       name === "" ||
       name === "__proto__" ||
       name.includes("\0") ||
+      // A program that unpacks the file would write outside of its folder.
+      /^[/\\]|(^|[/\\])\.\.?([/\\]|$)/.test(name) ||
       /\p{Surrogate}/u.test(name) ||
       names.has(name)
     )

@@ -4,7 +4,7 @@
  */
 import { keepTensor } from "../../core/arena.ts";
 import { placementOn } from "../../core/device/device.ts";
-import { checkCount, checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, checkInteger, checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import { sizeOf, type Tensor, viewOf } from "../../core/tensor.ts";
 import { empty } from "../../index.ts";
@@ -35,6 +35,8 @@ export class KeyValueCache {
   }) {
     checkCount("KeyValueCache", arguments, 1);
     const { layers, heads, d, capacity } = size;
+    for (const [name, n] of Object.entries({ layers, heads, d, capacity }))
+      checkInteger("KeyValueCache", name, n, 1);
     this.capacity = capacity;
     this.#size = size;
     const allocate = () => Array.from({ length: layers }, () => this.#allocate([heads, capacity, d]));

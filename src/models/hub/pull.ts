@@ -11,6 +11,7 @@
  * redirects to.
  */
 import { checkCount, FormatError, formatValue, HeedError, UnsupportedError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { lockFolder } from "../../io/filesystem/lock.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { makeFolder, saveFile, writeAll } from "../../io/filesystem/save.ts";
@@ -78,6 +79,8 @@ const TORCH_INDEX = "pytorch_model.bin.index.json";
  */
 export async function pullModel(name: string, options: PullOptions = {}): Promise<PulledModel> {
   checkCount("pullModel", arguments, 2);
+  // biome-ignore format: a list
+  checkNames(WHAT, options, ["onProgress", "env", "onRetry", "signal", "attempts", "stallSeconds", "retrySeconds"]);
   const hub = hubName(WHAT, name);
   const { env = process.env } = options;
   if (/^(1|true|yes|on)$/i.test(env.HF_HUB_OFFLINE ?? ""))

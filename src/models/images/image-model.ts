@@ -175,6 +175,7 @@ function imageModel(
     processor,
     notes,
     attention(picture) {
+      checkCount("ImageModel.attention", arguments, 1);
       const image = prepared(processor, picture);
       const [rows, columns] = model.gridOf(image.height, image.width);
       const labels = model.tokenLabels;

@@ -20,7 +20,15 @@ import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import type { DecoderModel } from "../transformer/model.ts";
-import { checkSampling, chooser, finiteLogits, type GenerateOptions, sharesOf, stopIds } from "./sampling.ts";
+import {
+  checkSampling,
+  checkShares,
+  chooser,
+  finiteLogits,
+  type GenerateOptions,
+  sharesOf,
+  stopIds,
+} from "./sampling.ts";
 
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */
 export type CachedDecoder = Pick<DecoderModel, "sizes" | "endIds" | "cache" | "hidden" | "logits">;
@@ -108,9 +116,13 @@ export function tokenShares(
 ): Float64Array {
   checkCount("tokenShares", arguments, 2);
   checkOptionNames("tokenShares", options, ["temperature", "topK", "topP", "minP"]);
-  const isRow = logits instanceof Tensor ? logits.shape.length === 1 : isList(logits);
+  const isRow = logits instanceof Tensor ? logits.shape.length === 1 : isList(logits) && logits.length > 0;
   checkArgument(isRow, "tokenShares", "the logits [V], a Float64Array or a tensor", logits);
-  return sharesOf(logits instanceof Tensor ? logits.toFloat64() : logits, options);
+  checkShares("tokenShares", options);
+  return sharesOf(
+    finiteLogits("tokenShares", logits instanceof Tensor ? logits.toFloat64() : Float64Array.from(logits)),
+    options,
+  );
 }
 
 /**

@@ -4,7 +4,8 @@
  * opening one. Each is a mean over rows of weights rebuilt from Q, K and lse, reported with the value that uniform attention over
  * the same rows would have.
  */
-import { checkArgument, checkCount } from "../../core/errors.ts";
+import { checkArgument, checkCount, checkInteger } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { generatorOf } from "../../core/random/generator.ts";
 import type { AttentionModel, TextModel, TextTokens } from "../text-model.ts";
 import { checkOnePart, checkTextModel } from "../text-model.ts";
@@ -69,9 +70,13 @@ export function headScores(model: AttentionModel, texts: readonly string[]): Hea
  */
 export function inductionScores(
   model: TextModel,
-  { length = 24, sequences = 8, seed = 0 }: { length?: number; sequences?: number; seed?: number } = {},
+  options: { length?: number; sequences?: number; seed?: number } = {},
 ): HeadScores[] {
   checkCount("inductionScores", arguments, 2);
+  checkNames("inductionScores", options, ["length", "sequences", "seed"]);
+  const { length = 24, sequences = 8, seed = 0 } = options;
+  checkInteger("inductionScores", "length", length, 2);
+  checkInteger("inductionScores", "sequences", sequences, 1);
   checkTextModel("inductionScores", model);
   const { tokenizer } = model;
   const plain = Array.from({ length: tokenizer.size }, (_, id) => id).filter(

@@ -5,7 +5,7 @@
  *
  *     x = Σ_c x_c        norm(x) = Σ_c (x_c − mean(x_c)) · w / σ(x) + b        b goes to the biases
  */
-import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
+import { checkArgument, checkCount, checkInteger, UnsupportedError } from "../../core/errors.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -47,13 +47,11 @@ export interface Component {
  */
 export function componentName(component: Component): string {
   checkCount("componentName", arguments, 1);
-  checkArgument(
-    typeof component === "object" && component !== null,
-    "componentName",
-    "a component, as splitScore returns it",
-    component,
-  );
-  const { kind, layer, head } = component;
+  const { kind, layer, head } = component ?? {};
+  const isKind = ["word", "position", "type", "head", "mlp", "biases"].includes(kind);
+  checkArgument(isKind, "componentName", "a component, as splitScore returns it", component);
+  if (kind === "head" || kind === "mlp") checkInteger("componentName", "layer", layer, 0);
+  if (kind === "head") checkInteger("componentName", "head", head, 0);
   if (kind === "head") return `L${layer} H${head}`;
   return kind === "mlp" ? `MLP ${layer}` : kind;
 }

@@ -2,7 +2,15 @@
  * How the next token is chosen: the most likely one, or one sampled from softmax(logits / temperature) among the tokens that top-k,
  * top-p and min-p keep.
  */
-import { formatValue, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkInteger,
+  checkNumber,
+  checkSeed,
+  formatValue,
+  OptionError,
+  refuseValue,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 
 /** Options of `generate`. */
@@ -46,33 +54,36 @@ export function checkSampling(
   options: GenerateOptions,
   positions: number,
 ): void {
-  const refuse = (name: string, expected: string, got: unknown): never => {
-    refuseValue(what, name, expected, got);
-  };
-  const { maxTokens, temperature, topK, topP, minP, seed } = options;
-  if (!(ids?.length > 0 && ids.length <= positions)) refuse("ids", `1 to ${positions} tokens`, ids?.length);
-  if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens >= 0))
-    refuse("maxTokens", "an integer ≥ 0", maxTokens);
-  if (temperature !== undefined && !(temperature >= 0 && Number.isFinite(temperature)))
-    refuse("temperature", "a number ≥ 0", temperature);
-  if (topK !== undefined && !(Number.isInteger(topK) && topK > 0)) refuse("topK", "an integer ≥ 1", topK);
-  if (topP !== undefined && !(topP > 0 && topP <= 1)) refuse("topP", "a share above 0, at most 1", topP);
-  if (minP !== undefined && !(minP >= 0 && minP <= 1)) refuse("minP", "a share from 0 to 1", minP);
-  if (seed !== undefined && !Number.isSafeInteger(seed)) refuse("seed", "an integer", seed);
+  const { maxTokens, seed } = options;
+  if (!(ids?.length > 0 && ids.length <= positions))
+    refuseValue(what, "ids", `1 to ${positions} tokens`, ids?.length);
+  if (maxTokens !== undefined) checkInteger(what, "maxTokens", maxTokens, 0);
+  if (seed !== undefined) checkSeed(what, seed);
+  checkShares(what, options);
+}
+
+/** The options of `tokenShares`. */
+type ShareOptions = Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP">;
+
+/** Throws an OptionError unless the options of a distribution are in their ranges. */
+export function checkShares(
+  what: string,
+  { temperature = 1, topK = 1, topP = 1, minP = 0 }: ShareOptions,
+): void {
+  checkNumber(what, "temperature", temperature, 0);
+  checkInteger(what, "topK", topK, 1);
+  if (!(topP > 0 && topP <= 1)) refuseValue(what, "topP", "a share above 0, at most 1", topP);
+  checkNumber(what, "minP", minP, 0, 1);
 }
 
 /** As `tokenShares`, of checked arguments. */
 export function sharesOf(
   logits: Float64Array,
-  {
-    temperature = 1,
-    topK,
-    topP = 1,
-    minP = 0,
-  }: Pick<GenerateOptions, "temperature" | "topK" | "topP" | "minP"> = {},
+  { temperature = 1, topK, topP = 1, minP = 0 }: ShareOptions = {},
 ): Float64Array {
   const top = logits[largest(logits)];
-  const shares = logits.map((x) => Math.exp((x - top) / temperature));
+  // 0/0 at temperature 0, where the most likely tokens share all.
+  const shares = logits.map((x) => (x === top ? 1 : Math.exp((x - top) / temperature)));
   const drop = (least: number) => {
     for (let id = 0; id < shares.length; id++) if (shares[id] < least) shares[id] = 0;
   };

@@ -172,6 +172,7 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
     heldOut,
     config,
     restore(parameters, optimizer) {
+      checkCount("Checkpoint.restore", arguments, 2);
       const targets = stateOf(parameters, optimizer);
       for (const [name, target] of targets) {
         const tensor = tensors.get(name);

@@ -2,7 +2,8 @@
  * The cells of a figure as a PNG, without a browser: a matrix or an atlas, each cell a square of pixels, masked ones hatched. The
  * PNG has no labels, because text needs fonts; the explorer's PNG, which the browser draws, has them.
  */
-import { checkCount, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, checkInteger, UnsupportedError } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { writePng } from "../../io/png.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { colorTable } from "../color.ts";
@@ -39,9 +40,12 @@ interface Line {
 export async function renderRaster(
   store: HeadStore,
   options: FigureOptions = {},
-  { scale = 1 }: RasterOptions = {},
+  raster: RasterOptions = {},
 ): Promise<Uint8Array> {
   checkCount("renderRaster", arguments, 3);
+  checkNames("renderRaster", raster, ["scale"]);
+  const { scale = 1 } = raster;
+  checkInteger("renderRaster", "scale", scale, 1, 4);
   const figure = resolveFigure(store, options);
   if (figure.view !== "matrix" && figure.view !== "atlas")
     throw new UnsupportedError(

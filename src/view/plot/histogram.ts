@@ -44,10 +44,15 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
       got: bad,
     });
   if (!(Number.isInteger(bins) && bins >= 1)) refuseValue("histogram", "bins", "an integer ≥ 1", bins);
-  const [low, end] = options.range ?? [
-    list.reduce((a, b) => Math.min(a, b)),
-    list.reduce((a, b) => Math.max(a, b)),
-  ];
+  const [least, greatest] = [Math.min, Math.max].map((of) => list.reduce((a, b) => of(a, b)));
+  const [low, end] = options.range ?? [least, greatest];
+  if (!(low <= least && end >= greatest && Number.isFinite(end - low)))
+    refuseValue(
+      "histogram",
+      "range",
+      `[low, high] around all values, ${least} to ${greatest}`,
+      options.range,
+    );
   const high = end > low ? end : low + 1;
   const counts = new Array<number>(bins).fill(0);
   for (const x of list)

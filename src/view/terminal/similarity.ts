@@ -1,6 +1,6 @@
 /** The similarity of several texts, as lines for a terminal. */
 
-import { checkArgument, checkCount } from "../../core/errors.ts";
+import { checkArgument, checkCount, checkInteger, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { oneLine, pad, truncate, widthOf } from "../../store/text/label.ts";
 import { dim, type Paint, plain } from "./paint.ts";
@@ -34,6 +34,16 @@ export function renderSimilarity(
     Array.isArray(texts) ? cosines : texts,
   );
   checkNames("renderSimilarity", options, ["columns", "paint"]);
+  const isRow = (row: ArrayLike<number>) =>
+    row?.length === texts.length && Array.from(row).every((x) => Math.abs(x) < 1.01);
+  if (cosines.length !== texts.length || !cosines.every(isRow))
+    refuseValue(
+      "renderSimilarity",
+      "cosines",
+      `${texts.length} rows of as many numbers from -1 to 1`,
+      cosines,
+    );
+  if (options.columns !== undefined) checkInteger("renderSimilarity", "columns", options.columns, 1);
   const paint = options.paint ?? "mono";
   const columns = options.columns ?? 80;
   const say = (text: string) => plain(text, paint);
