@@ -10,7 +10,7 @@ import { checkOutputLike } from "../backend/gradients.ts";
 import { type AttentionOptions, checkAttentionOptions, isMaskList, resolve } from "../backend/problem.ts";
 import { checkLse } from "../backend/results.ts";
 import type { FloatDType } from "../core/dtype.ts";
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseGot } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
 import type { Shape } from "../core/shape.ts";
@@ -117,10 +117,10 @@ export function resolveBackward(
   checkWanted(what, wanted);
   const problem = resolve(what, query, key, value, same);
   if (state === null || typeof state !== "object" || !("output" in state && "lse" in state))
-    throw new OptionError(
+    refuseGot(
       "state",
-      `${what}: the fifth argument must be what the forward call returned, { output, lse }, got ${formatValue(state)}`,
-      { got: state },
+      `${what}: the fifth argument must be what the forward call returned, { output, lse }`,
+      state,
     );
   const tensors = {
     dOutput: checkOutputLike(what, "dOutput", dOutput, problem),
@@ -151,11 +151,7 @@ function sampleOf({ Hq, Nq }: Shape): Selection {
 function checkWanted(what: string, wanted: readonly Extra[]): void {
   for (const name of Array.isArray(wanted) ? wanted : [wanted])
     if (name !== "mask" && name !== "sinks" && name !== "tables")
-      throw new OptionError(
-        "wanted",
-        `${what}: wanted takes a list of "mask", "sinks", "tables", got ${formatValue(wanted)}`,
-        { got: wanted },
-      );
+      refuseGot("wanted", `${what}: wanted takes a list of "mask", "sinks", "tables"`, wanted);
 }
 
 /** A backend's gradients under the names of the result. */

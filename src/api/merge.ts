@@ -6,7 +6,7 @@
 import { isDeviceData } from "../core/device/device.ts";
 import { tensorOver } from "../core/device/tensor.ts";
 import { arrayLike } from "../core/dtype.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatTensor, OptionError, refuseGot, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { checkLayout, type Layout } from "../core/shape.ts";
@@ -29,19 +29,15 @@ export function mergeStates(
 ): State {
   checkCount("mergeStates", arguments, 2);
   if (!Array.isArray(states) || states.length === 0)
-    throw new OptionError(
+    refuseGot(
       "states",
-      `mergeStates: expected a list of one or more states, mergeStates([a, b]) of { output, lse }, got ${formatValue(states)}`,
-      { got: states },
+      "mergeStates: expected a list of one or more states, mergeStates([a, b]) of { output, lse }",
+      states,
     );
   checkNames("mergeStates", options, ["layout"]);
   for (const [n, state] of states.entries())
     if (state === null || typeof state !== "object")
-      throw new OptionError(
-        "states",
-        `mergeStates: states[${n}] must be { output, lse }, got ${formatValue(state)}`,
-        { got: state },
-      );
+      refuseGot("states", `mergeStates: states[${n}] must be { output, lse }`, state);
   const layout = checkLayout("mergeStates", options.layout);
   const parts = states.map(({ output, lse }, n) => ({
     output: asTensor(`mergeStates: states[${n}].output`, output),

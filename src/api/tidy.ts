@@ -4,7 +4,7 @@
  * them without a copy, and the next scope reuses the arena.
  */
 import { isScoped, keepTensor, withArena } from "../core/arena.ts";
-import { checkCount, formatValue, OptionError, refuseValue } from "../core/errors.ts";
+import { checkCount, refuseGot, refuseValue } from "../core/errors.ts";
 import { checkSynchronous } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
 import { stepArena } from "./dispatch/engine.ts";
@@ -52,8 +52,7 @@ export function tidy<T>(work: () => T): T {
  */
 export function keep<T extends Tensor>(tensor: T): T {
   checkCount("keep", arguments, 1);
-  if (!(tensor instanceof Tensor))
-    throw new OptionError("tensor", `keep: expected a tensor, got ${formatValue(tensor)}`, { got: tensor });
+  if (!(tensor instanceof Tensor)) refuseGot("tensor", "keep: expected a tensor", tensor);
   keepTensor(tensor);
   return tensor;
 }

@@ -5,7 +5,7 @@
  * the key: k + keyOffset, or a lookup in a list. So backends, the tile classifier and derivatives need no rule for positions.
  * At the end of the file, the tables of masks and score mods are checked: no position of the call may read outside of a list.
  */
-import { formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { formatValue, OptionError, refuseGot, ShapeError } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
 import { compileBounds } from "../masks/expression/bounds.ts";
 import type { Expression, NumberExpression, Table } from "../masks/expression/expr.ts";
@@ -45,11 +45,7 @@ export function resolvePositions(what: string, shape: Shape, options: PositionOp
   const { B, Nq, Nk } = shape;
   const { queryOffset, keyOffset, queryPositions, keyPositions, isCausal = false } = options;
   if (![true, false, "upper-left", "lower-right"].includes(isCausal))
-    throw new OptionError(
-      "causal",
-      `${what}: isCausal must be true, false, "upper-left" or "lower-right", got ${formatValue(isCausal)}`,
-      { got: isCausal },
-    );
+    refuseGot("causal", `${what}: isCausal must be true, false, "upper-left" or "lower-right"`, isCausal);
   for (const [list, offset, of] of [
     [queryPositions, queryOffset, "query"],
     [keyPositions, keyOffset, "key"],

@@ -5,7 +5,15 @@
 
 import { placed } from "../core/device/device.ts";
 import { arrayName, type FloatDType, isFloat, isInteger, isMask, readerOf } from "../core/dtype.ts";
-import { checkSeed, DTypeError, formatTensor, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import {
+  checkSeed,
+  DTypeError,
+  formatTensor,
+  formatValue,
+  OptionError,
+  refuseGot,
+  ShapeError,
+} from "../core/errors.ts";
 import { fromNested, isNested, type NestedBooleans, type NestedNumbers } from "../core/nested.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { CellStrides, Layout, Shape } from "../core/shape.ts";
@@ -123,9 +131,7 @@ export function resolve(
     );
   const dropoutP = options.dropoutP ?? 0;
   if (!(typeof dropoutP === "number" && dropoutP >= 0 && dropoutP < 1))
-    throw new OptionError("dropout", `${what}: dropoutP must be in [0, 1), got ${formatValue(dropoutP)}`, {
-      got: dropoutP,
-    });
+    refuseGot("dropout", `${what}: dropoutP must be in [0, 1)`, dropoutP);
   if (dropoutP > 0 && options.seed === undefined)
     throw new OptionError(
       "seed",

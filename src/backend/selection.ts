@@ -1,5 +1,5 @@
 /** Heads and rows whose weights a caller requests. */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { formatValue, OptionError, refuseGot } from "../core/errors.ts";
 import type { Shape } from "../core/shape.ts";
 
 /** Heads and rows as a caller writes them; negative numbers count from the end. Both default to all. */
@@ -25,11 +25,7 @@ export function requestedWeights(
   if (request === undefined || request === false) return undefined;
   if (request === true) return selectionOf(what, {}, shape);
   if (typeof request !== "object" || request === null)
-    throw new OptionError(
-      "weights",
-      `${what}: returnWeights must be true, false or { heads?, rows? }, got ${formatValue(request)}`,
-      { got: request },
-    );
+    refuseGot("weights", `${what}: returnWeights must be true, false or { heads?, rows? }`, request);
   for (const name of Object.keys(request))
     if (name !== "heads" && name !== "rows")
       throw new OptionError(

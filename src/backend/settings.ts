@@ -2,7 +2,7 @@
  * Settings of the process: backend, SIMD level and threads. Read once from HEED_BACKEND, HEED_SIMD and HEED_THREADS, changed
  * by `configure`.
  */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseGot } from "../core/errors.ts";
 import { availableLevel } from "./levels.ts";
 import type { SimdLevel } from "./plan/plan.ts";
 
@@ -85,11 +85,7 @@ function chooseLevel(
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
   checkCount("configure", arguments, 1);
   if (change === null || typeof change !== "object" || Array.isArray(change))
-    throw new OptionError(
-      "setting",
-      `configure: expected an object of settings, got ${formatValue(change)}`,
-      { got: change },
-    );
+    refuseGot("setting", "configure: expected an object of settings", change);
   for (const name of Object.keys(change))
     if (!NAMES.includes(name))
       throw new OptionError(
@@ -107,20 +103,16 @@ export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
   if (change.threads !== undefined) next.threads = checkThreads("configure: threads", change.threads);
   if (change.bytesPerThread !== undefined) {
     if (!(Number.isInteger(change.bytesPerThread) && change.bytesPerThread >= 2 ** 20))
-      throw new OptionError(
+      refuseGot(
         "setting",
-        `configure: bytesPerThread must be an integer of at least 1 MiB, got ${formatValue(change.bytesPerThread)}`,
-        { got: change.bytesPerThread },
+        "configure: bytesPerThread must be an integer of at least 1 MiB",
+        change.bytesPerThread,
       );
     next.bytesPerThread = change.bytesPerThread;
   }
   if (change.onWarning !== undefined) {
     if (typeof change.onWarning !== "function")
-      throw new OptionError(
-        "setting",
-        `configure: onWarning must be a function, got ${formatValue(change.onWarning)}`,
-        { got: change.onWarning },
-      );
+      refuseGot("setting", "configure: onWarning must be a function", change.onWarning);
     next.onWarning = change.onWarning;
   }
   current = { ...choice, settings: next };
@@ -211,8 +203,6 @@ function checkLevel(what: string, level: string): SimdLevel {
 
 export function checkThreads(what: string, n: number): number {
   if (!(Number.isInteger(n) && n >= 1 && n <= 64))
-    throw new OptionError("threads", `${what}: expected an integer from 1 to 64, got ${formatValue(n)}`, {
-      got: n,
-    });
+    refuseGot("threads", `${what}: expected an integer from 1 to 64`, n);
   return n;
 }

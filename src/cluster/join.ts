@@ -2,14 +2,7 @@
  * Joining a cluster: the ranks that `mpirun`, `mpiexec` or `srun` started, over MPI; without a launcher, one rank without MPI.
  */
 import { checkThreads, configure } from "../backend/settings.ts";
-import {
-  checkArgument,
-  checkCount,
-  formatValue,
-  OptionError,
-  refuseValue,
-  UnsupportedError,
-} from "../core/errors.ts";
+import { checkArgument, checkCount, refuseGot, refuseValue, UnsupportedError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { digest } from "./communicator/agree.ts";
 import { checked } from "./communicator/checked.ts";
@@ -129,9 +122,10 @@ export async function joinCluster(options: JoinOptions = {}): Promise<Communicat
   checkFlag("joinCluster", options.check);
   const seconds = options.timeout ?? Number(env.HEED_MPI_TIMEOUT || 60);
   if (!(typeof seconds === "number" && seconds >= 0))
-    throw new OptionError(
+    refuseGot(
       "timeout",
-      `joinCluster: timeout (HEED_MPI_TIMEOUT) must be a number of seconds ≥ 0, got ${formatValue(options.timeout ?? env.HEED_MPI_TIMEOUT)}`,
+      "joinCluster: timeout (HEED_MPI_TIMEOUT) must be a number of seconds ≥ 0",
+      options.timeout ?? env.HEED_MPI_TIMEOUT,
     );
   const { library } = options;
   if (options.threads !== undefined) checkThreads("joinCluster: threads", options.threads);

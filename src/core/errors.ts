@@ -84,7 +84,12 @@ function refuseRange(what: string, name: string, x: unknown, kind: string, low: 
 
 /** Throws the OptionError of an option or argument `name` that is not what it must be. */
 export function refuseValue(what: string, name: string, expected: string, got: unknown): never {
-  throw new OptionError(name, `${what}: ${name} must be ${expected}, got ${formatValue(got)}`, { got });
+  return refuseGot(name, `${what}: ${name} must be ${expected}`, got);
+}
+
+/** Throws an OptionError of this code, whose message ends with what came. */
+export function refuseGot(code: string, message: string, got: unknown): never {
+  throw new OptionError(code, `${message}, got ${formatValue(got)}`, { got });
 }
 
 /** The error of an argument that is not what the function `what` takes: for functions that check before a call costs anything. */

@@ -3,7 +3,7 @@
  * `AbortSignal` ends the work.
  */
 import { isScoped } from "./arena.ts";
-import { formatValue, OptionError, refuseValue, UnsupportedError } from "./errors.ts";
+import { refuseGot, refuseValue, UnsupportedError } from "./errors.ts";
 import { activeRecording } from "./recording/recording.ts";
 
 /**
@@ -54,11 +54,7 @@ export function checkSlices(what: string, { signal, onProgress }: SliceOptions):
   if (signal !== undefined && typeof signal?.throwIfAborted !== "function")
     refuseValue(what, "signal", "the signal of an AbortController", signal);
   if (onProgress !== undefined && typeof onProgress !== "function")
-    throw new OptionError(
-      "on-progress",
-      `${what}: onProgress must be a function, got ${formatValue(onProgress)}`,
-      { got: onProgress },
-    );
+    refuseGot("on-progress", `${what}: onProgress must be a function`, onProgress);
   if (isScoped() || activeRecording)
     throw new UnsupportedError(
       "synchronous",

@@ -2,7 +2,7 @@
  * How readers refuse a file: a `FormatError` with the reader, the tensor and the byte offset; and exact integer
  * arithmetic for sizes from a file, before anything is allocated.
  */
-import { type ErrorFields, FormatError, formatValue, OptionError, UnsupportedError } from "../core/errors.ts";
+import { type ErrorFields, FormatError, refuseGot, UnsupportedError } from "../core/errors.ts";
 
 /** Refuses a file: `code` is stable, `offset` is the byte of the file where the error is. */
 export type Refuse = (
@@ -57,11 +57,7 @@ export function asBytes(what: string, data: unknown): Uint8Array {
     return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   const kind = Object.prototype.toString.call(data).slice(8, -1);
   if (kind === "ArrayBuffer" || kind === "SharedArrayBuffer") return new Uint8Array(data as ArrayBuffer);
-  throw new OptionError(
-    "bytes",
-    `${what}: expected a Uint8Array or an ArrayBuffer, got ${formatValue(data)}`,
-    { got: data },
-  );
+  refuseGot("bytes", `${what}: expected a Uint8Array or an ArrayBuffer`, data);
 }
 
 /** A new zeroed byte array; where the runtime cannot allocate it, an UnsupportedError with the number of bytes. */

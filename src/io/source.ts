@@ -2,7 +2,7 @@
  * Byte sources, read in parts: a path or file handle (Node), a Blob or File (everywhere), bytes in memory, or a
  * custom `{ size, read(offset, length) }`. A read returns exactly the requested bytes, or throws a typed error.
  */
-import { formatValue, OptionError } from "../core/errors.ts";
+import { OptionError, refuseGot } from "../core/errors.ts";
 import { fileError, fileSystem } from "./filesystem/node.ts";
 import { allocate, asBytes, refuser } from "./refuse.ts";
 
@@ -54,11 +54,7 @@ export async function openSource(what: string, from: SourceLike): Promise<Source
     return fromHandle(what, from, "the file handle", async () => {});
   const source = from as ByteSource;
   if (source === null || typeof source !== "object" || typeof source.read !== "function")
-    throw new OptionError(
-      "source",
-      `${what}: expected a path, a file handle, a Blob, bytes or { size, read }, got ${formatValue(from)}`,
-      { got: from },
-    );
+    refuseGot("source", `${what}: expected a path, a file handle, a Blob, bytes or { size, read }`, from);
   return checked(what, source.size, async (offset, length) => source.read(offset, length));
 }
 
@@ -110,11 +106,7 @@ function checked(
 ): Source {
   const refuse = refuser(what);
   if (!(Number.isSafeInteger(size) && size >= 0))
-    throw new OptionError(
-      "source",
-      `${what}: the source's size must be an integer ≥ 0, got ${formatValue(size)}`,
-      { got: size },
-    );
+    refuseGot("source", `${what}: the source's size must be an integer ≥ 0`, size);
   return {
     size,
     close,

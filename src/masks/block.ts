@@ -1,6 +1,6 @@
 /** Block-sparse attention: a small matrix of the blocks of keys that each block of queries attends to. Child et al. 2019. */
 import { checkOnCpu } from "../core/device/device.ts";
-import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, refuseGot, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod } from "./expression/expr.ts";
@@ -21,11 +21,7 @@ export function blockSparse(
 ): Mask {
   checkCount("blockSparse", arguments, 2);
   if (!(Number.isInteger(size) && size >= 1 && size < 2 ** 31))
-    throw new OptionError(
-      "block-size",
-      `blockSparse: size must be an integer ≥ 1, got ${formatValue(size)}`,
-      { got: size },
-    );
+    refuseGot("block-size", "blockSparse: size must be an integer ≥ 1", size);
   const source = Array.isArray(blocks)
     ? asTensor("blockSparse", fromNested("blockSparse", blocks))
     : asTensor("blockSparse", blocks as TensorLike);

@@ -1,5 +1,5 @@
 /** Global tokens, which attend to all keys and which all queries attend to, and Longformer's pattern. Beltagy et al. 2020, section 3. */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseGot } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import { table } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
@@ -14,19 +14,11 @@ import { slidingWindow } from "./window.ts";
 export function globalTokens(indices: ArrayLike<number>): Mask {
   checkCount("globalTokens", arguments, 1);
   if (typeof indices?.length !== "number")
-    throw new OptionError(
-      "global-tokens",
-      `globalTokens: expected a list of positions, got ${formatValue(indices)}`,
-      { got: indices },
-    );
+    refuseGot("global-tokens", "globalTokens: expected a list of positions", indices);
   const list = Array.from(indices);
   for (const x of list)
     if (!(Number.isInteger(x) && x >= 0 && x < 2 ** 24))
-      throw new OptionError(
-        "global-tokens",
-        `globalTokens: expected positions, integers from 0, got ${formatValue(x)}`,
-        { got: x },
-      );
+      refuseGot("global-tokens", "globalTokens: expected positions, integers from 0", x);
   if (list.length === 0) return boolConst(false);
   // One flag for each position up to the last global one, then a 0 that every later position reads.
   const flags = new Int32Array(Math.max(...list) + 2);

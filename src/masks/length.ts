@@ -1,5 +1,5 @@
 /** Padding: only the first n keys, or query rows, are real. */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseGot } from "../core/errors.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type Mask, maskMod, type NumberExpression, VARS, withLimit } from "./expression/expr.ts";
 import { integers } from "./expression/table.ts";
@@ -11,11 +11,7 @@ export type PerBatch = number | ArrayLike<number> | TensorLike;
 /** `n` as an expression: a constant, or a table read by batch entry. */
 export function perBatch(what: string, n: PerBatch): NumberExpression | number {
   const refuse = (got: unknown): never => {
-    throw new OptionError(
-      "length",
-      `${what}: expected an integer ≥ 0 or one for each batch entry, got ${formatValue(got)}`,
-      { got },
-    );
+    refuseGot("length", `${what}: expected an integer ≥ 0 or one for each batch entry`, got);
   };
   if (typeof n === "number") return Number.isInteger(n) && n >= 0 && n < 2 ** 31 ? n : refuse(n);
   const lengths = integers(what, n);

@@ -1,5 +1,5 @@
 /** T5's relative position bias: a learned number for each bucket of distances and each head. Raffel et al. 2020, section 2.1. */
-import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, refuseGot, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
 import { asTensor, type TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
@@ -34,16 +34,16 @@ export function relativeBias(values: TensorLike, options: RelativeBiasOptions = 
     );
   const half = bidirectional ? numBuckets / 2 : numBuckets;
   if (!(Number.isInteger(half) && half >= 2))
-    throw new OptionError(
+    refuseGot(
       "buckets",
-      `relativeBias: numBuckets must be ${bidirectional ? "even and ≥ 4" : "≥ 2"}, got ${formatValue(numBuckets)}`,
-      { got: numBuckets },
+      `relativeBias: numBuckets must be ${bidirectional ? "even and ≥ 4" : "≥ 2"}`,
+      numBuckets,
     );
   if (!(Number.isInteger(maxDistance) && maxDistance > Math.floor(half / 2)))
-    throw new OptionError(
+    refuseGot(
       "distance",
-      `relativeBias: maxDistance must be an integer above ${Math.floor(half / 2)}, got ${formatValue(maxDistance)}`,
-      { got: maxDistance },
+      `relativeBias: maxDistance must be an integer above ${Math.floor(half / 2)}`,
+      maxDistance,
     );
   // Distances from −maxDistance to maxDistance; farther ones read the edges.
   const buckets = Int32Array.from({ length: 2 * maxDistance + 1 }, (_, n) =>

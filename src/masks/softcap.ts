@@ -1,5 +1,5 @@
 /** Soft cap: maps scores into (−c, c) by c·tanh(score / c). Gemma 2 (2024), section 2. */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseGot } from "../core/errors.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
 
 /**
@@ -10,7 +10,6 @@ import { type ScoreMod, scoreMod } from "./expression/expr.ts";
  */
 export function softcap(c: number): ScoreMod {
   checkCount("softcap", arguments, 1);
-  if (!(Number.isFinite(c) && c > 0))
-    throw new OptionError("softcap", `softcap: c must be > 0, got ${formatValue(c)}`, { got: c });
+  if (!(Number.isFinite(c) && c > 0)) refuseGot("softcap", "softcap: c must be > 0", c);
   return scoreMod(({ score }) => score.div(c).tanh().mul(c));
 }

@@ -1,5 +1,5 @@
 /** Sliding windows, contiguous or dilated. Beltagy et al. 2020 (Longformer), sections 3.1 and 3.2. */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseGot } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import { maskKind } from "./kind.ts";
 
@@ -17,11 +17,7 @@ export function slidingWindow(left: number, right: number): Mask {
     ["right", right],
   ] as const)
     if (!(Number.isInteger(n) && n >= -1 && n < 2 ** 31))
-      throw new OptionError(
-        "window",
-        `slidingWindow: ${name} must be an integer ≥ 0, or −1 for open, got ${formatValue(n)}`,
-        { got: n },
-      );
+      refuseGot("window", `slidingWindow: ${name} must be an integer ≥ 0, or −1 for open`, n);
   return maskMod(({ q, k }) =>
     (left < 0 ? boolConst(true) : q.sub(k).le(left)).and(right < 0 ? boolConst(true) : k.sub(q).le(right)),
   );
@@ -36,7 +32,7 @@ export function slidingWindow(left: number, right: number): Mask {
 export function dilated(n: number): Mask {
   checkCount("dilated", arguments, 1);
   if (!(Number.isInteger(n) && n >= 1 && n < 2 ** 31))
-    throw new OptionError("dilated", `dilated: n must be an integer ≥ 1, got ${formatValue(n)}`, { got: n });
+    refuseGot("dilated", "dilated: n must be an integer ≥ 1", n);
   return n === 1 ? boolConst(true) : maskMod(({ q, k }) => q.sub(k).mod(n).eq(0));
 }
 

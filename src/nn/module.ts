@@ -16,6 +16,7 @@ import {
   formatTensor,
   formatValue,
   OptionError,
+  refuseGot,
   ShapeError,
 } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
@@ -125,12 +126,7 @@ export abstract class Module {
     const what = `${this.constructor.name}.loadStateDict`;
     checkNames(what, options, ["strict"]);
     const { strict = true } = options;
-    if (!(state instanceof Map))
-      throw new OptionError(
-        "state",
-        `${what}: expected a Map of tensors by name, got ${formatValue(state)}`,
-        { got: state },
-      );
+    if (!(state instanceof Map)) refuseGot("state", `${what}: expected a Map of tensors by name`, state);
     const names = named(this);
     const entries = names.filter(([name]) => state.has(name));
     const filled = new Set(entries.map(([, t]) => t));

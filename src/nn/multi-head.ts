@@ -15,6 +15,7 @@ import {
   formatTensor,
   formatValue,
   OptionError,
+  refuseGot,
   refuseValue,
   ShapeError,
 } from "../core/errors.ts";
@@ -260,10 +261,10 @@ export class MultiHeadAttention extends Module {
   #rotate(q: FloatTensor, k: FloatTensor, queryOffset: AttentionOptions["queryOffset"]): FloatTensor[] {
     if (!this.rope) return [q, k];
     if (queryOffset !== undefined && typeof queryOffset !== "number")
-      throw new OptionError(
+      refuseGot(
         "query-offset",
-        `MultiHeadAttention: with rotary positions queryOffset must be one number, got ${formatValue(queryOffset)}`,
-        { got: queryOffset },
+        "MultiHeadAttention: with rotary positions queryOffset must be one number",
+        queryOffset,
       );
     return [this.rope.forward(q, queryOffset ?? 0), this.rope.forward(k, queryOffset ?? 0)];
   }

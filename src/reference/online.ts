@@ -10,7 +10,7 @@
  * After the last tile output = o / l and lse = m + log l, as in `forward.ts`. It is a generator that yields each tile, to be
  * inspected.
  */
-import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkCount, refuseGot } from "../core/errors.ts";
 import type { FormulaOptions, FormulaSizes, Forward } from "./forward.ts";
 import { checkInputs, OPTIONS, scaleOf } from "./forward.ts";
 
@@ -62,10 +62,7 @@ export function* online(
   const { Nq, Nk, dk, dv } = sizes;
   const { scale = scaleOf(dk), allowed, score, tileM = 1, tileN = 16 } = options;
   for (const [name, n] of Object.entries({ tileM, tileN }))
-    if (!(Number.isSafeInteger(n) && n >= 1))
-      throw new OptionError("tile", `online: ${name} must be an integer ≥ 1, got ${formatValue(n)}`, {
-        got: n,
-      });
+    if (!(Number.isSafeInteger(n) && n >= 1)) refuseGot("tile", `online: ${name} must be an integer ≥ 1`, n);
   const output = new Float64Array(Nq * dv);
   const lse = new Float64Array(Nq).fill(-Infinity);
 

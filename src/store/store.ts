@@ -2,7 +2,7 @@
  * The store: synchronous, exact answers about single rows, and long computations through `compute`; equal requests in
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
-import { checkMethods, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
+import { checkMethods, formatValue, isList, OptionError, refuseGot, refuseValue } from "../core/errors.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { gone } from "./compute/compute.ts";
@@ -446,8 +446,5 @@ function checkEdits(head: StoreHead, edits: Edits): void {
     if (values && values.length !== d)
       throw new OptionError("edits", `HeadStore: an edited ${name} needs ${d} numbers, got ${values.length}`);
   if (edits.scale !== undefined && typeof edits.scale !== "number")
-    throw new OptionError(
-      "edits",
-      `HeadStore: an edited scale must be a number, got ${formatValue(edits.scale)}`,
-    );
+    refuseGot("edits", "HeadStore: an edited scale must be a number", edits.scale);
 }

@@ -20,9 +20,9 @@ import { arrayFor, type DType, isHalf, readerOf, writerOf } from "../core/dtype.
 import {
   checkCount,
   formatTensor,
-  formatValue,
   HeedError,
   OptionError,
+  refuseGot,
   refuseValue,
   ShapeError,
 } from "../core/errors.ts";
@@ -68,11 +68,7 @@ export class Tape {
   run<T>(work: () => T): T {
     checkCount("Tape.run", arguments, 1);
     if (typeof work !== "function")
-      throw new OptionError(
-        "work",
-        `Tape.run: expected a function, as in tape.run(() => loss()), got ${formatValue(work)}`,
-        { got: work },
-      );
+      refuseGot("work", "Tape.run: expected a function, as in tape.run(() => loss())", work);
     const outer = activeRecording?.recorder;
     const recorder = (operation: Operation) => {
       this.#operations.push(operation);
@@ -97,10 +93,10 @@ export class Tape {
     const targets = new Set(isIterable ? wanted : [undefined as never]);
     for (const target of targets)
       if (!(target instanceof Tensor))
-        throw new OptionError(
+        refuseGot(
           "wanted",
-          `Tape.gradients: the second argument is a list of tensors, as in tape.gradients(loss, [x]) or parameters.values(), got ${formatValue(wanted)}`,
-          { got: wanted },
+          "Tape.gradients: the second argument is a list of tensors, as in tape.gradients(loss, [x]) or parameters.values()",
+          wanted,
         );
     if (!Number.isFinite(scale)) refuseValue("Tape.gradients", "scale", "a number", scale);
     if (this.#spent)

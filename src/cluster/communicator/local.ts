@@ -2,14 +2,7 @@
  * Several ranks inside one process, for tests and for learning: each rank is an asynchronous function, and messages are
  * copies. The results have the same bits as with the same number of processes. One CPU core runs all ranks, so nothing is faster.
  */
-import {
-  checkCount,
-  formatValue,
-  HeedError,
-  messageOf,
-  OptionError,
-  refuseValue,
-} from "../../core/errors.ts";
+import { checkCount, HeedError, messageOf, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checked } from "./checked.ts";
 import { bytesOf, type Communicator, checkFlag } from "./communicator.ts";
@@ -41,10 +34,7 @@ export async function localCluster<T>(
 ): Promise<T[]> {
   checkCount("localCluster", arguments, 3);
   if (!(Number.isInteger(size) && size >= 1 && size <= 1024))
-    throw new OptionError(
-      "ranks",
-      `localCluster: size must be an integer from 1 to 1024, got ${formatValue(size)}`,
-    );
+    refuseGot("ranks", "localCluster: size must be an integer from 1 to 1024", size);
   if (typeof body !== "function") refuseValue("localCluster", "body", "a function of a rank", body);
   checkNames("localCluster", options, ["deliver", "check"]);
   checkFlag("localCluster", options.check);

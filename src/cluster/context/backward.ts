@@ -16,8 +16,8 @@ import { arrayFor, isFloat } from "../../core/dtype.ts";
 import {
   checkCount,
   formatTensor,
-  formatValue,
   OptionError,
+  refuseGot,
   refuseValue,
   ShapeError,
 } from "../../core/errors.ts";
@@ -134,11 +134,7 @@ function upstreamOf(
   if (replicated)
     throw new OptionError("queries", `${what}: replicated queries have no backward pass; shard them`);
   if (!(Array.isArray(wanted) && wanted.every((name) => ["mask", "sinks", "tables"].includes(name))))
-    throw new OptionError(
-      "wanted",
-      `${what}: wanted takes a list of "mask", "sinks", "tables", got ${formatValue(wanted)}`,
-      { got: wanted },
-    );
+    refuseGot("wanted", `${what}: wanted takes a list of "mask", "sinks", "tables"`, wanted);
   if (typeof state !== "object" || state === null)
     refuseValue(what, "state", "what contextAttention returned", state);
   const exact = exactDtype(query.dtype);

@@ -15,8 +15,7 @@ import {
   checkArgument,
   checkCount,
   checkMethods,
-  formatValue,
-  OptionError,
+  refuseGot,
   refuseValue,
   ShapeError,
 } from "../../core/errors.ts";
@@ -206,10 +205,7 @@ export function shardSequence(options: ShardOptions): ShardPlan {
     if (!(Number.isSafeInteger(value) && value >= least && value < 2 ** 30))
       refuseValue("shardSequence", name, `an integer ≥ ${least} and below 2^30`, value);
   if (typeof isCausal !== "boolean")
-    throw new OptionError(
-      "causal",
-      `shardSequence: isCausal must be true or false, got ${formatValue(isCausal)}`,
-    );
+    refuseGot("causal", "shardSequence: isCausal must be true or false", isCausal);
   if (cost !== "tiles" && cost !== "tokens")
     refuseValue("shardSequence", "cost", '"tiles" or "tokens"', cost);
   const members = maskMembers("shardSequence", attnMask);

@@ -5,7 +5,7 @@
  */
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseGot } from "../../core/errors.ts";
 import { asBytes } from "../refuse.ts";
 import { builtin, fileError, fileSystem, uniqueName } from "./node.ts";
 
@@ -133,11 +133,7 @@ function piecesOf(contents: Contents): Iterable<Uint8Array> | AsyncIterable<Uint
     (Symbol.iterator in value || Symbol.asyncIterator in value)
   )
     return value;
-  throw new OptionError(
-    "contents",
-    `${WHAT}: expected bytes or an iterable of bytes, got ${formatValue(contents)}`,
-    { got: contents },
-  );
+  refuseGot("contents", `${WHAT}: expected bytes or an iterable of bytes`, contents);
 }
 
 async function unlessMissing(stat: Promise<Stats>): Promise<Stats | undefined> {

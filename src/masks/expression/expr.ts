@@ -11,7 +11,7 @@
  */
 // long: the operators create nodes of each other's classes, and a recorded statement is one of them.
 import type { DType } from "../../core/dtype.ts";
-import { argumentError, checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { argumentError, checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 
 /** Type of an expression. @beta */
@@ -304,11 +304,7 @@ export function scoreMod(build: (vars: ScoreVars) => NumberExpression): ScoreMod
 /** A constant as an expression; integers stay integers. */
 export function constant(value: number): NumberExpression {
   if (typeof value !== "number" || value !== value)
-    throw new OptionError(
-      "constant",
-      `an expression takes numbers and expressions, got ${formatValue(value)}`,
-      { got: value },
-    );
+    refuseGot("constant", "an expression takes numbers and expressions", value);
   const isInteger = Number.isInteger(value) && Math.abs(value) < 2 ** 31 && !Object.is(value, -0);
   return new NumberExpression("const", isInteger ? "int" : "float", [], value);
 }
@@ -363,8 +359,7 @@ function compare(
 
 function join(op: "and" | "or", a: BoolExpression, b: BoolExpression): BoolExpression {
   noteUse(a, b);
-  if (!(b instanceof BoolExpression))
-    throw new OptionError("mask", `${op}: expected a mask, got ${formatValue(b)}`, { got: b });
+  if (!(b instanceof BoolExpression)) refuseGot("mask", `${op}: expected a mask`, b);
   for (const [x, other] of [
     [a, b],
     [b, a],

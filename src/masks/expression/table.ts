@@ -1,7 +1,7 @@
 /** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { checkCount, DTypeError, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, DTypeError, OptionError, refuseGot, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -95,15 +95,9 @@ function tensorFromList(name: string, values: ArrayLike<number> | NestedNumbers)
 
 function tensorFromFlatList(name: string, values: ArrayLike<number>): TensorLike {
   if (typeof values !== "object" || values === null || !(typeof values.length === "number"))
-    throw new OptionError(
-      "table",
-      `${name}: expected a list of numbers or a tensor, got ${formatValue(values)}`,
-      { got: values },
-    );
+    refuseGot("table", `${name}: expected a list of numbers or a tensor`, values);
   const list = Array.from(values);
-  for (const x of list)
-    if (typeof x !== "number")
-      throw new OptionError("table", `${name}: expected numbers, got ${formatValue(x)}`, { got: x });
+  for (const x of list) if (typeof x !== "number") refuseGot("table", `${name}: expected numbers`, x);
   const isFloats = values instanceof Float32Array || values instanceof Float64Array;
   const isInteger = !isFloats && list.every((x) => Number.isInteger(x) && Math.abs(x) < 2 ** 31);
   return {

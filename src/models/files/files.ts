@@ -5,7 +5,7 @@
  */
 
 import { isHalf, isStored, type StoredDType } from "../../core/dtype.ts";
-import { checkArgument, checkCount, formatValue, isMap, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, isMap, OptionError, refuseGot } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 import { makeFolder } from "../../io/filesystem/save.ts";
@@ -292,10 +292,10 @@ export async function writeModel(
 ): Promise<void> {
   checkCount("writeModel", arguments, 4);
   if (typeof directory !== "string" || directory === "")
-    throw new OptionError(
+    refuseGot(
       "directory",
-      `writeModel: the first argument is the path of a folder, writeModel("my-model", model, tokenizer), got ${formatValue(directory)}`,
-      { got: directory },
+      'writeModel: the first argument is the path of a folder, writeModel("my-model", model, tokenizer)',
+      directory,
     );
   checkOptionNames("writeModel", options, ["dtype"]);
   const files = modelToFiles(model, tokenizer, options);

@@ -1,5 +1,5 @@
 /** Locates the models that heed ships (Node). Other models: `hub/find.ts`. */
-import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
+import { checkCount, refuseGot } from "../../core/errors.ts";
 import { shippedFolder } from "../../io/filesystem/shipped.ts";
 import type { Bert } from "../families/encoders/bert.ts";
 import type { Gpt2 } from "../families/gpt/gpt2.ts";
@@ -23,12 +23,6 @@ export function locateShipped(which: "encoder" | "decoder"): ModelFolder<Bert | 
 export function locateShipped(which: "encoder" | "decoder"): string {
   checkCount("locateShipped", arguments, 1);
   if (which !== "encoder" && which !== "decoder")
-    throw new OptionError(
-      "model",
-      `locateShipped: there is an "encoder" and a "decoder", got ${formatValue(which)}`,
-      {
-        got: which,
-      },
-    );
+    refuseGot("model", 'locateShipped: there is an "encoder" and a "decoder"', which);
   return shippedFolder(which);
 }

@@ -2,7 +2,7 @@
  * Requests to the Hugging Face hub: the list of a model's files, the location of a file's bytes, and the bytes. Broken
  * connections are retried; the token is sent to the endpoint only. `pull.ts` decides what to request.
  */
-import { FormatError, formatValue, HeedError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { FormatError, formatValue, HeedError, refuseGot, UnsupportedError } from "../../core/errors.ts";
 import { type Environment, type HubName, isCommit } from "./names.ts";
 
 /** Options of a client. */
@@ -53,10 +53,7 @@ export class Client {
     const text = HF_ENDPOINT || ENDPOINT;
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol))
-      throw new OptionError(
-        "endpoint",
-        `${WHAT}: HF_ENDPOINT must be an http or https address, got ${formatValue(text)}`,
-      );
+      refuseGot("endpoint", `${WHAT}: HF_ENDPOINT must be an http or https address`, text);
     this.#endpoint = new URL(url.href.replace(/\/*$/, "/"));
   }
 

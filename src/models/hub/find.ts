@@ -2,7 +2,14 @@
  * Finds the folder of a model: one that this package ships, a folder, or a name on the Hugging Face hub, which is looked up in
  * the cache of Hugging Face's Python library. Nothing is downloaded here (`pull.ts` does).
  */
-import { checkCount, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkCount,
+  FormatError,
+  formatValue,
+  OptionError,
+  refuseGot,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 import { readConfig } from "../families/read-config.ts";
 import { missingFiles, refuseContents } from "../files/contents.ts";
@@ -39,10 +46,7 @@ export function findModel(name: string, env: Environment = process.env): FoundMo
   checkCount("findModel", arguments, 2);
   const { existsSync, statSync } = builtin<typeof import("node:fs")>("node:fs")!;
   const { basename, dirname, resolve } = builtin<typeof import("node:path")>("node:path")!;
-  if (typeof name !== "string" || name === "")
-    throw new OptionError("model", `model must be a name or a folder, got ${formatValue(name)}`, {
-      got: name,
-    });
+  if (typeof name !== "string" || name === "") refuseGot("model", "model must be a name or a folder", name);
   const shipped = SHIPPED.find((one) => one === name);
   if (shipped !== undefined) {
     const directory = locateShipped(shipped);

@@ -5,7 +5,7 @@
  *                                   /snapshots/COMMIT/FILE     a link into blobs, or the file itself
  *                                   /blobs/ETAG                the file
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { refuseGot } from "../../core/errors.ts";
 import { builtin } from "../../io/filesystem/node.ts";
 
 /** Environment variables. */
@@ -38,11 +38,7 @@ export function readHubName(text: string): HubName | undefined {
 export function hubName(what: string, text: string): HubName {
   const name = typeof text === "string" ? readHubName(text) : undefined;
   if (name === undefined)
-    throw new OptionError(
-      "model",
-      `${what}: a model of the hub is named ORG/NAME or ORG/NAME@REVISION, got ${formatValue(text)}`,
-      { got: text },
-    );
+    refuseGot("model", `${what}: a model of the hub is named ORG/NAME or ORG/NAME@REVISION`, text);
   return name;
 }
 

@@ -1,5 +1,5 @@
 /** Decodes the file of a picture: PNG here (heed/io), JPEG by the package jpeg-js, which the user installs. */
-import { checkCount, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, FormatError, formatValue, refuseGot, UnsupportedError } from "../../core/errors.ts";
 import { isPng, type Pixels, readPng } from "../../io/read-png.ts";
 import { asBytes } from "../../io/refuse.ts";
 import { orientationOf, oriented } from "./orientation.ts";
@@ -77,9 +77,10 @@ export function rgbOf(what: string, picture: Pixels): Pixels {
     Number.isInteger(width) && Number.isInteger(height) && width >= 1 && height >= 1 && ArrayBuffer.isView(data) &&
     (data.length === 3 * pixels || data.length === 4 * pixels); // biome-ignore format: one condition
   if (!fits)
-    throw new OptionError(
+    refuseGot(
       "picture",
-      `${what}: the picture must be { width, height, data } with 3 or 4 bytes a pixel, as readPicture(bytes) or a canvas gives it, got ${formatValue(picture)}`,
+      `${what}: the picture must be { width, height, data } with 3 or 4 bytes a pixel, as readPicture(bytes) or a canvas gives it`,
+      picture,
     );
   if (data.length === 3 * pixels) return picture;
   const rgb = new Uint8Array(3 * pixels);

@@ -6,7 +6,14 @@
  */
 import { tidy } from "../../api/tidy.ts";
 import { align } from "../../core/align.ts";
-import { checkArgument, checkCount, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  formatValue,
+  OptionError,
+  refuseGot,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { layerWeights } from "../transformer/attend.ts";
@@ -209,11 +216,7 @@ function quantityOf(
         });
     }
     default:
-      throw new OptionError(
-        "quantity",
-        `${what}: the quantity is of logit, state, text or weight, got ${formatValue(quantity)}`,
-        { got: quantity },
-      );
+      refuseGot("quantity", `${what}: the quantity is of logit, state, text or weight`, quantity);
   }
 }
 

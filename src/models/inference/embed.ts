@@ -12,6 +12,7 @@ import {
   FormatError,
   formatValue,
   OptionError,
+  refuseGot,
   refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
@@ -327,11 +328,7 @@ function checkPooling(what: string, pooling: Pooling): void {
   checkOptionNames(what, pooling, ["modes", "normalize", "maxTokens", "lowercase"]);
   const { modes } = pooling;
   if (!Array.isArray(modes) || modes.length === 0 || modes.some((mode) => !MODES.includes(mode)))
-    throw new OptionError(
-      "pooling",
-      `${what}: the pooling's modes must be a list of ${MODES.join(", ")}, got ${formatValue(modes)}`,
-      { got: modes },
-    );
+    refuseGot("pooling", `${what}: the pooling's modes must be a list of ${MODES.join(", ")}`, modes);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** What is turned off in turn: every head, layer of attention or feed-forward network of a model, or one link of every head. */
-import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { TextModel } from "../text-model.ts";
 import { checkIndex, type Intervention } from "./intervene.ts";
@@ -45,10 +45,7 @@ export function partsInTurn(
     throw new OptionError("link", `${what}: parts and link exclude each other; leave out one of them`);
   if (!Array.isArray(parts)) refuseValue(what, "parts", 'a list such as ["head"]', parts);
   for (const part of parts)
-    if (!KINDS.includes(part))
-      throw new OptionError("parts", `${what}: parts are ${KINDS.join(", ")}, got ${formatValue(part)}`, {
-        got: part,
-      });
+    if (!KINDS.includes(part)) refuseGot("parts", `${what}: parts are ${KINDS.join(", ")}`, part);
   if (onlyLayer !== undefined) checkIndex(what, "layer", onlyLayer, model.layers);
   if (onlyHead !== undefined) checkIndex(what, "head", onlyHead, model.heads);
   if (link !== undefined) checkLink(what, link, N);

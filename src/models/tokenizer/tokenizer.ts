@@ -12,6 +12,7 @@ import {
   formatValue,
   isList,
   OptionError,
+  refuseGot,
 } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type AddedToken, splitter, type TextPart } from "./added.ts";
@@ -250,10 +251,7 @@ export class Tokenizer {
     plain: boolean,
     put: (id: number, start: number, end: number) => void,
   ): void {
-    if (typeof text !== "string")
-      throw new OptionError("text", `Tokenizer.${what}: text must be a string, got ${formatValue(text)}`, {
-        got: text,
-      });
+    if (typeof text !== "string") refuseGot("text", `Tokenizer.${what}: text must be a string`, text);
     const { spec } = this;
     for (const part of plain ? this.#splitPlain(text) : this.#split(text)) {
       if (part.id !== undefined) {

@@ -7,7 +7,7 @@
  * `withDropout(stepSeed, () => model.forward(x))`, and each dropout in it has the next key of that seed.
  */
 import { dropout as drop } from "../../api/array.ts";
-import { checkArgument, checkCount, checkSeed, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, checkCount, checkSeed, OptionError, refuseGot } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
 import { checkSynchronous } from "../../core/synchronous.ts";
@@ -46,7 +46,7 @@ export function dropout<T extends TensorLike>(
 /** Throws unless p is a probability in [0, 1). */
 export function checkDropout(what: string, p: number, name = "dropoutP"): void {
   if (!(typeof p === "number" && p >= 0 && p < 1))
-    throw new OptionError("dropout", `${what}: ${name} must be in [0, 1), got ${formatValue(p)}`, { got: p });
+    refuseGot("dropout", `${what}: ${name} must be in [0, 1)`, p);
 }
 
 let current: { readonly seed: number; next: number } | undefined;

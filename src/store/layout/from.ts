@@ -2,7 +2,14 @@
  * Stores of arrays in memory: a model's queries and keys, or weights. Nothing is copied; invalid input is an immediate
  * error.
  */
-import { checkCount, FormatError, formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkCount,
+  FormatError,
+  formatValue,
+  OptionError,
+  refuseGot,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
@@ -118,10 +125,10 @@ export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}):
   checkCount("storeFromModel", arguments, 2);
   checkNames("storeFromModel", options, COMPUTE_OPTIONS);
   if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))
-    throw new OptionError(
+    refuseGot(
       "shown",
-      `storeFromModel: expected the result of model.attention(text), { tokens, layers }, got ${formatValue(shown)}`,
-      { got: shown },
+      "storeFromModel: expected the result of model.attention(text), { tokens, layers }",
+      shown,
     );
   const { tokens, text, model, segments, lang } = shown;
   const recipe = shown.recipe ?? recipeOf(shown.layers);

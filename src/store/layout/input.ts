@@ -2,7 +2,7 @@
  * The input of `storeFrom` and `writeBundle`: blocks of layers with their tensors, tokens and recipe; and its conversion to
  * a bag with the names of a bundle.
  */
-import { formatValue, OptionError } from "../../core/errors.ts";
+import { formatValue, OptionError, refuseGot } from "../../core/errors.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { PictureGrid, Segment } from "../block.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
@@ -85,9 +85,7 @@ const PARTS = [
 /** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {
   if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
-    throw new OptionError("store", `storeFrom: expected { blocks: [...] }, got ${formatValue(input)}`, {
-      got: input,
-    });
+    refuseGot("store", "storeFrom: expected { blocks: [...] }", input);
   const tensors = new Map<string, TensorLike>();
   const metadata = new Map([["heed", VERSION]]);
   if (input.model !== undefined) metadata.set("model", input.model);

@@ -3,7 +3,7 @@
  * functions of numbers; NaN stays NaN, and the mass that is left out is always returned.
  */
 
-import { checkArgument, formatValue, OptionError } from "../../core/errors.ts";
+import { checkArgument, refuseGot } from "../../core/errors.ts";
 import { checkObject, checkRow } from "../check.ts";
 
 /** Combines one or more rows of equal length: their mean, sum or maximum at each key. */
@@ -14,9 +14,10 @@ export function combineRows(
   checkRow("combineRows", rows as never);
   const [first, ...others] = rows;
   if (first === undefined || others.some((row) => row.length !== first.length))
-    throw new OptionError(
+    refuseGot(
       "rows",
-      `combineRows: expected one or more rows of one length, got ${formatValue(rows.map((row) => row.length))}`,
+      "combineRows: expected one or more rows of one length",
+      rows.map((row) => row.length),
     );
   const out = Float64Array.from(first);
   for (const row of others)

@@ -3,7 +3,7 @@
  */
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
-import { formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { sameDevice, Tensor } from "../../core/tensor.ts";
 import type { AdamWOptions } from "../adamw.ts";
@@ -136,7 +136,7 @@ export function checkedLoss(what: string, loss: Tensor): Tensor {
 /** Checks the options of `train`. */
 export function checkTrainOptions<B>(options: TrainOptions<B>): void {
   if (options === null || typeof options !== "object")
-    throw new OptionError("options", `train: expected { model, data, steps }, got ${formatValue(options)}`);
+    refuseGot("options", "train: expected { model, data, steps }", options);
   const { model, steps, heldOut, checkpoint, resume, order } = options;
   const refuse = (name: string, expected: string, got: unknown): never =>
     refuseValue("train", name, expected, got);

@@ -2,7 +2,7 @@
  * A loss curve as text: dots of Braille patterns (2 × 4 per character, Unicode U+2800), with a scale on the left and the
  * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are drawn as `o`.
  */
-import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkCount, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 
 /** The data of a plot. */
@@ -36,11 +36,7 @@ export function renderLoss(
   checkCount("renderLoss", arguments, 2);
   checkOptionNames("renderLoss", options, ["columns", "rows", "ascii"]);
   if (!Array.isArray(curve?.losses))
-    throw new OptionError(
-      "losses",
-      `renderLoss: expected { losses: [...] }, the loss of each step, got ${formatValue(curve)}`,
-      { got: curve },
-    );
+    refuseGot("losses", "renderLoss: expected { losses: [...] }, the loss of each step", curve);
   const { columns = 72, rows = 12, ascii = false } = options;
   for (const [name, n] of Object.entries({ columns, rows }))
     if (!(Number.isInteger(n) && n >= 1)) refuseValue("renderLoss", name, "an integer ≥ 1", n);

@@ -1,6 +1,6 @@
 /** Bars beside their labels: attention weights of a row, parameters of layers. */
 
-import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checkObject } from "../../store/check.ts";
 import { CHART_AXIS, colorClass, type Plot, plotOf, svgDocument } from "./document.ts";
@@ -57,10 +57,10 @@ export function bars(
         ? []
         : Object.entries(entries);
   if (isTensorLike(entries) || !list.every((entry) => Array.isArray(entry)))
-    throw new OptionError(
+    refuseGot(
       "bars",
-      `bars: entries must be { name: value }, [name, value] pairs or an array of numbers such as tensor.toFloat64(), got ${formatValue(entries)}`,
-      { got: entries },
+      "bars: entries must be { name: value }, [name, value] pairs or an array of numbers such as tensor.toFloat64()",
+      entries,
     );
   const bad = list.find(([, value]) => !(Number.isFinite(value) && value >= 0));
   if (list.length === 0 || bad)

@@ -1,6 +1,6 @@
 /** Curves over one axis: cost against length, entropy against scale. Either axis may be logarithmic. */
 
-import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { axis, axisTitle } from "./axis.ts";
 import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
@@ -47,11 +47,7 @@ export function curves(series: readonly Curve[], options: CurveOptions = {}): Pl
   const { title = "", columns = 60, rows = 14 } = options;
   const input: unknown = series;
   if (!Array.isArray(input) || !input.every((curve) => Array.isArray(curve?.points)))
-    throw new OptionError(
-      "curves",
-      `curves: series must be a list of { name, points: [[x, y], …] }, got ${formatValue(series)}`,
-      { got: series },
-    );
+    refuseGot("curves", "curves: series must be a list of { name, points: [[x, y], …] }", series);
   const points = series.flatMap((curve) => curve.points);
   if (points.length === 0) throw new OptionError("curves", "curves: there is nothing to draw");
   const domains = [0, 1].map((axis) =>

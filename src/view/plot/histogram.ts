@@ -1,6 +1,6 @@
 /** How values are spread: counts of equal intervals. */
 
-import { checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkCount, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { axis } from "./axis.ts";
 import { bars } from "./bars.ts";
@@ -31,18 +31,15 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
   checkNames("histogram", options, ["title", "bins", "range"]);
   const { title = "", bins = 12 } = options;
   if (!Array.isArray(values) && !ArrayBuffer.isView(values))
-    throw new OptionError(
+    refuseGot(
       "histogram",
-      `histogram: values must be an array of numbers, such as tensor.toFloat64(), got ${formatValue(values)}`,
-      { got: values },
+      "histogram: values must be an array of numbers, such as tensor.toFloat64()",
+      values,
     );
   const list = Array.from(values);
   if (list.length === 0) throw new OptionError("histogram", "histogram: there is nothing to draw");
   const bad = list.find((x) => !Number.isFinite(x));
-  if (bad !== undefined)
-    throw new OptionError("histogram", `histogram: values must be finite, got ${formatValue(bad)}`, {
-      got: bad,
-    });
+  if (bad !== undefined) refuseGot("histogram", "histogram: values must be finite", bad);
   if (!(Number.isInteger(bins) && bins >= 1)) refuseValue("histogram", "bins", "an integer ≥ 1", bins);
   const [least, greatest] = [Math.min, Math.max].map((of) => list.reduce((a, b) => of(a, b)));
   const [low, end] = options.range ?? [least, greatest];
