@@ -15,6 +15,7 @@ import { digest } from "../communicator/agree.ts";
 import type { Communicator, Traffic } from "../communicator/communicator.ts";
 import {
   bytesOf,
+  checkCounts,
   checkExchange,
   checkReduce,
   gatherInRing,
@@ -197,6 +198,7 @@ class MpiRank implements Communicator {
     };
     process.on("exit", this.#onExit);
     process.on("uncaughtExceptionMonitor", this.#onError);
+    checkCounts(this);
   }
 
   get #world() {
