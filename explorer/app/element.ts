@@ -16,41 +16,13 @@ import type {
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
 import { interestingCell } from "../state/interesting.ts";
-import { STAGES, type State } from "../state/state.ts";
+import type { State } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
-import {
-  canDraw,
-  DRAWINGS,
-  isEditable,
-  openingOf,
-  PAGES,
-  viewOf,
-  withKnownViews,
-} from "../views/registry.ts";
+import { canDraw, isEditable, openingOf, viewOf, withKnownViews } from "../views/registry.ts";
 import type { Surface } from "./app.ts";
+import { ATTRIBUTES, type StateAttribute, type StateAttributes, stateOf } from "./attributes.ts";
 import { failure, Opener, shortMessage, sourceOf } from "./opener.ts";
 import { type How, Session } from "./session.ts";
-
-/** Attributes that set a part of the state, each with its allowed values; undefined: a number, or the name of a block. */
-export type StateAttributes = Readonly<
-  Partial<
-    Record<
-      "view" | "mode" | "stage" | "block" | "layer" | "head" | "query" | "key",
-      readonly string[] | undefined
-    >
-  >
->;
-const ATTRIBUTES = {
-  view: PAGES.map(({ name }) => name),
-  mode: DRAWINGS.map(({ name }) => name),
-  stage: STAGES,
-  block: undefined,
-  layer: undefined,
-  head: undefined,
-  query: undefined,
-  key: undefined,
-} satisfies Record<keyof StateAttributes & keyof AttentionViewAttributes, readonly string[] | undefined>;
-type StateAttribute = keyof StateAttributes;
 
 export class AttentionView extends LitElement implements AttentionViewElement {
   static readonly tag: "attention-view" | "attention-row" = "attention-view";
@@ -99,6 +71,8 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #reflecting = false;
   /** Parts that the page has set by attributes: they are kept when a file opens. */
   readonly #named = new Set<StateAttribute>();
+  /** Attributes that set no part of the state, and have not been checked. */
+  readonly #unchecked = new Map<string, string>();
 
   constructor() {
     super();
@@ -108,6 +82,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     this.#session.canDraw = canDraw;
     this.#session.set({}, "replace");
     this.#session.openSource = (index) => this.#opener.store(index);
+    this.#session.absent = (text) => this.#refused(text);
     this.#session.failed = (error) => {
       // Requests of a store that was replaced end when it is disposed of.
       if ((error as { code?: string })?.code !== "disposed") this.#failed("A computation failed", error);
@@ -176,6 +151,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   }
   set state(patch: Partial<State>) {
     this.#session.set(withKnownViews(patch));
+    this.#session.check(patch);
   }
 
   /** What the picture shows, in sentences for a reader who sees one for the first time. */
@@ -187,6 +163,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   /** Moves the cursor. */
   setCursor(cell: Partial<Pick<State, "block" | "layer" | "head" | "query" | "key">>): void {
     this.#session.set(cell);
+    this.#session.check(cell);
   }
 
   /** The measures of a head; by default, of the cursor's head. */
@@ -253,15 +230,17 @@ export class AttentionView extends LitElement implements AttentionViewElement {
 
   override attributeChangedCallback(name: string, before: string | null, value: string | null): void {
     super.attributeChangedCallback(name, before, value);
+    if (this.#reflecting || value === before || value === null) return;
     const { parts } = this.#kind;
-    if (!(name in parts) || this.#reflecting || value === before || value === null) return;
-    const part = name as StateAttribute;
-    this.#named.add(part);
-    const choices = parts[part];
-    if (part === "block") this.#session.set({ block: value }, "replace");
-    else if (choices === undefined) {
-      if (/^\d+$/.test(value)) this.#session.set({ [part]: Number(value) }, "replace");
-    } else if (choices.includes(value)) this.#session.set({ [part]: value }, "replace");
+    if (name in parts) this.#named.add(name as StateAttribute);
+    const patch = stateOf(parts, name, value);
+    if (patch) {
+      this.#session.set(patch, "replace");
+      this.#session.check(patch);
+    } else {
+      this.#unchecked.set(name, value);
+      if (this.store) void this.#checkAttributes();
+    }
   }
 
   override willUpdate(changed: Map<string, unknown>): void {
@@ -337,7 +316,10 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (this.address) this.#address.write(how);
     if (state === before) return;
     if (state.text !== before.text && this.#opener.count > 0)
-      void this.#opener.show(how === "address" ? "as named" : "carried").catch(() => {});
+      void this.#opener.show(how === "address" ? "as named" : "carried").then(
+        () => how === "address" && this.#address.check(),
+        () => {},
+      );
     this.#reflect();
     if (state.layer !== before.layer || state.head !== before.head || state.block !== before.block)
       void this.#load();
@@ -402,6 +384,7 @@ export class AttentionView extends LitElement implements AttentionViewElement {
       const cell = isShown && isFirst && interestingCell(store, ref);
       if (cell) this.#session.set(cell, "replace");
     });
+    void this.#checkAttributes();
     this.#reflect();
     this.#focusPage();
     this.#emit("load", { report: store.report });
@@ -432,6 +415,22 @@ export class AttentionView extends LitElement implements AttentionViewElement {
         `<${this.#kind.tag}>${this.src ? ` with src ${this.src}` : ""}: ${title}. ${text}. ${this.src ? "Check that the address is right and that the page may read it (CORS, Content-Security-Policy connect-src)." : "Check the argument of data, store or open()."}`,
       );
     this.#emit("error", { title, message: text, code: (error as { code?: string })?.code });
+  }
+
+  /** Reports attributes whose values have no effect. */
+  async #checkAttributes(): Promise<void> {
+    const attributes = [...this.#unchecked];
+    this.#unchecked.clear();
+    if (attributes.length === 0) return;
+    const { wrongAttributes } = await import("../state/absent.ts");
+    for (const text of wrongAttributes(attributes, this.#kind.parts)) this.#refused(text);
+  }
+
+  /** Reports a value of the page or the address that has no effect, or not the one it names. */
+  #refused(text: string): void {
+    this.#session.notify({ kind: "error", text });
+    if (!this.address) console.error(`<${this.#kind.tag}>: ${text}`);
+    this.#emit("error", { title: "A value has no effect", message: text, code: "option" });
   }
 
   readonly #restyle = () => {

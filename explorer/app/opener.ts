@@ -90,8 +90,13 @@ export class Opener {
   list(sources: readonly AttentionSource[]): void {
     const before = this.#session.store;
     this.#sources.replace(sources.map(sourceOf), before);
-    this.#list(Math.min(this.#session.state.text, Math.max(0, sources.length - 1)));
-    if (sources.length > 0) void this.show("as named", before).catch(() => {});
+    const { text } = this.#session.state;
+    this.#list(Math.min(text, Math.max(0, sources.length - 1)));
+    if (sources.length > 0)
+      void this.show("as named", before).then(
+        () => this.#session.check({ text }),
+        () => {},
+      );
   }
 
   /** Opens one source, which replaces all others. */

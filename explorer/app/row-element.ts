@@ -7,7 +7,8 @@ import { type CSSResultGroup, css } from "lit";
 import type { AttentionRowElement } from "../../src/view/element.ts";
 import { theme } from "../styles/theme.ts";
 import { row } from "../views/row/view.ts";
-import { AttentionView, type StateAttributes } from "./element.ts";
+import type { StateAttributes } from "./attributes.ts";
+import { AttentionView } from "./element.ts";
 
 export class AttentionRow extends AttentionView implements AttentionRowElement {
   static override readonly tag: "attention-view" | "attention-row" = "attention-row";

@@ -13,7 +13,7 @@ import type { DrawnFigure } from "../../src/view/figure/drawn.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import type { FigureTable } from "../../src/view/figure/table.ts";
 import { type Axis, axisOf, nearest } from "../canvas/axis.ts";
-import { DEFAULT, type HeadName, type State, sameHead } from "../state/state.ts";
+import { DEFAULT, type HeadName, namedParts, type State, sameHead } from "../state/state.ts";
 import type { Opening } from "./sources.ts";
 
 /** Whether something is open, loading, or could not be opened. */
@@ -91,10 +91,13 @@ export class Session {
   isEditable: (state: State) => boolean = () => false;
   /** Whether a drawing can draw a block; the registry of views knows. */
   canDraw: (mode: string, block: Block) => boolean = () => true;
+  /** Reports what an address or the page around names and the store does not have. */
+  absent: (text: string) => void = () => {};
   /** Reports an error of background work. */
   failed: (error: unknown) => void = () => {};
 
   #edits: { readonly of: State["edits"]; readonly key: string; readonly value: Edits } | undefined;
+  #checked = false;
   readonly #listeners = new Set<Listener>();
   readonly #labels = new WeakMap<Block, TokenLabels>();
   readonly #rows = new Map<string, Float64Array>();
@@ -133,6 +136,16 @@ export class Session {
     this.changed(how, before);
   }
 
+  /** Reports the parts of a state from outside that the store does not have, so that another part is not shown without a word. */
+  check(wanted: Partial<State>): void {
+    const { block, sources, state, store } = this;
+    const differs = (part: string) => wanted[part as keyof State] !== state[part as keyof State];
+    if (block === undefined || !Object.keys(wanted).some(differs)) return;
+    void import("../state/absent.ts").then(({ absentParts }) => {
+      for (const text of absentParts(wanted, state, block, store!.blocks, sources.length)) this.absent(text);
+    });
+  }
+
   /** Shows a message until the user closes it. */
   notify(notice: Notice): void {
     this.notices = [...this.notices.filter(({ text }) => text !== notice.text), notice].slice(-3);
@@ -165,6 +178,9 @@ export class Session {
     const edits = old === undefined ? before.edits : [];
     this.state = this.settled({ ...before, edits, ...patch });
     this.changed("replace", before);
+    // What the address and the page name is for the first store; later ones are shown as near to the state as they can be.
+    if (store !== undefined && !this.#checked) this.check(namedParts({ ...before, ...patch }));
+    this.#checked ||= store !== undefined;
   }
 
   /** The state with its head, cell and stage clamped to those of the store. */

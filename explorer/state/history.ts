@@ -3,6 +3,7 @@
  * during a movement replaces the entry. Browsers limit how often an address may change, so replacements are debounced.
  */
 import type { How, Session } from "../app/session.ts";
+import { DEFAULT, namedParts } from "./state.ts";
 import { decode, encode } from "./url.ts";
 
 /** Milliseconds without a change before a replacement is written. */
@@ -36,6 +37,11 @@ export class Address {
     removeEventListener("popstate", this.#read);
   }
 
+  /** Reports what the address names and the text that is shown does not have. */
+  check(): void {
+    this.#session.check(namedParts(decode(location.hash) ?? DEFAULT));
+  }
+
   write(how: How): void {
     if (this.#reading || how === "address" || this.#session.store === undefined) return;
     clearTimeout(this.#timer);
@@ -60,7 +66,9 @@ export class Address {
     clearTimeout(this.#timer);
     this.#written = location.hash;
     this.#reading = true;
+    const { text } = this.#session.state;
     this.#session.set(state, "address");
     this.#reading = false;
+    if (text === this.#session.state.text) this.check();
   };
 }

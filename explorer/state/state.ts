@@ -89,6 +89,12 @@ export const DEFAULT: State = {
   predict: null,
 };
 
+/** The parts of a state that differ from the default: those that somebody named. */
+export const namedParts = (state: State): Partial<State> =>
+  Object.fromEntries(
+    Object.entries(state).filter(([part, value]) => !Object.is(value, DEFAULT[part as keyof State])),
+  );
+
 /** Whether two names refer to the same head. */
 export function sameHead(a: HeadName, b: HeadName): boolean {
   return a.block === b.block && a.layer === b.layer && a.head === b.head;

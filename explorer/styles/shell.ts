@@ -191,8 +191,8 @@ export const shell = css`
   .root.without-heads .side { border-inline-start: 0; }
 }
 .root.without-heads.without-side, .root.compare { grid-template-columns: minmax(0, 1fr) 0 0; grid-template-areas: "top top top" "main main main" "status status status"; }
-:host([controls="none"]) :is(.masthead, .toolbar, .left, .side, .status, .foot, .line),
-:host([controls="few"]) :is(.masthead, .toolbar, .left, .side, .status, .line) { display: none; }
+:host([controls="none"]) :is(.toolbar, .left, .side, .status, .foot, .line),
+:host([controls="few"]) :is(.toolbar, .left, .side, .status, .line) { display: none; }
 :host(:is([controls="none"], [controls="few"])) .root { display: flex; flex-direction: row; overflow: hidden; }
 :host(:is([controls="none"], [controls="few"])) .main { flex: 1; padding: 4px; }
 :host(:is([controls="none"], [controls="few"])) .pane { flex: 1 1 var(--natural, 350px); block-size: auto; min-block-size: 0; }
@@ -200,13 +200,17 @@ export const shell = css`
 :host([parts]) { --atlas: 0px; --side: 0px; block-size: var(--heed-height, auto); }
 :host([parts~="atlas"]) { --atlas: 264px; }
 :host([parts~="inspector"]) { --side: min(320px, 36cqi); }
-:host([parts]:not([parts~="bar"])) :is(.masthead, .line),
+:host([parts]:not([parts~="bar"])) .line,
 :host([parts]:not([parts~="toolbar"])) .toolbar,
 :host([parts]:not([parts~="atlas"])) .left,
 :host([parts]:not([parts~="inspector"])) .side,
 :host([parts]:not([parts~="caption"])) .foot p,
 :host([parts]:not([parts~="legend"])) .foot .legend,
 :host([parts]:not([parts~="status"])) .status { display: none; }
+/* Without the bar, errors are above the picture. */
+:host(:is([controls="none"], [controls="few"], [parts]:not([parts~="bar"]))) .masthead { position: absolute; inset: 0 0 auto; z-index: 3; background: var(--paper); }
+:host(:is([controls="none"], [controls="few"], [parts]:not([parts~="bar"]))) :is(.masthead:not(:has(.error)), .masthead > :not(.notices), .notices :is(.problem, details)),
+.alone .notices :is(.problem, details) { display: none; }
 @container (width >= 700px) {
   :host([parts]) .root { display: grid; overflow: hidden; grid-template: auto minmax(0, 1fr) auto / var(--atlas) minmax(0, 1fr) var(--side); grid-template-areas: "top top top" "atlas main side" "status status status"; }
   :host([parts]) .side { columns: auto; border-block-start: 0; border-inline-start: 1px solid var(--line); }

@@ -10,6 +10,100 @@ files.set("/three.html", [
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>three</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="start.mjs"></script><body><attention-view theme="dark"></attention-view><attention-view layer="1" head="1" stage="scores"></attention-view><div id="host"></div></body></html>',
 ]);
 
+/** The data of these pages: the default heads, 12 tokens, 2 layers of 2 heads. */
+files.set("/absent.mjs", [
+  "text/javascript",
+  `globalThis.errors = [];
+console.error = (text) => errors.push(text);
+await import("./start.mjs");
+const views = [...document.querySelectorAll("attention-view, attention-row")];
+for (const one of views) if (one !== view) await one.open(makeInput({}));
+for (const one of views) await one.updateComplete;
+globalThis.opened = true;`,
+]);
+/** @param {readonly string[]} elements */
+const absentPage = (elements) =>
+  /** @type {const} */ ([
+    "text/html; charset=utf-8",
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>absent</title><link rel="stylesheet" href="style.css"><link rel="icon" href="data:,"><script type="module" src="absent.mjs"></script><body>${elements.join("")}</body></html>`,
+  ]);
+/** Elements with one attribute that has no effect each, and the sentence about it. @type {readonly (readonly [string, RegExp])[]} */
+const ABSENT = [
+  ['<attention-view head="4"></attention-view>', /There is no head 4: this file has 0, 1\. Shown is 1\./],
+  ['<attention-view controls="none" head="4"></attention-view>', /There is no head 4/],
+  [
+    '<attention-view parts="caption" layer="2"></attention-view>',
+    /There is no layer 2: this file has 0, 1\./,
+  ],
+  [
+    '<attention-view query="12"></attention-view>',
+    /There is no query token 12: this file has 0 to 11\. Shown is 11\./,
+  ],
+  ['<attention-view controls="few" key="99"></attention-view>', /There is no key token 99/],
+  ['<attention-view block="decoder"></attention-view>', /There is no block decoder/],
+  ['<attention-view head="-1"></attention-view>', /The attribute head is “-1”, not a whole number from 0\./],
+  [
+    '<attention-view stage="softmax"></attention-view>',
+    /The attribute stage is “softmax”, not one of scores, scaled,/,
+  ],
+  [
+    '<attention-view view="heads"></attention-view>',
+    /The attribute view is “heads”, not one of model, head,/,
+  ],
+  ['<attention-view mode="arcs"></attention-view>', /The attribute mode is “arcs”/],
+  [
+    '<attention-view theme="black"></attention-view>',
+    /The attribute theme is “black”, not one of auto, light, dark\./,
+  ],
+  ['<attention-row head="4"></attention-row>', /There is no head 4/],
+];
+files.set("/absent.html", absentPage(ABSENT.map(([element]) => element)));
+files.set("/absent-address.html", absentPage(["<attention-view address></attention-view>"]));
+
+test("an attribute that the data does not have, or that is no value, is shown as an error", ({ visit }) =>
+  visit({ path: "/absent.html", heads: {} }, async (page) => {
+    const elements = page.locator("attention-view, attention-row");
+    for (const [n, [, sentence]] of ABSENT.entries())
+      await expect(elements.nth(n).locator(".notices p.error").filter({ visible: true })).toHaveText(
+        sentence,
+      );
+    const errors = await page.evaluate(() => /** @type {any} */ (globalThis).errors);
+    expect(errors.length).toBe(ABSENT.length);
+    // Later changes too.
+    await page.evaluate(() => {
+      const { view } = /** @type {any} */ (globalThis);
+      const messages = /** @type {string[]} */ ([]);
+      Object.assign(globalThis, { messages });
+      view.addEventListener("error", (/** @type {CustomEvent} */ event) =>
+        messages.push(event.detail.message),
+      );
+      view.setAttribute("head", "0");
+      view.setAttribute("head", "7");
+      view.setCursor({ layer: 5 });
+      view.state = { query: 44 };
+    });
+    const messages = () => page.evaluate(() => /** @type {any} */ (globalThis).messages);
+    await expect
+      .poll(async () => (await messages()).map((/** @type {string} */ text) => text.slice(0, 28)))
+      .toEqual([
+        "There is no head 7: this fil",
+        "There is no layer 5: this fi",
+        "There is no query token 44: ",
+      ]);
+  }));
+
+test("an address that names what the data does not have says so, when it opens and when it changes", ({
+  visit,
+}) =>
+  visit({ path: "/absent-address.html", heads: {}, hash: "#v1/head?h=99" }, async (page) => {
+    const notices = page.locator("attention-view .notices");
+    await expect(notices).toContainText("There is no head 99: this file has 0, 1. Shown is 1.");
+    await page.evaluate(() => {
+      location.hash = "#v1/head?l=7&i=3";
+    });
+    await expect(notices).toContainText("There is no layer 7: this file has 0, 1. Shown is 1.");
+  }));
+
 test("three on a page, one of them inside another shadow root, share nothing", ({ visit }) =>
   visit({ path: "/three.html", heads: {} }, three));
 test("attributes, properties and events work", ({ visit }) => visit({ heads: {} }, words));

@@ -40,7 +40,7 @@ export function notices({ session, act }: Ui): TemplateResult | typeof nothing {
   const [first, ...others] = [...session.notices].reverse();
   const line = (
     notice: Notice,
-  ) => html`<p><span class="badge">${notice.kind === "error" ? "error" : "check"}</span>
+  ) => html`<p class=${notice.kind}><span class="badge">${notice.kind === "error" ? "error" : "check"}</span>
       <span>${withCode(notice.text)}</span>
       ${notice.kind === "problem" ? html`<button type="button" class="bordered" @click=${() => act("report")}>What was loaded</button>` : nothing}
       <button type="button" aria-label="Close this message" @click=${() => session.dismiss(notice)}>×</button></p>`;

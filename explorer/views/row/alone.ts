@@ -1,11 +1,14 @@
 /** The content of <attention-row>: the name of the head and the row view, or why there is none. */
 import { html, type TemplateResult } from "lit";
+import { notices } from "../../app/panels/notices.ts";
 import { numeral, type Ui } from "../../app/ui.ts";
 import { headName } from "../../state/words.ts";
 
-export function alone({ session, owns }: Ui, row: TemplateResult): TemplateResult {
+export function alone(ui: Ui, row: TemplateResult): TemplateResult {
+  const { owns, session } = ui;
   const { status, store } = session;
   return html`<div class="root alone" part="root">
+    ${notices(ui)}
     <div class="pane scrolls" part="pane">${
       store !== undefined
         ? html`<p class="about"><strong>${store.report.name}</strong> · ${headName(session)}</p>${row}`
