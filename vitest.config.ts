@@ -1,7 +1,7 @@
 /**
  * The suite on the source. With TEST_BUILT=1 only the tests that import nothing but the package's entry points run, on the
- * built package: every entry point is its file in dist/ (tools/build/entry-points.mjs). With TEST_INTERNAL=1 only the others run;
- * `npm test` does both.
+ * built package: every entry point is its file in dist/ (tools/build/entry-points.mjs). With TEST_INTERNAL=1 only the others run,
+ * with TEST_CLUSTER=1 only those of tests/cluster, with TEST_CLUSTER=0 those elsewhere; `npm test` does all.
  */
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
@@ -60,11 +60,14 @@ class SlowFirst extends BaseSequencer {
 }
 
 const behavior = behaviorTests();
+const { TEST_CLUSTER, TEST_INTERNAL } = process.env;
 const files = built
   ? behavior
-  : globSync("{src,explorer,lab,ui,tests,bench}/**/*.test.ts", { cwd: root }).filter(
-      (name) => process.env.TEST_INTERNAL !== "1" || !behavior.includes(name),
-    );
+  : globSync("{src,explorer,lab,ui,tests,bench}/**/*.test.ts", { cwd: root }).filter((name) => {
+      const isCluster = name.startsWith(join("tests", "cluster"));
+      if (TEST_CLUSTER !== undefined && isCluster !== (TEST_CLUSTER === "1")) return false;
+      return isCluster || TEST_INTERNAL !== "1" || !behavior.includes(name);
+    });
 
 /**
  * Files that have a process to themselves: they replace modules, start threads and processes, or compute for long. The others are read one after

@@ -30,7 +30,7 @@ export const BUDGET = new Map([
   ["explorer", 18_900],
   ["lab", 14_170],
   ["bench", 5_100],
-  ["tools", 5_140],
+  ["tools", 5_160],
   ["examples", 1_290],
   ["python", 290],
 ]);

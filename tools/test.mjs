@@ -5,8 +5,8 @@
  * available, the checks that need it are reported and counted as skipped. As root on Debian it installs packages that tests need
  * (Chromium, a font, Open MPI, MPICH, zsh, fish) with apt-get and says so; HEED_INSTALL=0 refuses it.
  *
- * Many tests wait for other processes and leave the processor idle, so two rows of parts run side by side: Vitest, and the browser;
- * whichever ends first begins the others. Their output is shown part by part (parts.mjs).
+ * Many tests wait for other processes and leave the processor idle, so three rows of parts run side by side: Vitest, the browser, and the
+ * tests of ranks on clusters, which mostly wait; whichever ends first begins the others. Their output is shown part by part (parts.mjs).
  *
  * `npm test -- --only types,platforms` runs some parts; other arguments go to Vitest and Playwright: `npm test -- --only source window`.
  * At the end a line for each test that failed, then `N passed, N failed, N skipped` over all parts; the exit status is 1 where anything failed.
@@ -21,7 +21,18 @@ import { at, install, NODES, pinned, root, say, toolchain } from "./setup.mjs";
 
 /** @typedef {import("./parts/parts.mjs").Part} Part */
 
-const NAMES = ["types", "lint", "docs", "source", "faults", "built", "platforms", "browser", "package"];
+const NAMES = [
+  "types",
+  "lint",
+  "docs",
+  "source",
+  "cluster",
+  "faults",
+  "built",
+  "platforms",
+  "browser",
+  "package",
+];
 const args = process.argv.slice(2);
 const only = args.indexOf("--only");
 const names = only < 0 ? NAMES : (args.splice(only, 2)[1] ?? "").split(",");
@@ -63,11 +74,11 @@ async function runner(part, argv, options, countsOf) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @param {Part} part @param {Record<string, string>} env */
-const vitest = (part, env) =>
+/** @param {Part} part @param {Record<string, string>} env @param {string[]} argv */
+const vitest = (part, env, ...argv) =>
   runner(
     part,
-    [at("node_modules/vitest/vitest.mjs"), "run", "--passWithNoTests"],
+    [at("node_modules/vitest/vitest.mjs"), "run", "--passWithNoTests", ...argv],
     (report) => ({ argv: ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`], env }),
     vitestCounts,
   );
@@ -177,7 +188,15 @@ const check = add(
 const source = add(
   "source",
   `the suite on the source${has("built") ? ", except the tests that run on the built package" : ""}`,
-  (part) => vitest(part, has("built") ? { TEST_INTERNAL: "1" } : {}),
+  (part) =>
+    vitest(part, {
+      ...(has("built") && { TEST_INTERNAL: "1" }),
+      ...(has("cluster") && { TEST_CLUSTER: "0" }),
+    }),
+);
+
+const cluster = add("cluster", "ranks on clusters, one file after the other", (part) =>
+  vitest(part, { TEST_CLUSTER: "1" }, "--maxWorkers=1"),
 );
 
 const built = addOnBuild("built", "the suite on the built package", (part) =>
@@ -214,7 +233,7 @@ const browser = addOnBuild("browser", "the browser tests in Chromium", async (pa
   });
 });
 
-// Two rows of parts, the longest first. The tests on the source start the built program too.
+// Three rows of parts, the longest first. The tests on the source start the built program too.
 const checked = check();
 const others = [
   platforms,
@@ -225,7 +244,11 @@ const others = [
 const rest = async () => {
   for (let part = others.shift(); part !== undefined; part = others.shift()) await part();
 };
-await Promise.all([build().then(source).then(built).then(rest), checked.then(browser).then(rest)]);
+await Promise.all([
+  build().then(source).then(built).then(rest),
+  checked.then(browser).then(rest),
+  checked.then(cluster),
+]);
 
 const tally = parts.tally();
 process.exitCode = tally.failed > 0 ? 1 : 0;

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { installPackages } from "./debian.mjs";
@@ -19,8 +19,6 @@ export interface Slurm {
   run(folder: string, command: readonly string[], env?: Readonly<Record<string, string>>): string;
   /** Kills every process of a host, and starts it again when Slurm has noticed. */
   failHost(n: 0 | 1): Promise<void>;
-  /** Starts a job that is queued again, which Slurm does after two minutes, if its last step has gone from both hosts. */
-  startAgain(job: string): void;
   stop(): void;
 }
 
@@ -116,14 +114,6 @@ PartitionName=all Nodes=${names.join()} Default=YES MaxTime=INFINITE
       machines[n].kill("SIGKILL");
       while (!run(folder, ["sinfo", "-h", "-n", names[n], "-o", "%t"]).startsWith("down")) await wait(500);
       machines[n] = boot(n);
-    },
-    startAgain(job) {
-      const isQueued = run(folder, ["squeue", "-h", "-j", job, "-o", "%t"]).startsWith("PD");
-      const files = names.flatMap((name) =>
-        existsSync(at(`${name}/spool`)) ? readdirSync(at(`${name}/spool`)) : [],
-      );
-      if (isQueued && !files.some((file) => file.startsWith("stepd.slurm.pmix")))
-        run(folder, ["scontrol", "update", `JobId=${job}`, "StartTime=now"]);
     },
     stop,
   };
