@@ -6,7 +6,7 @@
  * Nodes of `NODES`, binaries from npm in `.toolchain/`. build.mjs builds; start.mjs and test.mjs decide what runs.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -115,6 +115,8 @@ const INSTALL_TIMEOUT = 900_000;
 
 /** Installs the development dependencies exactly as locked, if they are missing or older than the lock file. */
 export function install() {
+  // npm ci would empty the folder that a link leads to, which is not this repository's.
+  if (lstatSync(at("node_modules"), { throwIfNoEntry: false })?.isSymbolicLink()) return;
   const installed = mtime(at("node_modules/.package-lock.json"));
   if (installed > 0 && installed >= mtime(at("package-lock.json"))) return;
   say(`heed: installing ${installed === 0 ? "" : "again (package-lock.json has changed) "}with npm ci …`);
