@@ -33,6 +33,7 @@ export class Generator {
   get position(): number {
     return this.#position;
   }
+  /** An integer ≥ 0. */
   set position(n: number) {
     checkInteger("Generator", "position", n, 0);
     this.#position = n;
