@@ -18,6 +18,7 @@ import { type ActivationName, activate, checkActivation } from "./ops/activation
 import { add } from "./ops/arithmetic.ts";
 import { checkDropout, layerDropout } from "./ops/dropout.ts";
 import { type FloatTensor, operand, type Precision, type PrecisionOf } from "./ops/operand.ts";
+import { checkShard, type SequenceShard, type ShardedOptions } from "./sharded.ts";
 
 /** Options of a block; all optional. */
 export interface BlockOptions extends LayerOptions, Pick<MultiHeadOptions, "numKvHeads" | "rope"> {
@@ -96,8 +97,30 @@ abstract class Block extends Module {
 
   /** The residual sum of x and `f(x)`, normalized before `f` or after the sum. */
   protected residual(x: FloatTensor, norm: LayerNorm, f: (x: FloatTensor) => FloatTensor): FloatTensor {
-    const change = layerDropout(f(this.normFirst ? norm.forward(x) : x), this.dropoutP);
+    return this.#joined(x, norm, f(this.normFirst ? norm.forward(x) : x));
+  }
+
+  #joined(x: FloatTensor, norm: LayerNorm, branch: FloatTensor): FloatTensor {
+    const change = layerDropout(branch, this.dropoutP);
     return this.normFirst ? add(x, change) : norm.forward(add(x, change));
+  }
+
+  /**
+   * `forward` for this rank's rows `x` [B, n, embedDim] of a sequence, whose attention is over all rows. Every rank calls it. There is no
+   * dropout.
+   * @beta
+   */
+  async forwardOver(shard: SequenceShard, x: TensorLike, options: ShardedOptions = {}): Promise<BlockResult> {
+    checkCount(`${this.constructor.name}.forwardOver`, arguments, 3);
+    checkShard(`${this.constructor.name}.forwardOver`, shard);
+    const rows = shard.run(() => operand(this.constructor.name, "x", x));
+    const input = this.normFirst ? shard.run(() => this.norm1.forward(rows)) : rows;
+    const attention = await this.self_attn.forwardOver(shard, input, options);
+    const output = shard.run(() => {
+      const y = this.#joined(rows, this.norm1, attention.output);
+      return this.residual(y, this.norm2, (z) => this.feedForward(z));
+    });
+    return { output, attention };
   }
 
   /** The feed-forward network: x `[..., C]` to `[..., C]`. */
@@ -206,6 +229,17 @@ export class DecoderBlock extends Block {
       });
     const output = this.residual(y, norm3 ?? this.norm2, (z) => this.feedForward(z));
     return { output, attention, ...(crossAttention && { crossAttention }) };
+  }
+
+  /** Causal unless `isCausal: false`; a block with `crossAttention` has no `forwardOver`. @beta */
+  override async forwardOver(
+    shard: SequenceShard,
+    x: TensorLike,
+    options: ShardedOptions = {},
+  ): Promise<BlockResult> {
+    checkCount("DecoderBlock.forwardOver", arguments, 3);
+    checkMemory(this.multihead_attn !== undefined, false);
+    return super.forwardOver(shard, x, { isCausal: true, ...options });
   }
 }
 

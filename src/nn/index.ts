@@ -38,3 +38,4 @@ export {
   withRecorder,
 } from "./record.ts";
 export { SelfAttention } from "./self-attention.ts";
+export type { SequenceShard, ShardedOptions } from "./sharded.ts";

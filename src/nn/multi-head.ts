@@ -33,6 +33,7 @@ import { keyMaskOperand, operand } from "./ops/operand.ts";
 import { linear } from "./ops/products.ts";
 import { concat, mergeHeads, reshape, slice, split, splitHeads } from "./ops/shapes.ts";
 import type { Rope } from "./positions.ts";
+import { checkShard, type SequenceShard, type ShardedOptions } from "./sharded.ts";
 
 /** How a `MultiHeadAttention` is built; all optional. */
 export interface MultiHeadOptions extends LayerOptions {
@@ -217,6 +218,34 @@ export class MultiHeadAttention extends Module {
       key: allK,
       value: allV,
     };
+  }
+
+  /**
+   * Self-attention of this rank's rows `x` [B, n, embedDim] of a sequence over all of its rows. Every rank calls it. The result is this
+   * rank's rows of `forward`, up to rounding; there is no dropout.
+   *
+   * @example
+   * const plan = shardSequence({ length: N, ranks: comm.size, isCausal: true });
+   * const tape = new ContextTape(comm, plan); // heed/train
+   * const { output } = await layer.forwardOver(tape, plan.take(comm.rank, x), { isCausal: true });
+   * @beta
+   */
+  async forwardOver(
+    shard: SequenceShard,
+    x: TensorLike,
+    options: ShardedOptions = {},
+  ): Promise<AttendResult> {
+    checkCount("MultiHeadAttention.forwardOver", arguments, 3);
+    checkShard("MultiHeadAttention.forwardOver", shard);
+    const [query, key, value] = shard.run(() => {
+      const rows = operand("MultiHeadAttention.forwardOver", "x", x);
+      const [q, k, v] = this.#project(rows, rows, rows).map((t, n) =>
+        splitHeads(t, n === 0 ? this.numHeads : this.numKvHeads),
+      );
+      return [...(this.rope ? [q, k].map((t) => this.rope!.forward(t, shard.positions)) : [q, k]), v];
+    });
+    const { output, lse } = await shard.attend(query, key, value, options);
+    return { output: shard.run(() => this.out_proj.forward(mergeHeads(output))), lse, query, key, value };
   }
 
   /** Queries, keys and values [..., N, heads·D]; one product for all projections of the same tensor. */

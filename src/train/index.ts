@@ -33,10 +33,17 @@ export {
 } from "./language.ts";
 export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./loop/checkpoint.ts";
 export { type LoadedCheckpoint, loadCheckpoint } from "./loop/checkpointing.ts";
+export { ContextTape, type LossPart } from "./loop/context.ts";
 export { meanLoss } from "./loop/held-out.ts";
 export { train } from "./loop/loop.ts";
 export { findNonFinite, type NonFinite } from "./loop/non-finite.ts";
-export type { CheckpointOptions, StepReport, Trainable, TrainOptions, TrainResult } from "./loop/options.ts";
+export type {
+  CheckpointOptions,
+  StepReport,
+  Trainable,
+  TrainOptions,
+  TrainResult,
+} from "./loop/options.ts";
 export { type LossCurve, renderLoss } from "./loop/plot.ts";
 export { type CrossEntropyOptions, crossEntropy, IGNORE_INDEX } from "./loss.ts";
 export type { Decays, Optimizer, OptimizerStep } from "./optimizer.ts";

@@ -4,18 +4,21 @@
  *
  * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-import { checkArgument, checkCount, OptionError, refuseValue } from "../core/errors.ts";
+import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../core/errors.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
 import { Bert } from "../models/families/encoders/bert.ts";
 import { Gpt2 } from "../models/families/gpt/gpt2.ts";
 import type { Tokenizer } from "../models/tokenizer/index.ts";
+import { sum } from "../nn/arrays/reduce.ts";
+import { scale } from "../nn/ops/arithmetic.ts";
 import { embedding } from "../nn/ops/lookup.ts";
 import type { FloatTensor } from "../nn/ops/operand.ts";
 import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data/data.ts";
+import { shardBatch } from "./loop/context.ts";
 import type { Trainable } from "./loop/options.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
@@ -112,6 +115,20 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       model,
       parameters: () => model.parameters(),
       loss: ({ inputs, targets }) => crossEntropy(model.forward(inputs), targets),
+      async lossOver(context, batch) {
+        if (dropout > 0)
+          throw new UnsupportedError(
+            "dropout",
+            `languageModel: ranks that share a sequence have no dropout, but the model has ${dropout}; set it to 0`,
+          );
+        const { tape, inputs, targets } = shardBatch(context, batch);
+        const logits = await model.forwardOver(tape, inputs);
+        const [part, total] = [targets, batch.targets].map(countedTargets);
+        // A rank without a target takes part in the backward pass with gradients of 0.
+        const loss = () =>
+          part === 0 ? scale(sum(logits), 0) : scale(crossEntropy(logits, targets), part / total);
+        return { tape, loss: tape.run(loss) };
+      },
     };
   }
   const config: BertConfig = {
@@ -185,6 +202,9 @@ export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<str
   }
   return ids;
 }
+
+const countedTargets = (targets: Tensor): number =>
+  targets.toFloat64().reduce((count, id) => (id === IGNORE_INDEX ? count : count + 1), 0);
 
 /** Cross-entropy at the positions with a target. */
 function maskedLoss(model: Bert, { inputs, targets }: Batch): Tensor {

@@ -30,12 +30,22 @@ import { changeCount, changedSince } from "../core/recording/changes.ts";
 import { isUnlisted, kindOf } from "../core/recording/kinds.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
+import { awaitSteps, type Resumable, runSteps } from "../core/steps.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { type Operation, runRecorded } from "../nn/record.ts";
 
 /** Gradients by tensor; a tensor without an entry has a gradient of zeros. */
 export type Gradients = Map<Tensor, Tensor>;
+
+type Results = readonly (Tensor | undefined)[];
+
+/** An operation, and the arguments of its `backward`. */
+interface Derivative {
+  readonly step: Operation;
+  readonly dOutputs: Results;
+  readonly needs: readonly boolean[];
+}
 
 /** The gradients that a tape returns: the gradient of a tensor has its dtype. */
 export interface TapeGradients extends Gradients {
@@ -88,6 +98,25 @@ export class Tape {
    */
   gradients(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): TapeGradients {
     checkCount("Tape.gradients", arguments, 3);
+    return runSteps(this.#walk(loss, wanted, scale), ({ step, dOutputs, needs }) =>
+      step.backward(dOutputs, needs),
+    );
+  }
+
+  /** `gradients` of a tape that recorded operations over ranks: `ContextTape`. Every rank calls it. */
+  async gradientsAsync(loss: Tensor, wanted: Iterable<Tensor>, scale = 1): Promise<TapeGradients> {
+    checkCount("Tape.gradientsAsync", arguments, 3);
+    return awaitSteps(this.#walk(loss, wanted, scale), ({ step, dOutputs, needs }) =>
+      (step.backwardAsync ?? step.backward)(dOutputs, needs),
+    );
+  }
+
+  /** The backward pass; yields each operation whose gradients are needed. */
+  *#walk(
+    loss: Tensor,
+    wanted: Iterable<Tensor>,
+    scale: number,
+  ): Resumable<Derivative, Results, TapeGradients> {
     const isIterable =
       typeof (wanted as Partial<Iterable<Tensor>> | undefined)?.[Symbol.iterator] === "function";
     const targets = new Set(isIterable ? wanted : [undefined as never]);
@@ -127,10 +156,7 @@ export class Tape {
         targets.has(output) ? sums.get(output) : sums.remove(output),
       );
       if (dOutputs.every((gradient) => gradient === undefined)) continue;
-      const dInputs = step.backward(
-        dOutputs,
-        step.inputs.map((input) => needed.has(input)),
-      );
+      const dInputs = yield { step, dOutputs, needs: step.inputs.map((input) => needed.has(input)) };
       step.inputs.forEach((input, i) => {
         const gradient = dInputs[i];
         if (gradient === undefined || !needed.has(input)) return;

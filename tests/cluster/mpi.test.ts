@@ -152,6 +152,12 @@ for (const mpi of all)
         expect(ranks2.stdout.match(/parameters, \d+ token ids/g)).toHaveLength(1);
         const bytes = (output: string) => readFileSync(join(folder, output, "checkpoint.safetensors"));
         expect(bytes("four").equals(bytes("two"))).toBe(true);
+        // Pairs of ranks share each sequence: the losses are those of one process, up to rounding.
+        const pairs = await command(4, "pairs", "--sequence-ranks", "2");
+        expect(pairs.status, pairs.stderr).toBe(0);
+        const lossOf = (output: string) =>
+          JSON.parse(readFileSync(join(folder, output, "training.json"), "utf8")).loss;
+        expect(Math.abs(lossOf("pairs") - lossOf("two"))).toBeLessThan(1e-5);
         const again = await command(2, "two");
         expect(again.status).toBe(1);
         expect(again.stderr.match(/already has a checkpoint\.safetensors/g)).toHaveLength(1);

@@ -78,8 +78,8 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 /** The options, with a default of --accumulate for this many ranks. */
 function inMicroBatches(values: Values, ranks: number): Values {
   if (values.accumulate !== undefined) return values;
-  const { batch } = readSettings(values);
-  const count = microBatchesOf(batch, ranks);
+  const { batch, sequenceRanks } = readSettings(values);
+  const count = microBatchesOf(batch, Math.ceil(ranks / sequenceRanks));
   if (count === undefined)
     throw new UsageError(`--batch ${batch} gives ${ranks} ranks less than a sequence each`);
   return { ...values, accumulate: String(count) };
@@ -155,6 +155,11 @@ async function prepare(
   const checkpoint = checkpointBytes.length > 0 ? readCheckpoint(checkpointBytes) : undefined;
   const config = checkpoint && readConfig(join(folder, CHECKPOINT), checkpoint.config);
   const settings = config ? resumedSettings(values, config.settings) : lineSettings;
+  const { size: ranks } = comm ?? { size: 1 };
+  if (ranks % settings.sequenceRanks !== 0)
+    throw new UsageError(
+      `--sequence-ranks ${settings.sequenceRanks} does not divide the number of ranks, ${ranks}`,
+    );
   const texts = (await together(comm, "heed train", () => readTexts(positionals, io, comm))) ?? [];
   const tokenizer = config
     ? readTokenizer(config.tokenizer)
@@ -188,7 +193,7 @@ async function prepare(
 
 function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report): Promise<TrainResult> {
   const { settings, checkpoint, corpus, model, tokenizer } = run;
-  const { lr, decay, warmup, steps, floor, seed } = settings;
+  const { lr, decay, warmup, steps, floor, seed, sequenceRanks } = settings;
   const config: RunConfig = {
     settings,
     data: corpus.fingerprint,
@@ -219,7 +224,7 @@ function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report)
     },
     resume: checkpoint,
     signal: io.signal,
-    ...(comm && { comm }),
+    ...(comm && { comm, sequenceRanks }),
     onStep: (step) => report.step(step),
   });
 }

@@ -29,6 +29,11 @@ export interface Operation {
     dOutputs: readonly (Tensor | undefined)[],
     wanted?: readonly boolean[],
   ) => readonly (Tensor | undefined)[];
+  /** `backward` of an operation over ranks, whose gradients arrive later; `backward` itself then throws. */
+  readonly backwardAsync?: (
+    dOutputs: readonly (Tensor | undefined)[],
+    wanted?: readonly boolean[],
+  ) => Promise<readonly (Tensor | undefined)[]>;
   /** False where `backward` throws because no derivative is defined. Default true. */
   readonly differentiable?: boolean;
 }

@@ -7,19 +7,26 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(x)                              · scale (Cohere), c·tanh(… / c) (Gemma 2)
  */
-import { checkCount, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatValue, OptionError, ShapeError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
+import { awaitSteps, runSteps } from "../../core/steps.ts";
 import { Tensor } from "../../core/tensor.ts";
-import { add, type FloatTensor, type Ids, scale, slice, tanh } from "../../nn/index.ts";
+import { add, type FloatTensor, type Ids, type SequenceShard, scale, slice, tanh } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
 import { idsOf } from "../../nn/ops/lookup.ts";
+import { checkShard } from "../../nn/sharded.ts";
 import type { ModelConfig } from "../config/types.ts";
-import { afterHook, forKeys } from "../transformer/attend.ts";
+import { afterHook, attendNow, attendOver, forKeys } from "../transformer/attend.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import { layerMemory } from "../transformer/memory.ts";
 import type { CrossOptions, DecoderModel, DecoderOptions } from "../transformer/model.ts";
 import { DECODER_OPTIONS } from "../transformer/model.ts";
-import { type EmbeddingPart, type ModelStart, Transformer } from "../transformer/transformer.ts";
+import {
+  type EmbeddingPart,
+  type LayerSteps,
+  type ModelStart,
+  Transformer,
+} from "../transformer/transformer.ts";
 import { KeyValueCache } from "./cache.ts";
 import type { DecoderConfig } from "./config.ts";
 
@@ -57,13 +64,40 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     return new KeyValueCache({ layers, heads, d, capacity, dtype: this.dtype, device: this.weights.device });
   }
 
+  /**
+   * `forward` for this rank's tokens [B, n] of a sequence that ranks share: their logits [B, n, V]. Every rank calls it. There is no
+   * dropout.
+   *
+   * @throws UnsupportedError for a model whose layers use positions in other ways than learned vectors, rotation, windows and biases
+   * @beta
+   */
+  async forwardOver(shard: SequenceShard, ids: Ids): Promise<FloatTensor> {
+    checkCount("Decoder.forwardOver", arguments, 2);
+    checkShard("Decoder.forwardOver", shard);
+    const { names, query_growth, sinusoids } = this.recipe;
+    if (names.crossQuery !== undefined || query_growth || sinusoids)
+      throw new UnsupportedError(
+        "sharded",
+        `${this.label}: ranks cannot share a sequence of this model: it has ${names.crossQuery ? "attention over an encoder" : query_growth ? "queries that grow with their position" : "computed positions"}`,
+      );
+    this.checkLength(shard.length);
+    const states = await awaitSteps(this.#steps(ids, {}, shard), attendOver(shard), (part) =>
+      shard.run(part),
+    );
+    return shard.run(() => this.logits(states));
+  }
+
   protected states(ids: Ids, options: DecoderOptions): FloatTensor {
+    return runSteps(this.#steps(ids, options), attendNow);
+  }
+
+  *#steps(ids: Ids, options: DecoderOptions, shard?: SequenceShard): LayerSteps {
     const crosses = this.recipe.names.crossQuery !== undefined;
     checkOptionNames(this.label, options, crosses ? CROSS_OPTIONS : DECODER_OPTIONS);
     const { cache, onAttention, onFeedForward, onHidden, keyMask } = options;
     const { names, embd_pdrop = 0 } = this.recipe;
     const start = cache?.length ?? 0;
-    let x = this.embeddingParts(ids, options)
+    let x = this.#embedded(ids, options, shard?.positions)
       .map(({ rows }) => rows)
       .reduce((sum, rows) => add(sum, rows)); // [..., N, C]
     const N = x.shape[x.shape.length - 2];
@@ -74,15 +108,14 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     }
     const attnMask = keyMask && forKeys(this.label, keyMask, x.shape.slice(0, -1), x);
     const shift = keyMask && paddingBefore(keyMask);
-    const reuse = layerMemory(options);
+    const reuse = shard ? (states: FloatTensor) => states : layerMemory(options);
     x = this.addSinusoids(x, start);
     if (names.embeddingNorm) x = this.norm(names.embeddingNorm, x);
     x = reuse(layerDropout(x, embd_pdrop));
     x = afterHook("onHidden", onHidden, 0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      x = reuse(
-        this.layer(layer, x, { start, cache, attnMask, onAttention, onFeedForward, shift, ...encoded }),
-      );
+      const call = { start, shard, cache, attnMask, onAttention, onFeedForward, shift, ...encoded };
+      x = reuse(yield* this.layer(layer, x, call));
       x = afterHook("onHidden", onHidden, layer + 1, x);
     }
     cache?.advance(idsOf(this.label, ids).list);
@@ -119,8 +152,12 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   }
 
   /** The rows of the words, times the recipe's factor, then of the positions where the model learned them, [..., N, C]. */
-  embeddingParts(ids: Ids, { cache, keyMask }: DecoderOptions = {}): EmbeddingPart[] {
+  embeddingParts(ids: Ids, options: DecoderOptions = {}): EmbeddingPart[] {
     checkCount("Decoder.embeddingParts", arguments, 2);
+    return this.#embedded(ids, options);
+  }
+
+  #embedded(ids: Ids, { cache, keyMask }: DecoderOptions, at?: ArrayLike<number>): EmbeddingPart[] {
     const { names, embedding_scale = 1, position_offset = 0 } = this.recipe;
     let words = this.weights.lookup(ids, `${names.embedding}.weight`);
     const lead = words.shape.slice(0, -1);
@@ -143,7 +180,7 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
     const parts: EmbeddingPart[] = [{ kind: "word", rows: words }];
     if (names.positions) {
       const positions = (first: number) =>
-        Array.from({ length: N }, (_, i) => position_offset + Math.max(0, start + i - first));
+        Array.from({ length: N }, (_, i) => position_offset + (at?.[i] ?? Math.max(0, start + i - first)));
       const list = shift
         ? new Tensor(Int32Array.from(shift.flatMap(positions)), lead, "int32")
         : Int32Array.from(positions(0));

@@ -7,6 +7,7 @@ import { checkArgument, checkCount, formatValue, OptionError, ShapeError } from 
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import { alibi, attentionWeights, globalTokens, relativeBias, slidingWindow, softcap } from "../../index.ts";
+import type { SequenceShard, ShardedOptions } from "../../nn/index.ts";
 import { attention, dropoutSeed, type FloatTensor, matmul, reshape, transpose } from "../../nn/index.ts";
 import { type Disentangled, disentangledMods } from "./disentangled.ts";
 
@@ -130,6 +131,25 @@ export interface AttendInput {
   /** What of the call's output is the heads' output; default all of it. */
   readonly pick?: (output: FloatTensor) => FloatTensor;
 }
+
+/** The attention of a layer, which the computation of the layer waits for: at once, or from all ranks of a sequence. */
+export interface AttentionRequest {
+  readonly layer: number;
+  readonly inputs: { readonly query: FloatTensor; readonly key: FloatTensor; readonly value: FloatTensor };
+  readonly input: AttendInput;
+}
+
+/** Answers a request in this process. */
+export const attendNow = ({ layer, inputs, input }: AttentionRequest): FloatTensor =>
+  attend(layer, inputs, input);
+
+/** Answers a request from all ranks of a sequence. */
+export const attendOver =
+  (shard: SequenceShard) =>
+  async ({ inputs, input: { recipe } }: AttentionRequest): Promise<FloatTensor> => {
+    const { queryOffset: _, ...options } = shard.run(() => optionsOf(recipe, inputs));
+    return (await shard.attend(inputs.query, inputs.key, inputs.value, options as ShardedOptions)).output;
+  };
 
 /** A recipe as options of `scaledDotProductAttention`. */
 function optionsOf(

@@ -13,6 +13,7 @@
 // long: one class, whose methods are the parts of a layer in the order in which they run.
 import { placed } from "../../core/device/device.ts";
 import { checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { type Resumable, runSteps } from "../../core/steps.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,
@@ -35,7 +36,14 @@ import { layerDropout } from "../../nn/ops/dropout.ts";
 import { activateNamed, xielu } from "../config/activation.ts";
 import type { KeyValueCache } from "../decoder/cache.ts";
 import { anglesOf } from "./angles.ts";
-import { type AttentionRecipe, afterHook, attend, type ForwardOptions } from "./attend.ts";
+import {
+  type AttentionRecipe,
+  type AttentionRequest,
+  afterHook,
+  attend,
+  attendNow,
+  type ForwardOptions,
+} from "./attend.ts";
 import type { TransformerConfig } from "./config.ts";
 import { type Disentangled, type RelativePositions, rowsOf } from "./disentangled.ts";
 import { joinProjections, type Projections } from "./global.ts";
@@ -61,6 +69,8 @@ export interface ModelStart extends StartOptions {
 export interface LayerCall {
   /** Position of the first token. */
   readonly start: number;
+  /** The tokens of this rank, where ranks share a sequence: their positions, and its length. */
+  readonly shard?: { readonly positions: ArrayLike<number>; readonly length: number };
   readonly cache?: KeyValueCache;
   readonly attnMask?: Tensor;
   /** Tokens of padding before each text of a batch, from which its positions count. */
@@ -75,6 +85,9 @@ export interface LayerCall {
   /** Positions of global tokens. */
   readonly globals?: readonly number[];
 }
+
+/** A computation that waits for the attention of layers. */
+export type LayerSteps = Resumable<AttentionRequest, FloatTensor, FloatTensor>;
 
 /** A summand of the embedding, [..., N, E], before its norm: the rows of a table, or the mapped patches of a picture. */
 export interface EmbeddingPart {
@@ -191,15 +204,16 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const reuse = layerMemory(options);
     let states = afterHook("onHidden", onHidden, 0, x);
     for (let layer = 0; layer < this.sizes.layers; layer++) {
-      states = reuse(this.layer(layer, states, { ...call, start: 0, onAttention, onFeedForward }));
+      const steps = this.layer(layer, states, { ...call, start: 0, onAttention, onFeedForward });
+      states = reuse(runSteps(steps, attendNow));
       states = afterHook("onHidden", onHidden, layer + 1, states);
     }
     const { finalNorm } = this.recipe.names;
     return finalNorm === undefined ? states : this.norm(finalNorm, states);
   }
 
-  /** One layer: x [..., N, C] to [..., N, C]. */
-  protected layer(layer: number, x: FloatTensor, call: LayerCall): FloatTensor {
+  /** One layer: x [..., N, C] to [..., N, C]. It yields its attention, and goes on with the output of the heads. */
+  protected *layer(layer: number, x: FloatTensor, call: LayerCall): LayerSteps {
     const { names, parallel, layers } = this.recipe;
     const at = names.layer.replace("*", String(layer));
     const norm = (name: string | undefined, x: FloatTensor) =>
@@ -209,7 +223,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     const input = layers[layer].attention_norm === false ? x : norm(names.attentionNorm, x);
     const factors = (name: string | undefined, branch: FloatTensor) =>
       name === undefined ? branch : multiply(branch, this.weights.get(at + name));
-    const branch = factors(names.attentionScale, this.#attention(layer, at, input, call));
+    const branch = factors(names.attentionScale, yield* this.#attention(layer, at, input, call));
     const attended = this.#scaled(norm(names.attentionOutputNorm, branch));
     if (parallel) {
       const shared = names.feedForwardNorm === undefined ? input : norm(names.feedForwardNorm, x);
@@ -231,10 +245,10 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     return factor === 1 ? branch : scale(branch, factor);
   }
 
-  #attention(layer: number, at: string, x: FloatTensor, call: LayerCall): FloatTensor {
+  *#attention(layer: number, at: string, x: FloatTensor, call: LayerCall): LayerSteps {
     const { names, layers, qk_norm, attention_dropout: dropoutP, resid_pdrop } = this.recipe;
     const { heads: H, keyHeads: Hkv } = this.sizes;
-    const { start, cache, attnMask, onAttention } = call;
+    const { start, shard, cache, attnMask, onAttention } = call;
     let [q, k, v] = this.#project(at, x); // [..., N, heads·d] each
     if (qk_norm === "all") [q, k] = this.#normQueryKey(at, q, k);
     let query = splitHeads(q, H); // [..., H, N, d]
@@ -244,10 +258,16 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
     if (normed && !this.recipe.qk_norm_last) [query, key] = this.#normQueryKey(at, query, key);
     const { rotary } = layers[layer];
     if (rotary) {
-      const { frequencies, amplitude } = anglesOf(rotary, start + x.shape[x.shape.length - 2]);
+      const { frequencies, amplitude } = anglesOf(
+        rotary,
+        shard?.length ?? start + x.shape[x.shape.length - 2],
+      );
       const { rotaryDim, layout } = rotary;
       const rotated = (x: FloatTensor, shift = 0) =>
-        rope(x, { offset: start - shift, rotaryDim, frequencies, amplitude, layout });
+        rope(x, {
+          ...(shard ? { positions: shard.positions } : { offset: start - shift }),
+          ...{ rotaryDim, frequencies, amplitude, layout },
+        });
       // Scores depend on distances alone, unless norms follow: then each text of a batch has its own positions.
       const shift = this.recipe.qk_norm_last ? call.shift : undefined;
       [query, key] = [query, key].map((x) =>
@@ -274,7 +294,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
       onAttention,
       pick: joined?.pick,
     };
-    const output = attend(layer, joined?.inputs ?? { query, key, value }, input);
+    const output = yield { layer, inputs: joined?.inputs ?? { query, key, value }, input };
     return layerDropout(this.linear(at + names.output, mergeHeads(output)), resid_pdrop);
   }
 

@@ -59,13 +59,13 @@ export function attentionDerivative({ query, key, value, options, result }: Atte
 type Gradients = ReturnType<typeof attentionBackward>;
 
 /** A differentiable tensor beside query, key and value, and how to read its gradient. */
-interface ExtraInput {
+export interface ExtraInput {
   readonly kind: Extra;
   readonly tensor: Tensor;
   readonly gradient: (gradients: Gradients) => Tensor | undefined;
 }
 
-function extrasOf({ attnMask, sinks, scoreMod }: AttentionOptions): ExtraInput[] {
+export function extrasOf({ attnMask, sinks, scoreMod }: AttentionOptions): ExtraInput[] {
   const extras: ExtraInput[] = [];
   const masks: readonly unknown[] = Array.isArray(attnMask) ? attnMask : [attnMask];
   for (const [n, mask] of masks.entries())

@@ -6,7 +6,8 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
 import { COPY } from "../../core/tensor.ts";
 import { withRecorder } from "../../nn/record.ts";
-import { checkedLoss, countTargets, type Trainable } from "./options.ts";
+import { sumOfParts } from "./context.ts";
+import { checkedLoss, countTargets, lossPart, type Trainable } from "./options.ts";
 import { microBatchesOf } from "./parallel.ts";
 
 /**
@@ -65,18 +66,23 @@ function weightedMean(counts: readonly number[], losses: ArrayLike<number>): num
   return sum / total;
 }
 
-/** The held-out loss; ranks share its batches. */
+/** The held-out loss; ranks share its batches, and those of `context` the sequences of each. */
 export async function heldOutLoss<B>(
   model: Trainable<B>,
   batches: readonly B[],
   countOf: (batch: B) => number,
   comm: Communicator | undefined,
+  context?: Communicator,
 ): Promise<number> {
   if (comm === undefined) return weightedMean(batches.map(countOf), await lossesOf(model, batches));
   const shares = Array.from({ length: comm.size }, (_, r) => microBatchesOf(batches.length, comm.size, r));
   const [from, to] = shares[comm.rank];
   const losses = new Float64Array(batches.length);
-  const localLosses = Float64Array.from(batches.slice(from, to), (batch) => lossOf(model, batch));
+  const localLosses = new Float64Array(to - from);
+  for (const [n, batch] of batches.slice(from, to).entries())
+    localLosses[n] = context
+      ? await sumOfParts(context, (await lossPart(model, context, batch)).loss)
+      : lossOf(model, batch);
   await comm.allGather(
     localLosses,
     losses,

@@ -17,7 +17,7 @@ import { startCheckpointing } from "./checkpointing.ts";
 import { heldOutLoss } from "./held-out.ts";
 import type { TrainOptions, TrainResult } from "./options.ts";
 import { checkedBatches, checkedRate, checkParameters, checkTrainOptions, countTargets } from "./options.ts";
-import { checkMicroBatches, SharedSteps, termsOf } from "./ranks.ts";
+import { checkMicroBatches, ranksOf, SharedSteps, termsOf } from "./ranks.ts";
 import type { StepValues, Update } from "./step.ts";
 import { applied, microBatches, nonFiniteError, stepOnCpu, stepOnDevice } from "./step.ts";
 
@@ -47,8 +47,9 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   let step = resume?.step ?? 0;
   const losses = [...(resume?.losses ?? [])];
   const heldOutLosses = [...(resume?.heldOut ?? [])];
-  const shared = new SharedSteps(parameters, comm, order);
   if (comm) await agree(comm, "train", () => termsOf(options, parameters, step));
+  const ranks = await ranksOf(comm, options.sequenceRanks);
+  const shared = new SharedSteps(parameters, ranks, order);
   const checkpoints = startCheckpointing(options, optimizer);
 
   let stopped = comm === undefined && signal?.aborted === true;
@@ -80,7 +81,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     step++;
     let measured: number | undefined;
     if (heldOut !== undefined && (step % heldOut.every === 0 || step === steps)) {
-      measured = await heldOutLoss(model, heldOut.batches, countOf, comm);
+      measured = await heldOutLoss(model, heldOut.batches, countOf, ranks.data, ranks.context);
       heldOutLosses.push([step, measured]);
     }
     onStep?.({ step, loss, lr: lr ?? options.adamw?.lr ?? 1e-3, norm, heldOut: measured });

@@ -10,6 +10,7 @@ import type { AdamWOptions } from "../adamw.ts";
 import type { Batch } from "../data/data.ts";
 import type { Schedule } from "../schedule.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import type { LossPart } from "./context.ts";
 import { allFinite } from "./non-finite.ts";
 
 /** A model that can be trained on batches of type B. */
@@ -18,6 +19,12 @@ export interface Trainable<B = Batch> {
   parameters(): ReadonlyMap<string, Tensor>;
   /** The mean loss over the counted targets of a batch: a tensor of one number. */
   loss(batch: B): Tensor;
+  /**
+   * This rank's part of `loss(batch)`, whose sequences the ranks of `context` share: the parts of all ranks add up to the loss, and
+   * their gradients to its gradients. `sequenceRanks` needs it; decoders of `languageModel` have it.
+   * @beta
+   */
+  lossOver?(context: Communicator, batch: B): Promise<LossPart>;
 }
 
 /** The report of a step. */
@@ -72,6 +79,13 @@ export interface TrainOptions<B = Batch> {
    * the same bits. Default: this process alone.
    */
   readonly comm?: Communicator;
+  /**
+   * Ranks that share each sequence (context parallel), a divisor of the number of ranks: each computes its own positions, so that a
+   * sequence may be longer than the memory of one rank allows. The others share the micro-batches. The losses are those of one process
+   * up to rounding; for one `sequenceRanks` the bits do not depend on the number of ranks. Needs `comm` and `model.lossOver`. Default 1.
+   * @beta
+   */
+  readonly sequenceRanks?: number;
   /** `"fixed"` adds gradients in one order for any number of ranks (default); `"fast"` leaves the order to the engine. */
   readonly order?: "fixed" | "fast";
   /** Called after each step, outside its memory: tensors that the function creates are ordinary ones, which outlive the step. */
@@ -121,6 +135,10 @@ export function checkedCount(count: number): number {
     : refuseValue("train", "countOf", "a function that returns the number of targets of a batch", count);
 }
 
+/** This rank's part of the loss of a batch, and its tape; the options were checked. */
+export const lossPart = <B>(model: Trainable<B>, context: Communicator, batch: B): Promise<LossPart> =>
+  (model.lossOver as NonNullable<Trainable<B>["lossOver"]>)(context, batch);
+
 /** Refuses a loss that is not a tensor. */
 export function checkedLoss(what: string, loss: Tensor): Tensor {
   return loss instanceof Tensor
@@ -156,6 +174,7 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     "resume",
     "signal",
     "comm",
+    "sequenceRanks",
     "order",
     "onStep",
   ]);
@@ -166,6 +185,16 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     (Number.isSafeInteger(every) && (every as number) > 0) || refuse(name, "an integer > 0", every);
   if (options.comm !== undefined && typeof options.comm?.exchange !== "function")
     refuse("comm", "what joinCluster returns", options.comm);
+  const { sequenceRanks = 1, comm } = options;
+  const divides = Number.isSafeInteger(sequenceRanks) && sequenceRanks > 0;
+  if (!divides || (comm?.size ?? 1) % sequenceRanks !== 0)
+    refuse("sequenceRanks", `a divisor of the ${comm?.size ?? 1} ranks of comm`, sequenceRanks);
+  if (sequenceRanks > 1 && typeof model.lossOver !== "function")
+    refuse(
+      "model",
+      "one with lossOver(context, batch), a decoder of languageModel, for sequenceRanks",
+      model,
+    );
   if (order !== undefined && order !== "fixed" && order !== "fast")
     refuse("order", '"fixed" or "fast"', order);
   for (const name of ["schedule", "countOf", "onStep"] as const)

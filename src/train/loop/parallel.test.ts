@@ -180,9 +180,9 @@ describe("the tree", () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 8 }), async (M, P) => {
         const ranks = Math.min(M, P);
         const leaf = (m: number) => [Float32Array.of(Math.sin(m) * 10 ** (m % 7), m)];
-        const [alone] = [...(sumLocal(M, [0, M], leaf) as Map<string, Float32Array[]>).values()];
+        const [alone] = [...((await sumLocal(M, [0, M], leaf)) as Map<string, Float32Array[]>).values()];
         const all = await localCluster(ranks, async (comm) => {
-          const localSums = sumLocal(M, microBatchesOf(M, ranks, comm.rank), leaf);
+          const localSums = await sumLocal(M, microBatchesOf(M, ranks, comm.rank), leaf);
           return sumOverRanks(comm, M, localSums as Map<string, Float32Array[]>, "fixed");
         });
         for (const sum of all) expect(sum).toEqual(alone);

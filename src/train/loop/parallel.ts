@@ -10,6 +10,7 @@
 import { type Communicator, NOTHING } from "../../cluster/communicator/communicator.ts";
 import { addFloats, broadcast, type Floats } from "../../cluster/communicator/reduce.ts";
 import { arrayFor } from "../../core/dtype.ts";
+import { awaitSteps, type Resumable, runSteps } from "../../core/steps.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
 
@@ -86,41 +87,49 @@ const addFlat = (into: FlatGradients, other: FlatGradients): void => {
  * The sum of the leaves `first` … `last` (excluded) of the tree, in its order. `leaf` returns a value that may be modified, or
  * undefined to stop; `add` adds its second argument to its first.
  */
-export function sumTree<T>(
+export const sumTree = <T>(
   first: number,
   last: number,
   leaf: (m: number) => T | undefined,
   add: (sum: T, other: T) => void,
-): T | undefined {
-  if (last - first === 1) return leaf(first);
+): T | undefined => runSteps(treeSteps(first, last, add), leaf);
+
+/** `sumTree`, which yields the number of each leaf. */
+function* treeSteps<T>(
+  first: number,
+  last: number,
+  add: (sum: T, other: T) => void,
+): Resumable<number, T | undefined, T | undefined> {
+  if (last - first === 1) return yield first;
   const middle = middleOf(first, last);
-  const left = sumTree(first, middle, leaf, add);
-  const right = left && sumTree(middle, last, leaf, add);
+  const left = yield* treeSteps(first, middle, add);
+  const right = left && (yield* treeSteps(middle, last, add));
   if (left && right) add(left, right);
   return right && left;
 }
 
 /**
  * The sums of a rank's micro-batches: one for each maximal node of the tree whose leaves are all on this rank, keyed by the
- * node's first leaf and end. `leaf` returns the gradients of a micro-batch in arrays that may be modified; `undefined` stops.
+ * node's first leaf and end. `leaf` returns the gradients of a micro-batch in arrays that may be modified, or a promise of them;
+ * `undefined` stops.
  */
-export function sumLocal(
+export async function sumLocal(
   M: number,
   [from, to]: readonly [number, number],
-  leaf: (m: number) => FlatGradients | undefined,
-): Map<string, FlatGradients> | undefined {
+  leaf: (m: number) => FlatGradients | undefined | Promise<FlatGradients | undefined>,
+): Promise<Map<string, FlatGradients> | undefined> {
   const nodes = new Map<string, FlatGradients>();
-  const visit = (first: number, last: number): boolean => {
+  const visit = async (first: number, last: number): Promise<boolean> => {
     if (last <= from || first >= to) return true;
     if (first >= from && last <= to) {
-      const sum = sumTree(first, last, leaf, addFlat);
+      const sum = await awaitSteps(treeSteps(first, last, addFlat), leaf);
       if (sum) nodes.set(`${first} ${last}`, sum);
       return sum !== undefined;
     }
     const middle = middleOf(first, last);
-    return visit(first, middle) && visit(middle, last);
+    return (await visit(first, middle)) && visit(middle, last);
   };
-  return M > 0 && visit(0, M) ? nodes : undefined;
+  return M > 0 && (await visit(0, M)) ? nodes : undefined;
 }
 
 /** The sum over all micro-batches, on every rank, from the sums of `sumLocal`. `order: "fast"` leaves the order to the engine. */

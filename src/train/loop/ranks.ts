@@ -10,23 +10,33 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
 import type { TrainOptions } from "./options.ts";
 import { Flat, type FlatGradients, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
-import { differentiate, type MicroBatch } from "./step.ts";
+import { differentiate, differentiateOver, type MicroBatch } from "./step.ts";
+
+/** The ranks of a run: all, those that share the micro-batches, and those that share each sequence. */
+export interface Ranks {
+  readonly all?: Communicator;
+  readonly data?: Communicator;
+  readonly context?: Communicator;
+}
+
+/** The ranks of a run in which `sequenceRanks` adjacent ones share each sequence. */
+export async function ranksOf(all: Communicator | undefined, sequenceRanks = 1): Promise<Ranks> {
+  if (all === undefined || sequenceRanks === 1) return { all, data: all };
+  const context = await all.split(Math.floor(all.rank / sequenceRanks));
+  return { all, data: await all.split(all.rank % sequenceRanks), context };
+}
 
 /** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
 export class SharedSteps {
   readonly #parameters: ReadonlyMap<string, Tensor>;
   readonly #flat: Flat;
-  readonly #comm: Communicator | undefined;
+  readonly #ranks: Ranks;
   readonly #order: "fixed" | "fast";
 
-  constructor(
-    parameters: ReadonlyMap<string, Tensor>,
-    comm: Communicator | undefined,
-    order: "fixed" | "fast",
-  ) {
+  constructor(parameters: ReadonlyMap<string, Tensor>, ranks: Ranks, order: "fixed" | "fast") {
     this.#parameters = parameters;
     this.#flat = new Flat(parameters.values());
-    this.#comm = comm;
+    this.#ranks = ranks;
     this.#order = order;
   }
 
@@ -38,10 +48,10 @@ export class SharedSteps {
     step: number,
     aborted: boolean,
   ): Promise<{ loss: number; gradients: Gradients; stops: boolean }> {
-    const comm = this.#comm;
+    const { all: everyone, data: comm, context } = this.#ranks;
     const M = batches.length;
     const { rank = 0, size = 1 } = comm ?? {};
-    const stops = await agreeOnStep(comm, M, step, aborted);
+    const stops = await agreeOnStep(everyone, M, step, aborted);
     checkMicroBatches(M, size, step);
     const flat = this.#flat;
     const total = batches.reduce((sum, { count }) => sum + count, 0);
@@ -53,14 +63,17 @@ export class SharedSteps {
     const [from, to] = microBatchesOf(M, size, rank);
     const message = new Float64Array(width(rank));
     const present = new Uint8Array(flat.count);
-    const nodes = sumLocal(M, [from, to], (m) =>
-      // Only the flat copy outlives the scope.
-      tidy(() => {
-        const { loss, gradients } = differentiate(batches[m], this.#parameters, batches[m].count / total);
+    const nodes = await sumLocal(M, [from, to], (m) => {
+      const share = batches[m].count / total;
+      const result = ({ loss, gradients }: { loss: number; gradients: Gradients }) => {
         message[m - from] = loss;
         return Number.isFinite(loss) ? flat.from(gradients, present) : undefined;
-      }),
-    );
+      };
+      return context
+        ? differentiateOver(context, batches[m], this.#parameters, share).then(result)
+        : // Only the flat copy outlives the scope.
+          tidy(() => result(differentiate(batches[m], this.#parameters, share)));
+    });
     message.set(present, to - from);
     const bytes = Array.from({ length: size }, (_, r) => 8 * width(r));
     const all = size === 1 ? message : new Float64Array(bytes.reduce((a, b) => a + b, 0) / 8);
@@ -76,6 +89,7 @@ export class SharedSteps {
       comm && size > 1
         ? await sumOverRanks(comm, M, nodes, this.#order)
         : ([...nodes.values()][0] as FlatGradients);
+    if (context) for (const array of sum) await context.reduce(array, this.#order);
     return { loss, gradients: flat.to(sum, present), stops };
   }
 }
@@ -152,6 +166,7 @@ export function termsOf<B>(
       maxNorm,
       adamw: JSON.stringify(adamw),
       order,
+      "ranks of a sequence": options.sequenceRanks ?? 1,
       "held-out batches": heldOut ? `${heldOut.batches.length} every ${heldOut.every}` : "none",
       "steps between checkpoints": checkpoint ? (checkpoint.every ?? 100) : "no checkpoint",
     },

@@ -144,6 +144,9 @@ const HISTORY: Partial<Record<keyof typeof history, Row>> = {
 
 /** heed/train */
 const TRAIN: Record<keyof typeof train, Row> = {
+  ContextTape: {
+    cpu: (at) => cluster.localCluster(1, (comm) => new train.ContextTape(comm, SHARDS).attend(...([q, k, v].map(at) as [never, never, never]))),
+  },
   Tape: (at, device) => stepped(at, device).then(({ mean, gradients }) => ({ mean, gradients })),
   AdamW: (at, device) => stepped(at, device).then(({ model, optimizer }) => [model.stateDict(), optimizer.moments()]),
   Adam: (at, device) => stepped(at, device, (p) => new train.Adam(p, { lr: 0.1, weightDecay: 0.1 })).then(({ model }) => model.stateDict()),

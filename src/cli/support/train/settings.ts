@@ -20,6 +20,7 @@ export interface TrainSettings {
   readonly context: number;
   readonly batch: number;
   readonly accumulate: number;
+  readonly sequenceRanks: number;
   readonly steps: number;
   readonly lr: number;
   readonly warmup: number;
@@ -101,6 +102,12 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     help: "N  gradient accumulation: micro-batches per step, a divisor of the batch, to save memory (default 1)",
     read: count(1),
     otherwise: 1,
+  },
+  sequenceRanks: {
+    help: "N  ranks that share each sequence, a divisor of the ranks of mpirun: long contexts of a decoder without dropout (default 1)",
+    read: count(1, 2 ** 16),
+    otherwise: 1,
+    isNew: true,
   },
   steps: { help: "N  steps (default 1000)", read: count(1), otherwise: 1000, mayChange: true },
   lr: { help: "X  maximum learning rate (default 0.001)", read: positive, otherwise: 1e-3 },
@@ -208,6 +215,8 @@ export function readSettings(values: Values): TrainSettings {
     throw new UsageError(`--heads ${settings.heads} does not divide --width ${settings.width}`);
   if (settings.batch % settings.accumulate !== 0)
     throw new UsageError(`--accumulate ${settings.accumulate} does not divide --batch ${settings.batch}`);
+  if (settings.sequenceRanks > 1 && (settings.kind !== "decoder" || settings.dropout > 0))
+    throw new UsageError("--sequence-ranks needs --kind decoder and --dropout 0");
   if (settings.decay !== "constant" && settings.warmup >= settings.steps)
     throw new UsageError(
       `--warmup ${settings.warmup} leaves nothing of ${settings.steps} steps for the decay`,

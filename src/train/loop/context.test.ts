@@ -1,0 +1,166 @@
+/** Ranks that share a sequence: layers, their gradients and training have the numbers of one process. */
+import { OptionError, scaledDotProductAttention, Tensor, tensor, UnsupportedError } from "heed";
+import { localCluster, shardSequence } from "heed/cluster";
+import { DecoderBlock, EncoderBlock, Rope, square, sum } from "heed/nn";
+import type { Batch, TrainOptions } from "heed/train";
+import { ContextTape, languageModel, nextTokenBatch, Tape, train, Windows } from "heed/train";
+import { describe, expect, it } from "vitest";
+
+const N = 13;
+const wave = (...shape: number[]) =>
+  tensor(
+    Float64Array.from({ length: shape.reduce((a, b) => a * b) }, (_, n) => Math.sin(n * n * 0.7 + n)),
+    shape,
+    "float64",
+  );
+const worst = (a: ArrayLike<number>, b: ArrayLike<number>) =>
+  Math.max(...Array.from(a, (x, n) => Math.abs(x - b[n])));
+
+const sizes = { dtype: "float64", seed: 1, numKvHeads: 1, rope: new Rope() } as const;
+
+describe("a block over ranks", () => {
+  it.each([
+    ["an encoder block", 2, "ring", () => new EncoderBlock(8, 2, { ...sizes, normFirst: true })],
+    ["a decoder block", 3, "gather", () => new DecoderBlock(8, 2, sizes)],
+  ] as const)("%s on %i ranks by %s: output and gradients", async (_, ranks, via, build) => {
+    const [x, block] = [wave(2, N, 8), build()];
+    const parameters = [...block.parameters().values()];
+    const tape = new Tape();
+    const output = tape.run(() => block.forward(x).output);
+    const expected = tape.gradients(
+      tape.run(() => sum(square(output))),
+      [x, ...parameters],
+    );
+    const plan = shardSequence({ length: N, ranks, isCausal: true });
+    await localCluster(
+      ranks,
+      async (comm) => {
+        const rows = plan.take(comm.rank, x);
+        const shard = new ContextTape(comm, plan, { via });
+        const mine = (await block.forwardOver(shard, rows)).output;
+        expect(worst(mine.toFloat64(), plan.take(comm.rank, output).toFloat64())).toBeLessThan(1e-12);
+        const loss = shard.run(() => sum(square(mine)));
+        const gradients = await shard.gradientsAsync(loss, [rows, ...parameters]);
+        const dx = plan.take(comm.rank, expected.get(x) as Tensor).toFloat64();
+        expect(worst((gradients.get(rows) as Tensor).toFloat64(), dx)).toBeLessThan(1e-11);
+        for (const parameter of parameters) {
+          const total = (gradients.get(parameter) as Tensor).toFloat64();
+          await comm.reduce(total);
+          expect(worst(total, (expected.get(parameter) as Tensor).toFloat64())).toBeLessThan(1e-10);
+        }
+      },
+      { check: true },
+    );
+  });
+
+  it("gradients of a mask and of sinks count once", async () => {
+    const [q, k, v] = [wave(1, 2, N, 4), wave(1, 2, N, 4), wave(1, 2, N, 4)];
+    const [attnMask, sinks] = [wave(N, N), wave(2)];
+    const options = { attnMask, sinks, isCausal: true };
+    const tape = new Tape();
+    const loss = tape.run(() => sum(square(scaledDotProductAttention(q, k, v, options).output)));
+    const expected = tape.gradients(loss, [attnMask, sinks]);
+    const plan = shardSequence({ length: N, ranks: 2, isCausal: true });
+    await localCluster(2, async (comm) => {
+      const shard = new ContextTape(comm, plan);
+      const [query, key, value] = [q, k, v].map((t) => plan.take(comm.rank, t) as typeof q);
+      const { output } = await shard.attend(query, key, value, options);
+      const gradients = await shard.gradientsAsync(
+        shard.run(() => sum(square(output))),
+        [attnMask, sinks],
+      );
+      for (const t of [attnMask, sinks]) {
+        const total = gradients.get(t)?.toFloat64() ?? new Float64Array(t.size);
+        await comm.reduce(total);
+        expect(worst(total, (expected.get(t) as Tensor).toFloat64())).toBeLessThan(1e-12);
+      }
+    });
+  });
+
+  it("its tape has no gradients without messages, and says which call has them", async () => {
+    const plan = shardSequence({ length: N, ranks: 1 });
+    const x = wave(1, 1, N, 4);
+    await localCluster(1, async (comm) => {
+      const shard = new ContextTape(comm, plan);
+      const { output } = await shard.attend(x, x, x);
+      const loss = shard.run(() => sum(output));
+      expect(() => shard.gradients(loss, [x])).toThrow(/use await tape\.gradientsAsync\(loss, wanted\)/);
+    });
+    const refused = { code: "shard", message: /shard must be a ContextTape of heed\/train, got undefined/ };
+    const model = newModel().model as { forwardOver(shard: unknown, ids: unknown): Promise<unknown> };
+    await expect(new EncoderBlock(8, 2).forwardOver(undefined as never, x)).rejects.toThrow(refused.message);
+    await expect(model.forwardOver(undefined, [1])).rejects.toMatchObject({ code: refused.code });
+    expect(() => new ContextTape({} as never, plan)).toThrow(/ContextTape: comm must be what joinCluster/);
+    const block = new DecoderBlock(8, 2, { crossAttention: true });
+    await expect(block.forwardOver({} as never, wave(1, N, 8))).rejects.toThrow(/a memory .* is missing/);
+  });
+});
+
+const ids = Int32Array.from({ length: 600 }, (_, n) => (n * n * 7 + n) % 17);
+const windows = new Windows(ids, [{ start: 0, end: ids.length }], { window: 10, seed: 3 });
+const batchOf = (n: number): Batch => {
+  const batch = nextTokenBatch([windows.sequence(2 * n), windows.sequence(2 * n + 1)]);
+  // The last tokens do not count: on three ranks one has no target.
+  const data = batch.targets.data.map((id, at) => (at % 9 === 1 || at % 9 === 7 ? -100 : id));
+  return { ...batch, targets: new Tensor(data, batch.targets.shape, "int32"), count: 14 };
+};
+const newModel = (change: object = {}) =>
+  languageModel("decoder", {
+    vocabulary: 17,
+    context: 9,
+    layers: 2,
+    heads: 2,
+    width: 8,
+    seed: 1,
+    dtype: "float64",
+    ...change,
+  });
+
+async function run(change: Partial<TrainOptions<Batch>> = {}) {
+  const model = change.model ?? newModel();
+  const heldOut = { batches: [batchOf(100), batchOf(101)], every: 2 };
+  const data = (step: number) => [0, 1, 2, 3].map((m) => batchOf(4 * step + m));
+  const result = await train({ data, steps: 3, heldOut, ...change, model });
+  return {
+    losses: [...result.losses, ...result.heldOut.map(([, loss]) => loss)],
+    weights: [...model.parameters().values()].map(({ data }) => data as Float32Array),
+  };
+}
+
+describe("train with sequenceRanks", () => {
+  it("has the losses and weights of one process, up to rounding, and the same bits for any number of ranks", async () => {
+    const alone = await run();
+    for (const sequenceRanks of [2, 3]) {
+      const one = await localCluster(sequenceRanks, (comm) => run({ comm, sequenceRanks }), { check: true });
+      for (const { losses, weights } of one) {
+        expect(losses).toHaveLength(5);
+        expect(worst(losses, alone.losses)).toBeLessThan(1e-12);
+        weights.forEach((w, n) => {
+          expect(worst(w, alone.weights[n])).toBeLessThan(1e-9);
+        });
+      }
+      const twice = await localCluster(2 * sequenceRanks, (comm) => run({ comm, sequenceRanks }));
+      for (const result of twice) expect(result).toEqual(one[0]);
+    }
+  });
+
+  it("refuses what ranks cannot share", async () => {
+    const over = (ranks: number, change: Partial<TrainOptions<Batch>>) =>
+      localCluster(ranks, (comm) => run({ comm, ...change }));
+    await expect(run({ sequenceRanks: 2 })).rejects.toThrow(
+      "train: sequenceRanks must be a divisor of the 1 ranks of comm, got 2",
+    );
+    await expect(over(2, { sequenceRanks: 3 })).rejects.toThrow(OptionError);
+    await expect(over(2, { sequenceRanks: 0 })).rejects.toThrow(OptionError);
+    await expect(over(2, { sequenceRanks: 2, model: newModel({ dropout: 0.5 }) })).rejects.toThrow(
+      UnsupportedError,
+    );
+    const sizes = { vocabulary: 17, context: 9, layers: 1, heads: 2, width: 8 };
+    await expect(over(2, { sequenceRanks: 2, model: languageModel("encoder", sizes) })).rejects.toThrow(
+      /model must be one with lossOver/,
+    );
+    await expect(over(10, { sequenceRanks: 10 })).rejects.toThrow(
+      "10 ranks cannot share a sequence of 9 tokens; each needs at least one",
+    );
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * Context-parallel training: several ranks share each sequence. A tape records what a rank computes of its own positions, and the
+ * attention over all ranks as one operation, whose gradients need messages too. Gradients of parameters are parts: their sum over the
+ * ranks of a sequence is the gradient.
+ */
+
+import { type Communicator, checkCommunicator } from "../../cluster/communicator/communicator.ts";
+import { contextAttentionBackward } from "../../cluster/context/backward.ts";
+import { contextAttention } from "../../cluster/context/forward.ts";
+import { checkOptions, type Via } from "../../cluster/context/options.ts";
+import { type ShardPlan, shardSequence, takeRanges } from "../../cluster/context/shard.ts";
+import { checkCount, OptionError } from "../../core/errors.ts";
+import { checkOptionNames } from "../../core/option-names.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { extrasOf } from "../../nn/ops/attend-derivative.ts";
+import type { FloatTensor } from "../../nn/ops/operand.ts";
+import { record } from "../../nn/record.ts";
+import type { SequenceShard, ShardedOptions } from "../../nn/sharded.ts";
+import { Tape } from "../tape.ts";
+
+/**
+ * A tape over this rank's positions of a sequence that ranks share: `forwardOver` of layers and decoders runs on it. Every rank makes
+ * the same calls. `await tape.gradientsAsync(loss, parameters)` gives this rank's part of the gradients.
+ *
+ * @example
+ * const tape = new ContextTape(comm, shardSequence({ length: N, ranks: comm.size, isCausal: true }));
+ * const { output } = await block.forwardOver(tape, rows); // rows: plan.take(comm.rank, x)
+ * const loss = tape.run(() => sum(square(output))); // this rank's part of the loss
+ * const gradients = await tape.gradientsAsync(loss, block.parameters().values());
+ */
+export class ContextTape extends Tape implements SequenceShard {
+  readonly positions: ArrayLike<number>;
+  readonly length: number;
+  readonly #comm: Communicator;
+  readonly #plan: ShardPlan;
+  readonly #via: Via;
+
+  /** @param options `via` as in `contextAttention`; default "auto" */
+  constructor(comm: Communicator, plan: ShardPlan, options: { readonly via?: Via } = {}) {
+    checkCount("ContextTape", arguments, 3);
+    checkOptionNames("ContextTape", options, ["via"]);
+    checkCommunicator("ContextTape", comm);
+    checkOptions("ContextTape", comm, plan, options);
+    super();
+    this.#comm = comm;
+    this.#plan = plan;
+    this.#via = options.via ?? "auto";
+    this.positions = plan.positions(comm.rank);
+    this.length = plan.length;
+  }
+
+  /** `contextAttention`, recorded with its gradients. */
+  async attend(query: FloatTensor, key: FloatTensor, value: FloatTensor, options: ShardedOptions = {}) {
+    checkCount("ContextTape.attend", arguments, 4);
+    const [comm, plan, call] = [this.#comm, this.#plan, { ...options, via: this.#via }];
+    const state = await contextAttention(comm, plan, query, key, value, call);
+    const extras = extrasOf(options);
+    this.run(() =>
+      record({
+        name: "attention over ranks",
+        inputs: [query, key, value, ...extras.map(({ tensor }) => tensor)],
+        outputs: [state.output],
+        backward: () => {
+          throw new OptionError(
+            "tape",
+            "Tape.gradients: this tape recorded attention over ranks, whose gradients need messages; use await tape.gradientsAsync(loss, wanted)",
+          );
+        },
+        backwardAsync: async ([d], wanted) => {
+          const kinds = extras.filter((_, n) => wanted?.[3 + n] ?? true).map(({ kind }) => kind);
+          const gradients = await contextAttentionBackward(
+            comm,
+            plan,
+            d as Tensor,
+            query,
+            key,
+            value,
+            state,
+            { ...call, wanted: [...new Set(kinds)] },
+          );
+          // Those of masks, sinks and tables are sums over ranks already: rank 0 counts them.
+          const isFirst = comm.rank === 0;
+          return [
+            gradients.dQuery,
+            gradients.dKey,
+            gradients.dValue,
+            ...extras.map((extra) =>
+              isFirst && kinds.includes(extra.kind) ? extra.gradient(gradients) : undefined,
+            ),
+          ];
+        },
+      }),
+    );
+    return state as { readonly output: FloatTensor; readonly lse: FloatTensor };
+  }
+}
+
+/** A rank's part of a loss, and the tape that recorded it. */
+export interface LossPart {
+  readonly tape: ContextTape;
+  readonly loss: Tensor;
+}
+
+/** A loss of which each rank has a part. */
+export async function sumOfParts(context: Communicator, part: Tensor): Promise<number> {
+  const sum = Float64Array.of(part.toFloat64()[0]);
+  await context.reduce(sum);
+  return sum[0];
+}
+
+/** This rank's part of a batch [B, N] of sequences that the ranks of `comm` share, and the tape of its loss. */
+export function shardBatch(
+  comm: Communicator,
+  { inputs, targets }: Readonly<Record<"inputs" | "targets", Tensor>>,
+) {
+  const N = inputs.shape[1];
+  if (N < comm.size)
+    throw new OptionError(
+      "sequenceRanks",
+      `train: ${comm.size} ranks cannot share a sequence of ${N} tokens; each needs at least one`,
+      { ranks: comm.size, length: N },
+    );
+  const plan = shardSequence({ length: N, ranks: comm.size, isCausal: true });
+  const part = (t: Tensor) => takeRanges(t, 1, plan.ranges(comm.rank)) as Tensor<"int32">;
+  return { tape: new ContextTape(comm, plan), inputs: part(inputs), targets: part(targets) };
+}
