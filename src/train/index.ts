@@ -33,13 +33,15 @@ export {
 } from "./language.ts";
 export { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./loop/checkpoint.ts";
 export { type LoadedCheckpoint, loadCheckpoint } from "./loop/checkpointing.ts";
-export { ContextTape, type LossPart } from "./loop/context.ts";
+export { ContextTape } from "./loop/context.ts";
 export { meanLoss } from "./loop/held-out.ts";
 export { train } from "./loop/loop.ts";
 export { findNonFinite, type NonFinite } from "./loop/non-finite.ts";
 export type {
   CheckpointOptions,
+  LossPart,
   StepReport,
+  TapeOf,
   Trainable,
   TrainOptions,
   TrainResult,

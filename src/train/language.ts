@@ -18,7 +18,6 @@ import type { FloatTensor } from "../nn/ops/operand.ts";
 import { sinusoidalPositions } from "../nn/ops/rope.ts";
 import { reshape } from "../nn/ops/shapes.ts";
 import type { Batch } from "./data/data.ts";
-import { shardBatch } from "./loop/context.ts";
 import type { Trainable } from "./loop/options.ts";
 import { crossEntropy, IGNORE_INDEX } from "./loss.ts";
 
@@ -115,18 +114,19 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       model,
       parameters: () => model.parameters(),
       loss: ({ inputs, targets }) => crossEntropy(model.forward(inputs), targets),
-      async lossOver(context, batch) {
+      async lossOver(tapeOf, { inputs, targets }) {
         if (dropout > 0)
           throw new UnsupportedError(
             "dropout",
             `languageModel: ranks that share a sequence have no dropout, but the model has ${dropout}; set it to 0`,
           );
-        const { tape, inputs, targets } = shardBatch(context, batch);
-        const logits = await model.forwardOver(tape, inputs);
-        const [part, total] = [targets, batch.targets].map(countedTargets);
+        const tape = tapeOf(inputs.shape[1]);
+        const classes = columnsAt(targets, tape.positions);
+        const logits = await model.forwardOver(tape, columnsAt(inputs, tape.positions));
+        const [part, total] = [classes, targets].map(countedTargets);
         // A rank without a target takes part in the backward pass with gradients of 0.
         const loss = () =>
-          part === 0 ? scale(sum(logits), 0) : scale(crossEntropy(logits, targets), part / total);
+          part === 0 ? scale(sum(logits), 0) : scale(crossEntropy(logits, classes), part / total);
         return { tape, loss: tape.run(loss) };
       },
     };
@@ -201,6 +201,18 @@ export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<str
     if (id !== undefined) ids[field] = id;
   }
   return ids;
+}
+
+/** The columns of ids [B, N] at positions: [B, n]. */
+function columnsAt(ids: Batch["inputs"], positions: ArrayLike<number>): Tensor<"int32"> {
+  const [B, N] = ids.shape;
+  const n = positions.length;
+  const { data: list, offset } = ids.dense();
+  const data = Int32Array.from(
+    { length: B * n },
+    (_, i) => list[offset + Math.floor(i / n) * N + positions[i % n]],
+  );
+  return new Tensor(data, [B, n], "int32");
 }
 
 const countedTargets = (targets: Tensor): number =>

@@ -93,7 +93,7 @@ export const FAULTS = [
   // cluster and training
   { name: "a rank of a sequence has the positions 0, 1, 2 …", file: "src/models/decoder/decoder.ts", find: "(at?.[i] ?? Math.max(", put: "(Math.max(", tests: ["src/train/loop/context.test.ts", "tests/golden/sharded.test.ts"] },
   { name: "ranks of a sequence rotate by rows, not by positions", file: "src/models/transformer/transformer.ts", find: "shard ? { positions: shard.positions }", put: "shard ? { offset: 0 }", tests: ["tests/golden/sharded.test.ts"] },
-  { name: "a rank's loss is the mean over its own targets", file: "src/train/language.ts", find: "scale(crossEntropy(logits, targets), part / total)", put: "scale(crossEntropy(logits, targets), 1 / 2)", tests: ["src/train/loop/context.test.ts"] },
+  { name: "a rank's loss is the mean over its own targets", file: "src/train/language.ts", find: "scale(crossEntropy(logits, classes), part / total)", put: "scale(crossEntropy(logits, classes), 1 / 2)", tests: ["src/train/loop/context.test.ts"] },
   { name: "gradients are not added over the ranks of a sequence", file: "src/train/loop/ranks.ts", find: "if (context) for (const array of sum)", put: "if (false as boolean) for (const array of sum)", tests: ["src/train/loop/context.test.ts"] },
   { name: "each rank counts the gradient of a mask", file: "src/train/loop/context.ts", find: "const isFirst = comm.rank === 0;", put: "const isFirst = comm.rank >= 0;", tests: ["src/train/loop/context.test.ts"] },
   { name: "tensors of one width are in the reverse order in a message", file: "src/cluster/context/messages.ts", find: "DTYPES[forms[a].dtype].bytes || a - b", put: "DTYPES[forms[a].dtype].bytes || b - a", tests: ["src/cluster/context/messages.test.ts"] },

@@ -8,7 +8,7 @@ import { type Communicator, checkCommunicator } from "../../cluster/communicator
 import { contextAttentionBackward } from "../../cluster/context/backward.ts";
 import { contextAttention } from "../../cluster/context/forward.ts";
 import { checkOptions, type Via } from "../../cluster/context/options.ts";
-import { type ShardPlan, shardSequence, takeRanges } from "../../cluster/context/shard.ts";
+import { type ShardPlan, shardSequence } from "../../cluster/context/shard.ts";
 import { checkCount, OptionError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -95,32 +95,13 @@ export class ContextTape extends Tape implements SequenceShard {
   }
 }
 
-/** A rank's part of a loss, and the tape that recorded it. */
-export interface LossPart {
-  readonly tape: ContextTape;
-  readonly loss: Tensor;
-}
-
-/** A loss of which each rank has a part. */
-export async function sumOfParts(context: Communicator, part: Tensor): Promise<number> {
-  const sum = Float64Array.of(part.toFloat64()[0]);
-  await context.reduce(sum);
-  return sum[0];
-}
-
-/** This rank's part of a batch [B, N] of sequences that the ranks of `comm` share, and the tape of its loss. */
-export function shardBatch(
-  comm: Communicator,
-  { inputs, targets }: Readonly<Record<"inputs" | "targets", Tensor>>,
-) {
-  const N = inputs.shape[1];
-  if (N < comm.size)
+/** Makes the tape of a sequence of `length` tokens that the ranks of `comm` share, each computing its part of a zigzag. */
+export function tapeOfRanks(comm: Communicator, length: number): ContextTape {
+  if (length < comm.size)
     throw new OptionError(
       "sequenceRanks",
-      `train: ${comm.size} ranks cannot share a sequence of ${N} tokens; each needs at least one`,
-      { ranks: comm.size, length: N },
+      `train: ${comm.size} ranks cannot share a sequence of ${length} tokens; each needs at least one`,
+      { ranks: comm.size, length },
     );
-  const plan = shardSequence({ length: N, ranks: comm.size, isCausal: true });
-  const part = (t: Tensor) => takeRanges(t, 1, plan.ranges(comm.rank)) as Tensor<"int32">;
-  return { tape: new ContextTape(comm, plan), inputs: part(inputs), targets: part(targets) };
+  return new ContextTape(comm, shardSequence({ length, ranks: comm.size, isCausal: true }));
 }

@@ -6,8 +6,14 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkArgument, checkCount, UnsupportedError } from "../../core/errors.ts";
 import { COPY } from "../../core/tensor.ts";
 import { withRecorder } from "../../nn/record.ts";
-import { sumOfParts } from "./context.ts";
-import { checkedLoss, countTargets, lossPart, type Trainable } from "./options.ts";
+import {
+  checkedLoss,
+  countTargets,
+  lossPart,
+  type SequenceRanks,
+  sumOfParts,
+  type Trainable,
+} from "./options.ts";
 import { microBatchesOf } from "./parallel.ts";
 
 /**
@@ -72,7 +78,7 @@ export async function heldOutLoss<B>(
   batches: readonly B[],
   countOf: (batch: B) => number,
   comm: Communicator | undefined,
-  context?: Communicator,
+  context?: SequenceRanks,
 ): Promise<number> {
   if (comm === undefined) return weightedMean(batches.map(countOf), await lossesOf(model, batches));
   const shares = Array.from({ length: comm.size }, (_, r) => microBatchesOf(batches.length, comm.size, r));
@@ -81,7 +87,7 @@ export async function heldOutLoss<B>(
   const localLosses = new Float64Array(to - from);
   for (const [n, batch] of batches.slice(from, to).entries())
     localLosses[n] = context
-      ? await sumOfParts(context, (await lossPart(model, context, batch)).loss)
+      ? await sumOfParts(context.comm, (await lossPart(model, context.tapeOf, batch)).loss)
       : lossOf(model, batch);
   await comm.allGather(
     localLosses,

@@ -10,7 +10,7 @@ import type { AdamWOptions } from "../adamw.ts";
 import type { Batch } from "../data/data.ts";
 import type { Schedule } from "../schedule.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { LossPart } from "./context.ts";
+import type { ContextTape } from "./context.ts";
 import { allFinite } from "./non-finite.ts";
 
 /** A model that can be trained on batches of type B. */
@@ -20,11 +20,21 @@ export interface Trainable<B = Batch> {
   /** The mean loss over the counted targets of a batch: a tensor of one number. */
   loss(batch: B): Tensor;
   /**
-   * This rank's part of `loss(batch)`, whose sequences the ranks of `context` share: the parts of all ranks add up to the loss, and
-   * their gradients to its gradients. `sequenceRanks` needs it; decoders of `languageModel` have it.
+   * This rank's part of `loss(batch)`, whose sequences ranks share: the parts of all ranks add up to the loss, and their gradients to
+   * its gradients. `tapeOf(N)` makes the tape of sequences of N tokens, with the positions of this rank. `sequenceRanks` needs it;
+   * decoders of `languageModel` have it.
    * @beta
    */
-  lossOver?(context: Communicator, batch: B): Promise<LossPart>;
+  lossOver?(tapeOf: TapeOf, batch: B): Promise<LossPart>;
+}
+
+/** Makes the tape of this rank's positions of sequences of `length` tokens. */
+export type TapeOf = (length: number) => ContextTape;
+
+/** A rank's part of a loss, and the tape that recorded it. */
+export interface LossPart {
+  readonly tape: ContextTape;
+  readonly loss: Tensor;
 }
 
 /** The report of a step. */
@@ -136,8 +146,21 @@ export function checkedCount(count: number): number {
 }
 
 /** This rank's part of the loss of a batch, and its tape; the options were checked. */
-export const lossPart = <B>(model: Trainable<B>, context: Communicator, batch: B): Promise<LossPart> =>
-  (model.lossOver as NonNullable<Trainable<B>["lossOver"]>)(context, batch);
+export const lossPart = <B>(model: Trainable<B>, tapeOf: TapeOf, batch: B): Promise<LossPart> =>
+  (model.lossOver as NonNullable<Trainable<B>["lossOver"]>)(tapeOf, batch);
+
+/** A loss of which each rank has a part. */
+export async function sumOfParts(context: Communicator, part: Tensor): Promise<number> {
+  const sum = Float64Array.of(part.toFloat64()[0]);
+  await context.reduce(sum);
+  return sum[0];
+}
+
+/** The ranks that share each sequence of a run, and the tape of their sequences. */
+export interface SequenceRanks {
+  readonly comm: Communicator;
+  readonly tapeOf: TapeOf;
+}
 
 /** Refuses a loss that is not a tensor. */
 export function checkedLoss(what: string, loss: Tensor): Tensor {
@@ -190,11 +213,7 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
   if (!divides || (comm?.size ?? 1) % sequenceRanks !== 0)
     refuse("sequenceRanks", `a divisor of the ${comm?.size ?? 1} ranks of comm`, sequenceRanks);
   if (sequenceRanks > 1 && typeof model.lossOver !== "function")
-    refuse(
-      "model",
-      "one with lossOver(context, batch), a decoder of languageModel, for sequenceRanks",
-      model,
-    );
+    refuse("model", "one with lossOver(tapeOf, batch), a decoder of languageModel, for sequenceRanks", model);
   if (order !== undefined && order !== "fixed" && order !== "fast")
     refuse("order", '"fixed" or "fast"', order);
   for (const name of ["schedule", "countOf", "onStep"] as const)

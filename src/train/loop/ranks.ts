@@ -8,7 +8,7 @@ import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { OptionError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
-import type { TrainOptions } from "./options.ts";
+import type { SequenceRanks, TrainOptions } from "./options.ts";
 import { Flat, type FlatGradients, microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 import { differentiate, differentiateOver, type MicroBatch } from "./step.ts";
 
@@ -16,14 +16,17 @@ import { differentiate, differentiateOver, type MicroBatch } from "./step.ts";
 export interface Ranks {
   readonly all?: Communicator;
   readonly data?: Communicator;
-  readonly context?: Communicator;
+  readonly context?: SequenceRanks;
 }
 
 /** The ranks of a run in which `sequenceRanks` adjacent ones share each sequence. */
 export async function ranksOf(all: Communicator | undefined, sequenceRanks = 1): Promise<Ranks> {
   if (all === undefined || sequenceRanks === 1) return { all, data: all };
-  const context = await all.split(Math.floor(all.rank / sequenceRanks));
-  return { all, data: await all.split(all.rank % sequenceRanks), context };
+  const comm = await all.split(Math.floor(all.rank / sequenceRanks));
+  const data = await all.split(all.rank % sequenceRanks);
+  // Programs that share no sequence need not load it.
+  const { tapeOfRanks } = await import("./context.ts");
+  return { all, data, context: { comm, tapeOf: (length) => tapeOfRanks(comm, length) } };
 }
 
 /** Loss and gradients of a step: the sum over micro-batches, which ranks share. */
@@ -89,7 +92,7 @@ export class SharedSteps {
       comm && size > 1
         ? await sumOverRanks(comm, M, nodes, this.#order)
         : ([...nodes.values()][0] as FlatGradients);
-    if (context) for (const array of sum) await context.reduce(array, this.#order);
+    if (context) for (const array of sum) await context.comm.reduce(array, this.#order);
     return { loss, gradients: flat.to(sum, present), stops };
   }
 }

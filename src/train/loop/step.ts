@@ -3,24 +3,32 @@
  * on another device, or shared by ranks (ranks.ts).
  */
 import { tidy } from "../../api/tidy.ts";
-import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { HeedError } from "../../core/errors.ts";
 import { COPY, type Tensor } from "../../core/tensor.ts";
 import { withDropout } from "../../nn/ops/dropout.ts";
 import { gradientNorm } from "../clip.ts";
 import { Generator } from "../data/random.ts";
 import { addTo, type Gradients, Tape } from "../tape.ts";
-import { type LossPart, sumOfParts } from "./context.ts";
 import { findNonFinite, type NonFinite } from "./non-finite.ts";
-import { checkedCount, checkedLoss, countTargets, lossPart, type TrainOptions } from "./options.ts";
+import {
+  checkedCount,
+  checkedLoss,
+  countTargets,
+  type LossPart,
+  lossPart,
+  type SequenceRanks,
+  sumOfParts,
+  type TapeOf,
+  type TrainOptions,
+} from "./options.ts";
 import { sumTree } from "./parallel.ts";
 
 /** One micro-batch: the number of its counted targets, and its loss. */
 export interface MicroBatch {
   readonly count: number;
   readonly loss: () => Tensor;
-  /** This rank's part of the loss, with its tape, where the ranks of a communicator share the sequences. */
-  readonly lossOver: (context: Communicator) => Promise<LossPart>;
+  /** This rank's part of the loss, with its tape, where ranks share the sequences. */
+  readonly lossOver: (tapeOf: TapeOf) => Promise<LossPart>;
 }
 
 /** Loss of a step, and norm of its gradients. */
@@ -38,7 +46,7 @@ export function microBatches<B>(options: TrainOptions<B>, batches: readonly B[],
   return batches.map((batch, m) => ({
     count: checkedCount(countOf(batch)),
     loss: () => withDropout(dropoutSeed(seed, step, m), () => checkedLoss("train", model.loss(batch))),
-    lossOver: (context) => lossPart(model, context, batch),
+    lossOver: (tapeOf) => lossPart(model, tapeOf, batch),
   }));
 }
 
@@ -63,13 +71,13 @@ export function differentiate(
 
 /** `differentiate`, where ranks share the sequences: the loss over all of them, and this rank's part of the gradients. */
 export async function differentiateOver(
-  context: Communicator,
+  { comm, tapeOf }: SequenceRanks,
   microBatch: MicroBatch,
   parameters: ReadonlyMap<string, Tensor>,
   share: number,
 ): Promise<{ loss: number; gradients: Gradients }> {
-  const { tape, loss: part } = await microBatch.lossOver(context);
-  const loss = share * (await sumOfParts(context, part));
+  const { tape, loss: part } = await microBatch.lossOver(tapeOf);
+  const loss = share * (await sumOfParts(comm, part));
   if (!Number.isFinite(loss)) return { loss, gradients: new Map() };
   return { loss, gradients: await tape.gradientsAsync(part, parameters.values(), share) };
 }
