@@ -23,10 +23,15 @@ import { Tape } from "../tape.ts";
  * the same calls. `await tape.gradientsAsync(loss, parameters)` gives this rank's part of the gradients.
  *
  * @example
- * const tape = new ContextTape(comm, shardSequence({ length: N, ranks: comm.size, isCausal: true }));
- * const { output } = await block.forwardOver(tape, rows); // rows: plan.take(comm.rank, x)
- * const loss = tape.run(() => sum(square(output))); // this rank's part of the loss
- * const gradients = await tape.gradientsAsync(loss, block.parameters().values());
+ * const plan = shardSequence({ length: 6, ranks: 2, isCausal: true });
+ * const states = ones([1, 6, 8]);
+ * const block = new DecoderBlock(8, 2, { seed: 1 });
+ * await localCluster(2, async (comm) => {
+ *   const tape = new ContextTape(comm, plan);
+ *   const { output } = await block.forwardOver(tape, plan.take(comm.rank, states));
+ *   const loss = tape.run(() => sum(square(output))); // this rank's part of the loss
+ *   return tape.gradientsAsync(loss, block.parameters().values());
+ * });
  */
 export class ContextTape extends Tape implements SequenceShard {
   readonly positions: ArrayLike<number>;
