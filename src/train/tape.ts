@@ -30,7 +30,7 @@ import { changeCount, changedSince } from "../core/recording/changes.ts";
 import { isUnlisted, kindOf } from "../core/recording/kinds.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
-import { awaitSteps, type Resumable, runSteps } from "../core/steps.ts";
+import { awaitSteps, type Resumable, runSteps } from "../core/synchronous.ts";
 import { Tensor } from "../core/tensor.ts";
 import { storageOf } from "../nn/ops/operand.ts";
 import { type Operation, runRecorded } from "../nn/record.ts";

@@ -9,7 +9,7 @@
  */
 import { checkCount, formatValue, OptionError, ShapeError, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
-import { awaitSteps, runSteps } from "../../core/steps.ts";
+import { awaitSteps, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, type SequenceShard, scale, slice, tanh } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";

@@ -13,7 +13,7 @@
 // long: one class, whose methods are the parts of a layer in the order in which they run.
 import { placed } from "../../core/device/device.ts";
 import { checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
-import { type Resumable, runSteps } from "../../core/steps.ts";
+import { type Resumable, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
   add,

@@ -10,7 +10,7 @@
 import { type Communicator, NOTHING } from "../../cluster/communicator/communicator.ts";
 import { addFloats, broadcast, type Floats } from "../../cluster/communicator/reduce.ts";
 import { arrayFor } from "../../core/dtype.ts";
-import { awaitSteps, type Resumable, runSteps } from "../../core/steps.ts";
+import { awaitSteps, type Resumable, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Gradients } from "../tape.ts";
 
