@@ -3,16 +3,15 @@ import type { Operation } from "../backend/contract.ts";
 import type { Plan } from "../backend/plan/plan.ts";
 import { countTiles } from "../backend/plan/tiles.ts";
 import { COLUMNS } from "./attention/forward.ts";
-import { TILE } from "./attention/tile.ts";
-import { PRODUCT_TILE } from "./ops/matmul.ts";
+import { TILE } from "./tile.ts";
 
 /** The plan of an operation. Tasks are workgroups. */
 export function plan(operation: Operation): Plan {
   const common = { backend: "webgpu", threads: 1, rowTile: 1, keyTile: 1, splits: 1, stages: 1, bytes: 0 };
   if (operation.kind === "matmul") {
     const { batch, M, N, K } = operation.product;
-    const tasks = batch * Math.ceil(M / PRODUCT_TILE) * Math.ceil(N / PRODUCT_TILE);
-    const tile = { tasks, rowTile: PRODUCT_TILE, keyTile: PRODUCT_TILE };
+    const tasks = batch * Math.ceil(M / TILE) * Math.ceil(N / TILE);
+    const tile = { tasks, rowTile: TILE, keyTile: TILE };
     return { ...common, ...tile, operation: "matmul", kernel: "portable product", operations: 2 * batch * M * N * K };
   }
   if (operation.kind === "rowwise" || operation.kind === "array") {

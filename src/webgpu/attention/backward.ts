@@ -15,9 +15,9 @@ import { run } from "../kernel.ts";
 import type { GpuStorage } from "../memory.ts";
 import { runRows } from "../rows.ts";
 import type { GpuSession } from "../session.ts";
+import { each, entry, loadColumns, OPERANDS, ORIGINS, product, TILE, TILES } from "../tile.ts";
 import { KernelCall } from "./call.ts";
 import { defineRowTiles, defineRuns, keyRuns } from "./runs.ts";
-import { each, loadColumns, OPERANDS, product, TILE } from "./tile.ts";
 
 /** Columns of a gradient that a workgroup computes. */
 const COLUMNS = 64;
@@ -126,9 +126,7 @@ fn doOf(origin: i32, i: i32, e: i32) -> f32 {
   let x = load_do(origin + min(i, Nq() - 1) * do_row() + min(e, dv() - 1) * do_column());
   return select(0.0, x, i < Nq() && e < dv());
 }
-var<workgroup> qs: array<vec4f, 256>;
-var<workgroup> ks: array<vec4f, 256>;
-var<workgroup> ps: array<vec4f, 256>;
+${TILES}
 var<workgroup> gs: array<vec4f, 256>;`;
 
 /** ps[row · 8 + key / 4] = p with dropout, gs = ds · f′ · scale of a tile. Needs qAt, kAt, vAt, doAt, b, h, row0 and key0. */
@@ -188,21 +186,8 @@ const storeTile = (
   }`;
 
 const queryText = (chunks: number, hasDropout: boolean): string => `${HEAD}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let task = workgroupOf(id);
-  if (task >= workgroups()) { return; }
-  let lid = i32(thread);
-  let tx = lid % 8;
-  let ty = lid / 8;
-  let e0 = task % parts() * ${COLUMNS};
-  let tile = task / parts() % rowTiles();
-  let head = task / parts() / rowTiles();
-  let h = head % Hq();
-  let b = head / Hq();
-  let qAt = q_at(b, h);
-  let kAt = k_at(b, h / G());
-  let vAt = v_at(b, h / G());
+${entry("rowTiles()", "Hq()")}${ORIGINS}
+  let e0 = part * ${COLUMNS};
   let doAt = do_at(b, h);
   let row0 = tile * 32;
   ${each(4 * chunks, (n) => `var a${n} = vec4f(0);`)}
@@ -249,23 +234,14 @@ const addRows = (
   );
 
 const keyText = (chunksK: number, chunksV: number, hasDropout: boolean): string => `${HEAD}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let task = workgroupOf(id);
-  if (task >= workgroups()) { return; }
-  let lid = i32(thread);
-  let tx = lid % 8;
-  let ty = lid / 8;
-  let e0 = task % parts() * ${COLUMNS};
-  let tile = task / parts() % keyTiles();
-  let head = task / parts() / keyTiles();
-  let hk = head % Hkv();
-  let b = head / Hkv();
-  let kAt = k_at(b, hk);
-  let vAt = v_at(b, hk);
+${entry("keyTiles()", "Hkv()")}
+  let e0 = part * ${COLUMNS};
+  let kAt = k_at(b, h);
+  let vAt = v_at(b, h);
   let key0 = tile * 32;
   ${each(4 * chunksK, (n) => `var a${n} = vec4f(0);`)}
   ${each(4 * chunksV, (n) => `var c${n} = vec4f(0);`)}
+  let hk = h;
   for (var h = hk * G(); h < (hk + 1) * G(); h++) {
     let qAt = q_at(b, h);
     let doAt = do_at(b, h);

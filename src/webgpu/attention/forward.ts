@@ -14,9 +14,9 @@ import { uninitialized } from "../device.ts";
 import { run } from "../kernel.ts";
 import { convertView } from "../ops/copy.ts";
 import type { GpuSession } from "../session.ts";
+import { each, entry, loadColumns, OPERANDS, ORIGINS, product, TILE, TILES } from "../tile.ts";
 import { KernelCall } from "./call.ts";
 import { defineRuns, keyRuns } from "./runs.ts";
-import { each, loadColumns, OPERANDS, product, TILE } from "./tile.ts";
 
 /** Columns of the output that a workgroup computes. */
 export const COLUMNS = 128;
@@ -83,26 +83,9 @@ function forwardText(spec: ForwardSpec): string {
   const { chunks, isGuarded, hasDropout, hasSinks, negativeInfinity } = spec;
   return `
 ${OPERANDS}
-var<workgroup> qs: array<vec4f, 256>;
-var<workgroup> ks: array<vec4f, 256>;
-var<workgroup> ps: array<vec4f, 256>;
+${TILES}
 var<workgroup> red: array<vec4f, 64>;
-
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let task = workgroupOf(id);
-  if (task >= workgroups()) { return; }
-  let lid = i32(thread);
-  let tx = lid % 8;
-  let ty = lid / 8;
-  let part = task % parts();
-  let tile = (task / parts()) % rowTiles();
-  let head = task / parts() / rowTiles();
-  let h = head % Hq();
-  let b = head / Hq();
-  let qAt = q_at(b, h);
-  let kAt = k_at(b, h / G());
-  let vAt = v_at(b, h / G());
+${entry("rowTiles()", "Hq()")}${ORIGINS}
   let oAt = o_at(b, h);
   let row0 = tile * 32;
   let e0 = part * 128;

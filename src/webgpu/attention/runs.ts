@@ -1,8 +1,8 @@
 /** The tiles that a mask leaves, as lists for kernels: runs of keys for the rows of a tile, and tiles of rows for the keys of a tile. */
 import { TileMap } from "../../backend/plan/tiles.ts";
 import type { Problem } from "../../backend/problem.ts";
+import { TILE } from "../tile.ts";
 import type { KernelCall } from "./call.ts";
-import { TILE } from "./tile.ts";
 
 /** For each batch entry, head and row tile that differ: where its runs begin; then the runs. */
 export interface KeyRuns {

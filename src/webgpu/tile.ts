@@ -1,4 +1,4 @@
-/** Pieces of text that the kernels of attention share: a product of a tile, and how its operands come into workgroup memory. */
+/** Pieces of text that the kernels of attention and of matrix products share: their entry point, a product of a tile, and its operands. */
 
 /** Rows and keys of a tile. */
 export const TILE = 32;
@@ -40,6 +40,35 @@ export const loadColumns = (first: string, element: (row: string, e: string) => 
       let e = ${first} + tx * 4;
       ks[at] = vec4f(${[0, 1, 2, 3].map((x) => element("at / 8", `e + ${x}`)).join(", ")});
     }`;
+
+/** Workgroup memory of a tile: columns of its rows and keys, and its cells. */
+export const TILES = ["qs", "ks", "ps"]
+  .map((name) => `var<workgroup> ${name}: array<vec4f, 256>;`)
+  .join("\n");
+
+/**
+ * The entry point: a thread has the rows ty·4 … and the keys tx·4 … of the tile `tile` of `tiles` of the head h and batch entry b of
+ * `heads`, and the part `part` of the columns.
+ */
+export const entry = (tiles: string, heads: string): string => `
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let task = workgroupOf(id);
+  if (task >= workgroups()) { return; }
+  let lid = i32(thread);
+  let tx = lid % 8;
+  let ty = lid / 8;
+  let part = task % parts();
+  let tile = task / parts() % ${tiles};
+  let head = task / parts() / ${tiles};
+  let h = head % ${heads};
+  let b = head / ${heads};`;
+
+/** The first elements of a head of q, k and v. */
+export const ORIGINS = `
+  let qAt = q_at(b, h);
+  let kAt = k_at(b, h / G());
+  let vAt = v_at(b, h / G());`;
 
 /** Elements of rows of q, k and v, from the index of their first element; 0 past the end. */
 export const OPERANDS = `
