@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 3_360],
   ["ui", 500],
   ["explorer", 18_900],
-  ["lab", 14_170],
+  ["lab", 14_710],
   ["bench", 5_100],
   ["tools", 5_160],
   ["examples", 1_290],

@@ -217,6 +217,15 @@ export const page = definePage<Arrows, ArrowsNumbers>({
         step: 1,
         start: 60,
         unit: " %",
+        why: [
+          [0, 35, "A longer query does not look away: it is stricter, so the key it points at gets more."],
+          [
+            45,
+            75,
+            "You expected a little more. But doubled scores double every difference, and a ratio of shares is e to the power of a difference: it is squared.",
+          ],
+          [97, 100, "Nearly: but a share is 100 % only where all other scores are infinitely lower."],
+        ],
         show: { mode: "free", x: 2.4, y: 3.2 },
         mark: (guess, { wide }) => {
           const { left, top, width, share } = barsAt(wide);
@@ -364,6 +373,14 @@ for row in weights, output:
   tasks: [
     {
       text: "Find a query for which two words have nearly the same share (less than 2 points apart), each more than 35 %.",
+      near: ({ numbers: n }) => {
+        const [a, b] = ordered(n);
+        return n.shares[a] - n.shares[b] < 0.02
+          ? "Level, but each has too little: a longer query is stricter."
+          : n.shares[b] > 0.35
+            ? "Both have enough. Turn the query a little toward the one with less."
+            : "";
+      },
       done: ({ numbers: n }) => {
         const [a, b] = ordered(n);
         return n.shares[b] > 0.35 && n.shares[a] - n.shares[b] < 0.02;
@@ -371,6 +388,12 @@ for row in weights, output:
     },
     {
       text: `With Q = X·W, turn the query of the word at the bottom until it gives the word on the upper left more than 60 %.`,
+      near: ({ state, numbers: n }) =>
+        state.mode === "turned" && state.word === IT && n.shares[1] > 0.4
+          ? "That is the direction: turn on."
+          : state.mode === "turned" && state.word !== IT
+            ? "The query of another word turns now: press the word at the bottom."
+            : "",
       done: ({ state, numbers: n }) => state.mode === "turned" && state.word === IT && n.shares[1] > 0.6,
     },
   ],

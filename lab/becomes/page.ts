@@ -52,6 +52,18 @@ export const page = definePage<Becomes, BecomesNumbers>({
         step: 1,
         start: 90,
         unit: "",
+        why: [
+          [
+            85,
+            100,
+            "You expected the other layers to change as little as the first. Each starts from what the one before has made, so small differences add up.",
+          ],
+          [
+            0,
+            45,
+            "So far apart they do not move: both are still the same word, and the residual connection keeps what was there before.",
+          ],
+        ],
         formatGuess: (guess) => number(guess / 100),
         show: { layer: 6 },
         mark: (guess, { wide }) => {
@@ -161,10 +173,22 @@ print(f"{cosine:.3f}")`,
   tasks: [
     {
       text: "Find the first layer after which “flies” of “time flies” is nearer to “runs” than to “insect”, with the whole head.",
+      near: ({ state }) =>
+        state.quarters < 4
+          ? "The whole head: 100 %."
+          : state.layer > 2
+            ? "It is nearer to “runs” here. Is it already after an earlier layer?"
+            : "Not here yet.",
       done: ({ state }) => state.layer === 2 && state.quarters === 4,
     },
     {
       text: "After the last layer, find how little of the head is enough to keep “flies” of “time flies” nearer to “runs” than to “insect”.",
+      near: ({ state, numbers: { path } }) =>
+        state.layer !== 6 || state.quarters === 4
+          ? ""
+          : path.near[0][6][0] > path.near[0][6][2]
+            ? "This is enough. Is less enough, too?"
+            : "This is too little: “insect” is nearer.",
       done: ({ state, numbers: { path } }) =>
         state.layer === 6 && state.quarters === 1 && path.near[0][6][0] > path.near[0][6][2],
     },

@@ -173,6 +173,21 @@ export const page = definePage<Before, BeforeNumbers>({
         step: 1,
         start: 20,
         unit: " %",
+        why: ({ numbers }) =>
+          numbers.losses.length < STEPS
+            ? []
+            : [
+                [
+                  0,
+                  25,
+                  "One in six would be looking everywhere. It cannot write the last letter that it read without looking there.",
+                ],
+                [
+                  26,
+                  75,
+                  "More than that: any share on other letters mixes them into what it writes, and the loss counts that.",
+                ],
+              ],
         show: { steps: STEPS, at: STEPS, row: 0 },
         mark: (guess, { wide }) => {
           const [x, y, cell] = gridAt(wide);
@@ -281,6 +296,16 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
   tasks: [
     {
       text: "Train it, then find the first step at which all six letters are right.",
+      near: ({ state, numbers: n }) => {
+        const first = n.frames.find(({ wrote }) => wrote === [...n.word].reverse().join(""))?.step;
+        return state.at === 0 || n.losses.length < STEPS
+          ? ""
+          : first === undefined
+            ? "It is right at no step with this word: that happens. Try another word."
+            : state.at > first
+              ? "There is an earlier one."
+              : "Not yet right.";
+      },
       done: ({ state, numbers: n }) =>
         state.word === n.word &&
         n.frames.find(({ wrote }) => wrote === [...n.word].reverse().join(""))?.step === state.at &&
@@ -288,6 +313,14 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
     },
     {
       text: "Give the trained network a word of at least three different letters, two of them the same and beside each other. Does it tell the two apart by their positions? Either answer is one.",
+      near: ({ numbers: { word, losses } }) =>
+        losses.length < STEPS
+          ? ""
+          : /(.)\1/.test(word)
+            ? "Two beside each other: now at least three different letters, and the last step."
+            : new Set(word).size < word.length
+              ? "Two are the same, but not beside each other."
+              : "",
       done: (view) =>
         view.state.at === STEPS &&
         view.numbers.losses.length === STEPS &&

@@ -61,6 +61,18 @@ export const page = definePage<Cost, CostNumbers>({
         step: 100,
         start: 15_000,
         unit: " words",
+        why: [
+          [
+            9000,
+            20000,
+            "The square fills faster than one thinks: twice the words are four times the memory.",
+          ],
+          [
+            500,
+            4500,
+            "At that length the square is less than half full: 8 heads of n · n numbers of 4 bytes are 32 · n² bytes.",
+          ],
+        ],
         formatGuess: wordsOf,
         show: { power: Math.log2(6689), show: "memory" },
         mark: memoryGuess,
@@ -243,11 +255,21 @@ print(heads * n * n * size)`,
   tasks: [
     {
       text: "Find the longest text whose weights, all at once, still fit into half of the frame: between 0.9 and 1 GiB.",
+      near: ({ numbers: n, state }) =>
+        state.show !== "time" && !state.one && n.weights > 0.6 * 2 ** 30 && n.weights < 1.5 * 2 ** 30
+          ? `${byteCount(n.weights)}: ${n.weights > 2 ** 30 ? "too much" : "there is still space"}.`
+          : "",
       done: ({ numbers: n, state }) =>
         state.show !== "time" && !state.one && n.weights >= 0.9 * 2 ** 30 && n.weights <= 2 ** 30,
     },
     {
       text: "Measure, and guess the time of 4,096 words to within a third before you run it.",
+      near: (view) => {
+        const large = took(view.numbers, LARGE);
+        return large === undefined || view.state.ghost === 0
+          ? ""
+          : `Your guess was ${number(view.state.ghost / large)} times what it took. That is a result, too: a clock is no formula. Measure again to try once more.`;
+      },
       done: (view) => {
         const large = took(view.numbers, LARGE);
         return (

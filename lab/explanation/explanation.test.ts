@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { textOf } from "../../ui/text-of.ts";
+import { reasonOf } from "../frame/render.ts";
 import { compute } from "./compute.ts";
 import { page } from "./page.ts";
 
@@ -40,15 +40,8 @@ test("hidden by a mask, links to marks matter", async () => {
 
 test("a guess above the effect of the smaller weight gets the reason why it is wrong", async () => {
   const numbers = await compute({ ...initial, head: 2 });
-  const say = (guess1: number) =>
-    textOf(
-      page.steps[1].predict!.result({
-        state: { ...initial, guess1 } as never,
-        numbers,
-        wide: true,
-        changed: true,
-      }),
-    );
+  const view = { state: initial, numbers, wide: true, changed: true };
+  const say = (guess: number) => reasonOf(page.steps[1].predict!, guess, view);
   expect(say(19)).toContain("You expected more weight to have more effect");
   expect(say(3)).not.toContain("You expected");
 });

@@ -5,7 +5,7 @@ import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { integer, oneOf, ownSentence, type StateFields } from "../frame/fields.ts";
 import { axisOf, line, named } from "../frame/marks.ts";
-import { definePage, guessOf, type LabView } from "../frame/page.ts";
+import { definePage, type LabView } from "../frame/page.ts";
 import { codeLines, indexOfLargest, number, PIECES, percent, plainSentence } from "../frame/words.ts";
 import { cutNote, OWN_MODEL, ownExplorer } from "../head/link.ts";
 import type { Explanation, ExplanationNumbers } from "./compute.ts";
@@ -192,6 +192,13 @@ export const page = definePage<Explanation, ExplanationNumbers>({
         step: 0.5,
         start: 10,
         unit: "°",
+        why: [
+          [
+            8,
+            20,
+            "You expected more weight to have more effect. A weight says how much of a value is taken; it does not say what later layers do with it.",
+          ],
+        ],
         show: { head: PREVIOUS, data: "time", how: "silent", layer: 0 },
         mark: (guess, { numbers: n, wide }) => {
           const { x, y } = axes(n, wide);
@@ -201,10 +208,9 @@ export const page = definePage<Explanation, ExplanationNumbers>({
             text(from + 16, at + 4, "your guess", { class: "tk bold s11 halo" })
           );
         },
-        result: ({ numbers: n, state }) => {
+        result: ({ numbers: n }) => {
           const [link, other] = [largestOf(n, PREVIOUS), largestOf(n, TELLING)];
-          const guess = guessOf(state, 1);
-          return html`It is <b>${degrees(link.angle)}</b>, ${number(other.angle / link.angle, 2)} times less than in head 4.${guess >= other.angle ? " You expected more weight to have more effect. A weight says how much of a value is taken; it does not say what later layers do with it." : ""} Both heads take from the same word. What they take is not the same: each has values of its own.`;
+          return html`It is <b>${degrees(link.angle)}</b>, ${number(other.angle / link.angle, 2)} times less than in head 4. Both heads take from the same word. What they take is not the same: each has values of its own.`;
         },
       },
     },
@@ -359,11 +365,23 @@ print(f"{correlation:.4f}")`,
   tasks: [
     {
       text: "Find a head that gives one token more than 90 % of its attention, and whose effect is less than 1° (with the weight set to 0).",
+      near: ({ state, numbers: n }) =>
+        state.how !== "silent"
+          ? "With the weight set to 0, not hidden."
+          : rowOf(n).some(({ weight }) => weight > 0.9)
+            ? "More than 90 %, but it has an effect."
+            : rowOf(n).some(({ weight, angle }) => weight > 0.6 && angle < 1)
+              ? "Little effect. A weight of more than 90 % is wanted."
+              : "",
       done: ({ state, numbers: n }) =>
         state.how === "silent" && rowOf(n).some(({ weight, angle }) => weight > 0.9 && angle < 1),
     },
     {
       text: "In “fruit flies like a banana”, find the head in which a link of “flies” to another word has the largest effect of all 72 heads.",
+      near: ({ state, numbers: n }) =>
+        state.data === "fruit" && state.how === "silent" && Math.max(...n.row.angles) > 10
+          ? `${degrees(Math.max(...n.row.angles))} here, and more in another head, or this link is to a mark.`
+          : "",
       done: ({ state, numbers: n }) => {
         if (state.ownText !== "" || state.data !== "fruit" || state.how !== "silent") return false;
         const isOther = (i: number) => !isMark(n, i) && i % n.words.length !== n.query;

@@ -2,7 +2,7 @@
  * Marks of the Lab's pictures. Colors are classes of the style sheet, so that one markup serves light and dark pages;
  * axes, scales and elements are those of the plot kit (src/view/plot).
  */
-import { levelOf, placeOf } from "../../src/view/color.ts";
+import { levelOf, placeOf } from "../../src/view/level.ts";
 import { type AxisOptions, axis } from "../../src/view/plot/axis.ts";
 import { type Attributes, element, text } from "../../src/view/plot/svg.ts";
 

@@ -44,6 +44,9 @@ export const changeOf = <S>(change: Change<S> | undefined, state: S): Partial<S>
 /** The reader's guess at the prediction of a step; −1 before there is one. */
 export const guessOf = (state: LabState, at: number): number => Number(state[`guess${at}`] ?? -1);
 
+/** Reasons by ranges of guesses. */
+type Reasons = readonly (readonly [low: number, high: number, reason: string])[];
+
 /** A question before the answer is shown. The guess is `guessN` in the state and the address, N the index of the step. */
 export interface Prediction<S extends LabState, N> {
   readonly question: string | ((view: LabView<S, N>) => string);
@@ -58,6 +61,8 @@ export interface Prediction<S extends LabState, N> {
   readonly show: Change<S>;
   /** The result in one or two sentences; what the reader guessed comes before it. */
   result(view: LabView<S, N>): TemplateResult;
+  /** Why a guess is wrong, by ranges of guesses, both ends included: what the reader may have thought. */
+  readonly why: Reasons | ((view: LabView<S, N>) => Reasons);
   /** The guess as marks in the picture, with the words "your guess", beside the result. */
   mark(guess: number, view: LabView<S, N>): string;
   /** True if every state of the picture has the axis of the mark; otherwise the mark is drawn with the result only. */
@@ -82,6 +87,19 @@ export interface LabStep<S extends LabState, N> {
 export interface LabTask<S extends LabState, N> {
   readonly text: string;
   done(view: LabView<S, N>): boolean;
+  /** What is missing, where the reader is near; "" for nothing to say. Asked only until the task is done. */
+  near(view: LabView<S, N>): string;
+}
+
+/** The last task of a page: a line or two that the reader writes, checked by running them on new numbers: those of lab/open-tasks.ts. */
+export interface OpenTask {
+  readonly text: string;
+  /** The names that may be used: a size of random numbers, a number, or a program of the names before it. */
+  readonly inputs: Readonly<Record<string, readonly [rows: number, columns: number] | number | string>>;
+  readonly start: string;
+  readonly answer: string;
+  /** Wrong programs that readers write, and what is wrong with each. */
+  readonly mistakes: readonly (readonly [program: string, says: string])[];
 }
 
 /** Code beside the picture: what computes these numbers, in two languages. Lines have at most 52 characters. */

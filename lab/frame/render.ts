@@ -55,6 +55,17 @@ export function renderStep<S extends LabState, N>(step: LabStep<S, N>, view: Lab
 export const formatGuess = <S extends LabState, N>(predict: Prediction<S, N>, guess: number): string =>
   predict.formatGuess?.(guess) ?? `${guess}${predict.unit}`;
 
+/** Why a guess is wrong, "" where it is about right. */
+export function reasonOf<S extends LabState, N>(
+  { why }: Prediction<S, N>,
+  guess: number,
+  view: LabView<S, N>,
+): string {
+  const reasons = typeof why === "function" ? why(view) : why;
+  const reason = reasons.find(([low, high]) => guess >= low && guess <= high);
+  return reason === undefined ? "" : ` ${reason[2]}`;
+}
+
 /** The question, or, once it is answered, the guess and the result. */
 function renderPrediction<S extends LabState, N>(
   predict: Prediction<S, N>,
@@ -64,7 +75,7 @@ function renderPrediction<S extends LabState, N>(
   const question = typeof predict.question === "function" ? predict.question(view) : predict.question;
   const guess = guessOf(view.state, at);
   if (guess >= 0)
-    return html`<div class="predict answered"><p>${question}</p><p class="said">You said ${formatGuess(predict, guess)}. ${predict.result(view)}</p>
+    return html`<div class="predict answered"><p>${question}</p><p class="said">You said ${formatGuess(predict, guess)}. ${predict.result(view)}${reasonOf(predict, guess, view)}</p>
 <p><button type="button" class="quiet" data-act="forget:${at}">Guess again</button></p></div>`;
   const { min, max, step, start } = predict;
   const first = formatGuess(predict, start);
@@ -72,26 +83,6 @@ function renderPrediction<S extends LabState, N>(
   return html`<div class="predict"><p><b>Predict.</b> ${question}</p>
 <p class="row"><input type="range" min=${min} max=${max} step=${step} value=${start} data-guess=${at} aria-label="Your guess" aria-valuetext=${first}><output .textContent=${first}></output>
 <button type="button" data-act="predict:${at}">Show</button></p></div>`;
-}
-
-const TOOLS = html`<div class="tools">
-<button type="button" class="quiet" data-act="undo">Undo</button>
-<button type="button" class="quiet" data-act="reset">Reset</button>
-<button type="button" class="quiet" data-act="link">Copy link</button>
-<button type="button" class="quiet" data-act="svg">Save SVG</button>
-<button type="button" class="quiet" data-act="csv">Save CSV</button>
-<span class="saying" role="status"></span>
-</div>`;
-
-/** The picture with its caption, and the control under it. */
-export function renderStage<S extends LabState, N>(page: LabPage<S, N>, view: LabView<S, N>): TemplateResult {
-  return html`<div class="stage">
-<p class="busy" aria-hidden="true">computing …</p>
-<figure><div class="picture" data-part="picture">${renderPicture(page, view)}</div>
-<figcaption data-part="caption">${page.caption(view)}</figcaption></figure>
-<p class="problem" role="alert" hidden></p>
-<div class="control" data-part="control">${renderControl(page, view)}</div>
-${TOOLS}</div>`;
 }
 
 /** The control, and, once the reader has used it, the others. */
@@ -156,46 +147,11 @@ export function renderTable<S extends LabState, N>(page: LabPage<S, N>, view: La
 export function renderTasks<S extends LabState, N>(
   page: LabPage<S, N>,
   done: readonly boolean[],
+  view: LabView<S, N>,
 ): TemplateResult {
+  const near = (i: number) => (view.changed && !done[i] ? page.tasks[i].near(view) : "");
   return html`<ul class="tasks">${page.tasks.map(
     ({ text }, i) =>
-      html`<li class=${done[i] ? "done" : ""}><span class="tick" role="img" aria-label=${done[i] ? "done" : "not yet"}>${done[i] ? "✓" : "○"}</span> <span>${text}</span></li>`,
+      html`<li class=${done[i] ? "done" : ""}><span class="tick" role="img" aria-label=${done[i] ? "done" : "not yet"}>${done[i] ? "✓" : "○"}</span> <span>${text}${near(i) === "" ? nothing : html` <i class="near">${near(i)}</i>`}</span></li>`,
   )}</ul>`;
-}
-
-/** What is around a page: the page after it, and where the explorer is. */
-export interface Surroundings {
-  readonly next?: { readonly name: string; readonly title: string; readonly point: string };
-  readonly explorer: string;
-}
-
-/** The text: its steps, each with its own numbers, then code, table, tasks and questions. */
-export function renderText<S extends LabState, N>(
-  page: LabPage<S, N>,
-  views: readonly LabView<S, N>[],
-  /** For pages without scripts, the pictures of the steps, each with the answer to its prediction. */
-  staticViews: readonly LabView<S, N>[],
-  { next, explorer }: Surroundings,
-): TemplateResult {
-  const still = (step: LabStep<S, N>, view: LabView<S, N> | undefined) =>
-    view === undefined
-      ? nothing
-      : html`<div class="still">${step.predict ? html`<p>${step.predict.result(view)}</p>` : nothing}<figure>${svgText(pictureOf(page, { ...view, wide: false }))}<figcaption>${page.caption(view)}</figcaption></figure></div>`;
-  return html`<article class="text"><h1>${page.title}</h1><p class="point">${page.point}</p>
-${page.steps.map((step, i) => html`<section class="step" id="stop${i + 1}" data-step=${i}><div data-part="step-${i}">${renderStep(step, views[i], i)}</div>${still(step, staticViews[i])}</section>`)}
-<section><h2>The same in code</h2>
-<div class="languages"><input type="radio" name="language" id="ts" checked><label for="ts">TypeScript, heed</label>
-<input type="radio" name="language" id="py"><label for="py">NumPy</label>
-<div data-part="code">${renderCode(page, views[0])}</div></div>
-<p class="small hint">Point at a colored name: the picture shows what it is.</p></section>
-<section><h2>Try</h2><div data-part="tasks">${renderTasks(page, [])}</div></section>
-<section><h2>Can you answer without looking?</h2>
-${page.recall.map(([question, answer]) => html`<details class="recall"><summary>${question}</summary><p>${answer}</p></details>`)}</section>
-<section><details><summary>The picture as a table</summary><div data-part="table">${renderTable(page, views[0])}</div></details>
-<div class="narrow-only">${TOOLS}</div></section>
-<section><h2>What you may not conclude</h2><p>${page.limits}</p>
-<p><a class="trained" href=${explorer + page.trained.address}>${page.trained.text}</a></p>
-${page.trained.more ? html`<ul class="more">${page.trained.more.map(({ text, address }) => html`<li><a href=${explorer + address}>${text}</a></li>`)}</ul>` : nothing}
-${next ? html`<p class="next"><a href="${next.name}.html">Next: ${next.title}</a> <span>${next.point}</span></p>` : nothing}</section>
-</article>`;
 }

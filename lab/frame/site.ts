@@ -5,12 +5,13 @@ import { escapeXml } from "../../src/view/plot/svg.ts";
 import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { COMPUTATIONS } from "../computations.ts";
+import { OPEN_TASKS } from "../open-tasks.ts";
 import { PAGES } from "../pages.ts";
 import { COURSE_STYLE, coursePage } from "./course.ts";
 import type { LabState } from "./fields.ts";
 import { type Change, changeOf, type LabView, type NamedPage } from "./page.ts";
-import { renderStage, renderText, type Surroundings } from "./render.ts";
 import { style } from "./style.ts";
+import { renderStage, renderText, type Surroundings } from "./text.ts";
 
 /** Where the explorer is, seen from a page of the Lab. */
 export interface SiteOptions {
@@ -74,7 +75,7 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
 <span class="where">${at + 1} of ${pages.length}</span>
 ${before ? html`<a href="${before.name}.html" rel="prev">‹ ${before.title}</a>` : nothing}
 ${next ? html`<a href="${next.name}.html" rel="next">${next.title} ›</a>` : nothing}
-${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${await renderPage(page, { next, explorer })}</main>`;
+${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${await renderPage(page, { next, explorer, open: OPEN_TASKS[page.name] })}</main>`;
     files.set(`${page.name}.html`, documentOf(`${page.title} · The Lab`, page.point, textOf(content)));
   }
   return files;

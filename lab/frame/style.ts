@@ -16,7 +16,7 @@ const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
 
 /** A page that is read without its script: the pictures of the steps are in the text. */
 const STILL: readonly (readonly [selector: string, rules: string])[] = [
-  [".text .narrow-only,.stage,.predict .row,.text button,.hint,.top form,.text .tools", "display:none"],
+  [".open,.text .narrow-only,.stage,.predict .row,.text button,.hint,.top form,.text .tools", "display:none"],
   [".still", "display:block;margin-block:12px"],
   [".still figcaption", "min-block-size:0"],
   [".columns", "grid-template-columns:minmax(0,640px)"],
@@ -116,6 +116,9 @@ pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre;ta
 .tasks li{display:flex;gap:10px;margin-block-end:10px}
 .tick{font:16px/26px var(--sans);color:var(--third)}
 .tasks .done .tick{color:var(--value);font-weight:700}
+.near{color:var(--second)}
+.open textarea{inline-size:100%;font:13px/20px var(--mono);padding:8px;border:1px solid var(--line);border-radius:6px;background:var(--raised);color:inherit;resize:vertical}
+.verdict{font:14px/22px var(--sans);min-block-size:22px;white-space:pre-wrap}.verdict.right{color:var(--value);font-weight:600}
 .recall{margin-block-end:8px}
 summary{cursor:pointer;padding-block:4px}
 .recall p{padding-inline-start:16px;color:var(--second)}

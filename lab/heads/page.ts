@@ -193,6 +193,13 @@ export const page = definePage<Heads, HeadsNumbers>({
         step: 1,
         start: 40,
         unit: " %",
+        why: ({ state }) =>
+          state.ownText !== ""
+            ? []
+            : [
+                [33, 100, "You expected the others to look there, too. Most look elsewhere, or rest."],
+                [0, 8, "One head alone makes 80 ÷ 12 ≈ 7 points of the average, and it is not alone."],
+              ],
         show: { hide: false, on: ALL, groups: HEADS },
         mark: (guess, { numbers: n, state, wide }) => {
           if (state.shown === "mixed") return "";
@@ -380,6 +387,10 @@ print(f"{average(weights) * average(value):.3f}")`,
   tasks: [
     {
       text: "In “time flies like an arrow”, mute heads until the average gives “time” more than the start mark, with at least seven of the twelve heads still on.",
+      near: ({ numbers: n, state }) =>
+        state.ownText === "" && state.groups === HEADS && n.average[n.target] > n.average[0]
+          ? "“time” leads, with fewer than seven heads. Which of the muted ones rests less than the others?"
+          : "",
       done: ({ numbers: n, state }) =>
         state.ownText === "" &&
         state.groups === HEADS &&
@@ -388,6 +399,8 @@ print(f"{average(weights) * average(value):.3f}")`,
     },
     {
       text: "Find a pair of heads for which the average of the outputs and average weights × average values are more than 60 % apart.",
+      near: ({ numbers: n, state }) =>
+        state.groups === HEADS && headsOn(n.on).length === 2 ? `This pair: ${percent(n.apart)}.` : "",
       done: ({ numbers: n, state }) => state.groups === HEADS && headsOn(n.on).length === 2 && n.apart > 1,
     },
   ],

@@ -256,6 +256,14 @@ ${order(view)}`,
         step: 1,
         start: 50,
         unit: " %",
+        why: [
+          [
+            25,
+            100,
+            "You expected training to find something. A score is only pushed if looking there lowers the loss, and here it never does.",
+          ],
+          [0, 2, "Nothing pushes it down either: looking at “cat” does no harm."],
+        ],
         show: { run: "tossed", step: LAST, sentence: "cat" },
         mark: (guess, { wide }) => {
           const at = curveAt(wide);
@@ -388,11 +396,23 @@ for scores in before, after:
   tasks: [
     {
       text: "In the normal run, find the first step of the slider at which “was” gives the animal more than half.",
+      near: ({ state, numbers: n }) =>
+        state.run !== "learned" || state.step === LAST
+          ? ""
+          : n.shares[n.steps.indexOf(state.step)] > 0.5
+            ? "More than half. Is it already at an earlier step?"
+            : "Less than half here.",
       done: ({ state, numbers: n }) =>
         state.run === "learned" && state.step === n.steps[n.shares.findIndex((one) => one > 0.5)],
     },
     {
       text: "Find a run and a step at which the model is right with more than 90 %, while this head gives the animal less than 1 %.",
+      near: (view) =>
+        view.numbers.says[view.numbers.right] > 0.9
+          ? "The model is right. The head still gives the animal more than 1 %."
+          : share(view) < 0.01
+            ? "The head gives the animal less than 1 %. The model is not right yet."
+            : "",
       done: (view) => view.numbers.says[view.numbers.right] > 0.9 && share(view) < 0.01,
     },
   ],

@@ -103,6 +103,17 @@ export const page = definePage<Masks, MasksNumbers>({
         step: 1,
         start: 0,
         unit: " %",
+        why: ({ state }) =>
+          state.ownText !== ""
+            ? []
+            : [
+                [
+                  0,
+                  12,
+                  "A pad means nothing to you. To the formula it is a key like any other, with a score and so with a share.",
+                ],
+                [45, 100, "Two of ten keys have no reason to get more than the eight words together."],
+              ],
         show: ({ ownText }) => ({
           mask: PRESETS.none,
           row: satOf(ownText),
@@ -157,6 +168,14 @@ ${
         step: 1,
         start: 0,
         unit: " %",
+        why: [
+          [
+            0,
+            5,
+            "You expected −1e9 to hide. It hides a word only beside scores that are higher, and here no score is.",
+          ],
+          [20, 100, "The shares of ten words add up to 100 %, so they cannot all have that much."],
+        ],
         show: ({ ownText }) => ({
           mask: wiped(PRESETS.causal, onOf(ownText)),
           row: onOf(ownText),
@@ -360,12 +379,25 @@ for row in formula, finite, heed:
   tasks: [
     {
       text: "Build the mask for a model that writes this text: causal, and no word looks at a pad, not even the pads themselves.",
+      near: ({ state }) => {
+        const wanted = presetsOf(state.ownText)["causal + padding"];
+        const wrong = state.mask.filter((bit, at) => bit !== wanted[at]).length;
+        return state.inverted && wrong === 0
+          ? "The bits are right, and read the other way round."
+          : wrong > 0 && wrong <= 40
+            ? `${wrong} of ${wanted.length} cells are not right yet.`
+            : "";
+      },
       done: ({ state }) =>
         !state.inverted &&
         state.mask.every((bit, at) => bit === presetsOf(state.ownText)["causal + padding"][at]),
     },
     {
       text: "In the sentence about the cat, make the “the” before “mat” give “mat” more than 90 %.",
+      near: ({ state, numbers: n }) =>
+        state.ownText === "" && n.weights[5][6] > 0.5
+          ? `It gives ${percent(n.weights[5][6])} now. What else may it look at?`
+          : "",
       done: ({ state, numbers: n }) => state.ownText === "" && n.weights[5][6] > 0.9,
     },
   ],

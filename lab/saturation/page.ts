@@ -58,6 +58,14 @@ export const page = definePage<Saturation, SaturationNumbers>({
         step: 1,
         start: 25,
         unit: " %",
+        why: [
+          [
+            5,
+            60,
+            "You treated shares as if half of the way were half of the share. The difference is still 17, and e^−17 is forty billionths.",
+          ],
+          [61, 100, "It would have to be ahead for that, and number 7 is still 0.17 · 100 = 17 above it."],
+        ],
         show: { numbers: NUMBERS.map((z, i) => (i === 7 ? ANSWER : z)), times: 100, show: "bars" },
         mark: (guess, { wide }) => {
           const at = barsAt(wide);
@@ -244,10 +252,20 @@ print(f"{np.log10(size + 1e-300):.2f}")`,
   tasks: [
     {
       text: "At × 100, make the largest gradient greater than 0.1.",
+      near: ({ state, numbers: n }) =>
+        state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 1e-6
+          ? "It grows. The two largest must be more nearly level: 0.01 apart is × 100 a difference of 1."
+          : "",
       done: ({ state, numbers: n }) => state.times >= 99.5 && Math.max(...n.gradient.map(Math.abs)) > 0.1,
     },
     {
       text: "Find where the 2,000 rows have half of the entropy that equal shares would have (between × 1 and × 5).",
+      near: ({ state, numbers: n }) => {
+        const part = n.rows.entropy / Math.log(state.keys);
+        return Math.abs(part - 0.5) < 0.15
+          ? `${percent(part)} of it is left: ${part > 0.5 ? "a little more" : "a little less"}.`
+          : "";
+      },
       done: ({ state, numbers: n }) => Math.abs(n.rows.entropy / Math.log(state.keys) - 0.5) < 0.02,
     },
   ],

@@ -169,6 +169,19 @@ export const page = definePage<Scale, ScaleNumbers>({
         step: 8,
         start: 64,
         unit: "",
+        why: [
+          [16, 24, "You expected no change. But 256 terms are added up now, not 16."],
+          [
+            32,
+            128,
+            "16 times as many terms: you took the square root of that. The spread grows like the root, the variance like the number of terms.",
+          ],
+          [
+            400,
+            1024,
+            "Too fast: the variance of a sum is the sum of the variances, so it grows like dₖ and not like its square.",
+          ],
+        ],
         show: { power: 8, visited: [0, 2, 4, 6], show: "plot", line: true },
         always: true,
         mark: guessMark,
@@ -297,11 +310,19 @@ print(" ".join(f"{x:.3f}" for x in weights))`,
   tasks: [
     {
       text: "At dₖ = 16 and √dₖ, throw until the variance is below 0.985. What does that say about one throw?",
+      near: ({ numbers: n, state }) =>
+        state.data === "random" && state.power === 4 && state.divisor === "√dk"
+          ? `${number(n.divided)} in this throw. Throw again.`
+          : "",
       done: ({ numbers: n, state }) =>
         state.power === 4 && state.divisor === "√dk" && state.data === "random" && n.divided < 0.985,
     },
     {
       text: "Find a dₖ and a divisor other than √dₖ with a variance between 0.9 and 1.1.",
+      near: ({ numbers: n, state }) =>
+        state.divisor !== "√dk" && n.divided > 0.5 && n.divided < 2
+          ? "Near 1. Which dₖ makes this divisor right?"
+          : "",
       done: ({ numbers: n, state }) =>
         state.divisor !== "√dk" && state.data === "random" && Math.abs(n.divided - 1) < 0.1,
     },

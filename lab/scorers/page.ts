@@ -153,6 +153,13 @@ export const page = definePage<Scorers, ScorersNumbers>({
         step: 1,
         start: 24,
         unit: " %",
+        why: [
+          [
+            12,
+            100,
+            "It was less at each longer length already. Without the division, the spread of the scores at d = 1024 is 32, and the largest of 64 is far ahead.",
+          ],
+        ],
         show: { power: 10, lengths: 4 },
         always: true,
         mark: (guess, { wide }) => {
@@ -268,10 +275,16 @@ for row in shares:
   tasks: [
     {
       text: "Find a d and an n at which additive’s hidden layer would take more than 500 MiB, if it were kept.",
+      near: ({ numbers: n }) =>
+        n.all[2].bytes > 100 * 2 ** 20 ? `${size(n.all[2].bytes)} now. It grows with n · n · d.` : "",
       done: ({ numbers: n }) => n.all[2].bytes > 500 * 2 ** 20,
     },
     {
       text: "At d = 16, throw until the row on the screen has a largest dot share that is 15 points above the mean of its 64 rows.",
+      near: ({ state, numbers: n }) =>
+        state.power === 4
+          ? `This row is ${percent(Math.max(...n.all[0].shares) - n.all[0].largest)} above it.`
+          : "",
       done: ({ state, numbers: n }) =>
         state.power === 4 && Math.max(...n.all[0].shares) > n.all[0].largest + 0.15,
     },

@@ -62,6 +62,15 @@ export const page = definePage<Shapes, ShapesNumbers>({
         step: 1,
         start: 4,
         unit: " times",
+        why: [
+          [
+            2,
+            7,
+            "Queries grow 4 times, and so do keys. S has a cell for every pair, so both factors count: 4 · 4.",
+          ],
+          [1, 1, "S has a row for each query and a column for each key: it cannot stay as it is."],
+          [25, 40, "Too many: the words grow 4 times along two edges, which is 4 · 4."],
+        ],
         formatGuess: (guess) => numberOf(guess, "time"),
         show: { n: LONG, m: LONG, view: "call", wrong: "" },
         mark: (guess, { wide }) => {
@@ -126,6 +135,7 @@ export const page = definePage<Shapes, ShapesNumbers>({
         step: 5,
         start: 100,
         unit: " %",
+        why: [[5, 200, "Each head is cut out of the same matrices. Twice as many pieces are half as wide."]],
         show: { view: "layer", h: 16 },
         mark: (guess, { wide }) =>
           guessText(wide ? 24 : 8, wide ? 508 : 272, `${guess} % more than with 8 heads`),
@@ -213,11 +223,23 @@ export const page = definePage<Shapes, ShapesNumbers>({
   tasks: [
     {
       text: "Make the score matrix 3 × 7: three words look at seven others.",
+      near: ({ state, numbers: n }) =>
+        state.view === "call" && n.weights.at(-2) === 3 && n.weights.at(-1) !== 7
+          ? state.self
+            ? "Three look. At others: they must not look at themselves."
+            : "Three look. Now the words that are looked at."
+          : n.weights.at(-2) === 7 && n.weights.at(-1) === 3
+            ? "That is 7 × 3: rows are the words that look."
+            : "",
       done: ({ state, numbers: n }) =>
         state.view === "call" && state.wrong === "" && n.weights.at(-2) === 3 && n.weights.at(-1) === 7,
     },
     {
       text: "Transpose V, then pull edges until nothing is refused, though every output is wrong.",
+      near: ({ state, numbers: n }) =>
+        state.view === "call" && state.wrong === "value" && n.error !== ""
+          ? `Refused: V has ${state.dv} rows, and S ${state.m} columns.`
+          : "",
       done: ({ state, numbers: n }) => state.view === "call" && state.wrong === "value" && n.error === "",
     },
   ],

@@ -136,6 +136,15 @@ export const page = definePage<Steps, StepsNumbers>({
         step: 1,
         start: 50,
         unit: " %",
+        why: [
+          [48, 58, "You divided 10 by 19, as if shares were proportions of scores."],
+          [0, 47, "That is less than its part of the sum. A higher score always gets more than its part."],
+          [
+            59,
+            88,
+            "The exponential is stronger than that: after ÷ √2 the 10 is 3.5 above the 5, and e^3.5 is 34.",
+          ],
+        ],
         show: {
           stage: 6,
           q: fields.q.initial,
@@ -317,12 +326,24 @@ for row in [*shares, *output]:
   tasks: [
     {
       text: "Change one number of Q or K so that the second word looks most at the fourth.",
+      near: ({ numbers: n, state }) =>
+        n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2])
+          ? "It looks there, but more than one number was changed. Reset, and find the one."
+          : state.row === 1 && n.shares[1][3] > 0.25
+            ? "The fourth has gained. Another word still has more."
+            : "",
       done: ({ numbers: n, state }) =>
         [...state.q, ...state.k].filter((value, i) => value !== [...fields.q.initial, ...fields.k.initial][i])
           .length === 1 && n.shares[1][3] > Math.max(n.shares[1][0], n.shares[1][1], n.shares[1][2]),
     },
     {
       text: "Make the second word look at all four words equally by changing only its query.",
+      near: ({ numbers: n, state }) =>
+        Math.max(...n.shares[1]) - Math.min(...n.shares[1]) < 0.2
+          ? state.k.join() === fields.k.initial.join()
+            ? "Nearly. Which query makes every score the same, whatever the keys are?"
+            : "Keys were changed, too. Reset, and change only its query."
+          : "",
       done: ({ numbers: n, state }) =>
         state.k.join() === fields.k.initial.join() &&
         n.shares[1].every((share) => Math.abs(share - 0.25) < 1e-9),

@@ -116,6 +116,14 @@ export const page = definePage<Variants, VariantsNumbers>({
         step: 1,
         start: 10,
         unit: " %",
+        why: [
+          [
+            0,
+            55,
+            "You expected the window to work as in head A. Most of what this head averages is outside of it.",
+          ],
+          [115, 200, "Worse than answering 0 it is not: the window still has a part of the average."],
+        ],
         show: { data: "average", visited: [0, 1, 2, 3, 4], show: "errors" },
         always: true,
         mark: (guess, { state, wide }) => {
@@ -245,10 +253,18 @@ ${choice(
   tasks: [
     {
       text: "On random data, find settings at which Performer is less wrong than answering 0.",
+      near: ({ state, numbers: n }) =>
+        state.data === "random" && n.ways[3].error < 2
+          ? `${wrong(n.ways[3].error)} now. What makes the exponentials less extreme?`
+          : "",
       done: ({ state, numbers: n }) => state.data === "random" && n.ways[3].error < 1,
     },
     {
       text: "Run the race at n = 4,096, and see the whole matrix take longer than Flash.",
+      near: ({ state, numbers: { costs } }) =>
+        state.n === 4096 && costs[0]?.ms > 0
+          ? "Not this time: a clock on a busy machine says so now and then. Race again."
+          : "",
       done: ({ state, numbers: { costs } }) =>
         state.n === 4096 && costs.length > 0 && costs[0].ms > costs[1].ms,
     },

@@ -11,6 +11,9 @@
  *
  * OKLab: Björn Ottosson, "A perceptual color space for image processing" (2020).
  */
+import { levelOf } from "./level.ts";
+
+export { levelOf, placeOf, type Transfer } from "./level.ts";
 
 import { checkArgument, isList } from "../core/errors.ts";
 
@@ -28,9 +31,6 @@ export type Ramp =
   | "magma-256"
   | "signed"
   | "signed-dark";
-
-/** How weights map to the scale: `sqrt` makes small weights visible without changing their order. */
-export type Transfer = "sqrt" | "linear";
 
 /** The colors of each scale, evenly spaced. */
 const POINTS: Readonly<Record<Ramp, string>> = {
@@ -78,17 +78,6 @@ export function colorTable(ramp: Ramp): readonly Rgb[] {
 /** The color of a position on a scale. Positions outside 0 to 1 have the color of the nearest end, NaN the color of 0. */
 export function colorAt(place: number, ramp: Ramp): Rgb {
   return colorTable(ramp)[levelOf(place)];
-}
-
-/** The index of the color, 0 to 255, of a position on a scale. */
-export function levelOf(place: number): number {
-  return place > 0 ? Math.round(255 * Math.min(1, place)) : 0;
-}
-
-/** The position of a weight on the scale, 0 to 1. */
-export function placeOf(weight: number, transfer: Transfer = "sqrt"): number {
-  const clipped = weight > 0 ? Math.min(1, weight) : 0;
-  return transfer === "sqrt" ? Math.sqrt(clipped) : clipped;
 }
 
 /** Lightness in OKLab, 0 (black) to 1 (white). */

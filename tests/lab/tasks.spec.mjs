@@ -200,3 +200,39 @@ test("cost: half of the frame from the end of the text, where one word is added 
     await press(page, '.others [data-act="one:all"]', "Enter");
     await until(page, 1, '.control [data-act="power"]', "ArrowLeft", 60);
   }));
+test("the open task of each page: a mistake is named, the answer is right, by keys, and the page around it is told", ({
+  visit,
+}) =>
+  visit("scale.html", { viewport: { width: 375, height: 812 } }, async (page) => {
+    await page.evaluate(() => {
+      addEventListener("done", (event) => {
+        document.title = JSON.stringify(/** @type {CustomEvent} */ (event).detail);
+      });
+    });
+    const lines = page.locator(".open textarea");
+    const run = async (/** @type {string} */ text) => {
+      await lines.fill(text);
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+    };
+    await run("softmax(Q @ K.T / dk) @ V");
+    await expect(page.locator(".verdict")).toContainText("too small");
+    await run("softmax(Q @ K / sqrt(dk)) @ V");
+    await expect(page.locator(".verdict")).toContainText("the inner sizes, 16 and 5, must be equal");
+    await run("softmax(Q @ K.T / sqrt(dk)) @ V");
+    await expect(page.locator(".verdict.right")).toContainText("Right");
+    expect(JSON.parse(await page.title())).toMatchObject({ page: "scale", task: 3, done: 1 });
+    await page.click('[data-act="answer"]');
+    await expect(page.locator(".verdict")).toHaveText("softmax(Q @ K.T / sqrt(dk)) @ V");
+    const map = page.url().replace(/scale\.html.*/, "index.html");
+    await page.goto(map);
+    await expect(page.locator('[data-page="scale"] [data-done]')).toHaveText("1 of 3 tasks done");
+  }));
+test("a task says what is missing while the reader is near", ({ visit }) =>
+  visit("becomes.html", {}, async (page) => {
+    await expect(page.locator(".tasks .near")).toHaveCount(0);
+    await press(page, '.control [data-act="layer"]', "ArrowLeft");
+    await expect(page.locator(".tasks .near")).toHaveText("Not here yet.");
+    await press(page, '.control [data-act="quarters"]', "ArrowLeft");
+    await expect(page.locator(".tasks .near")).toHaveText("The whole head: 100 %.");
+  }));

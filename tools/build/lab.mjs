@@ -21,7 +21,7 @@ const NOTICE = "/*! heed, the Lab. Contains lit (BSD-3-Clause, © Google LLC): t
 export const GROUPS = [
   {
     name: "page",
-    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|save|svg-text)|src[\\/]view[\\/](?:color|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|save|sentence|state)))/,
+    test: /[\\/](?:node_modules[\\/]lit|ui[\\/](?:address|controls|css|markup|save|svg-text)|src[\\/]view[\\/](?:level|plot)|lab[\\/]frame[\\/](?:fields|page|render|marks|fit|runtime[\\/](?:draw|input|mount|progress|request|save|sentence|state)))/,
     includeDependenciesRecursively: false,
   },
   {

@@ -114,7 +114,7 @@ export class Drawing<S extends LabState, N> {
       else this.#stale.add(name);
     for (const at of this.#progress.stepsInView())
       if (isAbout(page, view.state, at)) this.#put(`step-${at}`, renderStep(page.steps[at], view, at));
-    this.#put("tasks", renderTasks(page, this.#progress.tasksDone(view)));
+    this.#put("tasks", renderTasks(page, this.#progress.tasksDone(view), view));
     if (this.#variable !== undefined) this.point(this.#variable);
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => this.#settle(), SETTLED);

@@ -20,8 +20,8 @@ import { startWorker } from "../../../ui/worker.ts";
 import { PAGES } from "../../pages.ts";
 import { decodeState, encodeState, entriesOf, type LabState, unknownNames } from "../fields.ts";
 import { changeOf, type LabView, type NamedPage } from "../page.ts";
-import { renderStage, renderText } from "../render.ts";
 import { style } from "../style.ts";
+import { renderStage, renderText } from "../text.ts";
 import { type MountedPage, mount } from "./mount.ts";
 import { Requests } from "./request.ts";
 
@@ -107,11 +107,12 @@ class AttentionLab extends HTMLElement implements AttentionLabElement {
               )
             : first,
         );
+      const open = (await import("../../open-tasks.ts")).OPEN_TASKS[name];
       if (turn !== this.#turn) return;
       const explorer = this.getAttribute("explorer") ?? new URL("../explorer/", import.meta.url).href;
       write(
         root,
-        html`<div class="lab"><div class="columns">${renderText(page, views, [], { explorer })}${renderStage(page, first)}</div></div>`,
+        html`<div class="lab"><div class="columns">${renderText(page, views, [], { explorer, open })}${renderStage(page, first)}</div></div>`,
       );
       this.#mounted = mount(page, root.querySelector<HTMLElement>(".lab")!, { worker, address: false, hash });
     } catch (error) {

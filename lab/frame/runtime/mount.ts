@@ -77,7 +77,8 @@ export function mount<S extends LabState, N>(
   const act = (name: string, argument: string, value: string) => {
     const view = latest();
     const at = Number(argument);
-    if (name === "undo") {
+    if (name === "check" || name === "answer") void progress.open(name === "answer");
+    else if (name === "undo") {
       if (!state.canUndo) return progress.announce("There is nothing to undo.");
       state.undo();
       request();

@@ -5,6 +5,8 @@ import { changeOf, guessOf, type LabView, type NamedPage } from "../page.ts";
 import type { PageState } from "./state.ts";
 
 const STORED = "heed-lab";
+/** The index of the open task, after the two others. */
+const OPEN = 2;
 
 export class ReaderProgress<S extends LabState, N> {
   readonly #root: HTMLElement;
@@ -23,7 +25,7 @@ export class ReaderProgress<S extends LabState, N> {
     this.#state = state;
     this.#steps = [...root.querySelectorAll<HTMLElement>(".step")];
     const stored = storedTasks()[state.page.name] ?? [];
-    this.#done = state.page.tasks.map((_, i) => stored.includes(i));
+    this.#done = [0, 1, OPEN].map((i) => stored.includes(i));
   }
 
   /** The step whose state Reset goes to. */
@@ -43,27 +45,36 @@ export class ReaderProgress<S extends LabState, N> {
 
   /** Which tasks are done; those that are done now are stored. */
   tasksDone(view: LabView<S, N>): readonly boolean[] {
-    const { name, tasks } = this.#state.page;
+    const { tasks } = this.#state.page;
     if (view.changed || this.#state.pointed)
       for (const [i, task] of tasks.entries())
-        if (!this.#done[i] && task.done(view)) {
-          this.#done[i] = true;
-          storeTasks(name, this.#done);
-          // For the page around it: what was done on which page, and how much is done now.
-          this.#root.dispatchEvent(
-            new CustomEvent("done", {
-              bubbles: true,
-              composed: true,
-              detail: {
-                page: name,
-                task: i + 1,
-                text: task.text,
-                done: this.#done.filter(Boolean).length,
-              } satisfies AttentionLabEvents["done"]["detail"],
-            }),
-          );
-        }
+        if (!this.#done[i] && task.done(view)) this.#finish(i, task.text);
     return this.#done;
+  }
+
+  /** Runs what the reader wrote for the open task and says what came of it, or shows an answer. The tasks are loaded now. */
+  async open(isAnswer: boolean): Promise<void> {
+    const [{ OPEN_TASKS }, { check }] = await Promise.all([
+      import("../../open-tasks.ts"),
+      import("../open-task.ts"),
+    ]);
+    const task = OPEN_TASKS[this.#state.page.name];
+    const lines = this.#root.querySelector<HTMLTextAreaElement>(".open textarea")!.value;
+    const { right, says } = isAnswer ? { right: false, says: task.answer } : check(task, lines);
+    const verdict = this.#root.querySelector<HTMLElement>(".open .verdict")!;
+    verdict.textContent = says;
+    verdict.classList.toggle("right", right);
+    if (right && !this.#done[OPEN]) this.#finish(OPEN, task.text);
+  }
+
+  /** Stores that a task is done, and says it to the page around: what was done on which page, and how much is done now. */
+  #finish(i: number, text: string): void {
+    const { name } = this.#state.page;
+    this.#done[i] = true;
+    storeTasks(name, this.#done);
+    const done = this.#done.filter(Boolean).length;
+    const detail = { page: name, task: i + 1, text, done } satisfies AttentionLabEvents["done"]["detail"];
+    this.#root.dispatchEvent(new CustomEvent("done", { bubbles: true, composed: true, detail }));
   }
 
   /**

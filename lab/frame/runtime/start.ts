@@ -40,5 +40,5 @@ if (field !== null) {
 
 for (const item of document.querySelectorAll("[data-page] [data-done]")) {
   const count = storedTasks()[item.closest("[data-page]")!.getAttribute("data-page")!]?.length ?? 0;
-  item.textContent = count === 0 ? "" : `${count} of 2 tasks done`;
+  item.textContent = count === 0 ? "" : `${count} of 3 tasks done`;
 }
