@@ -153,7 +153,7 @@ for (const mpi of all)
         const bytes = (output: string) => readFileSync(join(folder, output, "checkpoint.safetensors"));
         expect(bytes("four").equals(bytes("two"))).toBe(true);
         // Pairs of ranks share each sequence: the losses are those of one process, up to rounding.
-        const pairs = await command(4, "pairs", "--sequence-ranks", "2");
+        const pairs = await command(4, "pairs", "--sequence-ranks", "2", "--shard-optimizer");
         expect(pairs.status, pairs.stderr).toBe(0);
         const lossOf = (output: string) =>
           JSON.parse(readFileSync(join(folder, output, "training.json"), "utf8")).loss;

@@ -193,7 +193,7 @@ async function prepare(
 
 function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report): Promise<TrainResult> {
   const { settings, checkpoint, corpus, model, tokenizer } = run;
-  const { lr, decay, warmup, steps, floor, seed, sequenceRanks } = settings;
+  const { lr, decay, warmup, steps, floor, seed, sequenceRanks, shardOptimizer } = settings;
   const config: RunConfig = {
     settings,
     data: corpus.fingerprint,
@@ -224,7 +224,7 @@ function runTraining({ folder, io, comm, lock }: Line, run: Run, report: Report)
     },
     resume: checkpoint,
     signal: io.signal,
-    ...(comm && { comm, sequenceRanks }),
+    ...(comm && { comm, sequenceRanks, shardOptimizer }),
     onStep: (step) => report.step(step),
   });
 }

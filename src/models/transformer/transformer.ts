@@ -263,11 +263,10 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
         shard?.length ?? start + x.shape[x.shape.length - 2],
       );
       const { rotaryDim, layout } = rotary;
-      const rotated = (x: FloatTensor, shift = 0) =>
-        rope(x, {
-          ...(shard ? { positions: shard.positions } : { offset: start - shift }),
-          ...{ rotaryDim, frequencies, amplitude, layout },
-        });
+      const rotated = (x: FloatTensor, shift = 0) => {
+        const at = shard ? { positions: shard.positions } : { offset: start - shift };
+        return rope(x, { ...at, rotaryDim, frequencies, amplitude, layout });
+      };
       // Scores depend on distances alone, unless norms follow: then each text of a batch has its own positions.
       const shift = this.recipe.qk_norm_last ? call.shift : undefined;
       [query, key] = [query, key].map((x) =>

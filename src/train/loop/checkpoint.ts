@@ -53,7 +53,7 @@ export interface Checkpoint extends Progress {
  */
 export async function writeCheckpoint(
   parameters: ReadonlyMap<string, Tensor>,
-  optimizer: Optimizer,
+  optimizer: Pick<Optimizer, "steps" | "moments">,
   progress: Progress,
   config: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -97,7 +97,10 @@ const sumOfMetadata = (metadata: Readonly<Record<"step" | "adamw.steps" | "confi
   sha256(new TextEncoder().encode(JSON.stringify([metadata.step, metadata["adamw.steps"], metadata.config])));
 
 /** The tensors of a checkpoint, by their names in the file. */
-function stateOf(parameters: ReadonlyMap<string, Tensor>, optimizer: Optimizer): Map<string, Tensor> {
+function stateOf(
+  parameters: ReadonlyMap<string, Tensor>,
+  optimizer: Pick<Optimizer, "moments">,
+): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   for (const [name, tensor] of parameters) tensors.set(`model.${name}`, tensor);
   for (const [name, tensor] of optimizer.moments()) tensors.set(`adamw.${name}`, tensor);

@@ -8,6 +8,7 @@ import { fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { keepPrevious, previousOf, replaceFile } from "../../io/filesystem/save.ts";
 import type { AdamW } from "../adamw.ts";
 import { type Checkpoint, type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import type { OptimizerParts } from "./optimizer-parts.ts";
 import type { CheckpointOptions, TrainOptions } from "./options.ts";
 
 /** The checkpoints of a run. */
@@ -24,6 +25,7 @@ export interface Checkpointing {
 export function startCheckpointing<B>(
   { model, checkpoint, resume, comm }: TrainOptions<B>,
   optimizer: AdamW,
+  parts: OptimizerParts | undefined,
 ): Checkpointing {
   const parameters = model.parameters();
   const saveByDefault = checkpointSaver(resume !== undefined);
@@ -36,8 +38,9 @@ export function startCheckpointing<B>(
     async save(progress) {
       if (checkpoint === undefined || lastSaved === progress.step) return;
       const { path, config = "", save = saveByDefault } = checkpoint;
+      const state = (await parts?.collect(optimizer)) ?? optimizer;
       if (comm === undefined || comm.rank === 0)
-        await save(path, await writeCheckpoint(parameters, optimizer, progress, config));
+        await save(path, await writeCheckpoint(parameters, state, progress, config));
       lastSaved = progress.step;
     },
   };

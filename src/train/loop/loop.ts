@@ -15,6 +15,7 @@ import { clipScale } from "../clip.ts";
 import type { Batch } from "../data/data.ts";
 import { startCheckpointing } from "./checkpointing.ts";
 import { heldOutLoss } from "./held-out.ts";
+import { OptimizerParts } from "./optimizer-parts.ts";
 import type { TrainOptions, TrainResult } from "./options.ts";
 import { checkedBatches, checkedRate, checkParameters, checkTrainOptions, countTargets } from "./options.ts";
 import { checkMicroBatches, ranksOf, SharedSteps, termsOf } from "./ranks.ts";
@@ -42,7 +43,8 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   const { countOf = countTargets, comm, order = "fixed" } = options;
   const parameters = model.parameters();
   const isOnDevice = [...parameters.values()].some(({ device }) => device !== "cpu");
-  const optimizer = new AdamW(parameters, options.adamw);
+  const parts = comm && options.shardOptimizer ? new OptimizerParts(comm, parameters) : undefined;
+  const optimizer = new AdamW(parts?.local ?? parameters, options.adamw);
   resume?.restore(parameters, optimizer);
   let step = resume?.step ?? 0;
   const losses = [...(resume?.losses ?? [])];
@@ -50,7 +52,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
   if (comm) await agree(comm, "train", () => termsOf(options, parameters, step));
   const ranks = await ranksOf(comm, options.sequenceRanks);
   const shared = new SharedSteps(parameters, ranks, order);
-  const checkpoints = startCheckpointing(options, optimizer);
+  const checkpoints = startCheckpointing(options, optimizer, parts);
 
   let stopped = comm === undefined && signal?.aborted === true;
   while (step < steps && !stopped) {
@@ -59,7 +61,8 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
     const update: Update = (gradients, { loss, norm }) => {
       if (!(Number.isFinite(loss) && Number.isFinite(norm))) return;
       const scale = maxNorm === Number.POSITIVE_INFINITY ? 1 : clipScale(norm, maxNorm);
-      optimizer.step(gradients, { lr, scale });
+      if (parts) parts.step(optimizer, gradients, { lr, scale });
+      else optimizer.step(gradients, { lr, scale });
     };
     let values: StepValues;
     if (isOnDevice) {
@@ -77,6 +80,7 @@ export async function train<B = Batch>(options: TrainOptions<B>): Promise<TrainR
       throw agreed(
         await nonFiniteError(batches, parameters, { step, loss, lastSaved: checkpoints.lastSaved }),
       );
+    await parts?.share();
     losses.push(loss);
     step++;
     let measured: number | undefined;

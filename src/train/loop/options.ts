@@ -96,6 +96,12 @@ export interface TrainOptions<B = Batch> {
    * @beta
    */
   readonly sequenceRanks?: number;
+  /**
+   * Each rank has the moments of AdamW for a part of the parameters alone, and updates that part: less memory, the same bits and the same
+   * checkpoint, which rank 0 collects and any number of ranks resumes. Default false.
+   * @beta
+   */
+  readonly shardOptimizer?: boolean;
   /** `"fixed"` adds gradients in one order for any number of ranks (default); `"fast"` leaves the order to the engine. */
   readonly order?: "fixed" | "fast";
   /** Called after each step, outside its memory: tensors that the function creates are ordinary ones, which outlive the step. */
@@ -198,6 +204,7 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     "signal",
     "comm",
     "sequenceRanks",
+    "shardOptimizer",
     "order",
     "onStep",
   ]);
@@ -212,6 +219,8 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
   const divides = Number.isSafeInteger(sequenceRanks) && sequenceRanks > 0;
   if (!divides || (comm?.size ?? 1) % sequenceRanks !== 0)
     refuse("sequenceRanks", `a divisor of the ${comm?.size ?? 1} ranks of comm`, sequenceRanks);
+  if (![undefined, true, false].includes(options.shardOptimizer))
+    refuse("shardOptimizer", "true or false", options.shardOptimizer);
   if (sequenceRanks > 1 && typeof model.lossOver !== "function")
     refuse("model", "one with lossOver(tapeOf, batch), a decoder of languageModel, for sequenceRanks", model);
   if (order !== undefined && order !== "fixed" && order !== "fast")

@@ -5,6 +5,7 @@ import { type Communicator, localCluster } from "heed/cluster";
 import type { Batch, TrainOptions } from "heed/train";
 import { languageModel, nextTokenBatch, readCheckpoint, train, Windows } from "heed/train";
 import { describe, expect, it } from "vitest";
+import { partsOf } from "./optimizer-parts.ts";
 import { microBatchesOf, sumLocal, sumOverRanks } from "./parallel.ts";
 
 const ids = Int32Array.from({ length: 600 }, (_, n) => (n * n * 7 + n) % 17);
@@ -89,6 +90,38 @@ describe("train over ranks", () => {
       expect(losses).toEqual(uninterrupted.losses);
       expect(weights).toEqual(uninterrupted.weights);
     }
+  });
+
+  it.each([2, 3, 11])(
+    "with the optimizer's state divided among %i ranks has the same bits and the same checkpoint",
+    async (ranks) => {
+      const uninterrupted = await run(12, 4);
+      const divided = { shardOptimizer: true };
+      const first = await onRanks(ranks, (comm) => run(12, 2, { comm, ...divided }));
+      const bytes = first[0].checkpoints.at(-1) as Uint8Array;
+      expect(first.map(({ checkpoints }) => checkpoints.length)).toEqual([
+        1,
+        ...new Array(ranks - 1).fill(0),
+      ]);
+      // The run goes on with another number of ranks.
+      const rest = await onRanks(2, (comm) =>
+        run(12, 4, { comm, ...divided, resume: readCheckpoint(bytes) }),
+      );
+      for (const { weights, losses, heldOut } of rest) {
+        expect(losses).toEqual(uninterrupted.losses);
+        expect(heldOut).toEqual(uninterrupted.heldOut);
+        expect(weights).toEqual(uninterrupted.weights);
+      }
+      expect(rest[0].checkpoints).toEqual(uninterrupted.checkpoints.slice(1));
+    },
+  );
+
+  it("a rank has the moments of its part of the parameters alone", () => {
+    const parameters = newModel().parameters();
+    const parts = partsOf(parameters, 3);
+    expect(parts.flatMap((part) => [...part.keys()]).sort()).toEqual([...parameters.keys()].sort());
+    const sizes = parts.map((part) => [...part.values()].reduce((sum, { size }) => sum + size, 0));
+    expect(Math.max(...sizes)).toBeLessThan(1.2 * Math.min(...sizes));
   });
 
   it("stops on all ranks after the same step when one gets the signal", async () => {

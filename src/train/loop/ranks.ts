@@ -170,6 +170,7 @@ export function termsOf<B>(
       adamw: JSON.stringify(adamw),
       order,
       "ranks of a sequence": options.sequenceRanks ?? 1,
+      shardOptimizer: options.shardOptimizer ?? false,
       "held-out batches": heldOut ? `${heldOut.batches.length} every ${heldOut.every}` : "none",
       "steps between checkpoints": checkpoint ? (checkpoint.every ?? 100) : "no checkpoint",
     },

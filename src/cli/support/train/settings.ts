@@ -21,6 +21,7 @@ export interface TrainSettings {
   readonly batch: number;
   readonly accumulate: number;
   readonly sequenceRanks: number;
+  readonly shardOptimizer: boolean;
   readonly steps: number;
   readonly lr: number;
   readonly warmup: number;
@@ -107,6 +108,13 @@ const ROWS: { readonly [K in keyof TrainSettings]: Row } = {
     help: "N  ranks that share each sequence, a divisor of the ranks of mpirun: long contexts of a decoder without dropout (default 1)",
     read: count(1, 2 ** 16),
     otherwise: 1,
+    isNew: true,
+  },
+  shardOptimizer: {
+    help: "divide the optimizer's state among the ranks of mpirun: less memory, the same files",
+    read: (_, value) => value === true,
+    otherwise: false,
+    mayChange: true,
     isNew: true,
   },
   steps: { help: "N  steps (default 1000)", read: count(1), otherwise: 1000, mayChange: true },
