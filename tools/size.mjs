@@ -56,7 +56,7 @@ export const LIMITS = {
   "heed/models: tokenizer.json": 18_000,
   "heed/models": 191_500,
   "heed/view": 106_200,
-  "heed/train": 139_000,
+  "heed/train": 139_700,
   "heed/cluster": 87_200,
   "heed/kernels": 52_400,
   "heed/webgpu": 41_700,
