@@ -137,6 +137,16 @@ test("pages are complete without a script: every prediction is answered", async 
   expect(files.get("words.html")).toMatch(/class="still"><p>The head gives “green” <b>/);
 });
 
+test("every page says how it is cited, with author, year, version and license", () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
+  for (const page of pages)
+    expect(files.get(`${page.name}.html`)).toContain(
+      `To cite: the heed authors (2026). “${page.title}”. The Lab of heed ${version}. License: MIT.</footer>`,
+    );
+  for (const name of ["index.html", "course/index.html"])
+    expect(files.get(name), name).toMatch(/<footer class="cite">To cite: /);
+});
+
 test("no header of a table is empty", () => {
   for (const [name, text] of files) expect(text, name).not.toMatch(/<th[^>]*><\/th>/);
 });

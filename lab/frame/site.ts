@@ -55,7 +55,7 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
   ]);
   files.set("own/index.html", ownPage());
   const course = coursePage(
-    readFileSync(new URL("../../docs/course.md", import.meta.url), "utf8"),
+    rootFile("docs/course.md"),
     pages.map(({ name }) => name),
   );
   files.set("course/course.css", COURSE_STYLE);
@@ -121,6 +121,14 @@ ${DISK_NOTE}
 </html>
 `;
 
+const rootFile = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
+/** How a page is cited: author and year as LICENSE has them, title, version, license. */
+function citation(title: string): string {
+  const [, year, author] = /Copyright \(c\) (\d{4}) (.+)/.exec(rootFile("LICENSE"))!;
+  const { version, license } = JSON.parse(rootFile("package.json"));
+  return `To cite: ${author} (${year}). “${title}”. The Lab of heed ${version}. License: ${license}.`;
+}
+
 /** A page around its content; `base` is the address of the Lab's folder, seen from the page. */
 const documentOf = (title: string, description: string, body: string, base = ""): string => `<!doctype html>
 <html lang="en">
@@ -138,6 +146,7 @@ const documentOf = (title: string, description: string, body: string, base = "")
 <body>
 ${DISK_NOTE}
 ${body}
+<footer class="cite">${escapeXml(citation(title.replace(" · The Lab", "")))}</footer>
 </body>
 </html>
 `;

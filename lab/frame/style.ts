@@ -119,6 +119,7 @@ pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre;ta
 .near{color:var(--second)}
 .open textarea{inline-size:100%;font:13px/20px var(--mono);padding:8px;border:1px solid var(--line);border-radius:6px;background:var(--raised);color:inherit;resize:vertical}
 .verdict{font:14px/22px var(--sans);min-block-size:22px;white-space:pre-wrap}.verdict.right{color:var(--value);font-weight:600}
+.cite{font:12px/18px var(--sans);color:var(--second);padding:0 20px 24px}
 .recall{margin-block-end:8px}
 summary{cursor:pointer;padding-block:4px}
 .recall p{padding-inline-start:16px;color:var(--second)}

@@ -342,3 +342,15 @@ function misplaced() {
   }
   return overlaps;
 }
+
+for (const width of [1280, 375])
+  test(`the page for readers of a course: ${width}: axe finds nothing, and it is not wider than the window`, ({
+    visit,
+  }) =>
+    visit("course/index.html", { viewport: { width, height: 812 } }, async (page) => {
+      for (const colorScheme of /** @type {const} */ (["dark", "light"])) {
+        await page.emulateMedia({ colorScheme });
+        expect(await violations(page, colorScheme === "dark" ? CONTRAST : {})).toEqual([]);
+      }
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    }));
