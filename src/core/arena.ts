@@ -114,9 +114,9 @@ export function reclaimer(): <T extends Tracked>(survivor: T) => T {
       if (scope.survivors.has(tensor)) moveOut(tensor, arena, moved);
       else if (tensor !== survivor) disposeTensor(tensor);
     const { storage } = survivor;
-    if (scope.survivors.has(survivor) || !ArrayBuffer.isView(storage)) return survivor;
+    if (scope.survivors.has(survivor)) return survivor;
     scope.tensors.push(survivor);
-    if (!arena.owns(storage)) return survivor;
+    if (!ArrayBuffer.isView(storage) || !arena.owns(storage)) return survivor;
     const value = arena.rewind(position, storage as Float32Array);
     Object.defineProperty(survivor, "data", { value, enumerable: true, configurable: true });
     return survivor;

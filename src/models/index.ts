@@ -94,6 +94,7 @@ export {
 export { type Candidate, fillMask, type MaskFill } from "./inference/fill.ts";
 export {
   type CachedDecoder,
+  type Generated,
   type GenerateTextOptions,
   generate,
   generateText,

@@ -11,6 +11,7 @@ import {
   type DecoderOptions,
   embedTexts,
   generate,
+  generateText,
   layerWeights,
   modelFromFiles,
   writeModel,
@@ -62,11 +63,31 @@ describe.skipIf(!started)(`models on a GPU${started ? "" : `: ${reason}`}`, () =
     },
   );
 
-  it("generate names the conversion, an unknown device changes nothing, and a model moves back to the CPU", async () => {
-    const [cpu, moved] = [await open("gpt2"), await (await open("gpt2")).to("webgpu")];
-    expect(() => [...generate(moved as DecoderModel, ids, { maxTokens: 2 })]).toThrow(
-      /await tensor\.to\("cpu"\)/,
+  it("for await of generate and generateText yields the tokens of the CPU, and releases its cache", async () => {
+    const [cpu, text] = [await openText("gpt2"), await openText("gpt2")];
+    await text.model.to("webgpu");
+    const [decoder, decoderOnCpu] = [text.model as DecoderModel, cpu.model as DecoderModel];
+    for (const options of [{ maxTokens: 5 }, { maxTokens: 5, temperature: 1, seed: 3 }]) {
+      const tokens: number[] = [];
+      for await (const id of generate(decoder, ids, { ...options, stop: [] })) tokens.push(id);
+      expect(tokens).toEqual([...generate(decoderOnCpu, ids, { ...options, stop: [] })]);
+    }
+    const pieces: string[] = [];
+    for await (const piece of generateText(text, "a b", { maxTokens: 4 })) pieces.push(piece);
+    expect(pieces).toEqual([...generateText(cpu, "a b", { maxTokens: 4 })]);
+    const round = async () => {
+      for await (const _ of generate(decoder, ids, { stop: [] })) break;
+      return started!.memory();
+    };
+    const before = await round();
+    for (let n = 0; n < 4; n++) expect(await round()).toBe(before);
+    expect(() => [...generate(decoder, ids, { maxTokens: 2 })]).toThrow(
+      'generate: the model is on the device "webgpu", whose numbers are read asynchronously; iterate with for await',
     );
+  });
+
+  it("an unknown device changes nothing, and a model moves back to the CPU", async () => {
+    const [cpu, moved] = [await open("gpt2"), await (await open("gpt2")).to("webgpu")];
     await expect(moved.to("gpu9")).rejects.toThrow('unknown device "gpu9"');
     expect(moved.hidden(ids).device).toBe("webgpu");
     await moved.to("cpu");

@@ -108,6 +108,11 @@ export class KeyValueCache {
     return this.#ids.splice(0);
   }
 
+  /** Releases the keys and values, which on a device take its memory. Those of an encoder's states are shared with copies, and stay. */
+  dispose(): void {
+    for (const tensor of [...this.#keys, ...this.#values]) tensor.dispose();
+  }
+
   #put(cache: Tensor, rows: Tensor): FloatTensor {
     const [heads, n, d] = rows.shape;
     assignPart(rows, cache, 1, this.length);
@@ -128,4 +133,5 @@ checkMethods("KeyValueCache", KeyValueCache.prototype, {
   copy: 0,
   advance: 1,
   restart: 0,
+  dispose: 0,
 });

@@ -33,6 +33,53 @@ import {
 /** The part of a model that `generate` uses; every decoder of heed/models has it. */
 export type CachedDecoder = Pick<DecoderModel, "sizes" | "endIds" | "cache" | "hidden" | "logits">;
 
+/** Tokens or pieces of text: `for of` computes them on the CPU, `for await` on any device. */
+export type Generated<T> = Generator<T, void, undefined> & AsyncIterable<T>;
+
+/** A generation step by step: yields logits, to be answered with their numbers, and what it generates. */
+type Steps<T> = Generator<Tensor | T, void, Float64Array>;
+
+/** What steps generate, in both ways. */
+function generated<T>(what: string, steps: Steps<T>): Generated<T> {
+  const none = new Float64Array(0);
+  function* now(): Generator<T, void, undefined> {
+    try {
+      for (let step = steps.next(none); !step.done; ) {
+        const { value } = step;
+        if (value instanceof Tensor) {
+          if (value.device !== "cpu")
+            throw new UnsupportedError(
+              "device",
+              `${what}: the model is on the device "${value.device}", whose numbers are read asynchronously; iterate with for await, or move the model: await model.to("cpu")`,
+              { device: value.device },
+            );
+          step = steps.next(value.toFloat64());
+        } else {
+          yield value;
+          step = steps.next(none);
+        }
+      }
+    } finally {
+      steps.return();
+    }
+  }
+  async function* later(): AsyncGenerator<T, void, undefined> {
+    try {
+      for (let step = steps.next(none); !step.done; ) {
+        const { value } = step;
+        if (value instanceof Tensor) step = steps.next((await value.to("cpu")).toFloat64());
+        else {
+          yield value;
+          step = steps.next(none);
+        }
+      }
+    } finally {
+      steps.return();
+    }
+  }
+  return Object.assign(now(), { [Symbol.asyncIterator]: later });
+}
+
 /** Names of `GenerateOptions`, and those that `generateText` adds. */
 const GENERATE_OPTIONS: readonly (keyof GenerateTextOptions)[] = [
   "maxTokens",
@@ -59,18 +106,22 @@ export interface GenerateTextOptions extends GenerateOptions {
 
 /**
  * Yields the tokens that follow `ids`, one at a time; each is computed when it is requested. Ends at a stop token, after
- * `maxTokens`, or when the model has no position left.
+ * `maxTokens`, or when the model has no position left. `for await` computes the same on the device of the model (`model.to`).
  *
  * @example
  * const ids = [...generate(decoder.model, decoder.tokenizer.ids("The whale"), { maxTokens: 12 })];
  * ids.length; // → 12
  */
-export function* generate(
+export function generate(
   model: CachedDecoder,
   ids: ArrayLike<number>,
   options: GenerateOptions = {},
-): Generator<number, void, undefined> {
+): Generated<number> {
   checkCount("generate", arguments, 3);
+  return generated("generate", tokenSteps(model, ids, options));
+}
+
+function* tokenSteps(model: CachedDecoder, ids: ArrayLike<number>, options: GenerateOptions): Steps<number> {
   if (typeof (model as Partial<CachedDecoder> | undefined)?.cache !== "function")
     throw new OptionError(
       "model",
@@ -89,16 +140,25 @@ export function* generate(
   checkSampling("generate", next, options, n_positions);
   const cache = model.cache(Math.min(n_positions, next.length + maxTokens));
   const choose = chooser(options);
-  for (let n = 0; n < maxTokens && cache.length + next.length <= n_positions; n++) {
-    const logits = tidy(() => {
-      const hidden = model.hidden(next, { cache });
-      return finiteLogits("generate", model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64());
-    });
-    const id = choose(logits, n);
-    if (stop.has(id)) return;
-    yield id;
-    next = Int32Array.of(id);
+  try {
+    for (let n = 0; n < maxTokens && cache.length + next.length <= n_positions; n++) {
+      const logits = tidy(() => model.logits(slice(model.hidden(next, { cache }), 0, -1) as FloatTensor));
+      const id = choose(finiteLogits("generate", yield logits), n);
+      logits.dispose();
+      if (stop.has(id)) return;
+      yield id;
+      next = Int32Array.of(id);
+    }
+  } finally {
+    cache.dispose();
   }
+}
+
+/** The next token of steps, after their logits. */
+function* nextToken(steps: Steps<number>): Generator<Tensor, number | undefined, Float64Array> {
+  let { value } = steps.next(new Float64Array(0));
+  while (value instanceof Tensor) ({ value } = steps.next(yield value));
+  return value ?? undefined;
 }
 
 /**
@@ -127,7 +187,7 @@ export function tokenShares(
 
 /**
  * Yields the text that follows a prompt, piece by piece as the model generates it. A piece ends at a character boundary and
- * contains no part of a stop text. Each is computed when it is requested.
+ * contains no part of a stop text. Each is computed when it is requested; `for await` as in `generate`.
  *
  * @param model a decoder with its tokenizer (`readModel`)
  * @throws UnsupportedError for an encoder; OptionError for a wrong option, or a prompt with no token or too many
@@ -135,12 +195,16 @@ export function tokenShares(
  * const model = await readModel(locateShipped("decoder"));
  * for (const piece of generateText(model, "The whale", { maxTokens: 20 })) process.stdout.write(piece);
  */
-export function* generateText(
+export function generateText(
   model: TextModel,
   prompt: string,
   options: GenerateTextOptions = {},
-): Generator<string, void, undefined> {
+): Generated<string> {
   checkCount("generateText", arguments, 3);
+  return generated("generateText", textSteps(model, prompt, options));
+}
+
+function* textSteps(model: TextModel, prompt: string, options: GenerateTextOptions): Steps<string> {
   checkTextModel("generateText", model);
   const { stopTexts = [], onToken } = options;
   if (!Array.isArray(stopTexts) || stopTexts.some((text) => typeof text !== "string" || text === ""))
@@ -165,18 +229,23 @@ export function* generateText(
   const stream = tokenizer.stream();
   for (const id of ids) stream.push(id);
   let pending = "";
-  for (const id of generate(model.model as unknown as CachedDecoder, ids, options)) {
-    onToken?.(id);
-    // A model may have rows beyond the vocabulary (padding of the embedding), which have no text.
-    if (tokenizer.token(id) !== undefined) pending += stream.push(id);
-    const end = firstOf(pending, stopTexts);
-    if (end >= 0) {
-      if (end > 0) yield pending.slice(0, end);
-      return;
+  const tokens = tokenSteps(model.model as unknown as CachedDecoder, ids, options);
+  try {
+    for (let id = yield* nextToken(tokens); id !== undefined; id = yield* nextToken(tokens)) {
+      onToken?.(id);
+      // A model may have rows beyond the vocabulary (padding of the embedding), which have no text.
+      if (tokenizer.token(id) !== undefined) pending += stream.push(id);
+      const end = firstOf(pending, stopTexts);
+      if (end >= 0) {
+        if (end > 0) yield pending.slice(0, end);
+        return;
+      }
+      const certain = pending.length - longestStart(pending, stopTexts);
+      if (certain > 0) yield pending.slice(0, certain);
+      pending = pending.slice(certain);
     }
-    const certain = pending.length - longestStart(pending, stopTexts);
-    if (certain > 0) yield pending.slice(0, certain);
-    pending = pending.slice(certain);
+  } finally {
+    tokens.return();
   }
   pending += stream.end();
   if (pending !== "") yield pending;
