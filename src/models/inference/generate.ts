@@ -46,18 +46,7 @@ function generated<T>(what: string, steps: Steps<T>): Generated<T> {
     try {
       for (let step = steps.next(none); !step.done; ) {
         const { value } = step;
-        if (value instanceof Tensor) {
-          if (value.device !== "cpu")
-            throw new UnsupportedError(
-              "device",
-              `${what}: the model is on the device "${value.device}", whose numbers are read asynchronously; iterate with for await, or move the model: await model.to("cpu")`,
-              { device: value.device },
-            );
-          step = steps.next(value.toFloat64());
-        } else {
-          yield value;
-          step = steps.next(none);
-        }
+        step = steps.next(value instanceof Tensor ? numbersOf(what, value) : ((yield value) ?? none));
       }
     } finally {
       steps.return();
@@ -67,17 +56,25 @@ function generated<T>(what: string, steps: Steps<T>): Generated<T> {
     try {
       for (let step = steps.next(none); !step.done; ) {
         const { value } = step;
-        if (value instanceof Tensor) step = steps.next((await value.to("cpu")).toFloat64());
-        else {
-          yield value;
-          step = steps.next(none);
-        }
+        if (!(value instanceof Tensor)) yield value;
+        step = steps.next(value instanceof Tensor ? (await value.to("cpu")).toFloat64() : none);
       }
     } finally {
       steps.return();
     }
   }
   return Object.assign(now(), { [Symbol.asyncIterator]: later });
+}
+
+/** The numbers of logits on the CPU. */
+function numbersOf(what: string, logits: Tensor): Float64Array {
+  const { device } = logits;
+  if (device === "cpu") return logits.toFloat64();
+  throw new UnsupportedError(
+    "device",
+    `${what}: the model is on the device "${device}", whose numbers are read asynchronously; iterate with for await, or move the model: await model.to("cpu")`,
+    { device },
+  );
 }
 
 /** Names of `GenerateOptions`, and those that `generateText` adds. */
