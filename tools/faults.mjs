@@ -39,6 +39,7 @@ const named = FAULTS.filter(
   ({ name, file }) => words.length === 0 || words.some((word) => `${name} ${file}`.includes(word)),
 );
 const chosen = sample === undefined ? named : drawn(named.filter(isQuick), sample, seed);
+if (chosen.length === 0) throw new Error(`no fault has one of the words ${words.join(", ")}`);
 if (sample !== undefined) console.log(`a sample of ${chosen.length}; --seed ${seed} draws it again`);
 
 /** Whether unit tests beside the source detect it: they take seconds. @param {import("./faults/table.mjs").Fault} fault */

@@ -54,7 +54,7 @@ export const LIMITS = {
   "heed/nn": 99_000,
   "heed/backend": 7_100,
   "heed/models: tokenizer.json": 18_000,
-  "heed/models": 191_500,
+  "heed/models": 191_660,
   "heed/view": 106_200,
   "heed/train": 139_700,
   "heed/cluster": 87_200,

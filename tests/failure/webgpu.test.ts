@@ -2,7 +2,7 @@
  * A GPU that is lost, full, or asked for too much; memory over many calls; training. Needs an adapter, as
  * tests/conformance/webgpu.test.ts, and is skipped without one.
  */
-import { scaledDotProductAttention, tensor, UnsupportedError } from "heed";
+import { cast, scaledDotProductAttention, tensor, UnsupportedError } from "heed";
 import * as nn from "heed/nn";
 import { AdamW, crossEntropy, Tape } from "heed/train";
 import { webgpu } from "heed/webgpu";
@@ -215,6 +215,17 @@ describe.skipIf(!gpu)(`webgpu${reason && `: ${reason}`}`, () => {
     round(1000);
     expect(started!.memory()).toBe(before);
     expect([...(await moved.read())]).toEqual([1, 2, 3]);
+  });
+
+  it("equal numbers keep their order, halves round to even, and 16-bit views are copied whole", async () => {
+    const equal = await tensor([2, 1, 2, 1, 2], "float32").to("webgpu");
+    expect([...(await nn.sort(equal).indices.read())]).toEqual([1, 3, 0, 2, 4]);
+    const ties = tensor([1 + 2 ** -11, 1 + 3 * 2 ** -11, 5, 7], "float32").reshape([2, 2]);
+    const halves = cast(await ties.to("webgpu"), "float16");
+    expect(await halves.read()).toEqual(cast(ties, "float16").data);
+    expect(await halves.transpose().contiguous().read()).toEqual(
+      cast(ties, "float16").transpose().contiguous().data,
+    );
   });
 
   it("the tape trains on it, with the losses of the CPU", async () => {
