@@ -13,7 +13,7 @@ export const BUDGET = new Map([
   ["src/backend", 2_800],
   ["src/cli", 8_250],
   ["src/cluster", 4_110],
-  ["src/core", 3_090],
+  ["src/core", 3_120],
   ["src/io", 5_030],
   ["src/masks", 1_950],
   ["src/models", 19_530],

@@ -20,7 +20,7 @@ import type { State } from "../core/state.ts";
 import type { FloatDTypeOf, Tensor, TensorLike } from "../core/tensor.ts";
 import { asTensor, viewOf } from "../core/tensor.ts";
 import { forwardBackend } from "./dispatch/forward.ts";
-import { checkRowSums, weightsOf } from "./row-sums.ts";
+import { checkedFlag, checkRowSums, weightsOf } from "./row-sums.ts";
 
 /** The result of attention. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -150,7 +150,8 @@ export function attentionWeights<Q extends TensorLike>(
   const selection = selectionOf(what, { heads, rows }, shape);
   checkWeights(problem, selection);
   const weights = weightsOf(problem, rowLse, selection);
-  if (checkSums) checkRowSums(problem, rowLse, selection, problem.dropoutP > 0 ? undefined : weights);
+  if (checkedFlag(problem.caller, checkSums))
+    checkRowSums(problem, rowLse, selection, problem.dropoutP > 0 ? undefined : weights);
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, lseTensor],

@@ -17,7 +17,7 @@ import type { Shape } from "../core/shape.ts";
 import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { BoolExpression } from "../masks/expression/expr.ts";
 import { backwardBackend } from "./dispatch/backward.ts";
-import { checkOutput, checkRowSums, weightsOf } from "./row-sums.ts";
+import { checkedFlag, checkOutput, checkRowSums, weightsOf } from "./row-sums.ts";
 
 export type { Extra } from "../backend/contract.ts";
 
@@ -133,7 +133,7 @@ export function resolveBackward(
     ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
   ]);
   // On another device numbers could only be read asynchronously.
-  if (checkSums && tensors.lse.device === "cpu") {
+  if (checkedFlag(what, checkSums) && tensors.lse.device === "cpu") {
     const sample = sampleOf(problem.shape);
     const weights = weightsOf(problem, tensors.lse, sample);
     checkRowSums(problem, tensors.lse, sample, problem.dropoutP > 0 ? undefined : weights);

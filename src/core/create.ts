@@ -1,7 +1,7 @@
 /** Tensors with computed elements: constants, ranges, random numbers. */
 
 import { zeros } from "./construct.ts";
-import { type DType, isFloat, writerOf } from "./dtype.ts";
+import { checkDType, type DType, isFloat, writerOf } from "./dtype.ts";
 import { checkCount, DTypeError, formatValue, OptionError, refuseValue, ShapeError } from "./errors.ts";
 import { checkIntegers } from "./nested.ts";
 import { checkOptionNames } from "./option-names.ts";
@@ -171,6 +171,7 @@ export function randint<D extends DType = "int32">(
   checkOptionNames("randint", options, RANDOM_OPTIONS);
   const generator = generatorOf(options.seed);
   const dtype = options.dtype ?? ("int32" as D);
+  checkDType("randint", dtype);
   checkIntegers("randint", [low, high - 1], dtype);
   return filled("randint", shape, dtype, () => low + generator.below(high - low));
 }

@@ -1,11 +1,18 @@
 /** Arrays of float32 and float64 numbers on the CPU, for layers and their operations. */
+
 import { resultArray, zeroArray } from "./arena.ts";
+import { refuseValue } from "./errors.ts";
 import { denseOf, type Tensor } from "./tensor.ts";
 
 /** Dtypes that layers compute in. */
 export type Precision = "float32" | "float64";
 /** Arrays of these dtypes. */
 export type Numbers = Float32Array | Float64Array;
+
+/** Throws an OptionError for a dtype that layers do not compute in. */
+export function checkPrecision(what: string, dtype: unknown): void {
+  if (dtype !== "float32" && dtype !== "float64") refuseValue(what, "dtype", '"float32" or "float64"', dtype);
+}
 
 /** Elements of a CPU tensor in row-major order, for reading only: a view of its array where that is row-major, else a copy. */
 export function numbersOf(t: Tensor): Numbers {

@@ -3,6 +3,20 @@ import { formatValue, OptionError, refuseValue } from "./errors.ts";
 
 const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 
+/** Options that are true or false wherever they occur: another value would count as true, as the text "false" does. */
+const FLAGS =
+  /^(?:a(?:bout|ddGenerationPrompt|ddSpecialTokens|ll|scii)|b(?:ackground|idirectional|its)|c(?:aption|ompress|rossAttention)|descending|everyCell|keepAxis|l(?:argest|ines|ogX|ogY|owercase)|n(?:esterov|ormFirst)|patch|re(?:normalize|port)|s(?:kipSpecialTokens|plitSpecialTokens|trict)|transpose[AB]|values)$/;
+
+/** What an option that means the same wherever it occurs must be; undefined where its value is fine. */
+function expectedOf(name: string, x: unknown): string | undefined {
+  if (FLAGS.test(name)) return typeof x === "boolean" ? undefined : "true or false";
+  if (/^(?:on[A-Z]|deliver$)/.test(name)) return typeof x === "function" ? undefined : "a function";
+  if (name === "title") return typeof x === "string" ? undefined : "a text";
+  if (name === "columns") return Number.isInteger(x) && (x as number) >= 1 ? undefined : "an integer ≥ 1";
+  if (name !== "workers" || (Number.isInteger(x) && (x as number) >= 0 && (x as number) <= 64)) return;
+  return "an integer from 0 to 64";
+}
+
 /**
  * Throws unless `options` is an object with known options only. `synonymOf` returns the option for a name of another library, after a colon what differs, or only a sentence.
  * Functions with few options (files, figures) call this directly, without the table of synonyms in `checkOptionNames`.
@@ -31,6 +45,10 @@ export function checkNames(
         { option: name },
       );
     }
+  for (const [name, value] of Object.entries(options)) {
+    const expected = value === undefined ? undefined : expectedOf(name, value);
+    if (expected !== undefined) refuseValue(what, name, expected, value);
+  }
 }
 
 /**

@@ -27,6 +27,7 @@ import {
   checkCount,
   formatValue,
   OptionError,
+  refuseValue,
   ShapeError,
   UnsupportedError,
 } from "./errors.ts";
@@ -473,6 +474,7 @@ function attached<T extends Tensor>(t: T, what = "Tensor"): T {
 }
 
 function checkExtent(what: string, t: Pick<Tensor, "shape" | "strides" | "offset">, length: number): void {
+  if (!Array.isArray(t.strides)) refuseValue(what, "strides", "a list of integers", t.strides);
   if (t.strides.length !== t.shape.length || t.strides.some((s) => !Number.isSafeInteger(s)))
     throw new ShapeError(
       "strides",

@@ -1,5 +1,5 @@
 /** Global tokens, which attend to all keys and which all queries attend to, and Longformer's pattern. Beltagy et al. 2020, section 3. */
-import { checkCount, refuseGot } from "../core/errors.ts";
+import { checkCount, isList, refuseGot } from "../core/errors.ts";
 import { boolConst, type Mask, maskMod } from "./expression/expr.ts";
 import { table } from "./expression/table.ts";
 import { maskKind } from "./kind.ts";
@@ -13,8 +13,7 @@ import { slidingWindow } from "./window.ts";
  */
 export function globalTokens(indices: ArrayLike<number>): Mask {
   checkCount("globalTokens", arguments, 1);
-  if (typeof indices?.length !== "number")
-    refuseGot("global-tokens", "globalTokens: expected a list of positions", indices);
+  if (!isList(indices)) refuseGot("global-tokens", "globalTokens: expected a list of positions", indices);
   const list = Array.from(indices);
   for (const x of list)
     if (!(Number.isInteger(x) && x >= 0 && x < 2 ** 24))

@@ -167,11 +167,9 @@ export function textModel<M extends TransformerModel>(
       leftOut: encoding.ids.length - indices.length,
     };
   };
-  const attentionOf: TextModel["attentionOf"] = (
-    ids,
-    typeIds,
-    { onAttention, onFeedForward, onHidden, globals } = {},
-  ) => {
+  const attentionOf: TextModel["attentionOf"] = (ids, typeIds, options = {}) => {
+    checkNames("attentionOf", options, ["onAttention", "onFeedForward", "onHidden", "globals"]);
+    const { onAttention, onFeedForward, onHidden, globals } = options;
     const list = tokenIds("attentionOf", ids);
     const types = typeIds && tokenIds("attentionOf: typeIds", typeIds);
     if (types && types.length !== list.length)

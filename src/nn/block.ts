@@ -179,6 +179,8 @@ export class DecoderBlock extends Block {
     } = {},
   ) {
     checkCount("DecoderBlock", arguments, 3);
+    // `Block` checks the names of a copy.
+    checkOptionNames("DecoderBlock", options, Object.keys(Object(options)));
     const seed = generatorOf(options.seed);
     super("DecoderBlock", embedDim, numHeads, { ...options, seed }, ["crossAttention", "memoryDim"]);
     if (!options.crossAttention) return;

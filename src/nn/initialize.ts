@@ -7,14 +7,16 @@ import { checkOnCpu } from "../core/device/device.ts";
 import {
   checkArgument,
   checkCount,
+  checkSeed,
   formatTensor,
   formatValue,
   isList,
   OptionError,
   refuseValue,
 } from "../core/errors.ts";
+import { checkPrecision } from "../core/numbers.ts";
 import { checkOptionNames } from "../core/option-names.ts";
-import { generatorOf, type Seed } from "../core/random/generator.ts";
+import { Generator, generatorOf, type Seed } from "../core/random/generator.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { setKind, type TensorKind } from "../core/recording/kinds.ts";
 import { checkShape, sizeOf, type Tensor, type TensorLike } from "../core/tensor.ts";
@@ -70,6 +72,7 @@ function layerTensor(
   values: readonly number[] | TensorLike,
   dtype: Precision = "float32",
 ): FloatTensor {
+  checkPrecision(kind, dtype);
   // Lengths; deeper lists are numbers.
   if (Array.isArray(values) && !Array.isArray(values[0])) {
     checkShape(kind, values);
@@ -211,8 +214,10 @@ export function checkLayerOptions<O extends LayerOptions>(
 ): void {
   checkCount(what, got, maximum);
   checkOptionNames(what, options, [...names, "dtype", "seed"]);
-  const { dtype = "float32" } = options;
-  if (dtype !== "float32" && dtype !== "float64") refuseValue(what, "dtype", '"float32" or "float64"', dtype);
+  const { bias } = options as { bias?: unknown };
+  if (bias !== undefined && typeof bias !== "boolean") refuseValue(what, "bias", "true or false", bias);
+  checkPrecision(what, options.dtype ?? "float32");
+  if (options.seed !== undefined && !(options.seed instanceof Generator)) checkSeed(what, options.seed);
 }
 
 /** Throws unless each named size is an integer ≥ 1. */

@@ -144,6 +144,8 @@ export class MultiHeadAttention extends Module {
     this.numHeads = numHeads;
     this.numKvHeads = numKvHeads;
     this.dropoutP = options.dropoutP ?? 0;
+    if (options.rope && typeof options.rope.forward !== "function")
+      refuseValue("MultiHeadAttention", "rope", "new Rope(…)", options.rope);
     if (options.rope) this.rope = options.rope;
   }
 

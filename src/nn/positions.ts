@@ -1,11 +1,19 @@
 /** Position encodings as layers: learned vectors, sinusoids, rotations. The formulas are in ops/rope.ts. */
 import { checkCount, formatValue, OptionError } from "../core/errors.ts";
+import { checkPrecision } from "../core/numbers.ts";
 import { checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkLayerOptions, checkSizes, fillNormal, type LayerOptions, parameter } from "./initialize.ts";
 import { Module } from "./module.ts";
 import type { FloatTensor, FloatTensorOf, Precision } from "./ops/operand.ts";
-import { checkBase, ROPE_OPTIONS, type RopeOptions, rope, sinusoidalPositions } from "./ops/rope.ts";
+import {
+  checkBase,
+  checkRope,
+  ROPE_OPTIONS,
+  type RopeOptions,
+  rope,
+  sinusoidalPositions,
+} from "./ops/rope.ts";
 import { slice } from "./ops/shapes.ts";
 
 /**
@@ -57,6 +65,7 @@ export class SinusoidalPositions extends Module {
     const { base = 10_000, dtype = "float32" } = options;
     checkSizes("SinusoidalPositions", { size });
     checkBase("SinusoidalPositions", base);
+    checkPrecision("SinusoidalPositions", dtype);
     this.size = size;
     this.base = base;
     this.dtype = dtype;
@@ -88,7 +97,7 @@ export class Rope extends Module {
     super();
     checkCount("Rope", arguments, 1);
     checkOptionNames("Rope", options, ROPE_OPTIONS);
-    checkBase("Rope", options.base ?? 10_000);
+    checkRope("Rope", options);
     this.options = options;
   }
 

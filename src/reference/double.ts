@@ -14,7 +14,7 @@
  */
 
 import { checkOutputLike, reduceToInput } from "../backend/gradients.ts";
-import { type AttentionOptions, resolve } from "../backend/problem.ts";
+import { type AttentionOptions, checkAttentionOptions, resolve } from "../backend/problem.ts";
 import type { FloatDType } from "../core/dtype.ts";
 import { checkCount, formatTensor, ShapeError } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
@@ -56,6 +56,7 @@ export function attentionDoubleBackward(
 ): DoubleGradients {
   checkCount("attentionDoubleBackward", arguments, 6);
   const what = "attentionDoubleBackward";
+  checkAttentionOptions(what, options);
   checkNames(`${what}: the gradients of the backward pass`, g, ["dQuery", "dKey", "dValue"]);
   const problem = resolve(what, query, key, value, { ...options, returnWeights: undefined });
   const { shape, scale, offsets } = problem;

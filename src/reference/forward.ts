@@ -147,7 +147,7 @@ export function checkInputs(
     ["v", v, "Nk × dv", Nk * dv],
   ] as const;
   for (const [name, array, rule, length] of want)
-    if (array?.length !== length)
+    if (!ArrayBuffer.isView(array) || array.length !== length)
       throw new ShapeError(
         "sizes",
         `${what}: ${name} must hold ${rule} = ${length} numbers, got ${formatValue(array)}`,

@@ -3,8 +3,10 @@
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
 import { checkMethods, formatValue, isList, OptionError, refuseGot, refuseValue } from "../core/errors.ts";
+import { checkNames } from "../core/option-names.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
+import { checkRequest } from "./check.ts";
 import { gone } from "./compute/compute.ts";
 import { Gate } from "./compute/gate.ts";
 import { type Edits, type HeadArrays, StoreHead } from "./compute/head.ts";
@@ -255,6 +257,7 @@ class LocalStore implements HeadStore {
   }
 
   prioritize(refs: readonly HeadRef[]): void {
+    for (const ref of refs) this.#check(ref);
     this.#order.clear();
     refs.forEach((ref, n) => this.#order.set(keyOf(ref), n));
     this.#gate.reorder();
@@ -363,12 +366,14 @@ class LocalStore implements HeadStore {
   }
 
   /** Background work: begun when it is its turn. */
-  #later(request: PendingRequest, options?: RequestOptions): Promise<RequestAnswer> {
+  async #later(request: PendingRequest, options?: RequestOptions): Promise<RequestAnswer> {
+    checkRequest("HeadStore", options ?? {});
     return this.#gate.run(request.urgency, options?.signal, () => this.#compute.answer(request, options));
   }
 
   /** A pass over a head: its lse, measures and overview. Equal passes in flight are shared. */
   async #pass(ref: HeadRef, size: number | undefined, options: RequestOptions = {}): Promise<PassAnswer> {
+    checkRequest("HeadStore", options);
     const key = this.#check(ref);
     const passes = this.#passes.get(key) ?? new Map<number, PassAnswer>();
     const cached = size === undefined ? passes.values().next().value : passes.get(size);
@@ -421,7 +426,9 @@ function checkIndex(what: "i" | "j", n: number, count: number): void {
     );
 }
 
-function checkTile({ level, i, j, domain }: TileAddress): void {
+function checkTile({ transfer, level, i, j, domain }: TileAddress): void {
+  if (!["sqrt", "linear", "log"].includes(transfer))
+    refuseValue("HeadStore.tile", "transfer", '"sqrt", "linear" or "log"', transfer);
   for (const [name, n] of Object.entries({ level, i, j }))
     if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
       throw new OptionError(
@@ -438,6 +445,7 @@ function checkTile({ level, i, j, domain }: TileAddress): void {
 }
 
 function checkEdits(head: StoreHead, edits: Edits): void {
+  checkNames("HeadStore: edits", edits, ["query", "key", "scale"]);
   const { d, Nk } = head.data;
   if (!head.scored && (edits.query || edits.key || edits.scale !== undefined))
     throw new OptionError("edits", "HeadStore: weights that were given have no query, key or scale to edit");

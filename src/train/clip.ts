@@ -46,6 +46,7 @@ function hostNorm(gradients: readonly Tensor[]): number {
 export function clipScale(norm: number, maxNorm: number): number {
   checkCount("clipScale", arguments, 2);
   checkNumber("clipScale", "norm", norm, 0);
-  if (!(maxNorm > 0)) refuseValue("clipScale", "maxNorm", "a number > 0", maxNorm);
+  if (!(typeof maxNorm === "number" && maxNorm > 0))
+    refuseValue("clipScale", "maxNorm", "a number > 0", maxNorm);
   return norm > maxNorm ? maxNorm / norm : 1;
 }

@@ -188,6 +188,8 @@ export function specialIds(kind: LanguageKind, tokenizer: Tokenizer): Record<str
     "a kind and a tokenizer, as readTokenizer returns it",
     tokenizer,
   );
+  if (kind !== "decoder" && kind !== "encoder")
+    refuseValue("specialIds", "kind", '"decoder" or "encoder"', kind);
   const names: readonly (readonly [field: string, token: string])[] =
     kind === "encoder"
       ? [["pad_token_id", "[PAD]"]]

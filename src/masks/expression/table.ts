@@ -1,7 +1,14 @@
 /** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { checkCount, DTypeError, OptionError, refuseGot, ShapeError } from "../../core/errors.ts";
+import {
+  checkCount,
+  DTypeError,
+  OptionError,
+  refuseGot,
+  refuseValue,
+  ShapeError,
+} from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -26,7 +33,10 @@ export function table(
 } {
   checkCount("table", arguments, 2);
   checkNames("table", about, ["name", "strict", "exact", "highest"]);
-  const name = about.name ?? "table";
+  const { name = "table", highest } = about;
+  if (typeof name !== "string") refuseValue("table", "name", "a text", name);
+  if (highest !== undefined && typeof highest !== "number")
+    refuseValue("table", "highest", "a number", highest);
   const source = isTensorLike(values)
     ? asTensor(name, values)
     : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));

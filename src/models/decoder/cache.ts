@@ -4,7 +4,15 @@
  */
 import { keepTensor } from "../../core/arena.ts";
 import { placementOn } from "../../core/device/device.ts";
-import { checkCount, checkInteger, checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkInteger,
+  checkMethods,
+  isList,
+  OptionError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { isRecording } from "../../core/recording/record.ts";
 import { sizeOf, type Tensor, viewOf } from "../../core/tensor.ts";
 import { empty } from "../../index.ts";
@@ -98,6 +106,7 @@ export class KeyValueCache {
 
   /** Adds tokens to `length`, once every layer has appended their keys and values. */
   advance(ids: ArrayLike<number>): void {
+    checkArgument(isList(ids), "KeyValueCache.advance", "a list of token ids", ids);
     for (let n = 0; n < ids.length; n++) this.#ids.push(ids[n]);
     this.length += ids.length;
   }

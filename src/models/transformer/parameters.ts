@@ -6,7 +6,8 @@
 
 import { keepTensor } from "../../core/arena.ts";
 import { isHalf, widen as widenBits } from "../../core/dtype.ts";
-import { OptionError, refuseValue } from "../../core/errors.ts";
+import { OptionError } from "../../core/errors.ts";
+import { checkPrecision } from "../../core/numbers.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { type Generator, generatorOf } from "../../core/random/generator.ts";
 import { isRecording } from "../../core/recording/record.ts";
@@ -85,8 +86,7 @@ export class Parameters {
   constructor(what: string, plan: ParameterPlan, options: StartOptions) {
     checkNames(what, options, ["dtype", "seed", "parameters", "hasHead", "hasSpanHead"]);
     const { dtype = "float32", seed = 0, parameters } = options;
-    if (dtype !== "float32" && dtype !== "float64")
-      refuseValue(what, "dtype", '"float32" or "float64"', dtype);
+    checkPrecision(what, dtype);
     this.dtype = dtype;
     this.#plan = plan;
     if (parameters === undefined) checkBytes(what, plan, dtype);

@@ -13,6 +13,7 @@
 import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import { checkPrecision } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -150,7 +151,8 @@ export function orthogonalFeatures(
   dtype: Precision = "float32",
 ): FloatTensor {
   checkCount("orthogonalFeatures", arguments, 4);
-  if (!(Number.isInteger(m) && m >= 1 && Number.isInteger(d) && d >= 0))
+  checkPrecision("orthogonalFeatures", dtype);
+  if (!(Number.isInteger(m) && m >= 1 && m < 2 ** 24 && Number.isInteger(d) && d >= 0))
     throw new OptionError(
       "features",
       `orthogonalFeatures: expected m ≥ 1 and d ≥ 0, got ${formatValue(m)} and ${formatValue(d)}`,

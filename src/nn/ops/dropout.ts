@@ -97,6 +97,7 @@ export function dropoutSeed(): number | undefined {
  */
 export function layerDropout<T extends TensorLike>(x: T, p: number): FloatTensorOf<T> {
   checkCount("layerDropout", arguments, 2);
+  checkDropout("layerDropout", p, "p");
   const seed = p > 0 ? dropoutSeed() : undefined;
   return dropout(x, seed === undefined ? 0 : p, { seed: seed ?? 0 });
 }

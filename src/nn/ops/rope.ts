@@ -22,6 +22,7 @@ import {
   refuseValue,
   ShapeError,
 } from "../../core/errors.ts";
+import { checkPrecision } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { eachRow, sizeOf, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { FloatTensor, FloatTensorOf, Precision } from "./operand.ts";
@@ -66,12 +67,11 @@ export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): Flo
   checkOptionNames("rope", options, [...ROPE_OPTIONS, "offset", "positions"]);
   const from = operand("rope", "x", x);
   const rank = from.shape.length;
+  checkRope("rope", options);
   const { layout = "half", base = 10_000, offset = 0, positions, amplitude = 1, axis = -2 } = options;
   const at = axisOf("rope", axis, rank);
   const D = from.shape[rank - 1];
   const { rotaryDim = D } = options;
-  if (layout !== "half" && layout !== "interleaved")
-    refuseValue("rope", "layout", '"half" or "interleaved"', layout);
   if (
     at === rank - 1 ||
     !(Number.isInteger(rotaryDim) && rotaryDim >= 0 && rotaryDim % 2 === 0 && rotaryDim <= D)
@@ -82,7 +82,6 @@ export function rope<T extends TensorLike>(x: T, options: RopeOptions = {}): Flo
       { rotaryDim, shape: from.shape },
     );
   if (!Number.isFinite(offset)) refuseValue("rope", "offset", "a number", offset);
-  if (!Number.isFinite(amplitude)) refuseValue("rope", "amplitude", "a number", amplitude);
   const N = from.shape[at];
   const list = positions === undefined ? undefined : positionList(positions, N, options.offset);
   const angles = rotations(N, rotaryDim, base, list ?? offset, options.frequencies);
@@ -152,6 +151,17 @@ function rotations(
   return rotations;
 }
 
+/** Throws where an option of a rotation that no tensor is needed to check is wrong. */
+export function checkRope(
+  what: string,
+  { layout = "half", base = 10_000, amplitude = 1 }: RopeOptions,
+): void {
+  if (layout !== "half" && layout !== "interleaved")
+    refuseValue(what, "layout", '"half" or "interleaved"', layout);
+  checkBase(what, base);
+  if (!Number.isFinite(amplitude)) refuseValue(what, "amplitude", "a number", amplitude);
+}
+
 /** Throws unless `base` is a number above 0. */
 export function checkBase(what: string, base: number): void {
   if (!(typeof base === "number" && base > 0 && Number.isFinite(base)))
@@ -185,6 +195,8 @@ export function sinusoidalPositions(
       `sinusoidalPositions: expected N ≥ 0 positions of an even C numbers, got ${formatValue(N)} and ${formatValue(C)}`,
       { N, C },
     );
+  if (!Number.isFinite(offset)) refuseValue("sinusoidalPositions", "offset", "a number", offset);
+  checkPrecision("sinusoidalPositions", dtype);
   const frequencies = frequenciesOf(C, base, "sinusoidalPositions");
   const out = numbers(dtype, N * C);
   eachRow([N, C], [C, 1], 0, (start) => {

@@ -2,7 +2,14 @@
  * Texts as training data of a language model: token ids joined into one sequence, a held-out part, and the batches of each
  * step for both kinds of models: next tokens for a decoder, masked tokens between [CLS] and [SEP] for an encoder.
  */
-import { checkArgument, checkCount, isList, OptionError, refuseValue } from "../../core/errors.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkInteger,
+  isList,
+  OptionError,
+  refuseValue,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import type { Tokenizer } from "../../models/index.ts";
 import type { LanguageKind } from "../language.ts";
@@ -170,6 +177,7 @@ export class Corpus {
   /** The micro-batches of step s = 0, 1, …: a function of the seed and s. */
   batches(step: number): Batch[] {
     checkCount("Corpus.batches", arguments, 1);
+    checkInteger("Corpus.batches", "step", step, 0);
     return this.#sequences(step).map(([sequences, first]) => this.#batchOf(sequences, MASKS.train + first));
   }
 
@@ -234,6 +242,7 @@ function checkCorpus(texts: readonly string[], tokenizer: Tokenizer, options: Co
   const { heldOutTokens = 65_536, masked = 0.15, short = 0, lines = false } = options;
   for (const [name, value] of Object.entries({ batch, accumulate, heldOutTokens }))
     if (!(Number.isSafeInteger(value) && value > 0)) refuseValue("Corpus", name, "an integer > 0", value);
+  if (kind !== "decoder" && kind !== "encoder") refuseValue("Corpus", "kind", '"decoder" or "encoder"', kind);
   if (batch % accumulate !== 0)
     throw new OptionError(
       "accumulate",

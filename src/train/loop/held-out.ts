@@ -36,6 +36,8 @@ export function meanLoss<B>(
     "a model with loss(batch), as languageModel returns, and a list of batches",
     Array.isArray(batches) ? model : batches,
   );
+  checkArgument(typeof countOf === "function", "meanLoss", "a function as the third argument", countOf);
+  checkArgument(batches.length > 0, "meanLoss", "one or more batches", batches);
   return weightedMean(
     batches.map(countOf),
     batches.map((batch) => lossOf(model, batch)),

@@ -1,6 +1,13 @@
 /** Bars beside their labels: attention weights of a row, parameters of layers. */
 
-import { checkCount, formatValue, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
+import {
+  checkCount,
+  checkInteger,
+  formatValue,
+  OptionError,
+  refuseGot,
+  refuseValue,
+} from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { checkObject } from "../../store/check.ts";
 import { CHART_AXIS, colorClass, type Plot, plotOf, svgDocument } from "./document.ts";
@@ -78,6 +85,8 @@ export function bars(
     format = tickLabel,
   } = options;
   if (!(Number.isFinite(max) && max >= 0)) refuseValue("bars", "max", "a finite number ≥ 0", max);
+  checkInteger("bars", "width", width, 1, 1000);
+  if (typeof format !== "function") refuseValue("bars", "format", "a function of a value", format);
   const longest = Math.max(...list.map(([name]) => name.length));
   const lines = () => {
     const bar = scaleOf({ domain: [0, max || 1], range: [0, width * 8], clamp: true });

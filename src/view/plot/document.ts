@@ -1,6 +1,7 @@
 /** What the charts share: a plot as text for a terminal and as SVG, the space of a drawing, and the document with its colors as classes. */
 
 import { checkMethods, refuseValue } from "../../core/errors.ts";
+import { checkNames } from "../../core/option-names.ts";
 import { element, escapeXml, text } from "./svg.ts";
 
 /** A plot: `console.log(plot)` and `String(plot)` draw it for a terminal, `plot.toSvg()` a picture that follows the reader's light or dark theme. */
@@ -13,7 +14,9 @@ export interface Plot {
 
 /** A plot from a function that draws text and one that draws SVG. */
 export function plotOf(draw: () => string, svg: (width: number) => string): Plot {
-  const toSvg: Plot["toSvg"] = ({ width = 640 } = {}) => {
+  const toSvg: Plot["toSvg"] = (options = {}) => {
+    checkNames("toSvg", options, ["width"]);
+    const { width = 640 } = options;
     if (!(Number.isFinite(width) && width >= 320)) refuseValue("toSvg", "width", "a number ≥ 320", width);
     return svg(width);
   };
