@@ -12,7 +12,7 @@ import { checkLse } from "../backend/results.ts";
 import { selectionOf } from "../backend/selection.ts";
 import { warnOnce } from "../backend/settings.ts";
 import type { FloatDType } from "../core/dtype.ts";
-import { checkCount, formatValue, OptionError, ShapeError } from "../core/errors.ts";
+import { checkCount, formatValue, OptionError, refuseValue, ShapeError } from "../core/errors.ts";
 import { recordAttention, recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
 import { rowShape } from "../core/shape.ts";
@@ -20,7 +20,7 @@ import type { State } from "../core/state.ts";
 import type { FloatDTypeOf, Tensor, TensorLike } from "../core/tensor.ts";
 import { asTensor, viewOf } from "../core/tensor.ts";
 import { forwardBackend } from "./dispatch/forward.ts";
-import { checkedFlag, checkRowSums, weightsOf } from "./row-sums.ts";
+import { checkRowSums, weightsOf } from "./row-sums.ts";
 
 /** The result of attention. */
 export interface AttentionResult<D extends FloatDType = FloatDType> extends State {
@@ -150,8 +150,8 @@ export function attentionWeights<Q extends TensorLike>(
   const selection = selectionOf(what, { heads, rows }, shape);
   checkWeights(problem, selection);
   const weights = weightsOf(problem, rowLse, selection);
-  if (checkedFlag(problem.caller, checkSums))
-    checkRowSums(problem, rowLse, selection, problem.dropoutP > 0 ? undefined : weights);
+  if (typeof checkSums !== "boolean") refuseValue(problem.caller, "checkSums", "true or false", checkSums);
+  if (checkSums) checkRowSums(problem, rowLse, selection, problem.dropoutP > 0 ? undefined : weights);
   recordWithoutDerivative(
     what,
     [shape.query.tensor, shape.key.tensor, lseTensor],

@@ -10,14 +10,14 @@ import { checkOutputLike } from "../backend/gradients.ts";
 import { type AttentionOptions, checkAttentionOptions, isMaskList, resolve } from "../backend/problem.ts";
 import { checkLse } from "../backend/results.ts";
 import type { FloatDType } from "../core/dtype.ts";
-import { checkCount, refuseGot } from "../core/errors.ts";
+import { checkCount, refuseGot, refuseValue } from "../core/errors.ts";
 import { recordWithoutDerivative } from "../core/recording/record.ts";
 import { activeRecording } from "../core/recording/recording.ts";
 import type { Shape } from "../core/shape.ts";
 import { type FloatDTypeOf, sameDevice, type Tensor, type TensorLike } from "../core/tensor.ts";
 import { BoolExpression } from "../masks/expression/expr.ts";
 import { backwardBackend } from "./dispatch/backward.ts";
-import { checkedFlag, checkOutput, checkRowSums, weightsOf } from "./row-sums.ts";
+import { checkOutput, checkRowSums, weightsOf } from "./row-sums.ts";
 
 export type { Extra } from "../backend/contract.ts";
 
@@ -133,7 +133,8 @@ export function resolveBackward(
     ...Object.entries(tensors).map(([name, t]) => [name, t.device] as const),
   ]);
   // On another device numbers could only be read asynchronously.
-  if (checkedFlag(what, checkSums) && tensors.lse.device === "cpu") {
+  if (typeof checkSums !== "boolean") refuseValue(what, "checkSums", "true or false", checkSums);
+  if (checkSums && tensors.lse.device === "cpu") {
     const sample = sampleOf(problem.shape);
     const weights = weightsOf(problem, tensors.lse, sample);
     checkRowSums(problem, tensors.lse, sample, problem.dropoutP > 0 ? undefined : weights);

@@ -3,7 +3,7 @@ import type { Selection } from "../backend/contract.ts";
 import type { Problem } from "../backend/problem.ts";
 import { lseReader } from "../backend/results.ts";
 import { type FloatDType, readerOf } from "../core/dtype.ts";
-import { OptionError, refuseValue } from "../core/errors.ts";
+import { OptionError } from "../core/errors.ts";
 import { operandOf, type Shape } from "../core/shape.ts";
 import type { State } from "../core/state.ts";
 import { sameDevice, type Tensor } from "../core/tensor.ts";
@@ -17,13 +17,6 @@ export function weightsOf(problem: Problem, lse: Tensor, selection: Selection): 
     ["lse", lse.device],
   ]);
   return backend.weights(problem, lse, selection) as Tensor<FloatDType>;
-}
-
-/** Throws unless `checkSums` is a boolean, and returns it. */
-export function checkedFlag(what: string, checkSums: boolean): boolean {
-  return typeof checkSums === "boolean"
-    ? checkSums
-    : refuseValue(what, "checkSums", "true or false", checkSums);
 }
 
 /**
