@@ -1,6 +1,7 @@
 /** Checks of the first arguments of public functions. All throw an OptionError with the code "argument". */
-import { argumentError, formatValue, isList, OptionError } from "../core/errors.ts";
+import { argumentError, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
 import { checkNames } from "../core/option-names.ts";
+import type { TileAddress } from "./measures/tile.ts";
 
 /** Throws unless `store` is a store. */
 export function checkStore(what: string, store: { readonly blocks: unknown } | undefined): void {
@@ -30,4 +31,23 @@ export function checkRow(what: string, row: ArrayLike<number>): void {
 /** Throws unless `value` is an object: `name` says what it must be. */
 export function checkObject(what: string, name: string, value: object | undefined): void {
   if (typeof value !== "object" || value === null) throw argumentError(what, name, value);
+}
+
+/** Throws where the address of a tile is none. */
+export function checkTile({ transfer, level, i, j, domain }: TileAddress): void {
+  if (!["sqrt", "linear", "log"].includes(transfer))
+    refuseValue("HeadStore.tile", "transfer", '"sqrt", "linear" or "log"', transfer);
+  for (const [name, n] of Object.entries({ level, i, j }))
+    if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
+      throw new OptionError(
+        "tile",
+        `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
+        { [name]: n },
+      );
+  if (domain !== undefined && !(domain > 0 && domain < Infinity))
+    throw new OptionError(
+      "tile",
+      `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,
+      { domain },
+    );
 }

@@ -6,7 +6,7 @@ import { checkMethods, formatValue, isList, OptionError, refuseGot, refuseValue 
 import { checkNames } from "../core/option-names.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
-import { checkRequest } from "./check.ts";
+import { checkRequest, checkTile } from "./check.ts";
 import { gone } from "./compute/compute.ts";
 import { Gate } from "./compute/gate.ts";
 import { type Edits, type HeadArrays, StoreHead } from "./compute/head.ts";
@@ -423,24 +423,6 @@ function checkIndex(what: "i" | "j", n: number, count: number): void {
       "cell",
       `HeadStore: ${what} must be an integer from 0 to ${count - 1}, got ${formatValue(n)}`,
       { [what]: n },
-    );
-}
-
-function checkTile({ transfer, level, i, j, domain }: TileAddress): void {
-  if (!["sqrt", "linear", "log"].includes(transfer))
-    refuseValue("HeadStore.tile", "transfer", '"sqrt", "linear" or "log"', transfer);
-  for (const [name, n] of Object.entries({ level, i, j }))
-    if (!(Number.isInteger(n) && n >= 0 && n < 2 ** 24))
-      throw new OptionError(
-        "tile",
-        `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
-        { [name]: n },
-      );
-  if (domain !== undefined && !(domain > 0 && domain < Infinity))
-    throw new OptionError(
-      "tile",
-      `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,
-      { domain },
     );
 }
 
