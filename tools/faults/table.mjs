@@ -207,7 +207,7 @@ export const FAULTS = [
   { name: "on a GPU dv is a sum of ds", file: "src/webgpu/attention/backward.ts", find: 'addRows("c", chunksV, "ps"', put: 'addRows("c", chunksV, "gs"', tests: GPU },
   { name: "on a GPU dropout of weights takes rows for keys", file: "src/webgpu/attention/weights.ts", find: "dropped(b, h, i, j)", put: "dropped(b, h, j, i)", tests: GPU },
   { name: "on a GPU weights read the first key only", file: "src/webgpu/attention/weights.ts", find: "kAt + j * k_row()", put: "kAt", tests: GPU },
-  { name: "on a GPU a product adds its bias by row", file: "src/webgpu/ops/matmul.ts", find: "biasFrom() + j * biasColumn()", put: "biasFrom() + i * biasColumn()", tests: GPU },
+  { name: "on a GPU a product adds the first number of its bias", file: "src/webgpu/ops/matmul.ts", find: "biasFrom() + j * biasColumn()", put: "biasFrom()", tests: GPU },
   { name: "on a GPU a product replaces what it should add to", file: "src/webgpu/ops/matmul.ts", find: '"x += load_c(at);"', put: '""', tests: GPU },
   { name: "on a GPU a merge adds its lse without the maximum", file: "src/webgpu/ops/merge.ts", find: "select(m + log(u + v)", put: "select(log(u + v)", tests: GPU },
   { name: "on a GPU a norm divides by the variance", file: "src/webgpu/ops/rowwise.ts", find: "let r = 1.0 / sqrt(total(", put: "let r = 1.0 / (total(", tests: GPU },
