@@ -13,6 +13,9 @@ import { must, names, pages, quiet, row, test } from "./visit.mjs";
 /** Bytes after gzip that a page may load until it is drawn by what computes it. */
 const LIMIT = LAB_LIMITS.all * SLACK;
 
+/** Any folder of a host: every address of a page is relative. */
+const PREFIX = "/some/prefix";
+
 for (const name of names)
   test(`${name}: at most ${LAB_LIMITS.all / 1000} kB after gzip until it is drawn; the same without isolation and without WebAssembly`, async ({
     browser,
@@ -20,7 +23,8 @@ for (const name of names)
   }) => {
     // A static host that sends no header beside the type.
     const host = createServer((request, response) => {
-      const file = pages.get(new URL(request.url ?? "/", "http://lab").pathname);
+      const [before, path] = new URL(request.url ?? "/", "http://lab").pathname.split(PREFIX);
+      const file = before === "" ? pages.get(path) : undefined;
       response.writeHead(file === undefined ? 404 : 200, { "content-type": file?.type ?? "text/plain" });
       response.end(file?.body);
     }).listen(0, "127.0.0.1");
@@ -31,11 +35,17 @@ for (const name of names)
       /** @type {Set<string>} */
       const requested = new Set();
       context.on("request", (request) => requested.add(new URL(request.url()).pathname));
+      /** @type {string[]} */
+      const failed = [];
+      context.on("response", (response) => response.ok() || failed.push(response.url()));
       const page = await context.newPage();
-      await page.goto(`${at}/${name}.html`);
+      await page.goto(`${at}${PREFIX}/${name}.html`);
       await quiet(page);
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
-      const files = [...requested].filter((path) => path !== "/favicon.ico");
+      expect(failed.filter((url) => !url.endsWith("/favicon.ico"))).toEqual([]);
+      const files = [...requested]
+        .map((path) => path.replace(PREFIX, ""))
+        .filter((path) => path !== "/favicon.ico");
       must(files.includes("/lab-worker.js"), `no worker among ${files}`);
       const bytes = files.map((path) => gzipSync(pages.get(path)?.body ?? "", { level: 9 }).length);
       const sum = bytes.reduce((a, b) => a + b, 0);
