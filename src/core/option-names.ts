@@ -4,12 +4,18 @@ import { formatValue, OptionError, refuseValue } from "./errors.ts";
 const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 
 /** Options that are true or false wherever they occur: another value would count as true, as the text "false" does. */
-const FLAGS =
-  /^(?:a(?:bout|ddGenerationPrompt|ddSpecialTokens|ll|scii)|b(?:ackground|idirectional|its)|c(?:aption|ompress|rossAttention)|descending|everyCell|keepAxis|l(?:argest|ines|ogX|ogY|owercase)|n(?:esterov|ormFirst)|patch|re(?:normalize|port)|s(?:kipSpecialTokens|plitSpecialTokens|trict)|transpose[AB]|values)$/;
+const FLAGS = new Set(
+  (
+    "about addGenerationPrompt addSpecialTokens all ascii background bidirectional bits caption compress " +
+    "crossAttention descending everyCell keepAxis largest lines logX logY lowercase nesterov " +
+    "normFirst patch renormalize report skipSpecialTokens splitSpecialTokens strict transposeA transposeB " +
+    "values"
+  ).split(" "),
+);
 
 /** What an option that means the same wherever it occurs must be; undefined where its value is fine. */
 function expectedOf(name: string, x: unknown): string | undefined {
-  if (FLAGS.test(name)) return typeof x === "boolean" ? undefined : "true or false";
+  if (FLAGS.has(name)) return typeof x === "boolean" ? undefined : "true or false";
   if (/^(?:on[A-Z]|deliver$)/.test(name)) return typeof x === "function" ? undefined : "a function";
   if (name === "title") return typeof x === "string" ? undefined : "a text";
   if (name === "columns") return Number.isInteger(x) && (x as number) >= 1 ? undefined : "an integer ≥ 1";

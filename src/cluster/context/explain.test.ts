@@ -102,6 +102,10 @@ describe("explainContext", () => {
       /unknown option "queries"/,
     );
     expect(() => explainContext(2, q, k, v, { pass: "both" } as object)).toThrow(/pass must be "forward" or/);
+    expect(() => explainContext(2, q, k, v, { isCausal: "no" } as object)).toThrow(
+      /isCausal must be true or/,
+    );
+    expect(() => explainContext(2, q, k, v, { memory: -1 })).toThrow(/memory must be a number of bytes ≥ 0/);
   });
 });
 

@@ -7,11 +7,11 @@ import { explain } from "../../api/explain.ts";
 import { bytesText, countText, type Plan } from "../../backend/plan/plan.ts";
 import { resolve } from "../../backend/problem.ts";
 import { arrayFor, DTYPES, type DType } from "../../core/dtype.ts";
-import { checkCount, formatTensor, formatValue, refuseValue, ShapeError } from "../../core/errors.ts";
+import { checkCount, formatTensor, ShapeError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { allRows, localOptions, rowsOf } from "./call.ts";
-import { type ContextOptions, chooseVia, type Via } from "./options.ts";
+import { type ContextOptions, checkChoices, chooseVia, type Via } from "./options.ts";
 import { exactDtype } from "./rounding.ts";
 import { ShardPlan, shardSequence } from "./shard.ts";
 
@@ -80,8 +80,8 @@ export function explainContext(
   checkCount("explainContext", arguments, 5);
   const what = "explainContext";
   checkOptionNames(what, options, [...CALL_NAMES, ...OWN_NAMES]);
+  checkChoices(what, options);
   const { pass = "forward", cost = "tiles", via = "auto", layout = "bhsd" } = options;
-  checkChoices(what, { pass, via, layout });
   const [q, k, v] = Object.entries({ query, key, value }).map(([name, t]) =>
     standIn(what, name, asTensor(`${what}: ${name}`, t), layout),
   );
@@ -184,19 +184,6 @@ const withRows = ({ shape }: Tensor, rows: number): number[] => [
   rows,
   shape[shape.length - 1],
 ];
-
-function checkChoices(
-  what: string,
-  { pass, via, layout }: { pass: unknown; via: unknown; layout: unknown },
-): void {
-  const oneOf = (name: string, got: unknown, values: readonly string[]): void => {
-    if (!values.some((one) => one === got))
-      refuseValue(what, name, values.map(formatValue).join(" or "), got);
-  };
-  oneOf("pass", pass, ["forward", "backward"]);
-  oneOf("via", via, ["gather", "ring", "resident", "auto"]);
-  oneOf("layout", layout, ["bhsd", "bshd"]);
-}
 
 function print({ shards, pass, via, operations, weightsBytes, bytes, slowest, shares }: ContextPlan): string {
   const { rank, calls, plan } = slowest;

@@ -53,6 +53,26 @@ export function chooseVia(
   return messageBytes([formOf(key), formOf(value)], shape.Nk) <= memory ? "gather" : "ring";
 }
 
+const CHOICES: Readonly<Record<string, readonly unknown[]>> = {
+  via: ["gather", "ring", "resident", "auto"],
+  queries: ["sharded", "replicated"],
+  layout: ["bhsd", "bshd"],
+  isCausal: [true, false],
+  pass: ["forward", "backward"],
+};
+
+/** Checks options with a few values, and `memory`. */
+export function checkChoices(what: string, options: Pick<ContextOptions, "memory">): void {
+  for (const [name, value] of Object.entries(options)) {
+    const values = CHOICES[name];
+    if (value !== undefined && values?.includes(value) === false)
+      refuseValue(what, name, values.map(formatValue).join(" or "), value);
+  }
+  const { memory = 0 } = options;
+  if (!(typeof memory === "number" && memory >= 0))
+    refuseValue(what, "memory", "a number of bytes ≥ 0", memory);
+}
+
 /** Checks the options of a call on this rank. */
 export function checkOptions(
   what: string,
@@ -71,16 +91,7 @@ export function checkOptions(
       },
     );
   checkOptionNames(what, options, [...ATTENTION_NAMES, ...CONTEXT_NAMES]);
-  const oneOf = (name: string, value: unknown, values: readonly unknown[]) => {
-    if (value !== undefined && !values.includes(value))
-      refuseValue(what, name, values.map(formatValue).join(" or "), value);
-  };
-  oneOf("via", options.via, ["gather", "ring", "resident", "auto"]);
-  oneOf("queries", options.queries, ["sharded", "replicated"]);
-  oneOf("layout", options.layout, ["bhsd", "bshd"]);
-  oneOf("isCausal", options.isCausal, [true, false]);
-  if (options.memory !== undefined && !(typeof options.memory === "number" && options.memory >= 0))
-    refuseValue(what, "memory", "a number of bytes ≥ 0", options.memory);
+  checkChoices(what, options);
   if (options.queryPositions !== undefined && options.queries !== "replicated")
     throw new OptionError(
       "positions",
