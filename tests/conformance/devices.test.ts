@@ -68,7 +68,10 @@ for (const [entry, rows] of Object.entries(CALLS))
           const run = async () => call(onDevice, "opaque");
           await expect(run()).rejects.toThrow(heed.UnsupportedError);
           await expect(run()).rejects.toMatchObject({ code: "device", fields: { device: "opaque" } });
-          const caller = entry === "Tensor" ? "the elements of this tensor are" : `${name}: `;
+          const caller =
+            entry === "Tensor"
+              ? "the elements of this tensor are"
+              : `${(typeof row === "object" && row.errorOf) || name}: `;
           await expect(run()).rejects.toThrow(
             new RegExp(`^${caller}.*await (tensor|model)\\.to\\("cpu"\\)$`),
           );

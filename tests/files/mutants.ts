@@ -4,6 +4,7 @@
  * `tools/faults/mutate.ts` (long runs). A mutant may still be valid; reading and
  * writing it must then give the same tensors.
  */
+import { OptionError } from "../../src/core/errors.ts";
 import { crc32 } from "../../src/io/archive/deflate.ts";
 import {
   openSafetensors,
@@ -346,7 +347,11 @@ async function readAndReturn(format: Format, file: Uint8Array): Promise<void> {
     for (const name of model.tensors.keys()) await model.read(name);
   } else {
     const tensors = await readNpz(file);
-    compareAll(tensors, await readNpz(await writeNpz(tensors)));
+    // A name that leads out of a folder is read, and not written.
+    const written = await writeNpz(tensors).catch((error: unknown) => {
+      if (!(error instanceof OptionError && error.code === "name")) throw error;
+    });
+    if (written !== undefined) compareAll(tensors, await readNpz(written));
   }
 }
 

@@ -17,9 +17,9 @@ export type Call = (at: Place, device: string) => unknown;
 
 /**
  * What a function does with tensors of a device: a call that runs there, a call that needs the CPU and throws, or the reason why
- * the function takes no tensor of a device.
+ * the function takes no tensor of a device. `errorOf`: the function that its error names.
  */
-export type Row = Call | { readonly cpu: Call } | string;
+export type Row = Call | { readonly cpu: Call; readonly errorOf?: string } | string;
 
 const x = normal(1, [3, 4]);
 const y = normal(2, [3, 4]);
@@ -146,6 +146,7 @@ const HISTORY: Partial<Record<keyof typeof history, Row>> = {
 const TRAIN: Record<keyof typeof train, Row> = {
   ContextTape: {
     cpu: (at) => cluster.localCluster(1, (comm) => new train.ContextTape(comm, SHARDS).attend(...([q, k, v].map(at) as [never, never, never]))),
+    errorOf: "contextAttention",
   },
   Tape: (at, device) => stepped(at, device).then(({ mean, gradients }) => ({ mean, gradients })),
   AdamW: (at, device) => stepped(at, device).then(({ model, optimizer }) => [model.stateDict(), optimizer.moments()]),
