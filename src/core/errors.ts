@@ -87,7 +87,7 @@ export function refuseValue(what: string, name: string, expected: string, got: u
   return refuseGot(name, `${what}: ${name} must be ${expected}`, got);
 }
 
-/** Throws an OptionError of this code, whose message ends with what came. */
+/** Throws an OptionError of this code, whose message ends with the value that it got. */
 export function refuseGot(code: string, message: string, got: unknown): never {
   throw new OptionError(code, `${message}, got ${formatValue(got)}`, { got });
 }

@@ -133,6 +133,19 @@ test("a part of a page that cannot be loaded is said, and the next change loads 
   await expect(problem).toBeHidden();
   await context.close();
 });
+test("a page is computed where the browser is never idle", ({ visit }) =>
+  visit("index.html", {}, async (page) => {
+    await page.addInitScript(() => {
+      globalThis.requestIdleCallback = (then, options) => {
+        if (options?.timeout !== undefined) setTimeout(then, options.timeout);
+        return 0;
+      };
+    });
+    await Promise.all([
+      page.waitForRequest("**/parts/learned-compute.js"),
+      page.goto(new URL("learned.html", page.url()).href),
+    ]);
+  }));
 test("a computation that ends is said, and the next change starts it again", async ({ browser, origin }) => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();

@@ -187,7 +187,8 @@ async function copyLink(hash: string, announce: (message: string) => void): Prom
 /** Calls `then` once the document is loaded and nothing else is to be done. */
 function afterLoad(then: () => void): void {
   // Safari has no requestIdleCallback.
-  const idle = () => ("requestIdleCallback" in globalThis ? requestIdleCallback(then) : setTimeout(then, 50));
+  const idle = () =>
+    "requestIdleCallback" in globalThis ? requestIdleCallback(then, { timeout: 2000 }) : setTimeout(then, 50);
   if (document.readyState === "complete") idle();
   else addEventListener("load", idle, { once: true });
 }

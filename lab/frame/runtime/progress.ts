@@ -52,7 +52,7 @@ export class ReaderProgress<S extends LabState, N> {
     return this.#done;
   }
 
-  /** Runs what the reader wrote for the open task and says what came of it, or shows an answer. The tasks are loaded now. */
+  /** Runs what the reader wrote for the open task and says whether it is right, or shows an answer. Loads the tasks. */
   async open(isAnswer: boolean): Promise<void> {
     const [{ OPEN_TASKS }, { check }] = await Promise.all([
       import("../../open-tasks.ts"),
