@@ -77,6 +77,7 @@ describe("the table of cases", () => {
       "full d128 N1024",
       "decode d64 Nk4096",
       "decode d64 Nk16384",
+      "decode d128 Nk4096",
     ]);
     expect(chosen(["nothing*"])).toEqual([]);
   });

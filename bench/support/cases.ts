@@ -144,14 +144,14 @@ function shortCall(N: number, H: number): Case {
   return row(`short d64 N${N} H${H}`, square(N, H), [plain()], [...goals, scaling(1)], { peers: true });
 }
 
-function decode(Nk: number, goals: readonly Goal[]): Case {
+function decode(Nk: number, goals: readonly Goal[], d = 64): Case {
   const variants: Case["variants"] = [
     { name: "cache in the engine's memory", cache: "engine" },
     { name: "bfloat16 cache", cache: "engine bfloat16" },
     { name: "plain arrays", cache: "arrays" },
   ];
-  const sizes = { B: 1, H: 12, Nq: 1, Nk, d: 64 };
-  return row(`decode d64 Nk${Nk}`, sizes, variants, goals, { peers: true, bound: "read" });
+  const sizes = { B: 1, H: 12, Nq: 1, Nk, d };
+  return row(`decode d${d} Nk${Nk}`, sizes, variants, goals, { peers: true, bound: "read" });
 }
 
 function masked(name: string, sizes: CallSizes, options: (sizes: CallSizes) => AttentionOptions): Case {
@@ -194,6 +194,7 @@ export const CASES: readonly Case[] = [
     { figure: figure.timeOver("bfloat16 cache"), atLeast: 1.6 },
     scaling(1.7),
   ]),
+  decode(4096, [{ figure: figure.ofCeiling, atLeast: 0.8 }], 128),
   masked("window 256 N4096", square(4096), () => ({ attnMask: slidingWindow(256, 0) })),
   masked("documents of 512 N4096", square(4096), ({ Nk }) => ({
     attnMask: documents(documentIds(Nk, Math.max(1, Math.round(Nk / 8)))),

@@ -24,8 +24,10 @@ import {
 } from "./row-tile.ts";
 import { exponentiate, updateRowMax, updateRowSumByRow } from "./softmax.ts";
 
-/** Vectors of a row of output that stay in registers for a chunk of keys. */
-const OUTPUT_VECTORS = 8;
+/** Vectors of a row of output that stay in registers for a chunk of keys; with fewer, a row of V is read in more passes. */
+const OUTPUT_VECTORS = 12;
+/** Sums of a row of K that run side by side: enough to hide the latency of an addition. */
+const CHAINS = 4;
 
 /** dots(q, k, kRow, s, keys): s = q·kᵀ of one row, four keys at a time: sums of vectors along d, then transposed and added. */
 function dotProducts(module: ModuleBuilder, spec: Spec): Func {
@@ -61,19 +63,26 @@ function fourDots(
 ): V128Value {
   const madd = maddOf(spec.fused);
   const quads = spec.dk - (spec.dk % 4);
-  const sums = at.map(() => f.let(ZERO));
   const bytes = DTYPES[spec.key].bytes;
-  const d = f.int(q);
-  if (quads > 0) {
-    const end = f.int(i32.add(q, 4 * quads));
-    f.repeat(() => {
-      const one = f.let(v128.load(d));
-      at.forEach((x, n) => f.set(sums[n], madd(loadFloats(f, m, spec.key, x), one, sums[n])));
-      for (const x of at) f.step(x, 4 * bytes);
-      f.step(d, 16);
-      return i32.ne(d, end);
-    });
-  }
+  const d = f.local("i32");
+  const end = f.int(i32.add(q, 16 * CHAINS * Math.floor(quads / 4 / CHAINS)));
+  // Each row of K is read from its start to its end: rows side by side, read in turn, are too many streams for the prefetcher.
+  const sums = at.map((x) => {
+    const chains = Array.from({ length: CHAINS }, () => f.let(ZERO));
+    const step = (count: number) => {
+      for (const [n, sum] of chains.slice(0, count).entries())
+        f.set(sum, madd(loadFloats(f, m, spec.key, x, 4 * n * bytes), v128.load(d, 16 * n), sum));
+      f.step(x, 4 * count * bytes);
+      f.step(d, 16 * count);
+    };
+    f.set(d, q);
+    f.loop(
+      () => i32.ne(d, end),
+      () => step(CHAINS),
+    );
+    if ((quads / 4) % CHAINS > 0) step((quads / 4) % CHAINS);
+    return f.let(f32x4.add(f32x4.add(chains[0], chains[1]), f32x4.add(chains[2], chains[3])));
+  });
   // Transposed, each vector holds one lane of the four sums.
   const [a, b, c, e] = transpose4(f, sums);
   const four = f.let(f32x4.add(f32x4.add(a, b), f32x4.add(c, e)));
