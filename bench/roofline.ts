@@ -109,7 +109,7 @@ function moduleOf(fused: boolean, wide: boolean): WebAssembly.Module {
     if (!fused && loop.startsWith("fma")) return;
     module.func(
       `loop${n}`,
-      { times: "i32", scratch: "i32", at: "i32", bytes: "i32" },
+      ["times", "scratch", "at", "bytes"],
       (f, { times, scratch, at, bytes }) => {
         if (loop === "read") read(f, times, scratch, at, bytes);
         else if (loop === "fma wide") widened(f, times, scratch);

@@ -122,7 +122,7 @@ function productPlan(engine: Engine, product: Product, level: SimdLevel, threads
 }
 
 function rowwisePlan(operation: RowwiseOperation): Body {
-  const { pipeline } = pipelineOf(operation);
+  const pipeline = pipelineOf(operation);
   return {
     operation: operation.name,
     kernel: pipeline.name,

@@ -156,6 +156,17 @@ export class FunctionBuilder {
     );
   }
 
+  /** Runs `body` while `left` is above 0, and subtracts `by` after each turn. */
+  down(left: Local<"i32">, by: number, body: () => void): void {
+    this.loop(
+      () => (by === 1 ? left : i32.gt_s(left, 0)),
+      () => {
+        body();
+        this.step(left, -by);
+      },
+    );
+  }
+
   /** Counts `x` from `from` to below `to`. */
   count(
     x: Local<"i32">,
@@ -288,6 +299,12 @@ export interface MemoryImport {
   readonly shared: boolean;
 }
 
+/** Parameters of a function by name. */
+type Parameters = readonly string[] | Readonly<Record<string, ValueType>>;
+type LocalsOf<P extends Parameters> = P extends readonly (infer N extends string)[]
+  ? { readonly [K in N]: Local<"i32"> }
+  : { readonly [K in keyof P]: Local<P[K] & ValueType> };
+
 /** A module with one imported memory. */
 export class ModuleBuilder {
   private readonly types: string[] = [];
@@ -303,23 +320,26 @@ export class ModuleBuilder {
   }
 
   /**
-   * Adds a function. Its parameters have names, in order; `write` gets the builder and the parameters as locals by name:
+   * Adds a function. Its parameters have names, in order: a list of them where all are i32. `write` gets the builder and the parameters
+   * as locals by name:
    *
    *   module.func("scaled", { x: "f32", by: "f32" }, (f, { x, by }) => f.result(f32.mul(x, by)), { result: "f32" });
    */
-  func<const P extends Readonly<Record<string, ValueType>>>(
+  func<const P extends Parameters>(
     name: string,
     parameters: P,
-    write: (f: FunctionBuilder, locals: { readonly [N in keyof P]: Local<P[N]> }) => void,
+    write: (f: FunctionBuilder, locals: LocalsOf<P>) => void,
     options: { result?: ValueType; exported?: boolean } = {},
   ): Func {
-    const params = Object.values(parameters);
+    const types: Readonly<Record<string, ValueType>> = Array.isArray(parameters)
+      ? Object.fromEntries((parameters as readonly string[]).map((key) => [key, "i32"]))
+      : (parameters as Readonly<Record<string, ValueType>>);
+    const [names, params] = [Object.keys(types), Object.values(types)];
     const f = new FunctionBuilder(params, this.scoped);
-    const locals = Object.keys(parameters).map((key, n) => [key, new Local(params[n], n)]);
-    write(f, Object.fromEntries(locals) as { readonly [N in keyof P]: Local<P[N]> });
+    const locals = names.map((key, n) => [key, new Local(params[n], n)]);
+    write(f, Object.fromEntries(locals) as LocalsOf<P>);
     const type = this.typeOf(params, options.result);
     this.functions.push({ type, body: f.encode(), name, exported: options.exported ?? false });
-    const names = Object.keys(parameters);
     return { name, index: this.functions.length - 1, params, names, result: options.result };
   }
 

@@ -13,13 +13,21 @@ import { Tensor } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
 
 /** Calls of the wide kernel. */
-export const callCount = (): number => (optimizesAtOnce() ? 2 : 24);
+const callCount = (): number => (optimizesAtOnce() ? 2 : 24);
 
 /** Numbers for a test, the same on every run. */
 export function sines(length: number, salt: number): Float32Array {
   const all = new Float32Array(length);
   for (let n = 0; n < length; n++) all[n] = Math.sin(n * 12.9898 + salt) * 3;
   return all;
+}
+
+/** True where the bits of all calls of the wide kernel are those of the relaxed one. */
+export function wideAgrees(bitsOf: (level: "wide" | "relaxed") => Int32Array): boolean {
+  const want = bitsOf("relaxed");
+  return Array.from({ length: callCount() }, () => bitsOf("wide")).every((got) =>
+    got.every((bits, n) => bits === want[n]),
+  );
 }
 
 const numbers = (salt: number, shape: readonly number[]): Tensor =>
@@ -31,20 +39,14 @@ export function forwardAgrees(
 ): boolean {
   const [N, d] = [96, 64];
   const [q, k, v] = [1, 2, 3].map((salt) => numbers(salt, [N, d]));
-  const outputOf = (problem: Problem, level: "wide" | "relaxed"): Int32Array => {
-    const output = new Float32Array(N * d);
-    forward(problem, { output, lse: new Float32Array(N), batch: N * d, head: N * d, row: d }, level);
-    return new Int32Array(output.buffer);
-  };
-  for (const options of [{}, { attnMask: causal() }]) {
+  return [{}, { attnMask: causal() }].every((options) => {
     const problem = resolve("self-test", q, k, v, options);
-    const want = outputOf(problem, "relaxed");
-    for (let n = 0; n < callCount(); n++) {
-      const got = outputOf(problem, "wide");
-      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
-    }
-  }
-  return true;
+    return wideAgrees((level) => {
+      const output = new Float32Array(N * d);
+      forward(problem, { output, lse: new Float32Array(N), batch: N * d, head: N * d, row: d }, level);
+      return new Int32Array(output.buffer);
+    });
+  });
 }
 
 /** True where wide and relaxed backward kernels agree to the bit, over a full and an incomplete tile. */
@@ -58,7 +60,7 @@ export function backwardAgrees(
 ): boolean {
   const [N, d] = [224, 48];
   const [q, k, v, dOutput, output] = [1, 2, 3, 4, 5].map((salt) => numbers(salt, [N, d]));
-  for (const options of [{}, { attnMask: causal() }]) {
+  return [{}, { attnMask: causal() }].every((options) => {
     const problem = resolve("self-test", q, k, v, { ...options, scale: 0.02 });
     const { shape } = problem;
     const upstream = {
@@ -66,47 +68,28 @@ export function backwardAgrees(
       output: operandOf(shape, output),
       lse: (_: number, __: number, row: number) => Math.log(row + 1),
     };
-    const gradientsOf = (level: "wide" | "relaxed"): Int32Array => {
+    return wideAgrees((level) => {
       const all = new Float32Array(3 * N * d);
       const [dQuery, dKey, dValue] = [0, 1, 2].map((n) => all.subarray(n * N * d, (n + 1) * N * d));
       backward(problem, upstream, { dQuery, dKey, dValue, masks: [], tables: new Map() }, level);
       return new Int32Array(all.buffer);
-    };
-    const want = gradientsOf("relaxed");
-    for (let n = 0; n < callCount(); n++) {
-      const got = gradientsOf("wide");
-      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
-    }
-  }
-  return true;
+    });
+  });
 }
 
 /** True where wide and relaxed products agree to the bit, with operands along K and across it, over one and a half blocks of K. */
 export function matmulAgrees(multiply: (product: ProductInto, level: "wide" | "relaxed") => void): boolean {
   const [M, N, K] = [50, 40, 384];
-  for (const transposed of [false, true]) {
-    const options = {
-      transposeA: transposed,
-      transposeB: !transposed,
-      bias: numbers(3, [N, 1]).reshape([N]),
-    };
-    const { product, result } = allocateResult(
-      resolveProduct(
-        "self-test",
-        numbers(1, transposed ? [K, M] : [M, K]),
-        numbers(2, transposed ? [K, N] : [N, K]),
-        options,
-      ),
-    );
-    multiply(product, "relaxed");
-    const want = new Int32Array(result.data.slice().buffer);
-    const { buffer, byteOffset, length } = result.data;
-    const got = new Int32Array(buffer, byteOffset, length);
-    for (let n = 0; n < callCount(); n++) {
-      got.fill(0);
-      multiply(product, "wide");
-      for (let i = 0; i < want.length; i++) if (got[i] !== want[i]) return false;
-    }
-  }
-  return true;
+  return [false, true].every((transposed) => {
+    const a = numbers(1, transposed ? [K, M] : [M, K]);
+    const b = numbers(2, transposed ? [K, N] : [N, K]);
+    const bias = numbers(3, [N, 1]).reshape([N]);
+    const options = { transposeA: transposed, transposeB: !transposed, bias };
+    return wideAgrees((level) => {
+      const { product, result } = allocateResult(resolveProduct("self-test", a, b, options));
+      result.data.fill(0);
+      multiply(product, level);
+      return new Int32Array(result.data.slice().buffer);
+    });
+  });
 }

@@ -10,7 +10,7 @@ import { WorkerLostError } from "../engine/worker-pool.ts";
 import { productKernel, productKey, productWorkspace, taskRows } from "../kernels/matmul/matmul.ts";
 import { fillProduct } from "./matmul.ts";
 import { runPipeline } from "./row-pipeline.ts";
-import { adamwPipeline, mapPipeline } from "./rowwise.ts";
+import { pipelineOf } from "./rowwise.ts";
 
 /** The engine, with a pool that loses a thread in job number `lost`. */
 function failing(lost: number): Engine & { jobs: number } {
@@ -64,14 +64,15 @@ describe("after the loss of a thread", () => {
     const n = 120_000;
     const g = numbers(5, [n]).data as Float32Array;
     const scalars = { scale: 1, beta1: 0.9, oneMinusBeta1: 0.1, beta2: 0.99, oneMinusBeta2: 0.01, weightDecayFactor: 0.9, rate: 0.1, biasCorrection2: 3, eps: 0.1 };
+    const step = ([w, m, v]: readonly Float32Array[]) => pipelineOf({ name: "adamw", w, g, m, v, scalars });
     const arrays = () => [0, 1, 2].map((salt) => (numbers(salt, [n]).data as Float32Array).map(Math.abs));
     const complete = failing(-1);
     const want = arrays();
-    runPipeline(complete, adamwPipeline(want[0], g, want[1], want[2], scalars), false, 1, { rows: 0 });
+    runPipeline(complete, step(want), false, 1, { rows: 0 });
     expect(complete.jobs).toBeGreaterThan(2);
     for (let lost = 0; lost < complete.jobs; lost++) {
       const got = arrays();
-      const work = adamwPipeline(got[0], g, got[1], got[2], scalars);
+      const work = step(got);
       const done = { rows: 0 };
       expect(() => runPipeline(failing(lost), work, false, 1, done)).toThrow(WorkerLostError);
       runPipeline(failing(-1), work, false, 1, done);
@@ -90,7 +91,8 @@ describe("after the loss of a thread", () => {
       const run = () => fillProduct(failing(lost), product, "strict", 1, { collected: 0 });
       if (lost < 0) run();
       else expect(run).toThrow(WorkerLostError);
-      const flow = () => runPipeline(failing(lost), mapPipeline("silu", x, x), false, 1, { rows: 0 });
+      const flow = () =>
+        runPipeline(failing(lost), pipelineOf({ name: "map", map: "silu", x, y: x }), false, 1, { rows: 0 });
       if (lost === 0) expect(flow).toThrow(WorkerLostError);
       else flow();
     }

@@ -14,7 +14,7 @@ import { roundUp } from "../codegen/spec.ts";
 import { currentEngine, type Engine, findLevel, getEngine, replaceEngine } from "../engine/engine.ts";
 import { tileFor } from "../engine/features.ts";
 import { AllocationScope, detachOwner, type EngineMemory, freeWithOwner } from "../engine/memory.ts";
-import { callCount, sines } from "../engine/self-test.ts";
+import { sines, wideAgrees } from "../engine/self-test.ts";
 import { addressOf, arrayOf } from "../engine/transfer.ts";
 import { retryOnWorkerLoss } from "../engine/worker-pool.ts";
 import {
@@ -162,10 +162,10 @@ export function packedMatrix(shape: readonly [number, number], dtype: StoredDTyp
 
 /** The SIMD level of products with packed matrices; a wide one is tested first. */
 const packedLevel = (engine: Engine): SimdLevel =>
-  engine.levels.get(settings())?.packed ?? findLevel(engine, "packed", () => wideAgrees(engine));
+  engine.levels.get(settings())?.packed ?? findLevel(engine, "packed", () => packedAgrees(engine));
 
 /** True where wide and relaxed kernels agree to the bit: one row and several, over a block and a half of K. */
-function wideAgrees(engine: Engine): boolean {
+function packedAgrees(engine: Engine): boolean {
   const [M, N, K] = [14, 40, 384];
   const weight = new EngineMatrix(engine, [N, K], "float32");
   weight.writeRows(0, sines(N * K, 1));
@@ -176,12 +176,7 @@ function wideAgrees(engine: Engine): boolean {
     return new Int32Array(out.buffer);
   };
   try {
-    return [1, M].every((rows) => {
-      const want = bitsOf(rows, "relaxed");
-      return Array.from({ length: callCount() }, () => bitsOf(rows, "wide")).every((got) =>
-        got.every((bits, i) => bits === want[i]),
-      );
-    });
+    return [1, M].every((rows) => wideAgrees((level) => bitsOf(rows, level)));
   } finally {
     weight.free();
   }

@@ -40,6 +40,8 @@ export interface RowPipeline {
   readonly taskRows: number;
   /** Approximate operations of a row. */
   readonly rowWork: number;
+  /** The last step, after all rows. */
+  finish?(): void;
 }
 
 /** Approximate bytes of all arrays in one chunk: they stay in the L2 cache. */

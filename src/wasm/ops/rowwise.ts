@@ -1,6 +1,6 @@
 /** Row-wise operations as pipelines: the kernel, the arrays and the rows of a task. */
 import type { BackendPart, Operation } from "../../backend/contract.ts";
-import type { AdamWScalars, NormShape, RowwiseOperation } from "../../backend/rowwise.ts";
+import type { RowwiseOperation } from "../../backend/rowwise.ts";
 import type { Engine } from "../engine/engine.ts";
 import {
   currentEngine,
@@ -23,167 +23,9 @@ const TASK_NUMBERS = 8192;
 
 const taskRowsFor = (width: number): number => Math.max(1, Math.floor(TASK_NUMBERS / width));
 
-/** y = f(x). */
-export const mapPipeline = (name: KernelMapName, x: Float32Array, y: Float32Array): RowPipeline => ({
-  name,
-  write: (spec) => mapKernel(spec, name, false),
-  rows: x.length,
-  count: 1,
-  inputs: [{ data: x, width: 1 }],
-  outputs: [{ data: y, width: 1 }],
-  shared: [],
-  taskRows: TASK_NUMBERS,
-  rowWork: 40,
-});
-
-/** dx = f′(x)·dy. */
-const mapBackwardPipeline = (
-  name: KernelMapName,
-  x: Float32Array,
-  dy: Float32Array,
-  dx: Float32Array,
-): RowPipeline => ({
-  name: `${name} backward`,
-  write: (spec) => mapKernel(spec, name, true),
-  rows: x.length,
-  count: 1,
-  inputs: [x, dy].map((data) => ({ data, width: 1 })),
-  outputs: [{ data: dx, width: 1 }],
-  shared: [],
-  taskRows: TASK_NUMBERS,
-  rowWork: 50,
-});
-
-/** y = a + b. */
-const addPipeline = (a: Float32Array, b: Float32Array, y: Float32Array): RowPipeline => ({
-  name: "add",
-  write: addKernel,
-  rows: y.length,
-  count: 1,
-  inputs: [a, b].map((data) => ({ data, width: 1 })),
-  outputs: [{ data: y, width: 1 }],
-  shared: [],
-  taskRows: 4 * TASK_NUMBERS,
-  rowWork: 2,
-});
-
+/** Lanes of the last vector of a row: all bits set in those that hold a number. */
 const lanes = (C: number): Float32Array =>
   new Float32Array(Int32Array.from({ length: 4 }, (_, n) => (n < ((C - 1) % 4) + 1 ? -1 : 0)).buffer);
-
-/** y = x̂·weight + bias; stats [rows, 4] for the backward operation. */
-const normPipeline = (
-  x: Float32Array,
-  y: Float32Array,
-  stats: Float32Array,
-  weight: Float32Array | undefined,
-  bias: Float32Array | undefined,
-  { C, centered, eps }: NormShape,
-): RowPipeline => ({
-  name: centered ? "layer norm" : "rms norm",
-  write: (spec) => normKernel(spec, centered),
-  rows: x.length / C,
-  count: C,
-  inputs: [{ data: x, width: C, padValue: 0 }],
-  outputs: [
-    { data: y, width: C, padValue: 0 },
-    { data: stats, width: 4 },
-  ],
-  shared: [
-    weight ?? new Float32Array(C).fill(1),
-    bias ?? new Float32Array(C),
-    Float32Array.of(1 / C, eps),
-    lanes(C),
-  ],
-  taskRows: taskRowsFor(C),
-  rowWork: 12 * C,
-});
-
-/** dx; dWeight and dBias are accumulated. */
-const normBackwardPipeline = (
-  x: Float32Array,
-  dy: Float32Array,
-  stats: Float32Array,
-  weight: Float32Array | undefined,
-  dx: Float32Array,
-  dWeight: Float64Array,
-  dBias: Float64Array,
-  { C, centered }: NormShape,
-): RowPipeline => ({
-  name: `${centered ? "layer norm" : "rms norm"} backward`,
-  write: (spec) => normBackwardKernel(spec, centered),
-  rows: x.length / C,
-  count: C,
-  inputs: [
-    { data: x, width: C, padValue: 0 },
-    { data: dy, width: C, padValue: 0 },
-    { data: stats, width: 4 },
-  ],
-  outputs: [{ data: dx, width: C, padValue: 0 }],
-  partial: [dWeight, dBias],
-  shared: [weight ?? new Float32Array(C).fill(1), Float32Array.of(1 / C)],
-  taskRows: taskRowsFor(C),
-  rowWork: 20 * C,
-});
-
-/** Column sums, accumulated in `sums`. */
-const columnSumsPipeline = (x: Float32Array, sums: Float64Array): RowPipeline => ({
-  name: "column sums",
-  write: columnSumsKernel,
-  rows: x.length / sums.length,
-  count: sums.length,
-  inputs: [{ data: x, width: sums.length, padValue: 0 }],
-  outputs: [],
-  partial: [sums],
-  shared: [],
-  // More rows than elsewhere, because the calling thread adds up the sums of the tasks.
-  taskRows: 4 * taskRowsFor(sums.length),
-  rowWork: 2 * sums.length,
-});
-
-/** Gradients (softmax − onehot)·weight and the two parts of each loss. */
-const crossEntropyPipeline = (
-  logits: Float32Array,
-  targets: Int32Array,
-  V: number,
-  weight: number,
-  dLogits: Float32Array,
-  losses: Float32Array,
-): RowPipeline => ({
-  name: "cross-entropy",
-  write: crossEntropyKernel,
-  rows: targets.length,
-  count: V,
-  inputs: [
-    { data: logits, width: V, padValue: -Infinity },
-    { data: targets, width: 1 },
-  ],
-  outputs: [
-    { data: dLogits, width: V, padValue: 0 },
-    { data: losses, width: 2 },
-  ],
-  shared: [Float32Array.of(weight)],
-  taskRows: taskRowsFor(V),
-  rowWork: 30 * V,
-});
-
-/** w, m and v, in place. */
-export const adamwPipeline = (
-  w: Float32Array,
-  g: Float32Array,
-  m: Float32Array,
-  v: Float32Array,
-  scalars: AdamWScalars,
-): RowPipeline => ({
-  name: "adamw",
-  write: adamwKernel,
-  rows: w.length,
-  count: 1,
-  inputs: [w, g, m, v].map((data) => ({ data, width: 1 })),
-  outputs: [w, m, v].map((data) => ({ data, width: 1 })),
-  shared: [Float32Array.from(ADAMW, (name) => scalars[name])],
-  taskRows: TASK_NUMBERS,
-  rowWork: 20,
-});
 
 /** Minimum number of elements for a kernel: below it, starting one costs more than the loop (measured). */
 const MIN_ELEMENTS = 1024;
@@ -200,12 +42,12 @@ export const wasmRowwise: BackendPart<"rowwise"> = {
       reason ??
       unsupportedRowwise(operation) ??
       (currentEngine?.filesOnly
-        ? missingKernel((engine) => pipelineKernelOf(engine, pipelineOf(operation).pipeline, isRelaxed()))
+        ? missingKernel((engine) => pipelineKernelOf(engine, pipelineOf(operation), isRelaxed()))
         : undefined)
     );
   },
   rowwise(operation) {
-    const { pipeline, finish } = pipelineOf(operation);
+    const pipeline = pipelineOf(operation);
     if (pipeline.rows > 0) {
       const done = { rows: 0 };
       retryOnWorkerLoss(currentEngine ?? (getEngine() as Engine), replaceEngine, (engine, singleThreaded) => {
@@ -213,7 +55,7 @@ export const wasmRowwise: BackendPart<"rowwise"> = {
         runPipeline(engine, pipeline, isRelaxed(), threads, done);
       });
     }
-    finish?.();
+    pipeline.finish?.();
   },
 };
 
@@ -248,30 +90,62 @@ const unsupportedArray = (x: unknown, min: number): string | undefined =>
       ? `a kernel is slower than the loop below ${min} elements`
       : undefined;
 
-/** An operation as a pipeline, and the last step after it has run. */
-export function pipelineOf(operation: RowwiseOperation): { pipeline: RowPipeline; finish?: () => void } {
+/** An operation as a pipeline. */
+export function pipelineOf(operation: RowwiseOperation): RowPipeline {
   // `unsupportedRowwise` accepts float32 arrays only.
   const array = (x: unknown): Float32Array => x as Float32Array;
+  /** Arrays of numbers, or of rows of C, which are padded with `padValue`. */
+  const numbers = (...all: readonly unknown[]) => all.map((x) => ({ data: array(x), width: 1 }));
+  const padded = (x: unknown, C: number, padValue = 0) => ({ data: array(x), width: C, padValue });
+  const elements = { count: 1, shared: [], taskRows: TASK_NUMBERS };
   switch (operation.name) {
     case "map":
-      return {
-        pipeline: mapPipeline(operation.map as KernelMapName, array(operation.x), array(operation.y)),
-      };
     case "map-backward": {
-      const [x, dy, dx] = [operation.x, operation.dy, operation.dx].map(array);
-      return { pipeline: mapBackwardPipeline(operation.map as KernelMapName, x, dy, dx) };
+      const map = operation.map as KernelMapName;
+      const backward = operation.name === "map-backward" ? operation : undefined;
+      return {
+        ...elements,
+        name: backward ? `${map} backward` : map,
+        write: (spec) => mapKernel(spec, map, backward !== undefined),
+        rows: array(operation.x).length,
+        inputs: backward ? numbers(operation.x, backward.dy) : numbers(operation.x),
+        outputs: numbers(backward?.dx ?? operation.y),
+        rowWork: backward ? 50 : 40,
+      };
     }
     case "norm": {
-      const [x, y, stats] = [operation.x, operation.y, operation.stats].map(array);
-      const { weight, bias } = operation;
-      return { pipeline: normPipeline(x, y, stats, weight && array(weight), bias && array(bias), operation) };
+      const { C, centered, eps, x, y, stats, weight, bias } = operation;
+      return {
+        name: centered ? "layer norm" : "rms norm",
+        write: (spec) => normKernel(spec, centered),
+        rows: array(x).length / C,
+        count: C,
+        inputs: [padded(x, C)],
+        outputs: [padded(y, C), { data: array(stats), width: 4 }],
+        shared: [
+          array(weight ?? new Float32Array(C).fill(1)),
+          array(bias ?? new Float32Array(C)),
+          Float32Array.of(1 / C, eps),
+          lanes(C),
+        ],
+        taskRows: taskRowsFor(C),
+        rowWork: 12 * C,
+      };
     }
     case "norm-backward": {
-      const [x, dy, stats, dx] = [operation.x, operation.dy, operation.stats, operation.dx].map(array);
-      const { C, weight } = operation;
+      const { C, centered, x, dy, stats, weight, dx } = operation;
       const [dWeight, dBias] = [new Float64Array(C), new Float64Array(C)];
       return {
-        pipeline: normBackwardPipeline(x, dy, stats, weight && array(weight), dx, dWeight, dBias, operation),
+        name: `${centered ? "layer norm" : "rms norm"} backward`,
+        write: (spec) => normBackwardKernel(spec, centered),
+        rows: array(x).length / C,
+        count: C,
+        inputs: [padded(x, C), padded(dy, C), { data: array(stats), width: 4 }],
+        outputs: [padded(dx, C)],
+        partial: [dWeight, dBias],
+        shared: [array(weight ?? new Float32Array(C).fill(1)), Float32Array.of(1 / C)],
+        taskRows: taskRowsFor(C),
+        rowWork: 20 * C,
         finish() {
           array(operation.dWeight).set(dWeight);
           array(operation.dBias).set(dBias);
@@ -281,16 +155,34 @@ export function pipelineOf(operation: RowwiseOperation): { pipeline: RowPipeline
     case "column-sums": {
       const sums = new Float64Array(array(operation.sums).length);
       return {
-        pipeline: columnSumsPipeline(array(operation.x), sums),
+        name: "column sums",
+        write: columnSumsKernel,
+        rows: array(operation.x).length / sums.length,
+        count: sums.length,
+        inputs: [padded(operation.x, sums.length)],
+        outputs: [],
+        partial: [sums],
+        shared: [],
+        // More rows than elsewhere, because the calling thread adds up the sums of the tasks.
+        taskRows: 4 * taskRowsFor(sums.length),
+        rowWork: 2 * sums.length,
         finish: () => array(operation.sums).set(sums),
       };
     }
     case "cross-entropy": {
-      const { targets, V, count } = operation;
+      const { logits, dLogits, targets, V, count } = operation;
+      // The two parts of each loss.
       const losses = new Float32Array(2 * targets.length);
-      const [logits, dLogits] = [array(operation.logits), array(operation.dLogits)];
       return {
-        pipeline: crossEntropyPipeline(logits, targets, V, 1 / count, dLogits, losses),
+        name: "cross-entropy",
+        write: crossEntropyKernel,
+        rows: targets.length,
+        count: V,
+        inputs: [padded(logits, V, -Infinity), { data: targets, width: 1 }],
+        outputs: [padded(dLogits, V), { data: losses, width: 2 }],
+        shared: [Float32Array.of(1 / count)],
+        taskRows: taskRowsFor(V),
+        rowWork: 30 * V,
         finish() {
           let sum = 0;
           for (let n = 0; n < losses.length; n += 2) sum += losses[n] - losses[n + 1];
@@ -299,12 +191,30 @@ export function pipelineOf(operation: RowwiseOperation): { pipeline: RowPipeline
       };
     }
     case "adamw": {
-      const [w, g, m, v] = [operation.w, operation.g, operation.m, operation.v].map(array);
-      return { pipeline: adamwPipeline(w, g, m, v, operation.scalars) };
+      const { w, g, m, v, scalars } = operation;
+      return {
+        ...elements,
+        name: "adamw",
+        write: adamwKernel,
+        rows: array(w).length,
+        inputs: numbers(w, g, m, v),
+        outputs: numbers(w, m, v),
+        shared: [Float32Array.from(ADAMW, (name) => scalars[name])],
+        rowWork: 20,
+      };
     }
     case "add": {
-      const [a, b, y] = [operation.a, operation.b, operation.y].map(array);
-      return { pipeline: addPipeline(a, b, y) };
+      const { a, b, y } = operation;
+      return {
+        ...elements,
+        name: "add",
+        write: addKernel,
+        rows: array(y).length,
+        inputs: numbers(a, b),
+        outputs: numbers(y),
+        taskRows: 4 * TASK_NUMBERS,
+        rowWork: 2,
+      };
     }
   }
 }

@@ -67,7 +67,7 @@ export function backward(spec: Spec): Uint8Array<ArrayBuffer> {
 
   module.func(
     "run",
-    { task: "i32", ws: "i32" },
+    ["task", "ws"],
     // long: the body of the kernel.
     (f, { task, ws }) => {
       const word = (at: number): I32Value => i32.load(task, at);

@@ -31,26 +31,18 @@ const CHAINS = 4;
 
 /** dots(q, k, kRow, s, keys): s = q·kᵀ of one row, four keys at a time: sums of vectors along d, then transposed and added. */
 function dotProducts(module: ModuleBuilder, spec: Spec): Func {
-  return module.func(
-    "dots",
-    { q: "i32", k: "i32", kRow: "i32", s: "i32", keys: "i32" },
-    (f, { q, k, kRow, s, keys }) => {
-      withConstants(f, spec, (m) => {
-        f.loop(
-          () => i32.gt_s(keys, 0),
-          () => {
-            const at = [f.int(k)];
-            // For fewer than four last keys the addresses repeat; the extra scores are masked.
-            for (let n = 1; n < 4; n++) at.push(f.int(i32.add(at[n - 1], i32.mul(kRow, i32.gt_s(keys, n)))));
-            f.storeVector(s, fourDots(f, m, spec, q, at));
-            f.step(k, i32.shl(kRow, 2));
-            f.step(s, 16);
-            f.step(keys, -4);
-          },
-        );
+  return module.func("dots", ["q", "k", "kRow", "s", "keys"], (f, { q, k, kRow, s, keys }) => {
+    withConstants(f, spec, (m) => {
+      f.down(keys, 4, () => {
+        const at = [f.int(k)];
+        // For fewer than four last keys the addresses repeat; the extra scores are masked.
+        for (let n = 1; n < 4; n++) at.push(f.int(i32.add(at[n - 1], i32.mul(kRow, i32.gt_s(keys, n)))));
+        f.storeVector(s, fourDots(f, m, spec, q, at));
+        f.step(k, i32.shl(kRow, 2));
+        f.step(s, 16);
       });
-    },
-  );
+    });
+  });
 }
 
 /** Scores of four keys, one per lane. */
@@ -109,7 +101,7 @@ function valueSums(module: ModuleBuilder, spec: Spec, nanSafe: boolean): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     nanSafe ? "sumsKept" : "sums",
-    { p: "i32", rawScores: "i32", v: "i32", vRow: "i32", o: "i32", alpha: "i32", keys: "i32" },
+    ["p", "rawScores", "v", "vRow", "o", "alpha", "keys"],
     (f, { p, rawScores, v, vRow, o, alpha, keys }) => {
       const vectors = paddedValue(spec) / 4;
       const bytes = DTYPES[spec.value].bytes;
@@ -173,19 +165,15 @@ function valueVector(
 function finiteValues(module: ModuleBuilder, spec: Spec): Func & { result: "i32" } {
   return module.func(
     "finite",
-    { v: "i32", vRow: "i32", keys: "i32" },
+    ["v", "vRow", "keys"],
     (f, { v, vRow, keys }) => {
       const bad = f.let(ZERO);
       withConstants(f, spec, (m) => {
-        f.loop(
-          () => i32.gt_s(keys, 0),
-          () => {
-            for (let n = 0; n < paddedValue(spec) / 4; n++)
-              f.set(bad, f32x4.add(bad, f32x4.mul(valueVector(f, m, spec, v, n, n), ZERO)));
-            f.step(v, vRow);
-            f.step(keys, -1);
-          },
-        );
+        f.down(keys, 1, () => {
+          for (let n = 0; n < paddedValue(spec) / 4; n++)
+            f.set(bad, f32x4.add(bad, f32x4.mul(valueVector(f, m, spec, v, n, n), ZERO)));
+          f.step(v, vRow);
+        });
       });
       f.result(i32.eqz(v128.any_true(f32x4.ne(bad, bad))));
     },
@@ -212,7 +200,7 @@ export function decode(spec: Spec): Uint8Array<ArrayBuffer> {
 
   module.func(
     "run",
-    { task: "i32", ws: "i32" },
+    ["task", "ws"],
     // long: the body of the kernel.
     (f, { task, ws }) => {
       const call = f.int(i32.load(task, TaskStruct.call));

@@ -35,7 +35,7 @@ export function forward(spec: Spec): Uint8Array<ArrayBuffer> {
 
   module.func(
     "run",
-    { task: "i32", workspace: "i32" },
+    ["task", "workspace"],
     (f, { task, workspace: ws }) => {
       const rows = beginRows(f, spec, space, task, ws);
       const { call, s, stats, vRow } = rows;

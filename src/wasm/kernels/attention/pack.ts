@@ -21,22 +21,18 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
 
   const keys = module.func(
     "keys",
-    { source: "i32", row: "i32", count: "i32", target: "i32" },
+    ["source", "row", "count", "target"],
     (f, { source, row, count, target }) => {
       withConstants(f, spec, (m) => {
-        f.loop(
-          () => i32.gt_s(count, 0),
-          () => {
-            f.when(
-              i32.ge_s(count, columns),
-              () => wholePanel(f, m, source, row, target),
-              () => lastPanel(f, m, source, row, target, count),
-            );
-            f.step(source, i32.mul(row, columns));
-            f.step(target, 4 * columns * spec.dk);
-            f.step(count, -columns);
-          },
-        );
+        f.down(count, columns, () => {
+          f.when(
+            i32.ge_s(count, columns),
+            () => wholePanel(f, m, source, row, target),
+            () => lastPanel(f, m, source, row, target, count),
+          );
+          f.step(source, i32.mul(row, columns));
+          f.step(target, 4 * columns * spec.dk);
+        });
       });
     },
   );
@@ -96,26 +92,22 @@ export function pack(spec: Spec): Uint8Array<ArrayBuffer> {
   const width = paddedValue(spec);
   const rows = module.func(
     "values",
-    { source: "i32", row: "i32", count: "i32", target: "i32" },
+    ["source", "row", "count", "target"],
     (f, { source, row, count, target }) => {
       withConstants(f, spec, (m) => {
-        f.loop(
-          () => i32.gt_s(count, 0),
-          () => {
-            copyRow(f, m, spec.value, spec.dv, source, target);
-            for (let e = spec.dv; e < width; e++) f.store("i32.store", target, 0, 4 * e);
-            f.step(source, row);
-            f.step(target, 4 * width);
-            f.step(count, -1);
-          },
-        );
+        f.down(count, 1, () => {
+          copyRow(f, m, spec.value, spec.dv, source, target);
+          for (let e = spec.dv; e < width; e++) f.store("i32.store", target, 0, 4 * e);
+          f.step(source, row);
+          f.step(target, 4 * width);
+        });
       });
     },
   );
 
   module.func(
     "run",
-    { task: "i32", workspace: "i32" },
+    ["task", "workspace"],
     (f, { task }) => {
       const word = (at: number): I32Value => i32.load(task, at);
       f.when(word(PackStruct.target), () =>

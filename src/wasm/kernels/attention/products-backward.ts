@@ -50,7 +50,7 @@ export function accumulateProduct(module: ModuleBuilder, spec: Spec, of: Product
   const [down, along] = stepsOf(spec, of);
   return module.func(
     of.name,
-    { a: "i32", b: "i32", bRow: "i32", c: "i32", factors: "i32", inner: "i32", groups: "i32" },
+    ["a", "b", "bRow", "c", "factors", "inner", "groups"],
     (f, { a, b, bRow, c, factors, inner, groups }) => {
       if (panels === 0) return;
       const acc = tileOf(f, spec);
@@ -98,49 +98,35 @@ export function accumulateVisibleProduct(module: ModuleBuilder, spec: Spec, of: 
   const madd = maddOf(spec.fused);
   return module.func(
     `${of.name}Kept`,
-    {
-      a: "i32",
-      visible: "i32",
-      b: "i32",
-      bRow: "i32",
-      c: "i32",
-      factors: "i32",
-      inner: "i32",
-      rows: "i32",
-      sums: "i32",
-    },
+    ["a", "visible", "b", "bRow", "c", "factors", "inner", "rows", "sums"],
     (f, { a, visible, b, bRow, c, factors, inner, rows, sums }) => {
       if (width === 0) return;
       const [n, e, row, at] = [0, 1, 2, 3].map(() => f.local("i32"));
-      f.loop(
-        () => rows,
-        () => {
-          f.count(e, 0, width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
-          f.set(row, b);
-          f.set(at, 0);
-          f.count(n, 0, inner, 1, () => {
-            f.when(i32.load(i32.add(visible, at)), () => {
-              const one = f.let(v128.load32_splat(i32.add(a, at)));
-              f.count(e, 0, width, 16, () => {
-                const to = f.int(i32.add(sums, e));
-                f.storeVector(to, madd(one, v128.load(i32.add(row, e)), v128.load(to)));
-              });
+      f.down(rows, 1, () => {
+        f.count(e, 0, width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
+        f.set(row, b);
+        f.set(at, 0);
+        f.count(n, 0, inner, 1, () => {
+          f.when(i32.load(i32.add(visible, at)), () => {
+            const one = f.let(v128.load32_splat(i32.add(a, at)));
+            f.count(e, 0, width, 16, () => {
+              const to = f.int(i32.add(sums, e));
+              f.storeVector(to, madd(one, v128.load(i32.add(row, e)), v128.load(to)));
             });
-            f.step(row, bRow);
-            f.step(at, along);
           });
-          f.count(e, 0, width, 16, () => {
-            const to = f.int(i32.add(c, e));
-            const old = f.let(v128.load(to));
-            const sum = f.let(v128.load(i32.add(sums, e)));
-            f.storeVector(to, added(spec, of, factors, [sum], [old], (x) => f.let(x))[0]);
-          });
-          f.step(a, down);
-          f.step(visible, down);
-          f.step(c, width);
-          f.step(rows, -1);
-        },
-      );
+          f.step(row, bRow);
+          f.step(at, along);
+        });
+        f.count(e, 0, width, 16, () => {
+          const to = f.int(i32.add(c, e));
+          const old = f.let(v128.load(to));
+          const sum = f.let(v128.load(i32.add(sums, e)));
+          f.storeVector(to, added(spec, of, factors, [sum], [old], (x) => f.let(x))[0]);
+        });
+        f.step(a, down);
+        f.step(visible, down);
+        f.step(c, width);
+      });
     },
   );
 }

@@ -72,54 +72,44 @@ export function scores(
   const { tile } = spec;
   const { depth, row: rowBytes } = of;
   const panel = panelOf(tile);
-  return module.func(
-    of.name,
-    { q: "i32", k: "i32", s: "i32", panels: "i32", groups: "i32" },
-    (f, { q, k, s, panels, groups }) => {
-      const acc = tileOf(f, spec);
-      const group = f.local("i32");
-      const a = f.local("i32");
-      const b = f.local("i32");
-      const qRow = f.local("i32");
-      const sRow = f.local("i32");
-      f.loop(
-        () => panels,
-        () => {
-          f.set(group, groups);
-          f.set(qRow, q);
-          f.set(sRow, s);
-          f.repeat(() => {
-            f.set(a, qRow);
-            f.set(b, k);
-            if (depth === 0) for (const row of acc) for (const x of row) f.set(x, ZERO);
-            else {
-              const unroll = depth % tile.unroll === 0 ? tile.unroll : 1;
-              const end = f.int(i32.add(a, 4 * depth));
-              accumulateTile(
-                f,
-                spec,
-                acc,
-                { at: a, row: rowBytes, step: 4 },
-                { at: b, step: 4 * panel },
-                end,
-                unroll,
-              );
-            }
-            acc.forEach((row, r) =>
-              row.forEach((x, j) => f.storeVector(sRow, x, r * spec.keyTile * 4 + 16 * j)),
-            );
-            f.step(qRow, tile.rows * rowBytes);
-            f.step(sRow, tile.rows * spec.keyTile * 4);
-            f.step(group, -1);
-            return group;
-          });
-          f.step(k, 4 * panel * depth);
-          f.step(s, 4 * panel);
-          f.step(panels, -1);
-        },
-      );
-    },
-  );
+  return module.func(of.name, ["q", "k", "s", "panels", "groups"], (f, { q, k, s, panels, groups }) => {
+    const acc = tileOf(f, spec);
+    const group = f.local("i32");
+    const a = f.local("i32");
+    const b = f.local("i32");
+    const qRow = f.local("i32");
+    const sRow = f.local("i32");
+    f.down(panels, 1, () => {
+      f.set(group, groups);
+      f.set(qRow, q);
+      f.set(sRow, s);
+      f.repeat(() => {
+        f.set(a, qRow);
+        f.set(b, k);
+        if (depth === 0) for (const row of acc) for (const x of row) f.set(x, ZERO);
+        else {
+          const unroll = depth % tile.unroll === 0 ? tile.unroll : 1;
+          const end = f.int(i32.add(a, 4 * depth));
+          accumulateTile(
+            f,
+            spec,
+            acc,
+            { at: a, row: rowBytes, step: 4 },
+            { at: b, step: 4 * panel },
+            end,
+            unroll,
+          );
+        }
+        acc.forEach((row, r) => row.forEach((x, j) => f.storeVector(sRow, x, r * spec.keyTile * 4 + 16 * j)));
+        f.step(qRow, tile.rows * rowBytes);
+        f.step(sRow, tile.rows * spec.keyTile * 4);
+        f.step(group, -1);
+        return group;
+      });
+      f.step(k, 4 * panel * depth);
+      f.step(s, 4 * panel);
+    });
+  });
 }
 
 /** values(p, v, vRow, o, alpha, keys, groups): O = α·O + P·V over `keys` ≥ 1 rows of V. */
@@ -130,7 +120,7 @@ export function values(module: ModuleBuilder, spec: Spec): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     "values",
-    { p: "i32", v: "i32", vRow: "i32", o: "i32", alpha: "i32", keys: "i32", groups: "i32" },
+    ["p", "v", "vRow", "o", "alpha", "keys", "groups"],
     (f, { p, v, vRow, o, alpha, keys, groups }) => {
       if (panels === 0) return;
       const acc = tileOf(f, spec);
@@ -191,21 +181,17 @@ export function finite(
 ): Func & { result: "i32" } {
   return module.func(
     name,
-    { v: "i32", vRow: "i32", keys: "i32" },
+    ["v", "vRow", "keys"],
     (f, { v, vRow, keys }) => {
       const bad = [0, 1].map(() => f.let(ZERO));
       const zero = f.let(ZERO);
-      f.loop(
-        () => keys,
-        () => {
-          for (let e = 0; e < width; e += 4) {
-            const sum = bad[(e / 4) % 2];
-            f.set(sum, f32x4.add(sum, f32x4.mul(v128.load(v, 4 * e), zero)));
-          }
-          f.step(v, vRow);
-          f.step(keys, -1);
-        },
-      );
+      f.down(keys, 1, () => {
+        for (let e = 0; e < width; e += 4) {
+          const sum = bad[(e / 4) % 2];
+          f.set(sum, f32x4.add(sum, f32x4.mul(v128.load(v, 4 * e), zero)));
+        }
+        f.step(v, vRow);
+      });
       const sum = f.let(f32x4.add(bad[0], bad[1]) as V128Value);
       f.result(i32.eqz(v128.any_true(f32x4.ne(sum, sum))));
     },
@@ -222,48 +208,34 @@ export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
   const madd = maddOf(spec.fused);
   return module.func(
     "valuesKept",
-    {
-      p: "i32",
-      rawScores: "i32",
-      v: "i32",
-      vRow: "i32",
-      o: "i32",
-      alpha: "i32",
-      keys: "i32",
-      rows: "i32",
-      sums: "i32",
-    },
+    ["p", "rawScores", "v", "vRow", "o", "alpha", "keys", "rows", "sums"],
     (f, { p, rawScores, v, vRow, o, alpha, keys, rows, sums }) => {
       const k = f.local("i32");
       const e = f.local("i32");
       const row = f.local("i32");
-      f.loop(
-        () => rows,
-        () => {
-          f.count(e, 0, 4 * width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
-          f.set(row, v);
-          f.count(k, 0, i32.shl(keys, 2), 4, () => {
-            f.when(i32.ne(i32.load(i32.add(rawScores, k)), 0xff800000 | 0), () => {
-              const one = f.let(v128.load32_splat(i32.add(p, k)));
-              f.count(e, 0, 4 * width, 16, () => {
-                const at = f.int(i32.add(sums, e));
-                f.storeVector(at, madd(one, v128.load(i32.add(row, e)), v128.load(at)));
-              });
+      f.down(rows, 1, () => {
+        f.count(e, 0, 4 * width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
+        f.set(row, v);
+        f.count(k, 0, i32.shl(keys, 2), 4, () => {
+          f.when(i32.ne(i32.load(i32.add(rawScores, k)), 0xff800000 | 0), () => {
+            const one = f.let(v128.load32_splat(i32.add(p, k)));
+            f.count(e, 0, 4 * width, 16, () => {
+              const at = f.int(i32.add(sums, e));
+              f.storeVector(at, madd(one, v128.load(i32.add(row, e)), v128.load(at)));
             });
-            f.step(row, vRow);
           });
-          const factor = f.let(v128.load32_splat(alpha));
-          f.count(e, 0, 4 * width, 16, () => {
-            const at = f.int(i32.add(o, e));
-            f.storeVector(at, madd(v128.load(at), factor, v128.load(i32.add(sums, e))));
-          });
-          f.step(p, spec.keyTile * 4);
-          f.step(rawScores, spec.keyTile * 4);
-          f.step(o, 4 * width);
-          f.step(alpha, 4);
-          f.step(rows, -1);
-        },
-      );
+          f.step(row, vRow);
+        });
+        const factor = f.let(v128.load32_splat(alpha));
+        f.count(e, 0, 4 * width, 16, () => {
+          const at = f.int(i32.add(o, e));
+          f.storeVector(at, madd(v128.load(at), factor, v128.load(i32.add(sums, e))));
+        });
+        f.step(p, spec.keyTile * 4);
+        f.step(rawScores, spec.keyTile * 4);
+        f.step(o, 4 * width);
+        f.step(alpha, 4);
+      });
     },
   );
 }

@@ -5,11 +5,34 @@
 
 import type { NumberExpression } from "../../../masks/expression/expr.ts";
 import type { FunctionBuilder, I32Value, Local, V128Value } from "../../assembler/index.ts";
-import { f32x4, i16x8, i32, i32x4, v128 } from "../../assembler/index.ts";
+import { f32x4, i16x8, i32, i32x4, select, v128 } from "../../assembler/index.ts";
 import { CallStruct, TaskStruct } from "../../codegen/layout.ts";
 import type { Arithmetic } from "../../codegen/math.ts";
 import type { RowCompiler } from "../../codegen/score.ts";
 import { type Spec, scoreModDerivatives } from "../../codegen/spec.ts";
+
+/**
+ * Calls `span(start, stop, isMasked)` for all columns of a row: in the masked variant of a kernel for those before and after
+ * `from` … `to`, one loop that runs twice, then for those between, where masks are evaluated.
+ */
+export function eachSpan(
+  f: FunctionBuilder,
+  columns: Local<"i32">,
+  masked: { readonly from: Local<"i32">; readonly to: Local<"i32"> } | undefined,
+  span: (start: I32Value, stop: I32Value, isMasked: boolean) => void,
+): void {
+  const zero = f.int(0);
+  if (!masked) {
+    span(zero, columns, false);
+    return;
+  }
+  const { from, to } = masked;
+  const turn = f.local("i32");
+  f.count(turn, 0, 2, 1, () =>
+    span(select(to as I32Value, zero, turn), select(columns as I32Value, from, turn), false),
+  );
+  span(from, to, true);
+}
 
 /** Score mods and masks of the columns of one row. */
 export class ScoreRow {

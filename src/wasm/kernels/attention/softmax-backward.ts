@@ -8,14 +8,14 @@
  * were. A fully masked row is stored with −lse = −∞, so its weights are 0.
  */
 import type { Func, I32Value, Local, ModuleBuilder, V128Value } from "../../assembler/index.ts";
-import { f32x4, i32, select, v128 } from "../../assembler/index.ts";
+import { f32x4, i32, v128 } from "../../assembler/index.ts";
 import { CallStruct, statStride, TaskStruct } from "../../codegen/layout.ts";
 import { type Arithmetic, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
 import { RowSums } from "./bias-gradients.ts";
 import { beginDropout } from "./dropout.ts";
-import { ScoreRow } from "./score-row.ts";
+import { eachSpan, ScoreRow } from "./score-row.ts";
 
 /**
  * backwardSoftmax(task, s, ds, kept, stats, rows, row, key, columns, from, to): p and ds of the rows of a tile, in place. `stats`
@@ -28,19 +28,7 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
   const rowBytes = 4 * spec.keyTile;
   return module.func(
     masked ? "backwardSoftmaxMasked" : "backwardSoftmax",
-    {
-      task: "i32",
-      s: "i32",
-      ds: "i32",
-      visible: "i32",
-      stats: "i32",
-      rows: "i32",
-      row: "i32",
-      key: "i32",
-      columns: "i32",
-      from: "i32",
-      to: "i32",
-    },
+    ["task", "s", "ds", "visible", "stats", "rows", "row", "key", "columns", "from", "to"],
     // long: the body of the kernel.
     (f, { task, s, ds, visible, stats, rows, row, key, columns, from, to }) => {
       const call = f.int(i32.load(task, TaskStruct.call));
@@ -124,46 +112,31 @@ export function backwardSoftmax(module: ModuleBuilder, spec: Spec, masked: boole
           cellMasks.forEach((x, half) => f.storeVector(keptAt, x, 16 * half));
         };
 
-        f.loop(
-          () => rows,
-          () => {
-            const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
-              call,
-              b: i32.load(task, TaskStruct.batch),
-              h: i32.load(task, TaskStruct.head),
-              i: row,
-              q: i32.add(row, i32.load(task, TaskStruct.offset)),
-            });
-            const { mask: _, ...unmasked } = spec;
-            compiler.begin(expressionsOf(masked ? spec : unmasked));
-            sums?.beginRow(m);
-            dropout?.row(m, row, key);
-            const zero = f.int(0);
-            if (!masked) span(compiler, zero, columns, false);
-            else if (dropout) span(compiler, zero, columns, true);
-            else {
-              // The columns before the span and those after it: one loop, run twice.
-              const turn = f.local("i32");
-              f.count(turn, 0, 2, 1, () =>
-                span(
-                  compiler,
-                  select(to as I32Value, zero, turn),
-                  select(columns as I32Value, from, turn),
-                  false,
-                ),
-              );
-              span(compiler, from, to, true);
-            }
-            sums?.endRow();
-            f.step(s, rowBytes);
-            f.step(ds, rowBytes);
-            if (masked) f.step(visible, rowBytes);
-            f.step(stats, 4);
-            f.step(row, 1);
-            f.step(first, 1);
-            f.step(rows, -1);
-          },
-        );
+        f.down(rows, 1, () => {
+          const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
+            call,
+            b: i32.load(task, TaskStruct.batch),
+            h: i32.load(task, TaskStruct.head),
+            i: row,
+            q: i32.add(row, i32.load(task, TaskStruct.offset)),
+          });
+          const { mask: _, ...unmasked } = spec;
+          compiler.begin(expressionsOf(masked ? spec : unmasked));
+          sums?.beginRow(m);
+          dropout?.row(m, row, key);
+          if (masked && dropout) span(compiler, f.int(0), columns, true);
+          else
+            eachSpan(f, columns, masked ? { from, to } : undefined, (start, stop, ask) =>
+              span(compiler, start, stop, ask),
+            );
+          sums?.endRow();
+          f.step(s, rowBytes);
+          f.step(ds, rowBytes);
+          if (masked) f.step(visible, rowBytes);
+          f.step(stats, 4);
+          f.step(row, 1);
+          f.step(first, 1);
+        });
       });
     },
   );

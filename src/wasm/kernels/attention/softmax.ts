@@ -9,14 +9,14 @@
  * avoids −∞ − (−∞): every p is 0.
  */
 import type { Func, FunctionBuilder, I32Value, ModuleBuilder, V128Value } from "../../assembler/index.ts";
-import { f32, f32x4, i32, select, shuffle32, v128, ZERO } from "../../assembler/index.ts";
+import { f32, f32x4, i32, shuffle32, v128, ZERO } from "../../assembler/index.ts";
 import { CallStruct, paddedRows, statStride, TaskStruct } from "../../codegen/layout.ts";
 import { type Arithmetic, exp2, maddOf, weightEach, withConstants } from "../../codegen/math.ts";
 import { poolOf, RowCompiler } from "../../codegen/score.ts";
 import { expressionsOf, type Spec } from "../../codegen/spec.ts";
 import { sumLanes, transpose4 } from "../lanes.ts";
 import { beginDropout } from "./dropout.ts";
-import { ScoreRow } from "./score-row.ts";
+import { eachSpan, ScoreRow } from "./score-row.ts";
 
 /** The eight numbers at `scratch`, reduced by `op`, in all lanes. */
 function reduceLanes(
@@ -40,20 +40,7 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
   const stride = statStride(spec);
   return module.func(
     masked ? "updateRowMaxMasked" : "updateRowMax",
-    {
-      task: "i32",
-      scratch: "i32",
-      s: "i32",
-      stats: "i32",
-      rows: "i32",
-      head: "i32",
-      row: "i32",
-      key: "i32",
-      columns: "i32",
-      first: "i32",
-      from: "i32",
-      to: "i32",
-    },
+    ["task", "scratch", "s", "stats", "rows", "head", "row", "key", "columns", "first", "from", "to"],
     (f, { task, scratch, s, stats, rows, head, row, key, columns, first, from, to }) => {
       const call = f.int(i32.load(task, TaskStruct.call));
       const at = f.local("i32");
@@ -91,60 +78,43 @@ export function updateRowMax(module: ModuleBuilder, spec: Spec, masked: boolean)
         );
       };
 
-      f.loop(
-        () => rows,
-        () => {
-          withConstants(f, spec, (m) => {
-            const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
-              call,
-              b: i32.load(task, TaskStruct.batch),
-              h: head,
-              i: row,
-              q: i32.add(row, i32.load(task, TaskStruct.offset)),
-            });
-            compiler.begin([masked ? spec.mask : undefined, spec.score]);
-            for (const x of highest) f.set(x, m.c(-Infinity));
-            const zero = f.int(0);
-            if (!masked) span(m, compiler, zero, columns, false);
-            else {
-              // The columns before the span and those after it: one loop, run twice.
-              const turn = f.local("i32");
-              f.count(turn, 0, 2, 1, () =>
-                span(
-                  m,
-                  compiler,
-                  select(to as I32Value, zero, turn),
-                  select(columns as I32Value, from, turn),
-                  false,
-                ),
-              );
-              span(m, compiler, from, to, true);
-            }
-            highest.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
-            const top = f.let(
-              f32x4.extract_lane(
-                reduceLanes(scratch, (a, b) => f32x4.pmax(a, b), f),
-                0,
-              ),
-            );
-            const old = f.let(f32.load(stats));
-            const next = f.let(f32.max(old, top));
-            f.store("f32.store", stats, next);
-            const finite = f.let(f32x4.splat(next));
-            f.set(finite, v128.and(finite, f32x4.ne(finite, m.c(-Infinity))));
-            const step = f32x4.mul(
-              f32x4.sub(f32x4.splat(old), finite),
-              v128.load32_splat(call, CallStruct.exponent),
-            );
-            f.store("f32.store", stats, f32x4.extract_lane(exp2(f, m, step), 0), 2 * stride);
+      f.down(rows, 1, () => {
+        withConstants(f, spec, (m) => {
+          const compiler = new RowCompiler(f, m, pool, spec.inBounds, {
+            call,
+            b: i32.load(task, TaskStruct.batch),
+            h: head,
+            i: row,
+            q: i32.add(row, i32.load(task, TaskStruct.offset)),
           });
-          f.step(s, spec.keyTile * 4);
-          f.step(stats, 4);
-          f.step(row, 1);
-          f.step(first, 1);
-          f.step(rows, -1);
-        },
-      );
+          compiler.begin([masked ? spec.mask : undefined, spec.score]);
+          for (const x of highest) f.set(x, m.c(-Infinity));
+          eachSpan(f, columns, masked ? { from, to } : undefined, (start, stop, ask) =>
+            span(m, compiler, start, stop, ask),
+          );
+          highest.forEach((x, half) => f.storeVector(scratch, x, 16 * half));
+          const top = f.let(
+            f32x4.extract_lane(
+              reduceLanes(scratch, (a, b) => f32x4.pmax(a, b), f),
+              0,
+            ),
+          );
+          const old = f.let(f32.load(stats));
+          const next = f.let(f32.max(old, top));
+          f.store("f32.store", stats, next);
+          const finite = f.let(f32x4.splat(next));
+          f.set(finite, v128.and(finite, f32x4.ne(finite, m.c(-Infinity))));
+          const step = f32x4.mul(
+            f32x4.sub(f32x4.splat(old), finite),
+            v128.load32_splat(call, CallStruct.exponent),
+          );
+          f.store("f32.store", stats, f32x4.extract_lane(exp2(f, m, step), 0), 2 * stride);
+        });
+        f.step(s, spec.keyTile * 4);
+        f.step(stats, 4);
+        f.step(row, 1);
+        f.step(first, 1);
+      });
     },
   );
 }
@@ -154,7 +124,7 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   return module.func(
     "exponentiate",
-    { task: "i32", s: "i32", stats: "i32", rows: "i32", row: "i32", key: "i32", columns: "i32" },
+    ["task", "s", "stats", "rows", "row", "key", "columns"],
     (f, { task, s, stats, rows, row, key, columns }) => {
       const at = f.local("i32");
       const end = f.local("i32");
@@ -164,49 +134,45 @@ export function exponentiate(module: ModuleBuilder, spec: Spec): Func {
       const factorAt = f.int(exponent);
       withConstants(f, spec, (m) => {
         const inRegister = spec.wide ? undefined : f.let(v128.load32_splat(factorAt, CallStruct.exponent));
-        f.loop(
-          () => rows,
-          () => {
-            const top = f.let(v128.load32_splat(stats));
-            f.set(top, v128.and(top, f32x4.ne(top, m.c(-Infinity))));
-            f.set(at, s);
-            f.set(end, i32.add(s, i32.shl(columns, 2)));
-            if (dropout) for (const x of sums) f.set(x, m.bits(0));
-            dropout?.row(m, row, key);
-            f.repeat(() => {
-              const factor = inRegister ?? f.let(v128.load32_splat(factorAt, CallStruct.exponent));
-              const loaded = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
-              const below = loaded.map((x) => f.let(f32x4.sub(x, top)));
-              const p = weightEach(
-                f,
-                m,
-                below.map((x) => f.let(f32x4.mul(x, factor))),
-              ).map((x) => f.once(x));
-              if (dropout)
-                p.forEach((x, half) => {
-                  f.set(sums[half], f32x4.add(sums[half], x));
-                  f.set(x, dropout.apply(m, x, half));
-                });
-              p.forEach((x, half) => f.storeVector(at, x, 16 * half));
-              dropout?.next(m);
-              f.step(at, 32);
-              return i32.ne(at, end);
-            });
-            if (dropout) {
-              const sum = sumLanes(f, sums[0], sums[1]);
-              f.store(
-                "f32.store",
-                stats,
-                f32.add(f32.mul(f32.load(stats, stride), f32.load(stats, 2 * stride)), sum),
-                stride,
-              );
-            }
-            f.step(s, spec.keyTile * 4);
-            f.step(stats, 4);
-            f.step(row, 1);
-            f.step(rows, -1);
-          },
-        );
+        f.down(rows, 1, () => {
+          const top = f.let(v128.load32_splat(stats));
+          f.set(top, v128.and(top, f32x4.ne(top, m.c(-Infinity))));
+          f.set(at, s);
+          f.set(end, i32.add(s, i32.shl(columns, 2)));
+          if (dropout) for (const x of sums) f.set(x, m.bits(0));
+          dropout?.row(m, row, key);
+          f.repeat(() => {
+            const factor = inRegister ?? f.let(v128.load32_splat(factorAt, CallStruct.exponent));
+            const loaded = [0, 1].map((half) => f.let(v128.load(at, 16 * half)));
+            const below = loaded.map((x) => f.let(f32x4.sub(x, top)));
+            const p = weightEach(
+              f,
+              m,
+              below.map((x) => f.let(f32x4.mul(x, factor))),
+            ).map((x) => f.once(x));
+            if (dropout)
+              p.forEach((x, half) => {
+                f.set(sums[half], f32x4.add(sums[half], x));
+                f.set(x, dropout.apply(m, x, half));
+              });
+            p.forEach((x, half) => f.storeVector(at, x, 16 * half));
+            dropout?.next(m);
+            f.step(at, 32);
+            return i32.ne(at, end);
+          });
+          if (dropout) {
+            const sum = sumLanes(f, sums[0], sums[1]);
+            f.store(
+              "f32.store",
+              stats,
+              f32.add(f32.mul(f32.load(stats, stride), f32.load(stats, 2 * stride)), sum),
+              stride,
+            );
+          }
+          f.step(s, spec.keyTile * 4);
+          f.step(stats, 4);
+          f.step(row, 1);
+        });
       });
     },
   );
@@ -223,83 +189,71 @@ export function updateRowSum(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const rowBytes = spec.keyTile * 4;
   const madd = maddOf(spec.fused);
-  return module.func(
-    "updateRowSum",
-    { s: "i32", stats: "i32", rows: "i32", columns: "i32" },
-    (f, { s, stats, rows, columns }) => {
-      const at = f.local("i32");
-      const end = f.local("i32");
-      const sums = Array.from({ length: GROUPS }, () => f.local("v128"));
-      const groups = Math.min(GROUPS, Math.ceil(paddedRows(spec) / 4));
-      const some = (count: number): void => {
-        f.set(at, s);
-        f.set(end, i32.add(s, i32.shl(columns, 2)));
-        for (const x of sums) f.set(x, ZERO);
-        f.repeat(() => {
-          for (let g = 0; g < count; g++) {
-            const rows = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
-            for (const x of transpose4(f, rows)) f.set(sums[g], f32x4.add(sums[g], x));
-          }
-          f.step(at, 16);
-          return i32.ne(at, end);
-        });
-        for (let g = 0; g < count; g++)
-          f.storeVector(
-            stats,
-            madd(v128.load(stats, stride + 16 * g), v128.load(stats, 2 * stride + 16 * g), sums[g]),
-            stride + 16 * g,
-          );
-        f.step(s, 4 * count * rowBytes);
-        f.step(stats, 16 * count);
-        f.step(rows, -4 * count);
-      };
-      f.loop(
-        () => i32.gt_s(rows, 4 * (groups - 1)),
-        () => some(groups),
-      );
-      if (groups > 1)
-        f.loop(
-          () => i32.gt_s(rows, 0),
-          () => some(1),
+  return module.func("updateRowSum", ["s", "stats", "rows", "columns"], (f, { s, stats, rows, columns }) => {
+    const at = f.local("i32");
+    const end = f.local("i32");
+    const sums = Array.from({ length: GROUPS }, () => f.local("v128"));
+    const groups = Math.min(GROUPS, Math.ceil(paddedRows(spec) / 4));
+    const some = (count: number): void => {
+      f.set(at, s);
+      f.set(end, i32.add(s, i32.shl(columns, 2)));
+      for (const x of sums) f.set(x, ZERO);
+      f.repeat(() => {
+        for (let g = 0; g < count; g++) {
+          const rows = [0, 1, 2, 3].map((r) => f.let(v128.load(at, (4 * g + r) * rowBytes)));
+          for (const x of transpose4(f, rows)) f.set(sums[g], f32x4.add(sums[g], x));
+        }
+        f.step(at, 16);
+        return i32.ne(at, end);
+      });
+      for (let g = 0; g < count; g++)
+        f.storeVector(
+          stats,
+          madd(v128.load(stats, stride + 16 * g), v128.load(stats, 2 * stride + 16 * g), sums[g]),
+          stride + 16 * g,
         );
-    },
-  );
+      f.step(s, 4 * count * rowBytes);
+      f.step(stats, 16 * count);
+      f.step(rows, -4 * count);
+    };
+    f.loop(
+      () => i32.gt_s(rows, 4 * (groups - 1)),
+      () => some(groups),
+    );
+    if (groups > 1)
+      f.loop(
+        () => i32.gt_s(rows, 0),
+        () => some(1),
+      );
+  });
 }
 
 /** updateRowSumByRow(s, stats, rows, width): the same for few rows, one after another. */
 export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
   const stride = statStride(spec);
   const madd = maddOf(spec.fused);
-  return module.func(
-    "updateRowSumByRow",
-    { s: "i32", stats: "i32", rows: "i32", width: "i32" },
-    (f, { s, stats, rows, width }) => {
-      const at = f.local("i32");
-      const sum = f.local("f32");
-      f.loop(
-        () => rows,
-        () => {
-          f.set(sum, 0);
-          f.set(at, s);
-          const end = f.int(i32.add(s, i32.shl(width, 2)));
-          f.repeat(() => {
-            f.set(sum, f32.add(sum, f32.load(at)));
-            f.step(at, 4);
-            return i32.ne(at, end);
-          });
-          const l = madd(
-            v128.load32_splat(stats, stride),
-            v128.load32_splat(stats, 2 * stride),
-            f32x4.splat(sum),
-          );
-          f.store("f32.store", stats, f32x4.extract_lane(l, 0), stride);
-          f.step(s, spec.keyTile * 4);
-          f.step(stats, 4);
-          f.step(rows, -1);
-        },
+  return module.func("updateRowSumByRow", ["s", "stats", "rows", "width"], (f, { s, stats, rows, width }) => {
+    const at = f.local("i32");
+    const sum = f.local("f32");
+    f.down(rows, 1, () => {
+      f.set(sum, 0);
+      f.set(at, s);
+      const end = f.int(i32.add(s, i32.shl(width, 2)));
+      f.repeat(() => {
+        f.set(sum, f32.add(sum, f32.load(at)));
+        f.step(at, 4);
+        return i32.ne(at, end);
+      });
+      const l = madd(
+        v128.load32_splat(stats, stride),
+        v128.load32_splat(stats, 2 * stride),
+        f32x4.splat(sum),
       );
-    },
-  );
+      f.store("f32.store", stats, f32x4.extract_lane(l, 0), stride);
+      f.step(s, spec.keyTile * 4);
+      f.step(stats, 4);
+    });
+  });
 }
 
 /**
@@ -309,46 +263,32 @@ export function updateRowSumByRow(module: ModuleBuilder, spec: Spec): Func {
 export function finishedWeights(module: ModuleBuilder, spec: Spec): Func {
   return module.func(
     "finishedWeights",
-    {
-      task: "i32",
-      s: "i32",
-      lse: "i32",
-      rows: "i32",
-      row: "i32",
-      key: "i32",
-      columns: "i32",
-      out: "i32",
-      outRow: "i32",
-    },
+    ["task", "s", "lse", "rows", "row", "key", "columns", "out", "outRow"],
     (f, { task, s, lse, rows, row, key, columns, out, outRow }) => {
       const at = f.local("i32");
       const dropout = spec.dropout ? beginDropout(f, spec, task) : undefined;
       const unit = f.let(v128.load32_splat(i32.load(task, TaskStruct.call), CallStruct.unit));
       withConstants(f, spec, (m) => {
-        f.loop(
-          () => rows,
-          () => {
-            const total = f.let(v128.load32_splat(lse));
-            f.set(total, f32x4.neg(v128.and(total, f32x4.ne(total, m.c(-Infinity)))));
-            dropout?.row(m, row, key);
-            f.count(at, 0, i32.shl(columns, 2), 32, () => {
-              for (const half of [0, 1]) {
-                const below = m.madd(v128.load(i32.add(s, at), 16 * half), unit, total);
-                const x = f.let(f32x4.mul(below, m.c(Math.LOG2E)));
-                const p = f.let(exp2(f, m, x));
-                // Scores may exceed the lse of another call by so much that the weight overflows.
-                f.set(p, v128.bitselect(m.c(Infinity), p, f32x4.ge(x, m.c(128))));
-                f.storeVector(i32.add(out, at), dropout ? dropout.apply(m, p, half) : p, 16 * half);
-              }
-              dropout?.next(m);
-            });
-            f.step(s, spec.keyTile * 4);
-            f.step(lse, 4);
-            f.step(out, outRow);
-            f.step(row, 1);
-            f.step(rows, -1);
-          },
-        );
+        f.down(rows, 1, () => {
+          const total = f.let(v128.load32_splat(lse));
+          f.set(total, f32x4.neg(v128.and(total, f32x4.ne(total, m.c(-Infinity)))));
+          dropout?.row(m, row, key);
+          f.count(at, 0, i32.shl(columns, 2), 32, () => {
+            for (const half of [0, 1]) {
+              const below = m.madd(v128.load(i32.add(s, at), 16 * half), unit, total);
+              const x = f.let(f32x4.mul(below, m.c(Math.LOG2E)));
+              const p = f.let(exp2(f, m, x));
+              // Scores may exceed the lse of another call by so much that the weight overflows.
+              f.set(p, v128.bitselect(m.c(Infinity), p, f32x4.ge(x, m.c(128))));
+              f.storeVector(i32.add(out, at), dropout ? dropout.apply(m, p, half) : p, 16 * half);
+            }
+            dropout?.next(m);
+          });
+          f.step(s, spec.keyTile * 4);
+          f.step(lse, 4);
+          f.step(out, outRow);
+          f.step(row, 1);
+        });
       });
     },
   );

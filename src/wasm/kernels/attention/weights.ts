@@ -22,7 +22,7 @@ export function weights(spec: Spec): Uint8Array<ArrayBuffer> {
   const exponential = finishedWeights(module, spec);
   module.func(
     "run",
-    { task: "i32", workspace: "i32" },
+    ["task", "workspace"],
     (f, { task, workspace: ws }) => {
       const rows = beginRows(f, spec, space, task, ws);
       // Without score mods and float masks a full tile needs no second pass: its scores are the products.

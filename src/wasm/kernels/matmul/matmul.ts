@@ -88,7 +88,7 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
 
   module.func(
     "run",
-    { task: "i32", ws: "i32" },
+    ["task", "ws"],
     (f, { task, ws }) => {
       const word = (at: number): Local<"i32"> => f.int(i32.load(task, at));
       const depth = word(ProductStruct.depth);
@@ -129,48 +129,40 @@ export function productKernel(spec: ProductSpec): Uint8Array<ArrayBuffer> {
           const length = f.local("i32");
           const left = f.local("i32");
           const [bAt, cAt, fromAt, sourceAt, panelB] = Array.from({ length: 5 }, () => f.local("i32"));
-          f.loop(
-            () => i32.gt_s(depth, 0),
-            () => {
-              f.set(length, depth);
-              f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
-              f.when(
-                aAcross,
-                () => f.call(packA.across, a, aDeep, rows, length, ws),
-                () => f.call(packA.along, a, aRow, rows, length, ws),
-              );
-              f.set(left, columns);
-              f.set(bAt, packed);
-              f.set(cAt, c);
-              f.set(fromAt, from);
-              f.set(sourceAt, source);
-              f.loop(
-                () => i32.gt_s(left, 0),
-                () => {
-                  f.set(panelB, bAt);
-                  f.when(i32.eqz(packed), () => {
-                    const count = f.int(left);
-                    f.when(i32.gt_s(count, panel), () => f.set(count, panel));
-                    f.set(panelB, i32.add(ws, space.b));
-                    copyLinesOfB(sourceAt, count, length, panelB);
-                    f.step(sourceAt, i32.mul(bColumn, panel));
-                  });
-                  f.call(multiply, ws, panelB, length, cAt, cRow, fromAt, fromRow, strips);
-                  f.step(left, -panel);
-                  f.step(bAt, bPanel);
-                  f.step(cAt, 4 * panel);
-                  f.step(fromAt, 4 * panel);
-                },
-              );
-              // The next block is added to C.
-              f.set(from, c);
-              f.set(fromRow, cRow);
-              f.step(a, i32.mul(aDeep, DEPTH));
-              f.step(packed, i32.mul(i32.ne(packed, 0), 4 * panel * DEPTH));
-              f.step(source, i32.mul(bDeep, DEPTH));
-              f.step(depth, -DEPTH);
-            },
-          );
+          f.down(depth, DEPTH, () => {
+            f.set(length, depth);
+            f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
+            f.when(
+              aAcross,
+              () => f.call(packA.across, a, aDeep, rows, length, ws),
+              () => f.call(packA.along, a, aRow, rows, length, ws),
+            );
+            f.set(left, columns);
+            f.set(bAt, packed);
+            f.set(cAt, c);
+            f.set(fromAt, from);
+            f.set(sourceAt, source);
+            f.down(left, panel, () => {
+              f.set(panelB, bAt);
+              f.when(i32.eqz(packed), () => {
+                const count = f.int(left);
+                f.when(i32.gt_s(count, panel), () => f.set(count, panel));
+                f.set(panelB, i32.add(ws, space.b));
+                copyLinesOfB(sourceAt, count, length, panelB);
+                f.step(sourceAt, i32.mul(bColumn, panel));
+              });
+              f.call(multiply, ws, panelB, length, cAt, cRow, fromAt, fromRow, strips);
+              f.step(bAt, bPanel);
+              f.step(cAt, 4 * panel);
+              f.step(fromAt, 4 * panel);
+            });
+            // The next block is added to C.
+            f.set(from, c);
+            f.set(fromRow, cRow);
+            f.step(a, i32.mul(aDeep, DEPTH));
+            f.step(packed, i32.mul(i32.ne(packed, 0), 4 * panel * DEPTH));
+            f.step(source, i32.mul(bDeep, DEPTH));
+          });
         },
       );
     },
@@ -192,7 +184,7 @@ export function product(
   const madd = maddOf(spec.fused);
   return module.func(
     "product",
-    { a: "i32", b: "i32", length: "i32", c: "i32", cRow: "i32", from: "i32", fromRow: "i32", strips: "i32" },
+    ["a", "b", "length", "c", "cRow", "from", "fromRow", "strips"],
     (f, { a, b, length, c, cRow, from, fromRow, strips }) => {
       const acc = Array.from({ length: rows }, () => Array.from({ length: vectors }, () => f.local("v128")));
       const columns = acc[0].map(() => f.local("v128"));
@@ -256,17 +248,13 @@ export function packing(
 
   /** All strips: `body` packs one and advances `target` past it. */
   const strips = (f: FunctionBuilder, count: Local<"i32">, body: () => void) =>
-    f.loop(
-      () => i32.gt_s(count, 0),
-      () => {
-        body();
-        f.step(count, -width);
-      },
-    );
+    f.down(count, width, () => {
+      body();
+    });
 
   const across = module.func(
     `across ${name}`,
-    { source: "i32", deep: "i32", count: "i32", length: "i32", target: "i32" },
+    ["source", "deep", "count", "length", "target"],
     (f, { source, deep, count, length, target }) =>
       withConstants(f, spec, (m) =>
         strips(f, count, () => {
@@ -290,7 +278,7 @@ export function packing(
 
   const along = module.func(
     `along ${name}`,
-    { source: "i32", line: "i32", count: "i32", length: "i32", target: "i32" },
+    ["source", "line", "count", "length", "target"],
     (f, { source, line, count, length, target }) =>
       withConstants(f, spec, (m) => {
         const at = Array.from({ length: width }, () => f.local("i32"));
@@ -312,17 +300,13 @@ export function packing(
               return i32.ne(at[0], end);
             }),
           );
-          f.loop(
-            () => tail,
-            () => {
-              at.forEach((x, n) => {
-                f.store("f32.store", target, f32x4.extract_lane(loadOne(f, m, storage, x), 0), 4 * n);
-                f.step(x, bytes);
-              });
-              f.step(target, 4 * width);
-              f.step(tail, -1);
-            },
-          );
+          f.down(tail, 1, () => {
+            at.forEach((x, n) => {
+              f.store("f32.store", target, f32x4.extract_lane(loadOne(f, m, storage, x), 0), 4 * n);
+              f.step(x, bytes);
+            });
+            f.step(target, 4 * width);
+          });
           f.step(source, i32.mul(line, width));
         });
       }),

@@ -80,7 +80,7 @@ export function packedProductKernel(spec: PackedProductSpec): Uint8Array<ArrayBu
   const widen = spec.b === "float32" ? undefined : widening(module, spec);
   module.func(
     "run",
-    { task: "i32", ws: "i32" },
+    ["task", "ws"],
     (f, { task, ws }) => {
       const word = (at: number): Local<"i32"> => f.int(i32.load(task, at));
       const [a, aRow, b] = [PackedProductStruct.a, PackedProductStruct.aRow, PackedProductStruct.b].map(word);
@@ -95,67 +95,55 @@ export function packedProductKernel(spec: PackedProductSpec): Uint8Array<ArrayBu
       f.when(
         i32.eq(rows, 1),
         () =>
-          f.loop(
-            () => i32.gt_s(left, 0),
-            () => {
-              f.call(one, a, b, depth, c, from);
-              f.step(b, bPanel);
-              f.step(c, 4 * PACKED_COLUMNS);
-              f.step(from, 4 * PACKED_COLUMNS);
-              f.step(left, -PACKED_COLUMNS);
-            },
-          ),
+          f.down(left, PACKED_COLUMNS, () => {
+            f.call(one, a, b, depth, c, from);
+            f.step(b, bPanel);
+            f.step(c, 4 * PACKED_COLUMNS);
+            f.step(from, 4 * PACKED_COLUMNS);
+          }),
         () => {
           const fromRow = f.int(0);
           const strips = f.int(i32.div_s(i32.add(rows, spec.tile.rows - 1), spec.tile.rows));
           const length = f.local("i32");
           const [bAt, cAt, fromAt, panelB] = Array.from({ length: 4 }, () => f.local("i32"));
-          f.loop(
-            () => i32.gt_s(depth, 0),
-            () => {
-              f.set(length, depth);
-              f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
-              f.call(packA, a, aRow, rows, length, ws);
-              f.set(left, columns);
-              f.set(bAt, b);
-              f.set(cAt, c);
-              f.set(fromAt, from);
-              f.loop(
-                () => i32.gt_s(left, 0),
-                () => {
-                  f.set(panelB, bAt);
-                  if (widen) {
-                    f.set(panelB, i32.add(ws, space.b));
-                    f.call(widen, bAt, panelB, length);
-                  }
-                  for (let column = 0; column < PACKED_COLUMNS; column += panel) {
-                    const at = 4 * column;
-                    f.call(
-                      multiply,
-                      ws,
-                      i32.add(panelB, at),
-                      length,
-                      i32.add(cAt, at),
-                      cRow,
-                      i32.add(fromAt, at),
-                      fromRow,
-                      strips,
-                    );
-                  }
-                  f.step(left, -PACKED_COLUMNS);
-                  f.step(bAt, bPanel);
-                  f.step(cAt, 4 * PACKED_COLUMNS);
-                  f.step(fromAt, 4 * PACKED_COLUMNS);
-                },
-              );
-              // The next block is added to C.
-              f.set(from, c);
-              f.set(fromRow, cRow);
-              f.step(a, 4 * DEPTH);
-              f.step(b, PACKED_COLUMNS * bytes * DEPTH);
-              f.step(depth, -DEPTH);
-            },
-          );
+          f.down(depth, DEPTH, () => {
+            f.set(length, depth);
+            f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
+            f.call(packA, a, aRow, rows, length, ws);
+            f.set(left, columns);
+            f.set(bAt, b);
+            f.set(cAt, c);
+            f.set(fromAt, from);
+            f.down(left, PACKED_COLUMNS, () => {
+              f.set(panelB, bAt);
+              if (widen) {
+                f.set(panelB, i32.add(ws, space.b));
+                f.call(widen, bAt, panelB, length);
+              }
+              for (let column = 0; column < PACKED_COLUMNS; column += panel) {
+                const at = 4 * column;
+                f.call(
+                  multiply,
+                  ws,
+                  i32.add(panelB, at),
+                  length,
+                  i32.add(cAt, at),
+                  cRow,
+                  i32.add(fromAt, at),
+                  fromRow,
+                  strips,
+                );
+              }
+              f.step(bAt, bPanel);
+              f.step(cAt, 4 * PACKED_COLUMNS);
+              f.step(fromAt, 4 * PACKED_COLUMNS);
+            });
+            // The next block is added to C.
+            f.set(from, c);
+            f.set(fromRow, cRow);
+            f.step(a, 4 * DEPTH);
+            f.step(b, PACKED_COLUMNS * bytes * DEPTH);
+          });
         },
       );
     },
@@ -169,67 +157,57 @@ function oneRow(module: ModuleBuilder, spec: PackedProductSpec) {
   const bytes = DTYPES[spec.b].bytes;
   const madd = maddOf(spec.fused);
   const unroll = 4;
-  return module.func(
-    "one row",
-    { a: "i32", b: "i32", depth: "i32", c: "i32", from: "i32" },
-    (f, { a, b, depth, c, from }) =>
-      withConstants(f, spec, (m) => {
-        const columns = Array.from({ length: VECTORS }, () => f.local("v128"));
-        const sums = columns.map(() => f.local("v128"));
-        const totals = columns.map((_, j) => f.let(v128.load(from, 16 * j)));
-        const length = f.local("i32");
-        const end = f.local("i32");
-        /** Steps along k, `times` written out, until `a` is at `end`. */
-        const steps = (times: number) =>
-          f.repeat(() => {
-            for (let u = 0; u < times; u++) {
-              columns.forEach((x, j) =>
-                f.set(x, loadFloats(f, m, spec.b, b, (u * PACKED_COLUMNS + 4 * j) * bytes)),
-              );
-              const one = f.let(v128.load32_splat(a, 4 * u));
-              sums.forEach((x, j) => f.set(x, madd(one, columns[j], x)));
-            }
-            f.step(a, 4 * times);
-            f.step(b, times * PACKED_COLUMNS * bytes);
-            return i32.ne(a, end);
-          });
-        f.loop(
-          () => i32.gt_s(depth, 0),
-          () => {
-            f.set(length, depth);
-            f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
-            for (const x of sums) f.set(x, ZERO);
-            f.set(end, i32.add(a, i32.mul(i32.and(length, -unroll), 4)));
-            f.when(i32.ne(a, end), () => steps(unroll));
-            f.set(end, i32.add(a, i32.mul(i32.and(length, unroll - 1), 4)));
-            f.when(i32.ne(a, end), () => steps(1));
-            totals.forEach((x, j) => f.set(x, f32x4.add(x, sums[j])));
-            f.step(depth, -DEPTH);
-          },
-        );
-        totals.forEach((x, j) => f.storeVector(c, x, 16 * j));
-      }),
+  return module.func("one row", ["a", "b", "depth", "c", "from"], (f, { a, b, depth, c, from }) =>
+    withConstants(f, spec, (m) => {
+      const columns = Array.from({ length: VECTORS }, () => f.local("v128"));
+      const sums = columns.map(() => f.local("v128"));
+      const totals = columns.map((_, j) => f.let(v128.load(from, 16 * j)));
+      const length = f.local("i32");
+      const end = f.local("i32");
+      /** Steps along k, `times` written out, until `a` is at `end`. */
+      const steps = (times: number) =>
+        f.repeat(() => {
+          for (let u = 0; u < times; u++) {
+            columns.forEach((x, j) =>
+              f.set(x, loadFloats(f, m, spec.b, b, (u * PACKED_COLUMNS + 4 * j) * bytes)),
+            );
+            const one = f.let(v128.load32_splat(a, 4 * u));
+            sums.forEach((x, j) => f.set(x, madd(one, columns[j], x)));
+          }
+          f.step(a, 4 * times);
+          f.step(b, times * PACKED_COLUMNS * bytes);
+          return i32.ne(a, end);
+        });
+      f.down(depth, DEPTH, () => {
+        f.set(length, depth);
+        f.when(i32.gt_s(depth, DEPTH), () => f.set(length, DEPTH));
+        for (const x of sums) f.set(x, ZERO);
+        f.set(end, i32.add(a, i32.mul(i32.and(length, -unroll), 4)));
+        f.when(i32.ne(a, end), () => steps(unroll));
+        f.set(end, i32.add(a, i32.mul(i32.and(length, unroll - 1), 4)));
+        f.when(i32.ne(a, end), () => steps(1));
+        totals.forEach((x, j) => f.set(x, f32x4.add(x, sums[j])));
+      });
+      totals.forEach((x, j) => f.storeVector(c, x, 16 * j));
+    }),
   );
 }
 
 /** widen(source, target, length): `length` times 16 columns of a panel of 16-bit numbers as float32. */
 function widening(module: ModuleBuilder, spec: PackedProductSpec) {
   const bytes = DTYPES[spec.b].bytes;
-  return module.func(
-    "widen",
-    { source: "i32", target: "i32", length: "i32" },
-    (f, { source, target, length }) =>
-      withConstants(f, spec, (m) =>
-        f.repeat(() => {
-          const all = Array.from({ length: VECTORS }, (_, j) =>
-            f.let(loadFloats(f, m, spec.b, source, 4 * j * bytes)),
-          );
-          all.forEach((x, j) => f.storeVector(target, x, 16 * j));
-          f.step(source, PACKED_COLUMNS * bytes);
-          f.step(target, 4 * PACKED_COLUMNS);
-          f.step(length, -1);
-          return length;
-        }),
-      ),
+  return module.func("widen", ["source", "target", "length"], (f, { source, target, length }) =>
+    withConstants(f, spec, (m) =>
+      f.repeat(() => {
+        const all = Array.from({ length: VECTORS }, (_, j) =>
+          f.let(loadFloats(f, m, spec.b, source, 4 * j * bytes)),
+        );
+        all.forEach((x, j) => f.storeVector(target, x, 16 * j));
+        f.step(source, PACKED_COLUMNS * bytes);
+        f.step(target, 4 * PACKED_COLUMNS);
+        f.step(length, -1);
+        return length;
+      }),
+    ),
   );
 }

@@ -9,18 +9,14 @@ export function columnSumsKernel(spec: PipelineSpec): Uint8Array<ArrayBuffer> {
     const vectors = f.int(i32.shr_s(i32.add(count, 3), 2));
     const to = f.int(sums);
     clearVectors(f, to, vectors);
-    f.loop(
-      () => rows,
-      () => {
-        f.set(to, sums);
-        eachVector(f, [x, to], vectors, (offsets) => {
-          const more = loads(f, x, offsets);
-          const old = loads(f, to, offsets);
-          const sum = each(f, old, (y, n) => f32x4.add(y, more[n]));
-          stores(f, to, offsets, sum);
-        });
-        f.step(rows, -1);
-      },
-    );
+    f.down(rows, 1, () => {
+      f.set(to, sums);
+      eachVector(f, [x, to], vectors, (offsets) => {
+        const more = loads(f, x, offsets);
+        const old = loads(f, to, offsets);
+        const sum = each(f, old, (y, n) => f32x4.add(y, more[n]));
+        stores(f, to, offsets, sum);
+      });
+    });
   });
 }

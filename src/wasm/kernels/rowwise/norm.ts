@@ -47,60 +47,54 @@ export function normKernel(spec: PipelineSpec, centered: boolean): Uint8Array<Ar
     const share = f.let(v128.load32_splat(scalars));
     const eps = f.let(v128.load32_splat(scalars, 4));
     const lanes = f.let(v128.load(counted));
-    f.loop(
-      () => rows,
-      () => {
-        f.set(mean, ZERO);
-        if (centered) {
-          clear(f, sums);
-          f.set(at, x);
-          eachVector(f, [at], vectors, (offsets) => addTo(f, sums, loads(f, at, offsets)));
-          f.set(mean, f32x4.mul(f32x4.splat(total(f, sums)), share));
-        }
+    f.down(rows, 1, () => {
+      f.set(mean, ZERO);
+      if (centered) {
         clear(f, sums);
-        clear(f, squares);
-        const add = (d: readonly Local<"v128">[]) => {
-          if (centered) addTo(f, sums, d);
-          addTo(
-            f,
-            squares,
-            each(f, d, (v) => f32x4.mul(v, v)),
-          );
-        };
         f.set(at, x);
-        eachVector(f, [at], full, (offsets) =>
-          add(each(f, loads(f, at, offsets), (v) => f32x4.sub(v, mean))),
+        eachVector(f, [at], vectors, (offsets) => addTo(f, sums, loads(f, at, offsets)));
+        f.set(mean, f32x4.mul(f32x4.splat(total(f, sums)), share));
+      }
+      clear(f, sums);
+      clear(f, squares);
+      const add = (d: readonly Local<"v128">[]) => {
+        if (centered) addTo(f, sums, d);
+        addTo(
+          f,
+          squares,
+          each(f, d, (v) => f32x4.mul(v, v)),
         );
-        add([f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes))]);
-        f.set(left, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
-        const mean2 = f.let(f32x4.mul(f32x4.splat(total(f, squares)), share));
-        const variance = centered ? f32x4.sub(mean2, f32x4.mul(left, left)) : mean2;
-        f.set(r, f32x4.div(f32x4.splat(1), f32x4.sqrt(f32x4.add(variance, eps))));
-        f.store("f32.store", stats, f32x4.extract_lane(mean, 0));
-        f.store("f32.store", stats, f32x4.extract_lane(left, 0), 4);
-        f.store("f32.store", stats, f32x4.extract_lane(r, 0), 8);
-        f.store("f32.store", stats, 0, 12);
-        f.set(at, x);
-        f.set(to, y);
-        f.set(w, weight);
-        f.set(b, bias);
-        eachVector(f, [at, to, w, b], vectors, (offsets) => {
-          const hat = hats(f, loads(f, at, offsets), mean, centered ? left : undefined, r);
-          const [factors, terms] = [loads(f, w, offsets), loads(f, b, offsets)];
-          const scaled = each(f, hat, (v, n) => f32x4.mul(v, factors[n]));
-          stores(
-            f,
-            to,
-            offsets,
-            each(f, scaled, (v, n) => f32x4.add(v, terms[n])),
-          );
-        });
-        f.step(x, bytes);
-        f.step(y, bytes);
-        f.step(stats, 16);
-        f.step(rows, -1);
-      },
-    );
+      };
+      f.set(at, x);
+      eachVector(f, [at], full, (offsets) => add(each(f, loads(f, at, offsets), (v) => f32x4.sub(v, mean))));
+      add([f.let(v128.and(f32x4.sub(v128.load(at), mean), lanes))]);
+      f.set(left, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
+      const mean2 = f.let(f32x4.mul(f32x4.splat(total(f, squares)), share));
+      const variance = centered ? f32x4.sub(mean2, f32x4.mul(left, left)) : mean2;
+      f.set(r, f32x4.div(f32x4.splat(1), f32x4.sqrt(f32x4.add(variance, eps))));
+      f.store("f32.store", stats, f32x4.extract_lane(mean, 0));
+      f.store("f32.store", stats, f32x4.extract_lane(left, 0), 4);
+      f.store("f32.store", stats, f32x4.extract_lane(r, 0), 8);
+      f.store("f32.store", stats, 0, 12);
+      f.set(at, x);
+      f.set(to, y);
+      f.set(w, weight);
+      f.set(b, bias);
+      eachVector(f, [at, to, w, b], vectors, (offsets) => {
+        const hat = hats(f, loads(f, at, offsets), mean, centered ? left : undefined, r);
+        const [factors, terms] = [loads(f, w, offsets), loads(f, b, offsets)];
+        const scaled = each(f, hat, (v, n) => f32x4.mul(v, factors[n]));
+        stores(
+          f,
+          to,
+          offsets,
+          each(f, scaled, (v, n) => f32x4.add(v, terms[n])),
+        );
+      });
+      f.step(x, bytes);
+      f.step(y, bytes);
+      f.step(stats, 16);
+    });
   });
 }
 
@@ -130,44 +124,40 @@ export function normBackwardKernel(spec: PipelineSpec, centered: boolean): Uint8
         offsets,
         each(f, loads(f, pointer, offsets), (v, n) => f32x4.add(v, by[n])),
       );
-    f.loop(
-      () => rows,
-      () => {
-        [mean, left, r].forEach((value, n) => f.set(value, v128.load32_splat(stats, 4 * n)));
-        clear(f, sums);
-        clear(f, products);
-        [at, d, w, dw, db].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dWeight, dBias][n]));
-        eachVector(f, [at, d, w, dw, db], vectors, (offsets) => {
-          const hat = hatsAt(offsets);
-          const gradient = loads(f, d, offsets);
-          const g = product(gradient, loads(f, w, offsets));
-          if (centered) addTo(f, sums, g);
-          addTo(f, products, product(g, hat));
-          increase(dw, offsets, product(gradient, hat));
-          increase(db, offsets, gradient);
-        });
-        f.set(meanG, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
-        f.set(meanGx, f32x4.mul(f32x4.splat(total(f, products)), share));
-        [at, d, w, to].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dx][n]));
-        eachVector(f, [at, d, w, to], vectors, (offsets) => {
-          const hat = hatsAt(offsets);
-          let g = product(loads(f, d, offsets), loads(f, w, offsets));
-          if (centered) g = each(f, g, (v) => f32x4.sub(v, meanG));
-          const pull = each(f, hat, (v) => f32x4.mul(v, meanGx));
-          const off = each(f, g, (v, n) => f32x4.sub(v, pull[n]));
-          stores(
-            f,
-            to,
-            offsets,
-            each(f, off, (v) => f32x4.mul(v, r)),
-          );
-        });
-        f.step(x, bytes);
-        f.step(dy, bytes);
-        f.step(dx, bytes);
-        f.step(stats, 16);
-        f.step(rows, -1);
-      },
-    );
+    f.down(rows, 1, () => {
+      [mean, left, r].forEach((value, n) => f.set(value, v128.load32_splat(stats, 4 * n)));
+      clear(f, sums);
+      clear(f, products);
+      [at, d, w, dw, db].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dWeight, dBias][n]));
+      eachVector(f, [at, d, w, dw, db], vectors, (offsets) => {
+        const hat = hatsAt(offsets);
+        const gradient = loads(f, d, offsets);
+        const g = product(gradient, loads(f, w, offsets));
+        if (centered) addTo(f, sums, g);
+        addTo(f, products, product(g, hat));
+        increase(dw, offsets, product(gradient, hat));
+        increase(db, offsets, gradient);
+      });
+      f.set(meanG, centered ? f32x4.mul(f32x4.splat(total(f, sums)), share) : ZERO);
+      f.set(meanGx, f32x4.mul(f32x4.splat(total(f, products)), share));
+      [at, d, w, to].forEach((pointer, n) => f.set(pointer, [x, dy, weight, dx][n]));
+      eachVector(f, [at, d, w, to], vectors, (offsets) => {
+        const hat = hatsAt(offsets);
+        let g = product(loads(f, d, offsets), loads(f, w, offsets));
+        if (centered) g = each(f, g, (v) => f32x4.sub(v, meanG));
+        const pull = each(f, hat, (v) => f32x4.mul(v, meanGx));
+        const off = each(f, g, (v, n) => f32x4.sub(v, pull[n]));
+        stores(
+          f,
+          to,
+          offsets,
+          each(f, off, (v) => f32x4.mul(v, r)),
+        );
+      });
+      f.step(x, bytes);
+      f.step(dy, bytes);
+      f.step(dx, bytes);
+      f.step(stats, 16);
+    });
   });
 }

@@ -32,7 +32,7 @@ export function pipelineKernel(
   const module = new ModuleBuilder(memoryImport(spec));
   module.func(
     "run",
-    { task: "i32", workspace: "i32" },
+    ["task", "workspace"],
     (f, { task }) => {
       const rows = f.int(i32.load(task, PipelineStruct.rows));
       const count = f.int(i32.load(task, PipelineStruct.count));
