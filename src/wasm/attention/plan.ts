@@ -31,9 +31,16 @@ export function unsupportedAttention({ problem }: AttentionOperation): string | 
   return Math.max(Nq, Nk) > MAX_KEYS ? `the kernels count rows and keys up to ${MAX_KEYS}` : undefined;
 }
 
+/** Key heads that are in the engine's memory together, with their query heads. */
+export interface StageHeads {
+  readonly list: readonly { readonly b: number; readonly hk: number }[];
+  readonly keys: HeadList;
+  readonly queries: HeadList;
+}
+
 /** Heads, rows and keys that are in the engine's memory together. */
 export interface EngineStage {
-  readonly heads: readonly { readonly b: number; readonly hk: number }[];
+  readonly heads: StageHeads;
   readonly rows: IndexRange;
   readonly keys: IndexRange;
 }
@@ -42,9 +49,14 @@ export interface EngineStage {
 export type IndexRange = readonly [from: number, to: number];
 
 /** The key heads of a problem, `count` at a time. */
-export function headGroups({ B, Hkv }: Shape, count: number): EngineStage["heads"][] {
+export function headGroups({ B, Hkv, Hq, G }: Shape, count: number): StageHeads[] {
   const heads = Array.from({ length: B * Hkv }, (_, n) => ({ b: Math.floor(n / Hkv), hk: n % Hkv }));
-  return rangesOf(heads.length, count).map(([from, to]) => heads.slice(from, to));
+  return rangesOf(heads.length, count).map(([from, to]) => {
+    const list = heads.slice(from, to);
+    const keys = list.map(({ b, hk }) => ({ b, h: hk }));
+    const queries = list.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g })));
+    return { list, keys: new HeadList(keys, Hkv), queries: new HeadList(queries, Hq) };
+  });
 }
 
 /** `length` rows or keys, `step` at a time; one empty range of none. */
@@ -53,18 +65,6 @@ export function rangesOf(length: number, step: number): IndexRange[] {
   for (let from = step; from < length; from += step) ranges.push([from, Math.min(length, from + step)]);
   return ranges;
 }
-
-/** The key heads of a stage, and its query heads. */
-export const keyHeads = (problem: Problem, { heads }: EngineStage): HeadList =>
-  new HeadList(
-    heads.map(({ b, hk }) => ({ b, h: hk })),
-    problem.shape.Hkv,
-  );
-export const queryHeads = ({ shape: { G, Hq } }: Problem, { heads }: EngineStage): HeadList =>
-  new HeadList(
-    heads.flatMap(({ b, hk }) => Array.from({ length: G }, (_, g) => ({ b, h: hk * G + g }))),
-    Hq,
-  );
 
 /** A function that calls `make` once, when it is first called. */
 export function once<T>(make: () => T): () => T {

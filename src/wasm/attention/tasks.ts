@@ -127,12 +127,12 @@ export function buildPackTasks(
   threads: number,
 ): Tasks {
   const parts =
-    heads.length >= 2 * threads
+    heads.list.length >= 2 * threads
       ? 1
       : Math.max(1, Math.min(2 * threads, Math.floor((k1 - k0) / MIN_PACK_KEYS)));
   const step = panel * Math.ceil((k1 - k0) / parts / panel);
   const words: number[] = [];
-  for (const { b, hk } of heads)
+  for (const { b, hk } of heads.list)
     for (let key = k0; key < k1; key += step) {
       const target = spec.dk === 0 ? 0 : packedKey(b, hk) + (key - k0) * spec.dk * 4;
       const values = packValues ? packedValue(b, hk) + (key - k0) * packedValueRow : 0;
@@ -171,7 +171,7 @@ export function buildAttentionTasks(
     tensorRows: placed.masks.map(({ row }) => row),
   };
   const call = writeCall(memory, regions, problem, strides, plan.pool);
-  const count = placed.heads.length * (G / headStep) * rowTiles * tiling.splits;
+  const count = placed.heads.list.length * (G / headStep) * rowTiles * tiling.splits;
   const at = regions.alloc(count * TaskStruct.size);
 
   // Heads and batch entries with the same mask share their runs: address and count by row tile.
@@ -195,7 +195,7 @@ export function buildAttentionTasks(
   const placedRuns: number[] = [];
   let task = at / 4;
   const flags = (k0 === 0 ? FIRST : 0) | (k1 === shape.Nk ? LAST : 0);
-  for (const { b, hk } of placed.heads)
+  for (const { b, hk } of placed.heads.list)
     for (let g = 0; g < G; g += headStep) {
       const h = hk * G + g;
       const dropKey = spec.dropout ? headKey(problem.seed, b, h) : 0;

@@ -78,8 +78,9 @@ export class EngineMemory {
   /** Address of a new region of at least `bytes`, not cleared. */
   alloc(bytes: number): number {
     const size = Math.ceil((bytes + READ_PADDING) / 64) * 64;
-    let n = this.gaps.findIndex((gap) => gap.size >= size);
-    if (n < 0) {
+    let n = 0;
+    while (n < this.gaps.length && this.gaps[n].size < size) n++;
+    if (n === this.gaps.length) {
       this.grow(size);
       n = this.gaps.length - 1;
     }
@@ -102,17 +103,17 @@ export class EngineMemory {
     if (size === undefined) return;
     this.sizes.delete(at);
     this.used -= size;
-    let n = this.gaps.findIndex((gap) => gap.at > at);
-    if (n < 0) n = this.gaps.length;
-    this.gaps.splice(n, 0, { at, size });
-    const join = (i: number) => {
-      const [a, b] = [this.gaps[i], this.gaps[i + 1]];
-      if (!a || !b || a.at + a.size !== b.at) return;
-      a.size += b.size;
-      this.gaps.splice(i + 1, 1);
-    };
-    join(n);
-    join(n - 1);
+    let n = 0;
+    while (n < this.gaps.length && this.gaps[n].at < at) n++;
+    const [before, after] = [this.gaps[n - 1], this.gaps[n]];
+    const joinsAfter = after !== undefined && at + size === after.at;
+    if (before !== undefined && before.at + before.size === at) {
+      before.size += size + (joinsAfter ? after.size : 0);
+      if (joinsAfter) this.gaps.splice(n, 1);
+    } else if (joinsAfter) {
+      after.at = at;
+      after.size += size;
+    } else this.gaps.splice(n, 0, { at, size });
   }
 
   /** Resets the peak to the bytes in use; returns them. */
@@ -172,8 +173,8 @@ export class AllocationScope {
     this.addresses.push(at);
     return at;
   }
+  /** Frees the last region first: it borders on the gap that it was taken from. */
   free(): void {
-    for (const at of this.addresses) this.memory.free(at);
-    this.addresses.length = 0;
+    while (this.addresses.length > 0) this.memory.free(this.addresses.pop() as number);
   }
 }

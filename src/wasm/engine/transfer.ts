@@ -78,7 +78,9 @@ export function copyIn(
 ): void {
   const bits = bitsOf(x.tensor.data);
   const bytes = DTYPES[x.tensor.dtype].bytes;
-  arrayOf(memory, bytes).set(bits.subarray(extent.from, extent.to) as Float32Array, target / bytes);
+  const isComplete = extent.from === 0 && extent.to === bits.length;
+  const part = isComplete ? bits : bits.subarray(extent.from, extent.to);
+  arrayOf(memory, bytes).set(part as Float32Array, target / bytes);
 }
 
 /** The addresses of an operand whose extent was copied to `target`. */
@@ -183,8 +185,9 @@ export function placeOperand(
   const bytes = DTYPES[x.tensor.dtype].bytes;
   const { list } = heads;
   if (full && heads.hasCompleteEntries && columns > 0 && to > from) {
-    const perEntry = list.length / (list[list.length - 1].b - list[0].b + 1);
-    const part = { ...x, base: x.base.subarray(list[0].b, list[list.length - 1].b + 1) };
+    const [first, end] = [list[0].b, list[list.length - 1].b + 1];
+    const perEntry = list.length / (end - first);
+    const part = end - first === x.base.length ? x : { ...x, base: x.base.subarray(first, end) };
     const extent = extentOf(part, perEntry, to - from, columns);
     if (extent) {
       const target = regions.alloc((extent.to - extent.from) * bytes);

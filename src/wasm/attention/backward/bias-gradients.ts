@@ -94,8 +94,8 @@ export function placeBiasGradients(
   const { G, Hkv } = problem.shape;
   const { sums, byRow, byCell } = plan;
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
-  const heads = stage.heads.length * G;
-  const units = new Map(stage.heads.map(({ b, hk }, n) => [b * Hkv + hk, n]));
+  const heads = stage.heads.list.length * G;
+  const units = new Map(stage.heads.list.map(({ b, hk }, n) => [b * Hkv + hk, n]));
   const unitOf = (b: number, hk: number) => units.get(b * Hkv + hk) as number;
   const headOf = (b: number, h: number) => unitOf(b, Math.floor(h / G)) * G + (h % G);
   const zeroed = (bytes: number) => {
@@ -109,7 +109,7 @@ export function placeBiasGradients(
   const cells = sums.cells ? zeroed(heads * cellsHead) : 0;
   const columns = sums.columns ? zeroed(heads * across) : 0;
   const rows = sums.rows.map(() => zeroed(heads * down));
-  const tables = byCell.map((x) => zeroed(stage.heads.length * keyRanges * bytesOf(x)));
+  const tables = byCell.map((x) => zeroed(stage.heads.list.length * keyRanges * bytesOf(x)));
   const copyAt = (n: number, b: number, hk: number, s: number) =>
     tables[n] + (unitOf(b, hk) * keyRanges + s) * bytesOf(byCell[n]);
 
@@ -128,7 +128,7 @@ export function placeBiasGradients(
     collect(gradients) {
       const { f32 } = memory;
       const f64 = new Float64Array(memory.memory.buffer);
-      for (const { b, hk } of stage.heads)
+      for (const { b, hk } of stage.heads.list)
         for (let h = hk * G; h < (hk + 1) * G; h++) {
           const head = headOf(b, h);
           for (const g of gradients.masks) if (g) addMask(g, b, h, head);
@@ -143,7 +143,7 @@ export function placeBiasGradients(
             }
           });
         }
-      for (const { b, hk } of stage.heads)
+      for (const { b, hk } of stage.heads.list)
         byCell.forEach(({ table }, n) => {
           const into = gradients.tables.get(table) as Float64Array;
           for (let s = 0; s < keyRanges; s++) {

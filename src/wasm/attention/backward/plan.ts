@@ -16,8 +16,17 @@ import { expressionsOf, packing, panelOf, roundUp, type Spec, stripOf } from "..
 import type { Engine } from "../../engine/engine.ts";
 import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import { backward } from "../../kernels/attention/backward.ts";
-import type { PoolImage } from "../plan.ts";
-import { inBoundsLookups, once, packKernel, poolImage, Runs, specOf, withManyRows } from "../plan.ts";
+import type { PoolImage, StageHeads } from "../plan.ts";
+import {
+  headGroups,
+  inBoundsLookups,
+  once,
+  packKernel,
+  poolImage,
+  Runs,
+  specOf,
+  withManyRows,
+} from "../plan.ts";
 import { type BiasGradientPlan, copyBytes } from "./bias-gradients.ts";
 
 /** Minimum number of tasks of a wave; minimum rows and keys of a task, and its maximum number of rows. */
@@ -58,6 +67,8 @@ export interface BackwardPlan {
   readonly valueColumns: number;
   readonly pool: PoolImage;
   readonly runs: Runs;
+  /** The heads of each stage. */
+  groups(): readonly StageHeads[];
   /** Operations of the whole pass. */
   readonly work: number;
   /** Engine memory of the operands and gradients of one stage. */
@@ -173,6 +184,7 @@ export function makeBackwardPlan(
     valueColumns: paddedValue(spec),
     pool: poolImage(expressionsOf(spec)),
     runs: new Runs(problem, spec.keyTile, panelOf(spec.tile)),
+    groups: once(() => headGroups(problem.shape, staging.heads)),
     work: 10 * B * Hq * Nq * Nk * Math.max(dk, dv),
     stageBytes:
       staging.heads * (staging.keys * costs.key + G * staging.rows * (costs.row + staging.keys * costs.cell)),

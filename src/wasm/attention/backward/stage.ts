@@ -7,7 +7,7 @@ import type { Problem } from "../../../backend/problem.ts";
 import type { Operand } from "../../../core/shape.ts";
 import { AllocationScope, type EngineMemory } from "../../engine/memory.ts";
 import { placeMask, placeOperand } from "../../engine/transfer.ts";
-import { type EngineStage, headGroups, keyHeads, queryHeads, rangesOf } from "../plan.ts";
+import { type EngineStage, rangesOf } from "../plan.ts";
 import { type Tasks, writeCall } from "../tasks.ts";
 import { placeBiasGradients } from "./bias-gradients.ts";
 import type { BackwardPlan } from "./plan.ts";
@@ -51,7 +51,7 @@ export function* placeStages(pass: Pass, opened: Set<AllocationScope>): Generato
     regions.free();
     opened.delete(regions);
   };
-  for (const heads of headGroups(shape, staging.heads))
+  for (const heads of plan.groups())
     for (const keys of rangesOf(shape.Nk, staging.keys)) {
       const keyRegions = open();
       const stage: EngineStage = { heads, rows: [0, shape.Nq], keys };
@@ -84,7 +84,7 @@ function collectKeys(
   const { Hkv, Nk, dk, dv } = problem.shape;
   const [k0, k1] = stage.keys;
   const [keys, values] = [dk, dv].map((columns) => ({ rows: k1 - k0, columns }));
-  for (const { b, hk } of stage.heads) {
+  for (const { b, hk } of stage.heads.list) {
     const first = (b * Hkv + hk) * Nk + k0;
     copyRowsOut(memory, placed.dKey(b, hk), plan.keyColumns, gradients.dKey, first * dk, keys);
     copyRowsOut(memory, placed.dValue(b, hk), plan.valueColumns, gradients.dValue, first * dv, values);
@@ -100,7 +100,7 @@ function placeKeys(
   stage: EngineStage,
 ): BackwardKeys {
   const { key, value, Nk, dk, dv } = problem.shape;
-  const heads = keyHeads(problem, stage);
+  const heads = stage.heads.keys;
   const [k0, k1] = stage.keys;
   const full = k1 - k0 === Nk;
   const keys = plan.strip * Math.ceil((k1 - k0) / plan.strip);
@@ -129,7 +129,7 @@ function placeRows(
   stage: EngineStage,
 ): BackwardRows {
   const { query, Nq, dk, dv } = problem.shape;
-  const heads = queryHeads(problem, stage);
+  const heads = stage.heads.queries;
   const [r0, r1] = stage.rows;
   const place = (x: Operand, columns: number) =>
     placeOperand(memory, regions, x, heads, stage.rows, columns, r1 - r0 === Nq);
@@ -171,7 +171,7 @@ function stageRows(
   const [r0, r1] = stage.rows;
   const [k0, k1] = stage.keys;
   const placedRows = placeRows(memory, regions, problem, plan, upstream, stage);
-  const heads = queryHeads(problem, stage).list;
+  const heads = stage.heads.queries.list;
   const masks = problem.tensors.map((t) => placeMask(memory, regions, t, heads, stage.rows, stage.keys));
   // The backward kernel reads its other strides from its tasks.
   const strides = { tensorRows: masks.map((x) => x.row) };

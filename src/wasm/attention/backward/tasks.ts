@@ -60,7 +60,7 @@ export function buildPackTasks(
   const { dk, dv } = problem.shape;
   const [k0, k1] = stage.keys;
   const lists: [number[], number[]] = [[], []];
-  for (const { b, hk } of stage.heads)
+  for (const { b, hk } of stage.heads.list)
     for (let key = k0; key < k1; key += plan.rangeKeys) {
       const count = Math.min(plan.rangeKeys, k1 - key);
       const rows = plan.copyKeys ? placed.keyRows(b, hk) + (key - k0) * placed.keyRow : 0;
@@ -144,7 +144,7 @@ function placeRuns(
   const rowRanges = Math.ceil(blocks / perRange);
   const tables = new Map<number, { index: Int32Array; sizes: Float64Array; at: number }>();
   const groupOf = (b: number, hk: number) => (map.perBatch ? b : 0) * Hkv + (map.perHead ? hk : 0);
-  for (const { b, hk } of stage.heads) {
+  for (const { b, hk } of stage.heads.list) {
     const group = groupOf(b, hk);
     if (tables.has(group)) continue;
     // [range][block][g] of (word of the first run, runs).
@@ -206,13 +206,13 @@ export function buildBackwardTasks(
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   const grid = waves(Math.ceil((k1 - k0) / rangeKeys), Math.ceil((r1 - r0) / rangeRows));
   const runs = placeRuns(memory, regions, problem, plan, stage);
-  const capacity = stage.heads.length * grid.reduce((n, cells) => n + cells.length, 0);
+  const capacity = stage.heads.list.length * grid.reduce((n, cells) => n + cells.length, 0);
   const at = regions.alloc(capacity * BackwardStruct.size);
-  const dropsAt = regions.alloc(4 * stage.heads.length * G);
+  const dropsAt = regions.alloc(4 * stage.heads.list.length * G);
   const targets = sums ? sums.targets : 0;
   const sumsAt = regions.alloc(Math.max(4, 12 * targets * capacity));
   const { i32 } = memory;
-  stage.heads.forEach(({ b, hk }, n) => {
+  stage.heads.list.forEach(({ b, hk }, n) => {
     for (let g = 0; spec.dropout && g < G; g++)
       i32[dropsAt / 4 + n * G + g] = headKey(problem.seed, b, hk * G + g);
   });
@@ -230,7 +230,7 @@ export function buildBackwardTasks(
       return { s, r, flags: (newRows ? NEW_ROWS : 0) | (newKeys ? NEW_KEYS : 0) };
     });
     // The largest first, so that the threads finish a wave together.
-    const wave = stage.heads
+    const wave = stage.heads.list
       .flatMap(({ b, hk }, n) =>
         flagged.map((cell) => ({ ...cell, b, hk, n, size: runs.size(b, hk, cell.s, cell.r) })),
       )

@@ -21,15 +21,7 @@ import { AllocationScope } from "../../engine/memory.ts";
 import { forwardAgrees } from "../../engine/self-test.ts";
 import { placeMask, residentOperand } from "../../engine/transfer.ts";
 import { retryOnWorkerLoss, retrySlices, SLICE_OPERATIONS } from "../../engine/worker-pool.ts";
-import {
-  type EngineStage,
-  headGroups,
-  PlanCache,
-  problemKey,
-  queryHeads,
-  rangesOf,
-  unsupportedAttention,
-} from "../plan.ts";
+import { type EngineStage, PlanCache, problemKey, rangesOf, unsupportedAttention } from "../plan.ts";
 import { buildAttentionTasks, buildPackTasks } from "../tasks.ts";
 import { weights, weightsKernels } from "../weights/weights.ts";
 import { type Placed, type PlacedKeys, placeKeys, placeRows, placeSinks } from "./place.ts";
@@ -138,7 +130,7 @@ function* run(
   const stageWork = plan.work / Math.max(1, staging.count);
   let stages = 0;
 
-  for (const heads of headGroups(problem.shape, staging.heads)) {
+  for (const heads of plan.groups()) {
     const groupScope = new AllocationScope(memory);
     try {
       // Keys that are staged together are the same for all ranges of rows.
@@ -161,7 +153,7 @@ function* run(
               const regions = staging.keys < Nk ? keyScope : groupScope;
               const placedKeys = groupKeys ?? placeKeys(memory, regions, problem, plan, stage, later);
               const masks = problem.tensors.map((t) =>
-                placeMask(memory, keyScope, t, queryHeads(problem, stage).list, rows, keys, later),
+                placeMask(memory, keyScope, t, heads.queries.list, rows, keys, later),
               );
               const sinks = placeSinks(memory, keyScope, problem);
               // 3 run. The calling thread copies the rest in while the others pack the keys.
@@ -211,7 +203,7 @@ function isNeeded(
 ): boolean {
   const [[r0, r1], [k0, k1]] = [stage.rows, stage.keys];
   if (k0 === 0 || k1 === Nk) return true;
-  return stage.heads.some(({ b, hk }) =>
+  return stage.heads.list.some(({ b, hk }) =>
     Array.from({ length: map.perHead ? G : 1 }, (_, g) => hk * G + g).some(
       (h) => map.runs(b, h, r0, r1, k0, k1).length > 0,
     ),

@@ -9,7 +9,7 @@ import { activeScope } from "../../../core/arena.ts";
 import type { AllocationScope, EngineMemory } from "../../engine/memory.ts";
 import type { Later, PlacedMask, Staged } from "../../engine/transfer.ts";
 import { addressOf, placeOperand, storeRounded } from "../../engine/transfer.ts";
-import { type EngineStage, keyHeads, queryHeads } from "../plan.ts";
+import type { EngineStage } from "../plan.ts";
 import { mergeSplits } from "../results.ts";
 import type { ForwardPlan } from "./plan.ts";
 
@@ -57,7 +57,7 @@ export function placeKeys(
   later: Later,
 ): PlacedKeys {
   const { key, value, Nk, dk, dv } = problem.shape;
-  const heads = keyHeads(problem, stage);
+  const heads = stage.heads.keys;
   const full = stage.keys[1] - stage.keys[0] === Nk;
   const place = (x: typeof key, columns: number, when: Later) =>
     placeOperand(memory, regions, x, heads, stage.keys, columns, full, when);
@@ -83,7 +83,7 @@ export function placeRows(
   const { splits, rowTile } = plan.tiling;
   const [r0, r1] = stage.rows;
   const rows = r1 - r0;
-  const heads = queryHeads(problem, stage);
+  const heads = stage.heads.queries;
   const count = heads.list.length;
   const isComplete = rows === Nq && count === B * Hq;
   const [outRow, outHead] = isComplete ? [4 * out.row, 4 * out.head] : [4 * dv, 4 * rows * dv];

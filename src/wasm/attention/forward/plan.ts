@@ -14,7 +14,16 @@ import type { Engine } from "../../engine/engine.ts";
 import type { CachedKernel } from "../../engine/kernel-cache.ts";
 import { decode } from "../../kernels/attention/decode.ts";
 import { forward } from "../../kernels/attention/forward.ts";
-import { once, type PoolImage, packKernel, poolImage, Runs, specOf } from "../plan.ts";
+import {
+  headGroups,
+  once,
+  type PoolImage,
+  packKernel,
+  poolImage,
+  Runs,
+  type StageHeads,
+  specOf,
+} from "../plan.ts";
 
 /** How a forward call runs. */
 export interface ForwardPlan {
@@ -35,6 +44,8 @@ export interface ForwardPlan {
   readonly stateBytes: number;
   readonly pool: PoolImage;
   readonly runs: Runs;
+  /** The heads of each stage. */
+  groups(): readonly StageHeads[];
   /** The kernel, and the one that packs for it; compiled when the plan first runs. */
   kernels(): { readonly kernel: CachedKernel; readonly packer?: CachedKernel };
 }
@@ -85,6 +96,7 @@ export function makeForwardPlan(
     stateBytes: stateBytes(spec),
     pool: poolImage([problem.mask, problem.score]),
     runs: new Runs(problem, tiling.keyTile, panel),
+    groups: once(() => headGroups(shape, staging.heads)),
     kernels: once(() => ({
       kernel: engine.kernels.get(spec, workspaceOf(spec).size, packed ? forward : decode),
       ...(packed && { packer: packKernel(engine, packing(spec)) }),
