@@ -110,14 +110,13 @@ function lane<N extends keyof typeof LANE>(name: N) {
 export const i32 = /* @__PURE__ */ Object.assign(calls(I32), {
   load: load("i32.load"),
   load8_u: load("i32.load8_u"),
-  load16_u: load("i32.load16_u"),
+  load16_s: load("i32.load16_s"),
 });
 export const f32 = /* @__PURE__ */ Object.assign(calls(F32), { load: load("f32.load") });
 export const f64 = /* @__PURE__ */ Object.assign(calls(F64), { load: load("f64.load") });
 export const v128 = /* @__PURE__ */ Object.assign(calls(V128), {
   load: load("v128.load"),
   load16x4_s: load("v128.load16x4_s"),
-  load16x4_u: load("v128.load16x4_u"),
   load32_splat: load("v128.load32_splat"),
   load32_zero: load("v128.load32_zero"),
 });

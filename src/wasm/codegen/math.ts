@@ -53,14 +53,14 @@ const LEAST_EXPONENT = -120;
 const FLOATS: readonly number[] = [
   ...new Set([
     ...EXP2, MAGIC, -127, LOG2E, LN2, LN2_HIGH, LN2_LOW, ...LOG, -0.5, Math.SQRT2, 2 ** -126, 2 ** 23, 23, 0, 0.5,
-    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 88.72284, -104, 2, 128,
+    ...TANH_TOP, ...TANH_BOTTOM, TANH_LIMIT, -TANH_LIMIT, TINY, 2 ** 112, 65536, 88.72284, -104, 2, 128,
     Infinity, -Infinity, ...NORMAL_TOP, ...NORMAL_BOTTOM, DENSITY, GELU_SLOPE, GELU_CUBIC, 3 * GELU_CUBIC, FLAT, -FLAT,
     -LOG2E, -LOG2E / 2, 4, LEAST_EXPONENT,
   ].map(Math.fround)),
 ]; // biome-ignore format: one list
 const BITS: readonly number[] = [
-  0x7fffffff, 0x007fffff, 0x3f800000, 0x8000, 0x7fff, 0x7c00, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b,
-  0xc2b2ae35, 0x27d4eb2f, 1, 0,
+  0x7fffffff, 0x007fffff, 0x3f800000, 0x8fffffff, 0x7f800000, 127, 0x7fc00000, 4, 8, 0x85ebca6b, 0xc2b2ae35,
+  0x27d4eb2f, 1, 0,
 ];
 /** Lanes 0 to 7, after the other constants. */
 const LANES_AT =
@@ -239,7 +239,7 @@ export function loadFloats(
   offset = 0,
 ): V128Value {
   return isHalf(storage)
-    ? WIDEN[storage](f, m, v128.load16x4_u(address, offset))
+    ? WIDEN[storage](f, m, v128.load16x4_s(address, offset))
     : v128.load(address, offset);
 }
 
@@ -252,20 +252,20 @@ export function loadOne(
   offset = 0,
 ): V128Value {
   return isHalf(storage)
-    ? WIDEN[storage](f, m, i32x4.splat(i32.load16_u(address, offset)))
+    ? WIDEN[storage](f, m, i32x4.splat(i32.load16_s(address, offset)))
     : v128.load32_splat(address, offset);
 }
 
-/** Four 16-bit patterns, one per lane, as float32: exact, including subnormals, infinities and NaN. */
+/** Four 16-bit patterns, one per lane, extended by their signs, as float32: exact, including subnormals, infinities and NaN. */
 const WIDEN: Readonly<
   Record<HalfDType, (f: FunctionBuilder, m: Arithmetic, pattern: V128Value) => V128Value>
 > = { float16: widenFloat16, bfloat16: (_f, _m, pattern) => i32x4.shl(pattern, 16) };
 
 function widenFloat16(f: FunctionBuilder, m: Arithmetic, pattern: V128Value): V128Value {
-  // The product with 2^112 adjusts the exponent; from 0x7c00 on (∞, NaN) it is set to all ones.
-  const bits = f.let(pattern);
-  const magnitude = f.let(v128.and(bits, m.bits(0x7fff)));
-  const value = f32x4.mul(i32x4.shl(magnitude, 13), m.c(2 ** 112));
-  const special = v128.and(i32x4.ge_s(magnitude, m.bits(0x7c00)), m.bits(0x7f800000));
-  return v128.or(v128.or(value, special), i32x4.shl(v128.and(bits, m.bits(0x8000)), 16));
+  // Shifted, bit 15 is in bits 28 to 31, of which the sign is left. The product with 2^112 adjusts the exponent; from 65536 on (∞, NaN) it
+  // is set to all ones.
+  const bits = v128.and(i32x4.shl(pattern, 13), m.bits(0x8fffffff));
+  const value = f.let(f32x4.mul(bits, m.c(2 ** 112)));
+  const isSpecial = f32x4.ge(f32x4.abs(value), m.c(65536));
+  return v128.or(value, v128.and(isSpecial, m.bits(0x7f800000)));
 }
