@@ -2,9 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { hasRelaxed } from "../src/backend/levels.ts";
 import { explain } from "../src/index.ts";
-import { reportOf } from "./report.ts";
 import { Rig } from "./roofline.ts";
-import { type BenchRun, judge } from "./run.ts";
+import { judge } from "./run.ts";
 import { translate } from "./support/built.ts";
 import type { CallSizes, Case } from "./support/cases.ts";
 import { CASES, chosen, flopsOf, goalsOf, goalText, reached } from "./support/cases.ts";
@@ -160,8 +159,8 @@ describe("the roofline", () => {
   });
 });
 
-describe("the report", () => {
-  it("shows every outcome, its goals and the goals that were missed", () => {
+describe("an outcome", () => {
+  it("has its goals, reached, missed and not measured", () => {
     const at = (median: number) => ({ median, p25: median, p75: median, best: median });
     const outcome = judge(
       {
@@ -192,26 +191,5 @@ describe("the report", () => {
       { text: "speed / onnxruntime-node ≥ 1" },
       { text: "ms ≤ 0.62", value: 2, reached: false },
     ]);
-    const run: BenchRun = {
-      command: "node bench/run.ts --cases 'short*'",
-      started: "2026-01-02T03:04:05.678Z",
-      machine: { cpu: "a processor", cores: 2, memory: 2 ** 34, platform: "linux x64" },
-      built: false,
-      seconds: 5,
-      sessions: [
-        { level: "wide", threads: 1, node: "24.0.0", v8: "13.6", outcomes: [outcome], failures: [] },
-        { level: "relaxed", threads: 1, refused: "no such flag", outcomes: [], failures: [] },
-      ],
-    };
-    const page = reportOf(run);
-    expect(page).toContain("a processor, 2 cores, 16 GiB");
-    expect(page).toContain("    node bench/run.ts --cases 'short*'");
-    expect(page).toContain("- wide, 1 thread, short d64 N128 H12: ms ≤ 0.62, got 2");
-    expect(page).toContain(
-      "| short d64 N128 H12 | 2 | 2 | 25.2 | 50 % | loops by hand, 40 ms | 20 | speed / onnxruntime-node ≥ 1: not measured<br>ms ≤ 0.62: 2 **no** |",
-    );
-    expect(page).toContain("tfjs wasm did not run (not installed)");
-    expect(page).toContain("Not measured: no such flag.");
-    expect(page).toContain("Goals reached: 0 of 1 measured, 1 not measured.");
   });
 });

@@ -19,7 +19,7 @@ import type { Ceilings, Message, SessionOrder } from "./support/child.ts";
 import type { Outcome } from "./support/measure.ts";
 
 /** One process of a run. */
-export interface LevelSession {
+interface LevelSession {
   readonly level: SimdLevel;
   readonly threads: number;
   readonly node?: string;
@@ -34,7 +34,7 @@ export interface LevelSession {
 }
 
 /** An outcome with its goals. */
-export interface Judged extends Outcome {
+interface Judged extends Outcome {
   readonly goals: readonly (Goal & {
     readonly text: string;
     /** Undefined if the figure was not measured, such as that of a missing peer. */
@@ -44,7 +44,7 @@ export interface Judged extends Outcome {
 }
 
 /** A run, as `--json` prints it. */
-export interface BenchRun {
+interface BenchRun {
   readonly command: string;
   readonly started: string;
   readonly machine: {

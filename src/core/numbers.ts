@@ -30,3 +30,10 @@ export function numbers(dtype: Precision, length: number): Numbers {
 export function uninitialized(dtype: Precision, length: number): Numbers {
   return dtype === "float64" ? new Float64Array(length) : resultArray(length);
 }
+
+/** Σ aᵢ·bᵢ. */
+export const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+/** The cosine of two vectors; NaN where one of them is 0. */
+export const cosine = (a: Float64Array, b: Float64Array): number =>
+  dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));

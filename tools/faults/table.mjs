@@ -64,7 +64,7 @@ export const FAULTS = [
   { name: "a fully masked row divides by 0", file: "src/wasm/kernels/attention/row-tile.ts", find: "f.let(v128.and(f32x4.div(m.c(1), l), isVisible))", put: "f.let(f32x4.div(m.c(1), l))", tests: [MASKED] },
   { name: "an odd head size loses its last number", file: "src/wasm/kernels/attention/decode.ts", find: "for (let tail = quads; tail < spec.dk; tail++)", put: "for (let tail = quads; tail < spec.dk - 1; tail++)", tests: [STRICT] },
   { name: "the last panel of keys is one short", file: "src/wasm/kernels/attention/pack.ts", find: "f.count(column, 0, count, 1, () => {", put: "f.count(column, 1, count, 1, () => {", tests: [STRICT] },
-  { name: "the old output is not rescaled", file: "src/wasm/kernels/attention/products.ts", find: "madd(old[j], alphaOf, x)", put: "f32x4.add(old[j], x)", tests: [STRICT] },
+  { name: "the old output is not rescaled", file: "src/wasm/kernels/attention/products.ts", find: "maddOf(spec.fused)(old[j], alpha, x)", put: "f32x4.add(old[j], x)", tests: [STRICT] },
   { name: "dropout bits repeat after four keys", file: "src/wasm/kernels/attention/dropout.ts", find: "i32x4.mul(m.bits(8), m.bits(SPREAD_K))", put: "i32x4.mul(m.bits(4), m.bits(SPREAD_K))", tests: [LAWS, ATTENTION] },
   { name: "division by a constant rounds towards 0", file: "src/wasm/codegen/score.ts", find: "f.set(rest, i32.add(rest, i32.and(i32.shr_s(rest, 31), n)));", put: "", tests: [RANDOM] },
   { name: "a float16 ∞ becomes a number", file: "src/wasm/codegen/math.ts", find: "f32x4.ge(f32x4.abs(value), m.c(65536))", put: "f32x4.gt(f32x4.abs(value), m.c(65536))", tests: [MASKED] },

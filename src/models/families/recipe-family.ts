@@ -79,6 +79,9 @@ export const POST_NORM_NAMES = {
 /** Names of norms of queries and keys. */
 export const QK_NORMS = { queryNorm: "self_attn.q_norm", keyNorm: "self_attn.k_norm" };
 
+/** Biases everywhere. */
+export const ALL_BIASES = { qkv_bias: true, output_bias: true, mlp_bias: true };
+
 /** Biases of q, k and v and of the output, where `attention_bias` says so. */
 export function attentionBiases(fields: Fields, otherwise = false) {
   const bias = flag(fields, "attention_bias", otherwise);

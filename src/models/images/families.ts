@@ -1,9 +1,10 @@
 /** The table of models of pictures: their fields in config.json and the names of their tensors. */
 import { type Fields, requireValues } from "../config/fields.ts";
 import { LIMITS } from "../config/schema.ts";
+import { DROPOUT } from "../families/encoders/bert-fields.ts";
 import type { FileNames } from "../families/family.ts";
 import type { RecipeFamily, Sizes } from "../families/recipe-family.ts";
-import { flag, layerNorm, number, readRecipe } from "../families/recipe-family.ts";
+import { ALL_BIASES, flag, layerNorm, number, readRecipe } from "../families/recipe-family.ts";
 import type { TensorNames } from "../transformer/config.ts";
 import type { ImageConfig, ImageEncoderConfig, ImageTokens } from "./config.ts";
 
@@ -55,12 +56,10 @@ function imageOf(
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `[REG${n + 1}]`);
-const BIASES = { qkv_bias: true, output_bias: true, mlp_bias: true };
 const heads: FileNames = {
   otherHeads: /(?:^|\.)(?:(?:cls_|distillation_)?classifier|decoder)\./,
   ignored: /\.mask_token$/,
 };
-const DROPOUT = { resid_pdrop: "hidden_dropout_prob", attention_dropout: "attention_probs_dropout_prob" };
 
 /** Names of ViT's tensors, whose layers many relatives have. */
 const vitNames = (prefix: string): TensorNames => ({
@@ -99,7 +98,7 @@ const vit = (prefix: "vit" | "deit"): ImageFamily => ({
     ];
     return {
       norm: layerNorm(fields, "layer_norm_eps", {}, 1e-12),
-      ...BIASES,
+      ...ALL_BIASES,
       qkv_bias: flag(fields, "qkv_bias", true),
       ...imageOf(fields, { patch: 16 }, tokens, (patches) => ({
         positions: {
@@ -146,7 +145,7 @@ const dinov2 = (prefix: "dinov2" | "dinov2_with_registers"): ImageFamily => {
       };
       return {
         norm: layerNorm(fields, "layer_norm_eps", {}, 1e-6),
-        ...BIASES,
+        ...ALL_BIASES,
         qkv_bias: flag(fields, "qkv_bias", true),
         // The gated network has two thirds of the width, rounded up to a multiple of 8.
         intermediate_size: gated ? Math.ceil(Math.trunc((inner * 2) / 3) / 8) * 8 : inner,
@@ -252,7 +251,7 @@ const tower = (kind: "clip" | "siglip"): ImageFamily => ({
       kind === "clip" ? [{ name: `${at}class_embedding`, shape: [C], labels: ["[CLS]"], placed: true }] : [];
     return {
       norm: layerNorm(fields, "layer_norm_eps", {}, kind === "clip" ? 1e-5 : 1e-6),
-      ...BIASES,
+      ...ALL_BIASES,
       ...imageOf(fields, { patch: kind === "clip" ? 32 : 16 }, tokens, (patches) => ({
         patch_bias: kind === "siglip",
         positions: {

@@ -5,6 +5,7 @@
 
 import { tidy } from "../../api/tidy.ts";
 import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
+import { cosine } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
@@ -14,7 +15,15 @@ import type { Intervention, Replacement } from "./intervene.ts";
 import { changedHeads, checkIndex, checkReplacement, hooksOf, runOptions } from "./intervene.ts";
 import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
 import type { Predicted } from "./prediction.ts";
-import { maskToken, missingMask, mostLikely, predictedToken, spellMasks } from "./prediction.ts";
+import {
+  checkHead,
+  maskToken,
+  missingMask,
+  mostLikely,
+  predictedPosition,
+  predictedToken,
+  spellMasks,
+} from "./prediction.ts";
 import { finiteLogits, largest } from "./sampling.ts";
 
 /** The prediction without one part. */
@@ -235,9 +244,7 @@ function distances(
     }
     moved.push(Math.sqrt(distance / length));
   }
-  const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, x, c) => sum + x * b[c], 0);
-  const [a, b] = means;
-  return { moved, cosine: dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)) };
+  return { moved, cosine: cosine(means[0], means[1]) };
 }
 
 /**
@@ -257,11 +264,7 @@ export function ablate(model: TextModel, text: string, options: AblateOptions = 
   checkTextModel(what, model);
   const { replace = "zero", onProgress } = options;
   checkReplacement(what, replace);
-  if (!model.model.hasHead)
-    throw new UnsupportedError(
-      "head",
-      `${what}: ${model.name} has no language-modeling head, so it predicts no tokens`,
-    );
+  checkHead(what, model, "predicts no tokens");
   checkArgument(typeof text === "string", what, "a text as the second argument", text);
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   const changes = partsInTurn(what, model, tokens.ids.length, options, ["head"]);
@@ -302,18 +305,15 @@ interface PredictionTask {
  */
 function positionOf(
   what: string,
-  { architecture, tokenizer }: TextModel,
-  { ids }: TextTokens,
+  model: TextModel,
+  tokens: TextTokens,
   position: number | undefined,
 ): number {
-  if (ids.length === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
-  if (position !== undefined) {
-    checkIndex(what, "position", position, ids.length);
-    return position;
-  }
-  if (architecture === "decoder") return ids.length - 1;
-  const mask = maskToken(tokenizer);
-  return mask === undefined ? -1 : ids.indexOf(tokenizer.id(mask) as number);
+  const N = tokens.ids.length;
+  if (N === 0) throw new OptionError("empty-text", `${what}: the text has no token`);
+  if (position === undefined) return predictedPosition(model, tokens);
+  checkIndex(what, "position", position, N);
+  return position;
 }
 
 function taskOf(

@@ -8,10 +8,10 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice, sub } from "../../nn/index.ts";
 import type { DecoderConfig } from "../decoder/config.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
-import { predictedPosition, tokenId } from "./effects.ts";
+import { tokenId } from "./effects.ts";
 import { tokenShares } from "./generate.ts";
 import { checkIndex, runOptions } from "./intervene.ts";
-import { type Predicted, predictedToken, spellMasks } from "./prediction.ts";
+import { checkHead, type Predicted, predictedPosition, predictedToken, spellMasks } from "./prediction.ts";
 import { type Component, float64, normed, Residual, recordRun } from "./residual.ts";
 import { finiteLogits, largest } from "./sampling.ts";
 
@@ -63,11 +63,7 @@ export function attributeLogits(
   const what = "attributeLogits";
   checkTextModel(what, model);
   checkOptionNames(what, options, ["token", "against", "position"]);
-  if (!model.model.hasHead)
-    throw new UnsupportedError(
-      "head",
-      `${what}: ${model.name} has no language-modeling head, so it has no logits`,
-    );
+  checkHead(what, model, "has no logits");
   const tokens = model.tokenize(spellMasks(model.tokenizer, text));
   const N = tokens.ids.length;
   if (N === 0) throw new OptionError("empty-text", `${what}: the text has no token`);

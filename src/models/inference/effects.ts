@@ -6,21 +6,15 @@
  */
 import { tidy } from "../../api/tidy.ts";
 import { align } from "../../core/align.ts";
-import {
-  checkArgument,
-  checkCount,
-  formatValue,
-  OptionError,
-  refuseGot,
-  UnsupportedError,
-} from "../../core/errors.ts";
+import { checkArgument, checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
+import { cosine } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { layerWeights } from "../transformer/attend.ts";
 import type { Intervention, InterventionHooks, Patch, Replacement } from "./intervene.ts";
 import { checkIndex, checkReplacement, hooksOf, recordActivations, runOptions } from "./intervene.ts";
 import { type EffectPart, PARTS_OPTIONS, type PartsOptions, partsInTurn, placeOf } from "./parts.ts";
-import { maskToken, spellMasks } from "./prediction.ts";
+import { checkHead, predictedPosition, spellMasks } from "./prediction.ts";
 import { finiteLogits } from "./sampling.ts";
 
 /** What is measured. Positions count from 0, special tokens included. */
@@ -199,11 +193,7 @@ function quantityOf(
       return (hooks) => linkWeight(model, tokens, quantity, hooks.text);
     }
     case "logit": {
-      if (!model.model.hasHead)
-        throw new UnsupportedError(
-          "head",
-          `${what}: ${model.name} has no language-modeling head, so it has no logits`,
-        );
+      checkHead(what, model, "has no logits");
       const [first, second] = [quantity.token, quantity.against].map((token) => tokenId(what, model, token));
       const position = quantity.position ?? predictedPosition(model, tokens);
       checkIndex(what, "position", position, N);
@@ -288,22 +278,10 @@ export function tokenId(what: string, { tokenizer, model }: TextModel, token: st
   return ids[0];
 }
 
-/** Where a model predicts: after the last token, or at the first mask; −1 where there is none. */
-export function predictedPosition({ architecture, tokenizer }: TextModel, { ids }: TextTokens): number {
-  if (architecture === "decoder") return ids.length - 1;
-  const mask = maskToken(tokenizer);
-  return mask === undefined ? -1 : ids.indexOf(tokenizer.id(mask) as number);
-}
-
 function meanRow(states: Float64Array, C: number): Float64Array {
   const mean = new Float64Array(C);
   states.forEach((x, n) => {
     mean[n % C] += x;
   });
   return mean;
-}
-
-function cosine(a: Float64Array, b: Float64Array): number {
-  const dot = (x: Float64Array, y: Float64Array) => x.reduce((sum, value, n) => sum + value * y[n], 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }

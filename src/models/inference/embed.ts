@@ -16,6 +16,7 @@ import {
   refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
+import { dot } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import {
   checkSlices,
@@ -346,7 +347,6 @@ export function cosineSimilarity(vectors: Tensor): number[][] {
   const [n, C] = vectors.shape;
   const x = vectors.toFloat64();
   const row = (i: number) => x.subarray(i * C, (i + 1) * C);
-  const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, value, c) => sum + value * b[c], 0);
   const lengths = Array.from({ length: n }, (_, i) => Math.sqrt(dot(row(i), row(i))));
   return lengths.map((a, i) => lengths.map((b, j) => (a * b === 0 ? 0 : dot(row(i), row(j)) / (a * b))));
 }

@@ -9,7 +9,7 @@ import { checkOptionNames } from "../../core/option-names.ts";
 import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
-import { maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
+import { checkHead, maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
 import { finiteLogits } from "./sampling.ts";
 
 /** A token for a mask. */
@@ -57,12 +57,7 @@ export function fillMask(
       "mask",
       `fillMask: ${model.name} was not trained to fill in masks${model.architecture === "decoder" ? ": it is a decoder, which continues a text (generateText, heed generate)" : "; its tokenizer has neither [MASK] nor <mask>"}`,
     );
-  if (!model.model.hasHead)
-    throw new UnsupportedError(
-      "head",
-      `fillMask: ${model.name} has no language-modeling head, so it predicts no tokens`,
-      { model: model.name },
-    );
+  checkHead("fillMask", model, "predicts no tokens");
   const read = model.tokenize(spellMasks(tokenizer, text));
   const mask = tokenizer.id(maskText);
   const positions = [...read.ids.keys()].filter((i) => read.ids[i] === mask);

@@ -1,5 +1,5 @@
 /** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
-import { OptionError } from "../../core/errors.ts";
+import { OptionError, UnsupportedError } from "../../core/errors.ts";
 import type { TextModel, TextTokens } from "../text-model.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 
@@ -22,6 +22,21 @@ export function maskToken(tokenizer: Tokenizer): (typeof MASKS)[number] | undefi
 export function spellMasks(tokenizer: Tokenizer, text: string): string {
   const maskText = maskToken(tokenizer);
   return maskText === undefined ? text : MASKS.reduce((all, token) => all.replaceAll(token, maskText), text);
+}
+
+/** Throws an UnsupportedError for a model without a language-modeling head, with what it therefore does not have or do. */
+export function checkHead(what: string, { model, name }: TextModel, therefore: string): void {
+  if (!model.hasHead)
+    throw new UnsupportedError("head", `${what}: ${name} has no language-modeling head, so it ${therefore}`, {
+      model: name,
+    });
+}
+
+/** Where a model predicts: after the last token, or at the first mask; −1 where there is none. */
+export function predictedPosition({ architecture, tokenizer }: TextModel, { ids }: TextTokens): number {
+  if (architecture === "decoder") return ids.length - 1;
+  const mask = maskToken(tokenizer);
+  return mask === undefined ? -1 : ids.indexOf(tokenizer.id(mask) as number);
 }
 
 /** The error about a text without a mask that the model reads. `advice` says what to write. */

@@ -13,7 +13,7 @@
 import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { checkPrecision } from "../../core/numbers.ts";
+import { checkPrecision, dot } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -186,5 +186,3 @@ export function orthogonalFeatures(
     [m, d],
   );
 }
-
-const dot = (x: Float64Array, y: Float64Array): number => x.reduce((sum, v, i) => sum + v * y[i], 0);

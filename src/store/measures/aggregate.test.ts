@@ -6,7 +6,6 @@ import {
   hideKeys,
   keptKeys,
   largestKeys,
-  massOf,
   overWords,
   rankKeys,
   wordRow,
@@ -88,7 +87,5 @@ describe("words", () => {
     ];
     expect([...overWords(rows[0], words)]).toEqual([0.2, 0.8]);
     expect([...wordRow((i) => rows[i], words[1], words)]).toEqual([0.5, 0.5]);
-    expect(massOf((i) => rows[i], words[1], words[0])).toEqual({ sum: 1, mean: 0.5 });
-    expect(massOf((i) => rows[i], { start: 1, end: 1 }, words[0])).toEqual({ sum: 0, mean: 0 });
   });
 });

@@ -173,19 +173,3 @@ export function wordRow(
   );
   return combineRows(pieces, "mean");
 }
-
-/** The mass from some queries to some keys, and its mean per query. */
-export function massOf(
-  rowOf: (i: number) => ArrayLike<number>,
-  queries: Span,
-  keys: Span,
-): { readonly sum: number; readonly mean: number } {
-  checkRows("massOf", rowOf);
-  let sum = 0;
-  for (let i = queries.start; i < queries.end; i++) {
-    const row = rowOf(i);
-    for (let j = keys.start; j < keys.end; j++) sum += row[j];
-  }
-  const count = queries.end - queries.start;
-  return { sum, mean: count > 0 ? sum / count : 0 };
-}

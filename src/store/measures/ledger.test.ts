@@ -12,7 +12,7 @@ import { sourceOf } from "../layout/source.ts";
 import { onNumber } from "../text/number.ts";
 import { hideKeys } from "./aggregate.ts";
 import type { Ledger } from "./ledger.ts";
-import { rescaledLedger, topShare } from "./ledger.ts";
+import { rescaledLedger } from "./ledger.ts";
 
 const step = (ledger: Ledger, name: string) => ledger.lines.find((line) => line.step === name)!.value.value;
 
@@ -223,10 +223,5 @@ describe("ledger", () => {
     expect(ledger.contribution[0]).toBeCloseTo(rescaled[2] * store.vector(ref, "value", 2)[0], 12);
     const hidden = rescaledLedger(store.ledger(ref, 4, 0), { left: total - missing, hidden: true });
     expect(hidden.weight.value).toBe(0);
-  });
-
-  it("topShare says how few products carry how much", () => {
-    expect(topShare([4, -4, 1, 1])).toBe(0.9);
-    expect(topShare([0, 0])).toBe(0);
   });
 });

@@ -8,7 +8,7 @@
 import { keysIn } from "../../rows/runs.ts";
 import type { WeightSteps } from "../../rows/steps.ts";
 import type { HeadRef } from "../block.ts";
-import { checkObject, checkRow } from "../check.ts";
+import { checkObject } from "../check.ts";
 import type { Edits, StoreHead } from "../compute/head.ts";
 import { namedMods } from "../recipe/head-recipe.ts";
 import type { Num } from "../text/number.ts";
@@ -316,12 +316,4 @@ function sumOf(products: Float64Array, sum: number, show: Show): Part[] {
   const others = products.length - top.length;
   if (others > 0) parts.push(rest < 0 ? " − " : " + ", show(Math.abs(rest), "products"), ` (${others} more)`);
   return parts;
-}
-
-/** The share of the `top` largest |product| terms of q·k in the sum of all |product| terms. */
-export function topShare(products: ArrayLike<number>, top = 3): number {
-  checkRow("topShare", products);
-  const sizes = Array.from(products, Math.abs).sort((a, b) => b - a);
-  const all = sizes.reduce((sum, x) => sum + x, 0);
-  return all === 0 ? 0 : sizes.slice(0, top).reduce((sum, x) => sum + x, 0) / all;
 }

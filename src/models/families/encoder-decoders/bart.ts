@@ -6,7 +6,7 @@
 import { type Fields, requireValues } from "../../config/fields.ts";
 import type { EncoderConfig } from "../../encoder/config.ts";
 import type { TensorNames } from "../../transformer/config.ts";
-import { flag, number } from "../recipe-family.ts";
+import { ALL_BIASES, flag, number } from "../recipe-family.ts";
 import { encoderDecoderFamily, size } from "./family.ts";
 
 /** What distinguishes a family from the others. */
@@ -131,9 +131,7 @@ function partOf(
     names: namesOf(part, kind),
     norm: { kind: "layer", eps: 1e-5 },
     hidden_act: fields.one<string>(["activation_function", "text"], kind.activation ?? "gelu"),
-    qkv_bias: true,
-    output_bias: true,
-    mlp_bias: true,
+    ...ALL_BIASES,
     ...(flag(fields, "scale_embedding", kind.scaled ?? false) && { embedding_scale: Math.sqrt(C) }),
     ...positionsOf(kind, C, count, fields.one<number>(["pad_token_id", "id"], 1)),
     ...(kind.headBias && part === "decoder" && { head_bias_row: true }),

@@ -2,7 +2,7 @@
 import { requireValues } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
 import { encoderFamily, number } from "../recipe-family.ts";
-import { bertNames } from "./bert-fields.ts";
+import { bertEmbeddings, bertNames, DROPOUT } from "./bert-fields.ts";
 
 /** The family. */
 export const albert = encoderFamily({
@@ -25,19 +25,14 @@ export const albert = encoderFamily({
     headNorm: "predictions.LayerNorm",
   },
   files: { otherHeads: /^(albert\.)?sop_classifier\./ },
-  fields: { resid_pdrop: "hidden_dropout_prob", attention_dropout: "attention_probs_dropout_prob" },
+  fields: DROPOUT,
   activation: "gelu_new",
   read(fields) {
     requireValues(fields, { num_hidden_groups: [1], inner_group_num: [1] });
     return {
       norm: { kind: "layer", eps: number(fields, "layer_norm_eps", 1e-12) },
       embedding_size: fields.one<number>(["embedding_size", "size", LIMITS.width], 128),
-      type_vocab_size: fields.one<number>(["type_vocab_size", "size", 1024], 2),
-      embd_pdrop: fields.one<number>(["hidden_dropout_prob", "share"], 0),
-      pad_token_id: fields.one<number>(["pad_token_id", "id"], 0),
-      qkv_bias: true,
-      output_bias: true,
-      mlp_bias: true,
+      ...bertEmbeddings(fields),
     };
   },
   layers: null,

@@ -1,9 +1,10 @@
 /** What BERT and its relatives with the same fields in config.json share: RoBERTa, ELECTRA, MPNet. */
-import type { Rule } from "../../config/fields.ts";
+import type { Fields, Rule } from "../../config/fields.ts";
 import { type ConfigSchema, LIMITS } from "../../config/schema.ts";
 import type { BertConfig } from "../../config/types.ts";
 import type { EncoderConfig } from "../../encoder/config.ts";
 import type { TensorNames } from "../../transformer/config.ts";
+import { ALL_BIASES } from "../recipe-family.ts";
 
 const REQUIRED: readonly Rule[] = [
   ["vocab_size", "size", LIMITS.vocabulary],
@@ -64,9 +65,7 @@ export function bertRecipe(model_type: string, fields: BertFields, names: Tensor
     names,
     norm: { kind: "layer", eps: fields.layer_norm_eps },
     hidden_act: fields.hidden_act,
-    qkv_bias: true,
-    output_bias: true,
-    mlp_bias: true,
+    ...ALL_BIASES,
     type_vocab_size: fields.type_vocab_size,
     pad_token_id: fields.pad_token_id,
     ...(fields.tie_word_embeddings !== undefined && { tie_word_embeddings: fields.tie_word_embeddings }),
@@ -104,6 +103,28 @@ export const bertNames = (prefix: string): Omit<TensorNames, "head"> => ({
   down: "output.dense",
   feedForwardSumNorm: "output.LayerNorm",
   span: SPAN,
+});
+
+/** BERT's head. */
+export const CLS_HEAD = {
+  head: "cls.predictions.decoder",
+  headBias: "cls.predictions.bias",
+  headMap: "cls.predictions.transform.dense",
+  headNorm: "cls.predictions.transform.LayerNorm",
+};
+
+/** Fields of dropout by BERT's names. */
+export const DROPOUT = {
+  resid_pdrop: "hidden_dropout_prob",
+  attention_dropout: "attention_probs_dropout_prob",
+} as const;
+
+/** BERT's embeddings and biases, from the fields of a config.json. */
+export const bertEmbeddings = (fields: Fields, pad = 0) => ({
+  type_vocab_size: fields.one<number>(["type_vocab_size", "size", 1024], 2),
+  embd_pdrop: fields.one<number>(["hidden_dropout_prob", "share"], 0),
+  pad_token_id: fields.one<number>(["pad_token_id", "id"], pad),
+  ...ALL_BIASES,
 });
 
 /** The head of RoBERTa and MPNet. */

@@ -11,18 +11,12 @@ import { checkCount } from "../../../core/errors.ts";
 import type { BertConfig } from "../../config/types.ts";
 import { Encoder, type EncoderOptions, type EncoderStart } from "../../encoder/encoder.ts";
 import { classFamily, completed } from "../class-family.ts";
-import { BERT_DEFAULTS, BERT_SCHEMA, bertNames, bertRecipe } from "./bert-fields.ts";
+import { BERT_DEFAULTS, BERT_SCHEMA, bertNames, bertRecipe, CLS_HEAD } from "./bert-fields.ts";
 
 /** How to run a BERT. */
 export type BertOptions = EncoderOptions;
 
-const NAMES = {
-  ...bertNames("bert"),
-  head: "cls.predictions.decoder",
-  headBias: "cls.predictions.bias",
-  headMap: "cls.predictions.transform.dense",
-  headNorm: "cls.predictions.transform.LayerNorm",
-};
+const NAMES = { ...bertNames("bert"), ...CLS_HEAD };
 
 const recipe = (config: BertConfig) =>
   bertRecipe("bert", completed("bert", BERT_SCHEMA, config, BERT_DEFAULTS), NAMES);

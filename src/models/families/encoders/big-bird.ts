@@ -4,7 +4,7 @@
  */
 import { LIMITS } from "../../config/schema.ts";
 import { encoderFamily, flag, layerNorm } from "../recipe-family.ts";
-import { bertNames } from "./bert-fields.ts";
+import { bertEmbeddings, bertNames, CLS_HEAD, DROPOUT } from "./bert-fields.ts";
 
 /** The family. */
 export const bigBird = encoderFamily({
@@ -12,13 +12,10 @@ export const bigBird = encoderFamily({
   names: {
     ...bertNames("bert"),
     span: undefined,
-    head: "cls.predictions.decoder",
-    headBias: "cls.predictions.bias",
-    headMap: "cls.predictions.transform.dense",
-    headNorm: "cls.predictions.transform.LayerNorm",
+    ...CLS_HEAD,
   },
   files: { ignored: /^cls\.seq_relationship\./, otherHeads: /^qa_classifier\./ },
-  fields: { resid_pdrop: "hidden_dropout_prob", attention_dropout: "attention_probs_dropout_prob" },
+  fields: DROPOUT,
   activation: "gelu_new",
   read(fields, { hidden_size, max_position_embeddings: rows }) {
     const type = fields.one<string>(["attention_type", "text"], "block_sparse");
@@ -33,12 +30,8 @@ export const bigBird = encoderFamily({
       position_offset: 0,
       ...(flag(fields, "rescale_embeddings", false) && { embedding_scale: Math.sqrt(hidden_size) }),
       norm: layerNorm(fields, "layer_norm_eps", {}, 1e-12),
-      type_vocab_size: fields.one<number>(["type_vocab_size", "size", 1024], 2),
-      embd_pdrop: fields.one<number>(["hidden_dropout_prob", "share"], 0),
-      pad_token_id: fields.one<number>(["pad_token_id", "id"], 0),
+      ...bertEmbeddings(fields),
       qkv_bias: flag(fields, "use_bias", true),
-      output_bias: true,
-      mlp_bias: true,
     };
   },
   layers: null,

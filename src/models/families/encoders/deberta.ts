@@ -2,8 +2,8 @@
 import type { Fields } from "../../config/fields.ts";
 import { requireValues } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
-import { encoderFamily, flag, layerNorm, type Sizes } from "../recipe-family.ts";
-import { bertNames } from "./bert-fields.ts";
+import { ALL_BIASES, encoderFamily, flag, layerNorm, type Sizes } from "../recipe-family.ts";
+import { bertNames, DROPOUT } from "./bert-fields.ts";
 
 const BASE = bertNames("deberta");
 /** A head of files that say `legacy: false`, and that of all others. */
@@ -61,7 +61,7 @@ export const deberta = encoderFamily({
     ignored: /^deberta\.embeddings\.position_embeddings\./,
     otherHeads: /^(lm_predictions|mask_predictions|pooler)\./,
   },
-  fields: { resid_pdrop: "hidden_dropout_prob", attention_dropout: "attention_probs_dropout_prob" },
+  fields: DROPOUT,
   activation: "gelu",
   read(fields, sizes: Sizes) {
     requireValues(fields, {
@@ -86,12 +86,10 @@ export const deberta = encoderFamily({
         ...(buckets > 0 && { buckets }),
       },
       relative_terms: terms as ("c2p" | "p2c")[],
-      type_vocab_size: Math.max(1, count(fields, "type_vocab_size", 1)),
       embd_pdrop: fields.one<number>(["hidden_dropout_prob", "share"], 0),
       pad_token_id: fields.one<number>(["pad_token_id", "id"], 0),
-      qkv_bias: true,
-      output_bias: true,
-      mlp_bias: true,
+      ...ALL_BIASES,
+      type_vocab_size: Math.max(1, count(fields, "type_vocab_size", 1)),
     };
   },
   layers: null,

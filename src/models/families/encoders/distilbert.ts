@@ -4,31 +4,27 @@
  */
 import { checkCount } from "../../../core/errors.ts";
 import type { Rule } from "../../config/fields.ts";
-import { LIMITS } from "../../config/schema.ts";
 import type { DistilbertConfig } from "../../config/types.ts";
 import { Encoder, type EncoderStart } from "../../encoder/encoder.ts";
 import { classFamily, completed } from "../class-family.ts";
-import { bertRecipe, SPAN } from "./bert-fields.ts";
+import { BERT_SCHEMA, bertRecipe, SPAN } from "./bert-fields.ts";
 
-const REQUIRED: readonly Rule[] = [
-  ["vocab_size", "size", LIMITS.vocabulary],
-  ["dim", "size", LIMITS.width],
-  ["n_layers", "size", LIMITS.layers],
-  ["n_heads", "size", LIMITS.heads],
-  ["hidden_dim", "size", LIMITS.inner],
-  ["max_position_embeddings", "size", LIMITS.vocabulary],
-];
+/** Its names of BERT's fields. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  hidden_size: "dim",
+  num_hidden_layers: "n_layers",
+  num_attention_heads: "n_heads",
+  intermediate_size: "hidden_dim",
+  hidden_act: "activation",
+  hidden_dropout_prob: "dropout",
+  attention_probs_dropout_prob: "attention_dropout",
+};
+const spelled = (name: string) => SPELLINGS[name] ?? name;
 const SCHEMA = {
-  fields: [
-    ...REQUIRED,
-    ["activation", "text"],
-    ["dropout", "share"],
-    ["attention_dropout", "share"],
-    ["initializer_range", "number"],
-    ["pad_token_id", "id"],
-    ["tie_word_embeddings", "flag"],
-  ] as readonly Rule[],
-  required: REQUIRED.map(([name]) => name),
+  fields: BERT_SCHEMA.fields
+    .filter(([name]) => name !== "type_vocab_size" && name !== "layer_norm_eps")
+    .map(([name, ...rule]): Rule => [spelled(name), ...rule]),
+  required: BERT_SCHEMA.required.map(spelled),
   width: "dim",
   heads: "n_heads",
   activation: "activation",

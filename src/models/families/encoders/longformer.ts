@@ -5,7 +5,7 @@
 import type { Fields } from "../../config/fields.ts";
 import { LIMITS } from "../../config/schema.ts";
 import { encoderFamily, layerNorm } from "../recipe-family.ts";
-import { afterPadding, bertNames, LM_HEAD } from "./bert-fields.ts";
+import { afterPadding, bertEmbeddings, bertNames, DROPOUT, LM_HEAD } from "./bert-fields.ts";
 
 /** The keys that each layer sees, half of them on each side. */
 function windowsOf(fields: Fields, layers: number): readonly number[] {
@@ -29,7 +29,7 @@ export const longformer = encoderFamily({
     globalKey: "attention.self.key_global",
     globalValue: "attention.self.value_global",
   },
-  fields: { resid_pdrop: "hidden_dropout_prob", attention_dropout: "attention_probs_dropout_prob" },
+  fields: DROPOUT,
   activation: "gelu",
   read(fields, { head_dim, num_hidden_layers, max_position_embeddings: rows }) {
     const pad = fields.one<number>(["pad_token_id", "id"], 1);
@@ -41,15 +41,10 @@ export const longformer = encoderFamily({
       head_act,
       position_rows,
       max_position_embeddings,
-      pad_token_id: pad,
       layers: windowsOf(fields, num_hidden_layers).map((width) => ({ window: width / 2 + 1 })),
       norm: layerNorm(fields, "layer_norm_eps", {}, 1e-12),
       query_scale: 1 / Math.sqrt(head_dim),
-      type_vocab_size: fields.one<number>(["type_vocab_size", "size", 1024], 2),
-      embd_pdrop: fields.one<number>(["hidden_dropout_prob", "share"], 0),
-      qkv_bias: true,
-      output_bias: true,
-      mlp_bias: true,
+      ...bertEmbeddings(fields, 1),
     };
   },
   layers: null,

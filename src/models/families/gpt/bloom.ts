@@ -2,7 +2,7 @@
 
 import { alibiSlopes } from "../../../masks/alibi.ts";
 import { requireValues } from "../../config/fields.ts";
-import { decoderFamily, layerNorm } from "../recipe-family.ts";
+import { ALL_BIASES, decoderFamily, layerNorm } from "../recipe-family.ts";
 
 const sizes = {
   intermediate_size: ({ hidden_size = 0 }) => 4 * hidden_size,
@@ -38,9 +38,7 @@ export const bloom = decoderFamily({
     return {
       norm: layerNorm(fields, "layer_norm_epsilon"),
       hidden_act: "gelu_new",
-      qkv_bias: true,
-      output_bias: true,
-      mlp_bias: true,
+      ...ALL_BIASES,
       qkv_layout: "groups",
       alibi_slopes: [...alibiSlopes(num_attention_heads)],
     };

@@ -2,7 +2,7 @@
 import type { DecoderConfig } from "../../decoder/config.ts";
 import { clipLayers } from "../../images/families.ts";
 import type { Family } from "../family.ts";
-import { decoderFamily, layerNorm } from "../recipe-family.ts";
+import { ALL_BIASES, decoderFamily, layerNorm } from "../recipe-family.ts";
 
 const family = decoderFamily({
   modelTypes: ["clip_text_model", "clip"],
@@ -24,9 +24,7 @@ const family = decoderFamily({
   activation: "quick_gelu",
   read: (fields) => ({
     norm: layerNorm(fields, "layer_norm_eps"),
-    qkv_bias: true,
-    output_bias: true,
-    mlp_bias: true,
+    ...ALL_BIASES,
     // It predicts nothing.
     tie_word_embeddings: false,
   }),

@@ -16,6 +16,7 @@ import type { DecoderConfig } from "../../decoder/config.ts";
 import { Decoder } from "../../decoder/decoder.ts";
 import type { StartOptions } from "../../transformer/parameters.ts";
 import { classFamily, completed } from "../class-family.ts";
+import { ALL_BIASES } from "../recipe-family.ts";
 
 const REQUIRED: readonly Rule[] = [
   ["vocab_size", "size", LIMITS.vocabulary],
@@ -83,9 +84,7 @@ function recipe(config: Gpt2Config): DecoderConfig {
     names: NAMES,
     norm: { kind: "layer", eps: fields.layer_norm_epsilon },
     hidden_act: fields.activation_function,
-    qkv_bias: true,
-    output_bias: true,
-    mlp_bias: true,
+    ...ALL_BIASES,
     transposed: true,
     ...(tie_word_embeddings !== undefined && { tie_word_embeddings }),
     initializer_range,

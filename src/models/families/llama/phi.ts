@@ -2,7 +2,7 @@
  * Phi 1 and 2 (arXiv 2306.11644): parallel branches of one norm, partial rotation, biases everywhere. Phi-3 (arXiv 2404.14219):
  * Llama with one matrix for q, k and v and one for gate and up, partial rotation and LongRoPE.
  */
-import { decoderFamily, flag, LLAMA_NAMES, layerNorm, number } from "../recipe-family.ts";
+import { ALL_BIASES, decoderFamily, flag, LLAMA_NAMES, layerNorm, number } from "../recipe-family.ts";
 
 const NAMES = {
   embedding: "model.embed_tokens",
@@ -28,9 +28,7 @@ export const phi = decoderFamily({
   read: (fields) => ({
     names: { ...NAMES, ...(flag(fields, "qk_layernorm", false) && QK_NORMS) },
     norm: layerNorm(fields, "layer_norm_eps"),
-    qkv_bias: true,
-    output_bias: true,
-    mlp_bias: true,
+    ...ALL_BIASES,
     parallel: true,
   }),
   layers: { rotaryShare: 0.5 },

@@ -85,15 +85,6 @@ export class Aligned {
     edit.keep(0, this.text.length);
     return edit.done();
   }
-
-  /** Appends a text, aligned with the last character. */
-  append(content: string): Aligned {
-    if (this.text === "") return this;
-    const edit = new AlignedEdit(this, this.text.length);
-    const last = this.text.length - 1;
-    edit.putAt(content, this.startOf(last), this.endOf(last));
-    return edit.done();
-  }
 }
 
 /** Builds an Aligned from parts of another. */

@@ -112,64 +112,136 @@ export function scores(
   });
 }
 
+/** How a product reads A: bytes from one row of C to the next, and from one inner index to the next. */
+export type ProductSteps = readonly [down: number, along: number];
+
+/** New vectors of a row of C, from the sums and the vectors before. */
+type Finish = (sums: readonly V128Value[], old: readonly V128Value[]) => readonly V128Value[];
+
+/**
+ * C ← finish(A·B, C) for `groups` strips of rows and all panels of `columns` columns; sums are over `inner` ≥ 1 rows of B. `finishRow(r)`
+ * makes the last step of row r of a strip; `factors` is a pointer to a number of each row, which it may read.
+ */
+export function stripProduct(
+  f: FunctionBuilder,
+  spec: Spec,
+  columns: number,
+  [down, along]: ProductSteps,
+  {
+    a,
+    b,
+    bRow,
+    c,
+    inner,
+    groups,
+  }: Readonly<Record<"a" | "b" | "bRow" | "c" | "inner" | "groups", Local<"i32">>>,
+  finishRow: (r: number, factors: Local<"i32">) => Finish,
+  rowFactors?: Local<"i32">,
+): void {
+  const { tile } = spec;
+  const width = 4 * columns;
+  const panels = columns / panelOf(tile);
+  if (panels === 0) return;
+  const acc = tileOf(f, spec);
+  const [group, column, at, from, aRow, cRow, factors] = Array.from({ length: 7 }, () => f.local("i32"));
+  const length = f.int(i32.mul(inner, along));
+  f.set(column, panels);
+  f.repeat(() => {
+    f.set(group, groups);
+    f.set(aRow, a);
+    f.set(cRow, c);
+    if (rowFactors) f.set(factors, rowFactors);
+    f.repeat(() => {
+      f.set(at, aRow);
+      f.set(from, b);
+      const end = f.int(i32.add(at, length));
+      accumulateTile(f, spec, acc, { at, row: down, step: along }, { at: from, step: bRow }, end, 1);
+      // A row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
+      acc.forEach((row, r) => {
+        const finish = finishRow(r, factors);
+        const old = row.map((_, j) => f.let(v128.load(cRow, r * width + 16 * j)));
+        const next = finish(row, old).map((x) => f.let(x));
+        next.forEach((x, j) => f.storeVector(cRow, x, r * width + 16 * j));
+      });
+      f.step(aRow, tile.rows * down);
+      f.step(cRow, tile.rows * width);
+      if (rowFactors) f.step(factors, 4 * tile.rows);
+      f.step(group, -1);
+      return group;
+    });
+    f.step(b, 4 * panelOf(tile));
+    f.step(c, 4 * panelOf(tile));
+    f.step(column, -1);
+    return column;
+  });
+}
+
+/**
+ * The same product row by row over visible cells only: where `isVisible` is 0 for the cell `at` bytes from its row's first, B is not read, so its
+ * NaN does not propagate. The same order of sums, so the same bits. `sums` is workspace for a row; `next` advances past a row of A.
+ */
+export function visibleProduct(
+  f: FunctionBuilder,
+  spec: Spec,
+  columns: number,
+  along: number,
+  {
+    a,
+    b,
+    bRow,
+    c,
+    inner,
+    rows,
+    sums,
+  }: Readonly<Record<"a" | "b" | "bRow" | "c" | "inner" | "rows" | "sums", Local<"i32">>>,
+  isVisible: (at: Local<"i32">) => I32Value,
+  finishRow: () => Finish,
+  next: () => void,
+): void {
+  const width = 4 * roundUp(columns, 4);
+  if (width === 0) return;
+  const madd = maddOf(spec.fused);
+  const [n, e, row, at] = [0, 1, 2, 3].map(() => f.local("i32"));
+  f.down(rows, 1, () => {
+    f.count(e, 0, width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
+    f.set(row, b);
+    f.set(at, 0);
+    f.count(n, 0, inner, 1, () => {
+      f.when(isVisible(at), () => {
+        const one = f.let(v128.load32_splat(i32.add(a, at)));
+        f.count(e, 0, width, 16, () => {
+          const to = f.int(i32.add(sums, e));
+          f.storeVector(to, madd(one, v128.load(i32.add(row, e)), v128.load(to)));
+        });
+      });
+      f.step(row, bRow);
+      f.step(at, along);
+    });
+    const finish = finishRow();
+    f.count(e, 0, width, 16, () => {
+      const to = f.int(i32.add(c, e));
+      const old = f.let(v128.load(to));
+      f.storeVector(to, finish([f.let(v128.load(i32.add(sums, e)))], [old])[0]);
+    });
+    next();
+    f.step(c, width);
+  });
+}
+
+/** α·old + sum, where α of row r is at `factors`. */
+const rescaled = (f: FunctionBuilder, spec: Spec, factors: Local<"i32">, r = 0): Finish => {
+  const alpha = f.let(v128.load32_splat(factors, 4 * r));
+  return (sums, old) => sums.map((x, j) => maddOf(spec.fused)(old[j], alpha, x));
+};
+
 /** values(p, v, vRow, o, alpha, keys, groups): O = α·O + P·V over `keys` ≥ 1 rows of V. */
 export function values(module: ModuleBuilder, spec: Spec): Func {
-  const { tile } = spec;
-  const width = paddedValue(spec) * 4;
-  const panels = paddedValue(spec) / panelOf(tile);
-  const madd = maddOf(spec.fused);
-  return module.func(
-    "values",
-    ["p", "v", "vRow", "o", "alpha", "keys", "groups"],
-    (f, { p, v, vRow, o, alpha, keys, groups }) => {
-      if (panels === 0) return;
-      const acc = tileOf(f, spec);
-      const group = f.local("i32");
-      const column = f.local("i32");
-      const a = f.local("i32");
-      const b = f.local("i32");
-      const pRow = f.local("i32");
-      const oRow = f.local("i32");
-      const factor = f.local("i32");
-      f.set(column, panels);
-      f.repeat(() => {
-        f.set(group, groups);
-        f.set(pRow, p);
-        f.set(oRow, o);
-        f.set(factor, alpha);
-        f.repeat(() => {
-          f.set(a, pRow);
-          f.set(b, v);
-          const end = f.int(i32.add(a, i32.shl(keys, 2)));
-          accumulateTile(
-            f,
-            spec,
-            acc,
-            { at: a, row: spec.keyTile * 4, step: 4 },
-            { at: b, step: vRow },
-            end,
-            1,
-          );
-          // A row is computed before any of it is stored: a store between two loads keeps V8 from pairing them.
-          acc.forEach((row, r) => {
-            const alphaOf = f.let(v128.load32_splat(factor, 4 * r));
-            const old = row.map((_, j) => f.let(v128.load(oRow, r * width + 16 * j)));
-            const next = row.map((x, j) => f.let(madd(old[j], alphaOf, x)));
-            next.forEach((x, j) => f.storeVector(oRow, x, r * width + 16 * j));
-          });
-          f.step(pRow, tile.rows * spec.keyTile * 4);
-          f.step(oRow, tile.rows * width);
-          f.step(factor, 4 * tile.rows);
-          f.step(group, -1);
-          return group;
-        });
-        f.step(v, 4 * panelOf(tile));
-        f.step(o, 4 * panelOf(tile));
-        f.step(column, -1);
-        return column;
-      });
-    },
-  );
+  return module.func("values", ["p", "v", "vRow", "o", "alpha", "keys", "groups"], (f, operands) => {
+    const { p: a, v: b, vRow: bRow, o: c, alpha, keys: inner, groups } = operands;
+    const steps = [4 * spec.keyTile, 4] as const;
+    const product = { a, b, bRow, c, inner, groups };
+    stripProduct(f, spec, paddedValue(spec), steps, product, (r, at) => rescaled(f, spec, at, r), alpha);
+  });
 }
 
 /** finite(v, vRow, keys): 1 where every number of these rows of V is finite. x·0 is NaN for NaN and ±∞, and NaN stays. */
@@ -200,42 +272,26 @@ export function finite(
 }
 
 /**
- * visibleValues(p, kept, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, but reads a row of V only where the
- * score is not −∞, so NaN in a masked value does not propagate. Same order of sums, so the same bits.
+ * visibleValues(p, rawScores, v, vRow, o, alpha, keys, rows, sums): the same O = α·O + P·V, but reads a row of V only where the
+ * score is not −∞.
  */
 export function visibleValues(module: ModuleBuilder, spec: Spec): Func {
-  const width = roundUp(paddedValue(spec), 4);
-  const madd = maddOf(spec.fused);
-  return module.func(
-    "valuesKept",
-    ["p", "rawScores", "v", "vRow", "o", "alpha", "keys", "rows", "sums"],
-    (f, { p, rawScores, v, vRow, o, alpha, keys, rows, sums }) => {
-      const k = f.local("i32");
-      const e = f.local("i32");
-      const row = f.local("i32");
-      f.down(rows, 1, () => {
-        f.count(e, 0, 4 * width, 16, () => f.storeVector(i32.add(sums, e), ZERO));
-        f.set(row, v);
-        f.count(k, 0, i32.shl(keys, 2), 4, () => {
-          f.when(i32.ne(i32.load(i32.add(rawScores, k)), 0xff800000 | 0), () => {
-            const one = f.let(v128.load32_splat(i32.add(p, k)));
-            f.count(e, 0, 4 * width, 16, () => {
-              const at = f.int(i32.add(sums, e));
-              f.storeVector(at, madd(one, v128.load(i32.add(row, e)), v128.load(at)));
-            });
-          });
-          f.step(row, vRow);
-        });
-        const factor = f.let(v128.load32_splat(alpha));
-        f.count(e, 0, 4 * width, 16, () => {
-          const at = f.int(i32.add(o, e));
-          f.storeVector(at, madd(v128.load(at), factor, v128.load(i32.add(sums, e))));
-        });
-        f.step(p, spec.keyTile * 4);
-        f.step(rawScores, spec.keyTile * 4);
-        f.step(o, 4 * width);
+  const names = ["p", "rawScores", "v", "vRow", "o", "alpha", "keys", "rows", "sums"] as const;
+  return module.func("valuesKept", names, (f, operands) => {
+    const { p: a, rawScores, v: b, vRow: bRow, o: c, alpha, keys: inner, rows, sums } = operands;
+    visibleProduct(
+      f,
+      spec,
+      paddedValue(spec),
+      4,
+      { a, b, bRow, c, inner, rows, sums },
+      (at) => i32.ne(i32.load(i32.add(rawScores, at)), 0xff800000 | 0),
+      () => rescaled(f, spec, alpha),
+      () => {
+        f.step(a, 4 * spec.keyTile);
+        f.step(rawScores, 4 * spec.keyTile);
         f.step(alpha, 4);
-      });
-    },
-  );
+      },
+    );
+  });
 }
