@@ -19,16 +19,11 @@ const PRELUDE = `{
 
 /** The part of a Web Worker that jax-js uses, from a blob's address. */
 class WebWorker {
-  /** @type {((event: { data: unknown }) => void) | undefined} */
   onmessage;
-  /** @type {((error: unknown) => void) | undefined} */
   onerror;
-  /** @type {NodeWorker | undefined} */
   #worker;
-  /** @type {unknown[]} */
   #early = [];
 
-  /** @param {string | URL} address */
   constructor(address) {
     resolveObjectURL(String(address))
       ?.text()
@@ -42,7 +37,6 @@ class WebWorker {
       });
   }
 
-  /** @param {unknown} data */
   postMessage(data) {
     if (this.#worker === undefined) this.#early.push(data);
     else this.#worker.postMessage(data);
@@ -53,7 +47,6 @@ class WebWorker {
   }
 }
 
-/** @type {import("./index.mjs").Peer} */
 const peer = {
   name: "jax-js",
   package: "@jax-js/jax",
@@ -72,13 +65,10 @@ const peer = {
     await init("wasm");
     defaultDevice("wasm");
     const { B, H, Nq, Nk, D } = c;
-    /** @param {Float32Array} x @param {number} N */
     const array = (x, N) => numpy.array(swapAxes(x, B, H, N, D)).reshape([B, N, H, D]);
     const [q, k, v] = [array(c.query, Nq), array(c.key, Nk), array(c.value, Nk)];
     const options = c.causal ? { isCausal: true } : {};
-    const attention = jit((/** @type {any} */ a, /** @type {any} */ b, /** @type {any} */ d) =>
-      nn.dotProductAttention(a, b, d, options),
-    );
+    const attention = jit((a, b, d) => nn.dotProductAttention(a, b, d, options));
     return {
       // A call uses its arguments up; `.ref` lends them.
       run: async () => /** @type {Float32Array} */ (await attention(q.ref, k.ref, v.ref).data()),

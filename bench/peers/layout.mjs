@@ -1,13 +1,6 @@
 /** Layouts the peers want, and the causal pattern as numbers. */
 
-/**
- * [B, A, C, D] to [B, C, A, D].
- * @param {Float32Array} x
- * @param {number} B
- * @param {number} A
- * @param {number} C
- * @param {number} D
- */
+/** [B, A, C, D] to [B, C, A, D]. */
 export function swapAxes(x, B, A, C, D) {
   const out = new Float32Array(x.length);
   for (let b = 0; b < B; b++)
@@ -19,11 +12,7 @@ export function swapAxes(x, B, A, C, D) {
   return out;
 }
 
-/**
- * What causal attention adds to the scores, [Nq, Nk]: 0 up to the diagonal, −∞ beyond it.
- * @param {number} Nq
- * @param {number} Nk
- */
+/** What causal attention adds to the scores, [Nq, Nk]: 0 up to the diagonal, −∞ beyond it. */
 export function lowerTriangle(Nq, Nk) {
   const mask = new Float32Array(Nq * Nk);
   for (let i = 0; i < Nq; i++)

@@ -1,10 +1,5 @@
 /** What one writes by hand: plain loops over Float32Arrays, a row of scores at a time. One thread. */
 
-/**
- * @param {import("./index.mjs").Case} c
- * @param {Float32Array} output [B, H, Nq, D]
- * @param {Float32Array} scores [Nk]
- */
 function attention({ B, H, Nq, Nk, D, causal, query, key, value }, output, scores) {
   const scale = 1 / Math.sqrt(D);
   for (let head = 0; head < B * H; head++)
@@ -31,7 +26,6 @@ function attention({ B, H, Nq, Nk, D, causal, query, key, value }, output, score
   return output;
 }
 
-/** @type {import("./index.mjs").Peer} */
 const peer = {
   name: "loops by hand",
   package: "",

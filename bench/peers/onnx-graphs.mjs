@@ -14,31 +14,22 @@ import { constant, model, node, port } from "./onnx.mjs";
 
 /** Collects what a graph reads. */
 class Inputs {
-  /** @type {Graph["feeds"]} */
   feeds = {};
-  /** @type {ReturnType<typeof port>[]} */
   ports = [];
-  /** @type {ReturnType<typeof constant>[]} */
   constants = [];
 
-  /** @param {string} name @param {Float32Array | Int32Array} data @param {number[]} dims */
   feed(name, data, dims) {
     const type = data instanceof Int32Array ? "int32" : "float32";
     this.feeds[name] = { type, data, dims };
     this.ports.push(port(name, type, dims));
   }
 
-  /** @param {string} name @param {Float32Array} data @param {number[]} dims */
   fix(name, data, dims) {
     this.constants.push(constant(name, "float32", dims, data));
   }
 }
 
-/**
- * The standard operator, [B, H, N, D].
- * @param {import("./index.mjs").Case} c
- * @returns {Graph}
- */
+/** The standard operator, [B, H, N, D]. */
 export function standard(c) {
   const { B, H, Nq, Nk, D } = c;
   const inputs = new Inputs();
@@ -52,9 +43,6 @@ export function standard(c) {
 /**
  * softmax(Q·Kᵀ·scale + mask)·V in five operators, [B, H, N, D]. With `fixed`, K and V are constants of the graph: what
  * is left where a runtime's copy of its inputs is taken out of the time.
- * @param {import("./index.mjs").Case} c
- * @param {boolean} [fixed]
- * @returns {Graph}
  */
 export function composed(c, fixed = false) {
   const { B, H, Nq, Nk, D } = c;
@@ -76,11 +64,7 @@ export function composed(c, fixed = false) {
   return finish(inputs, nodes, [port("y", "float32", [B, H, Nq, D])], 21, (data) => data);
 }
 
-/**
- * ONNX Runtime's MultiHeadAttention, [B, N, H·D].
- * @param {import("./index.mjs").Case} c
- * @returns {Graph}
- */
+/** ONNX Runtime's MultiHeadAttention, [B, N, H·D]. */
 export function multiHead(c) {
   const { B, H, Nq, Nk, D } = c;
   const inputs = new Inputs();
@@ -96,8 +80,6 @@ export function multiHead(c) {
 /**
  * ONNX Runtime's GroupQueryAttention, which is causal only, [B, N, H·D]. One query is a decoding step: Nk − 1 keys
  * come as the cache and one with the query.
- * @param {import("./index.mjs").Case} c
- * @returns {Graph}
  */
 export function grouped(c) {
   const { B, H, Nq, Nk, D } = c;
@@ -135,15 +117,35 @@ export function grouped(c) {
   return finish(inputs, nodes, outputs, 21, (data) => swapAxes(data, B, Nq, H, D));
 }
 
-/**
- * @param {Inputs} inputs
- * @param {ReturnType<typeof node>[]} nodes
- * @param {ReturnType<typeof port>[]} outputs
- * @param {number} opset
- * @param {Graph["order"]} order
- * @returns {Graph}
- */
 function finish(inputs, nodes, outputs, opset, order) {
   const { feeds, ports, constants } = inputs;
   return { bytes: model({ nodes, constants, inputs: ports, outputs, opset }), feeds, order };
 }
+
+/**
+ * A way in which a package with the API of ONNX Runtime offers attention. `graph` makes the model of a case; `start` sets threads, and
+ * gives a reason where the case cannot run.
+ */
+export const ortPeer = (ort, { package: name, kind, session }, operator, graph, start = () => undefined) => ({
+  name: `${name} ${operator}`,
+  package: name,
+  kind,
+  async prepare(c) {
+    const refuses = start(c);
+    if (refuses) return { refuses };
+    const { bytes, feeds, order } = graph(c);
+    const running = await ort.InferenceSession.create(bytes, {
+      executionMode: "sequential",
+      graphOptimizationLevel: "all",
+      ...session(c),
+    });
+    const tensors = Object.fromEntries(
+      Object.entries(feeds).map(([input, { type, data, dims }]) => [input, new ort.Tensor(type, data, dims)]),
+    );
+    return {
+      run: async () => (await running.run(tensors, ["y"])).y.data,
+      order,
+      dispose: () => running.release(),
+    };
+  },
+});

@@ -7,9 +7,7 @@ const text = new TextEncoder();
 
 /** Bytes in the order they are put in. */
 class Message {
-  /** @type {number[]} */
   #head = [];
-  /** @type {Uint8Array[]} */
   #parts = [];
 
   #flush() {
@@ -28,21 +26,18 @@ class Message {
     this.#head.push(rest);
   }
 
-  /** @param {number} field @param {number} value */
   int(field, value) {
     this.#varint(field * 8);
     this.#varint(value);
     return this;
   }
 
-  /** @param {number} field @param {number} value */
   float(field, value) {
     this.#varint(field * 8 + 5);
     this.#head.push(...new Uint8Array(Float32Array.of(value).buffer));
     return this;
   }
 
-  /** @param {number} field @param {Message | Uint8Array | string} value */
   bytes(field, value) {
     const raw =
       typeof value === "string" ? text.encode(value) : value instanceof Message ? value.done() : value;
@@ -68,12 +63,6 @@ class Message {
 /** TensorProto.DataType. */
 const TYPES = { float32: 1, int32: 6, bool: 9 };
 
-/**
- * @param {string} op
- * @param {string[]} from names of inputs; "" leaves an optional one out
- * @param {string[]} to names of outputs
- * @param {{ ints?: Record<string, number | number[]>, domain?: string }} [more] integer attributes
- */
 export function node(op, from, to, { ints = {}, domain = "" } = {}) {
   const message = new Message();
   for (const name of from) message.bytes(1, name);
@@ -88,13 +77,7 @@ export function node(op, from, to, { ints = {}, domain = "" } = {}) {
   return domain === "" ? message : message.bytes(7, domain);
 }
 
-/**
- * A constant of the graph.
- * @param {string} name
- * @param {keyof typeof TYPES} type
- * @param {number[]} dims
- * @param {Float32Array | Int32Array | Uint8Array} data
- */
+/** A constant of the graph. */
 export function constant(name, type, dims, data) {
   const message = new Message();
   for (const n of dims) message.int(1, n);
@@ -102,12 +85,7 @@ export function constant(name, type, dims, data) {
   return message.int(2, TYPES[type]).bytes(8, name).bytes(9, raw);
 }
 
-/**
- * What the graph says of an input or output.
- * @param {string} name
- * @param {keyof typeof TYPES} type
- * @param {(number | string)[]} dims a string is a size known only when the graph runs
- */
+/** What the graph says of an input or output. */
 export function port(name, type, dims) {
   const shape = new Message();
   for (const n of dims)
@@ -116,10 +94,7 @@ export function port(name, type, dims) {
   return new Message().bytes(1, name).bytes(2, new Message().bytes(1, tensor));
 }
 
-/**
- * A model.
- * @param {{ nodes: Message[], constants: Message[], inputs: Message[], outputs: Message[], opset: number }} graph
- */
+/** A model. */
 export function model({ nodes, constants, inputs, outputs, opset }) {
   const graph = new Message();
   for (const one of nodes) graph.bytes(1, one);

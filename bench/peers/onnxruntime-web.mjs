@@ -4,45 +4,37 @@
  * The number of threads is fixed when the module first starts: one process, one number.
  */
 import * as ort from "onnxruntime-web";
-import { composed, multiHead, standard } from "./onnx-graphs.mjs";
+import { composed, multiHead, ortPeer, standard } from "./onnx-graphs.mjs";
 
+const WEB = {
+  package: "onnxruntime-web",
+  kind: "portable",
+  session: () => ({ executionProviders: ["wasm"] }),
+};
 let started = 0;
 
-/**
- * @param {string} operator
- * @param {(c: import("./index.mjs").Case) => import("./onnx-graphs.mjs").Graph} graph
- * @returns {import("./index.mjs").Peer}
- */
-function peer(operator, graph) {
+function start({ threads }) {
+  if (started !== 0 && started !== threads)
+    return `onnxruntime-web started with ${started} threads in this process`;
+  started = threads;
+  ort.env.wasm.numThreads = threads;
+  ort.env.logLevel = "error";
+}
+
+/** The module decides when it starts how many threads it has. */
+const peer = (operator, graph) => {
+  const one = ortPeer(ort, WEB, operator, graph, start);
   return {
-    name: `onnxruntime-web ${operator}`,
-    package: "onnxruntime-web",
-    kind: "portable",
+    ...one,
     async prepare(c) {
-      if (started !== 0 && started !== c.threads)
-        return { refuses: `onnxruntime-web started with ${started} threads in this process` };
-      started = c.threads;
-      ort.env.wasm.numThreads = c.threads;
-      ort.env.logLevel = "error";
-      const { bytes, feeds, order } = graph(c);
-      const session = await ort.InferenceSession.create(bytes, {
-        executionProviders: ["wasm"],
-        executionMode: "sequential",
-        graphOptimizationLevel: "all",
-      });
-      if (ort.env.wasm.numThreads !== c.threads)
-        return { refuses: `onnxruntime-web runs on ${ort.env.wasm.numThreads} threads here` };
-      const tensors = Object.fromEntries(
-        Object.entries(feeds).map(([name, { type, data, dims }]) => [name, new ort.Tensor(type, data, dims)]),
-      );
-      return {
-        run: async () => /** @type {Float32Array} */ ((await session.run(tensors, ["y"])).y.data),
-        order,
-        dispose: () => session.release(),
-      };
+      const ready = await one.prepare(c);
+      const { numThreads } = ort.env.wasm;
+      return "refuses" in ready || numThreads === c.threads
+        ? ready
+        : { refuses: `onnxruntime-web runs on ${numThreads} threads here` };
     },
   };
-}
+};
 
 export const peers = [
   peer("Attention", standard),

@@ -8,11 +8,6 @@ import { lowerTriangle } from "./layout.mjs";
 
 const require = createRequire(import.meta.url);
 
-/**
- * @param {string} name
- * @param {boolean} byHead
- * @returns {import("./index.mjs").Peer}
- */
 function peer(name, byHead) {
   return {
     name,
@@ -31,18 +26,14 @@ function peer(name, byHead) {
       const v = tf.tensor3d(c.value, [heads, Nk, D]);
       const mask = c.causal ? tf.tensor2d(lowerTriangle(Nq, Nk), [Nq, Nk]) : null;
       const scale = tf.scalar(1 / Math.sqrt(D));
-      const weights = (/** @type {any} */ dots) => {
+      const weights = (dots) => {
         const scores = tf.mul(dots, scale);
         return tf.softmax(mask === null ? scores : tf.add(scores, mask), -1);
       };
       const batched = () => tf.matMul(weights(tf.matMul(q, k, false, true)), v);
       const apart = () => {
         const [qs, ks, vs] = [q, k, v].map((t) => tf.unstack(t));
-        return tf.stack(
-          qs.map((/** @type {any} */ one, /** @type {number} */ h) =>
-            tf.matMul(weights(tf.matMul(one, tf.transpose(ks[h]))), vs[h]),
-          ),
-        );
+        return tf.stack(qs.map((one, h) => tf.matMul(weights(tf.matMul(one, tf.transpose(ks[h]))), vs[h])));
       };
       return {
         run: () => {

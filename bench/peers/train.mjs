@@ -22,28 +22,26 @@ const tfjs = {
     await tf.ready();
     const { layers, heads, width: C, vocab, context: T, batch: B, lr } = sizes;
     const D = C / heads;
-    /** @type {Map<string, any>} */
     const w = new Map();
     for (const [name, { data, shape }] of initial) w.set(name, tf.variable(tf.tensor(data, [...shape])));
-    const at = (/** @type {string} */ name) => w.get(`transformer.${name}`);
+    const at = (name) => w.get(`transformer.${name}`);
     const mask = tf.tensor2d(lowerTriangle(T, T), [T, T]);
     const optimizer = tf.train.adam(lr);
-    const norm = (/** @type {any} */ x, /** @type {string} */ name) => {
+    const norm = (x, name) => {
       const mean = tf.mean(x, -1, true);
       const centered = tf.sub(x, mean);
       const variance = tf.mean(tf.mul(centered, centered), -1, true);
       const scaled = tf.div(centered, tf.sqrt(tf.add(variance, 1e-5)));
       return tf.add(tf.mul(scaled, at(`${name}.weight`)), at(`${name}.bias`));
     };
-    const linear = (/** @type {any} */ x, /** @type {string} */ name) =>
-      tf.add(tf.matMul(x, at(`${name}.weight`)), at(`${name}.bias`));
-    const gelu = (/** @type {any} */ x) => {
+    const linear = (x, name) => tf.add(tf.matMul(x, at(`${name}.weight`)), at(`${name}.bias`));
+    const gelu = (x) => {
       const cube = tf.mul(tf.mul(x, x), x);
       const inner = tf.mul(tf.add(x, tf.mul(cube, 0.044715)), Math.sqrt(2 / Math.PI));
       return tf.mul(tf.mul(x, 0.5), tf.add(tf.tanh(inner), 1));
     };
-    const split = (/** @type {any} */ x) => tf.transpose(tf.reshape(x, [B, T, heads, D]), [0, 2, 1, 3]);
-    const loss = (/** @type {any} */ ids, /** @type {any} */ targets) => {
+    const split = (x) => tf.transpose(tf.reshape(x, [B, T, heads, D]), [0, 2, 1, 3]);
+    const loss = (ids, targets) => {
       let x = tf.matMul(tf.oneHot(ids, vocab).toFloat(), at("wte.weight"));
       x = tf.reshape(tf.add(tf.reshape(x, [B, T, C]), at("wpe.weight").slice([0, 0], [T, C])), [B * T, C]);
       for (let n = 0; n < layers; n++) {
@@ -86,7 +84,6 @@ const jax = {
     defaultDevice("wasm");
     const { layers, heads, width: C, vocab, context: T, batch: B, lr } = sizes;
     const D = C / heads;
-    /** @type {Record<string, any>} */
     let w = {};
     for (const [name, { data, shape }] of initial)
       w[name.replace("transformer.", "")] = np.array(data).reshape([...shape]);
@@ -95,15 +92,14 @@ const jax = {
     let [m, v] = [zeros(), zeros()];
     let steps = 0;
     // Arguments are used up by the function they are given to; `.ref` lends them.
-    const norm = (/** @type {any} */ x, /** @type {any} */ p, /** @type {string} */ name) => {
+    const norm = (x, p, name) => {
       const centered = x.ref.sub(np.mean(x, -1, { keepdims: true }));
       const variance = np.mean(centered.ref.mul(centered.ref), -1, { keepdims: true });
       const scaled = centered.div(np.sqrt(variance.add(1e-5)));
       return scaled.mul(p[`${name}.weight`].ref).add(p[`${name}.bias`].ref);
     };
-    const linear = (/** @type {any} */ x, /** @type {any} */ p, /** @type {string} */ name) =>
-      np.matmul(x, p[`${name}.weight`].ref).add(p[`${name}.bias`].ref);
-    const loss = (/** @type {any} */ p, /** @type {any} */ ids, /** @type {any} */ targets) => {
+    const linear = (x, p, name) => np.matmul(x, p[`${name}.weight`].ref).add(p[`${name}.bias`].ref);
+    const loss = (p, ids, targets) => {
       let x = np.matmul(nn.oneHot(ids, vocab), p["wte.weight"].ref);
       x = x
         .reshape([B, T, C])
@@ -125,34 +121,25 @@ const jax = {
       tree.dispose(p);
       return value;
     };
-    const update = jit(
-      (
-        /** @type {any} */ p,
-        /** @type {any} */ m0,
-        /** @type {any} */ v0,
-        /** @type {any} */ ids,
-        /** @type {any} */ targets,
-        /** @type {any} */ corrections,
-      ) => {
-        const [value, grads] = valueAndGrad(loss)(tree.ref(p), ids, targets);
-        const [c1, c2] = np.split(corrections, 2);
-        const m1 = tree.map((a, g) => a.mul(0.9).add(g.ref.mul(0.1)), m0, tree.ref(grads));
-        const v1 = tree.map((a, g) => a.mul(0.999).add(g.ref.mul(g).mul(0.001)), v0, grads);
-        const next = tree.map(
-          (a, x, y) =>
-            a.sub(
-              x.ref
-                .div(c1.ref)
-                .mul(lr)
-                .div(np.sqrt(y.ref.div(c2.ref)).add(1e-8)),
-            ),
-          p,
-          tree.ref(m1),
-          tree.ref(v1),
-        );
-        return [value, next, m1, v1];
-      },
-    );
+    const update = jit((p, m0, v0, ids, targets, corrections) => {
+      const [value, grads] = valueAndGrad(loss)(tree.ref(p), ids, targets);
+      const [c1, c2] = np.split(corrections, 2);
+      const m1 = tree.map((a, g) => a.mul(0.9).add(g.ref.mul(0.1)), m0, tree.ref(grads));
+      const v1 = tree.map((a, g) => a.mul(0.999).add(g.ref.mul(g).mul(0.001)), v0, grads);
+      const next = tree.map(
+        (a, x, y) =>
+          a.sub(
+            x.ref
+              .div(c1.ref)
+              .mul(lr)
+              .div(np.sqrt(y.ref.div(c2.ref)).add(1e-8)),
+          ),
+        p,
+        tree.ref(m1),
+        tree.ref(v1),
+      );
+      return [value, next, m1, v1];
+    });
     return {
       async step(tokens) {
         steps++;
@@ -167,12 +154,7 @@ const jax = {
   },
 };
 
-/**
- * Inputs and targets of a batch of next-token prediction.
- * @param {Int32Array} tokens [B, T + 1]
- * @param {number} B
- * @param {number} T
- */
+/** Inputs and targets of a batch of next-token prediction. */
 function shifted(tokens, B, T) {
   const inputs = new Int32Array(B * T);
   const targets = new Int32Array(B * T);

@@ -41,16 +41,16 @@ export function axesOf(what: string, axes: AxesArgument, rank: number): number[]
 }
 
 /**
- * The axes that the arguments of a reduction name, all by default, and its options: `options`, joined with those in the place of the axis.
- * `more` names options besides `axis` and `keepAxis`.
+ * The axes that the arguments of a reduction name, all by default, and its options: `options`, joined with those in the place of the axis;
+ * the shape with those axes at length 1, and that of the result. `more` names options besides `axis` and `keepAxis`.
  */
 export function reducedAxes<O extends ReduceOptions>(
   what: string,
   axis: AxesArgument | O | undefined,
   options: O,
-  rank: number,
+  from: readonly number[],
   more: readonly string[] = [],
-): { axes: number[]; keepAxis: boolean; all: O } {
+) {
   const names = ["axis", "keepAxis", ...more];
   const isOptions = typeof axis === "object" && axis !== null && !Array.isArray(axis);
   checkOptionNames(what, options, names);
@@ -61,8 +61,10 @@ export function reducedAxes<O extends ReduceOptions>(
   const named = isOptions ? all.axis : ((axis as AxesArgument | undefined) ?? all.axis);
   if (Array.isArray(named) && named.length === 0)
     throw new ShapeError("axis", `${what}: the list of axes is empty; leave it out for all axes`);
-  const axes = named === undefined ? Array.from({ length: rank }, (_, n) => n) : axesOf(what, named, rank);
-  return { axes, keepAxis: all.keepAxis ?? false, all };
+  const axes = named === undefined ? [...from.keys()] : axesOf(what, named, from.length);
+  const keepAxis = all.keepAxis ?? false;
+  const keptShape = from.map((n, i) => (axes.includes(i) ? 1 : n));
+  return { axes, keepAxis, all, keptShape, shape: keptShape.filter((_, i) => keepAxis || !axes.includes(i)) };
 }
 
 /**
@@ -121,7 +123,7 @@ export function squeeze<T extends TensorLike>(
     typeof axis === "object" && axis !== null && "axis" in axis
       ? axis.axis
       : (axis as AxesArgument | undefined);
-  const { axes } = reducedAxes("squeeze", named, {}, from.shape.length);
+  const { axes } = reducedAxes("squeeze", named, {}, from.shape);
   const long = axes.find((n) => from.shape[n] !== 1);
   if (named !== undefined && long !== undefined)
     throw new ShapeError(

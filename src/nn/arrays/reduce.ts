@@ -61,11 +61,9 @@ function reduce<T extends TensorLike>(
   isMean: boolean,
 ): SumOf<T> {
   const from = countable(name, x);
-  const { axes, keepAxis } = reducedAxes(name, axis, options, from.shape.length);
   // With the summed axes at length 1 the result broadcasts back over x, which is also its gradient.
-  const keptShape = from.shape.map((n, i) => (axes.includes(i) ? 1 : n));
+  const { keptShape, shape } = reducedAxes(name, axis, options, from.shape);
   const factor = isMean ? sizeOf(keptShape) / from.size : 1;
-  const shape = keepAxis ? keptShape : keptShape.filter((_, i) => !axes.includes(i));
   const total = reshaped(sumTo(from, keptShape) as typeof from, shape);
   const z = isMean ? scaled(total, factor) : viewOf(total, shape, undefined, total.offset);
   record({
@@ -101,7 +99,7 @@ export function variance<T extends TensorLike>(
 ): FloatTensorOf<T> {
   checkCount("variance", arguments, 3);
   const from = operand("variance", "x", x);
-  const { axes, keepAxis, all } = reducedAxes("variance", axis, options, from.shape.length, ["correction"]);
+  const { axes, keepAxis, all } = reducedAxes("variance", axis, options, from.shape, ["correction"]);
   const { correction = 1 } = all;
   const count = axes.reduce((n, i) => n * from.shape[i], 1);
   if (!(Number.isFinite(correction) && correction >= 0 && count > correction))
@@ -130,16 +128,10 @@ export function norm<T extends TensorLike>(
 ): FloatTensorOf<T> {
   checkCount("norm", arguments, 3);
   const from = operand("norm", "x", x);
-  const { axes, keepAxis } = reducedAxes("norm", axis, options, from.shape.length);
-  const keptShape = from.shape.map((n, i) => (axes.includes(i) ? 1 : n));
+  const { keptShape, shape } = reducedAxes("norm", axis, options, from.shape);
   const squares = mapped(from, "square");
   const y = mapped(sumTo(squares, keptShape), "sqrt");
-  const z = keepAxis
-    ? y
-    : reshaped(
-        y,
-        keptShape.filter((_, i) => !axes.includes(i)),
-      );
+  const z = shape.length === keptShape.length ? y : reshaped(y, shape);
   record({
     name: "norm",
     inputs: [from],

@@ -148,9 +148,7 @@ function extreme<T extends TensorLike>(
 ): FloatTensorOf<T> {
   const from = operand(what, "x", x);
   const rank = from.shape.length;
-  const { axes, keepAxis } = reducedAxes(what, axis, options, rank);
-  const keptShape = from.shape.map((n, i) => (axes.includes(i) ? 1 : n));
-  const shape = keepAxis ? keptShape : keptShape.filter((_, i) => !axes.includes(i));
+  const { axes, shape } = reducedAxes(what, axis, options, from.shape);
   if (axes.length > 1 && axes.length < rank) {
     // Several axes become the last one.
     const others = from.shape.flatMap((_, i) => (axes.includes(i) ? [] : [i]));
