@@ -28,7 +28,7 @@ export const BUDGET = new Map([
   ["src/webgpu", 3_300],
   ["ui", 500],
   ["explorer", 18_900],
-  ["lab", 14_710],
+  ["lab", 15_780],
   ["bench", 4_710],
   ["tools", 5_200],
   ["examples", 1_290],

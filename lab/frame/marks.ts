@@ -51,7 +51,13 @@ export function draggable(
 }
 
 /** Marks that act when pressed, with a name for screen readers. */
-export function pressable(act: string, description: string, pressed: boolean, inside: string): string {
+export function pressable(
+  act: string,
+  description: string,
+  pressed: boolean,
+  inside: string,
+  more: Attributes = {},
+): string {
   return element(
     "g",
     {
@@ -62,6 +68,7 @@ export function pressable(act: string, description: string, pressed: boolean, in
       class: "press",
       "aria-label": description,
       "aria-pressed": String(pressed),
+      ...more,
     },
     inside,
   );

@@ -2,7 +2,7 @@
 
 import { element, text } from "../../src/view/plot/svg.ts";
 import { squeezed, widthOf } from "../frame/fit.ts";
-import { line, named, textClass, weightClass } from "../frame/marks.ts";
+import { line, named, pressable, textClass, weightClass } from "../frame/marks.ts";
 import type { LabView } from "../frame/page.ts";
 import { number, percent } from "../frame/words.ts";
 import type { Masks, MasksNumbers } from "./compute.ts";
@@ -94,17 +94,10 @@ function grid(view: MasksView): string {
   for (const [i, token] of n.tokens.entries()) {
     const quiet = i === 0 || i >= realOf(state.ownText) - 1;
     parts.push(
-      element(
-        "g",
-        {
-          "data-act": `row:${i}`,
-          "data-key": `row:${i}`,
-          tabindex: "0",
-          role: "button",
-          class: "press",
-          "aria-label": `Show the row of ${token}`,
-          "aria-pressed": String(i === state.row),
-        },
+      pressable(
+        `row:${i}`,
+        `Show the row of ${token}`,
+        i === state.row,
         element("rect", { x: 0, y: y + i * cell, width: x - 4, height: cell, class: "hit" }) +
           text(x - 8, y + i * cell + cell / 2 + 4, short(token, wide ? 8 : 6), {
             class: `end ${i === state.row ? "tq bold" : quiet ? "third" : ""}`,

@@ -1,6 +1,6 @@
 /** What both pictures draw: boxes, edges that can be pulled, numbers that can be dragged, and heed's message. */
 import { element, text } from "../../src/view/plot/svg.ts";
-import { line, named } from "../frame/marks.ts";
+import { draggable, line, named } from "../frame/marks.ts";
 import { numberOf, type PictureBox, RANGE, type ShapesView, type Size } from "./sizes.ts";
 
 /** A box, as the first of a stack of cards; `color` is q, k, v, w or b, and b is what does not fit. */
@@ -81,22 +81,14 @@ export function dragNumber(
 ): string {
   const label = numberOf(state[size], unit);
   const width = label.length * 7 + 16;
-  return element(
-    "g",
-    {
-      "data-drag": `${size}:count`,
-      "data-key": `${size}:count`,
-      class: "drag across",
-      tabindex: "0",
-      role: "slider",
-      "aria-label": description,
-      "aria-valuemin": String(RANGE[size][0]),
-      "aria-valuemax": String(RANGE[size][1]),
-      "aria-valuenow": String(state[size]),
-    },
+  return draggable(
+    `${size}:count`,
+    description,
+    { now: state[size], min: RANGE[size][0], max: RANGE[size][1], text: label },
     element("rect", { x, y: y - 16, width, height: 24, rx: 6, class: "fhover grip" }) +
       text(x + width / 2, y + 1, label, { class: "mid bold" }) +
       line(x + 8, y + 5, x + width - 8, y + 5, "lsecond dash"),
+    "across",
   );
 }
 

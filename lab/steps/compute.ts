@@ -9,6 +9,13 @@ export type Steps = {
   readonly q: readonly number[];
   readonly k: readonly number[];
   readonly v: readonly number[];
+  /** The words' own numbers, [4, 2], and the matrices [2, 2] that make queries, keys and values of them: used while `flow` is set. */
+  readonly x: readonly number[];
+  readonly wq: readonly number[];
+  readonly wk: readonly number[];
+  readonly wv: readonly number[];
+  /** Shows the whole formula as one flow of boxes. */
+  readonly flow: boolean;
   /** 0 score, 1 ÷ √d, 2 mask, 3 − max, 4 exp, 5 sum, 6 share, 7 × V. */
   readonly stage: number;
   readonly row: number;

@@ -7,6 +7,7 @@ import { guessText } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
 import { percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
+import { flow, projected } from "./flow.ts";
 import type { StepsView } from "./picture.ts";
 import { cellsAt, D, fourWords, geometry, integerText, N, picture, STAGES, short } from "./picture.ts";
 
@@ -54,7 +55,7 @@ function caption({ numbers: n, state }: StepsView): TemplateResult {
   }
 }
 
-const dragged = (name: "q" | "k" | "v") => ({
+const dragged = (name: "q" | "k" | "v" | "x" | "wq" | "wk" | "wv") => ({
   move: (
     { state }: StepsView,
     at: string,
@@ -82,7 +83,11 @@ const dragged = (name: "q" | "k" | "v") => ({
 
 /** The row or column that a changed number is in becomes the chosen one. */
 const focus = (_: Steps, name: string, index: number): Partial<Steps> =>
-  name === "q" ? { row: Math.floor(index / D) } : name === "k" ? { column: Math.floor(index / D) } : {};
+  name === "q" || name === "x"
+    ? { row: Math.floor(index / D) }
+    : name === "k"
+      ? { column: Math.floor(index / D) }
+      : {};
 
 /** The numbers of a matrix. */
 const cellsOf = (initial: readonly number[]) => numbers(initial, integer(0, -9, 9));
@@ -90,12 +95,17 @@ const cellsOf = (initial: readonly number[]) => numbers(initial, integer(0, -9, 
 const list = (numbers: readonly number[], from: number, to: number) => numbers.slice(from, to).join(", ");
 /** Rows of two numbers, as an array is written. */
 const pairs = (numbers: readonly number[]) =>
-  Array.from({ length: N }, (_, i) => `[${list(numbers, i * D, i * D + D)}]`).join(", ");
+  Array.from({ length: numbers.length / D }, (_, i) => `[${list(numbers, i * D, i * D + D)}]`).join(", ");
 
 const fields: StateFields<Steps> = {
   q: cellsOf([1, 0, 0, 2, 1, 1, 3, 1]),
   k: cellsOf([3, 1, 0, 1, 1, 2, 1, 0]),
   v: cellsOf([4, 0, 0, 4, 2, 2, -2, 0]),
+  x: cellsOf([2, 0, 0, 1, 1, 1, 0, 2]),
+  wq: cellsOf([1, 0, 1, 1]),
+  wk: cellsOf([-1, 2, -1, 1]),
+  wv: cellsOf([1, 2, 2, -1]),
+  flow: toggle(),
   stage: integer(0, 0, 7),
   row: integer(3, 0, N - 1),
   column: integer(0, 0, N - 1),
@@ -112,6 +122,8 @@ export const page = definePage<Steps, StepsNumbers>({
   minutes: 8,
   needs: ["arrows"],
   fields,
+  // In the flow, queries, keys and values are what X and the matrices make.
+  check: (state) => (state.flow ? { ...state, ...projected(state), big: false, unsafe: false } : state),
   steps: [
     {
       title: "A score for every pair",
@@ -188,15 +200,25 @@ export const page = definePage<Steps, StepsNumbers>({
 <p><button type="button" data-act="unsafe">${state.unsafe ? "Subtract the maximum" : "Leave the subtraction out"}</button></p>
 <p>${state.unsafe ? "With the subtraction the largest exponent is 0, whatever the scores." : "Now the largest exponent is 0, and the shares are what they were without the 1,000."} Every serious implementation does this, and so does heed.</p>`,
     },
+    {
+      title: "All of it, as a flow",
+      state: { flow: true, stage: 7 },
+      about: ({ flow }) => flow,
+      text: ({ state, numbers: n }) => {
+        const words = fourWords(state.ownText);
+        return html`<p>Where do queries, keys and values come from? A word comes in as a row of <b>X</b>. Three matrices, the same for all words, make the rest: <b class="q">Q = X·W<sup>q</sup></b>, <b class="k">K = X·W<sup>k</sup></b>, <b class="v">V = X·W<sup>v</sup></b>. Then come the steps above, a box for each: product, scale, mask, softmax, product. Of all this, training changes only the matrices (and X, which is a table of numbers for each word).</p>
+<p>Drag a number of X, and follow it through the boxes. It changes one row of Q, K and V; so a row <em>and</em> a column of the scores; so the output of every word that looks there. “${words[state.row]}” gives ${percent(n.shares[state.row][state.column])} to “${words[state.column]}”.</p>`;
+      },
+    },
   ],
-  picture,
+  picture: (view) => (view.state.flow ? flow(view) : picture(view)),
   label: (view) =>
     `Matrices of four words at the stop “${STAGES[view.state.stage]}”. ${fourWords(view.state.ownText)[view.state.row]} and ${fourWords(view.state.ownText)[view.state.column]}: ${short(cellsAt(view.numbers, view.state.stage)[view.state.row][view.state.column])}.`,
   caption,
   control: ({ state }) =>
     html`<label>step <input type="range" min="0" max="7" step="1" value="${state.stage}" data-act="stage" aria-label="Step" aria-valuetext="${STAGES[state.stage]}"><output>${STAGES[state.stage]}</output></label>`,
   more: ({ state }) =>
-    html`${check("mask", state.causal, "causal")}${check("+ 1000", state.big, "big", "roomy")}${check("− max", !state.unsafe, "safe", "roomy")}`,
+    html`${check("mask", state.causal, "causal")}${state.flow ? "" : html`${check("+ 1000", state.big, "big", "roomy")}${check("− max", !state.unsafe, "safe", "roomy")}`}`,
   actions: {
     cell: (_, at) => {
       const [row, column] = at.split(",").map(Number);
@@ -205,11 +227,14 @@ export const page = definePage<Steps, StepsNumbers>({
     safe: (_, __, value) => ({ unsafe: value !== "1" }),
     unsafe: ({ state }) => ({ unsafe: !state.unsafe, stage: Math.max(4, state.stage) }),
   },
-  drags: { q: dragged("q"), k: dragged("k"), v: dragged("v") },
+  drags: Object.fromEntries(
+    (["q", "k", "v", "x", "wq", "wk", "wv"] as const).map((name) => [name, dragged(name)]),
+  ),
   sentence: (ownText) => ({ ownText }),
   carry: ({ ownText }) => ({ ownText }),
   code: {
-    typescript: ({ state: { q, k, v, causal, big, unsafe } }) => {
+    typescript: ({ state }) => {
+      const { q, k, v, causal, big, unsafe } = state;
       const sums = unsafe
         ? `const e = exp(${causal ? "masked" : "scores"});`
         : `const top = max(${causal ? "masked" : "scores"}, 1, keep);
@@ -220,12 +245,22 @@ const e = exp(sub(${causal ? "masked" : "scores"}, top));`;
 import { ${[...(big ? ["add"] : []), ...names].join(", ")}${more.length > 0 ? `,\n  ${more.join(", ")}` : ""} }
   from "heed/nn";
 
-const q = tensor([${pairs(q)}],
+${
+  state.flow
+    ? `const x = tensor([${pairs(state.x)}],
+  "float64");
+const wq = tensor([${pairs(state.wq)}], "float64");
+const wk = tensor([${pairs(state.wk)}], "float64");
+const wv = tensor([${pairs(state.wv)}], "float64");
+const [q, k, v] = [wq, wk, wv]
+  .map((w) => matmul(x, w));`
+    : `const q = tensor([${pairs(q)}],
   "float64");
 const k = tensor([${pairs(k)}],
   "float64");
 const v = tensor([${pairs(v)}],
-  "float64");
+  "float64");`
+}
 const keep = { keepAxis: true };
 
 const dots = matmul(q, k.transpose());
@@ -249,16 +284,25 @@ for (const t of [shares, ${big ? "output" : "once.output"}])
   for (const row of t.toArray())
     console.log(row.map(text).join(" "));`;
     },
-    python: ({ state: { q, k, v, causal, big, unsafe } }) => `import numpy as np
+    python: ({ state, state: { q, k, v, causal, big, unsafe } }) => `import numpy as np
 
-Q = np.array(
+${
+  state.flow
+    ? `X = np.array([${pairs(state.x)}])
+Wq = np.array([${pairs(state.wq)}])
+Wk = np.array([${pairs(state.wk)}])
+Wv = np.array([${pairs(state.wv)}])
+
+Q, K, V = X @ Wq, X @ Wk, X @ Wv`
+    : `Q = np.array(
     [${list(q, 0, 8)}])
 K = np.array(
     [${list(k, 0, 8)}])
 V = np.array(
     [${list(v, 0, 8)}])
 
-Q, K, V = (x.reshape(4, 2) for x in (Q, K, V))
+Q, K, V = (x.reshape(4, 2) for x in (Q, K, V))`
+}
 
 np.seterr(over="ignore", invalid="ignore")
 scores = Q @ K.T
@@ -289,6 +333,12 @@ for row in [*shares, *output]:
         ["matmul(shares", "shares @ V"],
       ][stage],
     names: {
+      ...Object.fromEntries(
+        ["x", "wq", "wk", "wv"].flatMap((name) => [
+          [name, name],
+          [`${name[0].toUpperCase()}${name.slice(1)}`, name],
+        ]),
+      ),
       Q: "q",
       K: "k",
       V: "v",

@@ -2,7 +2,7 @@
 
 import { element, text } from "../../src/view/plot/svg.ts";
 import { squeezed } from "../frame/fit.ts";
-import { line, named, signed, textClass, weightClass } from "../frame/marks.ts";
+import { draggable, line, named, pressable, rect, signed, textClass, weightClass } from "../frame/marks.ts";
 import type { LabView } from "../frame/page.ts";
 import { namesFrom, percent } from "../frame/words.ts";
 import type { Steps, StepsNumbers } from "./compute.ts";
@@ -62,24 +62,11 @@ function matrix(
       const value = state[name][i * D + d];
       const [cx, cy] = transposed ? [x + i * w, y + d * h] : [x + d * w, y + i * h];
       parts.push(
-        element(
-          "g",
-          {
-            "data-drag": `${name}:${i * D + d}`,
-            "data-key": `${name}:${i * D + d}`,
-            tabindex: "0",
-            role: "slider",
-            class: "drag",
-            "aria-label": `${name.toUpperCase()} of ${words[i]}, number ${d + 1}`,
-            "aria-valuemin": "-9",
-            "aria-valuemax": "9",
-            "aria-valuenow": String(value),
-          },
-          element("rect", {
-            x: cx + 1,
-            y: cy + 1,
-            width: w - 2,
-            height: h - 2,
+        draggable(
+          `${name}:${i * D + d}`,
+          `${name.toUpperCase()} of ${words[i]}, number ${d + 1}`,
+          { now: value, min: -9, max: 9, text: integerText(value) },
+          rect(cx + 1, cy + 1, cx + w - 1, cy + h - 1, {
             rx: 3,
             class: used(i) ? `f${color} soft grip` : "fhover grip",
           }) +
@@ -107,23 +94,13 @@ function cellsOf({ numbers: n, state, wide }: StepsView): string {
       const isShare = stage >= 6;
       const off = value === Number.NEGATIVE_INFINITY;
       const chosen = i === state.row && j === state.column;
+      const box = [x + 1, y + 1, x + w - 1, y + h - 1] as const;
       scores.push(
-        element(
-          "g",
-          {
-            "data-act": `cell:${i},${j}`,
-            "data-key": `cell:${i},${j}`,
-            tabindex: "0",
-            role: "button",
-            class: "press",
-            "aria-label": `${words[i]} and ${words[j]}: ${short(value)}`,
-            "aria-pressed": String(chosen),
-          },
-          element("rect", {
-            x: x + 1,
-            y: y + 1,
-            width: w - 2,
-            height: h - 2,
+        pressable(
+          `cell:${i},${j}`,
+          `${words[i]} and ${words[j]}: ${short(value)}`,
+          chosen,
+          rect(...box, {
             class:
               isShare && value > 0
                 ? weightClass(value)
@@ -142,9 +119,7 @@ function cellsOf({ numbers: n, state, wide }: StepsView): string {
                 class: `mid mono ${quiet} ${isShare && value > 0 ? textClass(value) : ""} ${chosen ? "bold" : ""}`,
               },
             ) +
-            (chosen
-              ? element("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, class: "none link" })
-              : ""),
+            (chosen ? rect(...box, { class: "none link" }) : ""),
         ),
       );
     }
@@ -216,7 +191,8 @@ export function picture(view: StepsView): string {
       ),
     );
   if (wide || stage === 7) parts.push(valuesAndOutput(view));
-  if (wide) parts.push(written(view));
+  if (wide)
+    parts.push(written(view, { x: 30, y: 420, step: 30, columns: 2 }), line(30, 394, 830, 394, "lline"));
   return parts.join("");
 }
 
@@ -243,11 +219,7 @@ function valuesAndOutput(view: StepsView): string {
   for (let i = 0; i < N; i++)
     for (let d = 0; d < D; d++)
       out.push(
-        element("rect", {
-          x: vx + d * w + 1,
-          y: sy + i * h + 1,
-          width: w - 2,
-          height: h - 2,
+        rect(vx + d * w + 1, sy + i * h + 1, vx + (d + 1) * w - 1, sy + (i + 1) * h - 1, {
           class: stage === 7 ? "fv soft" : "fhover",
         }),
         stage === 7
@@ -263,8 +235,11 @@ function valuesAndOutput(view: StepsView): string {
   return parts.join("");
 }
 
-/** The arithmetic of the chosen cell, a line a stage. */
-function written({ numbers: n, state }: StepsView): string {
+/** The arithmetic of the chosen cell, a line a stage: where the lines begin, and in how many columns. */
+export function written(
+  { numbers: n, state }: StepsView,
+  { x, y, step, columns }: { x: number; y: number; step: number; columns: number },
+): string {
   const { row: i, column: j, stage } = state;
   const [q, k] = [state.q.slice(i * D, i * D + D), state.k.slice(j * D, j * D + D)];
   const paren = (value: number) => (value < 0 ? `(${integerText(value)})` : integerText(value));
@@ -281,24 +256,22 @@ function written({ numbers: n, state }: StepsView): string {
     `${short(n.exps[i][j])} ÷ ${short(n.sums[i])} = ${Number.isNaN(n.shares[i][j]) ? "NaN" : percent(n.shares[i][j])}`,
     `sum of shares × values = (${n.output[i].map(short).join(", ")})`,
   ];
-  const [x, y, step] = [30, 420, 30];
-  return (
-    named(
-      "written",
-      all
-        .map((content, s) => {
-          const [cx, cy] = [x + (s >= 4 ? 420 : 0), y + (s % 4) * step];
-          return (
-            (s === stage
-              ? element("rect", { x: cx - 8, y: cy - 17, width: 400, height: 25, rx: 4, class: "fhover" })
-              : "") +
-            text(cx, cy, STAGES[s], { class: `s12 ${s === stage ? "bold" : "third"}` }) +
-            text(cx + 66, cy, s <= stage ? content : "…", {
-              class: `mono s12 ${s === stage ? "bold" : s < stage ? "second" : "third"}`,
-            })
-          );
-        })
-        .join(""),
-    ) + line(30, 394, 830, 394, "lline")
+  const each = all.length / columns;
+  return named(
+    "written",
+    all
+      .map((content, s) => {
+        const [cx, cy] = [x + 420 * Math.floor(s / each), y + (s % each) * step];
+        return (
+          (s === stage
+            ? rect(cx - 8, cy - step / 2 - 2, cx + 392, cy + step / 2 - 5, { rx: 4, class: "fhover" })
+            : "") +
+          text(cx, cy, STAGES[s], { class: `s12 ${s === stage ? "bold" : "third"}` }) +
+          text(cx + 66, cy, s <= stage ? content : "…", {
+            class: `mono s12 ${s === stage ? "bold" : s < stage ? "second" : "third"}`,
+          })
+        );
+      })
+      .join(""),
   );
 }

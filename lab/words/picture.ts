@@ -1,7 +1,7 @@
 /** The picture of the first page: sentences whose words are lit by their shares, with arcs and beads. */
 import { element, escapeXml, text } from "../../src/view/plot/svg.ts";
 import { clamp } from "../frame/fields.ts";
-import { named, textClass, weightClass } from "../frame/marks.ts";
+import { named, pressable, rect, textClass, weightClass } from "../frame/marks.ts";
 import type { LabView } from "../frame/page.ts";
 import { descending, percent } from "../frame/words.ts";
 import type { Line, Words, WordsNumbers } from "./compute.ts";
@@ -91,37 +91,17 @@ function sentence(
       : j === q
         ? `${line.tokens[j]}, the word that looks; ${percent(share)} on itself`
         : `${line.tokens[j]}: ${percent(share)}`;
+    const around = [
+      ...[box.x - box.pad, top(box) - size],
+      ...[box.x + box.width + box.pad, top(box) + size * 0.35],
+    ] as [number, number, number, number];
     words.push(
-      element(
-        "g",
-        {
-          "data-act": `press:${j}`,
-          "data-key": `press:${j}`,
-          ...(!state.hide && { "data-hover": `look:${j}` }),
-          tabindex: "0",
-          role: "button",
-          class: "press",
-          "aria-label": description,
-          "aria-pressed": String(j === q && !state.hide),
-        },
-        element("rect", {
-          x: box.x - box.pad,
-          y: top(box) - size,
-          width: box.width + 2 * box.pad,
-          height: size * 1.35,
-          rx: 3,
-          class: share > 0 ? `${weightClass(share)} cell` : "hit cell",
-        }) +
-          (j === q
-            ? element("rect", {
-                x: box.x - box.pad,
-                y: top(box) - size,
-                width: box.width + 2 * box.pad,
-                height: size * 1.35,
-                rx: 3,
-                class: "none lq",
-              })
-            : "") +
+      pressable(
+        `press:${j}`,
+        description,
+        j === q && !state.hide,
+        rect(...around, { rx: 3, class: share > 0 ? `${weightClass(share)} cell` : "hit cell" }) +
+          (j === q ? rect(...around, { rx: 3, class: "none lq" }) : "") +
           element(
             "text",
             {
@@ -134,6 +114,7 @@ function sentence(
             },
             escapeXml(line.tokens[j]),
           ),
+        state.hide ? {} : { "data-hover": `look:${j}` },
       ),
     );
     if (piles)
