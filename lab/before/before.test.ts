@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
 import { pictureOf } from "../frame/render.ts";
+import { superscript } from "../frame/words.ts";
 import type { BeforeNumbers } from "./compute.ts";
 import { page } from "./page.ts";
+import { reachOf } from "./reach.ts";
 
 test("a phone shows the loss and the state that asks, too", async () => {
   const view = await viewOf("before", { row: 2 });
@@ -31,4 +33,50 @@ test("the second task accepts a network that fails, and not a word of one letter
     }) as never;
   expect(page.tasks[1].done(withWord("aabbcc"))).toBe(true);
   expect(page.tasks[1].done(withWord("aaaaaa"))).toBe(false);
+});
+
+test("the first of 32 words is lost in the gradient of a recurrent network, and not in attention's, at every seed", () => {
+  for (const seed of [1, 2, 40, 333, 9999]) {
+    const { recurrent, attention } = reachOf(seed);
+    // Over all eight draws: less than a millionth, and no less than a tenth of an equal part.
+    expect(recurrent.high[0], `${seed}`).toBeLessThan(1e-6);
+    expect(attention.low[0], `${seed}`).toBeGreaterThan(1 / 320);
+    for (const { low, middle, high } of [recurrent, attention])
+      for (let i = 0; i < 32; i++) {
+        expect(low[i]).toBeLessThanOrEqual(middle[i]);
+        expect(middle[i]).toBeLessThanOrEqual(high[i]);
+      }
+  }
+});
+
+test("the picture of the reach has the recurrent network only with the answer, and the text names its numbers", async () => {
+  const [before, after] = await Promise.all(
+    [{ reach: 1 }, { reach: 2 }].map((change) => viewOf("before", change)),
+  );
+  expect(page.picture(before as never)).not.toContain('data-name="recurrent"');
+  expect(page.picture(after as never)).toContain('data-name="recurrent"');
+  expect(page.table(before as never).columns).not.toContain("recurrent network");
+  const { reach } = after.numbers as BeforeNumbers;
+  const power = Math.floor(Math.log10(reach!.recurrent.middle[0]));
+  expect(textOf(page.steps[5].predict!.result(after as never))).toContain(`·10${superscript(power)}`);
+});
+
+test("another seed is another network; the losses of earlier seeds stay in the picture, and the text counts where letters look", {
+  timeout: 240_000,
+}, async () => {
+  const first = await viewOf("before", { steps: 120, at: 120, seed: 2 });
+  const second = await viewOf("before", { steps: 120, at: 120, seed: 6 });
+  const [a, b] = [first, second].map((view) => view.numbers as BeforeNumbers);
+  expect(b.losses).not.toEqual(a.losses);
+  expect(b.earlier).toContainEqual(a.losses);
+  for (const view of [first, second]) {
+    const { weights, wrote } = (view.numbers as BeforeNumbers).frames.at(-1)!;
+    expect(wrote).toBe("begahc");
+    // What the answer to the prediction says of every seed.
+    expect(weights[0][5]).toBeGreaterThan(0.5);
+    const right = weights.filter((row, i) => row.indexOf(Math.max(...row)) === 5 - i).length;
+    expect(textOf(page.steps[2].text(view as never))).toContain(
+      right === 6 ? "Every letter gives the most" : `${right} of the six letters give the most`,
+    );
+  }
 });

@@ -7,6 +7,7 @@ import { RecurrentEncoderDecoder } from "../../src/nn/history/index.ts";
 import { softmaxOf } from "../frame/softmax.ts";
 import { roundScore } from "../frame/words.ts";
 import { isWord, WORD } from "./letters.ts";
+import type { Reaches } from "./reach.ts";
 import type { Training } from "./train.ts";
 
 /** What a reader changes. */
@@ -18,6 +19,10 @@ export type Before = {
   /** The letter being written. */
   readonly row: number;
   readonly word: string;
+  /** Seed of the first parameters and of the words that it is trained on. */
+  readonly seed: number;
+  /** Whether the picture shows the reach of both ways: 0 no, 1 that of attention, 2 both. */
+  readonly reach: number;
 };
 
 /** The model at a step, on the reader's six letters. */
@@ -37,10 +42,14 @@ export interface BeforeNumbers {
   readonly word: string;
   readonly frames: readonly Frame[];
   readonly losses: readonly number[];
+  /** Losses of the networks of other seeds that were trained before, the oldest first. */
+  readonly earlier: readonly (readonly number[])[];
   readonly parameters: number;
   /** Scores of the chosen row as the listings have them, up to a constant, and softmax of those. */
   readonly scores: readonly number[];
   readonly listed: readonly number[];
+  /** Where it is shown. */
+  readonly reach: Reaches | undefined;
 }
 
 const LETTERS = "abcdefgh";
@@ -49,20 +58,25 @@ const SNAPSHOT_EVERY = 8;
 
 /** One model in training, with snapshots to go back to. */
 class TrainedModel {
-  readonly model = new RecurrentEncoderDecoder({
-    sourceWords: LETTERS.length,
-    targetWords: LETTERS.length + 1,
-    embedDim: 16,
-    hidden: 32,
-    seed: 1,
-  });
-  readonly #parameters = this.model.parameters();
+  readonly model: RecurrentEncoderDecoder;
+  readonly #seed: number;
+  readonly #parameters: ReturnType<RecurrentEncoderDecoder["parameters"]>;
+  readonly frames = new Map<string, Frame>();
   readonly losses: number[] = [];
   #training: Training | undefined;
   /** Parameters at each snapshot. */
   readonly snapshots = new Map<number, readonly Float32Array[]>();
 
-  constructor() {
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.model = new RecurrentEncoderDecoder({
+      sourceWords: LETTERS.length,
+      targetWords: LETTERS.length + 1,
+      embedDim: 16,
+      hidden: 32,
+      seed,
+    });
+    this.#parameters = this.model.parameters();
     this.takeSnapshot();
   }
 
@@ -94,7 +108,12 @@ class TrainedModel {
 
   /** One step of training. What trains is loaded before the first. */
   async train(): Promise<void> {
-    this.#training ??= new (await import("./train.ts")).Training(this.model, LETTERS.length, LENGTH);
+    this.#training ??= new (await import("./train.ts")).Training(
+      this.model,
+      LETTERS.length,
+      LENGTH,
+      this.#seed,
+    );
     this.losses.push(this.#training.step());
     if (this.losses.length % SNAPSHOT_EVERY === 0) this.takeSnapshot();
   }
@@ -120,24 +139,26 @@ class TrainedModel {
   }
 }
 
-let trained: TrainedModel | undefined;
-const frameCache = new Map<string, Frame>();
+/** The networks of the seeds that the reader has thrown. */
+const trained = new Map<number, TrainedModel>();
 
 /** The numbers of a state; `report` receives intermediate numbers while the model trains. */
 export async function compute(
-  { steps, at, row, word: typed }: Before,
+  { steps, at, row, word: typed, seed, reach }: Before,
   report?: (numbers: BeforeNumbers, progress: number) => void,
 ): Promise<BeforeNumbers> {
   const word = isWord(typed) ? typed : WORD;
-  trained ??= new TrainedModel();
-  const now = trained;
+  const now = trained.get(seed) ?? new TrainedModel(seed);
+  trained.set(seed, now);
+  // What differentiates is loaded when it is shown.
+  const reaches = reach > 0 ? (await import("./reach.ts")).reachOf(seed) : undefined;
   const numbers = (): BeforeNumbers => {
     const frames = [...now.snapshots.keys()]
       .filter((step) => step <= steps)
       .map((step) => {
         const key = `${step} ${word}`;
-        let frame = frameCache.get(key);
-        if (frame === undefined) frameCache.set(key, (frame = now.write(step, word)));
+        let frame = now.frames.get(key);
+        if (frame === undefined) now.frames.set(key, (frame = now.write(step, word)));
         return frame;
       });
     const weights = frames.findLast(({ step }) => step <= at)!.weights[row];
@@ -147,9 +168,11 @@ export async function compute(
       word,
       frames,
       losses: now.losses.slice(0, steps),
+      earlier: [...trained.values()].filter((one) => one !== now && steps > 0).map(({ losses }) => losses),
       parameters: now.parameters,
       scores,
       listed: softmaxOf(scores),
+      reach: reaches,
     };
   };
   while (now.losses.length < steps) {

@@ -3,22 +3,17 @@
 import { element, lineMark, scaleOf, text } from "../../src/view/plot/index.ts";
 import { html } from "../../ui/markup.ts";
 import { integer, shortText } from "../frame/fields.ts";
-import { axisOf, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
-import { definePage, type LabView } from "../frame/page.ts";
-import { indexOfLargest, number, percent } from "../frame/words.ts";
-import type { Before, BeforeNumbers, Frame } from "./compute.ts";
+import { axisOf, guessLine, line, named, pressable, rect, weightCells } from "../frame/marks.ts";
+import { definePage } from "../frame/page.ts";
+import { seed, throwAgain, throwControl } from "../frame/throw.ts";
+import { indexOfLargest, number, percent, superscript } from "../frame/words.ts";
+import type { Before, BeforeNumbers } from "./compute.ts";
+import { reach, reachAt } from "./draw-reach.ts";
 import { isWord, WORD } from "./letters.ts";
-
-type PageView = LabView<Before, BeforeNumbers>;
+import { code, frameOf, type PageView, WORDS } from "./listing.ts";
 
 const N = 6;
 const STEPS = 120;
-
-const EMPTY: Frame = { step: 0, loss: Number.NaN, wrote: "", weights: [], states: [] };
-
-/** The frame that is shown: the last one up to the chosen step. */
-const frameOf = ({ state, numbers }: PageView): Frame =>
-  numbers.frames.findLast(({ step }) => step <= state.at) ?? numbers.frames[0] ?? EMPTY;
 
 /** Where the grid is: its corner, and the side of a cell. */
 const gridAt = (wide: boolean) => (wide ? [96, 76, 54] : [52, 50, 36]);
@@ -74,6 +69,13 @@ function loss(
     axisOf("left", y, x0, [0, 1, 2]),
     line(x0, chance, x1, chance, "lline dash"),
     text(x1 - 5, chance - 5, "guessing", { class: "end third s11" }),
+    // Earlier throws, so that one curve is not taken for all.
+    ...n.earlier.map((losses) =>
+      lineMark(
+        losses.map((value, i) => [x(i + 1), y(value)]),
+        { class: "lthird thin" },
+      ),
+    ),
     named(
       "loss",
       lineMark(
@@ -127,6 +129,16 @@ function states(view: PageView): string {
   );
 }
 
+/** Letters whose largest share is on the letter that they write. */
+const lookingRight = (view: PageView) =>
+  frameOf(view).weights.filter((row, i) => indexOfLargest(row) === N - 1 - i).length;
+
+/** A share of the gradient as a power of ten with one digit before it: 4·10⁻⁸. */
+const tiny = (share: number) => {
+  const power = Math.floor(Math.log10(share));
+  return power >= -3 ? percent(share) : `${(share / 10 ** power).toFixed(0)}·10${superscript(power)}`;
+};
+
 /** Says it where a later step is wrong again after an earlier one was right. */
 function unsteady({ numbers: n }: PageView) {
   const right = n.frames.map(({ wrote }) => wrote === [...n.word].reverse().join(""));
@@ -147,6 +159,8 @@ export const page = definePage<Before, BeforeNumbers>({
     steps: { ...integer(0, 0, STEPS), accept: (steps) => (steps > 0 ? STEPS : 0) },
     at: integer(0, 0, STEPS),
     row: integer(0, 0, N - 1),
+    seed,
+    reach: integer(0, 0, 2),
     word: shortText(12, WORD),
   },
   check: (state) => ({ ...state, at: Math.min(state.at, state.steps) }),
@@ -173,8 +187,8 @@ export const page = definePage<Before, BeforeNumbers>({
         step: 1,
         start: 20,
         unit: " %",
-        why: ({ numbers }) =>
-          numbers.losses.length < STEPS
+        why: (view) =>
+          view.numbers.losses.length < STEPS
             ? []
             : [
                 [
@@ -184,7 +198,7 @@ export const page = definePage<Before, BeforeNumbers>({
                 ],
                 [
                   26,
-                  75,
+                  Math.floor(100 * (frameOf(view).weights[0]?.[N - 1] ?? 0)) - 6,
                   "More than that: any share on other letters mixes them into what it writes, and the loss counts that.",
                 ],
               ],
@@ -211,8 +225,9 @@ export const page = definePage<Before, BeforeNumbers>({
       state: { steps: STEPS, at: STEPS },
       text: (
         view,
-      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns get a stronger color. At about the step where the loss falls fastest, the strong cells line up from the upper right to the lower left.</p>
-<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. The alignment and the loss improve together: the network cannot write the right letter before it looks at it.${unsteady(view)}</p>`,
+      ) => html`<p>Drag the slider back. At first all shares are nearly equal. Then some columns get a stronger color, and the strong cells line up from the upper right to the lower left.</p>
+<p>At step ${frameOf(view).step} it writes “${frameOf(view).wrote}” and the loss is ${Number.isNaN(frameOf(view).loss) ? "that of guessing" : number(frameOf(view).loss)}. ${lookingRight(view) === N ? "Every letter gives the most to the letter that it writes." : `${lookingRight(view)} of the six letters give the most to the letter that they write. The state of a neighbor has read that letter, too, so looking beside it can be enough.`}${unsteady(view)}</p>
+<p><b>Throw again</b>: another seed, so other parameters and other words to train on. The loss curves of earlier seeds stay as thin lines.</p>`,
     },
     {
       title: "The state is the query",
@@ -227,62 +242,84 @@ export const page = definePage<Before, BeforeNumbers>({
       text: () => html`<p>The recurrence was the slow part: letter six waits for letters one to five, in reading and in writing. In 2017 it was left out. Every word makes its own query from itself and its position, all rows can be computed in parallel, and what is left is attention: hence the title of that paper, “Attention Is All You Need”.</p>
 <p>Here the letters written look at the letters read, which is another text: this is <em>cross-attention</em>. When both are the same sentence, as on the other pages, it is self-attention.</p>`,
     },
+    {
+      title: "How far back?",
+      state: { reach: 1 },
+      about: ({ reach }) => reach > 0,
+      text: ({ numbers: { reach } }) =>
+        html`<p>A network learns from gradients: how much would the last output change if a word changed? Take ${WORDS} random words, and a recurrent network and an attention layer before any training. The purple curve is the share of each word in the gradient of the last output through attention. The first word has ${reach === undefined ? "" : tiny(reach.attention.middle[0])}. The band has the smallest and the largest of eight draws.</p>
+<p>Through attention the first word is one step from the last. Through the recurrent network it is ${WORDS - 1} steps away, each after the other, and each lets only a part pass.</p>`,
+      predict: {
+        question: `Through the recurrent network, what share of the gradient has the first of ${WORDS} words?`,
+        min: 0,
+        max: 8,
+        step: 1,
+        start: 2,
+        unit: "",
+        formatGuess: (guess) => (guess === 0 ? "all of it" : `10${superscript(-guess)}`),
+        why: [
+          [0, 1, "As much as attention gives it would be 3 %. The nearest words have nearly all."],
+          [2, 5, "Less: a part of a part, thirty-one times. The share falls by a factor with every step."],
+        ],
+        show: { reach: 2 },
+        mark: (guess, { wide }) => {
+          const { x0, y } = reachAt(wide);
+          return guessLine(x0, y(-guess), x0 + 24, y(-guess), x0 + 64, y(-guess) + 4);
+        },
+        result: ({ numbers: { reach } }) =>
+          reach === undefined
+            ? html`It is being computed.`
+            : html`It is <b>${tiny(reach.recurrent.middle[0])}</b>, and the last word has ${percent(reach.recurrent.middle[WORDS - 1])}. Training cannot find a word that is not in the gradient. Gates that a trained network holds open help; it must learn that through this gradient, too.`,
+      },
+    },
   ],
   picture: (view) =>
-    alignment(view) +
-    (view.wide ? loss(view, [500, 840, 60, 220]) : loss(view, [306, 360, 142, 214])) +
-    states(view),
+    view.numbers.reach !== undefined
+      ? reach(view.numbers.reach, view.wide, view.state.reach === 2)
+      : alignment(view) +
+        (view.wide ? loss(view, [500, 840, 60, 220]) : loss(view, [306, 360, 142, 214])) +
+        states(view),
   label: (view) =>
-    `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
+    view.numbers.reach !== undefined
+      ? `The share of ${WORDS} words in the gradient of the last output; the first has ${tiny(view.numbers.reach.attention.middle[0])} through attention${view.state.reach === 2 ? ` and ${tiny(view.numbers.reach.recurrent.middle[0])} through the recurrent network` : ""}.`
+      : `Alignment at step ${frameOf(view).step}: ${[...frameOf(view).wrote].map((letter, i) => `${letter} looks at letter ${indexOfLargest(frameOf(view).weights[i]) + 1} with ${percent(Math.max(...frameOf(view).weights[i]))}`).join(", ")}.`,
   caption: (view) => {
+    const { reach } = view.numbers;
+    if (reach !== undefined)
+      return html`The first of ${WORDS} words has ${tiny(reach.attention.middle[0])} of the gradient through attention${view.state.reach === 2 ? html`, and <b>${tiny(reach.recurrent.middle[0])}</b> through the recurrent network (${tiny(reach.recurrent.low[0])} to ${tiny(reach.recurrent.high[0])} in eight draws)` : ""}. Before training; seeds ${view.state.seed} to ${view.state.seed + 7}.`;
     const frame = frameOf(view);
     const row = frame.weights[view.state.row] ?? [1];
     return html`${isWord(view.state.word) ? "" : html`<b>“${view.state.word}” is not six letters from a to h</b>, so the network reads “${view.numbers.word}” instead. `}${view.state.steps > view.numbers.losses.length ? html`<b>Training: step ${view.numbers.losses.length} of ${STEPS}.</b> The slider and the word work when it ends. ` : ""}Step ${frame.step}: it reads “${view.numbers.word}” and writes “${frame.wrote}”${frame.wrote === [...view.numbers.word].reverse().join("") ? ", which is right" : ""}. Letter ${view.state.row + 1} gives the most, ${percent(Math.max(...row))}, to “${view.numbers.word[indexOfLargest(row)]}”.`;
   },
   control: ({ state, numbers: n }) =>
-    state.steps === 0
-      ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>`
-      : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
+    state.reach > 0
+      ? throwControl(state.seed)
+      : state.steps === 0
+        ? html`<button type="button" data-act="train">Train, ${STEPS} steps</button>`
+        : html`<label>step <input type="range" min="0" max="${STEPS}" step="8" value="${Math.min(state.at, Math.floor(n.losses.length / 8) * 8)}" data-act="at" aria-label="Step of training" ?disabled=${n.losses.length < STEPS}><output>${Math.min(state.at, n.losses.length)}</output></label>`,
   more: ({ state, numbers: n }) =>
-    state.steps > 0
-      ? html`<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
+    state.steps > 0 && state.reach === 0
+      ? html`${throwControl(state.seed)}<label>word <input type="text" size="8" maxlength="6" value="${state.word}" data-act="word" aria-label="Six letters, a to h" autocomplete="off" spellcheck="false" ?disabled=${n.losses.length < STEPS}> six letters, a to h</label>`
       : undefined,
+  carry: ({ seed }) => ({ seed }),
   actions: {
+    throw: throwAgain,
     train: () => ({ steps: STEPS, at: STEPS }),
   },
-  code: {
-    typescript: (view) => `import { scaledDotProductAttention,
-  tensor } from "heed";
-
-// Scores w · tanh(Wq q + Wk k) of letter ${view.state.row + 1}
-// with each letter read, at step ${frameOf(view).step}.
-const scores = Float64Array.of(
-  ${view.numbers.scores.slice(0, 3).join(", ")},
-  ${view.numbers.scores.slice(3).join(", ")});
-
-const key = tensor(scores, [6, 1]);
-const one = tensor(Float64Array.of(1), [1, 1]);
-const { weights } = scaledDotProductAttention(
-  one, key, key, { scale: 1, returnWeights: true });
-
-console.log([...weights.toFloat64()]
-  .map((x) => x.toFixed(2)).join(" "));`,
-    python: (view) => `import numpy as np
-
-# Scores w @ tanh(Wq q + Wk k) of letter ${view.state.row + 1}
-# with each letter read, at step ${frameOf(view).step}.
-scores = np.array([
-    ${view.numbers.scores.slice(0, 3).join(", ")},
-    ${view.numbers.scores.slice(3).join(", ")}])
-
-e = np.exp(scores - scores.max())
-weights = e / e.sum()
-print(" ".join(f"{x:.2f}" for x in weights))`,
-    printed: ({ numbers: n }) => n.listed.map((x) => x.toFixed(2)).join(" "),
-    highlight: () => ["scaledDotProductAttention(", "e / e.sum"],
-    names: { scores: "weights", key: "weights", weights: "weights" },
-  },
+  code,
   table: (view) => {
+    const { reach } = view.numbers;
+    if (reach !== undefined)
+      return {
+        caption: "Share in the gradient of the last output, the middle of eight draws",
+        columns: ["word", "attention", ...(view.state.reach === 2 ? ["recurrent network"] : [])],
+        rows: reach.attention.middle.map((share, i) => [
+          i + 1,
+          ...[share, ...(view.state.reach === 2 ? [reach.recurrent.middle[i]] : [])].map((one) =>
+            Number(one.toPrecision(3)),
+          ),
+        ]),
+      };
     const frame = frameOf(view);
     return {
       caption: `Alignment at step ${frame.step}: rows are letters written`,
@@ -339,7 +376,7 @@ print(" ".join(f"{x:.2f}" for x in weights))`,
     ],
   ],
   limits:
-    "Here the alignment shows what the network uses because each letter written is one letter read; in translation a network can be right while it looks elsewhere.",
+    "Even here some seeds give a network that writes a letter while it looks beside it, because the state of a neighbor has read it, too: an alignment shows where a network looks, and not all that it uses.",
   trained: {
     text: "See attention of a model without recurrence, all rows at once",
     address: "tired-cat.html#v1/head?l=3&h=1",

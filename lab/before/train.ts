@@ -12,10 +12,11 @@ export class Training {
   readonly #length: number;
   readonly #parameters;
   readonly #optimizer: AdamW;
-  readonly #random = new Generator(1);
+  readonly #random: Generator;
 
   /** `letters` of the alphabet, `length` of a word; the letter with the number `letters` begins each written word. */
-  constructor(model: RecurrentEncoderDecoder, letters: number, length: number) {
+  constructor(model: RecurrentEncoderDecoder, letters: number, length: number, seed: number) {
+    this.#random = new Generator(seed);
     this.#model = model;
     this.#letters = letters;
     this.#length = length;

@@ -160,6 +160,7 @@ const RIGHT: Readonly<Record<string, number>> = {
     variants5: 88,
     scorers2: 3,
     before2: 94,
+    before6: 7,
     learned5: 9,
     explanation2: 3,
   },
