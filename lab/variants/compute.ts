@@ -28,6 +28,8 @@ export type Variants = {
   /** Rows and keys of the race, and how often it was run. */
   readonly n: number;
   readonly race: number;
+  /** Seed of the data and of the features. */
+  readonly seed: number;
 };
 
 /** One way to compute a head. */
@@ -46,6 +48,8 @@ export interface Row {
   readonly kind: number;
   /** Flash, Longformer, Performer. */
   readonly errors: readonly number[];
+  /** The same of every seed that was thrown with these settings. */
+  readonly throws: readonly (readonly number[])[];
 }
 
 /** What a way costs at the race's n. */
@@ -116,21 +120,23 @@ interface Measured {
 }
 
 const cache = new Map<string, Promise<Measured>>();
+/** Errors of the seeds thrown, by kind and settings. */
+const thrown = new Map<string, Map<number, readonly number[]>>();
 
 /** All ways on a kind of data; kept, because other controls do not change it. */
-function measured(kind: Kind, spread: number, budget: number): Promise<Measured> {
-  const name = `${kind} ${spread} ${budget}`;
+function measured(kind: Kind, spread: number, budget: number, seed: number): Promise<Measured> {
+  const name = `${kind} ${spread} ${budget} ${seed}`;
   let result = cache.get(name);
   if (result === undefined) {
-    result = measure(kind, spread, budget);
+    result = measure(kind, spread, budget, seed);
     cache.set(name, result);
     result.catch(() => cache.delete(name));
   }
   return result;
 }
 
-async function measure(kind: Kind, spread: number, budget: number): Promise<Measured> {
-  const draws = new Draws();
+async function measure(kind: Kind, spread: number, budget: number, seed: number): Promise<Measured> {
+  const draws = new Draws(seed);
   const head = await headOf(kind, spread, draws);
   const { query, key, value } = head;
   const [n, d] = query.shape;
@@ -183,13 +189,18 @@ async function measure(kind: Kind, spread: number, budget: number): Promise<Meas
 
 /** The numbers of a state. */
 export async function compute(state: Variants): Promise<VariantsNumbers> {
-  const { data, visited, spread, budget, band, show, n: raced, race } = state;
-  const { head, ways, ulps } = await measured(data as Kind, spread, budget);
+  const { data, visited, spread, budget, band, show, n: raced, race, seed } = state;
+  const { head, ways, ulps } = await measured(data as Kind, spread, budget, seed);
   const [n, d] = head.query.shape;
   const rows: Row[] = [];
   for (const kind of visited) {
-    const { ways: other } = await measured(KINDS[kind], spread, budget);
-    rows.push({ kind, errors: other.slice(1).map(({ error }) => error) });
+    const errors = (await measured(KINDS[kind], spread, budget, seed)).ways
+      .slice(1)
+      .map(({ error }) => error);
+    const name = `${kind} ${spread} ${budget}`;
+    const throws = thrown.get(name) ?? new Map<number, readonly number[]>();
+    thrown.set(name, throws.set(seed, errors));
+    rows.push({ kind, errors, throws: [...throws.values()] });
   }
   const query = Math.floor((band + 0.5) * (n / BANDS));
   // Loaded when they are shown.

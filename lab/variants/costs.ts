@@ -2,7 +2,7 @@
 import { explain, longformer, randn, scaledDotProductAttention, type Tensor } from "../../src/index.ts";
 import { performerAttention } from "../../src/nn/history/index.ts";
 import type { VariantCost } from "./compute.ts";
-import { featuresOf } from "./data.ts";
+import { Draws, featuresOf } from "./data.ts";
 import { RACE } from "./shown.ts";
 import { PASSES } from "./whole.ts";
 
@@ -30,7 +30,7 @@ export function costsOf(n: number, race: boolean): VariantCost[] {
   const { window, features: m } = RACE;
   const [query, key, value] = normalsOf(n, d);
   const attnMask = longformer(window, [0]);
-  const features = race ? featuresOf(m, d) : undefined;
+  const features = race ? featuresOf(m, d, new Draws(1)) : undefined;
   const plan = explain(query, key, value);
   const masked = explain(query, key, value, { attnMask });
   const tile = 4 * plan.rowTile * plan.keyTile;

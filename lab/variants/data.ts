@@ -21,9 +21,12 @@ const MADE = { n: 512, d: 64 } as const;
 /** Rows and head size of the trained heads. */
 const TRAINED = { n: 128, d: 32 } as const;
 
-/** Normal numbers: xorshift32, two draws a number (Box and Muller). The listings have the same lines. */
+/** Normal numbers of a seed: xorshift32, two draws a number (Box and Muller). The listings have the same lines. */
 export class Draws {
-  #x = 1;
+  #x: number;
+  constructor(seed: number) {
+    this.#x = seed;
+  }
   uniform(): number {
     let x = this.#x;
     x ^= x << 13;
@@ -41,7 +44,7 @@ export class Draws {
 }
 
 /** A head of a kind, its scores multiplied by `spread`; and where it was drawn, so that features can be drawn after it. */
-export async function headOf(kind: Kind, spread: number, draws = new Draws()): Promise<HeadData> {
+export async function headOf(kind: Kind, spread: number, draws: Draws): Promise<HeadData> {
   if (kind === "previous" || kind === "average") {
     const { HEADS } = await import("./captures.ts");
     const { n, d } = TRAINED;
@@ -84,7 +87,7 @@ function scaled(
 }
 
 /** Random features of the Performer, [m, d]: plain normal numbers, so that the listings can draw the same. */
-export const featuresOf = (m: number, d: number, draws = new Draws()): Tensor =>
+export const featuresOf = (m: number, d: number, draws: Draws): Tensor =>
   tensor(draws.normals(m * d), [m, d]);
 
 /** Keys on each side of a row in the window, and random features, of n rows. */

@@ -61,6 +61,19 @@ export function errors(view: VariantsView): string {
     }
     parts.push(
       line(x(entry.errors[1]), y, x(entry.errors[2]), y, "lline"),
+      // The band over the throws, where there is more than one.
+      ...(entry.throws.length > 1 ? [1, 2] : []).map((w) => {
+        const all = entry.throws.map((errors) => x(errors[w]));
+        return element("rect", {
+          ...{
+            x: Math.min(...all) - 3,
+            y: y - 9,
+            width: Math.max(...all) - Math.min(...all) + 6,
+            height: 18,
+          },
+          ...{ rx: 4, class: `f${COLORS[w + 1]} soft` },
+        });
+      }),
       ...entry.errors.map((error, w) =>
         element("circle", {
           cx: x(error),

@@ -99,7 +99,7 @@ import { performerAttention } from
 
 const [n, d, near, m] =
   [${n.n}, ${n.d}, ${n.window}, ${n.features}];
-let x = 1;
+let x = ${state.seed};
 function uniform() {
   x ^= x << 13; x ^= x >>> 17; x ^= x << 5;
   return (x >>> 0) / 2 ** 32;
@@ -164,7 +164,7 @@ function waysPython({ numbers: n, state }: VariantsView): string {
   return `import numpy as np
 
 n, d, near, m = ${n.n}, ${n.d}, ${n.window}, ${n.features}
-x = 1
+x = ${state.seed}
 def uniform():
     global x
     x ^= x << 13 & 0xFFFFFFFF

@@ -4,6 +4,7 @@ import { choice, menu } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
 import { guessLine } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
+import { throwAgain, throwControl } from "../frame/throw.ts";
 import { byteCount, number, percent } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 import { costs } from "./draw-costs.ts";
@@ -29,6 +30,18 @@ import {
   WAYS,
   wrong,
 } from "./state.ts";
+
+/** The smallest and the largest error of each approximation over the throws, where there is more than one. */
+function overThrows(view: VariantsView): string {
+  const throws = view.numbers.rows.find(({ kind }) => kind === kindOf(view))?.throws ?? [];
+  if (throws.length < 2) return "";
+  const range = (w: number) => {
+    const all = throws.map((errors) => errors[w]);
+    const [low, high] = [wrong(Math.min(...all)), wrong(Math.max(...all))];
+    return low === high ? low : `${low} to ${high}`;
+  };
+  return ` Over ${throws.length} throws (bands): Longformer ${range(1)}, Performer ${range(2)}.`;
+}
 
 /** The errors of trained head A, whose row stays in the picture when another is pressed. */
 function headA({ numbers }: VariantsView): string {
@@ -73,7 +86,7 @@ export const page = definePage<Variants, VariantsNumbers>({
         view,
       ) => html`<p>For ${view.numbers.n} words there are ${(view.numbers.n ** 2).toLocaleString("en-US")} weights. Here are four ways to compute one head. Each square shows who looks at whom, a stronger color for more.</p>
 <p><b class="w">Flash</b> computes all weights but keeps none. <b class="k">Longformer</b> computes only those of nearby words and of word 0. <b class="v">Performer</b> computes no weight at all; it estimates sums of them from random features.</p>
-<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: each has other data, and the dots change places.</p>`,
+<p>${KIND_PLACES[kindOf(view)]}, Longformer is wrong by ${wrong(view.numbers.ways[2].error)} of the output’s size and Performer by ${wrong(view.numbers.ways[3].error)}. <b>Press another row</b>: each has other data, and the dots change places. One throw of random numbers may be luck, so <b>throw again</b>: bands show how far all throws are apart.</p>`,
     },
     {
       title: "Flash: nothing is left out",
@@ -167,7 +180,7 @@ ${view.numbers.costs[0]?.ms > 0 ? html`<p>The whole matrix took <b>${number(view
     if (state.show === "cost")
       return html`n = ${state.n.toLocaleString("en-US")}: between inputs and output the whole matrix takes ${byteCount(n.costs[0].bytes)}, Flash ${byteCount(n.costs[1].bytes)}.${n.costs[0].ms > 0 ? html` Times: ${n.costs.map(({ ms }, w) => `${WAYS[w]} ${number(ms)} ms`).join(", ")}.` : ""}`;
     const [first, second] = ranking(view);
-    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].windowShare)} of the attention.`;
+    return html`${KIND_PLACES[kindOf(view)]}${state.spread === 1 ? "" : `, scores × ${spreadText(state.spread)}`}, <b>${WAYS[first]}</b> is closer, wrong by ${wrong(n.ways[first].error)}${n.ways[first].error > 1 ? ", and still worse than answering 0" : ""}; ${WAYS[second]} is wrong by ${wrong(n.ways[second].error)}. The window holds ${percent(n.ways[2].windowShare)} of the attention.${overThrows(view)}`;
   },
   control: ({ state }) => {
     if (state.show === "tiles")
@@ -202,10 +215,13 @@ ${choice(
             ["small", "medium", "large"].map((name, budget) => [budget, name] as const),
             state.budget,
             "budget",
-          )}</label>`
+          )}</label>
+${throwControl(state.seed)}`
         : ""
     }`,
+  carry: ({ seed }) => ({ seed }),
   actions: {
+    throw: throwAgain,
     data: ({ state }, kind) => seeing(state, Number(kind)),
     race: ({ state }) => ({ race: state.race + 1 }),
     n: (_, n) => ({ n: Number(n), race: 0 }),

@@ -1,6 +1,7 @@
 /** The first state of the page on variants, and names that its drawings share. */
 import { integer, numbers, oneOf, type StateFields } from "../frame/fields.ts";
 import type { LabView } from "../frame/page.ts";
+import { seed } from "../frame/throw.ts";
 import { number, percent, superscript } from "../frame/words.ts";
 import type { Variants, VariantsNumbers } from "./compute.ts";
 
@@ -60,6 +61,7 @@ export const fields: StateFields<Variants> = {
   tile: integer(0, 0, TILES),
   n: oneOf(SIZES, 2048),
   race: integer(0, 0, 1e6),
+  seed,
 };
 
 /** Index of the chosen kind. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
+import { percent } from "../frame/words.ts";
 import { compute, type VariantsNumbers } from "./compute.ts";
 import { Draws } from "./data.ts";
 import { page } from "./page.ts";
@@ -12,7 +13,7 @@ const errorsOf = async (change: object) => {
 };
 
 test("the draws are normal: mean 0, variance 1", () => {
-  const z = new Draws().normals(100_000);
+  const z = new Draws(1).normals(100_000);
   const mean = z.reduce((a, b) => a + b, 0) / z.length;
   const variance = z.reduce((a, b) => a + (b - mean) ** 2, 0) / z.length;
   expect(Math.abs(mean)).toBeLessThan(0.01);
@@ -22,11 +23,12 @@ test("the draws are normal: mean 0, variance 1", () => {
 test("the ranking of Longformer and Performer flips with the data, and Flash is exact on all", {
   timeout: 120_000,
 }, async () => {
-  for (const data of ["random", "local", "sink", "previous", "average"]) {
-    const { flash, longformer, performer } = await errorsOf({ data });
-    expect(flash, data).toBeLessThan(2e-6);
-    expect(longformer < performer, data).toBe(data !== "average");
-  }
+  for (const seed of [1, 2, 7, 9999])
+    for (const data of ["random", "local", "sink", "previous", "average"]) {
+      const { flash, longformer, performer } = await errorsOf({ data, seed });
+      expect(flash, data).toBeLessThan(2e-6);
+      expect(longformer < performer, `${data}, seed ${seed}`).toBe(data !== "average");
+    }
   const average = await errorsOf({ data: "average" });
   expect(average.longformer).toBeGreaterThan(0.8);
   expect(average.performer).toBeLessThan(0.25);
@@ -74,4 +76,25 @@ test("the headers of the squares are those of the race while it is shown", async
   const picture = page.picture(view as never);
   expect(picture).toContain("all 2,048 × 2,048 weights");
   expect(picture).toContain("256 random features");
+});
+
+test("the first task can be done, and random data is worse than answering 0 without it, at every seed", {
+  timeout: 60_000,
+}, async () => {
+  for (const seed of [2, 3, 6]) {
+    expect((await errorsOf({ data: "random", seed })).performer).toBeGreaterThan(1);
+    expect((await errorsOf({ data: "random", seed, spread: 0.25 })).performer).toBeLessThan(1);
+  }
+});
+
+test("the caption and the bands have the smallest and the largest error over the seeds thrown", async () => {
+  const change = { data: "average", visited: [4], spread: 0.5 } as never;
+  const once = await viewOf("variants", change, { seed: 31 } as never);
+  expect(textOf(page.caption(once as never))).not.toContain("throws");
+  const twice = await viewOf("variants", change, { seed: 32 } as never);
+  const [a, b] = [once, twice].map((view) => (view.numbers as VariantsNumbers).ways[3].error);
+  expect(a).not.toBe(b);
+  const [low, high] = [a, b].sort((x, y) => x - y).map((error) => percent(error));
+  expect(textOf(page.caption(twice as never))).toContain(`Over 2 throws (bands): Longformer`);
+  expect(textOf(page.caption(twice as never))).toContain(`Performer ${low} to ${high}`);
 });
