@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
+import { tensor } from "../../src/index.ts";
+import { EncoderBlock } from "../../src/nn/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { type Becomes, type BecomesNumbers, compute, cosines } from "./compute.ts";
+import { layerOf } from "./layer.ts";
+import { LAYER_STEPS } from "./layer-steps.ts";
 import { page } from "./page.ts";
 import { type BecomesView, picture } from "./picture.ts";
 
@@ -60,4 +64,38 @@ test("before the guess the picture does not show the cosine that is asked for", 
     expect(picture({ ...before, wide })).not.toContain(answer);
     expect(picture({ ...after, wide })).toContain(answer);
   }
+});
+
+test("the steps of the layer lead to what EncoderBlock returns, at every seed; only attention moves another word", () => {
+  for (const seed of [1, 2, 77, 9999]) {
+    const steps = layerOf(seed);
+    expect(steps).toHaveLength(LAYER_STEPS.length);
+    const block = new EncoderBlock(8, 2, { feedForward: 32, seed });
+    const x = tensor(Float32Array.from(steps[1].flat()), [4, 8]);
+    const wanted = block.forward(x).output.toFloat64();
+    for (const [i, value] of steps[8].flat().entries()) expect(value).toBeCloseTo(wanted[i], 5);
+    for (const step of [5, 8])
+      for (const row of steps[step]) {
+        expect(row.reduce((a, b) => a + b, 0) / 8).toBeCloseTo(0, 5);
+        expect(row.reduce((a, b) => a + b * b, 0) / 8).toBeCloseTo(1, 3);
+      }
+    for (const [from, what, to] of [
+      [1, 3, 4],
+      [5, 6, 7],
+    ])
+      for (const [i, value] of steps[to].flat().entries())
+        expect(value).toBeCloseTo(steps[from].flat()[i] + steps[what].flat()[i], 5);
+  }
+});
+
+test("the picture of the layer has the numbers of the chosen word, wide and narrow, and the table all digits", async () => {
+  const view = (await viewOf("becomes", { shown: "layer", word: 2, seed: 5 } as never)) as BecomesView;
+  for (const wide of [true, false]) {
+    const drawn = picture({ ...view, wide });
+    for (const value of view.numbers.steps.flatMap((rows) => rows[2]))
+      expect(drawn).toContain(`>${value.toFixed(wide ? 2 : 1).replace("-", "−")}<`);
+  }
+  expect(page.table(view).rows.map(([, first]) => first)).toEqual(
+    view.numbers.steps.map((rows) => Number(rows[2][0].toFixed(4))),
+  );
 });

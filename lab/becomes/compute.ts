@@ -7,6 +7,7 @@ import { matmul } from "../../src/nn/index.ts";
 import { roundScore } from "../frame/words.ts";
 import { rowsOf } from "../head/packed.ts";
 import { NEIGHBORS, RISES, STATES, STRENGTHS } from "./captures.ts";
+import { layerOf, normOf } from "./layer.ts";
 
 /** What a reader changes. */
 export type Becomes = {
@@ -14,6 +15,11 @@ export type Becomes = {
   readonly layer: number;
   /** The output of layer 0, head 4, in quarters of its size. */
   readonly quarters: number;
+  /** "path", or "layer": the steps of one layer. */
+  readonly shown: string;
+  /** The word that goes through the layer, 0 to 3, and the seed of its numbers and parameters. */
+  readonly word: number;
+  readonly seed: number;
 };
 
 /** The path of the word at one strength of the head; [7] a layer each, the embedding first. */
@@ -35,6 +41,11 @@ export interface BecomesNumbers {
   /** The two states after the chosen layer, in the plane that they span, rounded as the listings have them; and their cosine. */
   readonly pair: readonly (readonly number[])[];
   readonly rounded: number;
+  /** The steps of a layer, [9][4][8]; empty where they are not shown. */
+  readonly steps: readonly (readonly (readonly number[])[])[];
+  /** x + a and y + m of the word as the listings have them, and the norm of each. */
+  readonly sums: readonly (readonly number[])[];
+  readonly norms: readonly (readonly number[])[];
 }
 
 /** Vectors divided by their length, [count, numbers]. */
@@ -76,10 +87,15 @@ function planeOf(a: readonly number[], b: readonly number[]): number[][] {
 }
 
 /** The numbers of a state. */
-export function compute({ layer, quarters }: Becomes): BecomesNumbers {
+export function compute({ layer, quarters, shown, word, seed }: Becomes): BecomesNumbers {
   const strength = STRENGTHS.indexOf((quarters / 4) as (typeof STRENGTHS)[number]);
   const pair = planeOf(STATES[layer][2 * strength], STATES[layer][2 * strength + 1]);
+  const steps = shown === "layer" ? layerOf(seed) : [];
+  const sums = steps.length === 0 ? [] : [4, 7].map((step) => steps[step][word].map(roundScore));
   return {
+    steps,
+    sums,
+    norms: sums.map(normOf),
     words: NEIGHBORS.map(([word]) => word),
     path: pathOf(strength),
     full: pathOf(0),

@@ -1,13 +1,15 @@
 /** What a word becomes: the output of attention, a context vector, layer by layer. */
 
 import { text } from "../../src/view/plot/index.ts";
-import { slider } from "../../ui/controls.ts";
+import { choice, slider } from "../../ui/controls.ts";
 import { html } from "../../ui/markup.ts";
-import { integer } from "../frame/fields.ts";
+import { integer, oneOf } from "../frame/fields.ts";
 import { guessText, line } from "../frame/marks.ts";
 import { definePage } from "../frame/page.ts";
-import { indexOfLargest, number } from "../frame/words.ts";
+import { seed, throwAgain, throwControl } from "../frame/throw.ts";
+import { codeLines, indexOfLargest, number } from "../frame/words.ts";
 import type { Becomes, BecomesNumbers } from "./compute.ts";
+import { LAYER_STEPS, WORDS } from "./layer-steps.ts";
 import { apartAt, type BecomesView, picture } from "./picture.ts";
 
 /** The nearest of the six words in a sentence (0: time, 1: fruit). */
@@ -21,13 +23,48 @@ const strength = (quarters: number) => `${25 * quarters} %`;
 const soars = ({ numbers: n }: BecomesView, sentence: number) =>
   n.path.near[sentence][6][n.words.indexOf("soars")];
 
+/** x, a, x + a and y among the steps of the layer. */
+const LAYER = [1, 3, 4, 5];
+const throwNote = (now: number) => `Words and parameters are random, seed ${now}.`;
+
+const rounded = (row: readonly number[]) => `
+${codeLines(row, 4, "  ")}`;
+const layerTypeScript = ({ sums: [x, y] }: BecomesNumbers, word: number) => `import { tensor } from "heed";
+import { layerNorm } from "heed/nn";
+
+// “${WORDS[word]}”: the two residual sums of the layer.
+const xPlusA = [${rounded(x)}];
+const yPlusM = [${rounded(y)}];
+
+for (const sum of [xPlusA, yPlusM]) {
+  const row = Float64Array.from(sum);
+  const norm = layerNorm(tensor(row, [1, 8]));
+  console.log([...norm.toFloat64()]
+    .map((x) => x.toFixed(2)).join(" "));
+}`;
+const layerPython = ({ sums: [x, y] }: BecomesNumbers, word: number) => `import numpy as np
+
+# "${WORDS[word]}": the two residual sums of the layer.
+x_plus_a = np.array([${rounded(x)}])
+y_plus_m = np.array([${rounded(y)}])
+
+for s in (x_plus_a, y_plus_m):
+    norm = (s - s.mean()) / np.sqrt(s.var() + 1e-5)
+    print(" ".join(f"{x:.2f}" for x in norm))`;
+
 export const page = definePage<Becomes, BecomesNumbers>({
   title: "What a word becomes",
   point:
     "Attention returns a new vector for each word: its context vector. The same word becomes different vectors in different sentences, and one can measure how far they move apart.",
   minutes: 8,
   needs: ["words", "arrows"],
-  fields: { layer: integer(1, 0, 6), quarters: integer(4, 0, 4) },
+  fields: {
+    layer: integer(1, 0, 6),
+    quarters: integer(4, 0, 4),
+    shown: oneOf(["path", "layer"]),
+    word: integer(1, 0, WORDS.length - 1),
+    seed,
+  },
   steps: [
     {
       title: "The output is a vector",
@@ -110,25 +147,46 @@ export const page = definePage<Becomes, BecomesNumbers>({
     },
     {
       title: "The rest of the layer",
-      state: { layer: 6 },
-      fixed: true,
-      text: () => html`<p>The head is one of twelve. Each returns 32 numbers for a word. They are <em>concatenated</em>, 12 × 32 = 384, and multiplied by a learned matrix W<sup>O</sup>, which mixes them.</p>
+      state: { layer: 6, shown: "layer" },
+      about: ({ shown }) => shown === "layer",
+      text: ({
+        state,
+      }) => html`<p>The head is one of twelve. Each returns 32 numbers for a word. They are <em>concatenated</em>, 12 × 32 = 384, and multiplied by a learned matrix W<sup>O</sup>, which mixes them.</p>
 <p class="formula"><math><mi>a</mi><mo>=</mo><mi>concat</mi><mo>(</mo><msub><mi>c</mi><mn>1</mn></msub><mo>,</mo><mo>…</mo><mo>,</mo><msub><mi>c</mi><mn>12</mn></msub><mo>)</mo><msup><mi>W</mi><mi>O</mi></msup></math></p>
 <p class="formula"><math><mi>y</mi><mo>=</mo><mi>norm</mi><mo>(</mo><mi>x</mi><mo>+</mo><mi>a</mi><mo>)</mo><mspace width="1em"/><mi>z</mi><mo>=</mo><mi>norm</mi><mo>(</mo><mi>y</mi><mo>+</mo><mi>MLP</mi><mo>(</mo><mi>y</mi><mo>)</mo><mo>)</mo></math></p>
-<p>The result is added to the word’s own vector x (the <em>residual</em> connection), scaled by a norm, and a small network (MLP) works on each word alone. So z, the point that the picture shows, is not attention alone: it is the word itself, what it took from others, and what the MLP made of both.</p>`,
+<p>The result is added to the word’s own vector x (the <em>residual</em> connection), scaled by a norm, and a small network (MLP) works on each word alone. So z, a point of the pictures before this one, is not attention alone: it is the word itself, what it took from others, and what the MLP made of both.</p>
+<p>The picture has every step for “${WORDS[state.word]}”, in an untrained layer of eight numbers and two heads. A vector for its place is added first: attention alone does not know the order of words. Only one row, attention, looks at other words.</p>`,
     },
   ],
   picture,
   label: (view) =>
-    `“flies” in two sentences after layer ${view.state.layer}: cosine ${number(cosineNow(view))}. In “time flies” the nearest word is ${nearest(view, 0).word}, in “fruit flies” ${nearest(view, 1).word}.`,
+    view.state.shown === "layer"
+      ? `The nine steps of a layer for “${WORDS[view.state.word]}”, eight numbers each; the table has them.`
+      : `“flies” in two sentences after layer ${view.state.layer}: cosine ${number(cosineNow(view))}. In “time flies” the nearest word is ${nearest(view, 0).word}, in “fruit flies” ${nearest(view, 1).word}.`,
   caption: (view) =>
-    html`After layer ${view.state.layer}${view.state.quarters === 4 ? "" : html`, with ${strength(view.state.quarters)} of layer 0, head 4`}, the two “flies” have a cosine of <b>${number(cosineNow(view))}</b>. ${view.state.layer === 0 ? "No word has looked at another yet." : html`Nearest of six words: “${nearest(view, 0).word}” in “time flies”, “${nearest(view, 1).word}” in “fruit flies”.`}`,
+    view.state.shown === "layer"
+      ? html`“${WORDS[view.state.word]}” in an untrained layer. The first of its numbers: ${LAYER.map((at) => view.numbers.steps[at][view.state.word][0].toFixed(2).replace("-", "−")).join(", ")} as x, a, x + a and y. ${throwNote(view.state.seed)}`
+      : html`After layer ${view.state.layer}${view.state.quarters === 4 ? "" : html`, with ${strength(view.state.quarters)} of layer 0, head 4`}, the two “flies” have a cosine of <b>${number(cosineNow(view))}</b>. ${view.state.layer === 0 ? "No word has looked at another yet." : html`Nearest of six words: “${nearest(view, 0).word}” in “time flies”, “${nearest(view, 1).word}” in “fruit flies”.`}`,
   control: ({ state }) =>
-    html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>`,
+    state.shown === "layer"
+      ? html`${choice(
+          "Word",
+          WORDS.map((word, at) => [at, word] as const),
+          state.word,
+          "word",
+        )}${throwControl(state.seed)}`
+      : html`<label>layer ${slider("Layers that have run", { min: 0, max: 6, step: 1, value: state.layer }, state.layer, "layer")}</label>`,
+  carry: ({ seed }) => ({ seed }),
+  actions: { throw: throwAgain },
   more: ({ state }) =>
-    html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: state.quarters }, strength(state.quarters), "quarters")}</label>`,
+    state.shown === "layer"
+      ? undefined
+      : html`<label>head ${slider("Output of layer 0, head 4", { min: 0, max: 4, step: 1, value: state.quarters }, strength(state.quarters), "quarters")}</label>`,
   code: {
-    typescript: ({ numbers: n, state }) => `import { tensor } from "heed";
+    typescript: ({ numbers: n, state }) =>
+      state.shown === "layer"
+        ? layerTypeScript(n, state.word)
+        : `import { tensor } from "heed";
 import { matmul } from "heed/nn";
 
 // “flies” after layer ${state.layer} in both sentences: of
@@ -145,7 +203,10 @@ const unit = (x) => {
 const cosine = matmul(unit(time), unit(fruit),
   { transposeB: true });
 console.log(cosine.toFloat64()[0].toFixed(3));`,
-    python: ({ numbers: n, state }) => `import numpy as np
+    python: ({ numbers: n, state }) =>
+      state.shown === "layer"
+        ? layerPython(n, state.word)
+        : `import numpy as np
 
 # "flies" after layer ${state.layer} in both sentences: of
 # 384 numbers, the plane that the two vectors span.
@@ -157,19 +218,39 @@ def unit(x):
 
 cosine = unit(time) @ unit(fruit)
 print(f"{cosine:.3f}")`,
-    printed: ({ numbers: n }) => n.rounded.toFixed(3),
-    highlight: () => ["const cosine = matmul(", "cosine = unit(time)"],
+    printed: ({ numbers: n, state }) =>
+      state.shown === "layer"
+        ? n.norms.map((row) => row.map((x) => x.toFixed(2)).join(" ")).join("\n")
+        : n.rounded.toFixed(3),
+    highlight: ({ state }) =>
+      state.shown === "layer"
+        ? ["layerNorm(tensor", "(s - s.mean())"]
+        : ["const cosine = matmul(", "cosine = unit(time)"],
     names: { time: "time", fruit: "fruit", cosine: "cosine" },
   },
-  table: ({ numbers: n, state }) => ({
-    caption: `Cosines of “flies” with ${strength(state.quarters)} of layer 0, head 4`,
-    columns: ["after layer", "of the two", ...n.words.flatMap((word) => [`time: ${word}`, `fruit: ${word}`])],
-    rows: n.path.apart.map((cosine, layer) => [
-      layer,
-      Number(cosine.toFixed(4)),
-      ...n.words.flatMap((_, i) => [0, 1].map((s) => Number(n.path.near[s][layer][i].toFixed(4)))),
-    ]),
-  }),
+  table: ({ numbers: n, state }) =>
+    state.shown === "layer"
+      ? {
+          caption: `“${WORDS[state.word]}” in the layer`,
+          columns: ["step", ...Array.from({ length: 8 }, (_, d) => d + 1)].map(String),
+          rows: n.steps.map((rows, step) => [
+            LAYER_STEPS[step][0],
+            ...rows[state.word].map((x) => Number(x.toFixed(4))),
+          ]),
+        }
+      : {
+          caption: `Cosines of “flies” with ${strength(state.quarters)} of layer 0, head 4`,
+          columns: [
+            "after layer",
+            "of the two",
+            ...n.words.flatMap((word) => [`time: ${word}`, `fruit: ${word}`]),
+          ],
+          rows: n.path.apart.map((cosine, layer) => [
+            layer,
+            Number(cosine.toFixed(4)),
+            ...n.words.flatMap((_, i) => [0, 1].map((s) => Number(n.path.near[s][layer][i].toFixed(4)))),
+          ]),
+        },
   tasks: [
     {
       text: "Find the first layer after which “flies” of “time flies” is nearer to “runs” than to “insect”, with the whole head.",

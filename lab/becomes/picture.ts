@@ -4,6 +4,7 @@ import { axisOf, line, named } from "../frame/marks.ts";
 import type { LabView } from "../frame/page.ts";
 import { number } from "../frame/words.ts";
 import type { Becomes, BecomesNumbers, Path } from "./compute.ts";
+import { drawLayer } from "./draw-layer.ts";
 
 export type BecomesView = LabView<Becomes, BecomesNumbers>;
 
@@ -139,6 +140,7 @@ function heads({ numbers: n }: BecomesView): string {
 
 /** The inside of the SVG. */
 export function picture(view: BecomesView): string {
+  if (view.state.shown === "layer") return drawLayer(view.numbers.steps, view.state.word, view.wide);
   if (view.wide) return plane(view) + apart(view) + neighbors(view) + heads(view);
   const { numbers: n, state } = view;
   return (
