@@ -3,11 +3,14 @@ import { dirname, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { viewOf } from "../tests/golden/lab/listings.ts";
 import { GROUPS } from "../tools/build/lab.mjs";
+import { html } from "../ui/markup.ts";
 import { textOf } from "../ui/text-of.ts";
 import { COMPUTATIONS } from "./computations.ts";
+import { unknownNames } from "./frame/fields.ts";
 import { changeOf, type LabView, type NamedPage } from "./frame/page.ts";
-import { isAbout, pictureOf } from "./frame/render.ts";
+import { isAbout, pictureOf, reasonsOf } from "./frame/render.ts";
 import { loadPages, renderSite } from "./frame/site.ts";
+import { OPEN_TASKS } from "./open-tasks.ts";
 import { PAGES } from "./pages.ts";
 
 const titleOf = ({ title }: NamedPage["steps"][number], view: LabView) =>
@@ -147,6 +150,27 @@ test("every page says how it is cited, with author, year, version and license", 
     expect(files.get(name), name).toMatch(/<footer class="cite">To cite: /);
 });
 
+test("each lesson has teacher's notes: aim, minutes, steps, questions with answers, usual mistakes, tasks, an answer", async () => {
+  for (const page of pages) {
+    const notes = files.get(`notes/${page.name}.html`)!;
+    const has = (text: unknown) => expect(notes, page.name).toContain(textOf(html`${text}`));
+    for (const text of [page.point, `${page.minutes} minutes`, page.limits, ...page.recall.flat()]) has(text);
+    for (const at of page.steps.keys()) has(`../${page.name}.html#stop${at + 1}`);
+    for (const { text } of page.tasks) has(text);
+    const open = OPEN_TASKS[page.name];
+    for (const text of [open.text, open.answer, ...open.mistakes.flat()]) has(text);
+    for (const { predict, state } of page.steps) {
+      if (predict === undefined) continue;
+      const answered = await viewOf(page.name, state, predict.show);
+      // Times are measured when the page is built.
+      if (page.name !== "cost") has(predict.result(answered));
+      for (const [, , reason] of reasonsOf(predict, answered)) has(reason);
+    }
+    expect(files.get(`${page.name}.html`)).toContain(`href="notes/${page.name}.html"`);
+    expect(notes).not.toMatch(/undefined|\[object|NaN(?!<| is|,|\.|&| to| —|$)/);
+  }
+});
+
 test("no header of a table is empty", () => {
   for (const [name, text] of files) expect(text, name).not.toMatch(/<th[^>]*><\/th>/);
 });
@@ -178,6 +202,19 @@ test("markup holds what a strict policy allows: no style attribute, no handler, 
     expect(text, name).not.toMatch(/<[^>]+\s(?:style|on\w+)=/);
     expect(text, name).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
   }
+});
+
+test("the chapter for teachers names every page, every attribute of the element, every field of its event, and a state that exists", () => {
+  const chapter = readFileSync(join(import.meta.dirname, "../docs/teach.md"), "utf8");
+  for (const { name } of pages) expect(chapter).toContain(`\`${name}\``);
+  const types = readFileSync(join(import.meta.dirname, "../src/view/lab-element.ts"), "utf8");
+  const fields = [...types.matchAll(/^ +readonly "?([\w-]+)"?\??:/gm)].map(([, name]) => name);
+  expect(fields).toEqual(expect.arrayContaining(["page", "picture-only", "task"]));
+  for (const name of fields.filter((field) => field !== "done")) expect(chapter).toContain(`| \`${name}\` |`);
+  const [, page, stop, state] = /page="(\w+)" stop="(\d)" state="([^"]+)"/.exec(chapter)!;
+  const named = pages.find((one) => one.name === page)!;
+  expect(named.steps[Number(stop) - 1]).toBeDefined();
+  expect(unknownNames(named.fields, `#v1?${state.replaceAll("&amp;", "&")}`)).toEqual([]);
 });
 
 test("the page for readers of a course names steps that exist, and links to each", () => {

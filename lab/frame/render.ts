@@ -55,14 +55,17 @@ export function renderStep<S extends LabState, N>(step: LabStep<S, N>, view: Lab
 export const formatGuess = <S extends LabState, N>(predict: Prediction<S, N>, guess: number): string =>
   predict.formatGuess?.(guess) ?? `${guess}${predict.unit}`;
 
+/** Why guesses are wrong, by ranges. */
+export const reasonsOf = <S extends LabState, N>({ why }: Prediction<S, N>, view: LabView<S, N>) =>
+  typeof why === "function" ? why(view) : why;
+
 /** Why a guess is wrong, "" where it is about right. */
 export function reasonOf<S extends LabState, N>(
-  { why }: Prediction<S, N>,
+  predict: Prediction<S, N>,
   guess: number,
   view: LabView<S, N>,
 ): string {
-  const reasons = typeof why === "function" ? why(view) : why;
-  const reason = reasons.find(([low, high]) => guess >= low && guess <= high);
+  const reason = reasonsOf(predict, view).find(([low, high]) => guess >= low && guess <= high);
   return reason === undefined ? "" : ` ${reason[2]}`;
 }
 

@@ -9,6 +9,7 @@ import { OPEN_TASKS } from "../open-tasks.ts";
 import { PAGES } from "../pages.ts";
 import { COURSE_STYLE, coursePage } from "./course.ts";
 import type { LabState } from "./fields.ts";
+import { NOTES_STYLE, notesOf } from "./notes.ts";
 import { type Change, changeOf, type LabView, type NamedPage } from "./page.ts";
 import { style } from "./style.ts";
 import { renderStage, renderText, type Surroundings } from "./text.ts";
@@ -22,7 +23,10 @@ export interface SiteOptions {
 }
 
 /** The text column and the picture of a page, from numbers that heed computes now. */
-async function renderPage(page: NamedPage, surroundings: Surroundings): Promise<TemplateResult> {
+async function renderPage(
+  page: NamedPage,
+  surroundings: Surroundings,
+): Promise<{ readonly content: TemplateResult; readonly answers: readonly LabView[] }> {
   const { compute } = await COMPUTATIONS[page.name]();
   const view = async (change: Change<LabState>, before = page.initial): Promise<LabView> => {
     const state = page.check({ ...before, ...changeOf(change, before) } as LabState);
@@ -35,7 +39,10 @@ async function renderPage(page: NamedPage, surroundings: Surroundings): Promise<
     views.push(first);
     staticViews.push(staticState === undefined ? first : await view(staticState, first.state));
   }
-  return html`<div class="columns">${renderText(page, views, staticViews, surroundings)}${renderStage(page, views[0])}</div>`;
+  return {
+    content: html`<div class="columns">${renderText(page, views, staticViews, surroundings)}${renderStage(page, views[0])}</div>`,
+    answers: staticViews,
+  };
 }
 
 /** Every page, in the order of reading. */
@@ -69,13 +76,30 @@ export async function renderSite({ explorer, docs }: SiteOptions): Promise<Map<s
     ),
   );
   files.set("index.html", mapPage(pages, { explorer, docs }));
+  files.set("notes/notes.css", NOTES_STYLE);
   for (const [at, page] of pages.entries()) {
     const [before, next] = [pages[at - 1], pages[at + 1]];
+    const open = OPEN_TASKS[page.name];
+    const { content: columns, answers } = await renderPage(page, {
+      ...{ next, explorer, open },
+      notes: `notes/${page.name}.html`,
+    });
+    const needs = page.needs.map((name) => pages.find((one) => one.name === name)!.title);
+    const notes = notesOf(page, answers, needs, open);
+    files.set(
+      `notes/${page.name}.html`,
+      documentOf(
+        `${page.title}: teacher’s notes · The Lab`,
+        page.point,
+        `<link rel="stylesheet" href="notes.css">${textOf(html`<header class="top"><a class="home" href="../index.html">The Lab</a></header><main class="notes">${notes}</main>`)}`,
+        "../",
+      ),
+    );
     const content = html`<header class="top"><a class="home" href="index.html">The Lab</a>
 <span class="where">${at + 1} of ${pages.length}</span>
 ${before ? html`<a href="${before.name}.html" rel="prev">‹ ${before.title}</a>` : nothing}
 ${next ? html`<a href="${next.name}.html" rel="next">${next.title} ›</a>` : nothing}
-${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${await renderPage(page, { next, explorer, open: OPEN_TASKS[page.name] })}</main>`;
+${page.sentence ? html`<form><label for="sentence">Your sentence</label><input id="sentence" type="text" maxlength="120" autocomplete="off" spellcheck="false"></form>` : nothing}</header><main class="lab" data-page=${page.name}>${columns}</main>`;
     files.set(`${page.name}.html`, documentOf(`${page.title} · The Lab`, page.point, textOf(content)));
   }
   return files;
@@ -97,29 +121,18 @@ ${needs.length > 0 ? html`<p class="needs">After ${needs.map(titleOf).join(", ")
 const DISK_NOTE = `<p class="disk-note">This page was opened from the disk, where browsers do not run its code: it can be read, and nothing on it can be changed. To try things, run <code>npx heed lab</code>, or put the folder on any web server.</p>`;
 
 /** The explorer on a sentence of the address, read by the small encoder in the page (runtime/own-view.ts). */
-const ownPage = (): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Your sentence · The Lab</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="../lab.css">
-<script src="../disk.js"></script>
-<script type="module" src="../attention-view.js"></script>
-<script type="module" src="../own-view.js"></script>
-</head>
-<body>
-${DISK_NOTE}
-<header class="top"><a class="home" href="../index.html">The Lab</a></header>
+const ownPage = (): string =>
+  documentOf(
+    "Your sentence · The Lab",
+    "Your sentence in the explorer, read by a small model in the page",
+    `<header class="top"><a class="home" href="../index.html">The Lab</a></header>
 <main class="own-view"><h1>Your sentence in the explorer</h1>
 <p><span data-text></span> as heed’s small encoder reads it, in this page. Nothing is sent anywhere.</p>
 <p class="problem" role="alert" hidden></p>
-<attention-view address></attention-view></main>
-</body>
-</html>
-`;
+<attention-view address></attention-view></main>`,
+    "../",
+    ["attention-view", "own-view"],
+  );
 
 const rootFile = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
 /** How a page is cited: author and year as LICENSE has them, title, version, license. */
@@ -129,8 +142,14 @@ function citation(title: string): string {
   return `To cite: ${author} (${year}). “${title}”. The Lab of heed ${version}. License: ${license}.`;
 }
 
-/** A page around its content; `base` is the address of the Lab's folder, seen from the page. */
-const documentOf = (title: string, description: string, body: string, base = ""): string => `<!doctype html>
+/** A page around its content; `base` is the address of the Lab's folder, seen from the page, `scripts` the names of its scripts. */
+const documentOf = (
+  title: string,
+  description: string,
+  body: string,
+  base = "",
+  scripts: readonly string[] = ["lab"],
+): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -141,7 +160,7 @@ const documentOf = (title: string, description: string, body: string, base = "")
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${base}lab.css">
 <script src="${base}disk.js"></script>
-<script type="module" src="${base}lab.js"></script>
+${scripts.map((name) => `<script type="module" src="${base}${name}.js"></script>`).join("\n")}
 </head>
 <body>
 ${DISK_NOTE}

@@ -16,7 +16,10 @@ const scale = Array.from({ length: LEVELS + 1 }, (_, i) => {
 
 /** A page that is read without its script: the pictures of the steps are in the text. */
 const STILL: readonly (readonly [selector: string, rules: string])[] = [
-  [".open,.text .narrow-only,.stage,.predict .row,.text button,.hint,.top form,.text .tools", "display:none"],
+  [
+    ".open,.share label,.share p:last-of-type,.text .narrow-only,.stage,.predict .row,.text button,.hint,.top form,.text .tools",
+    "display:none",
+  ],
   [".still", "display:block;margin-block:12px"],
   [".still figcaption", "min-block-size:0"],
   [".columns", "grid-template-columns:minmax(0,640px)"],
@@ -117,7 +120,8 @@ pre{font:12px/19px var(--mono);overflow-x:auto;padding:10px 0;white-space:pre;ta
 .tick{font:16px/26px var(--sans);color:var(--third)}
 .tasks .done .tick{color:var(--value);font-weight:700}
 .near{color:var(--second)}
-.open textarea{inline-size:100%;font:13px/20px var(--mono);padding:8px;border:1px solid var(--line);border-radius:6px;background:var(--raised);color:inherit;resize:vertical}
+.text textarea{inline-size:100%;font:13px/20px var(--mono);padding:8px;border:1px solid var(--line);border-radius:6px;background:var(--raised);color:inherit;resize:vertical}
+.lines{white-space:pre-line}.share label{display:block;font:13px/20px var(--sans);margin-block-end:8px}
 .verdict{font:14px/22px var(--sans);min-block-size:22px;white-space:pre-wrap}.verdict.right{color:var(--value);font-weight:600}
 .cite{font:12px/18px var(--sans);color:var(--second);padding:0 20px 24px}
 .recall{margin-block-end:8px}

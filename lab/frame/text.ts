@@ -45,11 +45,23 @@ function renderOpen({ text, inputs, start, answer }: OpenTask): TemplateResult {
 <p class="verdict" role="status"></p></section>`;
 }
 
+/** For teachers: the notes of the page, and a link that carries a task. */
+const renderShare = (
+  notes: string,
+): TemplateResult => html`<section class="share"><details><summary>For a class</summary>
+<p>The <a href=${notes}>teacher’s notes</a> have the aim, the questions with their answers, and the usual mistakes.</p>
+<p>A link with a task of yours opens this page as it is set now, with your sentence. The task is above the text; its answer is folded until it is asked for.</p>
+<label>Task <textarea rows="2" maxlength="1000" name="task"></textarea></label>
+<label>Answer, if there is one <textarea rows="2" maxlength="1000" name="answer"></textarea></label>
+<p><button type="button" data-act="share">Copy the link</button> <span class="saying" role="status"></span></p></details></section>`;
+
 /** What is around a page: the page after it, where the explorer is, and its open task. */
 export interface Surroundings {
   readonly next?: { readonly name: string; readonly title: string; readonly point: string };
   readonly explorer: string;
   readonly open: OpenTask;
+  /** Address of the page's notes for teachers; a page in an element has none. */
+  readonly notes?: string;
 }
 
 /** The text: its steps, each with its own numbers, then code, table, tasks and questions. */
@@ -58,7 +70,7 @@ export function renderText<S extends LabState, N>(
   views: readonly LabView<S, N>[],
   /** For pages without scripts, the pictures of the steps, each with the answer to its prediction. */
   staticViews: readonly LabView<S, N>[],
-  { next, explorer, open }: Surroundings,
+  { next, explorer, open, notes }: Surroundings,
 ): TemplateResult {
   const still = (step: LabStep<S, N>, view: LabView<S, N> | undefined) =>
     view === undefined
@@ -81,5 +93,5 @@ ${renderOpen(open)}
 <p><a class="trained" href=${explorer + page.trained.address}>${page.trained.text}</a></p>
 ${page.trained.more ? html`<ul class="more">${page.trained.more.map(({ text, address }) => html`<li><a href=${explorer + address}>${text}</a></li>`)}</ul>` : nothing}
 ${next ? html`<p class="next"><a href="${next.name}.html">Next: ${next.title}</a> <span>${next.point}</span></p>` : nothing}</section>
-</article>`;
+${notes === undefined ? nothing : renderShare(notes)}</article>`;
 }

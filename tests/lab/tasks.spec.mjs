@@ -4,7 +4,7 @@
  * in lab.spec.mjs, without the clock. Needs dist/.
  */
 import { expect } from "@playwright/test";
-import { quiet, test } from "./visit.mjs";
+import { open, quiet, test, write } from "./visit.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -235,4 +235,37 @@ test("a task says what is missing while the reader is near", ({ visit }) =>
     await expect(page.locator(".tasks .near")).toHaveText("Not here yet.");
     await press(page, '.control [data-act="quarters"]', "ArrowLeft");
     await expect(page.locator(".tasks .near")).toHaveText("The whole head: 100 %.");
+  }));
+
+test("a teacher's link carries page, own sentence, state and task; the answer is folded until it is asked for", ({
+  visit,
+}) =>
+  visit("steps.html", { permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+    await write(page, "old kings love young queens");
+    await page.locator(".share summary").click();
+    await page.locator('[data-act="share"]').click();
+    await expect(page.locator(".share .saying")).toHaveText("Write a task first.");
+    await page.fill(".share [name=task]", "Whom does “young” look at?\nSay why.");
+    await page.fill(".share [name=answer]", "It looks at “old”: 96 %.");
+    await page.locator('[data-act="share"]').click();
+    await expect(page.locator(".share .saying")).toHaveText("Link copied.");
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    expect(link).toContain("own=old+kings+love+young+queens");
+    expect(decodeURIComponent(link)).not.toContain("96");
+    await page.evaluate(() => localStorage.clear());
+    await open(page, link);
+    const task = page.locator(".assigned");
+    await expect(task).toContainText("Whom does “young” look at?");
+    await expect(task.getByText("It looks at")).toBeHidden();
+    await task.locator("summary").click();
+    await expect(task.getByText("It looks at “old”: 96 %.")).toBeVisible();
+    await expect(page.locator(".stage .picture svg:visible")).toContainText("young");
+    // The task stays in the address when the state changes.
+    await page.locator('[data-act="stage"]').fill("6");
+    await page.waitForFunction(() => /stage=6/.test(location.hash) && /class=/.test(location.search));
+  }));
+
+test("a link whose task was cut says so", ({ visit }) =>
+  visit("steps.html?class=abc", {}, async (page) => {
+    await expect(page.locator(".assigned")).toContainText("cannot be read");
   }));

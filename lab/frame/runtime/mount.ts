@@ -72,6 +72,18 @@ export function mount<S extends LabState, N>(
   const save = (text: string, type: string, suffix: string) =>
     saveFile(new Blob([text], { type }), `${page.name}.${suffix}`);
 
+  /** Copies a link with the teacher's task, or says that there is none. What makes it is loaded now. */
+  const shareTask = async () => {
+    const [task, answer] = ["task", "answer"].map(
+      (name) => root.querySelector<HTMLTextAreaElement>(`.share [name=${name}]`)!.value,
+    );
+    if (task.trim() === "") return progress.announce("Write a task first.");
+    const { taskLink } = await import("./task-link.ts");
+    await copyLink(taskLink(location.origin + location.pathname, state.address, [task, answer]), (message) =>
+      progress.announce(message),
+    );
+  };
+
   /** An action of the reader before the first numbers have arrived. */
   let deferred: (() => void) | undefined;
   const act = (name: string, argument: string, value: string) => {
@@ -87,10 +99,14 @@ export function mount<S extends LabState, N>(
       state.beforeText();
       state.reset(progress.step?.state);
       request();
-    } else if (view === undefined) {
+    } else if (name === "share") void shareTask();
+    else if (view === undefined) {
       deferred = () => act(name, argument, value);
       if (requests.isIdle) request();
-    } else if (name === "link") void copyLink(state.address, (message) => progress.announce(message));
+    } else if (name === "link")
+      void copyLink(new URL(state.address || "#", location.href).href, (message) =>
+        progress.announce(message),
+      );
     else if (name === "svg") save(svgFile(drawing.svg), "image/svg+xml", "svg");
     else if (name === "csv") {
       const table = page.table({ ...view, state: state.computed!.state });
@@ -174,13 +190,13 @@ function listenToWindow<S extends LabState, N>(
   return { on, end: () => controller.abort() };
 }
 
-/** Copies the address of a state. */
-async function copyLink(hash: string, announce: (message: string) => void): Promise<void> {
+/** Copies an address. */
+async function copyLink(address: string, announce: (message: string) => void): Promise<void> {
   try {
-    await navigator.clipboard.writeText(new URL(hash || "#", location.href).href);
+    await navigator.clipboard.writeText(address);
     announce("Link copied.");
   } catch {
-    announce("The browser does not allow copying here. Copy the address from the address bar.");
+    announce(`The browser does not allow copying here. The address: ${address}`);
   }
 }
 

@@ -16,6 +16,8 @@ if (root !== null && entry !== undefined) {
       worker: () => new Worker(new URL("./lab-worker.js", import.meta.url), { type: "module" }),
       address: true,
     });
+    // A task that a teacher has put into the address.
+    if (/[?&]class=/.test(location.search)) (await import("./task-link.ts")).showTask(root);
     root.setAttribute("data-ready", "");
   } catch (error) {
     // The static page stays as it is: text and first picture are complete.
