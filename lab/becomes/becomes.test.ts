@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { tensor } from "../../src/index.ts";
 import { EncoderBlock } from "../../src/nn/index.ts";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
-import { type Becomes, type BecomesNumbers, compute, cosines } from "./compute.ts";
+import { type Becomes, type BecomesNumbers, cosines, pathNumbers } from "./compute.ts";
 import { layerOf } from "./layer.ts";
 import { LAYER_STEPS } from "./layer-steps.ts";
 import { page } from "./page.ts";
 import { type BecomesView, picture } from "./picture.ts";
 
-const at = (change: Partial<Becomes>) => compute({ ...page.initial, ...change });
+const at = (change: Partial<Becomes>) => pathNumbers({ ...page.initial, ...change });
 const digits = (list: readonly number[]) => list.map((x) => x.toFixed(3));
 
 test("the two vectors of one word move apart layer by layer, as PyTorch computes them in float64", () => {

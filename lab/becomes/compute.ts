@@ -7,7 +7,6 @@ import { matmul } from "../../src/nn/index.ts";
 import { roundScore } from "../frame/words.ts";
 import { rowsOf } from "../head/packed.ts";
 import { NEIGHBORS, RISES, STATES, STRENGTHS } from "./captures.ts";
-import { layerOf, normOf } from "./layer.ts";
 
 /** What a reader changes. */
 export type Becomes = {
@@ -86,21 +85,30 @@ function planeOf(a: readonly number[], b: readonly number[]): number[][] {
   ].map((vector) => vector.map(roundScore));
 }
 
-/** The numbers of a state. */
-export function compute({ layer, quarters, shown, word, seed }: Becomes): BecomesNumbers {
+/** The numbers of the paths. */
+export function pathNumbers({ layer, quarters }: Pick<Becomes, "layer" | "quarters">): BecomesNumbers {
   const strength = STRENGTHS.indexOf((quarters / 4) as (typeof STRENGTHS)[number]);
   const pair = planeOf(STATES[layer][2 * strength], STATES[layer][2 * strength + 1]);
-  const steps = shown === "layer" ? layerOf(seed) : [];
-  const sums = steps.length === 0 ? [] : [4, 7].map((step) => steps[step][word].map(roundScore));
   return {
-    steps,
-    sums,
-    norms: sums.map(normOf),
     words: NEIGHBORS.map(([word]) => word),
     path: pathOf(strength),
     full: pathOf(0),
     rises: RISES,
     pair,
     rounded: cosines(pair)[0][1],
+    steps: [],
+    sums: [],
+    norms: [],
   };
+}
+
+/** The numbers of a state. */
+export async function compute(state: Becomes): Promise<BecomesNumbers> {
+  const numbers = pathNumbers(state);
+  if (state.shown !== "layer") return numbers;
+  // Its modules are loaded when it is shown.
+  const { layerOf, normOf } = await import("./layer.ts");
+  const steps = layerOf(state.seed);
+  const sums = [4, 7].map((step) => steps[step][state.word].map(roundScore));
+  return { ...numbers, steps, sums, norms: sums.map(normOf) };
 }
