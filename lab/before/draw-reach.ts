@@ -22,7 +22,7 @@ export function reach({ recurrent, attention }: Reaches, wide: boolean, isShown:
   const small = wide ? "s12" : "s11";
   const even = y(Math.log10(1 / 32));
   const at = (values: readonly number[]) =>
-    values.map((share, i) => [x(i + 1), y(Math.log10(share))] as const);
+    values.map((share, i) => [Math.round(x(i + 1)), Math.round(y(Math.log10(share)))] as const);
   const curve = (name: string, { middle, low, high }: Reach, color: string) =>
     named(
       name,

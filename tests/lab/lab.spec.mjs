@@ -433,7 +433,7 @@ for (const width of [1280, 375])
   }) =>
     visit("steps.html", { viewport: { width, height: 812 } }, async (page) => {
       await reach(page, 5, width);
-      await page.locator(`.${width < 900 ? "narrow" : "wide"} [data-drag="x:6"]`).focus();
+      await page.locator(`.stage .${width < 900 ? "narrow" : "wide"} [data-drag="x:6"]`).focus();
       await page.keyboard.press("ArrowUp");
       await page.waitForFunction(() => /x=2%2C0%2C0%2C1%2C1%2C1%2C1%2C2/.test(location.hash));
       await quiet(page);
