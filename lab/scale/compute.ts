@@ -48,6 +48,8 @@ export interface ScaleNumbers {
   readonly largest: number;
   /** Variance of the products for each visited power, before and after division. */
   readonly points: readonly (readonly [dk: number, variance: number, divided: number])[];
+  /** The variance after division of the other seeds thrown, at the same powers. */
+  readonly earlier: readonly (readonly [dk: number, divided: number])[];
 }
 
 /** Products, and keys of one row. */
@@ -56,6 +58,8 @@ const TEN = 10;
 /** Rows of a call. */
 const CHUNK = 200;
 
+/** Variances of every throw, by power, then by seed. */
+const thrown = new Map<number, Map<number, number>>();
 const cachedProducts = new Map<string, { readonly products: Float32Array; readonly largest: number }>();
 
 /** q·k of 2,000 random queries with ten random keys each, d_k = 2^power, and the largest number of the vectors. */
@@ -150,8 +154,14 @@ export function compute({ power, divisor, visited, data, seed }: Scale): ScaleNu
     listed: softmaxOf(rounded.map((x) => x / by)),
     entropy: entropy / rows,
     largest: largest / rows,
+    earlier: powers.flatMap((one) =>
+      [...(thrown.get(one) ?? [])]
+        .filter(([other]) => other !== seed)
+        .map(([, v]) => [2 ** one, v / divisorOf(divisor, 2 ** one) ** 2] as const),
+    ),
     points: powers.map((one) => {
       const v = varianceOf(products(one, seed).products);
+      thrown.set(one, (thrown.get(one) ?? new Map<number, number>()).set(seed, v));
       return [2 ** one, v, v / divisorOf(divisor, 2 ** one) ** 2];
     }),
   };

@@ -114,6 +114,12 @@ function plot({ numbers: n, state, wide }: PageView): string {
         line(x(1), y(1), x(1024), y(1), "lline") +
         text(x1 - 4, y(1) - 6, "variance = 1", { class: "third s11 end" })
       : "",
+    // Earlier throws.
+    dotMarks(
+      n.earlier.map(([dk, divided]) => [x(dk), y(divided)] as const),
+      2,
+      { class: "none lthird" },
+    ),
     named(
       "variance",
       (state.divisor === "1" ? "" : dotMarks(before, 3, { class: "none lthird" })) +

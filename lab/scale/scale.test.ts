@@ -79,3 +79,10 @@ test("the text on the division does not call the variance without it that of eve
     /the variance is 1 for every d<sub>k<\/sub>\. In the picture it is now 25\d/,
   );
 });
+
+test("the variances of earlier throws stay in the picture", () => {
+  const first = compute({ ...page.initial, seed: 71 });
+  const second = compute({ ...page.initial, seed: 72 });
+  expect(second.earlier).toContainEqual([first.points[0][0], first.points[0][2]]);
+  expect(second.points[0][1]).not.toBe(first.points[0][1]);
+});

@@ -32,6 +32,8 @@ export interface Scorer {
   readonly largest: number;
   /** Mean entropy over 64 rows of 64 keys, for d = 16, 64, 256, 1024. */
   readonly entropies: readonly number[];
+  /** The same of the other seeds thrown. */
+  readonly earlier: readonly (readonly number[])[];
   readonly parameters: number;
   /** Multiplications, additions and tanh of the scores, in all, for the race's n. */
   readonly work: number;
@@ -54,10 +56,10 @@ const normals = (seed: number, which: number, rows: number, d: number) =>
   tensor(new Normals(seed, which, d).list(rows * d), [rows, d]);
 
 /** A layer that has learned nothing: w, a matrix of one row, is drawn like the two others (Glorot & Bengio 2010). */
-function additive(d: number): AdditiveAttention {
-  const layer = new AdditiveAttention(d, d, d, { seed: 3 });
+function additive(d: number, seed: number): AdditiveAttention {
+  const layer = new AdditiveAttention(d, d, d, { seed: seed + 2 });
   const bound = Math.sqrt(6 / (d + 1));
-  fillUniform(layer.w, 4, -bound, bound);
+  fillUniform(layer.w, seed + 3, -bound, bound);
   return layer;
 }
 
@@ -66,7 +68,7 @@ function weightsOf(seed: number, d: number, rows: number, keys: number) {
   const [q, k] = [normals(seed, 1, SIZE, d), normals(seed, 2, SIZE, d)];
   const query = tensor((q.data as Float32Array).subarray(0, rows * d), [rows, d]);
   const key = tensor((k.data as Float32Array).subarray(0, keys * d), [keys, d]);
-  const layer = additive(d);
+  const layer = additive(d, seed);
   const returnWeights = true;
   const dot = scaledDotProductAttention(query, key, key, { scale: 1, returnWeights });
   const scaled = scaledDotProductAttention(query, key, key, { returnWeights });
@@ -78,19 +80,21 @@ function weightsOf(seed: number, d: number, rows: number, keys: number) {
 }
 
 const cache = new Map<string, readonly number[][]>();
+/** Entropies of every seed thrown: [scorer][power]. */
+const thrown = new Map<number, readonly (readonly number[])[]>();
 
 /** Mean entropies: [scorer][power]. */
 function entropies(seed: number): readonly (readonly number[])[] {
-  const name = `entropies ${seed}`;
-  let entropies = cache.get(name);
-  if (entropies === undefined) {
-    entropies = [[], [], []];
+  let all = thrown.get(seed);
+  if (all === undefined) {
+    const entropies: number[][] = [[], [], []];
     for (const power of POWERS)
       for (const [s, { weights }] of weightsOf(seed, 2 ** power, SIZE, SIZE).entries())
         entropies[s].push(-weights.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0) / SIZE);
-    cache.set(name, entropies);
+    all = entropies;
+    thrown.set(seed, all);
   }
-  return entropies;
+  return all;
 }
 
 /** One row of eight keys; scores are logarithms of the weights plus the row's log-sum-exp. */
@@ -127,7 +131,7 @@ function largestOf(power: number, seed: number): readonly number[] {
 /** Milliseconds of one call of each, the best of three. */
 function times(n: number, d: number): number[] {
   const [query, key] = [normals(1, 1, n, d), normals(1, 2, n, d)];
-  const layer = additive(d);
+  const layer = additive(d, 1);
   const calls = [
     () => scaledDotProductAttention(query, key, key, { scale: 1 }),
     () => scaledDotProductAttention(query, key, key),
@@ -154,6 +158,7 @@ export function compute({ power, n, race, seed }: Scorers): ScorersNumbers {
       shares: softmaxOf(scores),
       largest: largestOf(power, seed)[s],
       entropies: entropies(seed)[s],
+      earlier: [...thrown].filter(([one]) => one !== seed).map(([, all]) => all[s]),
       parameters: s < 2 ? 0 : 2 * d * d + d,
       work: 2 * n * n * d + (s < 2 ? 0 : 4 * n * d * d + 2 * n * n * d),
       bytes: s < 2 ? 0 : n * n * d * 4,

@@ -96,11 +96,12 @@ function entropies({ numbers: n, state, wide }: PageView): string {
     line(x0, y(LARGEST), x1, y(LARGEST), "lline dash"),
     text(x0 + 6, y(LARGEST) - 5, "all equal: 4.16", { class: "third s11" }),
     line(x(now), y0, x(now), y1, "lline"),
-    ...n.all.map(({ entropies }, s) => {
-      const points = entropies
-        .slice(0, lengthsOf(state))
-        .map((entropy, i) => [x(lengths[i]), y(entropy)] as const);
+    ...n.all.map(({ entropies, earlier }, s) => {
+      const pointsOf = (values: readonly number[]) =>
+        values.slice(0, lengthsOf(state)).map((entropy, i) => [x(lengths[i]), y(entropy)] as const);
+      const points = pointsOf(entropies);
       return (
+        earlier.map((values) => lineMark(pointsOf(values), { class: "lthird thin" })).join("") +
         lineMark(points, { class: `l${COLORS[s]}` }) +
         dotMarks(points, (i) => (lengths[i] === now ? 5 : 3), { class: `f${COLORS[s]}` }) +
         text(points[points.length - 1][0] + 8, points[points.length - 1][1] + [4, 16, 2][s], NAMES[s], {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { textOf } from "../../ui/text-of.ts";
-import type { ScorersNumbers } from "./compute.ts";
+import { compute, type ScorersNumbers } from "./compute.ts";
 import { page } from "./page.ts";
 
 test("the caption has the bytes that the first task asks for, on a phone as well", async () => {
@@ -30,5 +30,22 @@ test("over 64 rows dot is more saturated at each longer length, for every seed, 
       means.push((numbers as ScorersNumbers).all[0].largest);
     }
     expect(means, `seed ${seed}`).toEqual(means.toSorted((a, b) => a - b));
+  }
+});
+
+test("another throw draws additive's parameters, too, and the lines of earlier throws stay in the picture", async () => {
+  const [first, second] = [compute({ ...page.initial, seed: 41 }), compute({ ...page.initial, seed: 42 })];
+  for (const s of [0, 1, 2]) {
+    expect(second.all[s].entropies).not.toEqual(first.all[s].entropies);
+    expect(second.all[s].earlier).toContainEqual(first.all[s].entropies);
+  }
+});
+
+test("what the page says of the three holds at every seed: dot falls, scaled and additive at 16 do not saturate", () => {
+  for (const seed of [1, 2, 3, 50, 9999]) {
+    const [dot, scaled, additive] = compute({ ...page.initial, seed }).all.map(({ entropies }) => entropies);
+    expect(dot[3], `${seed}`).toBeLessThan(0.2);
+    expect(Math.min(...scaled), `${seed}`).toBeGreaterThan(3.5);
+    expect(additive[0], `${seed}`).toBeGreaterThan(3.5);
   }
 });
