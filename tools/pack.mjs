@@ -24,6 +24,7 @@ import { Tally } from "./parts/tally.mjs";
 import { at, pinned, root, say, stop } from "./setup.mjs";
 
 const FIND_MODELS = 'import { locateShipped } from "heed/models"; console.log(locateShipped("encoder"));';
+const TSC = at("node_modules/typescript/bin/tsc");
 /** A file with PyTorch's query, key, value and output, for the program from-torch.ts. */
 const TORCH = "tests/golden/pytorch/sdpa-gradients/causal-lower-right-wide.safetensors";
 const tally = new Tally((line) => process.stdout.write(`${line}\n`));
@@ -35,6 +36,16 @@ try {
 }
 process.stdout.write(`${tally}\n`);
 process.exitCode = tally.failed > 0 ? 1 : 0;
+
+/**
+ * Checks that Node runs a program; the problem is the end of its output.
+ * @param {string} name @param {readonly string[]} argv @param {string} [cwd] @param {string} [node]
+ */
+function checkRun(name, argv, cwd = folder, node = process.execPath) {
+  const done = spawnSync(node, argv, { cwd, encoding: "utf8", timeout: 600_000 });
+  tally.check(name, done.status === 0 ? "" : `${done.stdout}${done.stderr}`.slice(-2000));
+  return done;
+}
 
 /** The relative links of the Markdown files in a folder that lead to no file. @param {string} folder */
 function deadLinks(folder) {
@@ -136,12 +147,7 @@ function checkTypes(manifest) {
   writeFileSync(join(folder, "program.mts"), modules.map((name) => `import "${name}";\n`).join(""));
   symlinkSync(at("node_modules/@types"), join(folder, "node_modules", "@types"));
   const strict = ["--noEmit", "--strict", "--lib", "es2022", "--types", "node", "--module", "nodenext"];
-  const types = spawnSync(
-    process.execPath,
-    [at("node_modules/typescript/bin/tsc"), ...strict, "--skipLibCheck", "false", "program.mts"],
-    { cwd: folder, encoding: "utf8" },
-  );
-  tally.check("the types need no DOM", types.status === 0 ? "" : types.stdout);
+  checkRun("the types need no DOM", [TSC, ...strict, "--skipLibCheck", "false", "program.mts"]);
 }
 
 async function check() {
@@ -227,14 +233,7 @@ async function check() {
   const platforms = join(folder, "tests", "platforms");
   cpSync(at("tests/platforms"), platforms, { recursive: true });
   cpSync(at("tools/parts/tally.mjs"), join(folder, "tools", "parts", "tally.mjs"));
-  const smoke = spawnSync(process.execPath, [join(platforms, "smoke.mjs")], {
-    encoding: "utf8",
-    timeout: 600_000,
-  });
-  tally.check(
-    "the unpacked copy computes",
-    smoke.status === 0 ? "" : `${smoke.stdout}${smoke.stderr}`.slice(-2000),
-  );
+  checkRun("the unpacked copy computes", [join(platforms, "smoke.mjs")]);
   programs();
   await copiedExamples(unpacked);
   await bundled();
@@ -293,15 +292,9 @@ async function copiedExamples(unpacked) {
     .sort();
   tally.check("there are examples to copy", names.length > 15 ? "" : names.join(", "));
   for (const name of names) {
-    const { status, stdout, stderr } = spawnSync(pinned(), [join("examples", name)], {
-      cwd: project,
-      encoding: "utf8",
-      timeout: 300_000,
-    });
-    tally.check(
-      `the example ${name} runs in a new project`,
-      status === 0 && stdout !== "" ? "" : `${stdout}${stderr}`.slice(-2000),
-    );
+    const run = `the example ${name} runs in a new project`;
+    const { stdout } = checkRun(run, [join("examples", name)], project, pinned());
+    tally.check(`the example ${name} prints`, stdout === "" ? "it printed nothing" : "");
   }
 }
 
@@ -318,21 +311,11 @@ function programs() {
     ...["--verbatimModuleSyntax", "--lib", "es2022", "--target", "es2022", "--types", "node"],
     ...["--module", "nodenext", "--skipLibCheck", "false"],
   ];
-  const types = spawnSync(process.execPath, [at("node_modules/typescript/bin/tsc"), ...argv, ...names], {
-    cwd: project,
-    encoding: "utf8",
-  });
-  tally.check(`${names.length} programs: types`, types.status === 0 ? "" : types.stdout);
-  if (types.status !== 0) return;
+  if (checkRun(`${names.length} programs: types`, [TSC, ...argv, ...names], project).status !== 0) return;
   cpSync(at(TORCH), join(project, "torch.safetensors"));
   for (const name of names) {
     const script = join("out", name.replace(/ts$/, "js"));
-    const done = spawnSync(process.execPath, [script, "torch.safetensors"], {
-      cwd: project,
-      encoding: "utf8",
-      timeout: 300_000,
-    });
-    tally.check(`program ${name}`, done.status === 0 ? "" : `${done.stdout}${done.stderr}`.slice(-2000));
+    checkRun(`program ${name}`, [script, "torch.safetensors"], project);
   }
 }
 

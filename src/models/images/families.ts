@@ -55,7 +55,14 @@ function imageOf(
   };
 }
 
-const numbered = (count: number) => Array.from({ length: count }, (_, n) => `[REG${n + 1}]`);
+/** Learned tokens, one a label, of the tensor `name`; `placed`: they have positions. */
+const learned = (name: string, C: number, labels: readonly string[], placed: boolean): ImageTokens => ({
+  name,
+  shape: [1, labels.length, C],
+  labels,
+  placed,
+});
+const registers = (count: number) => Array.from({ length: count }, (_, n) => `[REG${n + 1}]`);
 const heads: FileNames = {
   otherHeads: /(?:^|\.)(?:(?:cls_|distillation_)?classifier|decoder)\./,
   ignored: /\.mask_token$/,
@@ -86,12 +93,7 @@ const vit = (prefix: "vit" | "deit"): ImageFamily => ({
   sizes: { ...BASE, intermediate_size: 3072 },
   activation: "gelu",
   read(fields, { hidden_size: C }) {
-    const token = (name: string, label: string) => ({
-      name: `${prefix}.embeddings.${name}`,
-      shape: [1, 1, C],
-      labels: [label],
-      placed: true,
-    });
+    const token = (name: string, label: string) => learned(`${prefix}.embeddings.${name}`, C, [label], true);
     const tokens = [
       token("cls_token", "[CLS]"),
       ...(prefix === "deit" ? [token("distillation_token", "[DISTILL]")] : []),
@@ -133,16 +135,10 @@ const dinov2 = (prefix: "dinov2" | "dinov2_with_registers"): ImageFamily => {
       requireValues(fields, { apply_layernorm: [true] });
       const inner = Math.trunc(C * number(fields, "mlp_ratio", 4));
       const gated = flag(fields, "use_swiglu_ffn", false);
-      const registers =
-        prefix === "dinov2" ? 0 : fields.one<number>(["num_register_tokens", "size", 1024], 4);
+      const count = prefix === "dinov2" ? 0 : fields.one<number>(["num_register_tokens", "size", 1024], 4);
       const at = `${prefix}.embeddings.`;
-      const cls = { name: `${at}cls_token`, shape: [1, 1, C], labels: ["[CLS]"], placed: true };
-      const register = {
-        name: `${at}register_tokens`,
-        shape: [1, registers, C],
-        labels: numbered(registers),
-        placed: false,
-      };
+      const cls = learned(`${at}cls_token`, C, ["[CLS]"], true);
+      const register = learned(`${at}register_tokens`, C, registers(count), false);
       return {
         norm: layerNorm(fields, "layer_norm_eps", {}, 1e-6),
         ...ALL_BIASES,
@@ -153,11 +149,11 @@ const dinov2 = (prefix: "dinov2" | "dinov2_with_registers"): ImageFamily => {
           names: { ...NAMES, up: undefined, gateUp: "mlp.weights_in", down: "mlp.weights_out" },
           hidden_act: "silu",
         }),
-        ...imageOf(fields, { patch: 14 }, registers === 0 ? [cls] : [cls, register], (patches) => ({
+        ...imageOf(fields, { patch: 14 }, count === 0 ? [cls] : [cls, register], (patches) => ({
           positions: {
             name: `${at}position_embeddings`,
             shape: [1, patches + 1, C],
-            resampling: registers === 0 ? "sharp" : "smooth",
+            resampling: count === 0 ? "sharp" : "smooth",
           },
         })),
       };
@@ -195,22 +191,12 @@ const dinov3: ImageFamily = (() => {
       requireValues(fields, { value_bias: [bias], apply_layernorm: [true] });
       if (d % 4 !== 0)
         fields.refuse("num_attention_heads", `gives heads of ${d} numbers, which must be a multiple of 4`);
-      const registers =
+      const count =
         fields.value("num_register_tokens") === 0
           ? 0
           : fields.one<number>(["num_register_tokens", "size", 1024], 0);
-      const cls = {
-        name: `${prefix}.embeddings.cls_token`,
-        shape: [1, 1, C],
-        labels: ["[CLS]"],
-        placed: false,
-      };
-      const register = {
-        name: `${prefix}.embeddings.register_tokens`,
-        shape: [1, registers, C],
-        labels: numbered(registers),
-        placed: false,
-      };
+      const cls = learned(`${prefix}.embeddings.cls_token`, C, ["[CLS]"], false);
+      const register = learned(`${prefix}.embeddings.register_tokens`, C, registers(count), false);
       return {
         norm: layerNorm(fields, "layer_norm_eps"),
         qkv_bias: bias,

@@ -3,6 +3,7 @@
  * by two spaces. Equal tokenizers give equal bytes.
  */
 import { checkArgument, checkCount } from "../../core/errors.ts";
+import { bpeModel, tokenizerFile, wordPieceModel } from "./convert/parts.ts";
 import type { Slot, Template } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -38,18 +39,10 @@ export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
           pre_tokenizer: byteLevel(spec.addPrefixSpace),
           post_processor: template ?? byteLevel(true),
           decoder: byteLevel(true),
-          model: {
-            type: "BPE",
-            dropout: null,
-            unk_token: null,
-            continuing_subword_prefix: null,
-            end_of_word_suffix: null,
-            fuse_unk: false,
-            byte_fallback: false,
-            ignore_merges: false,
+          model: bpeModel(
             vocab,
-            merges: spec.merges.map(([a, b]) => `${a} ${b}`),
-          },
+            spec.merges.map(([a, b]) => `${a} ${b}`),
+          ),
         }
       : {
           normalizer: {
@@ -62,18 +55,9 @@ export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
           pre_tokenizer: { type: "BertPreTokenizer" },
           post_processor: template ?? null,
           decoder: { type: "WordPiece", prefix: spec.prefix, cleanup: spec.cleanup },
-          model: {
-            type: "WordPiece",
-            unk_token: spec.unknown,
-            continuing_subword_prefix: spec.prefix,
-            max_input_chars_per_word: spec.maxCharacters,
-            vocab,
-          },
+          model: wordPieceModel(vocab, spec.unknown, spec.prefix, spec.maxCharacters),
         };
-  const file = {
-    version: "1.0",
-    truncation: null,
-    padding: null,
+  const file = tokenizerFile({
     added_tokens: [...spec.added]
       .sort((a, b) => a.id - b.id)
       .map(({ id, content, singleWord, lstrip, rstrip, special }) => ({
@@ -86,7 +70,7 @@ export function writeTokenizer(tokenizer: Tokenizer): Uint8Array<ArrayBuffer> {
         special,
       })),
     ...parts,
-  };
+  });
   return new TextEncoder().encode(`${jsonOf(file, "")}\n`);
 }
 

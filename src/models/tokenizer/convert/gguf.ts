@@ -3,7 +3,7 @@ import { FormatError, UnsupportedError } from "../../../core/errors.ts";
 import type { GgufValue } from "../../../io/index.ts";
 import { quote } from "../../../io/refuse.ts";
 import { GPT2_PATTERN } from "../bytes.ts";
-import { addedTokens, type SpecialToken, templatePart } from "./parts.ts";
+import { addedTokens, bpeModel, type SpecialToken, templatePart, tokenizerFile } from "./parts.ts";
 import { type SentencePieceModel, sentencePieceJson } from "./sentencepiece.ts";
 import { vocabTxtJson } from "./word-lists.ts";
 
@@ -128,10 +128,7 @@ export function ggufTokenizerJson(values: Values): object {
   const end = around(flag(values, "add_eos_token", false), eos);
   const single = [...start, "A", ...end];
   const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false };
-  return {
-    version: "1.0",
-    truncation: null,
-    padding: null,
+  return tokenizerFile({
     added_tokens: addedTokens(special),
     normalizer: split.nfc ? { type: "NFC" } : null,
     pre_tokenizer: {
@@ -156,9 +153,6 @@ export function ggufTokenizerJson(values: Values): object {
             (name) => vocab.get(name) as number,
           ),
     decoder: { ...byteLevel, add_prefix_space: true },
-    model: {
-      type: "BPE", dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null,
-      fuse_unk: false, byte_fallback: false, ignore_merges: split.ignoreMerges ?? false, vocab, merges: texts(values, "merges"),
-    }, // biome-ignore format: one model
-  };
+    model: bpeModel(vocab, texts(values, "merges"), { ignore_merges: split.ignoreMerges ?? false }),
+  });
 }

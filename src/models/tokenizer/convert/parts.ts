@@ -17,6 +17,43 @@ export function jsonValue(value: unknown): Json {
   return new Map(Object.entries(value).map(([name, item]) => [name, jsonValue(item)]));
 }
 
+/** A tokenizer.json with its fields of no consequence first. */
+export const tokenizerFile = <P extends object>(parts: P) => ({
+  version: "1.0",
+  truncation: null,
+  padding: null,
+  ...parts,
+});
+
+/** A BPE model: over bytes, unless `settings` say otherwise. */
+export const bpeModel = (vocab: ReadonlyMap<string, number>, merges: readonly unknown[], settings = {}) => ({
+  type: "BPE",
+  dropout: null,
+  unk_token: null,
+  continuing_subword_prefix: null,
+  end_of_word_suffix: null,
+  fuse_unk: false,
+  byte_fallback: false,
+  ignore_merges: false,
+  ...settings,
+  vocab,
+  merges,
+});
+
+/** A WordPiece model. */
+export const wordPieceModel = (
+  vocab: ReadonlyMap<string, number>,
+  unknown: string,
+  prefix = "##",
+  maxCharacters = 100,
+) => ({
+  type: "WordPiece",
+  unk_token: unknown,
+  continuing_subword_prefix: prefix,
+  max_input_chars_per_word: maxCharacters,
+  vocab,
+});
+
 /** The entries of `added_tokens`, in the order of their ids; the first of two with one id or one text counts. */
 export function addedTokens(tokens: readonly SpecialToken[]): object[] {
   const ids = new Set<number>();

@@ -5,7 +5,7 @@
  */
 import { ProtoMessage } from "../../../io/protobuf.ts";
 import { asBytes, quote, type Refuse, refuser } from "../../../io/refuse.ts";
-import { addedTokens, mergesOf, type SpecialToken, templatePart } from "./parts.ts";
+import { addedTokens, bpeModel, mergesOf, type SpecialToken, templatePart, tokenizerFile } from "./parts.ts";
 
 /** Kinds of pieces. */
 const [UNKNOWN, CONTROL, USER_DEFINED, BYTE] = [2, 3, 4, 6];
@@ -155,10 +155,7 @@ export function sentencePieceJson(
     { type: "Fuse" },
     ...(addPrefix ? [{ type: "Strip", content: " ", start: 1, stop: 0 }] : []),
   ];
-  return {
-    version: "1.0",
-    truncation: null,
-    padding: null,
+  return tokenizerFile({
     added_tokens: addedTokens(special.filter(({ id }) => id >= 0)),
     normalizer: normalizers.length === 0 ? null : { type: "Sequence", normalizers },
     // Unigram never joins two words; BPE may have pieces of several spaces.
@@ -173,22 +170,15 @@ export function sentencePieceJson(
             vocab: pieces.map((piece) => [...piece]),
             byte_fallback: byteFallback,
           }
-        : {
-            type: "BPE",
-            dropout: null,
-            unk_token: model.pieces[model.unknown].text,
-            continuing_subword_prefix: null,
-            end_of_word_suffix: null,
-            fuse_unk: true,
-            byte_fallback: byteFallback,
-            ignore_merges: false,
+        : bpeModel(
             vocab,
-            merges: mergesOf(
+            mergesOf(
               pieces.map(([text, score], id) => [model.pieces[id]?.kind === BYTE ? "" : text, score]),
               vocab,
             ),
-          },
-  };
+            { unk_token: model.pieces[model.unknown].text, fuse_unk: true, byte_fallback: byteFallback },
+          ),
+  });
 }
 
 function templateOf(

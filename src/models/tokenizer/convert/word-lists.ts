@@ -1,7 +1,14 @@
 /** Tokenizers of earlier versions: BERT's `vocab.txt`, and GPT-2's `vocab.json` with `merges.txt`, as a tokenizer.json. */
 import { FormatError } from "../../../core/errors.ts";
 import { asBytes, utf8 } from "../../../io/refuse.ts";
-import { addedTokens, type SpecialToken, templatePart } from "./parts.ts";
+import {
+  addedTokens,
+  bpeModel,
+  type SpecialToken,
+  templatePart,
+  tokenizerFile,
+  wordPieceModel,
+} from "./parts.ts";
 
 const decoded = (what: string, bytes: Uint8Array): string => {
   const text = utf8(asBytes(what, bytes));
@@ -45,10 +52,7 @@ export function vocabTxtJson(bytes: Uint8Array, config: Readonly<Record<string, 
   const flag = (name: string, usual: boolean) =>
     typeof config[name] === "boolean" ? (config[name] as boolean) : usual;
   const strip = config.strip_accents;
-  return {
-    version: "1.0",
-    truncation: null,
-    padding: null,
+  return tokenizerFile({
     added_tokens: addedTokens(special),
     normalizer: {
       type: "BertNormalizer",
@@ -60,14 +64,8 @@ export function vocabTxtJson(bytes: Uint8Array, config: Readonly<Record<string, 
     pre_tokenizer: { type: "BertPreTokenizer" },
     post_processor: templatePart([cls, "A", sep], [cls, "A", sep, "B:1", `${sep}:1`], idOf),
     decoder: { type: "WordPiece", prefix: "##", cleanup: true },
-    model: {
-      type: "WordPiece",
-      unk_token: unknown,
-      continuing_subword_prefix: "##",
-      max_input_chars_per_word: 100,
-      vocab,
-    },
-  };
+    model: wordPieceModel(vocab, unknown),
+  });
 }
 
 /** Ids by token and merges by line: BPE over bytes. `isRoberta` puts `<s>` and `</s>` around a text. */
@@ -103,10 +101,7 @@ export function vocabMergesJson(
   const [cls, sep] = ["<s>", "</s>"].map((token) => [token, vocab.get(token)] as const);
   if (isRoberta && (cls[1] === undefined || sep[1] === undefined))
     throw new FormatError("tokenizer", "vocab.json: there is no <s> or no </s>");
-  return {
-    version: "1.0",
-    truncation: null,
-    padding: null,
+  return tokenizerFile({
     added_tokens: addedTokens(special),
     normalizer: null,
     pre_tokenizer: { type: "ByteLevel", add_prefix_space: prefix, trim_offsets: true, use_regex: true },
@@ -120,9 +115,6 @@ export function vocabMergesJson(
         }
       : { type: "ByteLevel", add_prefix_space: true, trim_offsets: false, use_regex: true },
     decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
-    model: {
-      type: "BPE", dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null,
-      fuse_unk: false, byte_fallback: false, ignore_merges: false, vocab, merges,
-    }, // biome-ignore format: one model
-  };
+    model: bpeModel(vocab, merges),
+  });
 }
