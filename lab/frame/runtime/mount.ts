@@ -68,21 +68,10 @@ export function mount<S extends LabState, N>(
     state.set(values);
     request();
   };
+  const say = (message: string) => progress.announce(message);
   const latest = () => state.latest(drawing.wide);
   const save = (text: string, type: string, suffix: string) =>
     saveFile(new Blob([text], { type }), `${page.name}.${suffix}`);
-
-  /** Copies a link with the teacher's task, or says that there is none. What makes it is loaded now. */
-  const shareTask = async () => {
-    const [task, answer] = ["task", "answer"].map(
-      (name) => root.querySelector<HTMLTextAreaElement>(`.share [name=${name}]`)!.value,
-    );
-    if (task.trim() === "") return progress.announce("Write a task first.");
-    const { taskLink } = await import("./task-link.ts");
-    await copyLink(taskLink(location.origin + location.pathname, state.address, [task, answer]), (message) =>
-      progress.announce(message),
-    );
-  };
 
   /** An action of the reader before the first numbers have arrived. */
   let deferred: (() => void) | undefined;
@@ -99,14 +88,12 @@ export function mount<S extends LabState, N>(
       state.beforeText();
       state.reset(progress.step?.state);
       request();
-    } else if (name === "share") void shareTask();
+    } else if (name === "share")
+      void import("./task-link.ts").then(({ shareTask }) => shareTask(root, state.address, copyLink, say));
     else if (view === undefined) {
       deferred = () => act(name, argument, value);
       if (requests.isIdle) request();
-    } else if (name === "link")
-      void copyLink(new URL(state.address || "#", location.href).href, (message) =>
-        progress.announce(message),
-      );
+    } else if (name === "link") void copyLink(new URL(state.address || "#", location.href).href, say);
     else if (name === "svg") save(svgFile(drawing.svg), "image/svg+xml", "svg");
     else if (name === "csv") {
       const table = page.table({ ...view, state: state.computed!.state });

@@ -42,6 +42,20 @@ export function taskLink(page: string, state: string, task: ClassTask): string {
   return link.href;
 }
 
+/** Copies a link with the task that was written under "For a class", or says that there is none. */
+export async function shareTask(
+  root: ParentNode,
+  state: string,
+  copy: (address: string, announce: (message: string) => void) => Promise<void>,
+  announce: (message: string) => void,
+): Promise<void> {
+  const [task, answer] = ["task", "answer"].map(
+    (name) => root.querySelector<HTMLTextAreaElement>(`.share [name=${name}]`)!.value,
+  );
+  if (task.trim() === "") announce("Write a task first.");
+  else await copy(taskLink(location.origin + location.pathname, state, [task, answer]), announce);
+}
+
 /** Shows the task of the address above the text of a page, its answer folded. */
 export function showTask(root: ParentNode): void {
   const parameter = new URLSearchParams(location.search).get(PARAMETER);

@@ -1,5 +1,5 @@
 /** docs/course.md as a page of the Lab: headings, paragraphs, tables and code, with a link for each `PAGE#stopN`. */
-import { escapeXml } from "../../src/view/plot/svg.ts";
+import { escapeXml } from "../../../src/view/plot/svg.ts";
 
 /** What the style of the Lab has no rules for: only this page loads it. */
 export const COURSE_STYLE = `.map .course{inline-size:100%;table-layout:fixed;font:13px/20px var(--sans);margin-block:8px 32px;overflow-wrap:anywhere}

@@ -1,8 +1,8 @@
 /** Teacher's notes of a page, written from what the page has: its aim and times, questions with answers, usual mistakes, tasks. */
-import { html, nothing, type TemplateResult } from "../../ui/markup.ts";
-import type { LabState } from "./fields.ts";
-import type { LabPage, LabView, NamedPage, OpenTask } from "./page.ts";
-import { formatGuess, reasonsOf } from "./render.ts";
+import { html, nothing, type TemplateResult } from "../../../ui/markup.ts";
+import type { LabState } from "../fields.ts";
+import type { LabPage, LabView, NamedPage, OpenTask } from "../page.ts";
+import { formatGuess, reasonsOf } from "../render.ts";
 
 /** What only the notes need: the site writes it into a file of its own. */
 export const NOTES_STYLE = `.notes{max-inline-size:720px;margin:0 auto;padding:32px 20px 64px;font:16px/26px var(--serif)}
