@@ -7,7 +7,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { expect } from "@playwright/test";
-import { must, names, pages, quiet, reach, row, test } from "./visit.mjs";
+import { must, names, pages, quiet, row, test } from "./visit.mjs";
 
 // What holds for each page.
 for (const name of names)
@@ -427,48 +427,6 @@ test("steps: a number is changed by keys, the slider goes through the stops, the
       /“young” gives/.test(document.querySelector(".stage figcaption")?.textContent ?? ""),
     );
   }));
-for (const width of [1280, 375])
-  test(`steps: X is changed by keys in the flow, and the output is softmax(QKᵀ/√d)·V of it, ${width} wide`, ({
-    visit,
-  }) =>
-    visit("steps.html", { viewport: { width, height: 812 } }, async (page) => {
-      await reach(page, 5, width);
-      await page.locator(`.stage .${width < 900 ? "narrow" : "wide"} [data-drag="x:6"]`).focus();
-      await page.keyboard.press("ArrowUp");
-      await page.waitForFunction(() => /x=2%2C0%2C0%2C1%2C1%2C1%2C1%2C2/.test(location.hash));
-      await quiet(page);
-      const [x, w] = [
-        [
-          [2, 0],
-          [0, 1],
-          [1, 1],
-          [1, 2],
-        ],
-        [
-          [
-            [1, 0],
-            [1, 1],
-          ],
-          [
-            [-1, 2],
-            [-1, 1],
-          ],
-          [
-            [1, 2],
-            [2, -1],
-          ],
-        ],
-      ];
-      const [q, k, v] = w.map((m) => x.map(([a, b]) => [0, 1].map((d) => a * m[0][d] + b * m[1][d])));
-      const e = k.map((key) => Math.exp((q[3][0] * key[0] + q[3][1] * key[1]) / Math.SQRT2));
-      const sum = e.reduce((a, b) => a + b, 0);
-      const output = [0, 1].map((d) => e.reduce((all, one, j) => all + (one / sum) * v[j][d], 0));
-      const text = await page.locator(".stage .picture svg:visible").textContent();
-      for (const value of output) expect(text).toContain(value.toFixed(2).replace("-", "−"));
-      expect(await page.locator(".stage figcaption").textContent()).toContain(
-        output.map((value) => value.toFixed(2).replace("-", "−")).join(", "),
-      );
-    }));
 test("before transformers: it is trained in the page to a visible alignment", ({ visit }) =>
   visit("before.html", {}, async (page) => {
     const start = performance.now();

@@ -4,7 +4,7 @@
  * in lab.spec.mjs, without the clock. Needs dist/.
  */
 import { expect } from "@playwright/test";
-import { open, quiet, test, write } from "./visit.mjs";
+import { open, quiet, reach, test, write } from "./visit.mjs";
 
 /** @typedef {import("@playwright/test").Page} Page */
 
@@ -269,3 +269,33 @@ test("a link whose task was cut says so", ({ visit }) =>
   visit("steps.html?class=abc", {}, async (page) => {
     await expect(page.locator(".assigned")).toContainText("cannot be read");
   }));
+
+for (const width of [1280, 375])
+  test(`steps: X is changed by keys in the flow, and the output is softmax(QKᵀ/√d)·V of it, ${width} wide`, ({
+    visit,
+  }) =>
+    visit("steps.html", { viewport: { width, height: 812 } }, async (page) => {
+      await reach(page, 5, width);
+      await page.locator(`.stage .${width < 900 ? "narrow" : "wide"} [data-drag="x:6"]`).focus();
+      await page.keyboard.press("ArrowUp");
+      await page.waitForFunction(() => /x=2%2C0%2C0%2C1%2C1%2C1%2C1%2C2/.test(location.hash));
+      await quiet(page);
+      // X·W of each matrix, row after row.
+      const product = (/** @type {number[]} */ [a, b, c, d]) =>
+        ["20", "01", "11", "12"].map((row) =>
+          [0, 1].map((at) => +row[0] * [a, b][at] + +row[1] * [c, d][at]),
+        );
+      const [q, k, v] = [
+        [1, 0, 1, 1],
+        [-1, 2, -1, 1],
+        [1, 2, 2, -1],
+      ].map(product);
+      const e = k.map((key) => Math.exp((q[3][0] * key[0] + q[3][1] * key[1]) / Math.SQRT2));
+      const sum = e.reduce((a, b) => a + b, 0);
+      const output = [0, 1]
+        .map((d) => e.reduce((all, one, j) => all + (one / sum) * v[j][d], 0))
+        .map((value) => value.toFixed(2).replace("-", "−"));
+      const text = await page.locator(".stage .picture svg:visible").textContent();
+      for (const value of output) expect(text).toContain(value);
+      expect(await page.locator(".stage figcaption").textContent()).toContain(output.join(", "));
+    }));
