@@ -15,7 +15,6 @@ import type {
 } from "../../src/view/element.ts";
 import type { FigureOptions } from "../../src/view/figure/options.ts";
 import { Address } from "../state/history.ts";
-import { interestingCell } from "../state/interesting.ts";
 import type { State } from "../state/state.ts";
 import { theme } from "../styles/theme.ts";
 import { canDraw, isEditable, openingOf, viewOf, withKnownViews } from "../views/registry.ts";
@@ -376,13 +375,18 @@ export class AttentionView extends LitElement implements AttentionViewElement {
   #opened(store: HeadStore): void {
     const named = this.#named.has("query") && this.#named.has("key");
     if (!this.#named.has("mode")) this.#session.set(openingOf(this.#session), "replace");
-    void this.#load().then(() => {
-      const { state, ref } = this.#session;
-      // Another store may have been opened while the head was read; it has its own call.
-      const isShown = store === this.#session.store && store.blocks.length > 0;
-      const isFirst = state.query + state.key === 0 && state.pinned === null && !named;
-      const cell = isShown && isFirst && interestingCell(store, ref);
-      if (cell) this.#session.set(cell, "replace");
+    const { ref } = this.#session;
+    // Another store or cell may have been opened while the head was read.
+    const isFirst = () => {
+      const { state, ref: shown } = this.#session;
+      const isHere = store === this.#session.store && JSON.stringify(shown) === JSON.stringify(ref);
+      return isHere && state.query + state.key === 0 && state.pinned === null && !named;
+    };
+    void this.#load().then(async () => {
+      if (!isFirst() || store.blocks.length === 0) return;
+      const { linkOf } = await import("../state/carried.ts");
+      const link = await linkOf(store, ref).catch(this.#session.failed);
+      if (link && isFirst()) this.#session.set(link, "replace");
     });
     void this.#checkAttributes();
     this.#reflect();

@@ -6,14 +6,11 @@
 import type { Block } from "../../src/store/block.ts";
 import type { HeadStore } from "../../src/store/head-store.ts";
 import { type TellingOptions, tellingLink } from "../../src/store/sentences/telling.ts";
-import { interestingCell } from "./interesting.ts";
 import { WITHOUT_TOKENS } from "./select.ts";
 import type { State } from "./state.ts";
 
 /** The maximum number of cells of a block for a search of all its heads. */
 const SEARCHED = 2 ** 23;
-/** The maximum number of cells of a head for a search of its most telling link; in larger heads, only some rows are read. */
-const LARGE = 2 ** 20;
 
 /**
  * The change of the state when another text opens.
@@ -48,16 +45,11 @@ export async function carried(
   // The head with the same number, if the block has it.
   const layer = block.layers.includes(state.layer) ? state.layer : block.layers[0];
   const head = Math.min(state.head, block.heads - 1);
-  const here = { block: index, layer, head };
-  if (block.Nq * block.Nk > LARGE) {
-    await to.load(here);
-    return { ...reset, ...interestingCell(to, here) };
-  }
-  return { ...reset, ...(await linkOf(to, { ...here, query })) };
+  return { ...reset, ...(await linkOf(to, { block: index, layer, head, query })) };
 }
 
 /** The most telling link of some heads as parts of the state. */
-async function linkOf(store: HeadStore, options: TellingOptions): Promise<Partial<State>> {
+export async function linkOf(store: HeadStore, options: TellingOptions): Promise<Partial<State>> {
   const link = await tellingLink(store, options);
   if (link === undefined) return {};
   const { layer, head, query, key } = link;

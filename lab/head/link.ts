@@ -26,7 +26,7 @@ const VERDICTS: Readonly<Record<OwnLink["verdict"], string>> = {
   link: "is more than this head gives it from other words, or at this distance",
   stripe: "is nothing special: in this head, the other words give it about as much",
   offset: "is nothing special: this head looks at that distance, whatever word is there",
-  spread: "is not much more than an even share",
+  spread: "is no more than heads of random numbers have",
 };
 
 /** The model and the head of the reader's own sentence, and what may be said about its strongest link. */

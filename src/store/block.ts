@@ -73,6 +73,16 @@ export interface HeadRef {
   readonly head: number;
 }
 
+/** The heads of a block, by layer; `only`: of one layer, or with one number. `block`: its index in the store. */
+export const headsOf = (
+  { layers, heads }: Pick<Block, "layers" | "heads">,
+  block: number,
+  only: { readonly layer?: number; readonly head?: number } = {},
+): HeadRef[] =>
+  layers
+    .flatMap((layer) => Array.from({ length: heads }, (_, head) => ({ block, layer, head })))
+    .filter((ref) => ref.layer === (only.layer ?? ref.layer) && ref.head === (only.head ?? ref.head));
+
 /**
  * A stage of one link: from its raw score to what its value adds to the output. `contrast` is the weight minus the mean weight that the
  * other rows give the same key (*others* of `measures/contrast.ts`); 0 where no other row may attend to the key.

@@ -64,7 +64,7 @@ export function askPanel(ui: Ui): TemplateResult {
           ],
           state.askBy,
           (askBy) => session.set({ askBy }),
-        )} ${first === undefined ? nothing : html`even: ${numeral(first.even, "askHeads even", { digits: 2 })}.`} <kbd>.</kbd> <kbd>,</kbd> next, previous</p>
+        )} ${first?.contrast === undefined ? nothing : html`Gray: contrast.`} ${first === undefined ? nothing : html`even: ${numeral(first.even, "askHeads even", { digits: 2 })}.`} <kbd>.</kbd> <kbd>,</kbd> next, previous</p>
         ${
           logits === undefined
             ? nothing
@@ -73,10 +73,10 @@ export function askPanel(ui: Ui): TemplateResult {
     }`;
 }
 
-/** A head of the ranking: its share, that of the other rows, and what it adds to the prediction. */
+/** A head of the ranking: its share, its contrast, and what it adds to the prediction. */
 function headEntry(
   { session }: Ui,
-  { ref, weight, others, key: strongest }: HeadAnswer,
+  { ref, weight, contrast, key: strongest }: HeadAnswer,
   logits: ModelAnswers["logits"] | undefined,
 ): TemplateResult {
   const { state, block } = session;
@@ -89,7 +89,7 @@ function headEntry(
   return html`<li class=${current ? "current" : ""}><button type="button" class="link" aria-current=${current ? "true" : nothing}
     @click=${() => session.set({ layer: ref.layer, head: ref.head })}>L${ref.layer} H${ref.head}</button>
     ${bar(weight)}${numeral(weight, "askHeads")}
-    ${others === undefined || Number.isNaN(others) ? nothing : html`<span class="quiet" title="what the other tokens give the same key">others ${numeral(others, "askHeads others", { digits: 2 })}</span>`}
+    ${contrast === undefined || Number.isNaN(contrast) ? nothing : html`<span class="quiet" title="Contrast: the weight minus what the head gives anyway, to the same key or at the same distance"><span class="hid">contrast </span>${numeral(contrast, "askHeads contrast", { digits: 2, style: "signed" })}</span>`}
     ${share === undefined ? nothing : html`<span class="quiet logit">logit ${numeral(share.value, "attributeLogits", { digits: 2, style: "signed" })}</span>`}
     ${strongest === undefined ? nothing : html`<span class="found">→ ${token(names.key[strongest], names.lang.key)}</span>`}</li>`;
 }

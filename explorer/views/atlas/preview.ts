@@ -1,14 +1,13 @@
 /**
- * A preview of the head under the pointer: its picture at 220 px, its strongest cell, its measures in one sentence. It is a
- * popover next to the pointer and ignores pointer events.
+ * A preview of the head under the pointer: its picture at 220 px, its measures in one sentence. It is a popover next to the pointer
+ * and ignores pointer events.
  */
 import { html, render } from "lit";
 import type { HeadStore } from "../../../src/store/head-store.ts";
 import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { describeHead } from "../../../src/store/sentences/sentence.ts";
 import type { Session } from "../../app/session.ts";
-import { numeral, quoted } from "../../app/ui.ts";
-import { largest } from "../../state/facts.ts";
+import { numeral } from "../../app/ui.ts";
 import { metricOf, metricValue } from "../../state/metrics.ts";
 import { type HeadName, sameHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
@@ -80,40 +79,13 @@ export class Preview {
     this.#measures = measures;
     const sort = metricOf(session.state.sort);
     const value = sort && metricValue(measures, sort.name);
-    const best = this.#strongest(head);
-    const names = session.labels(block);
     render(
       html`${this.#canvas}
         <p><b>${shortName(session, head)}</b> ${
           sort && value !== undefined ? html`${sort.label} ${numeral(value, sort.name, sort.options)}` : ""
         }</p>
-        ${measures ? html`<p>${describeHead(block, measures)}</p>` : ""}
-        ${best ? html`<p class="quiet">strongest: ${quoted(names.query[best.query], names.lang.query)} to ${quoted(names.key[best.key], names.lang.key)} ${numeral(best.weight, "row weights")}</p>` : ""}`,
+        ${measures ? html`<p>${describeHead(block, measures)}</p>` : ""}`,
       this.root,
     );
-  }
-
-  /** The largest weight, searched in the rows of the largest value of the overview. */
-  #strongest(head: HeadName): { query: number; key: number; weight: number } | undefined {
-    const { store, block } = this.#session;
-    const overview = this.#overviews.get(head);
-    const ref = this.#session.refOf(head);
-    if (store === undefined || block === undefined || overview === undefined || !store.ready(ref))
-      return undefined;
-    const [at] = largest(overview.max, 1);
-    if (at === undefined || overview.max[at] === 0) return undefined;
-    const row = Math.floor(at / overview.columns);
-    let best: { query: number; key: number; weight: number } | undefined;
-    const from = Math.floor((row * block.Nq) / overview.rows);
-    const to = Math.min(block.Nq, from + 16, Math.ceil(((row + 1) * block.Nq) / overview.rows));
-    for (let query = from; query < to; query++) {
-      const weights = store.row(ref, query, "weights");
-      // A row with one visible key gives it all its weight, which is not worth showing.
-      if (block.Nk > 1 && store.visible(ref, query).reduce((sum, one) => sum + one, 0) < 2) continue;
-      const [key] = largest(weights, 1);
-      if (key !== undefined && weights[key] > (best?.weight ?? 0))
-        best = { query, key, weight: weights[key] };
-    }
-    return best;
   }
 }

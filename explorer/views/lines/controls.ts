@@ -36,13 +36,13 @@ export function linesControls({ session }: Ui): TemplateResult {
   ${check("pinned heads together", state.together, (together) => session.set({ together }))}
   ${
     state.together && state.pins.length === 0 && block
-      ? html`<button type="button" class="bordered" title="The six heads with the largest weight from this token to one other token" @click=${() => pinStrongest(session)}>Pin six heads for ${quoted(session.labels(block).query[state.query], session.labels(block).lang.query)}</button>`
+      ? html`<button type="button" class="bordered" title="The six heads with the largest contrast from this token to one other token" @click=${() => pinStrongest(session)}>Pin six heads for ${quoted(session.labels(block).query[state.query], session.labels(block).lang.query)}</button>`
       : nothing
   }
   ${block && hasArcs(block) ? check("arcs", state.arcs, (arcs) => session.set({ arcs })) : nothing}`;
 }
 
-/** Pins the heads with the largest weight from the cursor's query to one key. */
+/** Pins the heads with the largest contrast from the cursor's query to one key. */
 function pinStrongest(session: Session): void {
   const { store, state, ref } = session;
   askHeads(store!, { block: ref.block, query: state.query }).then(

@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path";
 import type { TextAttention } from "../../models/text-model.ts";
-import type { HeadRef } from "../../store/block.ts";
+import { type HeadRef, headsOf } from "../../store/block.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { storeFrom } from "../../store/layout/from.ts";
 import type { HeadMeasures } from "../../store/measures/measures.ts";
@@ -204,13 +204,11 @@ async function pipedTexts(io: ShowIo): Promise<readonly string[]> {
 async function warnOfNumbers(store: HeadStore, io: ShowIo): Promise<boolean> {
   const broken: HeadRef[] = [];
   let heads = 0;
-  for (const [block, { layers, heads: count }] of store.blocks.entries())
-    for (const layer of layers)
-      for (let head = 0; head < count; head++) {
-        heads++;
-        const { notNumbers } = await store.measures({ block, layer, head });
-        if (notNumbers > 0) broken.push({ block, layer, head });
-      }
+  for (const ref of store.blocks.flatMap((block, n) => headsOf(block, n))) {
+    heads++;
+    const { notNumbers } = await store.measures(ref);
+    if (notNumbers > 0) broken.push(ref);
+  }
   if (broken.length === 0) return false;
   const [first] = broken;
   const { Nq, Nk } = store.blocks[first.block];
@@ -272,13 +270,7 @@ async function asJson(
   io: ShowIo,
 ): Promise<unknown> {
   const block = store.blocks[index];
-  const refs = block.layers
-    .filter((layer) => (chosen.layer ?? layer) === layer)
-    .flatMap((layer) =>
-      Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })).filter(
-        ({ head }) => (chosen.head ?? head) === head,
-      ),
-    );
+  const refs = headsOf(block, index, chosen);
   const count = refs.length * block.Nq * block.Nk;
   const withWeights = count <= WEIGHTS;
   if (!withWeights)

@@ -8,7 +8,7 @@
 
 import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import type { HeadRef } from "../block.ts";
+import { type HeadRef, headsOf } from "../block.ts";
 import { checkObject, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
@@ -82,9 +82,7 @@ export async function askHeads(
   const queries = query === undefined ? range(0, block.Nq) : positions("query", query, block.Nq);
   const anyKey = range(0, block.Nk).filter((j) => special || !block.special.key[j]);
   const keys = key === undefined ? anyKey : positions("key", key, block.Nk);
-  const refs = block.layers.flatMap((layer) =>
-    range(0, block.heads).map((head): HeadRef => ({ block: index, layer, head })),
-  );
+  const refs = headsOf(block, index);
   let done = 0;
   const answers = await Promise.all(
     refs.map(async (ref): Promise<HeadAnswer> => {

@@ -35,6 +35,8 @@ export interface ContrastRow {
   readonly offset: Float64Array;
   /** `[Nk]`: w − max(others, offset); NaN where both are undefined. */
   readonly contrast: Float64Array;
+  /** `[Nk]`: of the rows whose mean is the larger of others and offset, the share that give more than even attention there. */
+  readonly common: Float64Array;
 }
 
 /** What may be said about a link, see `verdictOf`. */
@@ -47,6 +49,8 @@ export interface LinkContrast {
   readonly others: number;
   readonly offset: number;
   readonly contrast: number;
+  /** Of the rows whose mean is the larger of others and offset, the share that give more than even attention there. */
+  readonly common: number;
   readonly verdict: Verdict;
 }
 
@@ -96,16 +100,17 @@ export function randomContrast(keys: number): number {
 /**
  * What may be said about a link. `link`: "i attends to j" (its contrast, against even attention as well, is above `randomContrast`).
  * `stripe`: every token attends to j. `offset`: the head attends to that place relative to the query, whatever is there. `spread`: none of
- * these; the weight may be read, and nothing is claimed.
+ * these, or no other row to compare with; the weight may be read, and nothing is claimed.
  *
  * @param keys number of keys that the row may attend to
  *
  * @example
  * verdictOf({ weight: 0.8, even: 0.1, others: 0.04, offset: 0.15 }, 10); // "link"
  */
-function verdictOf(link: Omit<LinkContrast, "contrast" | "verdict">, keys: number): Verdict {
+function verdictOf(link: Pick<LinkContrast, "weight" | "even" | "others" | "offset">, keys: number): Verdict {
   checkObject("verdictOf", "{ weight, even, others, offset }", link);
   const { weight, even, others, offset } = link;
+  if (Number.isNaN(others) && Number.isNaN(offset)) return "spread";
   const baseline = Math.max(even, orZero(others), orZero(offset));
   const limit = randomContrast(keys);
   if (weight - baseline >= limit) return "link";
@@ -134,27 +139,31 @@ export async function* contrastRows(
   const step = Math.max(1, Math.ceil((Nq * Nk) / (options.maxCells ?? 2 ** 24)));
   const pause = pauser(options);
   const counts = new Int32Array(Nq);
-  for (let i = 0; i < Nq; i++) {
-    counts[i] = sum(store.visible(ref, i));
-    await pause();
-  }
+  const isTarget = (i: number) => (options.query === undefined ? i % step === 0 : i === options.query);
+  // The rows that are read: of a million tokens, all of them would take minutes.
+  for (let i = 0; i < Nq; i++)
+    if (i % step === 0 || isTarget(i)) {
+      counts[i] = sum(store.visible(ref, i));
+      await pause();
+    }
   const compared = new ComparedRows(counts);
   const isNumber = (row: Float64Array) => row.every((w) => w - w === 0);
   const inner = (i: number) =>
     !block.special.query[i] && i % step === 0 && counts[i] > 0 && isNumber(store.row(ref, i, "weights"));
   const sweep = new Sweep(block);
-  const isTarget = (i: number) => (options.query === undefined ? i % step === 0 : i === options.query);
+  const add = (what: "keys" | "diagonals", i: number) =>
+    sweep.add(what, i, store.row(ref, i, "weights"), store.visible(ref, i), 1 / counts[i]);
   const targets = compared.order.filter((i) => counts[i] > 0 && isTarget(i));
   for (const [done, i] of targets.entries()) {
     // Targets have fewer and fewer visible keys, so that rows only enter *others*.
     for (const [row] of compared.moves(counts[i])) {
-      if (inner(row)) sweep.addKeys(store.row(ref, row, "weights"), store.visible(ref, row));
+      if (inner(row)) add("keys", row);
       await pause();
     }
     // Every row enters *offset*; they are added before the first target.
     if (done === 0)
       for (let row = 0; row < Nq; row++) {
-        if (inner(row)) sweep.addDiagonals(row, store.row(ref, row, "weights"), store.visible(ref, row));
+        if (inner(row)) add("diagonals", row);
         await pause();
       }
     yield sweep.row(i, counts[i], store.row(ref, i, "weights"), store.visible(ref, i), inner(i));
@@ -186,7 +195,7 @@ export async function contrastOf(
   }
   for await (const row of contrastRows(store, ref, { ...options, query })) return linkOf(row, key);
   const none = Number.NaN;
-  return { weight: 0, even: 0, others: none, offset: none, contrast: none, verdict: "spread" };
+  return { weight: 0, even: 0, others: none, offset: none, contrast: none, common: none, verdict: "spread" };
 }
 
 /** One link of a row. */
@@ -197,7 +206,8 @@ export function linkOf(row: ContrastRow, key: number): LinkContrast {
     others: row.others[key],
     offset: row.offset[key],
   };
-  return { ...baselines, contrast: row.contrast[key], verdict: verdictOf(baselines, sum(row.visible)) };
+  const verdict = verdictOf(baselines, sum(row.visible));
+  return { ...baselines, contrast: row.contrast[key], common: row.common[key], verdict };
 }
 
 /** Sums by key and by diagonal. */
@@ -214,12 +224,9 @@ class Sweep {
     this.#diagonals = new KeySums(Nq + Nk);
   }
 
-  addKeys(weights: Float64Array, visible: Uint8Array): void {
-    this.#keys.add(weights, visible);
-  }
-
-  addDiagonals(i: number, weights: Float64Array, visible: Uint8Array): void {
-    this.#diagonals.add(weights, visible, this.#Nq - i);
+  add(what: "keys" | "diagonals", i: number, weights: Float64Array, visible: Uint8Array, even: number): void {
+    const [sums, first] = what === "keys" ? [this.#keys, 0] : [this.#diagonals, this.#Nq - i];
+    sums.add(weights, visible, first, 1, even);
   }
 
   /** A row with its baselines; `isInside`: the row itself is in the sums, and is taken out. */
@@ -237,12 +244,18 @@ class Sweep {
     const offset = weights.map((w, j) =>
       visible[j] && this.#self ? this.#diagonals.without(first + j, inside(w)) : none,
     );
+    const even = 1 / visibleKeys;
+    const common = new Float64Array(weights.length).fill(none);
     const contrast = weights.map((w, j) => {
       const [a, b] = [others[j], offset[j]];
       if (a !== a && b !== b) return none;
-      return w - Math.max(a === a ? a : -Infinity, b === b ? b : -Infinity);
+      const isStripe = a === a && !(b > a);
+      common[j] = isStripe
+        ? this.#keys.shareAbove(j, inside(w), even)
+        : this.#diagonals.shareAbove(first + j, inside(w), even);
+      return w - (isStripe ? a : b);
     });
-    return { i, weights, visible, even: 1 / visibleKeys, others, offset, contrast };
+    return { i, weights, visible, even, others, offset, contrast, common };
   }
 }
 

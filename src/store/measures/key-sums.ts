@@ -36,18 +36,21 @@ export class ComparedRows {
 export class KeySums {
   readonly #sum: Float64Array;
   readonly #count: Int32Array;
+  readonly #above: Int32Array;
 
   constructor(length: number) {
     this.#sum = new Float64Array(length);
     this.#count = new Int32Array(length);
+    this.#above = new Int32Array(length);
   }
 
-  /** Adds a row, or takes it out (`sign` −1); its key 0 is added at `first`. */
-  add(weights: Float64Array, visible: Uint8Array, first = 0, sign: 1 | -1 = 1): void {
+  /** Adds a row, or takes it out (`sign` −1); its key 0 is added at `first`. `even`: its weights under even attention, for `shareAbove`. */
+  add(weights: Float64Array, visible: Uint8Array, first = 0, sign: 1 | -1 = 1, even = Infinity): void {
     for (let j = 0; j < weights.length; j++)
       if (visible[j]) {
         this.#sum[first + j] += sign * weights[j];
         this.#count[first + j] += sign;
+        if (weights[j] > even) this.#above[first + j] += sign;
       }
   }
 
@@ -55,5 +58,11 @@ export class KeySums {
   without(at: number, weight: number | undefined): number {
     const rows = this.#count[at] - Number(weight !== undefined);
     return rows > 0 ? (this.#sum[at] - (weight ?? 0)) / rows : Number.NaN;
+  }
+
+  /** Of the rows of that mean, the share whose weight is above even attention. */
+  shareAbove(at: number, weight: number | undefined, even: number): number {
+    const rows = this.#count[at] - Number(weight !== undefined);
+    return (this.#above[at] - Number((weight ?? 0) > even)) / rows;
   }
 }

@@ -5,7 +5,7 @@
  */
 import { checkArgument, checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import type { HeadRef } from "../block.ts";
+import { type HeadRef, headsOf } from "../block.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { contrastRows, type LinkContrast, linkOf } from "./contrast.ts";
@@ -236,11 +236,7 @@ async function measureBlock(
     (kind === "cross" || i + queryOffset !== j) &&
     fits(queryTokens[i], query) &&
     fits(keyTokens[j], key);
-  const refs = block.layers
-    .flatMap((layer) =>
-      Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })),
-    )
-    .filter((it) => it.layer === (onlyLayer ?? it.layer) && it.head === (onlyHead ?? it.head));
+  const refs = headsOf(block, index, { layer: onlyLayer, head: onlyHead });
   if (refs.length === 0)
     throw new OptionError(
       onlyLayer === undefined ? "head" : "layer",

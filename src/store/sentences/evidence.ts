@@ -68,8 +68,9 @@ function beyondOf({ verdict }: DescribedLink, { at, contrast, holds }: HeadOverT
 
 /** What the head gives without this query. */
 function baselineOf(block: Block, link: DescribedLink, name: string): (string | Num)[] {
-  const { verdict, others, offset } = link;
+  const { verdict, others, offset, common } = link;
   const percent = (x: number, source: string) => num(x, source, { style: "percent" });
+  const tokens = common === 1 ? "every token looks" : `${common > 0.5 ? "most" : "some"} tokens look`;
   if (verdict === "offset") {
     const steps = link.key - (link.query + block.queryOffset);
     const place =
@@ -80,16 +81,26 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
           : steps === 1
             ? "the next token"
             : `the token ${Math.abs(steps)} ${steps < 0 ? "before" : "after"} it`;
-    return [
-      `every token looks at ${place}: on average the others give it `,
-      percent(offset, "contrast.offset"),
-    ];
+    return [`${tokens} at ${place}: on average the others give it `, percent(offset, "contrast.offset")];
   }
+  if (verdict === "stripe") {
+    const mean = common === 1 ? "" : "on average ";
+    return [`${tokens} at ${name}: ${mean}the others give it `, percent(others, "contrast.others")];
+  }
+  const isOffset = !(others >= offset) && !Number.isNaN(offset);
+  if (isOffset && verdict === "spread")
+    return [
+      "at this distance the others give ",
+      percent(offset, "contrast.offset"),
+      ` on average; ${CHANCE}`,
+    ];
   if (Number.isNaN(others)) return [];
-  if (verdict === "stripe")
-    return [`every token looks at ${name}: the others give it `, percent(others, "contrast.others")];
-  return [`the other tokens give ${name} `, percent(others, "contrast.others")];
+  const end = verdict === "spread" ? [`; ${CHANCE}`] : [];
+  return [`the other tokens give ${name} `, percent(others, "contrast.others"), ...end];
 }
+
+/** Of a link that is not claimed: its contrast is below that of one link in a hundred of a head of random queries and keys. */
+const CHANCE = "random heads have such links";
 
 /**
  * The clause as text.

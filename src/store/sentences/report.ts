@@ -3,7 +3,7 @@
  * file has the model's log-sum-exp, the computed one must match it.
  */
 
-import type { Block, HeadRef } from "../block.ts";
+import { type Block, type HeadRef, headsOf } from "../block.ts";
 import { type HeadArrays, StoreHead } from "../compute/head.ts";
 import { deltaOf } from "../compute/work.ts";
 import type { About, LoadProblem, Problems } from "../formats/metadata.ts";
@@ -60,12 +60,7 @@ const LSE_TOLERANCE = 0.01;
 
 /** The heads to check: all if the given weights are small, else some, spread over blocks, layers and heads. */
 export function sample(blocks: readonly Laid[], bag: Bag): HeadRef[] {
-  const all = blocks.flatMap(({ block }, index) =>
-    block.layers.flatMap((layer) =>
-      Array.from({ length: block.heads }, (_, head): HeadRef => ({ block: index, layer, head })),
-    ),
-  );
-  if (isWhole(blocks, bag)) return all;
+  if (isWhole(blocks, bag)) return blocks.flatMap(({ block }, index) => headsOf(block, index));
   const refs: HeadRef[] = [];
   const each = Math.max(1, Math.floor(HEADS / Math.max(1, blocks.length)));
   blocks.forEach(({ block }, index) => {

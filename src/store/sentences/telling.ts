@@ -1,12 +1,13 @@
 /**
  * Finds the most informative link of a text to show first: between two different whole words that are not special and not the first
  * token, with the largest contrast (`measures/contrast.ts`): what its head does for this query and key, and not for every query or at
- * every offset. If a text has no such link, the conditions are relaxed one by one; `verdict` says what may be claimed of the link.
+ * every offset. Links that contrast supports come first. If a text has no such link, the conditions on the words are relaxed one by one;
+ * `verdict` says what may be claimed of the link.
  */
 
 import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import type { Block, HeadRef } from "../block.ts";
+import { type Block, type HeadRef, headsOf } from "../block.ts";
 import { checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
@@ -30,8 +31,10 @@ export interface TellingOptions {
 
 /** Maximum number of cells to read; in longer texts some rows are skipped. */
 const CELLS = 2 ** 22;
-const LOW = 0.3;
-const HIGH = 0.95;
+/** Maximum number of cells to read of one head. */
+const HEAD_CELLS = 2 ** 20;
+/** A contrast of at least this is preferred, whatever the words. */
+const CLEAR = 0.3;
 
 /**
  * Finds the most telling link of a store; undefined if no weight is above 0.
@@ -56,7 +59,7 @@ export async function tellingLink(
       `tellingLink: no head has ${formatValue(options)}; store.blocks lists the blocks with their layers and heads`,
       { ...options },
     );
-  const maxCells = Math.max(1, Math.floor(CELLS / Math.max(1, refs.length)));
+  const maxCells = Math.max(1, Math.min(HEAD_CELLS, Math.floor(CELLS / Math.max(1, refs.length))));
   let best: (TellingLink & { rank: number; score: number }) | undefined;
   const words = new Map<number, Word>();
   for (const [done, ref] of refs.entries()) {
@@ -72,7 +75,8 @@ export async function tellingLink(
         if (!(weight > 0) || weight > 1.0001) continue;
         const link = linkOf(row, key);
         const rank = rankOf(block, wordFlags, row.i, key, link);
-        const score = Number.isNaN(link.contrast) ? weight - row.even : link.contrast;
+        // Without other rows there is no contrast, and −1 is its minimum.
+        const score = Number.isNaN(link.contrast) ? weight - row.even - 2 : link.contrast;
         if (best === undefined || rank > best.rank || (rank === best.rank && score > best.score))
           best = { ...ref, query: row.i, key, ...link, rank, score };
       }
@@ -84,19 +88,8 @@ export async function tellingLink(
 }
 
 /** The heads that are considered. */
-function refsOf(store: HeadStore, { block, layer, head }: TellingOptions): HeadRef[] {
-  return store.blocks.flatMap(({ layers, heads }, index) =>
-    (block ?? index) === index
-      ? layers.flatMap((one) =>
-          (layer ?? one) === one
-            ? Array.from({ length: heads }, (_, n) => n)
-                .filter((n) => (head ?? n) === n)
-                .map((n): HeadRef => ({ block: index, layer: one, head: n }))
-            : [],
-        )
-      : [],
-  );
-}
+const refsOf = ({ blocks }: HeadStore, only: TellingOptions): HeadRef[] =>
+  blocks.flatMap((block, n) => ((only.block ?? n) === n ? headsOf(block, n, only) : []));
 
 /** Which tokens are whole words: words of a single piece with a letter or digit, and no parts of "didn ' t". */
 interface Word {
@@ -141,7 +134,7 @@ function rankOf(
   word: Word,
   query: number,
   key: number,
-  { weight, verdict }: LinkContrast,
+  { contrast, verdict }: LinkContrast,
 ): number {
   const { kind, queryOffset, special, queryTokens, keyTokens } = block;
   const p = query + queryOffset;
@@ -153,13 +146,7 @@ function rankOf(
   if (!text) return 0;
   if (!(other && notFirst)) return 1;
   const content = areWords && isContent(queryTokens[query], keyTokens[key], cross || key < p);
-  const explains = weight >= LOW && weight <= HIGH;
   return (
-    2 +
-    (verdict === "link" ? 16 : 0) +
-    (weight >= LOW ? 8 : 0) +
-    (areWords ? 4 : 0) +
-    (content ? 2 : 0) +
-    (explains ? 1 : 0)
+    2 + (verdict === "link" ? 8 : 0) + (contrast >= CLEAR ? 4 : 0) + (areWords ? 2 : 0) + (content ? 1 : 0)
   );
 }

@@ -1,7 +1,10 @@
-/** The strongest links of a text: of all, or of each token. */
+/** The strongest links of a text: those of the largest contrast, or of each token those of the largest weight. */
 
+import type { HeadRef } from "../../store/block.ts";
+import { contrastRows } from "../../store/measures/contrast.ts";
 import { pad, widthOf } from "../../store/text/label.ts";
-import { headName, mapOf, namesOf, shortened, strength, type TextPage } from "./page.ts";
+import { formatNumber } from "../../store/text/number.ts";
+import { headName, mapOf, namesOf, overPage, shortened, strength, type TextPage } from "./page.ts";
 import { dim, plain } from "./paint.ts";
 import { heading } from "./terminal.ts";
 
@@ -10,33 +13,51 @@ const LINKS = 6;
 const NAME = 16;
 const SHORT_NAME = 14;
 
-/** The weight of one query on one key, in the head where it is largest. */
+/** Maximum number of cells of all heads that are read for contrasts; in longer texts some rows are left out. */
+const CELLS = 2 ** 22;
+
+/** The weight of one query on one key, in the head where the weight or its contrast is largest. */
 export interface TextLink {
   readonly query: number;
   readonly key: number;
   readonly layer: number;
   readonly head: number;
   readonly weight: number;
+  /** What the links are sorted by: the weight or the contrast. */
+  readonly value: number;
 }
 
-/** The links of each row, the largest first: one per key, in the head where the weight is largest. */
-export async function linksOf(page: TextPage): Promise<TextLink[][]> {
+/** The links of each row, the largest first: one per key, in the head where the weight or its contrast is largest. */
+export async function linksOf(page: TextPage, by: "weight" | "contrast"): Promise<TextLink[][]> {
   const best = page.labels.query.map(() => new Map<number, TextLink>());
   for (const measured of page.heads) {
     const { weights, keys } = await mapOf(page, measured, "");
     const { layer, head } = measured.ref;
+    const values = by === "weight" ? weights : overPage(page, await contrastsOf(page, measured.ref));
     best.forEach((links, query) => {
       for (let key = 0; key < keys; key++) {
-        const weight = weights[query * keys + key];
-        if (weight > (links.get(key)?.weight ?? 0)) links.set(key, { query, key, layer, head, weight });
+        const [weight, value] = [weights[query * keys + key], values[query * keys + key]];
+        if (weight > 0 && value > (links.get(key)?.value ?? -1))
+          links.set(key, { query, key, layer, head, weight, value });
       }
     });
   }
   return best.map((links) =>
     [...links.values()].sort(
-      (a, b) => b.weight - a.weight || a.layer - b.layer || a.head - b.head || a.key - b.key,
+      (a, b) => b.value - a.value || a.layer - b.layer || a.head - b.head || a.key - b.key,
     ),
   );
+}
+
+/** The contrast of every cell of a head; −1 where no other row may attend to the key. */
+async function contrastsOf({ store, block, heads }: TextPage, ref: HeadRef): Promise<Float64Array> {
+  const all = new Float64Array(block.Nq * block.Nk).fill(-1);
+  for await (const { i, contrast } of contrastRows(store, ref, { maxCells: CELLS / heads.length }))
+    all.set(
+      contrast.map((x) => (Number.isNaN(x) ? -1 : x)),
+      i * block.Nk,
+    );
+  return all;
 }
 
 /** True for links between two different tokens of the text: no special tokens, and not to the first token. */
@@ -46,7 +67,7 @@ function isText({ block, words }: TextPage, { query, key }: TextLink): boolean {
   return !special.query[i] && !special.key[j] && (kind === "cross" || (i + queryOffset !== j && j > 0));
 }
 
-/** The strongest links of the text, one per line. */
+/** The links of the text with the largest contrast, one per line. */
 export function linkLines(page: TextPage, links: readonly (readonly TextLink[])[]): string[] {
   const { paint } = page;
   const all = links.flat();
@@ -59,17 +80,18 @@ export function linkLines(page: TextPage, links: readonly (readonly TextLink[])[
       [all, "of all tokens"],
     ] as const
   ).find(([list]) => list.length > 0 || list === all)!;
-  const shown = chosen.toSorted((a, b) => b.weight - a.weight).slice(0, LINKS);
+  const shown = chosen.toSorted((a, b) => b.value - a.value).slice(0, LINKS);
   const names = namesOf(page);
   const label = ({ query, key }: TextLink) =>
     `${shortened(names.query[query], NAME, paint)} ${plain("→", paint)} ${shortened(names.key[key], NAME, paint)}`;
   const width = Math.max(1, ...shown.map((link) => widthOf(label(link))));
   const isSingle = page.heads.length === 1;
-  const note = isSingle ? ", in this head" : "; L1 H2: found in layer 1, head 2";
+  const where = isSingle ? ", in this head" : "; L1 H2: found in layer 1, head 2";
+  const note = `${where}; contrast: the weight minus what the head gives anyway`;
   return [
     ...heading("strongest links", which + note, page),
     ...shown.map((link) =>
-      `${pad(label(link), width)}  ${strength(link.weight, paint)}  ${isSingle ? "" : dim(headName(link), paint)}`.trimEnd(),
+      `${pad(label(link), width)}  ${strength(link.weight, paint)}  contrast ${plain(formatNumber(link.value, { digits: 2 }), paint).padEnd(6)}  ${isSingle ? "" : dim(headName(link), paint)}`.trimEnd(),
     ),
   ];
 }

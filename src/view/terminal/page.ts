@@ -69,23 +69,24 @@ export function namesOf({ labels, paint }: Pick<TextPage, "labels" | "paint">): 
 }
 
 /** The weights of a head, over tokens or over words. */
-export async function mapOf(
-  { store, block, words }: TextPage,
-  { ref }: MeasuredHead,
-  title: string,
-): Promise<HeatMap> {
-  const { Nq, Nk } = block;
-  const weights = await store.weights(ref);
-  if (!words) return { title, queries: Nq, keys: Nk, weights };
-  const [queries, keys] = [words.query.length, words.key.length];
-  const means = new Float64Array(queries * keys);
+export async function mapOf(page: TextPage, { ref }: MeasuredHead, title: string): Promise<HeatMap> {
+  const { query, key } = page.labels;
+  const weights = overPage(page, await page.store.weights(ref));
+  return { title, queries: query.length, keys: key.length, weights };
+}
+
+/** Numbers of tokens as the page shows them: over words, the means of their rows and the sums of their columns. */
+export function overPage({ block: { Nk }, words }: TextPage, cells: Float64Array): Float64Array {
+  if (!words) return cells;
+  const keys = words.key.length;
+  const means = new Float64Array(words.query.length * keys);
   words.query.forEach(({ start, end }, row) => {
     for (let i = start; i < end; i++) {
-      const sums = overWords(weights.subarray(i * Nk, (i + 1) * Nk), words.key);
+      const sums = overWords(cells.subarray(i * Nk, (i + 1) * Nk), words.key);
       for (let j = 0; j < keys; j++) means[row * keys + j] += sums[j] / (end - start);
     }
   });
-  return { title, queries, keys, weights: means };
+  return means;
 }
 
 /** The options of a page's heat maps. */

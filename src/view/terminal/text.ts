@@ -5,7 +5,7 @@
  */
 import { checkCount } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
-import type { Block, HeadRef } from "../../store/block.ts";
+import { type HeadRef, headsOf } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import type { HeadStore } from "../../store/head-store.ts";
 import { contrastOf, type LinkContrast } from "../../store/measures/contrast.ts";
@@ -87,7 +87,7 @@ export async function renderText(
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
   const { query, key, bits = false } = options;
   const block = store.blocks[index];
-  const refs = refsOf(block, index, layer, head);
+  const refs = headsOf(block, index, { layer, head });
   const heads = await Promise.all(refs.map(async (ref) => ({ ref, measures: await store.measures(ref) })));
   const words = options.words
     ? { query: wordSpans(block.queryTokens), key: wordSpans(block.keyTokens) }
@@ -119,7 +119,7 @@ export async function renderText(
   lines.push(...(await (isSeveral ? mapLines(page) : largeLines(page, heads.find(isTelling) ?? heads[0]))));
   // Without color, cells with numbers are not shaded, so there is no scale.
   if (isSeveral || isColor(paint) || !showsNumbers(1, mapOptions(page))) lines.push(...scaleLines(page), "");
-  const allLinks = await linksOf(page);
+  const allLinks = await linksOf(page, all ? "weight" : "contrast");
   lines.push(...(all ? rowLinkLines(page, allLinks, links) : linkLines(page, allLinks)), "");
   if (!all && !isSingle) lines.push(...standOutLines(page), "");
   else if (all || !isCell) lines.push(...measureLines(page, bits), "");
@@ -175,13 +175,6 @@ export function explainLink(
   const evidence = link.verdict === undefined ? "" : evidenceText(block, link as DescribedLink, name, beyond);
   const about = evidence === "" ? "" : ` ${evidence[0].toUpperCase()}${evidence.slice(1)}.`;
   return `Layer ${layer}, head ${head}: “${distinctLabels(labels.query)[query]}” gives ${percent(weight.value)} of its attention to ${target}${even}.${about}${computation}`;
-}
-
-/** The heads of a block: of one layer, or the head of one number, if there is one. */
-function refsOf(block: Block, index: number, layer?: number, head?: number): HeadRef[] {
-  const layers = block.layers.filter((number) => (layer ?? number) === number);
-  const heads = Array.from({ length: block.heads }, (_, n) => n).filter((n) => (head ?? n) === n);
-  return layers.flatMap((number) => heads.map((n) => ({ block: index, layer: number, head: n })));
 }
 
 /** The number of tokens, the meaning of their marks, and the tokens. */

@@ -35,11 +35,11 @@ function wordName({ paint }: TextPage, tokens: readonly string[], word: Span): s
   return distinctLabels(labels, paint === "ascii")[words.findIndex(({ start }) => start === word.start)];
 }
 
-/** What a share is compared with: what the other tokens give the same key, or else even attention. */
-function baseline(others: number | undefined, even: number): string {
-  const isKnown = others !== undefined && !Number.isNaN(others);
-  return `${isKnown ? "others" : "even"}: ${formatNumber(isKnown ? others : even, { style: "percent" })}`;
-}
+/** What a share is compared with: its contrast, by which the heads are sorted, or else even attention. */
+const baseline = ({ contrast = Number.NaN, even }: HeadAnswer) =>
+  Number.isNaN(contrast)
+    ? `even: ${formatNumber(even, { style: "percent" })}`
+    : `contrast ${formatNumber(contrast, { digits: 2 })}`;
 
 /** The heads' answers about a word: the keys it attends to, and the attention it gets. */
 export async function wordLines(page: TextPage, word: string): Promise<string[]> {
@@ -48,8 +48,8 @@ export async function wordLines(page: TextPage, word: string): Promise<string[]>
   if (asQuery.length === 0 && asKey.length === 0)
     return wrapped(`“${oneLine(word)}” is not a word of this text`, page);
   const { key: names } = namesOf({ paint, labels: labelsOf(block) });
-  const line = ({ ref, weight, even, others, key }: HeadAnswer) =>
-    `${pad(headName(ref), 8)}${strength(weight, paint)}  ${key === undefined ? "" : `${names[key]}  `}${dim(baseline(others, even), paint)}`;
+  const line = (answer: HeadAnswer) =>
+    `${pad(headName(answer.ref), 8)}${strength(answer.weight, paint)}  ${answer.key === undefined ? "" : `${names[answer.key]}  `}${dim(plain(baseline(answer), paint), paint)}`;
   const lines: string[] = [];
   for (const query of asQuery) {
     const answers = (await askHeads(store, { block: index, query })).slice(0, LOOKS);
