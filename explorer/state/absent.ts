@@ -20,6 +20,57 @@ const PARTS = {
   ];
 };
 
+/** The heads and tokens of lists in the state that a file may lack, by name: what is named and absent is left out of the picture. */
+const LISTS = {
+  pins: [
+    "pinned head",
+    ({ pins = [] }, block, blocks) =>
+      pins
+        .filter(
+          (pin) =>
+            !hasHead(
+              blocks.find(({ name }) => name === (pin.block || block.name)),
+              pin,
+            ),
+        )
+        .map(nameOf),
+  ],
+  pinned: [
+    "pinned cell",
+    ({ pinned }, { Nq, Nk }) =>
+      pinned && (pinned[0] >= Nq || pinned[1] >= Nk) ? [`of query ${pinned[0]} and key ${pinned[1]}`] : [],
+  ],
+  ablated: [
+    "head turned off",
+    ({ ablated = [] }, block) =>
+      ablated
+        .filter((one) => !hasHead(block, one) || (one.position ?? 0) >= block.Nq)
+        .map((one) => `${nameOf(one)}${one.position === null ? "" : ` at token ${one.position}`}`),
+  ],
+  predict: ["token to predict,", ({ predict }, { Nq }) => ((predict ?? 0) >= Nq ? [predict!] : [])],
+  other: [
+    "text to compare with,",
+    ({ other }, _, __, texts) => ((other?.text ?? 0) >= texts ? [other!.text] : []),
+  ],
+  hidden: ["hidden token", ({ hidden = [] }, { Nk }) => hidden.filter((key) => key >= Nk)],
+  rows: ["chosen query", ({ rows = [] }, { Nq }) => rows.filter((query) => query >= Nq)],
+  columns: ["chosen key", ({ columns = [] }, { Nk }) => columns.filter((key) => key >= Nk)],
+} satisfies {
+  readonly [Part in keyof State]?: readonly [
+    name: string,
+    absent: (
+      wanted: Partial<State>,
+      block: Block,
+      blocks: readonly Block[],
+      texts: number,
+    ) => readonly (string | number)[],
+  ];
+};
+
+const nameOf = ({ layer, head }: Pick<State, "layer" | "head">) => `L${layer} H${head}`;
+const hasHead = (block: Block | undefined, { layer, head }: Pick<State, "layer" | "head">) =>
+  block?.layers.includes(layer) === true && head < block.heads;
+
 /** A sentence for each part of `wanted` that is absent; `shown` is the state that the store has instead. */
 export function absentParts(
   wanted: Partial<State>,
@@ -28,7 +79,7 @@ export function absentParts(
   blocks: readonly Block[],
   texts: number,
 ): readonly string[] {
-  return Object.entries(PARTS).flatMap(([part, [name, valuesOf]]) => {
+  const parts = Object.entries(PARTS).flatMap(([part, [name, valuesOf]]) => {
     const value = wanted[part as keyof typeof PARTS];
     const values = valuesOf(block, blocks, texts);
     const list: readonly (string | number)[] =
@@ -36,6 +87,14 @@ export function absentParts(
     if (value === undefined || list.includes(value)) return [];
     return `There is no ${name} ${value}: this file has ${listed(list)}. Shown is ${shown[part as keyof typeof PARTS]}.`;
   });
+  const lists = Object.values(LISTS).flatMap(([name, absentOf]) => {
+    const absent = absentOf(wanted, block, blocks, texts);
+    const more = absent.length > 3 ? ` and ${absent.length - 3} more` : "";
+    return absent.length === 0 ? [] : [`${name} ${absent.slice(0, 3).join(", ")}${more}`];
+  });
+  return lists.length === 0
+    ? parts
+    : [...parts, `This file does not have, and the picture leaves out: ${lists.join("; ")}.`];
 }
 
 /** The values of the attributes that are words and no part of the state. */

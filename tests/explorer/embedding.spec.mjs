@@ -102,6 +102,20 @@ test("an address that names what the data does not have says so, when it opens a
       location.hash = "#v1/head?l=7&i=3";
     });
     await expect(notices).toContainText("There is no layer 7: this file has 0, 1. Shown is 1.");
+    // Lists too: pins, a pinned cell, heads turned off, tokens.
+    await page.evaluate(() => {
+      location.hash = "#v1/head?pin=9.4,0.1,1.7&at=30.2&off=5.0,0.1.40,1.1&pr=77&hide=ch&hk=3,40";
+    });
+    await expect(notices).toContainText(
+      "This file does not have, and the picture leaves out: pinned head L9 H4, L1 H7; pinned cell of query 30 and key 2; head turned off L5 H0, L0 H1 at token 40; token to predict, 77; hidden token 40.",
+    );
+  }));
+
+test("pins that an address names and the first file lacks are said when it opens", ({ visit }) =>
+  visit({ path: "/absent-address.html", heads: {}, hash: "#v1/head?pin=0.9,0.1" }, async (page) => {
+    const notices = page.locator("attention-view .notices");
+    await expect(notices).toContainText("leaves out: pinned head L0 H9.");
+    await expect(notices.locator("p.error").filter({ visible: true })).toHaveCount(1);
   }));
 
 test("three on a page, one of them inside another shadow root, share nothing", ({ visit }) =>
