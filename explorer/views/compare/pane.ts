@@ -46,6 +46,7 @@ export class ComparePane extends DrawnPane implements Pane {
   #opened = -1;
   /** The store of the first head for which the second head and the difference were opened. */
   #first: unknown;
+  #sources: unknown;
   #linking = false;
   #exports: Exports | undefined;
 
@@ -249,11 +250,11 @@ export class ComparePane extends DrawnPane implements Pane {
     this.#link(session);
   }
 
-  /** When another text is shown, drops all references to the previous store, which may be disposed of at any time. */
+  /** When another text or list of texts is shown, drops all references to previous stores, which may be disposed of at any time. */
   #release(): void {
-    const { store } = this.#context.session;
-    if (store === this.#first) return;
-    this.#first = store;
+    const { store, sources } = this.#context.session;
+    if (store === this.#first && sources === this.#sources) return;
+    [this.#first, this.#sources] = [store, sources];
     this.#key = "";
     this.#opening = -1;
     this.#opened = -1;
