@@ -2,7 +2,8 @@
 /**
  * The explorer's bench: times and memory of the built <attention-view> in a headless Chromium without a GPU, beside the goals:
  * opening, panning, zooming, pointing, lines, memory, and one layer of 12 heads and 256 tokens in the formats of other viewers.
- * Every run has a new page. Slow results do not fail.
+ * Every run has a new page. Slow results do not fail. A run that fails, as on a busy machine, is tried once more; then the situation has no
+ * figures of that run, the table says why, and the others go on.
  *
  *     node bench/explorer.mjs [--only P3,P8] [--runs 3] [--json]
  *
@@ -116,13 +117,14 @@ async function run(browser, base, name) {
     if (name === "P9") figures = [await memoryOf(page)];
     await pace(page);
   });
-  if (problem !== "") throw new Error(`${name}: ${problem}`);
-  return { figures, slowest };
+  return { figures, slowest, problem };
 }
 
-/** @param {number} value @param {string} unit */
+/** @param {number | undefined} value @param {string} unit */
 const written = (value, unit) =>
-  `${unit === "" || value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`.trim();
+  value === undefined
+    ? "failed"
+    : `${unit === "" || value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`.trim();
 
 /** @param {Map<string, number[][]>} figuresOf */
 function table(figuresOf) {
@@ -158,7 +160,8 @@ const names = options.only?.split(",") ?? Object.keys(SITUATIONS);
 for (const name of names)
   if (!(name in SITUATIONS)) throw new Error(`no ${name}: there are ${Object.keys(SITUATIONS).join(", ")}`);
 
-const browser = await launchChromium(["--disable-gpu", "--enable-precise-memory-info"]);
+const FLAGS = ["--disable-gpu", "--enable-precise-memory-info"];
+let browser = await launchChromium(FLAGS);
 if (browser === undefined) process.stderr.write(`${NO_CHROMIUM}\n`);
 else {
   const { base, close } = await serve();
@@ -168,10 +171,24 @@ else {
     const figuresOf = new Map(names.map((name) => [name, []]));
     /** @type {number[]} */
     const loops = [];
+    /** @type {string[]} */
+    const failures = [];
+    /** One run; a browser that has ended is started again. @param {string} name */
+    const attempt = async (name) => {
+      if (!browser?.isConnected()) browser = await launchChromium(FLAGS);
+      if (browser === undefined) throw new Error(NO_CHROMIUM);
+      return run(browser, base, name).catch((error) => ({ figures: [], slowest: 0, problem: `${error}` }));
+    };
     // Interleaved, so that a slow phase of the machine does not affect all runs of one situation.
     for (let n = 0; n < Number(options.runs); n++)
       for (const name of names) {
-        const { figures, slowest } = await run(browser, base, name);
+        let { figures, slowest, problem } = await attempt(name);
+        if (problem !== "") ({ figures, slowest, problem } = await attempt(name));
+        if (problem !== "") {
+          failures.push(`${name}, run ${n + 1}: ${problem.split("\n")[0]}`);
+          process.stderr.write(`  ${failures[failures.length - 1]}\n`);
+          continue;
+        }
         figuresOf.get(name)?.push(figures);
         loops.push(slowest);
         const text = figures.map((value) => value.toFixed(1)).join(", ");
@@ -180,9 +197,10 @@ else {
     const machine = `Chromium ${browser.version()} without a GPU, ${cpus().length} cores of ${cpus()[0]?.model}, ${options.runs} runs; beside them a fixed loop took ${Math.min(...loops).toFixed(0)} to ${Math.max(...loops).toFixed(0)} ms`;
     process.stdout.write(
       options.json
-        ? `${JSON.stringify({ machine, figures: [...figuresOf] })}\n`
-        : `${machine}\n\n${table(figuresOf)}\n`,
+        ? `${JSON.stringify({ machine, figures: [...figuresOf], failures })}\n`
+        : `${machine}\n\n${[table(figuresOf), ...failures].join("\n")}\n`,
     );
+    if (failures.length > 0) process.exitCode = 1;
   } finally {
     await browser.close();
     close();

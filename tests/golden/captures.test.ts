@@ -1,7 +1,7 @@
 /** The captures in models/captures: whole words, and the weights that PyTorch computes in float64 from the same model. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { contrastOf, openStore } from "heed/view";
+import { contrastOf, openStore, type StoredEffects, type StoredScore } from "heed/view";
 import { describe, expect, test } from "vitest";
 
 const folder = join(import.meta.dirname, "../../models/captures");
@@ -71,6 +71,29 @@ describe("evidence.json", () => {
       cosines.forEach((cosine: number, n: number) =>
         isClose(cosine, minilm.becomes[word === "soars" ? "##ars" : word][n]),
       );
+  });
+
+  test("its reasons and effects are those that the captures carry: one source", async () => {
+    const carried = async <T>(text: string, kind: string) => {
+      const name = CAPTURES.find(([, of]) => of === text)![0];
+      const store = await openStore(readFileSync(join(folder, `${name}.safetensors`)), { name });
+      const result = store.blocks[0].evidence.find((it) => it.kind === kind);
+      store.dispose();
+      return result as T;
+    };
+    // Four digits are written.
+    const isSame = (got: number, want: number) => void expect(Math.abs(got - want)).toBeLessThan(6e-5);
+    for (const { text, score, words, positions } of evidence.why) {
+      const split = await carried<StoredScore>(text, "score");
+      const term = (kind: string) =>
+        split.terms.find(({ query, key }) => query.kind === kind && key.kind === kind)!.difference;
+      isSame(score, split.score.difference);
+      isSame(words, term("word"));
+      isSame(positions, term("position"));
+    }
+    const { effects } = await carried<StoredEffects>("time flies like an arrow", "effects");
+    expect(effects).toHaveLength(evidence.cause.off.flat().length);
+    for (const { layer, head, change } of effects) isSame(evidence.cause.off[layer][head!], change);
   });
 
   test("its links are those of the captures", async () => {
