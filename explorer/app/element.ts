@@ -377,10 +377,9 @@ export class AttentionView extends LitElement implements AttentionViewElement {
     if (!this.#named.has("mode")) this.#session.set(openingOf(this.#session), "replace");
     const { ref } = this.#session;
     // Another store or cell may have been opened while the head was read.
-    const isFirst = () => {
-      const { state, ref: shown } = this.#session;
-      const isHere = store === this.#session.store && JSON.stringify(shown) === JSON.stringify(ref);
-      return isHere && state.query + state.key === 0 && state.pinned === null && !named;
+    const isFirst = ({ store: shown, state, ref: now } = this.#session) => {
+      if (store !== shown || JSON.stringify(now) !== JSON.stringify(ref)) return false;
+      return state.query + state.key === 0 && state.pinned === null && !named;
     };
     void this.#load().then(async () => {
       if (!isFirst() || store.blocks.length === 0) return;

@@ -198,7 +198,7 @@ export class Atlas extends DrawnPane {
     this.#grid.update();
   }
 
-  /** All heads, the visible ones first; of a model with very many heads, the visible ones. */
+  /** All heads, the cursor's first and then the visible ones; of a model with very many heads, these. */
   #wanted(): HeadName[] {
     const { x, y } = this.#view;
     const { width, height } = this.#scene ?? { width: 0, height: 0 };
@@ -206,8 +206,10 @@ export class Atlas extends DrawnPane {
     const isVisible = ({ row, column }: PlacedHead) =>
       row >= y - 1 && column >= x - 1 && row < y + height / h && column < x + width / w;
     const { placed } = this.#arranged;
-    const visible = placed.filter(isVisible);
-    return placed.length > MANY ? visible : [...visible, ...placed.filter((head) => !isVisible(head))];
+    const { state } = this.#host.session;
+    const order = (head: PlacedHead) => (sameHead(head, state) ? 0 : isVisible(head) ? 1 : 2);
+    const wanted = placed.length > MANY ? placed.filter((head) => order(head) < 2) : placed;
+    return wanted.toSorted((a, b) => order(a) - order(b));
   }
 
   /** Width and height of a thumbnail with the gap after it. */

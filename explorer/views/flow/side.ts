@@ -53,6 +53,7 @@ function inputs(session: Session, { matrix: product, tokens: N, layers }: Rollin
       <th scope="row"><button type="button" class="link" @click=${() => session.set({ key: at })}>${token(names.key[at], names.lang.key)}</button></th>
       <td class="num">${numeral(row[at], "rollout")}</td><td class="wide">${special[at] ? nothing : bar(row[at] / longest)}</td></tr>`,
     )}</tbody></table>
+    ${words.length > LISTED ? html`<p class="quiet">The first ${numeral(LISTED, "tokens")} of ${numeral(words.length, "tokens")}; T lists all.</p>` : nothing}
     ${specialTotal > 0 ? html`<p class="quiet">Special tokens: ${numeral(specialTotal, "rollout", { style: "percent" })} together. They are listed last, without bars.</p>` : nothing}`;
 }
 

@@ -111,7 +111,7 @@ export const drawnCells = (page, matrix, n, rows, columns, part = 0.5) =>
     ([selector, which, height, width, share]) => {
       const one = /** @type {any} */ (globalThis).view.shadowRoot.querySelectorAll(selector)[which];
       const canvas = one?.querySelector("canvas.cells");
-      if (!canvas) return [];
+      if (!canvas?.width) return [];
       const [area, box] = [one.querySelector(".area"), canvas].map((part) => part.getBoundingClientRect());
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
       const ratio = canvas.width / box.width;

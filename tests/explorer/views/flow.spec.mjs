@@ -144,6 +144,13 @@ test("an exported flow names its own axes, and bands from special tokens are gra
   });
 });
 
+test("the list of input tokens says how many it leaves out", ({ visit }) =>
+  visit({ heads: { ...HEADS, Nq: 11 }, hash: "#v1/flow?i=5&j=2" }, async (page) => {
+    await computed(page);
+    await expect.poll(() => textOf(page, ".side")).toContain("The first 8 of 11; T lists all.");
+    expect(await listed(page)).toHaveLength(8);
+  }));
+
 test("cross-attention has no rollout, and the page says why", async ({ visit }) => {
   await visit({ heads: { ...HEADS, Nk: 11 }, hash: "#v1/flow" }, async (page) => {
     await page.waitForFunction(() =>

@@ -198,6 +198,27 @@ test("thin patterns survive thumbnails", async ({ visit }) => {
   });
 });
 
+test("the overview of the cursor's head is computed first, wherever the head is in the list", ({ visit }) =>
+  visit({ heads: { Nq: 8 } }, async (page) => {
+    const order = await page.evaluate(async () => {
+      const { view, makeInput } = /** @type {any} */ (globalThis);
+      const requested = /** @type {string[]} */ ([]);
+      const watch = () => {
+        const overview = view.store.overview.bind(view.store);
+        view.store.overview = (/** @type {any} */ ref, /** @type {any[]} */ ...more) => {
+          requested.push(`${ref.layer} ${ref.head}`);
+          return overview(ref, ...more);
+        };
+      };
+      view.state = { layer: 1, head: 1 };
+      view.addEventListener("load", watch, { once: true });
+      await view.open(makeInput({ Nq: 12, layers: 2, heads: 2 }));
+      while (requested.length < 4) await new Promise((resolve) => requestAnimationFrame(resolve));
+      return requested;
+    });
+    expect(order).toEqual(["1 1", "0 0", "0 1", "1 0"]);
+  }));
+
 test("the next head is sharp in its first picture: its tiles were computed before", ({ visit }) =>
   visit({ heads: { Nq: 12 } }, async (page) => {
     const firstPictures = await page.evaluate(async () => {
