@@ -182,6 +182,7 @@ ${root === ":root" ? "@media" : "@container"} (max-width:899px){
 .picture .wide{display:none}.picture .narrow{display:block;max-block-size:38svh;margin:0 auto}
 figcaption{font-size:14px;line-height:19px;padding:2px 16px 6px;min-block-size:65px}
 .stage .problem{margin:0 16px 6px}
+.text :is(.open,.share){position:relative;z-index:3;margin:0 -16px;padding:24px 16px;background:var(--paper)}
 .own-view>:not(attention-view){margin-inline:20px}
 .control{${root === ":root" ? "position:fixed;inset:auto 0 0 0;z-index:3;" : ""}background:var(--paper);margin:0;padding:6px 16px calc(6px + env(safe-area-inset-bottom));min-block-size:56px;gap:4px 12px}
 .control input[type=range]{inline-size:auto;flex:1;min-inline-size:80px}

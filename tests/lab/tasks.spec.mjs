@@ -299,3 +299,26 @@ for (const width of [1280, 375])
       for (const value of output) expect(text).toContain(value);
       expect(await page.locator(".stage figcaption").textContent()).toContain(output.join(", "));
     }));
+
+test("the open task has all of a phone but the control: it scrolls over the picture", ({ visit }) =>
+  visit("steps.html", { viewport: { width: 375, height: 812 } }, async (page) => {
+    await page.locator(".open").evaluate((section) => section.scrollIntoView({ block: "start" }));
+    await quiet(page);
+    // Its heading, its text and its buttons can be touched at once: nothing is over them.
+    for (const part of ["h2", "p", "textarea", '[data-act="check"]'])
+      expect(
+        await page
+          .locator(`.open ${part}`)
+          .first()
+          .evaluate((element) => {
+            const { left, top, height } = element.getBoundingClientRect();
+            return element.contains(document.elementFromPoint(left + 8, top + height / 2));
+          }),
+        part,
+      ).toBe(true);
+    await page.locator(".open textarea").click();
+    await page.locator(".open textarea").fill("e = exp(s - max(s))\ne / sum(e) @ V");
+    await page.locator('[data-act="check"]').click();
+    await expect(page.locator(".open .verdict")).toBeInViewport();
+    await expect(page.locator(".open .verdict")).toHaveText(/^Right/);
+  }));
