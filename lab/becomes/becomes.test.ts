@@ -66,7 +66,7 @@ test("before the guess the picture does not show the cosine that is asked for", 
   }
 });
 
-test("the steps of the layer lead to what EncoderBlock returns, at every seed; only attention moves another word", () => {
+test("the steps of the layer lead to what EncoderBlock returns, at every seed, through sums and norms", () => {
   for (const seed of [1, 2, 77, 9999]) {
     const steps = layerOf(seed);
     expect(steps).toHaveLength(LAYER_STEPS.length);
