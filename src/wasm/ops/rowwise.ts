@@ -90,14 +90,54 @@ const unsupportedArray = (x: unknown, min: number): string | undefined =>
       ? `a kernel is slower than the loop below ${min} elements`
       : undefined;
 
+// `unsupportedRowwise` accepts float32 arrays only.
+const array = (x: unknown): Float32Array => x as Float32Array;
+/** Arrays of numbers, or of rows of C, which are padded with `padValue`. */
+const numbers = (...all: readonly unknown[]) => all.map((x) => ({ data: array(x), width: 1 }));
+const padded = (x: unknown, C: number, padValue = 0) => ({ data: array(x), width: C, padValue });
+/** Shape of an operation on each number. */
+const elements = { count: 1, shared: [], taskRows: TASK_NUMBERS };
+
+function normPipeline(operation: Extract<RowwiseOperation, { name: "norm" | "norm-backward" }>): RowPipeline {
+  const { C, centered, x } = operation;
+  const stats = { data: array(operation.stats), width: 4 };
+  const weight = array(operation.weight ?? new Float32Array(C).fill(1));
+  const name = centered ? "layer norm" : "rms norm";
+  const shape = { rows: array(x).length / C, count: C, taskRows: taskRowsFor(C) };
+  if (operation.name === "norm")
+    return {
+      ...shape,
+      name,
+      write: (spec) => normKernel(spec, centered),
+      inputs: [padded(x, C)],
+      outputs: [padded(operation.y, C), stats],
+      shared: [
+        weight,
+        array(operation.bias ?? new Float32Array(C)),
+        Float32Array.of(1 / C, operation.eps),
+        lanes(C),
+      ],
+      rowWork: 12 * C,
+    };
+  const [dWeight, dBias] = [new Float64Array(C), new Float64Array(C)];
+  return {
+    ...shape,
+    name: `${name} backward`,
+    write: (spec) => normBackwardKernel(spec, centered),
+    inputs: [padded(x, C), padded(operation.dy, C), stats],
+    outputs: [padded(operation.dx, C)],
+    partial: [dWeight, dBias],
+    shared: [weight, Float32Array.of(1 / C)],
+    rowWork: 20 * C,
+    finish() {
+      array(operation.dWeight).set(dWeight);
+      array(operation.dBias).set(dBias);
+    },
+  };
+}
+
 /** An operation as a pipeline. */
 export function pipelineOf(operation: RowwiseOperation): RowPipeline {
-  // `unsupportedRowwise` accepts float32 arrays only.
-  const array = (x: unknown): Float32Array => x as Float32Array;
-  /** Arrays of numbers, or of rows of C, which are padded with `padValue`. */
-  const numbers = (...all: readonly unknown[]) => all.map((x) => ({ data: array(x), width: 1 }));
-  const padded = (x: unknown, C: number, padValue = 0) => ({ data: array(x), width: C, padValue });
-  const elements = { count: 1, shared: [], taskRows: TASK_NUMBERS };
   switch (operation.name) {
     case "map":
     case "map-backward": {
@@ -113,45 +153,9 @@ export function pipelineOf(operation: RowwiseOperation): RowPipeline {
         rowWork: backward ? 50 : 40,
       };
     }
-    case "norm": {
-      const { C, centered, eps, x, y, stats, weight, bias } = operation;
-      return {
-        name: centered ? "layer norm" : "rms norm",
-        write: (spec) => normKernel(spec, centered),
-        rows: array(x).length / C,
-        count: C,
-        inputs: [padded(x, C)],
-        outputs: [padded(y, C), { data: array(stats), width: 4 }],
-        shared: [
-          array(weight ?? new Float32Array(C).fill(1)),
-          array(bias ?? new Float32Array(C)),
-          Float32Array.of(1 / C, eps),
-          lanes(C),
-        ],
-        taskRows: taskRowsFor(C),
-        rowWork: 12 * C,
-      };
-    }
-    case "norm-backward": {
-      const { C, centered, x, dy, stats, weight, dx } = operation;
-      const [dWeight, dBias] = [new Float64Array(C), new Float64Array(C)];
-      return {
-        name: `${centered ? "layer norm" : "rms norm"} backward`,
-        write: (spec) => normBackwardKernel(spec, centered),
-        rows: array(x).length / C,
-        count: C,
-        inputs: [padded(x, C), padded(dy, C), { data: array(stats), width: 4 }],
-        outputs: [padded(dx, C)],
-        partial: [dWeight, dBias],
-        shared: [array(weight ?? new Float32Array(C).fill(1)), Float32Array.of(1 / C)],
-        taskRows: taskRowsFor(C),
-        rowWork: 20 * C,
-        finish() {
-          array(operation.dWeight).set(dWeight);
-          array(operation.dBias).set(dBias);
-        },
-      };
-    }
+    case "norm":
+    case "norm-backward":
+      return normPipeline(operation);
     case "column-sums": {
       const sums = new Float64Array(array(operation.sums).length);
       return {

@@ -22,7 +22,7 @@ import { maddOf } from "../../codegen/math.ts";
 import { panelOf, roundUp, type Spec } from "../../codegen/spec.ts";
 
 /** Sums the products over the inner dimension in a tile of accumulators, from 0, until `a.at` reaches `end`. */
-export function accumulateTile(
+function accumulateTile(
   f: FunctionBuilder,
   spec: Spec,
   acc: readonly (readonly Local<"v128">[])[],
@@ -51,7 +51,7 @@ export function accumulateTile(
 }
 
 /** Locals for a register tile. */
-export function tileOf(f: FunctionBuilder, spec: Spec): Local<"v128">[][] {
+function tileOf(f: FunctionBuilder, spec: Spec): Local<"v128">[][] {
   return Array.from({ length: spec.tile.rows }, () =>
     Array.from({ length: spec.tile.vectors }, () => f.local("v128")),
   );
