@@ -5,6 +5,7 @@
 import { isScoped } from "./arena.ts";
 import { refuseGot, refuseValue, UnsupportedError } from "./errors.ts";
 import { activeRecording } from "./recording/recording.ts";
+import type { Tensor } from "./tensor.ts";
 
 /**
  * Work in slices of bounded size: each `next` computes one and yields the share of the work that is done; the last one returns the
@@ -12,6 +13,9 @@ import { activeRecording } from "./recording/recording.ts";
  * @beta
  */
 export type WorkSlices<T> = Generator<number, T, void>;
+
+/** Slices that also yield tensors of any device, and go on with their numbers. */
+export type ReadingSlices<T> = Generator<number | Tensor, T, Float64Array>;
 
 /** Options of work that is computed in slices. */
 export interface SliceOptions {
@@ -29,19 +33,21 @@ export const SLICE_OPTIONS: readonly (keyof SliceOptions)[] = ["signal", "onProg
 
 /** Computes slices, each in its own turn of the event loop. When the signal is aborted, ends the work and throws its reason. */
 export async function runSlices<T>(
-  begin: () => WorkSlices<T>,
+  begin: () => WorkSlices<T> | ReadingSlices<T>,
   { signal, onProgress }: SliceOptions,
 ): Promise<T> {
-  let slices: WorkSlices<T> | undefined;
+  let slices: WorkSlices<T> | ReadingSlices<T> | undefined;
+  let numbers: Float64Array = new Float64Array(0);
   try {
     for (;;) {
       // In a later turn no scope is active, so that results are allocated outside of arenas.
       await nextTurn();
       signal?.throwIfAborted();
       slices ??= begin();
-      const { done, value } = slices.next();
+      const { done, value } = slices.next(numbers as never);
       if (done) return value;
-      onProgress?.(value);
+      if (typeof value === "number") onProgress?.(value);
+      else numbers = (await value.to("cpu")).toFloat64();
     }
   } finally {
     // Frees the memory of work that was not finished.

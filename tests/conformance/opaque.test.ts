@@ -2,6 +2,8 @@
  * A backend whose data JavaScript cannot reach, with an asynchronous read (support/backends/opaque-backend.ts): the conformance suite,
  * gradients and training. It shows that the contract is sufficient for a GPU backend.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   alibi,
   attentionBackward,
@@ -21,6 +23,16 @@ import {
   UnsupportedError,
 } from "heed";
 import { joinCluster } from "heed/cluster";
+import {
+  type EncoderDecoder,
+  embedTexts,
+  embedTextsAsync,
+  fillMask,
+  generateTarget,
+  locateShipped,
+  modelFromFiles,
+  readModel,
+} from "heed/models";
 import * as nn from "heed/nn";
 import type { Batch, TrainOptions } from "heed/train";
 import {
@@ -36,6 +48,7 @@ import {
 } from "heed/train";
 import { describe, expect, it } from "vitest";
 import { matmul } from "../../src/api/matmul.ts";
+import { carrierTokenizer } from "../golden/carrier.ts";
 import { use } from "../support/backends/levels.ts";
 import { device, enqueued, onDevice, opaque, starts, stored } from "../support/backends/opaque-backend.ts";
 import { normal } from "../support/cases/call.ts";
@@ -256,6 +269,32 @@ it("a model and its optimizer move to it and continue training with exactly the 
   expect(model.device).toBe("opaque");
   await model.to("cpu");
   expect(model.head.weight.data.length).toBe(56);
+});
+
+it("fillMask and generateTarget with beams say that they need the CPU; embedTextsAsync computes on the device", async () => {
+  use("reference", 1);
+  const encoder = await readModel(locateShipped("encoder"));
+  const vectors = embedTexts(encoder, ["the river bank"]);
+  await encoder.model.to("opaque");
+  expect((await embedTextsAsync(encoder, ["the river bank"])).data).toEqual(vectors.data);
+  const asynchronous = 'the model is on the device "opaque", whose numbers are read asynchronously; ';
+  expect(() => embedTexts(encoder, ["a"])).toThrow(
+    `embedTexts: ${asynchronous}call embedTextsAsync, or move`,
+  );
+  expect(() => fillMask(encoder, "the [MASK]")).toThrow(
+    `fillMask: ${asynchronous}move the model: await model.to("cpu")`,
+  );
+  const folder = join(import.meta.dirname, "../golden/encoder-decoders/t5");
+  const network = new Map(
+    ["config.json", "model.safetensors"].map((name) => [name, readFileSync(join(folder, name))] as const),
+  );
+  const tokenizer = new Map([...network, ["tokenizer.json", carrierTokenizer()] as const]);
+  const { model } = await modelFromFiles(tokenizer);
+  await model.to("opaque");
+  for (const beams of [1, 3])
+    expect(() => generateTarget(model as EncoderDecoder, [3, 4], { beams })).toThrow(
+      `generateTarget: ${asynchronous}move the model: await model.to("cpu")`,
+    );
 });
 
 it("a state of the device loads there; a state of another device changes nothing", async () => {

@@ -10,6 +10,7 @@ import {
   type DecoderModel,
   type DecoderOptions,
   embedTexts,
+  embedTextsAsync,
   generate,
   generateText,
   layerWeights,
@@ -94,11 +95,16 @@ describe.skipIf(!started)(`models on a GPU${started ? "" : `: ${reason}`}`, () =
     expect(moved.hidden(ids).data).toEqual(cpu.hidden(ids).data);
   });
 
-  it("embedding and saving name the conversion too, and weights are on the device", async () => {
+  it("embedTextsAsync has the vectors of the CPU; embedTexts and saving name the conversion, and weights are on the device", async () => {
     const [cpu, text] = [await openText("bert"), await openText("bert")];
     await text.model.to("webgpu");
     const name = /await tensor\.to\("cpu"\)/;
-    expect(() => embedTexts(text, ["a"])).toThrow(name);
+    expect(() => embedTexts(text, ["a"])).toThrow(
+      'embedTexts: the model is on the device "webgpu", whose numbers are read asynchronously; call embedTextsAsync, or move the model: await model.to("cpu")',
+    );
+    const [vectors, want] = [await embedTextsAsync(text, ["a b", "b"]), embedTexts(cpu, ["a b", "b"])];
+    expect([vectors.device, vectors.shape]).toEqual(["cpu", want.shape]);
+    expect(worst(vectors.data, want.data)).toBeLessThan(1e-4);
     const { model, tokenizer } = text;
     await expect(writeModel(join(tmpdir(), "heed-never-written"), model, tokenizer)).rejects.toThrow(name);
     const weightsOf = ({ attention }: typeof text) => layerWeights(attention("a").layers[0]);

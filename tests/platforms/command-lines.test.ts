@@ -110,7 +110,7 @@ const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   ],
   [/^heed onnx /, "needs an ONNX model; tests/golden/onnx.test.ts exposes 17 of them"],
   [/sentence-transformers\/all-MiniLM-L6-v2/, "needs a model of Hugging Face's cache"],
-  [/^heed bench(?: --json| --simd wide| --shape 1,12,4096|$)/, "measures for minutes"],
+  [/^heed bench(?: --json| --simd wide| --shape 1,12,4096| --device|$)/, "measures for minutes"],
   [/~\/\.|<\(/, "writes to the user's shell"],
   [/^heed(?: --help)?$/, "the name of the program; tests/platforms/cli.test.ts runs it"],
 ];

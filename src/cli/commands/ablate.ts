@@ -9,9 +9,9 @@ import type { TextModel, TextTokens } from "../../models/text-model.ts";
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
 import { headLinkPlace, linkPlace, tokenPlace } from "../support/input/token-place.ts";
-import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
-import { integer, oneOf } from "../support/line/values.ts";
-import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
+import { type Command, type Io, UsageError, type Values } from "../support/line/command.ts";
+import { integer, oneOf, optional } from "../support/line/values.ts";
+import { printJson, printTable } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
@@ -63,8 +63,7 @@ A decoder predicts the token after the text, an encoder the first [MASK] in it, 
       throw new UsageError("--renormalize belongs to --link");
     const other = values.other as string | undefined;
     const [text] = await expandTexts([textArgument], io);
-    const count = (option: string, least: number) =>
-      values[option] === undefined ? undefined : integer(option, values[option], least);
+    const count = (option: string, least: number) => optional(values, option, integer, least);
     const top = count("top", 1) ?? 10;
     const replace = oneOf("replace", values.replace ?? "zero", ["zero", "mean"] as const);
     const parts = partsOf(values.part);
@@ -127,8 +126,7 @@ function predictionEffects(
   const { predicted, effects, position } = ablate(model, text, options);
   if (json) {
     const about = { kind: "prediction", command: io.commandLine, model: model.name };
-    io.stdout.write(jsonText({ ...about, text, position, predicted, effects }));
-    return EXIT.ok;
+    return printJson(io, { ...about, text, position, predicted, effects });
   }
   const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
   const named = ({ token }: { readonly token: string }) => JSON.stringify(token);
@@ -149,7 +147,7 @@ function predictionEffects(
     `predicted ${where}: ${predicted.map((it) => `${named(it)} ${percent(it.probability)}`).join(", ")}`,
     `Without ${one}: the probability of ${named(first)}, its change in percentage points, and the token that is then the most likely.`,
   ];
-  return writeTable(
+  return printTable(
     lines,
     [["without", named(first), "change", "most likely then"], ...rows],
     effects.length - top,
@@ -186,8 +184,7 @@ function stateEffects(
   const { value, effects } = measureEffects(model, text, quantity, { ...options, parts, other });
   if (json) {
     const about = { kind: "effects", command: io.commandLine, model: model.name };
-    io.stdout.write(jsonText({ ...about, text, other, quantity, value, effects }));
-    return EXIT.ok;
+    return printJson(io, { ...about, text, other, quantity, value, effects });
   }
   const number = (x: number) => x.toFixed(4).replace("-", "−");
   const signed = (x: number) => `${x >= 0 ? "+" : ""}${number(x)}`;
@@ -202,27 +199,10 @@ function stateEffects(
       ? `Weight of the link ${values.weight}: ${number(value)}; without one part:`
       : `Cosine of ${what} with that of ${against}: ${number(value)}; without one part:`,
   ];
-  return writeTable(
+  return printTable(
     lines,
     [["without", isWeight ? "weight" : "cosine", "change"], ...rows],
     effects.length - top,
     io,
   );
-}
-
-/** Prints paragraphs and a table whose middle columns are numbers. */
-function writeTable(
-  paragraphs: readonly string[],
-  rows: readonly (readonly string[])[],
-  more: number,
-  io: Io,
-): number {
-  const columns = Math.min(io.columns ?? 80, 160);
-  const lines = [
-    ...paragraphs.flatMap((one) => [...wrap(one, columns), ""]),
-    ...columnsOf(rows, [1, 2]),
-    ...(more > 0 ? [`${more} more ${more === 1 ? "part changes" : "parts change"} less (--top)`] : []),
-  ];
-  io.stdout.write(`${lines.join("\n")}\n`);
-  return EXIT.ok;
 }

@@ -5,10 +5,10 @@ import { bundleOfTexts } from "../support/input/model-bundle.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
-import { integer } from "../support/line/values.ts";
+import { integer, optional } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
-import { columnsOf, jsonText, styler } from "../support/output/terminal.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
+import { columnsOf, printJson, styler } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 /** Characters of the text to print on each side of an answer. */
@@ -42,12 +42,9 @@ an answer is its share of all spans and of "no answer", which models trained wit
       );
     const question = await expandText(questionArgument, io);
     const text = await expandText(textArgument, io);
-    const number = (name: string, least: number) =>
-      values[name] === undefined ? undefined : integer(name, values[name], least);
-    const [top, maxTokens, overlap] = [number("top", 1), number("tokens", 1), number("overlap", 0)];
-    const output = values.output as string | undefined;
-    if (output !== undefined && !/\.safetensors$/i.test(output))
-      throw new UsageError(`--output must end in .safetensors, got ${JSON.stringify(output)}`);
+    const count = (name: string, least: number) => optional(values, name, integer, least);
+    const [top, maxTokens, overlap] = [count("top", 1), count("tokens", 1), count("overlap", 0)];
+    const output = outputOf(values, ".safetensors");
     if (output !== undefined) await checkPlace(output);
     const model = await pickTextModel(name, io);
     const result = answerQuestion(model, question, text, {
@@ -62,10 +59,8 @@ an answer is its share of all spans and of "no answer", which models trained wit
       warnOfCuts(model, attention, io);
       await save(output, await bundleOfTexts(model, [attention]));
     }
-    if (values.json) {
-      io.stdout.write(jsonText({ model: model.name, question, ...result, ...(output && { output }) }));
-      return EXIT.ok;
-    }
+    if (values.json)
+      return printJson(io, { model: model.name, question, ...result, ...(output && { output }) });
     const { bold } = styler(io);
     const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
     const line = (part: string) => part.replace(/\s+/g, " ");

@@ -1,5 +1,5 @@
 /**
- * `heed bench`: a short benchmark of the engine on this machine. Every variant (level × threads) is first checked against the
+ * `heed bench`: a short benchmark of the engine on this machine. Every variant (level × threads, and the GPU) is first checked against the
  * formula in float64. Then all variants are interleaved, so that disturbances slow each alike, and medians are reported. The full
  * benchmarks, with other libraries, are in `bench/` of the repository.
  */
@@ -8,16 +8,21 @@ import { scaledDotProductAttention } from "../../api/attention.ts";
 import { explain } from "../../api/explain.ts";
 import { type AttentionOptions, resolve } from "../../backend/problem.ts";
 import { configure, settings } from "../../backend/settings.ts";
+import type { State } from "../../core/state.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { breathe, type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { integer, integers, shape as shapeOf } from "../support/line/values.ts";
 import { runBlocking } from "../support/output/interrupt.ts";
 import { startProgress } from "../support/output/progress.ts";
-import { columnsOf, jsonText, secondsText, styler } from "../support/output/terminal.ts";
+import { columnsOf, printJson, secondsText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";
 import { flopsOf, guessSeconds } from "../support/run/chunked-run.ts";
+import { adapterText, devicesOf } from "../support/run/device.ts";
 import { type EngineLevel, level, levelOf, settingsOf } from "../support/run/engine.ts";
 import { seededTensor } from "../support/run/seeded.ts";
+
+/** A SIMD level, or the GPU. */
+type Engine = EngineLevel | "gpu";
 
 /** A call to time. */
 interface Case {
@@ -38,31 +43,13 @@ const CASES: readonly Case[] = [
   { name: "decode", B: 1, H: 12, Nq: 1, Nk: 4096, d: 64 },
 ];
 
-/** The measurement of one variant of a case. */
-interface Measured {
-  readonly case: string;
-  readonly shape: { readonly query: readonly number[]; readonly key: readonly number[] };
-  /** The requested level, and the one the engine took. */
-  readonly simd: EngineLevel;
-  readonly level: EngineLevel;
-  /** Requested threads, and those the engine used. */
-  readonly threadLimit: number;
-  readonly threads: number;
-  readonly kernel: string;
-  /** Seconds a call: median, and the fastest and slowest round. */
-  readonly median: number;
-  readonly fastest: number;
-  readonly slowest: number;
-  /** 4·B·H·Nq·Nk·d a second, masked scores counted too, in 10⁹. */
-  readonly gflops: number;
-  /** Share of the FMA peak of those threads, where the roofline could be measured. */
-  readonly ofPeak?: number;
-  /** Largest error of the rows checked, in units of the float32 bound. */
-  readonly error: number;
-}
+/** The measurement of one variant of a case, and the share of the FMA peak of its threads where the roofline could be measured. */
+type Measured = Awaited<ReturnType<typeof measure>>[number] & { readonly ofPeak?: number };
+
+type Operands = [Tensor, Tensor, Tensor];
 
 interface Variant {
-  readonly simd: EngineLevel;
+  readonly simd: Engine;
   readonly threads: number;
   readonly times: number[];
   /** Calls per sample, so that a sample takes at least 10 ms. */
@@ -70,65 +57,79 @@ interface Variant {
   error: number;
 }
 
+/** Seconds of a call on a GPU, which has computed all calls once the numbers of the last one can be read. */
+async function secondsOnGpu(call: () => State, calls: number): Promise<number> {
+  const start = performance.now();
+  for (let n = 1; n <= calls; n++) {
+    const { output, lse } = call();
+    if (n === calls) await lse.read();
+    for (const t of [output, lse]) t.dispose();
+  }
+  return (performance.now() - start) / 1e3 / calls;
+}
+
 /** Times all variants of a case, interleaved. */
-async function measure(
-  c: Case,
-  variants: readonly Variant[],
-  rounds: number,
-  io: Io,
-  tell: () => void,
-): Promise<Measured[]> {
+async function measure(c: Case, variants: readonly Variant[], rounds: number, io: Io, tell: () => void) {
   const operand = (N: number, seed: number) => seededTensor([c.B, c.H, N, c.d], seed);
-  const three: [Tensor, Tensor, Tensor] = [operand(c.Nq, 1), operand(c.Nk, 2), operand(c.Nk, 3)];
+  const three: Operands = [operand(c.Nq, 1), operand(c.Nk, 2), operand(c.Nk, 3)];
+  const moved = io.device ? ((await Promise.all(three.map((t) => t.to(io.device!)))) as Operands) : three;
   const options: AttentionOptions = c.causal ? { isCausal: true } : {};
   const problem = resolve("heed bench", ...three, options);
   const call = () => scaledDotProductAttention(...three, options);
   const once = guessSeconds(flopsOf(problem), explain(...three, options));
-  const engage = ({ simd, threads }: Variant) => configure({ ...settingsOf(simd), threads });
-  const seconds = (calls: number) =>
-    runBlocking(calls * once, () => {
-      const start = performance.now();
-      for (let n = 0; n < calls; n++) call();
-      return (performance.now() - start) / 1e3 / calls;
-    });
+  const onGpu = () => scaledDotProductAttention(...moved, options);
+  const engage = ({ simd, threads }: Pick<Variant, "simd" | "threads">) =>
+    simd !== "gpu" && configure({ ...settingsOf(simd), threads });
+  const seconds = async ({ simd }: Variant, calls: number) =>
+    simd === "gpu"
+      ? secondsOnGpu(onGpu, calls)
+      : runBlocking(calls * once, () => {
+          const start = performance.now();
+          for (let n = 0; n < calls; n++) call();
+          return (performance.now() - start) / 1e3 / calls;
+        });
   for (const variant of variants) {
     engage(variant);
-    const { output } = runBlocking(once, call);
-    variant.error = checkRows(problem, output, 24).bounds;
+    const { output } = variant.simd === "gpu" ? onGpu() : runBlocking(once, call);
+    variant.error = checkRows(problem, await output.to("cpu"), 24).bounds;
     if (!(variant.error <= 1))
       throw new Error(
         `${c.name} at ${variant.simd}, ${variant.threads} threads: wrong by ${variant.error} bounds; nothing was timed`,
       );
-    variant.calls = Math.max(1, Math.min(1000, Math.ceil(0.01 / seconds(1))));
+    variant.calls = Math.max(1, Math.min(1000, Math.ceil(0.01 / (await seconds(variant, 1)))));
     await breathe(io.signal);
   }
   for (let round = 0; round < rounds; round++)
     for (const variant of variants) {
       engage(variant);
       // The first call after a change of settings wakes threads and finds its kernel.
-      if (variants.length > 1) seconds(1);
-      variant.times.push(seconds(variant.calls));
+      if (variants.length > 1) await seconds(variant, 1);
+      variant.times.push(await seconds(variant, variant.calls));
       tell();
       await breathe(io.signal);
     }
   return variants.map(({ simd, threads, times, error }) => {
-    configure({ ...settingsOf(simd), threads });
-    const plan = explain(...three, options);
+    engage({ simd, threads });
+    const plan = explain(...(simd === "gpu" ? moved : three), options);
     const sorted = times.toSorted((a, b) => a - b);
     const middle = sorted.length >> 1;
     const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     return {
       case: c.name,
       shape: { query: three[0].shape, key: three[1].shape },
+      /** The requested level, and the one the engine took; the same for threads. */
       simd,
-      level: levelOf(plan),
+      level: simd === "gpu" ? simd : levelOf(plan),
       threadLimit: threads,
       threads: plan.threads,
       kernel: plan.kernel,
+      /** Seconds of a call: median, and the fastest and slowest round. */
       median,
       fastest: sorted[0],
       slowest: sorted[sorted.length - 1],
+      /** 4·B·H·Nq·Nk·d a second, masked scores counted too, in 10⁹. */
       gflops: (4 * c.B * c.H * c.Nq * c.Nk * c.d) / median / 1e9,
+      /** Largest error of the rows checked, in units of the float32 bound. */
       error,
     };
   });
@@ -163,16 +164,18 @@ export const command: Command = {
     causal: "causal attention; of the built-in cases only the causal one",
     simd: "LEVELS  levels to compare: wide,relaxed,strict (default: the one in use)",
     threads: "LIST  numbers of threads to compare: 1,2 (default: 1 and all)",
+    device: "DEVICE  cpu (default) or gpu; given twice, both are compared",
     rounds: "N  samples of each variant (default 7)",
     json: "the measurements as a JSON object",
   },
   notes: `Results are checked against the formula in float64 before anything is timed. Variants are interleaved; medians are shown.
 GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows what the mask saves.`,
-  multiple: ["shape"],
+  multiple: ["shape", "device"],
   examples: [
     "heed bench",
     "heed bench --simd wide,relaxed,strict --threads 1",
     "heed bench --shape 1,12,4096,64 --causal --threads 1,2 --rounds 5",
+    "heed bench --device cpu --device gpu --threads 1",
     "heed bench --json > bench.json",
   ],
   async run(values, positionals, io) {
@@ -186,14 +189,19 @@ GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows w
     const rounds = values.rounds === undefined ? 7 : integer("rounds", values.rounds, 1, 1000);
     const cases = casesOf(values.shape as string[] | undefined, values.causal === true);
     const bar = startProgress(io, "measuring");
-    const steps = cases.length * levels.length * counts.length * rounds;
+    const devices = devicesOf(values);
+    const kinds = [
+      ...(devices.includes("cpu")
+        ? levels.flatMap((simd) => counts.map((threads) => ({ simd, threads })))
+        : []),
+      ...(io.device ? [{ simd: "gpu" as const, threads: 0 }] : []),
+    ];
+    const steps = cases.length * kinds.length * rounds;
     const measured: Measured[] = [];
     let done = 0;
     try {
       for (const c of cases) {
-        const variants = levels.flatMap((simd) =>
-          counts.map((threads): Variant => ({ simd, threads, times: [], calls: 1, error: 0 })),
-        );
+        const variants = kinds.map((kind): Variant => ({ ...kind, times: [], calls: 1, error: 0 }));
         measured.push(...(await measure(c, variants, rounds, io, () => bar.update(++done / steps))));
       }
     } finally {
@@ -201,15 +209,21 @@ GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows w
       configure(before);
     }
     const peaks = new Map<number, number | undefined>();
-    for (const n of new Set(measured.map(({ threads }) => threads))) peaks.set(n, await peakOf(n));
+    for (const { simd, threads } of measured)
+      if (simd !== "gpu" && !peaks.has(threads)) peaks.set(threads, await peakOf(threads));
     const results = measured.map((m) => {
-      const peak = peaks.get(m.threads);
+      const peak = m.simd === "gpu" ? undefined : peaks.get(m.threads);
       return peak === undefined ? m : { ...m, ofPeak: m.gflops / peak };
     });
     if (values.json) {
       const roofline = Object.fromEntries([...peaks].filter(([, peak]) => peak !== undefined));
-      io.stdout.write(jsonText({ node: process.versions.node, rounds, roofline, results }));
-      return EXIT.ok;
+      return printJson(io, {
+        node: process.versions.node,
+        ...(io.device && { adapter: adapterText(io.device) }),
+        rounds,
+        roofline,
+        results,
+      });
     }
     io.stdout.write(`${tableOf(results, io).join("\n")}\n`);
     return EXIT.ok;
@@ -228,7 +242,11 @@ function tableOf(results: readonly Measured[], io: Io): string[] {
       m.case,
       `${B}×${H}×${N === keys ? N : `${N}:${keys}`}×${d}`,
       level,
-      m.threads === m.threadLimit ? `${m.threads}` : `${m.threads} of ${m.threadLimit}`,
+      m.simd === "gpu"
+        ? ""
+        : m.threads === m.threadLimit
+          ? `${m.threads}`
+          : `${m.threads} of ${m.threadLimit}`,
     ];
     row.push(secondsText(m.median), spread, m.gflops.toPrecision(3));
     if (peaks) row.push(m.ofPeak === undefined ? "" : `${(100 * m.ofPeak).toFixed(0)} %`);
@@ -242,5 +260,6 @@ function tableOf(results: readonly Measured[], io: Io): string[] {
     bold(first),
     ...rest,
     dim(`checked first: worst error ${worst.toPrecision(2)} of the float32 bound`),
+    ...(io.device ? [dim(`gpu: ${adapterText(io.device)}`)] : []),
   ];
 }

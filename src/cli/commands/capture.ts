@@ -19,11 +19,11 @@ import { readEvidence } from "../support/input/stored-results.ts";
 import { breathe, type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { indices } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
-import { bytesText, jsonText } from "../support/output/terminal.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
+import { bytesText, jsonText, printJson } from "../support/output/terminal.ts";
 import { documentsOf, finishedIn, shareOf } from "../support/ranks/shares.ts";
 import { RECORDER } from "../support/recorder.ts";
-import { ENGINE_HELP } from "../support/run/engine.ts";
+import { DEVICE_HELP, onCpu, readAttention } from "../support/run/device.ts";
 
 export const command: Command = {
   name: "capture",
@@ -47,7 +47,7 @@ export const command: Command = {
       "FILE  also store a result of heed why, ablate or patch with --json; may be given several times",
     python: "print a recorder for PyTorch models instead: a file of Python whose bundles every command opens",
     shard: "I/N  only share I of N (from 0) of a file of documents; N alone takes I from the scheduler",
-    ...ENGINE_HELP,
+    ...DEVICE_HELP,
     json: "print what was written as JSON",
   },
   multiple: ["evidence", "image"],
@@ -87,8 +87,7 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
       return captureCorpus(name, texts[0], output, values, io);
     if (values.shard !== undefined)
       throw new UsageError("--shard belongs to a file of documents, such as docs.jsonl");
-    if (!/\.safetensors$/i.test(output))
-      throw new UsageError(`--output must end in .safetensors, got ${JSON.stringify(output)}`);
+    outputOf(values, ".safetensors");
     const pair = await expandPair(values, io);
     if (pair !== undefined && texts.length !== 1)
       throw new UsageError(`--pair takes one first text, got ${texts.length}`);
@@ -103,47 +102,47 @@ jpeg-js (npm install jpeg-js). The bundle has the picture and its grid of patche
     const attentions: TextAttention[] = [];
     for (const text of texts) {
       await breathe(io.signal);
-      attentions.push(attentionOn(model, values, text, pair));
+      attentions.push(await attentionOn(model, values, text, pair));
     }
     for (const one of attentions) warnOfCuts(model, one, io);
-    const extras = attentions.map((one): TextExtras => {
+    const extras: TextExtras[] = [];
+    for (const one of attentions) {
       const results = evidence.filter(({ text }) => text === one.texts[0]).map(({ result }) => result);
-      return {
-        ...(values.states === true && { states: recordActivations(model, one).states }),
+      extras.push({
+        ...(values.states === true && { states: await onCpu(recordActivations(model, one).states) }),
         ...(results.length > 0 && { evidence: checkEvidence(results, "--evidence", one.tokens.length) }),
-      };
-    });
+      });
+    }
     const bytes = await bundleOfTexts(model, attentions, options, extras);
     await save(output, bytes);
     const tokens = attentions.map((one) => one.tokens.length);
+    const { layers, heads } = model;
     if (values.json)
-      io.stdout.write(
-        jsonText({
-          output,
-          bytes: bytes.length,
-          model: model.name,
-          layers: model.layers,
-          heads: model.heads,
-          tokens,
-        }),
-      );
-    else
-      io.stdout.write(
-        `${output}: ${bytesText(bytes.length)}, ${model.layers} layers of ${model.heads} heads, ${tokens.join(" + ")} tokens\n`,
-      );
+      return printJson(io, { output, bytes: bytes.length, model: model.name, layers, heads, tokens });
+    io.stdout.write(
+      `${output}: ${bytesText(bytes.length)}, ${layers} layers of ${heads} heads, ${tokens.join(" + ")} tokens\n`,
+    );
     return EXIT.ok;
   },
 };
 
-/** Writes a bundle with a block for each picture. */
-/** The attention on a text or a pair, with the global tokens of `--globals`. */
-function attentionOn(model: TextModel, values: Values, text: string, pair?: string): TextAttention {
-  if (values.globals === undefined) return model.attention(text, pair);
+/** The attention on a text or a pair, with the global tokens of `--globals`. Its numbers are on the CPU. */
+async function attentionOn(
+  model: TextModel,
+  values: Values,
+  text: string,
+  pair?: string,
+): Promise<TextAttention> {
   const tokens = model.tokenize(text, pair);
-  const globals = indices("globals", values.globals);
-  return { ...tokens, layers: model.attentionOf(tokens.ids, tokens.typeIds, { globals }) };
+  const globals = values.globals === undefined ? undefined : indices("globals", values.globals);
+  const attention =
+    globals === undefined
+      ? model.attention(text, pair)
+      : { ...tokens, layers: model.attentionOf(tokens.ids, tokens.typeIds, { globals }) };
+  return readAttention(attention);
 }
 
+/** Writes a bundle with a block for each picture. */
 async function capturePictures(
   name: string,
   paths: readonly string[],
@@ -151,19 +150,16 @@ async function capturePictures(
   values: Values,
   io: Io,
 ): Promise<number> {
-  const output = values.output as string | undefined;
   if (texts.length > 0)
     throw new UsageError(`--image takes the place of texts, got ${JSON.stringify(texts[0])}`);
   for (const other of ["pair", "shard", "globals"])
     if (values[other] !== undefined) throw new UsageError(`--${other} belongs to texts; pictures have none`);
-  if (output === undefined) throw new UsageError("name the file to write: -o run.safetensors");
-  if (!/\.safetensors$/i.test(output))
-    throw new UsageError(`--output must end in .safetensors, got ${JSON.stringify(output)}`);
+  const output = outputOf(values, ".safetensors", "name the file to write: -o run.safetensors");
   const options = bundleOptions(values);
   await checkPlace(output);
   const pictures = await Promise.all(paths.map(pictureOf));
   const model = await pickImageModel(name, io);
-  const attentions = pictures.map((picture) => model.attention(picture));
+  const attentions = await Promise.all(pictures.map((picture) => readAttention(model.attention(picture))));
   const bytes = await bundleOfPictures(
     model,
     attentions,
@@ -174,13 +170,10 @@ async function capturePictures(
   const { layers, heads } = model;
   const grids = attentions.map(({ grid: { rows, columns } }) => ({ rows, columns }));
   if (values.json)
-    io.stdout.write(
-      jsonText({ output, bytes: bytes.length, model: model.name, layers, heads, pictures: grids }),
-    );
-  else
-    io.stdout.write(
-      `${output}: ${bytesText(bytes.length)}, ${layers} layers of ${heads} heads, ${grids.map(({ rows, columns }) => `${rows} × ${columns}`).join(" + ")} patches\n`,
-    );
+    return printJson(io, { output, bytes: bytes.length, model: model.name, layers, heads, pictures: grids });
+  io.stdout.write(
+    `${output}: ${bytesText(bytes.length)}, ${layers} layers of ${heads} heads, ${grids.map(({ rows, columns }) => `${rows} × ${columns}`).join(" + ")} patches\n`,
+  );
   return EXIT.ok;
 }
 
@@ -235,7 +228,7 @@ async function captureCorpus(
     await breathe(io.signal);
     let bytes: Uint8Array;
     try {
-      const attention = attentionOn(model, values, text, pair);
+      const attention = await attentionOn(model, values, text, pair);
       warnOfCuts(model, attention, io, `${path}, line ${line}: `);
       bytes = await bundleOfTexts(model, [attention], options);
     } catch (error) {

@@ -5,11 +5,11 @@ import { type FileTensor, writeNpy, writeNpz, writeSafetensors } from "../../io/
 import { toFloat } from "../support/input/elements.ts";
 import { MEMORY_HELP, memoryLimit, openContainer, splitAddress } from "../support/input/tensors.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
-import { oneOf } from "../support/line/values.ts";
+import { oneOf, optional } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace, suffixOf } from "../support/output/output.ts";
 import { startProgress } from "../support/output/progress.ts";
-import { bytesText, jsonText, shapeText } from "../support/output/terminal.ts";
+import { bytesText, printJson, shapeText } from "../support/output/terminal.ts";
 
 export const command: Command = {
   name: "convert",
@@ -36,7 +36,7 @@ export const command: Command = {
       throw new UsageError(`expected IN and OUT, got ${positionals.length || "neither"}`);
     const [from, to] = positionals;
     const suffix = suffixOf(to);
-    const dtype = values.dtype === undefined ? undefined : oneOf("dtype", values.dtype, FLOAT_DTYPES);
+    const dtype = optional(values, "dtype", oneOf<(typeof FLOAT_DTYPES)[number]>, FLOAT_DTYPES);
     if (values.compress && suffix !== ".npz") throw new UsageError("--compress is for npz files");
     await checkPlace(to, [from]);
     const { path, name: one } = splitAddress(from);
@@ -84,15 +84,12 @@ export const command: Command = {
         );
       if (values.json) {
         const written = [...tensors].map(([name, { dtype, shape }]) => ({ name, dtype, shape }));
-        io.stdout.write(
-          jsonText({
-            path: to,
-            bytes: contents.length,
-            tensors: written,
-            overflows: Object.fromEntries(overflows),
-          }),
-        );
-        return EXIT.ok;
+        return printJson(io, {
+          path: to,
+          bytes: contents.length,
+          tensors: written,
+          overflows: Object.fromEntries(overflows),
+        });
       }
       const [first] = tensors;
       const what =

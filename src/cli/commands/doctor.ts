@@ -15,31 +15,9 @@ import { zeros } from "../../core/construct.ts";
 import { type Command, EXIT, type Io, UsageError } from "../support/line/command.ts";
 import { bytesText, columnsOf, jsonText, styler } from "../support/output/terminal.ts";
 import { checkRows } from "../support/run/check.ts";
+import { describeGpu } from "../support/run/device.ts";
 import { ENGINE_HELP, type EngineLevel, LEVELS, levelOf, settingsOf } from "../support/run/engine.ts";
 import { seededTensor } from "../support/run/seeded.ts";
-
-/** The findings. */
-export interface Findings {
-  readonly node: string;
-  readonly v8: string;
-  readonly system: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memory: { readonly total: number; readonly free: number; readonly limit: number | null };
-  readonly wasm: { readonly simd128: boolean; readonly relaxed: boolean; readonly sharedMemory: boolean };
-  /** Whether a worker thread answers. */
-  readonly threads: boolean;
-  readonly float16Array: boolean;
-  /** The MPI library that heed/cluster would use, or the reason why there is none. */
-  readonly mpi: { readonly available: boolean; readonly text: string };
-  readonly levels: Readonly<Record<EngineLevel, LevelFinding>>;
-  /** The level and threads of a call of [1, 8, 1024, 64]. */
-  readonly level: EngineLevel;
-  readonly threadsUsed: number;
-  readonly terminal: { readonly isTTY: boolean; readonly color: number; readonly columns: number | null };
-  readonly verdict: string;
-  readonly advice: readonly string[];
-}
 
 /** Whether a level runs, and the speed of a call of [1, 4, 512, 64] on one thread. */
 export interface LevelFinding {
@@ -111,8 +89,8 @@ function tryLevel(level: EngineLevel): LevelFinding {
   return { runs: true, gflops: (4 * 4 * 512 * 512 * 64) / median / 1e6 };
 }
 
-/** Examines the machine. */
-export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Promise<Findings> {
+/** What this machine has. */
+async function findingsOf(io: Pick<Io, "isTTY" | "color" | "columns">) {
   const before = settings();
   const constrained = process.constrainedMemory?.() ?? 0;
   const total = os.totalmem();
@@ -127,7 +105,7 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
   }
   const probe = zeros([1, 8, 1024, 64]);
   const plan = explain(probe, probe, probe);
-  const findings = {
+  return {
     node: process.versions.node,
     v8: process.versions.v8,
     system: `${os.type()} ${os.release()} ${process.arch}`,
@@ -135,23 +113,33 @@ export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">): Prom
     cores: os.availableParallelism(),
     memory: { total, free: os.freemem(), limit: constrained > 0 && constrained < total ? constrained : null },
     wasm: { simd128: validates(SIMD128), relaxed: hasRelaxed(), sharedMemory: sharedMemory() },
+    /** Whether a worker thread answers. */
     threads: await threadAnswers(),
     float16Array: "Float16Array" in globalThis,
+    /** The MPI library that heed/cluster would use, or the reason why there is none. */
     mpi: await describeMpi(
       process.env.HEED_MPI || undefined,
       launchOf(process.env)?.family,
       process.env.HEED_FFI || undefined,
     ),
+    /** The adapter of heed/webgpu and the level of its kernels, or the reason why there is none. */
+    webgpu: await describeGpu(),
     levels,
+    /** The level and threads of a call of [1, 8, 1024, 64]. */
     level: levelOf(plan),
     threadsUsed: plan.threads,
     terminal: { isTTY: io.isTTY, color: io.color, columns: io.columns ?? null },
   };
+}
+
+/** Examines the machine. */
+export async function examine(io: Pick<Io, "isTTY" | "color" | "columns">) {
+  const findings = await findingsOf(io);
   return { ...findings, ...judge(findings) };
 }
 
 /** The verdict and the advice. */
-function judge(findings: Omit<Findings, "verdict" | "advice">): Pick<Findings, "verdict" | "advice"> {
+function judge(findings: Awaited<ReturnType<typeof findingsOf>>) {
   const { level, levels, wasm, threads, threadsUsed, mpi } = findings;
   const advice: string[] = [];
   if (!mpi.available) advice.push(mpi.text.replace("heed/cluster: ", ""));
@@ -212,6 +200,7 @@ export const command: Command = {
           findings.float16Array ? "" : "16-bit tensors are returned as Uint16Array bits",
         ),
       ],
+      ["WebGPU", yes(findings.webgpu.available, findings.webgpu.text)],
       ["MPI", findings.mpi.available ? findings.mpi.text : "no (only for more than one machine)"],
       [
         "terminal",

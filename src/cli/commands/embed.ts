@@ -1,15 +1,15 @@
 /** `heed embed MODEL FILE -o VECTORS.npy`: a vector for each line of a file, pooled as in sentence-transformers. */
 import { writeNpy } from "../../io/index.ts";
-import { embedTexts, type Pooling } from "../../models/index.ts";
+import { embedTextsAsync, type Pooling } from "../../models/index.ts";
 import { MODEL_HELP, modelAndText, pickSentenceModel, sentenceCuts } from "../support/input/pick-model.ts";
 import { STDIN, stdinLines } from "../support/input/stdin.ts";
 import { decodeText, readBytes, textLines } from "../support/input/text-file.ts";
-import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
+import { breathe, type Command, EXIT } from "../support/line/command.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { jsonText, shapeText } from "../support/output/terminal.ts";
-import { ENGINE_HELP } from "../support/run/engine.ts";
+import { DEVICE_HELP } from "../support/run/device.ts";
 
 /** The modes of a pooling in words. */
 const POOLED: Readonly<Record<Pooling["modes"][number], string>> = {
@@ -32,7 +32,7 @@ export const command: Command = {
   help: {
     output: "VECTORS.npy  the file to write: float32 [lines, C]",
     json: "print what was written as JSON",
-    ...ENGINE_HELP,
+    ...DEVICE_HELP,
   },
   notes: `${MODEL_HELP}
 FILE has one text per line (UTF-8), - is standard input; empty lines are skipped. The pooling is that of the model's modules.json
@@ -47,10 +47,7 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
       positionals,
       "one file: heed embed encoder sentences.txt -o vectors.npy",
     );
-    const output = values.output as string | undefined;
-    if (output === undefined) throw new UsageError("name the file to write: -o vectors.npy");
-    if (!/\.npy$/i.test(output))
-      throw new UsageError(`--output must end in .npy, got ${JSON.stringify(output)}`);
+    const output = outputOf(values, ".npy", "name the file to write: -o vectors.npy");
     await checkPlace(output);
     const lines =
       file === STDIN ? await stdinLines(io) : textLines(file, decodeText(file, await readBytes(file)));
@@ -64,7 +61,7 @@ finite, because a weight is NaN or infinite, is an error, and no file is written
         const { leftOut, maxTokens } = sentenceCuts(model, pooling, line);
         longest = maxTokens;
         if (leftOut > 0) long.push(i + 1);
-        rows.push(embedTexts(model, [line], pooling).data as Float32Array);
+        rows.push((await embedTextsAsync(model, [line], { pooling })).data as Float32Array);
         bar.update((i + 1) / lines.length);
         await breathe(io.signal);
       }

@@ -16,8 +16,8 @@ import {
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
 import { integer, oneOf, shape } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
-import { jsonText, shapeText } from "../support/output/terminal.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
+import { jsonText, printJson, shapeText } from "../support/output/terminal.ts";
 import { shardFigure } from "../support/ranks/shard-figure.ts";
 import { CALL_HELP, CALL_OPTIONAL, optionsOf, readCall } from "../support/run/attention-options.ts";
 import { flopsOf, problemOf } from "../support/run/chunked-run.ts";
@@ -49,10 +49,8 @@ async function sharedPlan(
     via,
     pass,
   });
-  const output = values.output as string | undefined;
+  const output = outputOf(values, ".svg");
   if (output !== undefined) {
-    if (!/\.svg$/i.test(output))
-      throw new UsageError(`--output must end in .svg, got ${JSON.stringify(output)}`);
     await checkPlace(output);
     await save(output, new TextEncoder().encode(shardFigure(plan.shards, problem)));
   }
@@ -155,8 +153,7 @@ export const command: Command = {
       const operand = ({ shape, dtype }: typeof query) => ({ shape, dtype });
       const three = { query: operand(query), key: operand(key), value: operand(value) };
       const flops = (pass === "backward" ? 2.5 : 1) * flopsOf(problem);
-      io.stdout.write(jsonText({ ...three, flops, plan, ...(shared && { ranks: sharedFacts(shared) }) }));
-      return EXIT.ok;
+      return printJson(io, { ...three, flops, plan, ...(shared && { ranks: sharedFacts(shared) }) });
     }
     const ranks = shared ? `\n${shared}\n` : "";
     io.stdout.write(`${operandLines({ query, key, value })}\n${plan}\n${ranks}`);

@@ -19,10 +19,10 @@ import {
 import { resolveFigure } from "../../view/figure/options.ts";
 import { FILE_NOTES, INPUT_HELP, openInput } from "../support/input/attention-file.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
-import { indices, integer, number, oneOf } from "../support/line/values.ts";
+import { indices, integer, number, oneOf, optional } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
-import { bytesText, jsonText } from "../support/output/terminal.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
+import { bytesText, jsonText, printJson } from "../support/output/terminal.ts";
 
 const ENDINGS = [".pdf", ".svg", ".png", ".csv", ".json"] as const;
 type Ending = (typeof ENDINGS)[number];
@@ -84,11 +84,8 @@ The same file and options give the same bytes. A PNG holds the cells of a matrix
     "heed figure run.safetensors --layer 4 --head 7 -o weights.csv",
   ],
   async run(values, positionals, io) {
-    const output = values.output as string | undefined;
-    if (output === undefined) throw new UsageError("say where the figure goes: -o fig.svg");
+    const output = outputOf(values, ENDINGS.join(", "), "say where the figure goes: -o fig.svg");
     const ending = extname(output).toLowerCase() as Ending;
-    if (!ENDINGS.includes(ending))
-      throw new UsageError(`--output must end in ${ENDINGS.join(", ")}, got ${JSON.stringify(output)}`);
     const options = figureOptionsOf(values);
     const scale = values.scale === undefined ? 1 : (integer("scale", values.scale, 1, 4) as 1 | 2 | 3 | 4);
     checkWords(values, options);
@@ -174,8 +171,7 @@ async function draw(store: HeadStore, options: FigureOptions, wanted: Wanted, io
       alt,
       latex: figure.latex(ending === ".svg" ? `${name}.svg` : name),
     };
-    io.stdout.write(jsonText({ ...facts, millimeters: [width, height] }));
-    return EXIT.ok;
+    return printJson(io, { ...facts, millimeters: [width, height] });
   }
   io.stderr.write(`wrote ${output} (${bytesText(file.length)})\n`);
   io.stdout.write(`${alt}\n\n${figure.latex(ending === ".svg" ? `${name}.svg` : name)}`);
@@ -210,8 +206,8 @@ function figureOptionsOf(values: Values): FigureOptions {
     values[name] === undefined
       ? undefined
       : (oneOf<string>(name, values[name], FIGURE_WORDS[name]) as (typeof FIGURE_WORDS)[Name][number]);
-  const count = (name: string) => (values[name] === undefined ? undefined : integer(name, values[name], 0));
-  const list = (name: string) => (values[name] === undefined ? undefined : indices(name, values[name]));
+  const count = (name: string) => optional(values, name, integer, 0);
+  const list = (name: string) => optional(values, name, indices);
   const hide = FIGURE_WORDS.hide.find((name) => name === (values.hide ?? "none"));
   return {
     view: word("view"),
@@ -231,14 +227,14 @@ function figureOptionsOf(values: Values): FigureOptions {
     querySegments: list("query-segments"),
     keySegments: list("key-segments"),
     keep: values.mass === undefined ? "top" : "mass",
-    top: values.top === undefined ? undefined : integer("top", values.top, 1),
-    mass: values.mass === undefined ? undefined : number("mass", values.mass),
+    top: optional(values, "top", integer, 1),
+    mass: optional(values, "mass", number),
     rows: list("rows"),
     direction: word("direction"),
     aggregate: word("aggregate"),
     values: values.values === true,
     everyCell: values["every-cell"] === true,
-    width: values.width === undefined ? undefined : number("width", values.width),
+    width: optional(values, "width", number),
     theme: word("theme"),
     background: values.transparent !== true,
     caption: values["no-caption"] !== true,

@@ -4,7 +4,7 @@ import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/
 import { expandText } from "../support/input/stdin.ts";
 import { type Command, EXIT } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
-import { columnsOf, jsonText, styler } from "../support/output/terminal.ts";
+import { columnsOf, printJson, styler } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
@@ -33,10 +33,7 @@ A mask may be written [MASK] or <mask>, for every model. Of several masks, each 
     const model = await pickTextModel(name, io);
     const fills = fillMask(model, text, { top });
     warnOfCuts(model, model.tokenize(text), io);
-    if (values.json) {
-      io.stdout.write(jsonText({ model: model.name, text, masks: fills }));
-      return EXIT.ok;
-    }
+    if (values.json) return printJson(io, { model: model.name, text, masks: fills });
     const { bold } = styler(io);
     const parts = text.split(/(?:\[MASK\]|<mask>)/);
     fills.forEach(({ candidates }, n) => {

@@ -3,10 +3,10 @@ import { chatPrompt, generateText } from "../../models/index.ts";
 import { MODEL_HELP, modelAndText, pickTextModel } from "../support/input/pick-model.ts";
 import { expandPrompt } from "../support/input/stdin.ts";
 import { breathe, type Command, EXIT, UsageError } from "../support/line/command.ts";
-import { integer } from "../support/line/values.ts";
-import { jsonText } from "../support/output/terminal.ts";
-import { ENGINE_HELP } from "../support/run/engine.ts";
-import { optional, SAMPLING_HELP, samplingOptions } from "../support/run/sampling-options.ts";
+import { integer, optional } from "../support/line/values.ts";
+import { printJson } from "../support/output/terminal.ts";
+import { DEVICE_HELP } from "../support/run/device.ts";
+import { SAMPLING_HELP, samplingOptions } from "../support/run/sampling-options.ts";
 
 export const command: Command = {
   name: "generate",
@@ -20,7 +20,7 @@ export const command: Command = {
     chat: "PROMPT is a message to an instruct model: it is put into the model's chat template",
     system: "TEXT  with --chat: the system message before it",
     json: "print the text, the token ids and the time as a JSON object, at the end",
-    ...ENGINE_HELP,
+    ...DEVICE_HELP,
   },
   notes: `${MODEL_HELP}
 PROMPT may be - for standard input.
@@ -38,7 +38,7 @@ second is printed on stderr.`,
     const prompt = await expandPrompt(promptArgument, io);
     const options = {
       ...samplingOptions(values),
-      maxTokens: optional(values, "tokens", (name, text) => integer(name, text, 0)) ?? 100,
+      maxTokens: optional(values, "tokens", integer, 0) ?? 100,
       stopTexts: (values.stop as string[] | undefined) ?? [],
     };
     if (options.stopTexts.includes("")) throw new UsageError("--stop needs a text that is not empty");
@@ -62,7 +62,11 @@ second is printed on stderr.`,
     const write = (text: string) => values.json || io.stdout.write(text);
     let begun = false;
     try {
-      for (const piece of generateText(model, request, { ...options, onToken, addSpecialTokens: !isChat })) {
+      for await (const piece of generateText(model, request, {
+        ...options,
+        onToken,
+        addSpecialTokens: !isChat,
+      })) {
         text += piece;
         write(begun || isChat ? piece : prompt + piece);
         begun = true;
@@ -76,22 +80,11 @@ second is printed on stderr.`,
     const seconds = (performance.now() - start) / 1e3;
     // The time to the first token is mostly that of the prompt.
     const rate = ids.length > 1 ? (ids.length - 1) / (seconds - first / 1e3) : undefined;
-    if (values.json)
-      io.stdout.write(
-        jsonText({
-          model: model.name,
-          prompt,
-          text,
-          ids,
-          seconds,
-          firstTokenMs: first,
-          tokensPerSecond: rate ?? null,
-        }),
-      );
-    else
-      io.stderr.write(
-        `${ids.length} ${ids.length === 1 ? "token" : "tokens"}, the first after ${first.toFixed(0)} ms${rate ? `, then ${rate.toPrecision(3)} tokens/s` : ""}\n`,
-      );
+    const speed = { seconds, firstTokenMs: first, tokensPerSecond: rate ?? null };
+    if (values.json) return printJson(io, { model: model.name, prompt, text, ids, ...speed });
+    io.stderr.write(
+      `${ids.length} ${ids.length === 1 ? "token" : "tokens"}, the first after ${first.toFixed(0)} ms${rate ? `, then ${rate.toPrecision(3)} tokens/s` : ""}\n`,
+    );
     return EXIT.ok;
   },
 };

@@ -11,7 +11,7 @@ import { BUNDLE_DTYPES, bundleOptions } from "../support/input/bundle-options.ts
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
 import { oneOf } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
 import { bytesText, jsonText } from "../support/output/terminal.ts";
 
 export const command: Command = {
@@ -39,10 +39,7 @@ The page holds the explorer and the data; opened from disk it makes no request, 
     'heed html attention.npz --tokens tokens.json --title "Two heads" -o heads.html',
   ],
   async run(values, positionals, io) {
-    const output = values.output as string | undefined;
-    if (output === undefined) throw new UsageError("say where the page goes: -o run.html");
-    if (!/\.html?$/i.test(output))
-      throw new UsageError(`--output must end in .html, got ${JSON.stringify(output)}`);
+    const output = outputOf(values, ".html or .htm", "say where the page goes: -o run.html");
     const theme = oneOf("theme", values.theme ?? "auto", ["auto", "light", "dark"] as const);
     const options = bundleOptions(values);
     await checkPlace(output);

@@ -8,9 +8,9 @@ import { startProgress } from "../support/output/progress.ts";
 import {
   bytesText,
   columnsOf,
-  jsonText,
   numberText,
   printable,
+  printJson,
   shapeText,
   styler,
 } from "../support/output/terminal.ts";
@@ -93,10 +93,7 @@ Offsets are the byte range of a tensor in its file. Mean and deviation exclude N
           const offsets = span ? { offsets: span } : {};
           tensors.push({ name, dtype, shape, bytes, ...offsets, ...counted, ...numbers });
         }
-        io.stdout.write(
-          jsonText({ path, kind: file.kind, metadata: Object.fromEntries(file.metadata), tensors }),
-        );
-        return EXIT.ok;
+        return printJson(io, { path, kind: file.kind, metadata: Object.fromEntries(file.metadata), tensors });
       }
       const lines = linesOf(file, chosen, stats, io);
       const small = chosen.filter(([, { shape }]) => countOf(shape) <= SMALL);

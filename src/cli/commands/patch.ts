@@ -5,9 +5,9 @@ import { componentName } from "../../models/inference/residual.ts";
 import { MODEL_HELP, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
 import { tokenPlace } from "../support/input/token-place.ts";
-import { type Command, EXIT, UsageError } from "../support/line/command.ts";
-import { integer } from "../support/line/values.ts";
-import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
+import { type Command, UsageError } from "../support/line/command.ts";
+import { integer, optional } from "../support/line/values.ts";
+import { printJson, printTable } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 const USAGE =
@@ -46,7 +46,7 @@ difference between the two texts that this makes: 1 is all of it.`,
     const [text, other] = await expandTexts(textArguments, io);
     if (other === undefined) throw new UsageError(USAGE);
     const top = integer("top", values.top ?? "10", 1);
-    const position = values.position === undefined ? undefined : integer("position", values.position, 0);
+    const position = optional(values, "position", integer, 0);
     const model = await pickTextModel(name, io);
     const [read, partner] = [text, other].map((one) => model.tokenize(spellMasks(model.tokenizer, one)));
     for (const one of [read, partner]) warnOfCuts(model, one, io);
@@ -60,8 +60,7 @@ difference between the two texts that this makes: 1 is all of it.`,
     const { value, otherValue, effects } = measureEffects(model, text, quantity, { other, patch: true });
     if (values.json) {
       const about = { kind: "effects", command: io.commandLine, model: model.name };
-      io.stdout.write(jsonText({ ...about, text, other, quantity, value, otherValue, effects }));
-      return EXIT.ok;
+      return printJson(io, { ...about, text, other, quantity, value, otherValue, effects });
     }
     const number = (x: number | undefined) =>
       x === undefined || Number.isNaN(x) ? "–" : x.toFixed(3).replace("-", "−");
@@ -76,16 +75,12 @@ difference between the two texts that this makes: 1 is all of it.`,
         number(it.change),
         number(it.recovered),
       ]);
-    const lines = [
-      ...wrap(
-        `${what}: ${number(value)}; in the other text ${number(otherValue)}`,
-        Math.min(io.columns ?? 80, 160),
-      ),
-      "",
-      ...columnsOf([["patched", "value", "change", "recovered"], ...rows], [1, 2, 3]),
-    ];
-    if (effects.length > top) lines.push(`${effects.length - top} more parts change less (--top)`);
-    io.stdout.write(`${lines.join("\n")}\n`);
-    return EXIT.ok;
+    return printTable(
+      [`${what}: ${number(value)}; in the other text ${number(otherValue)}`],
+      [["patched", "value", "change", "recovered"], ...rows],
+      effects.length - top,
+      io,
+      [1, 2, 3],
+    );
   },
 };

@@ -6,7 +6,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { writeNpy, writeNpz, writeSafetensors } from "../../io/index.ts";
 import { INPUT_HELP, readInputs } from "../support/input/inputs.ts";
 import { breathe, type Command, EXIT, UsageError, type Values } from "../support/line/command.ts";
-import { indices } from "../support/line/values.ts";
+import { indices, optional } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
 import { checkPlace, suffixOf } from "../support/output/output.ts";
 import { startProgress } from "../support/output/progress.ts";
@@ -18,8 +18,7 @@ import { compute, flopsOf, type Job, problemOf } from "../support/run/chunked-ru
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 function weightsAsked(values: Values, suffix: string | undefined): Job["weights"] {
-  const heads = values.heads === undefined ? undefined : indices("heads", values.heads);
-  const rows = values.rows === undefined ? undefined : indices("rows", values.rows);
+  const [heads, rows] = ["heads", "rows"].map((name) => optional(values, name, indices));
   if (!values.weights) {
     if (heads ?? rows) throw new UsageError("--heads and --rows choose weights; add --weights");
     return undefined;

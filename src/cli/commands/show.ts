@@ -20,9 +20,9 @@ import { MODEL_HELP, pickModel, warnOfCuts } from "../support/input/pick-model.t
 import { expandPair, expandTexts, noteFiles, stdinText } from "../support/input/stdin.ts";
 import { parseCommandLine } from "../support/line/arguments.ts";
 import { type Command, EXIT, type Io, UsageError, type Values } from "../support/line/command.ts";
-import { integer, oneOf } from "../support/line/values.ts";
+import { integer, oneOf, optional } from "../support/line/values.ts";
 import { save } from "../support/output/interrupt.ts";
-import { checkPlace } from "../support/output/output.ts";
+import { checkPlace, outputOf } from "../support/output/output.ts";
 import { jsonText } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 import { pageModel } from "./view.ts";
@@ -84,8 +84,7 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
   const texts = positionals.length > 0 ? await expandTexts(positionals, io) : await pipedTexts(io);
   if (texts.some((text) => text.trim() === ""))
     throw new UsageError("a text is empty; write one or more words");
-  const count = (name: string, least: number) =>
-    values[name] === undefined ? undefined : integer(name, values[name], least);
+  const count = (name: string, least: number) => optional(values, name, integer, least);
   const [layer, head, links, width] = [
     count("layer", 0),
     count("head", 0),
@@ -93,10 +92,8 @@ async function run(values: Values, positionals: readonly string[], io: ShowIo): 
     count("width", 20),
   ];
   const mode = oneOf<ColorMode>("color", values.color ?? "auto", COLOR_MODES);
-  const output = values.output as string | undefined;
+  const output = outputOf(values, ".svg or .safetensors");
   const ending = output === undefined ? "" : extname(output).toLowerCase();
-  if (output !== undefined && ending !== ".svg" && ending !== ".safetensors")
-    throw new UsageError(`--output must end in .svg or .safetensors, got ${JSON.stringify(output)}`);
   const token = values.token as string | undefined;
   if (values.pair !== undefined && positionals.length === 0)
     throw new UsageError('--pair is the second text: heed show "first text" --pair "second text"');

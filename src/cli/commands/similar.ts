@@ -3,7 +3,7 @@ import { cosineSimilarity, embedTexts } from "../../models/index.ts";
 import { MODEL_HELP, pickSentenceModel, sentenceCuts, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandTexts } from "../support/input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../support/line/command.ts";
-import { columnsOf, jsonText } from "../support/output/terminal.ts";
+import { columnsOf, printJson } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 import { poolingText } from "./embed.ts";
 
@@ -33,10 +33,7 @@ The vectors are those of heed embed. Cosines are most meaningful with a model th
       warnOfCuts({ name: model.name, maxTokens: cuts.maxTokens }, cuts, io, `text ${n + 1}: `);
     }
     const cosines = cosineSimilarity(embedTexts(model, texts, pooling));
-    if (values.json) {
-      io.stdout.write(jsonText({ model: model.name, pooling, texts, similarity: cosines }));
-      return EXIT.ok;
-    }
+    if (values.json) return printJson(io, { model: model.name, pooling, texts, similarity: cosines });
     const label = (text: string) =>
       text.length > NAMED ? `${[...text].slice(0, NAMED - 1).join("")}…` : text;
     const rows = texts.map((text, i) => [

@@ -22,7 +22,7 @@ import { answers, save, saving } from "../support/output/interrupt.ts";
 import { startProgress } from "../support/output/progress.ts";
 import { bytesText, jsonText, secondsText } from "../support/output/terminal.ts";
 import { fromLead, microBatchesOf, together, withRanks } from "../support/ranks/together.ts";
-import { ENGINE_HELP } from "../support/run/engine.ts";
+import { DEVICE_HELP } from "../support/run/device.ts";
 import { CHECKPOINT, checkFolder, FolderLock, readLastCheckpoint } from "../support/train/folder.ts";
 import { lossText, Report } from "../support/train/report.ts";
 import type { RunConfig, TrainSettings } from "../support/train/settings.ts";
@@ -40,7 +40,7 @@ export const command: Command = {
     resume:
       "resume from the checkpoint in DIR, with its settings and the same texts; --steps, --checkpoint-every, --evaluate-every and --dtype may differ",
     json: "the result as a JSON object",
-    ...ENGINE_HELP,
+    ...DEVICE_HELP,
   },
   notes: `TEXT is a UTF-8 file, or - for standard input. DIR gets config.json, model.safetensors, tokenizer.json and tokenizer_config.json, as Hugging Face's library has them,
 training.json with the losses, and checkpoint.safetensors and the one before it, checkpoint.safetensors.1, which only --resume needs. Losses are in nats per token; the baselines
@@ -176,6 +176,9 @@ async function prepare(
   const { layers, heads, width, inner, dropout } = settings;
   const sizes = { context, layers, heads, width, inner, dropout, seed, vocabulary: tokenizer.size };
   const model = languageModel(kind, { ...sizes, ids: specialIds(kind, tokenizer) });
+  if (io.device && comm)
+    throw new UsageError("--device gpu trains in one process; without mpirun, or on the CPU");
+  if (io.device) await model.model.to(io.device);
   const parameters = [...model.parameters().values()].reduce((sum, { size }) => sum + size, 0);
   print(
     `${kind}: ${parameters} parameters, ${tokenizer.size} token ids; ${corpus.ids.length} tokens, ${corpus.perEpoch} ${lines ? "batches" : "sequences"} an epoch`,
@@ -237,7 +240,7 @@ async function writeModel(
   { report, seconds }: { readonly report: Report; readonly seconds: number },
 ): Promise<void> {
   const { dtype } = settings;
-  const files = modelToFiles(model.model, tokenizer, { dtype });
+  const files = modelToFiles(await model.model.to("cpu"), tokenizer, { dtype });
   const facts = {
     settings,
     texts: positionals.map((path) => (path === STDIN ? STDIN_NAME : basename(path))),

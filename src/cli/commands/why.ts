@@ -4,9 +4,9 @@ import { type ScoreShare, splitScore } from "../../models/inference/score-split.
 import { MODEL_HELP, modelAndText, pickTextModel, warnOfCuts } from "../support/input/pick-model.ts";
 import { expandText } from "../support/input/stdin.ts";
 import { tokenPlace } from "../support/input/token-place.ts";
-import { type Command, EXIT } from "../support/line/command.ts";
+import type { Command } from "../support/line/command.ts";
 import { integer } from "../support/line/values.ts";
-import { columnsOf, jsonText, wrap } from "../support/output/terminal.ts";
+import { printJson, printTable } from "../support/output/terminal.ts";
 import { ENGINE_HELP } from "../support/run/engine.ts";
 
 export const command: Command = {
@@ -47,12 +47,8 @@ term is not a cause: heed ablate and heed patch show causes.`,
     const query = tokenPlace("query", values.query, read.tokens);
     const key = tokenPlace("key", values.key, read.tokens);
     const split = splitScore(model, text, { layer, head, query, key, top });
-    if (values.json) {
-      io.stdout.write(
-        jsonText({ kind: "score", command: io.commandLine, model: model.name, text, ...split }),
-      );
-      return EXIT.ok;
-    }
+    if (values.json)
+      return printJson(io, { kind: "score", command: io.commandLine, model: model.name, text, ...split });
     const signed = (x: number) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(3)}`;
     const row = (label: string, { value, difference }: ScoreShare) => [
       label,
@@ -60,28 +56,20 @@ term is not a cause: heed ablate and heed patch show causes.`,
       signed(value),
     ];
     const token = (n: number) => JSON.stringify(read.tokens[n].trim());
-    const columns = Math.min(io.columns ?? 80, 160);
     const mods = split.scoreMods.value === 0 && split.scoreMods.difference === 0;
-    const lines = [
-      ...wrap(
-        `layer ${layer}, head ${head}: ${token(query)} gives ${token(key)} ${(100 * split.weight).toFixed(1)} %, score ${signed(split.score.value)}`,
-        columns,
-      ),
-      "",
-      ...columnsOf(
-        [
-          [`${token(query)} × ${token(key)}`, "against others", "value"],
-          ...split.terms.map((term) =>
-            row(`${componentName(term.query)} × ${componentName(term.key)}`, term),
-          ),
-          row("all other terms", split.rest),
-          ...(mods ? [] : [row("score mods", split.scoreMods)]),
-          row("score", split.score),
-        ],
-        [1, 2],
-      ),
+    const rows = [
+      [`${token(query)} × ${token(key)}`, "against others", "value"],
+      ...split.terms.map((term) => row(`${componentName(term.query)} × ${componentName(term.key)}`, term)),
+      row("all other terms", split.rest),
+      ...(mods ? [] : [row("score mods", split.scoreMods)]),
+      row("score", split.score),
     ];
-    io.stdout.write(`${lines.join("\n")}\n`);
-    return EXIT.ok;
+    const link = `${token(query)} gives ${token(key)} ${(100 * split.weight).toFixed(1)} %`;
+    return printTable(
+      [`layer ${layer}, head ${head}: ${link}, score ${signed(split.score.value)}`],
+      rows,
+      0,
+      io,
+    );
   },
 };

@@ -13,6 +13,7 @@ import {
   chooser,
   finiteLogits,
   type GenerateOptions,
+  numbersOf,
   stopIds,
 } from "../inference/sampling.ts";
 import { beamSearch } from "./beam.ts";
@@ -85,7 +86,7 @@ export function writeTarget(
     tidy(() => {
       const next = [first, ...text].slice(cache.length);
       const hidden = model.hidden(Int32Array.from(next), { memory, cache });
-      return finiteLogits(what, model.logits(slice(hidden, 0, -1) as FloatTensor).toFloat64());
+      return finiteLogits(what, numbersOf(what, model.logits(slice(hidden, 0, -1) as FloatTensor)));
     });
   const start = model.cache(maxTokens);
   if (beams > 1) {

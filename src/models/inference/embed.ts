@@ -20,16 +20,17 @@ import { dot } from "../../core/numbers.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import {
   checkSlices,
+  type ReadingSlices,
   runSlices,
   SLICE_OPTIONS,
   type SliceOptions,
-  type WorkSlices,
 } from "../../core/slices.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { checkSize } from "../../io/limit.ts";
 import type { FloatTensor, Ids } from "../../nn/index.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
+import { numbersOf } from "./sampling.ts";
 
 /** How the states of N tokens become one vector. The vectors of several modes are concatenated. */
 export type PoolingMode =
@@ -58,13 +59,8 @@ export interface Pooling {
 }
 
 const MODES: readonly PoolingMode[] = [
-  "cls",
-  "mean",
-  "max",
-  "mean_sqrt_len_tokens",
-  "weightedmean",
-  "lasttoken",
-];
+  "cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken",
+]; // biome-ignore format: a list of names
 /** Modes by the names of their Boolean fields in an older config.json. */
 const FLAGS: Readonly<Record<string, PoolingMode>> = {
   pooling_mode_cls_token: "cls",
@@ -189,9 +185,10 @@ export function embedTexts(
 ): Tensor<"float32"> {
   checkCount("embedTexts", arguments, 3);
   const slices = embedSlices("embedTexts", model, texts, pooling);
-  for (;;) {
-    const { done, value } = slices.next();
+  for (let numbers: Float64Array = new Float64Array(0); ; ) {
+    const { done, value } = slices.next(numbers);
     if (done) return value;
+    if (typeof value !== "number") numbers = numbersOf("embedTexts", value, "call embedTextsAsync");
   }
 }
 
@@ -202,7 +199,8 @@ export interface EmbedAsyncOptions extends SliceOptions {
 }
 
 /**
- * `embedTexts` without blocking for longer than one text takes: the same vectors. Between two texts the event loop runs.
+ * `embedTexts` without blocking for longer than one text takes: the same vectors. Between two texts the event loop runs. A model on
+ * another device (`model.to`) computes there.
  *
  * @param options `pooling` as in `embedTexts`; `signal` to end the call, `onProgress` for the share of the texts that is done
  * @throws rejects as `embedTexts` throws, and with the signal's reason when it is aborted
@@ -230,7 +228,7 @@ function* embedSlices(
   model: TextModel,
   texts: readonly string[],
   pooling: Pooling,
-): WorkSlices<Tensor<"float32">> {
+): ReadingSlices<Tensor<"float32">> {
   checkTextModel(what, model);
   if (!Array.isArray(texts) || texts.length === 0 || texts.some((text) => typeof text !== "string"))
     refuseValue(what, "texts", "a list of strings, not empty", texts);
@@ -251,8 +249,9 @@ function* embedSlices(
       model.architecture === "encoder"
         ? { typeIds: Int32Array.from(indices, (i) => read.typeIds[i]) }
         : undefined;
-    const states = tidy(() => network.hidden(ids, options).toFloat64()); // [N, C]
-    const vector = pool(states, ids.length, pooling);
+    const states = tidy(() => network.hidden(ids, options)); // [N, C]
+    const vector = pool(yield states, ids.length, pooling);
+    states.dispose();
     checkFinite(what, vector, n, text, model);
     width = vector.length;
     out ??= new Float32Array(texts.length * width);

@@ -10,7 +10,7 @@ import { embedding, type FloatTensor, type Ids, reshape } from "../../nn/index.t
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { tokenShares } from "./generate.ts";
 import { checkHead, maskToken, missingMask, mostLikely, spellMasks } from "./prediction.ts";
-import { finiteLogits } from "./sampling.ts";
+import { finiteLogits, numbersOf } from "./sampling.ts";
 
 /** A token for a mask. */
 export interface Candidate {
@@ -73,7 +73,7 @@ export function fillMask(
   const rows = tidy(() => {
     const states = network.hidden(read.ids, { typeIds: read.typeIds });
     const flat = reshape(states, [read.ids.length, -1]);
-    return finiteLogits("fillMask", network.logits(embedding(positions, flat)).toFloat64()); // [masks, V]
+    return finiteLogits("fillMask", numbersOf("fillMask", network.logits(embedding(positions, flat)))); // [masks, V]
   });
   const V = rows.length / positions.length;
   return positions.map((position, n) => ({

@@ -26,6 +26,7 @@ import {
   chooser,
   finiteLogits,
   type GenerateOptions,
+  numbersOf,
   sharesOf,
   stopIds,
 } from "./sampling.ts";
@@ -46,7 +47,11 @@ function generated<T>(what: string, steps: Steps<T>): Generated<T> {
     try {
       for (let step = steps.next(none); !step.done; ) {
         const { value } = step;
-        step = steps.next(value instanceof Tensor ? numbersOf(what, value) : ((yield value) ?? none));
+        step = steps.next(
+          value instanceof Tensor
+            ? numbersOf(what, value, "iterate with for await")
+            : ((yield value) ?? none),
+        );
       }
     } finally {
       steps.return();
@@ -66,30 +71,10 @@ function generated<T>(what: string, steps: Steps<T>): Generated<T> {
   return Object.assign(now(), { [Symbol.asyncIterator]: later });
 }
 
-/** The numbers of logits on the CPU. */
-function numbersOf(what: string, logits: Tensor): Float64Array {
-  const { device } = logits;
-  if (device === "cpu") return logits.toFloat64();
-  throw new UnsupportedError(
-    "device",
-    `${what}: the model is on the device "${device}", whose numbers are read asynchronously; iterate with for await, or move the model: await model.to("cpu")`,
-    { device },
-  );
-}
-
 /** Names of `GenerateOptions`, and those that `generateText` adds. */
 const GENERATE_OPTIONS: readonly (keyof GenerateTextOptions)[] = [
-  "maxTokens",
-  "temperature",
-  "topK",
-  "topP",
-  "minP",
-  "seed",
-  "stop",
-  "stopTexts",
-  "onToken",
-  "addSpecialTokens",
-];
+  "maxTokens", "temperature", "topK", "topP", "minP", "seed", "stop", "stopTexts", "onToken", "addSpecialTokens",
+]; // biome-ignore format: a list of names
 
 /** Options of `generateText`. */
 export interface GenerateTextOptions extends GenerateOptions {

@@ -12,6 +12,7 @@ import {
   UnsupportedError,
 } from "../../core/errors.ts";
 import { cellBits, headKey, rowKey } from "../../core/random/random.ts";
+import type { Tensor } from "../../core/tensor.ts";
 
 /** Options of `generate`. */
 export interface GenerateOptions {
@@ -123,6 +124,17 @@ export function chooser(options: GenerateOptions): (logits: Float64Array, n: num
     temperature === 0
       ? largest(logits)
       : draw(sharesOf(logits, options), cellBits(rowKey(key, n), 0) / 2 ** 32);
+}
+
+/** The numbers of a model's states or logits, where they are on the CPU; `instead` is what works on any device. */
+export function numbersOf(what: string, numbers: Tensor, instead?: string): Float64Array {
+  const { device } = numbers;
+  if (device === "cpu") return numbers.toFloat64();
+  throw new UnsupportedError(
+    "device",
+    `${what}: the model is on the device "${device}", whose numbers are read asynchronously; ${instead ? `${instead}, or ` : ""}move the model: await model.to("cpu")`,
+    { device },
+  );
 }
 
 /**

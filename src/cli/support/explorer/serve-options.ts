@@ -1,6 +1,6 @@
 /** Options of the commands that serve pages: `view`, `show --view` and `lab`. */
 import type { Values } from "../line/command.ts";
-import { integer } from "../line/values.ts";
+import { integer, optional } from "../line/values.ts";
 import type { ServeOptions } from "./explore.ts";
 
 /** Their help. */
@@ -13,7 +13,7 @@ export const SERVE_HELP = {
 /** Reads those options. */
 export function serveOptions(values: Values): ServeOptions {
   return {
-    port: values.port === undefined ? undefined : integer("port", values.port, 1, 65_535),
+    port: optional(values, "port", integer, 1, 65_535),
     host: values.host as string | undefined,
     open: values["no-open"] === true ? false : undefined,
   };

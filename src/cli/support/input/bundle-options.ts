@@ -2,14 +2,14 @@
 import { FLOAT_DTYPES } from "../../../core/dtype.ts";
 import type { BundleOptions } from "../../../store/formats/bundle.ts";
 import type { Values } from "../line/command.ts";
-import { indices, integer, oneOf } from "../line/values.ts";
+import { indices, integer, oneOf, optional } from "../line/values.ts";
 
 /** Dtypes of the numbers in a bundle. */
 export const BUNDLE_DTYPES = FLOAT_DTYPES;
 
 /** The bundle options of a command line: `--layers`, `--heads`, `--first`, `--dtype` and `--no-values`. */
 export function bundleOptions(values: Values): BundleOptions {
-  const list = (name: string) => (values[name] === undefined ? undefined : indices(name, values[name]));
+  const list = (name: string) => optional(values, name, indices);
   const [layers, heads] = [list("layers"), list("heads")];
   return {
     ...(layers && { layers }),

@@ -5,7 +5,7 @@ import { type DType, FLOAT_DTYPES } from "../../../core/dtype.ts";
 import { UnsupportedError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../core/tensor.ts";
 import { type Io, UsageError, type Values } from "../line/command.ts";
-import { oneOf, shape } from "../line/values.ts";
+import { oneOf, optional, shape } from "../line/values.ts";
 import type { Container } from "./tensors.ts";
 import { MEMORY_HELP, memoryLimit, namedThree, openContainer, splitAddress, tensorAt } from "./tensors.ts";
 
@@ -84,7 +84,7 @@ export function shapedInputs(values: Values, positionals: readonly string[]): In
   if (shapes.length === 0) return undefined;
   if (positionals.length > 0)
     throw new UsageError(`--${shapes[0]} replaces files; got ${positionals[0]} as well`);
-  const read = (name: string) => (values[name] === undefined ? undefined : shape(name, values[name]));
+  const read = (name: string) => optional(values, name, shape);
   const every = read("shape");
   const query = read("query-shape") ?? every;
   const key = read("key-shape") ?? every;

@@ -38,28 +38,34 @@ function find(name: string): FoundModel {
   }
 }
 
-/** The model of a name or a folder, as in `findModel`. Notes about its weights go to stderr, one per line. */
-export async function pickTextModel(name: string, io: Pick<Io, "stderr">): Promise<TextModel> {
+/** The model of a name or a folder, as in `findModel`, on the device of `--device`. */
+export async function pickTextModel(name: string, io: Pick<Io, "stderr" | "device">): Promise<TextModel> {
   const { directory, within, name: label } = find(name);
   const { readModel } = await import("../../../models/files/files.ts");
-  const model = await readModel(directory, { within, name: label });
+  return placed(await readModel(directory, { within, name: label }), io);
+}
+
+/** A model on the device of `--device`. Notes about its weights go to stderr, one per line. */
+async function placed<M extends TextModel | ImageModel>(
+  model: M,
+  io: Pick<Io, "stderr" | "device">,
+): Promise<M> {
   for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
+  if (io.device) await model.model.to(io.device);
   return model;
 }
 
-/** The model of pictures of a name or a folder. Notes about its weights go to stderr, one per line. */
-export async function pickImageModel(name: string, io: Pick<Io, "stderr">): Promise<ImageModel> {
+/** The model of pictures of a name or a folder, on the device of `--device`. */
+export async function pickImageModel(name: string, io: Pick<Io, "stderr" | "device">): Promise<ImageModel> {
   const { directory, within, name: label } = find(name);
   const { readImageModel } = await import("../../../models/images/image-model.ts");
-  const model = await readImageModel(directory, { within, name: label });
-  for (const { severity, text } of model.notes) io.stderr.write(`${severity}: ${model.name}: ${text}\n`);
-  return model;
+  return placed(await readImageModel(directory, { within, name: label }), io);
 }
 
 /** A model with its pooling, or the default of its architecture. */
 export async function pickSentenceModel(
   name: string,
-  io: Pick<Io, "stderr">,
+  io: Pick<Io, "stderr" | "device">,
 ): Promise<{ model: TextModel; pooling: Pooling }> {
   const { directory } = find(name);
   const { defaultPooling, readPooling } = await import("../../../models/inference/embed.ts");

@@ -1,5 +1,6 @@
 /** The interface of a command of `heed`, its environment, and the two errors of the command line. */
 import type { ParseArgsConfig } from "node:util";
+import type { WebGpuDevice } from "../../../webgpu/index.ts";
 
 /** Values of options by their long name: text, true, or a list if an option may be given several times. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -25,6 +26,8 @@ export interface Io {
   readonly commands?: () => Promise<readonly Command[]>;
   /** Aborted by Ctrl-C. Long work checks it between its pieces. */
   readonly signal: AbortSignal;
+  /** The device of `--device gpu`, where models compute; undefined for the CPU. */
+  readonly device?: WebGpuDevice;
 }
 
 /** Standard input. */

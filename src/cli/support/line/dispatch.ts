@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { HeedError, messageOf } from "../../../core/errors.ts";
 import { COMMANDS } from "../../commands/index.ts";
 import { jsonText, printable } from "../output/terminal.ts";
+import { startDevice } from "../run/device.ts";
 import { engineDefaults } from "../run/engine.ts";
 import { parseCommandLine } from "./arguments.ts";
 import { type Command, EXIT, Interrupted, type Io, UsageError } from "./command.ts";
@@ -47,11 +48,13 @@ export async function dispatch(args: readonly string[], io: Io): Promise<number>
     }
     await engineDefaults(values, io);
     const commands = () => Promise.all(COMMANDS.map(({ load }) => load()));
-    return await command.run(values, positionals, {
-      ...io,
-      commands,
-      commandLine: shellLine(["heed", ...args]),
-    });
+    const device = await startDevice(values);
+    try {
+      const commandLine = shellLine(["heed", ...args]);
+      return await command.run(values, positionals, { ...io, commands, commandLine, device });
+    } finally {
+      device?.destroy();
+    }
   } catch (error) {
     return tell(error, `heed${name}`, json, io);
   }

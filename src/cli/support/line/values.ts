@@ -1,7 +1,15 @@
 /** Parses values of options as numbers, lists and shapes. Every error is a UsageError that names the option. */
-import { UsageError } from "./command.ts";
+import { UsageError, type Values } from "./command.ts";
 
 const got = (text: unknown) => `got ${JSON.stringify(text)}`;
+
+/** An option that may be missing, read by a function of its name and text, which may have more arguments. */
+export const optional = <T, More extends readonly unknown[]>(
+  values: Values,
+  option: string,
+  read: (name: string, text: unknown, ...more: More) => T,
+  ...more: More
+): T | undefined => (values[option] === undefined ? undefined : read(option, values[option], ...more));
 
 /** A finite number. */
 export function number(name: string, text: unknown): number {

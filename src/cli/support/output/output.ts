@@ -5,7 +5,19 @@ import { dirname, extname } from "node:path";
 import { OptionError } from "../../../core/errors.ts";
 import { STDIN } from "../input/stdin.ts";
 import { splitAddress } from "../input/tensors.ts";
-import { UsageError } from "../line/command.ts";
+import { UsageError, type Values } from "../line/command.ts";
+
+/** The value of `--output`, which has one of some endings. Throws a UsageError for another one, or `missing` where it is required. */
+export function outputOf<M extends string | undefined = undefined>(
+  { output }: Values,
+  endings: string,
+  missing?: M,
+): M extends string ? string : string | undefined {
+  if (output === undefined && missing !== undefined) throw new UsageError(missing);
+  if (output !== undefined && !endings.split(/, | or /).includes(extname(String(output)).toLowerCase()))
+    throw new UsageError(`--output must end in ${endings}, got ${JSON.stringify(output)}`);
+  return output as string;
+}
 
 const SUFFIXES = [".npy", ".npz", ".safetensors"] as const;
 

@@ -4,7 +4,7 @@
  */
 import type { WriteStream } from "node:tty";
 import { widthOf } from "../../../store/text/label.ts";
-import type { Io } from "../line/command.ts";
+import { EXIT, type Io } from "../line/command.ts";
 
 /** The color depth to use on a stream, in bits. */
 export function colorDepth(
@@ -95,6 +95,29 @@ export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, (_, x) =>
     typeof x === "number" && !Number.isFinite(x) ? String(x) : typeof x === "bigint" ? Number(x) : x,
   )}\n`;
+}
+
+/** Prints a value as JSON; the exit code of a command that is done then. */
+export function printJson({ stdout }: Pick<Io, "stdout">, value: unknown): number {
+  stdout.write(jsonText(value));
+  return EXIT.ok;
+}
+
+/** Prints paragraphs and a table whose columns `right` are numbers, and how many parts it leaves out. */
+export function printTable(
+  paragraphs: readonly string[],
+  rows: readonly (readonly string[])[],
+  more: number,
+  io: Pick<Io, "stdout" | "columns">,
+  right: readonly number[] = [1, 2],
+): number {
+  const lines = [
+    ...paragraphs.flatMap((one) => [...wrap(one, Math.min(io.columns ?? 80, 160)), ""]),
+    ...columnsOf(rows, right),
+    ...(more > 0 ? [`${more} more ${more === 1 ? "part changes" : "parts change"} less (--top)`] : []),
+  ];
+  io.stdout.write(`${lines.join("\n")}\n`);
+  return EXIT.ok;
 }
 
 /** Text with control characters escaped, which the terminal would interpret. */

@@ -1,6 +1,6 @@
 /** The options of commands that write a text: how each token is chosen. */
 import { UsageError } from "../line/command.ts";
-import { integer, number } from "../line/values.ts";
+import { integer, number, optional } from "../line/values.ts";
 
 /** The help of these options. */
 export const SAMPLING_HELP = {
@@ -12,13 +12,6 @@ export const SAMPLING_HELP = {
   seed: "N  seed of the sampling (default 0): the same seed gives the same text",
 };
 
-/** An option that may be missing, read by a function. */
-export const optional = <T>(
-  values: Readonly<Record<string, unknown>>,
-  option: string,
-  read: (name: string, text: unknown) => T,
-): T | undefined => (values[option] === undefined ? undefined : read(option, values[option]));
-
 /** The checked options. */
 export function samplingOptions(values: Readonly<Record<string, unknown>>) {
   const share = (name: string, text: unknown) => {
@@ -29,7 +22,7 @@ export function samplingOptions(values: Readonly<Record<string, unknown>>) {
       );
     return value;
   };
-  const topK = optional(values, "top-k", (name, text) => integer(name, text, 1));
+  const topK = optional(values, "top-k", integer, 1);
   const topP = optional(values, "top-p", share);
   const minP = optional(values, "min-p", share);
   const draws = topK !== undefined || topP !== undefined || minP !== undefined;

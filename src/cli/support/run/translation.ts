@@ -4,10 +4,10 @@ import type { TextModel } from "../../../models/text-model.ts";
 import { MODEL_HELP, pickTextModel } from "../input/pick-model.ts";
 import { expandText } from "../input/stdin.ts";
 import { type Command, EXIT, UsageError } from "../line/command.ts";
-import { integer, number } from "../line/values.ts";
+import { integer, number, optional } from "../line/values.ts";
 import { jsonText } from "../output/terminal.ts";
 import { ENGINE_HELP } from "./engine.ts";
-import { optional, SAMPLING_HELP, samplingOptions } from "./sampling-options.ts";
+import { SAMPLING_HELP, samplingOptions } from "./sampling-options.ts";
 
 /** A command of this kind. */
 export function translationCommand(
@@ -46,8 +46,7 @@ heed show and heed view draw its attention: the source's, the written text's, an
       if (name === undefined || textArgument === undefined || more.length > 0)
         throw new UsageError(`name a model and one text: ${it.examples?.[0]}`);
       const text = await expandText(textArgument, io);
-      const count = (option: string, least: number) =>
-        optional(values, option, (name, text) => integer(name, text, least));
+      const count = (option: string, least: number) => optional(values, option, integer, least);
       const options = {
         ...samplingOptions(values),
         maxTokens: count("tokens", 0),
