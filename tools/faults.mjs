@@ -7,8 +7,8 @@
  *   node tools/faults.mjs --sample 3 three of them, drawn from those that unit tests detect; `--seed N` draws the same again
  *
  * `npm test` draws a sample by the commit. Prints `N caught, M missed` and the counts that tools/test.mjs adds up; exits with 1 if
- * one was missed, or if the text that a fault replaces no longer occurs exactly once. A new fault is one row of
- * tools/faults/table.mjs.
+ * one was missed, if its tests ran out of time, or if the text that a fault replaces no longer occurs exactly once. A new fault is
+ * one row of tools/faults/table.mjs; `hangs: true` is the row of a fault whose tests wait for ever, which is then how it is caught.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,8 +21,9 @@ import { at } from "./setup.mjs";
 const PASSED = "passed";
 const FAILED = "failed";
 const BROKEN = "broken";
+const LATE = "out of time";
 
-/** Time limit of a run. A fault that makes a test hang counts as caught. */
+/** Time limit of a run. */
 const LIMIT_MS = 180_000;
 /** Time limit of all test files together, without a fault. */
 const ALL_MS = 1_200_000;
@@ -69,21 +70,9 @@ function drawn(list, count, seed) {
 
 const folder = mkdtempSync(join(tmpdir(), "heed-faults-"));
 const copy = join(folder, "heed");
-for (const name of [
-  "src",
-  "tests",
-  "tools",
-  "docs",
-  "examples",
-  "explorer",
-  "lab",
-  "models",
-  "ui",
-  "package.json",
-  "tsconfig.json",
-  "vitest.config.ts",
-  "README.md",
-])
+const COPIED =
+  "src tests tools docs examples explorer lab models ui package.json tsconfig.json vitest.config.ts README.md";
+for (const name of COPIED.split(" "))
   if (existsSync(at(name))) cpSync(at(name), join(copy, name), { recursive: true });
 symlinkSync(at("node_modules"), join(copy, "node_modules"));
 // Large golden data is beside the repository; tests that need it are skipped where it is absent.
@@ -103,7 +92,7 @@ function run(tests, limit = LIMIT_MS) {
     [vitest, "run", "--bail=1", "--reporter=json", `--outputFile=${report}`, ...tests],
     { cwd: copy, timeout: limit, stdio: "ignore", env: { ...process.env, HEED_CASES: "600", NO_COLOR: "1" } },
   );
-  if (error && /** @type {NodeJS.ErrnoException} */ (error).code === "ETIMEDOUT") return FAILED;
+  if (error && /** @type {NodeJS.ErrnoException} */ (error).code === "ETIMEDOUT") return LATE;
   if (!existsSync(report)) return BROKEN;
   const { numFailedTests, success } = JSON.parse(readFileSync(report, "utf8"));
   return numFailedTests > 0 ? FAILED : success ? PASSED : BROKEN;
@@ -135,7 +124,7 @@ function failures() {
     .join("\n");
 }
 
-let [caught, missed, stale, skipped] = [0, 0, 0, 0];
+let [caught, missed, stale, skipped, late] = [0, 0, 0, 0, 0];
 try {
   const all = [...new Set(chosen.flatMap(({ tests }) => tests))];
   console.log(`${chosen.length} faults; the ${all.length} test files without any:`);
@@ -143,7 +132,7 @@ try {
   console.log(`  ${clean}`);
   if (clean !== PASSED) throw new Error(`the tests must pass before faults are planted:\n${failures()}`);
   const ran = filesThatRan();
-  for (const { name, file, find, put, tests } of chosen) {
+  for (const { name, file, find, put, tests, hangs = false } of chosen) {
     const path = join(copy, file);
     const text = readFileSync(path, "utf8");
     if (text.split(find).length !== 2) {
@@ -162,15 +151,18 @@ try {
     );
     const result = run(tests);
     writeFileSync(path, text);
-    if (result === FAILED) caught++;
+    const isCaught = result === FAILED || (result === LATE && hangs);
+    if (isCaught) caught++;
+    else if (result === LATE) late++;
     else missed++;
-    console.log(
-      `${result === FAILED ? "caught" : result === BROKEN ? "BROKEN" : "MISSED"}  ${file}: ${name}`,
-    );
+    const words = { [BROKEN]: "BROKEN", [LATE]: "LATE  ", [PASSED]: "MISSED", [FAILED]: "caught" };
+    console.log(`${isCaught ? "caught" : words[result]}  ${file}: ${name}`);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(`${caught} caught, ${missed} missed${stale ? `, ${stale} stale` : ""}`);
-console.log(`${caught} passed, ${missed + stale} failed, ${skipped} skipped`);
-process.exitCode = missed + stale > 0 ? 1 : 0;
+console.log(
+  `${caught} caught, ${missed} missed${stale ? `, ${stale} stale` : ""}${late ? `, ${late} out of time` : ""}`,
+);
+console.log(`${caught} passed, ${missed + stale + late} failed, ${skipped} skipped`);
+process.exitCode = missed + stale + late > 0 ? 1 : 0;

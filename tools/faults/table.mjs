@@ -7,6 +7,7 @@
  * @property {string} find
  * @property {string} put
  * @property {readonly string[]} tests
+ * @property {boolean} [hangs] its tests wait for ever
  */
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of the source
@@ -222,6 +223,16 @@ export const FAULTS = [
   { name: "on a GPU a copy of small elements keeps the first of a word", file: "src/webgpu/ops/copy.ts", find: "word |= x << (u32(e) * ${8 * bytes}u);", put: "word |= x;", tests: ["tests/failure/webgpu.test.ts"] },
   { name: "on a GPU a reused buffer keeps the error of its former tensor", file: "src/webgpu/memory.ts", find: "buffer.error = undefined;", put: "", tests: ["tests/failure/webgpu.test.ts"] },
   { name: "on a GPU a reused buffer counts as written by a batch that failed", file: "src/webgpu/memory.ts", find: "buffer.written = 0;", put: "", tests: ["tests/failure/webgpu.test.ts"] },
+  { name: "on a GPU the gradient of sinks has the wrong sign", file: "src/webgpu/attention/gradients.ts", find: "store_dSinks(row, -x)", put: "store_dSinks(row, x)", tests: GPU },
+  { name: "on a GPU the gradient of a mask lacks δ", file: "src/webgpu/attention/gradients.ts", find: "exp(s - all) * (dp * factor - delta)", put: "exp(s - all) * dp * factor", tests: GPU },
+  { name: "on a GPU the gradient of a table mixes its rows", file: "src/webgpu/attention/gradients.ts", find: "let i = cell / Nk() % Nq();", put: "let i = cell % Nq();", tests: GPU },
+  { name: "on a GPU an embedding repeats its first number", file: "src/webgpu/ops/array.ts", find: "bitcast<i32>(word_ids[n / ${D}]) * ${D} + n % ${D}", put: "bitcast<i32>(word_ids[n / ${D}]) * ${D}", tests: GPU },
+  { name: "on a GPU the gradient of an embedding adds the rows of other ids", file: "src/webgpu/ops/array.ts", find: "place(${rows} + 1 + i)", put: "place(${rows} + i)", tests: GPU },
+  { name: "on a GPU even powers of negative numbers are negative", file: "src/webgpu/ops/array.ts", find: "abs(b) % 2.0 == 1.0", put: "abs(b) % 2.0 == 0.0", tests: GPU },
+  { name: "on a GPU a reversed sum begins at the start", file: "src/webgpu/ops/array.ts", find: '${reverse ? "(long() - 1 - i)" : "i"} * step()', put: "i * step()", tests: GPU },
+  { name: "on a GPU the extreme of an axis is that of its first column", file: "src/webgpu/ops/array.ts", find: " + (n % ${width}) * ${innerStep};", put: ";", tests: GPU },
+  { name: "on a GPU the gradient of an extreme is at another place", file: "src/webgpu/ops/array.ts", find: "== n / ${width} % ${long}", put: "== n % ${long}", tests: GPU },
+  { name: "on a GPU a comparison writes one truth value a word", file: "src/webgpu/ops/array.ts", find: "select(0u, 1u, ${holds}) << (u32(e) * 8u)", put: "select(0u, 1u, ${holds})", tests: GPU },
   { name: "generate does not release its cache", file: "src/models/inference/generate.ts", find: "cache.dispose();", put: "", tests: ["tests/conformance/webgpu-models.test.ts"] },
   // planted over all areas by somebody who has not written the code
   { name: "a pooled column ends one key late", file: "src/store/measures/pool.ts", find: "Math.ceil(((c + 1) * Nk) / columns)", put: "Math.floor(((c + 1) * Nk) / columns)", tests: ["src/store/store.test.ts"] },
