@@ -13,12 +13,13 @@ const { gpu, reason } = await gpuAtHand();
 
 /** A case for each kind of address, mask and dtype, most of them with the same kernels. */
 const FIRST =
-  /^forward: (?:1 × 1|65 × 65|dk 24, dv 40|grouped: .*|no .*|head size 0|float16, 40.*|scores of .*|plain|bool mask|slopes as a tensor|NaN in masked.*|dropout|layout bshd|views)$|^(?:matmul|rowwise|array): |^weights: (?:plain|dropout)$|^backward: plain$/;
+  /^forward: (?:1 × 1|65 × 65|dk 24, dv 40|grouped: .*|no .*|head size 0|float16, 40.*|scores of .*|plain|bool mask|slopes as a tensor|NaN in masked.*|dropout|layout bshd|views)$|^(?:matmul|rowwise|array): |^weights: (?:plain|dropout)$|^backward: (?:plain|float mask|sinks as a list|a relative table)$/;
 
 if (gpu) {
   const started = await webgpu({ gpu });
   afterAll(() => started.destroy());
-  deviceConformance("webgpu", {
+  const { vendor, description } = started.adapter;
+  deviceConformance(`webgpu on ${description || vendor}`, {
     backend,
     device,
     skip: {
