@@ -2,15 +2,7 @@
  * The benches for the built package: the same files with their types stripped and their imports of src/ changed to dist/,
  * in a temporary folder, so that every version of Node can run them: Node 20 does not run TypeScript.
  */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,16 +26,16 @@ export function translate(code: string, folder = BENCH): string {
 
 /** Writes the translated benches and returns their folder, which is removed when the process ends. */
 export function translated(): string {
-  if (!existsSync(new URL("index.js", DIST)))
+  if (!fs.existsSync(new URL("index.js", DIST)))
     throw new Error("bench: dist/ does not exist; run npm run build");
-  const folder = mkdtempSync(join(tmpdir(), "heed-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = fs.mkdtempSync(join(tmpdir(), "heed-bench-"));
+  process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
   for (const part of ["", "support"]) {
-    mkdirSync(join(folder, part), { recursive: true });
-    const names = readdirSync(join(BENCH, part));
+    fs.mkdirSync(join(folder, part), { recursive: true });
+    const names = fs.readdirSync(join(BENCH, part));
     for (const name of names.filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))) {
-      const code = readFileSync(join(BENCH, part, name), "utf8");
-      writeFileSync(join(folder, part, name.replace(/\.ts$/, ".mjs")), translate(code, join(BENCH, part)));
+      const code = fs.readFileSync(join(BENCH, part, name), "utf8");
+      fs.writeFileSync(join(folder, part, name.replace(/\.ts$/, ".mjs")), translate(code, join(BENCH, part)));
     }
   }
   return folder;
