@@ -29,7 +29,7 @@ export const BUDGET = new Map([
   ["ui", 500],
   ["explorer", 18_900],
   ["lab", 15_780],
-  ["bench", 4_730],
+  ["bench", 4_850],
   ["tools", 5_180],
   ["examples", 1_290],
   ["python", 290],

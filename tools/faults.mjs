@@ -23,10 +23,8 @@ const FAILED = "failed";
 const BROKEN = "broken";
 const LATE = "out of time";
 
-/** Time limit of a run. */
-const LIMIT_MS = 180_000;
-/** Time limit of all test files together, without a fault. */
-const ALL_MS = 1_200_000;
+/** Time limits: of a run, and of all test files together without a fault. */
+const [LIMIT_MS, ALL_MS] = [180_000, 1_200_000];
 
 const words = process.argv.slice(2);
 /** @param {string} name */
