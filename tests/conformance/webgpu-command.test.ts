@@ -51,7 +51,8 @@ describe.skipIf(!gpu)(`heed --device gpu${gpu ? "" : `: ${reason}`}`, () => {
 
   it("train has the losses of the CPU, and writes a model that resumes on either device", async () => {
     writeFileSync(at("text.txt"), "the old ship sailed over the sea and the river. ".repeat(30));
-    const small = "--steps 2 --layers 1 --heads 1 --width 8 --context 8 --batch 2 --vocab 260 --dtype float32";
+    const small =
+      "--steps 2 --layers 1 --heads 1 --width 8 --context 8 --batch 2 --vocab 260 --dtype float32";
     const losses = [];
     for (const device of ["cpu", "gpu"]) {
       const line = ["train", at("text.txt"), "-o", at(`model-${device}`), ...small.split(" "), "--json"];
