@@ -3,13 +3,13 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { gpuAtHand } from "../tests/support/backends/gpu.ts";
-import { measure, type Row, rowsOf, worstOf } from "./gpu.ts";
+import { type GpuRow, measure, rowsOf, worstOf } from "./gpu.ts";
 
 it("the rows take turns, and wait for the device", async () => {
   const rows = (await rowsOf("tiny", async (t) => t)).slice(0, 3);
   const order: string[] = [];
   const noted = rows.map(
-    (row): Row => ({
+    (row): GpuRow => ({
       ...row,
       run() {
         order.push(row.name);

@@ -15,7 +15,7 @@ import { isMain, optionsOf, printTable } from "./support/setup.ts";
 import { quantile } from "./support/turns.ts";
 
 /** A call that enqueues its work, and what it computes or moves. */
-export interface Row {
+export interface GpuRow {
   readonly name: string;
   readonly unit: "GFLOP/s" | "GB/s" | "tokens/s" | "rows/s";
   readonly amount: number;
@@ -33,11 +33,11 @@ type Dtype = keyof typeof DTYPES;
 type Place = (t: heed.Tensor) => Promise<heed.Tensor>;
 
 /** The rows without a model. */
-export async function rowsOf(size: keyof typeof SIZES, place: Place): Promise<Row[]> {
+export async function rowsOf(size: keyof typeof SIZES, place: Place): Promise<GpuRow[]> {
   const { scaledDotProductAttention: attention } = heed;
   const { H, N, widths, decode, weights, copy } = SIZES[size];
-  const rows: Row[] = [];
-  const row = (name: string, unit: Row["unit"], amount: number, run: () => heed.Tensor) =>
+  const rows: GpuRow[] = [];
+  const row = (name: string, unit: GpuRow["unit"], amount: number, run: () => heed.Tensor) =>
     rows.push({ name, unit, amount, run: () => tidy(run) });
   const inputs = (dtype: Dtype, ...shapes: (readonly number[])[]) =>
     Promise.all(shapes.map((shape, n) => place(heed.cast(seededTensor(shape, n + 1), dtype))));
@@ -69,7 +69,7 @@ export async function rowsOf(size: keyof typeof SIZES, place: Place): Promise<Ro
 } // biome-ignore format: a row a line
 
 /** The row of a model: a text of 128 tokens, or eight tokens of a decoder. */
-export async function modelRow(folder: string, device: string): Promise<Row> {
+async function modelRow(folder: string, device: string): Promise<GpuRow> {
   const { model, architecture, name, maxTokens } = await readModel(folder);
   await model.to(device);
   const ids = Int32Array.from({ length: Math.min(128, maxTokens - 8) }, (_, n) => n % 50);
@@ -96,7 +96,7 @@ export async function worstOf(place: Place): Promise<number> {
 }
 
 /** Median seconds of each row; they take turns. `finished` resolves when the device has computed all. */
-export async function measure(rows: readonly Row[], rounds: number, finished: () => Promise<unknown>) {
+export async function measure(rows: readonly GpuRow[], rounds: number, finished: () => Promise<unknown>) {
   const times: number[][] = rows.map(() => []);
   // The first round compiles.
   for (let round = -1; round < rounds; round++)
