@@ -2,8 +2,7 @@
 /**
  * The explorer's bench: times and memory of the built <attention-view> in a headless Chromium without a GPU, beside the goals:
  * opening, panning, zooming, pointing, lines, memory, and one layer of 12 heads and 256 tokens in the formats of other viewers.
- * Every run has a new page. Slow results do not fail. A run that fails, as on a busy machine, is tried once more; then the situation has no
- * figures of that run, the table says why, and the others go on.
+ * Every run has a new page. Slow results do not fail. A run that fails is tried once more, then named under the table, and the others go on.
  *
  *     node bench/explorer.mjs [--only P3,P8] [--runs 3] [--json]
  *
@@ -120,27 +119,21 @@ async function run(browser, base, name) {
   return { figures, slowest, problem };
 }
 
-/** @param {number | undefined} value @param {string} unit */
+/** @param {number} value @param {string} unit */
 const written = (value, unit) =>
-  value === undefined
-    ? "failed"
-    : `${unit === "" || value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`.trim();
+  `${unit === "" || value >= 100 ? Math.round(value) : value.toFixed(1)} ${unit}`.trim();
 
 /** @param {Map<string, number[][]>} figuresOf */
 function table(figuresOf) {
   const lines = [["", "situation", "figure", "target", "best", "median"]];
   for (const [name, runs] of figuresOf)
     SITUATIONS[name].rows.forEach(([what, unit, target], row) => {
+      if (runs.length === 0) return;
       const sorted = runs.map((figures) => figures[row]).sort((a, b) => a - b);
-      const middle = sorted[(sorted.length - 1) >> 1];
-      lines.push([
-        row === 0 ? name : "",
-        row === 0 ? SITUATIONS[name].what : "",
-        what,
-        target === undefined ? "" : `≤ ${target} ${unit}`.trim(),
-        written(sorted[0], unit),
-        written(middle, unit),
-      ]);
+      const title = row === 0 ? [name, SITUATIONS[name].what] : ["", ""];
+      const goal = target === undefined ? "" : `≤ ${target} ${unit}`.trim();
+      const best = [sorted[0], sorted[(sorted.length - 1) >> 1]].map((value) => written(value, unit));
+      lines.push([...title, what, goal, ...best]);
     });
   const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)));
   const row = (/** @type {string[]} */ line) =>
@@ -169,10 +162,7 @@ else {
     await provide(names);
     /** @type {Map<string, number[][]>} */
     const figuresOf = new Map(names.map((name) => [name, []]));
-    /** @type {number[]} */
-    const loops = [];
-    /** @type {string[]} */
-    const failures = [];
+    const [loops, failures] = [/** @type {number[]} */ ([]), /** @type {string[]} */ ([])];
     /** One run; a browser that has ended is started again. @param {string} name */
     const attempt = async (name) => {
       if (!browser?.isConnected()) browser = await launchChromium(FLAGS);
@@ -184,22 +174,16 @@ else {
       for (const name of names) {
         let { figures, slowest, problem } = await attempt(name);
         if (problem !== "") ({ figures, slowest, problem } = await attempt(name));
-        if (problem !== "") {
-          failures.push(`${name}, run ${n + 1}: ${problem.split("\n")[0]}`);
-          process.stderr.write(`  ${failures[failures.length - 1]}\n`);
-          continue;
-        }
-        figuresOf.get(name)?.push(figures);
+        const text = problem.split("\n")[0] || figures.map((value) => value.toFixed(1)).join(", ");
+        if (problem !== "") failures.push(`${name}, run ${n + 1}: ${text}`);
+        else figuresOf.get(name)?.push(figures);
         loops.push(slowest);
-        const text = figures.map((value) => value.toFixed(1)).join(", ");
         process.stderr.write(`  ${n + 1} ${name}: ${text} (loop ${slowest.toFixed(0)} ms)\n`);
       }
     const machine = `Chromium ${browser.version()} without a GPU, ${cpus().length} cores of ${cpus()[0]?.model}, ${options.runs} runs; beside them a fixed loop took ${Math.min(...loops).toFixed(0)} to ${Math.max(...loops).toFixed(0)} ms`;
-    process.stdout.write(
-      options.json
-        ? `${JSON.stringify({ machine, figures: [...figuresOf], failures })}\n`
-        : `${machine}\n\n${[table(figuresOf), ...failures].join("\n")}\n`,
-    );
+    const report = [`${machine}\n`, table(figuresOf), ...failures].join("\n");
+    const json = () => JSON.stringify({ machine, figures: [...figuresOf], failures });
+    process.stdout.write(`${options.json ? json() : report}\n`);
     if (failures.length > 0) process.exitCode = 1;
   } finally {
     await browser.close();

@@ -241,6 +241,7 @@ export class ComparePane extends DrawnPane implements Pane {
       columns: this.#axes.columns.map((pair) => pair[which]),
     });
     this.#linking = true;
+    this.#difference.store?.dispose();
     this.#difference.open(differenceStore(tokensOf(session, "a"), tokensOf(second, "b"), stage));
     this.#difference.set(
       { view: head.name, mode: matrix.name, stage: "scores", domain: "absolute" },

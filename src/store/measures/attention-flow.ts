@@ -12,7 +12,8 @@
 import { checkArgument, checkCount } from "../../core/errors.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
-import { type LayerMatrices, layerMatrices, type RolloutOptions, TimeSlices } from "./rollout.ts";
+import { type LayerMatrices, layerMatrices, type RolloutOptions } from "./rollout.ts";
+import { TimeSlices } from "./time-slices.ts";
 
 /** The limits of attention flow. Show this text with every attention flow. */
 export const ATTENTION_FLOW_WARNING =

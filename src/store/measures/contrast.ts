@@ -18,6 +18,7 @@ import { checkObject, checkPosition, checkRequest, checkStore } from "../check.t
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { ComparedRows, KeySums } from "./key-sums.ts";
+import { TimeSlices } from "./time-slices.ts";
 
 /** One row of a head with the baselines of each of its links. */
 export interface ContrastRow {
@@ -137,36 +138,41 @@ export async function* contrastRows(
   const block = store.blocks[ref.block];
   const { Nq, Nk } = block;
   const step = Math.max(1, Math.ceil((Nq * Nk) / (options.maxCells ?? 2 ** 24)));
-  const pause = pauser(options);
+  const slices = new TimeSlices(options.signal);
   const counts = new Int32Array(Nq);
   const isTarget = (i: number) => (options.query === undefined ? i % step === 0 : i === options.query);
   // The rows that are read: of a million tokens, all of them would take minutes.
   for (let i = 0; i < Nq; i++)
     if (i % step === 0 || isTarget(i)) {
       counts[i] = sum(store.visible(ref, i));
-      await pause();
+      if (slices.over) await slices.pause();
     }
   const compared = new ComparedRows(counts);
-  const isNumber = (row: Float64Array) => row.every((w) => w - w === 0);
+  // A row that is checked is added next, or visited: it is computed once.
+  let [at, weights]: [number, Float64Array] = [-1, new Float64Array()];
+  const rowOf = (i: number) => {
+    if (i !== at) [at, weights] = [i, store.row(ref, i, "weights")];
+    return weights;
+  };
   const inner = (i: number) =>
-    !block.special.query[i] && i % step === 0 && counts[i] > 0 && isNumber(store.row(ref, i, "weights"));
+    !block.special.query[i] && i % step === 0 && counts[i] > 0 && rowOf(i).every((w) => w - w === 0);
   const sweep = new Sweep(block);
-  const add = (what: "keys" | "diagonals", i: number) =>
-    sweep.add(what, i, store.row(ref, i, "weights"), store.visible(ref, i), 1 / counts[i]);
+  const add = (sums: KeySums, i: number, first: number) =>
+    sums.add(rowOf(i), store.visible(ref, i), first, 1, 1 / counts[i]);
   const targets = compared.order.filter((i) => counts[i] > 0 && isTarget(i));
   for (const [done, i] of targets.entries()) {
     // Targets have fewer and fewer visible keys, so that rows only enter *others*.
     for (const [row] of compared.moves(counts[i])) {
-      if (inner(row)) add("keys", row);
-      await pause();
+      if (inner(row)) add(sweep.keys, row, 0);
+      if (slices.over) await slices.pause();
     }
     // Every row enters *offset*; they are added before the first target.
     if (done === 0)
       for (let row = 0; row < Nq; row++) {
-        if (inner(row)) add("diagonals", row);
-        await pause();
+        if (inner(row)) add(sweep.diagonals, row, Nq - row);
+        if (slices.over) await slices.pause();
       }
-    yield sweep.row(i, counts[i], store.row(ref, i, "weights"), store.visible(ref, i), inner(i));
+    yield sweep.row(i, counts[i], rowOf(i), store.visible(ref, i), inner(i));
     options.onProgress?.((done + 1) / targets.length);
   }
 }
@@ -212,21 +218,14 @@ export function linkOf(row: ContrastRow, key: number): LinkContrast {
 
 /** Sums by key and by diagonal. */
 class Sweep {
-  readonly #self: boolean;
-  readonly #Nq: number;
-  readonly #keys: KeySums;
-  readonly #diagonals: KeySums;
+  readonly #block: Block;
+  readonly keys: KeySums;
+  readonly diagonals: KeySums;
 
-  constructor({ kind, Nq, Nk }: Block) {
-    this.#self = kind === "self";
-    this.#Nq = Nq;
-    this.#keys = new KeySums(Nk);
-    this.#diagonals = new KeySums(Nq + Nk);
-  }
-
-  add(what: "keys" | "diagonals", i: number, weights: Float64Array, visible: Uint8Array, even: number): void {
-    const [sums, first] = what === "keys" ? [this.#keys, 0] : [this.#diagonals, this.#Nq - i];
-    sums.add(weights, visible, first, 1, even);
+  constructor(block: Block) {
+    this.#block = block;
+    this.keys = new KeySums(block.Nk);
+    this.diagonals = new KeySums(block.Nq + block.Nk);
   }
 
   /** A row with its baselines; `isInside`: the row itself is in the sums, and is taken out. */
@@ -238,11 +237,11 @@ class Sweep {
     isInside: boolean,
   ): ContrastRow {
     const none = Number.NaN;
-    const first = this.#Nq - i;
+    const first = this.#block.Nq - i;
     const inside = (w: number) => (isInside ? w : undefined);
-    const others = weights.map((w, j) => (visible[j] ? this.#keys.without(j, inside(w)) : none));
+    const others = weights.map((w, j) => (visible[j] ? this.keys.without(j, inside(w)) : none));
     const offset = weights.map((w, j) =>
-      visible[j] && this.#self ? this.#diagonals.without(first + j, inside(w)) : none,
+      visible[j] && this.#block.kind === "self" ? this.diagonals.without(first + j, inside(w)) : none,
     );
     const even = 1 / visibleKeys;
     const common = new Float64Array(weights.length).fill(none);
@@ -251,8 +250,8 @@ class Sweep {
       if (a !== a && b !== b) return none;
       const isStripe = a === a && !(b > a);
       common[j] = isStripe
-        ? this.#keys.shareAbove(j, inside(w), even)
-        : this.#diagonals.shareAbove(first + j, inside(w), even);
+        ? this.keys.shareAbove(j, inside(w), even)
+        : this.diagonals.shareAbove(first + j, inside(w), even);
       return w - (isStripe ? a : b);
     });
     return { i, weights, visible, even, others, offset, contrast, common };
@@ -264,19 +263,4 @@ function sum(flags: Uint8Array): number {
   let total = 0;
   for (let j = 0; j < flags.length; j++) total += flags[j];
   return total;
-}
-
-/** Yields to other work about each 12 ms, and stops where the request was canceled. */
-function pauser({ signal }: RequestOptions): () => Promise<void> | undefined {
-  let last = performance.now();
-  return () => {
-    if (performance.now() - last < 12) return undefined;
-    signal?.throwIfAborted();
-    return new Promise((resolve) =>
-      setTimeout(() => {
-        last = performance.now();
-        resolve();
-      }),
-    );
-  };
 }

@@ -14,6 +14,7 @@ import type { HeadRef } from "../block.ts";
 import { checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
+import { TimeSlices } from "./time-slices.ts";
 
 /** The limits of rollout. Show this text with every rollout. */
 const ROLLOUT_WARNING =
@@ -181,31 +182,6 @@ function withResidual(fused: Float64Array, N: number, alpha: number): Float64Arr
     else row[i] = 1;
   }
   return fused;
-}
-
-/** Milliseconds of a time slice. */
-const SLICE = 10;
-
-/** Time slices of a computation: when one is over, `pause` lets the thread's other tasks run, so that a page stays responsive. */
-export class TimeSlices {
-  readonly #signal: AbortSignal | undefined;
-  #end = Date.now() + SLICE;
-
-  constructor(signal?: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  /** True if the slice is over and it is time to `pause`. */
-  get over(): boolean {
-    return Date.now() > this.#end;
-  }
-
-  /** Lets other tasks run and starts the next slice. Throws if the signal was aborted. */
-  async pause(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve));
-    this.#signal?.throwIfAborted();
-    this.#end = Date.now() + SLICE;
-  }
 }
 
 /** a·b of two [N, N] matrices, four rows of `a` at a time, so that each row of `b` is read once for all four. */

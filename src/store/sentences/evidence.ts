@@ -73,14 +73,7 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
   const tokens = common === 1 ? "every token looks" : `${common > 0.5 ? "most" : "some"} tokens look`;
   if (verdict === "offset") {
     const steps = link.key - (link.query + block.queryOffset);
-    const place =
-      steps === 0
-        ? "itself"
-        : steps === -1
-          ? "the previous token"
-          : steps === 1
-            ? "the next token"
-            : `the token ${Math.abs(steps)} ${steps < 0 ? "before" : "after"} it`;
+    const place = NEAR[steps] ?? `the token ${Math.abs(steps)} ${steps < 0 ? "before" : "after"} it`;
     return [`${tokens} at ${place}: on average the others give it `, percent(offset, "contrast.offset")];
   }
   if (verdict === "stripe") {
@@ -99,6 +92,11 @@ function baselineOf(block: Block, link: DescribedLink, name: string): (string | 
   return [`the other tokens give ${name} `, percent(others, "contrast.others"), ...end];
 }
 
+const NEAR: Readonly<Record<number, string>> = {
+  "-1": "the previous token",
+  0: "itself",
+  1: "the next token",
+};
 /** Of a link that is not claimed: its contrast is below that of one link in a hundred of a head of random queries and keys. */
 const CHANCE = "random heads have such links";
 

@@ -32,7 +32,7 @@ export interface TellingOptions {
 /** Maximum number of cells to read; in longer texts some rows are skipped. */
 const CELLS = 2 ** 22;
 /** Maximum number of cells to read of one head. */
-const HEAD_CELLS = 2 ** 20;
+const HEAD_CELLS = 2 ** 18;
 /** A contrast of at least this is preferred, whatever the words. */
 const CLEAR = 0.3;
 
