@@ -1,6 +1,7 @@
 /**
  * The interface for backends of other devices: the contract, the operations that a backend runs, the storage of its tensors,
- * and `registerBackend`. Programs that only compute do not need it.
+ * and `registerBackend`. Programs that only compute do not need it. But for `registerBackend` its functions trust their arguments:
+ * a backend calls them in its loops.
  * @module
  * @beta
  */

@@ -51,7 +51,7 @@ export interface AttentionOptions extends PositionOptions {
   seed?: number;
   /** Order of axes: [..., H, N, d] or [..., N, H, d]. Default "bhsd". */
   layout?: Layout;
-  /** Weights [..., Hq, Nq, Nk] as well: all, or those of a few heads and rows. Default false. */
+  /** Weights [..., Hq, Nq, Nk] as well: all (`true` or `{}`), or those of a few heads and rows. Default false. */
   returnWeights?: boolean | { heads?: readonly number[]; rows?: readonly number[] };
 }
 
@@ -197,7 +197,7 @@ export function maskMembers(
   attnMask: AttentionOptions["attnMask"],
   device = "cpu",
 ): readonly (Tensor | BoolExpression)[] {
-  return maskList(attnMask).map((member) => maskMember(what, member, device));
+  return maskList(what, attnMask).map((member) => maskMember(what, member, device));
 }
 
 /** True where `attnMask` is a list of masks, not one mask. */
@@ -205,8 +205,11 @@ export const isMaskList = (attnMask: AttentionOptions["attnMask"]): attnMask is 
   Array.isArray(attnMask) && !isNested(attnMask);
 
 /** `attnMask` as a list, its members unchanged; a layer adds its own masks to it. */
-export function maskList(attnMask: AttentionOptions["attnMask"]): readonly MaskLike[] {
-  if (attnMask === undefined || attnMask === null) return [];
+export function maskList(what: string, attnMask: AttentionOptions["attnMask"]): readonly MaskLike[] {
+  if (attnMask === undefined) return [];
+  // A layer adds it to a list, where it would be a nested array.
+  if (typeof attnMask === "boolean" || typeof attnMask === "number")
+    asTensor(`${what}: attnMask`, attnMask as never);
   return isMaskList(attnMask) ? attnMask : [attnMask as MaskLike];
 }
 
@@ -236,15 +239,16 @@ function maskMember(what: string, member: unknown, device: string): Tensor | Boo
   return asTensor(name, member as TensorLike);
 }
 
-function list<T>(x: T | readonly T[] | undefined | null): readonly T[] {
-  return x === undefined || x === null ? [] : Array.isArray(x) ? x : [x as T];
+function list<T>(x: T | readonly T[] | undefined): readonly T[] {
+  return x === undefined ? [] : Array.isArray(x) ? x : [x as T];
 }
 
 /** Refuses unknown options of an attention call: a misspelled option would change the result silently. */
 export function checkAttentionOptions(what: string, options: object, extra: readonly string[] = []): void {
-  const isKnown = (name: string) => (NAMES as readonly string[]).includes(name) || extra.includes(name);
+  const isKnown = ([name, value]: readonly [string, unknown]) =>
+    value !== null && ((NAMES as readonly string[]).includes(name) || extra.includes(name));
   // Fast path for valid options, without the search for a suggestion.
-  if (arrayName(options) === "Object") if (Object.keys(options).every(isKnown)) return;
+  if (arrayName(options) === "Object") if (Object.entries(options).every(isKnown)) return;
   checkOptionNames(what, options, [...NAMES, ...extra]);
 }
 

@@ -92,7 +92,7 @@ export function resolveProduct(
     );
   const lead = x.lead.length > 0 ? x.lead : y.lead;
   const shape = [...lead, x.rows, y.columns];
-  const bias = options.bias && biasOf(what, options.bias, y.columns, dtype);
+  const bias = options.bias === undefined ? undefined : biasOf(what, options.bias, y.columns, dtype);
   const added = options.accumulate;
   if (added) checkAccumulate(what, added, shape, dtype, { a, b });
   let batch = sizeOf(lead);

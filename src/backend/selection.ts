@@ -24,7 +24,7 @@ export function requestedWeights(
 ): WeightSelection | undefined {
   if (request === undefined || request === false) return undefined;
   if (request === true) return selectionOf(what, {}, shape);
-  if (typeof request !== "object" || request === null)
+  if (Object.prototype.toString.call(request) !== "[object Object]")
     refuseGot("weights", `${what}: returnWeights must be true, false or { heads?, rows? }`, request);
   for (const name of Object.keys(request))
     if (name !== "heads" && name !== "rows")

@@ -84,7 +84,7 @@ function chooseLevel(
  */
 export function configure(change: Partial<Settings> = {}): Readonly<Settings> {
   checkCount("configure", arguments, 1);
-  if (change === null || typeof change !== "object" || Array.isArray(change))
+  if (Object.prototype.toString.call(change) !== "[object Object]")
     refuseGot("setting", "configure: expected an object of settings", change);
   for (const name of Object.keys(change))
     if (!NAMES.includes(name))

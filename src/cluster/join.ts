@@ -75,7 +75,7 @@ const LAUNCHERS: readonly {
 export function launchOf(env: Environment): Launch | undefined {
   checkCount("launchOf", arguments, 1);
   checkArgument(
-    typeof env === "object" && env !== null,
+    Object.prototype.toString.call(env) === "[object Object]",
     "launchOf",
     "environment variables, such as process.env",
     env,

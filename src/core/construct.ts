@@ -2,7 +2,7 @@
 import { arrayFor, checkDType, type DType, type TypedData } from "./dtype.ts";
 import { checkCount, formatValue, ShapeError, UnsupportedError } from "./errors.ts";
 import { fromNested, type NestedBigints, type NestedBooleans, type NestedNumbers } from "./nested.ts";
-import { checkNames } from "./option-names.ts";
+import { checkKinds } from "./option-names.ts";
 import { asTensor, checkShape, sizeOf, Tensor, type TensorLike } from "./tensor.ts";
 
 /**
@@ -107,7 +107,7 @@ export function tensor(
       `tensor: ${formatValue(data)} has a shape of its own; tensor(t) reads it, and reshape(t, ${formatValue(shape)}) of heed/nn gives it another`,
       { got: shape },
     );
-  checkNames("tensor: the fourth argument", view, ["strides", "offset"]);
+  checkKinds("tensor: the fourth argument", view, { "a list": "strides", "": "offset" });
   return asTensor("tensor", { data, shape, dtype, ...view });
 }
 

@@ -149,7 +149,7 @@ export function dtypeNamed(what: string, name: string | undefined): DType | unde
 
 /** The row of a dtype whose name comes from elsewhere, such as a file; undefined where heed has no such dtype. */
 const rowOf = (dtype: string): DTypeRow | undefined =>
-  Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype as DType] : undefined;
+  typeof dtype === "string" && Object.hasOwn(DTYPES, dtype) ? DTYPES[dtype as DType] : undefined;
 
 /** True for heed's own dtypes. */
 export const isDType = (dtype: string): dtype is DType => rowOf(dtype) !== undefined;

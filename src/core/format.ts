@@ -62,7 +62,7 @@ export function tensorText(t: Elements, options: FormatOptions = {}): string {
   checkNames("Tensor.toString", options, ["precision", "threshold", "edge"]);
   const { precision = 4, threshold = 1000, edge = 3 } = options;
   for (const [name, value] of Object.entries({ precision, threshold, edge }))
-    if (!(value >= 0 && (value === Infinity || Number.isInteger(value))))
+    if (!(value === Infinity || (Number.isInteger(value) && value >= 0)))
       refuseValue("Tensor.toString", name, "an integer ≥ 0", value);
   const head = `tensor [${t.shape.join(", ")}] ${t.dtype}`;
   if (t.size === 0) return `${head}, empty`;

@@ -1,26 +1,85 @@
 /** Checks names of options: an unknown name is refused, with a suggestion. */
-import { formatValue, OptionError, refuseValue } from "./errors.ts";
+import { formatValue, isList, OptionError, refuseValue } from "./errors.ts";
 
 const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
 
-/** Options that are true or false wherever they occur: another value would count as true, as the text "false" does. */
-const FLAGS = new Set(
-  (
-    "about addGenerationPrompt addSpecialTokens all ascii background bidirectional bits caption compress " +
-    "crossAttention descending everyCell keepAxis largest lines logX logY lowercase nesterov " +
-    "normFirst patch renormalize report skipSpecialTokens splitSpecialTokens strict transposeA transposeB " +
-    "values"
-  ).split(" "),
+const isText = (x: unknown) => typeof x === "string";
+const isObject = (x: unknown) => Object.prototype.toString.call(x) === "[object Object]";
+const isFrom = (low: number) => (x: unknown) => Number.isSafeInteger(x) && (x as number) >= low;
+const listOf = (passes: (x: unknown) => boolean) => (x: unknown) =>
+  isList(x) && Array.prototype.every.call(x, passes);
+
+const namesOf = (names: string): string[] => names.split(" ");
+
+/** What a value can have to be, in the words of its error. */
+export const KINDS = {
+  "true or false": (x: unknown) => typeof x === "boolean",
+  "a function": (x: unknown) => typeof x === "function",
+  "a number": Number.isFinite,
+  "an integer ≥ 0": isFrom(0),
+  "an integer ≥ 1": isFrom(1),
+  "an integer from 0 to 64": (x: unknown) => isFrom(0)(x) && (x as number) <= 64,
+  "a text": isText,
+  "an object": isObject,
+  "a list": isList,
+  "a list of texts": listOf(isText),
+  "a list of integers ≥ 0": listOf(isFrom(0)),
+  "a list of numbers": listOf(Number.isFinite),
+  "a tensor or a list": (x: unknown) => isObject(x) || isList(x),
+  "a list of objects": listOf(isObject),
+  "a list of lists": listOf(isList),
+  "a list of true or false": listOf((x) => typeof x === "boolean"),
+  '"truecolor", "256", "mono" or "ascii"': (x: unknown) =>
+    isText(x) && ["truecolor", "256", "mono", "ascii"].includes(x as string),
+  "an AbortSignal": (x: unknown) => typeof (x as AbortSignal)?.throwIfAborted === "function",
+};
+export type Kind = keyof typeof KINDS;
+
+/** Options that are of one kind wherever they occur: the text "false" would count as true. */
+const KIND_OF: ReadonlyMap<string, Kind> = new Map(
+  Object.entries({
+    "true or false":
+      "about addGenerationPrompt addSpecialTokens all ascii background bidirectional bits caption compress " +
+      "crossAttention descending everyCell keepAxis largest lines logX logY lowercase nesterov " +
+      "normFirst patch renormalize report skipSpecialTokens splitSpecialTokens strict transposeA transposeB " +
+      "values",
+    "a function": "deliver open save slope worker",
+    "a text": "pair title",
+    "an integer ≥ 1": "columns workerBytes",
+    "an integer from 0 to 64": "workers",
+    "a tensor or a list": "keyMask",
+    "an object": "kernel",
+    "a list of numbers": "frequencies",
+    "an AbortSignal": "signal",
+    "an integer ≥ 0": "layer head",
+    '"truecolor", "256", "mono" or "ascii"': "paint",
+  }).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as Kind] as const)),
 );
 
+/** Options for which null has a meaning: `position: null` is every position. */
+const NULLABLE = ["position"];
+
 /** What an option that means the same wherever it occurs must be; undefined where its value is fine. */
-function expectedOf(name: string, x: unknown): string | undefined {
-  if (FLAGS.has(name)) return typeof x === "boolean" ? undefined : "true or false";
-  if (/^(?:on[A-Z]|deliver$)/.test(name)) return typeof x === "function" ? undefined : "a function";
-  if (name === "title") return typeof x === "string" ? undefined : "a text";
-  if (name === "columns") return Number.isInteger(x) && (x as number) >= 1 ? undefined : "an integer ≥ 1";
-  if (name !== "workers" || (Number.isInteger(x) && (x as number) >= 0 && (x as number) <= 64)) return;
-  return "an integer from 0 to 64";
+function expectedOf(name: string, x: unknown, named: Kind | undefined): string | undefined {
+  if (x === null && !NULLABLE.includes(name)) return "a value or left out";
+  const kind = named ?? (/^on[A-Z]/.test(name) ? "a function" : undefined);
+  return kind === undefined || KINDS[kind](x) ? undefined : kind;
+}
+
+/** Returns the argument `name` of the function `what`. Throws unless it is of this kind. */
+export function checkKind<T>(what: string, name: string, kind: Kind, x: T): T {
+  return KINDS[kind](x) ? x : refuseValue(what, name, kind, x);
+}
+
+/** Names of options or fields, by what they must be; "" is another check's. */
+export type Kinds = Partial<Readonly<Record<Kind | "", string>>>;
+
+/** Throws unless `fields` is an object with names of `kinds` only, each undefined or of its kind. */
+export function checkKinds(what: string, fields: object, kinds: Kinds): void {
+  const kindOf = new Map(
+    Object.entries(kinds).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as Kind])),
+  );
+  checkNames(what, fields, [...kindOf.keys()], undefined, kindOf);
 }
 
 /**
@@ -32,10 +91,10 @@ export function checkNames(
   options: object,
   names: readonly string[],
   synonymOf: (name: string) => string | undefined = () => undefined,
+  kinds: ReadonlyMap<string, Kind | ""> = KIND_OF,
 ): void {
   // Options in a Map or a promise would be ignored silently.
-  if (Object.prototype.toString.call(options) !== "[object Object]")
-    refuseValue(what, "options", "an object", options);
+  if (!isObject(options)) refuseValue(what, "options", "an object", options);
   for (const name of Object.keys(options))
     if (!names.includes(name)) {
       const likely = names.find((other) => plain(other) === plain(name)) ?? synonymOf(plain(name));
@@ -52,7 +111,8 @@ export function checkNames(
       );
     }
   for (const [name, value] of Object.entries(options)) {
-    const expected = value === undefined ? undefined : expectedOf(name, value);
+    const expected =
+      value === undefined ? undefined : expectedOf(name, value, kinds.get(name) || KIND_OF.get(name));
     if (expected !== undefined) refuseValue(what, name, expected, value);
   }
 }

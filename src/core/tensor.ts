@@ -108,12 +108,12 @@ export class Tensor<D extends DType = DType> {
    */
   constructor(data: TypedData, shape: readonly number[], dtype: D, strides?: readonly number[], offset = 0) {
     if (arguments.length > 5) checkCount("new Tensor", arguments, 5);
-    if (!(data instanceof (DTYPES[dtype]?.array ?? Array) && Array.isArray(shape)))
-      checkFields(data, shape, dtype);
+    const row = typeof dtype === "string" ? DTYPES[dtype] : undefined;
+    if (!(data instanceof (row?.array ?? Array) && Array.isArray(shape))) checkFields(data, shape, dtype);
     this.data = data as DataOf<D>;
     this.shape = Object.isFrozen(shape) ? shape : Object.freeze(shape.slice());
     this.dtype = dtype;
-    this.strides = strides ?? rowMajor(shape);
+    this.strides = strides === undefined ? rowMajor(shape) : (strides ?? []);
     this.offset = offset;
     const { length } = data as Float32Array;
     // A tensor of another device has no array, and brings its strides.
@@ -155,9 +155,12 @@ export class Tensor<D extends DType = DType> {
     let position = this.offset;
     for (let axis = 0; axis < index.length; axis++) {
       const n = this.shape[axis];
-      const i = index[axis] < 0 ? index[axis] + n : index[axis];
+      const i = Number.isInteger(index[axis]) && index[axis] < 0 ? index[axis] + n : index[axis];
       if (!(Number.isInteger(i) && i >= 0 && i < n))
-        throw new ShapeError("index", `Tensor.at: index ${index[axis]} on axis ${axis} of length ${n}`);
+        throw new ShapeError(
+          "index",
+          `Tensor.at: index ${formatValue(index[axis])} on axis ${axis} of length ${n}`,
+        );
       position += i * this.strides[axis];
     }
     return readerOf(this.dtype, attached(this).data)(position);
@@ -441,6 +444,7 @@ function isWithin(
   strides: readonly number[],
   offset: number,
 ): boolean {
+  if (!Number.isSafeInteger(offset)) return false;
   let [low, high, size] = [offset, offset, 1];
   for (let axis = 0; axis < shape.length; axis++) {
     const [n, step] = [shape[axis], strides[axis]];
@@ -478,7 +482,7 @@ function checkExtent(what: string, t: Pick<Tensor, "shape" | "strides" | "offset
   if (t.strides.length !== t.shape.length || t.strides.some((s) => !Number.isSafeInteger(s)))
     throw new ShapeError(
       "strides",
-      `${what}: strides [${t.strides.join(", ")}] must be one integer for each axis of [${t.shape.join(", ")}]`,
+      `${what}: strides ${formatValue(t.strides)} must be one integer for each axis of [${t.shape.join(", ")}]`,
     );
   if (!(Number.isSafeInteger(t.offset) && t.offset >= 0))
     throw new ShapeError("offset", `${what}: offset must be an integer ≥ 0, got ${formatValue(t.offset)}`, {
@@ -530,13 +534,13 @@ export function denseOf<T extends Tensor>(x: T): T {
 /** `Tensor.transpose`, not recorded: for use inside an operation. */
 export function transposed<T extends Tensor>(x: T, a = -2, b = -1): T {
   const order = x.shape.map((_, i) => i);
-  const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
   if (!(Number.isInteger(a) && Number.isInteger(b)))
     throw argumentError(
       "Tensor.transpose",
       "two axes to exchange as numbers, x.transpose(0, 1); any order of axes is permute(x, [1, 0]) of heed/nn",
       Number.isInteger(a) ? b : a,
     );
+  const [i, j] = [a, b].map((axis) => (axis < 0 ? axis + order.length : axis));
   if (!(i in order && j in order))
     throw new ShapeError("axis", `Tensor.transpose: axes ${a}, ${b} of a tensor of ${order.length} axes`);
   [order[i], order[j]] = [order[j], order[i]];
@@ -553,6 +557,7 @@ export function reshaped<T extends Tensor>(x: T, shape: readonly number[]): T {
   const open = shape.indexOf(-1);
   if (shape.indexOf(-1, open + 1) > open)
     throw new ShapeError("reshape", `Tensor.reshape: only one axis may be -1, got [${shape.join(", ")}]`);
+  if (!shape.every(Number.isSafeInteger)) refuseValue("Tensor.reshape", "shape", "a list of integers", shape);
   const count = shape.reduce((n, length) => (length === -1 ? n : n * length), 1);
   const full = open < 0 ? [...shape] : shape.map((length, i) => (i === open ? x.size / count : length));
   if (sizeOf(full) !== x.size || !full.every((length) => Number.isInteger(length) && length >= 0))

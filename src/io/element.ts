@@ -6,7 +6,7 @@
  */
 import type { ArrayClass, DType, DTypeRow, TypedData } from "../core/dtype.ts";
 import { arrayName, checkArray, DTYPES, dtypeOf, isDType } from "../core/dtype.ts";
-import { DTypeError, formatValue, isList } from "../core/errors.ts";
+import { DTypeError, formatValue, isMap } from "../core/errors.ts";
 import { asTensor, Tensor, type TensorLike, type TensorObject } from "../core/tensor.ts";
 
 /** Integers of other widths and 8-bit floats that heed reads as raw bytes, under their safetensors name. */
@@ -170,7 +170,7 @@ function nameOf(what: string, value: TensorObject): FileDType {
 
 /** Name and value of each tensor, from a Map or a plain object. */
 export function entriesOf(what: string, tensors: NamedTensors): [string, TensorLike][] {
-  if (tensors === null || typeof tensors !== "object" || isList(tensors))
+  if (!isMap(tensors) && Object.prototype.toString.call(tensors) !== "[object Object]")
     throw new DTypeError(
       "tensors",
       `${what}: expected a Map or an object of tensors by name, { x: tensor }, got ${formatValue(tensors)}`,

@@ -5,7 +5,7 @@
  */
 
 import { checkCount, checkMethods, formatValue, isList, OptionError } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKind, checkNames } from "../core/option-names.ts";
 import { deflater } from "./archive/compress.ts";
 import { crc32 } from "./archive/deflate.ts";
 
@@ -48,6 +48,7 @@ export function writePng(width: number, height: number, options: PngOptions = {}
         `writePng: ${name} must be an integer from 1 to 2³¹ − 1, got ${formatValue(n)}`,
         { [name]: n },
       );
+  if (palette !== undefined) checkKind("writePng", "palette", "a list of lists", palette);
   if (palette !== undefined && !(palette.length >= 1 && palette.length <= 256))
     throw new OptionError("palette", `writePng: palette must have 1 to 256 colors, got ${palette.length}`, {
       length: palette.length,
@@ -74,6 +75,7 @@ export function writePng(width: number, height: number, options: PngOptions = {}
   let [a, b] = [1, 0];
   const writer: PngWriter = {
     row(pixels) {
+      checkKind("PngWriter.row", "pixels", "a list", pixels);
       if (pixels.length !== bytesPerRow || rows === height)
         throw new OptionError(
           "row",

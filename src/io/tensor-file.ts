@@ -58,7 +58,11 @@ export function tensorFile<T extends TensorInfo>(
       );
     const info = tensors.get(name);
     if (info === undefined)
-      throw new OptionError("tensor", `${what}: no tensor ${quote(String(name))}`, { tensor: name });
+      throw new OptionError(
+        "tensor",
+        `${what}: no tensor ${typeof name === "string" ? quote(name) : formatValue(name)}`,
+        { tensor: name },
+      );
     const { dtype, shape } = info;
     const [count = 1, ...inner] = shape;
     const row = inner.reduce((n, x) => n * x, ELEMENTS[dtype].bytes);

@@ -1,5 +1,6 @@
 /** ALiBi: a penalty that grows with distance, with one slope per head. Press, Smith & Lewis 2022. */
-import { checkCount, refuseValue, ShapeError } from "../core/errors.ts";
+
+import { checkCount, checkInteger, refuseValue, ShapeError } from "../core/errors.ts";
 import { fromNested } from "../core/nested.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { type ScoreMod, scoreMod } from "./expression/expr.ts";
@@ -14,6 +15,8 @@ import { table } from "./expression/table.ts";
 export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[] | TensorLike): ScoreMod {
   checkCount("alibi", arguments, 1);
   const isFlat = Array.isArray(slopes) && !slopes.some((row) => Array.isArray(row));
+  const wrong = isFlat && slopes.find((x) => typeof x !== "number");
+  if (isFlat && wrong !== undefined) refuseValue("alibi", "slopes", "numbers", wrong);
   const source = isFlat
     ? Float64Array.from(slopes as readonly number[])
     : Array.isArray(slopes)
@@ -40,7 +43,7 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
  */
 export function alibiSlopes(heads: number): Float32Array {
   checkCount("alibiSlopes", arguments, 1);
-  if (!(Number.isInteger(heads) && heads >= 1)) refuseValue("alibiSlopes", "heads", "an integer ≥ 1", heads);
+  checkInteger("alibiSlopes", "heads", heads, 1, 2 ** 16);
   const powers = (n: number) => Array.from({ length: n }, (_, i) => 2 ** ((-8 * (i + 1)) / n));
   const n = 2 ** Math.floor(Math.log2(heads));
   const extra = powers(2 * n).filter((_, i) => i % 2 === 0);

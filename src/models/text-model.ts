@@ -12,10 +12,10 @@ import {
   refuseValue,
   UnsupportedError,
 } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKinds, checkNames } from "../core/option-names.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { tokenIds } from "../nn/ops/lookup.ts";
-import type { ChatFormat } from "./chat/format.ts";
+import { type ChatFormat, checkChat } from "./chat/format.ts";
 import type { EncoderOptions } from "./encoder/encoder.ts";
 import type { EncoderDecoder } from "./encoder-decoder/encoder-decoder.ts";
 import { generateTarget } from "./encoder-decoder/target.ts";
@@ -134,7 +134,8 @@ export function textModel<M extends TransformerModel>(
   options: { readonly name?: string; readonly notes?: readonly ModelNote[]; readonly chat?: ChatFormat } = {},
 ): TextModel<M> {
   checkCount("textModel", arguments, 3);
-  checkNames("textModel", options, ["name", "notes", "chat"]);
+  checkKinds("textModel", options, { "a text": "name", "a list of objects": "notes", "an object": "chat" });
+  if (options.chat) checkChat("textModel", options.chat);
   if (typeof (model as Partial<M> | undefined)?.sizes !== "object")
     throw new OptionError(
       "model",

@@ -6,7 +6,7 @@
  *   pre-norm   x ← x + f(norm(x))        GPT-2 and most since: `normFirst: true`
  */
 import { checkCount, OptionError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../core/option-names.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import { checkSizes, generatorOf, type LayerOptions } from "./initialize.ts";
 import { Linear } from "./linear.ts";
@@ -215,6 +215,8 @@ export class DecoderBlock extends Block {
     options: AttendOptions & { memory?: AttendOptions } = {},
   ): BlockResult {
     checkCount("DecoderBlock.forward", arguments, 3);
+    checkKind("DecoderBlock.forward", "options", "an object", options);
+    if (memory !== undefined) checkKind("DecoderBlock.forward", "memory", "a tensor or a list", memory);
     const { memory: memoryOptions = {}, isCausal = true, ...selfOptions } = options;
     const { multihead_attn: cross, norm3 } = this;
     checkMemory(cross !== undefined, memory !== undefined);

@@ -19,7 +19,7 @@ import {
   refuseGot,
   ShapeError,
 } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKind, checkNames } from "../core/option-names.ts";
 import { markChanged } from "../core/recording/changes.ts";
 import { kindOf, markListed, setKind } from "../core/recording/kinds.ts";
 import { asTensor, eachRow, Tensor, type TensorLike } from "../core/tensor.ts";
@@ -103,6 +103,7 @@ export abstract class Module {
    */
   freeze(isFrozen = true): this {
     checkCount("Module.freeze", arguments, 1);
+    checkKind("Module.freeze", "isFrozen", "true or false", isFrozen);
     for (const t of tensorsOf(this).values())
       if (kindOf(t) !== "buffer") setKind(t, isFrozen ? "frozen" : "parameter");
     return this;

@@ -144,7 +144,7 @@ export class MultiHeadAttention extends Module {
     this.numHeads = numHeads;
     this.numKvHeads = numKvHeads;
     this.dropoutP = options.dropoutP ?? 0;
-    if (options.rope && typeof options.rope.forward !== "function")
+    if (options.rope !== undefined && typeof options.rope?.forward !== "function")
       refuseValue("MultiHeadAttention", "rope", "new Rope(…)", options.rope);
     if (options.rope) this.rope = options.rope;
   }
@@ -204,7 +204,7 @@ export class MultiHeadAttention extends Module {
     const [allK, allV] = past
       ? [concat([past.key, rotatedK], -2), concat([past.value, v], -2)]
       : [rotatedK, v];
-    const masks: MaskLike[] = [...maskList(attnMask)];
+    const masks: MaskLike[] = [...maskList(what, attnMask)];
     if (keyMask) masks.push(expandKeyMask(what, keyMask, allK));
     const seed = this.dropoutP > 0 ? dropoutSeed() : undefined;
     const attended = attention(rotatedQ, allK, allV, {

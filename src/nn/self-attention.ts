@@ -61,7 +61,7 @@ export class SelfAttention extends Module {
     const key = this.k_proj.forward(from);
     const value = this.v_proj.forward(from);
     const masks = [
-      ...maskList(attnMask),
+      ...maskList("SelfAttention", attnMask),
       ...(keyMask ? [expandKeyMask("SelfAttention", keyMask, key, false)] : []),
     ];
     const attended = attention(query, key, value, { ...rest, ...(masks.length > 0 && { attnMask: masks }) });

@@ -38,10 +38,12 @@ function checkRow(what: string, s: Float64Array, highest: number, sink: number):
   const isRow = [Float64Array, Float32Array, Array].some((List) => (s as unknown) instanceof List);
   checkArgument(isRow, what, "a row of scores, a Float64Array", s);
   // NaN in the scores propagates, as in the formula.
+  if (Array.isArray(s as unknown) && !s.every((x) => typeof x === "number"))
+    refuseValue(what, "scores", "a list of numbers", s);
   const largest = s.reduce((a, b) => Math.max(a, b), -Infinity);
   const isHighest = typeof highest === "number" && (highest >= largest || largest !== largest);
   if (!isHighest) refuseValue(what, "highest", `the largest score, ${largest}`, highest);
-  if (!(sink >= -Infinity)) refuseValue(what, "sink", "a number", sink);
+  if (!(typeof sink === "number" && sink >= -Infinity)) refuseValue(what, "sink", "a number", sink);
 }
 
 /** `exponentiateRow` for loops. */

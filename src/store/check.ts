@@ -1,6 +1,6 @@
 /** Checks of the first arguments of public functions. All throw an OptionError with the code "argument". */
 import { argumentError, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKinds, checkNames } from "../core/option-names.ts";
 import type { TileAddress } from "./measures/tile.ts";
 
 /** Throws unless `store` is a store. */
@@ -9,7 +9,7 @@ export function checkStore(what: string, store: { readonly blocks: unknown } | u
 }
 
 /** Throws where a request has an option that it does not take. */
-export function checkRequest(what: string, request: object, names: readonly string[] = []): void {
+export function checkRequest(what: string, request: object = {}, names: readonly string[] = []): void {
   checkNames(what, request, ["signal", "onProgress", ...names]);
 }
 
@@ -34,7 +34,9 @@ export function checkObject(what: string, name: string, value: object | undefine
 }
 
 /** Throws where the address of a tile is none. */
-export function checkTile({ transfer, level, i, j, domain }: TileAddress): void {
+export function checkTile(address: TileAddress): void {
+  checkKinds("HeadStore.tile", address, { "": "stage transfer level i j", "a number": "domain" });
+  const { transfer, level, i, j, domain } = address;
   if (!["sqrt", "linear", "log"].includes(transfer))
     refuseValue("HeadStore.tile", "transfer", '"sqrt", "linear" or "log"', transfer);
   for (const [name, n] of Object.entries({ level, i, j }))
@@ -44,7 +46,7 @@ export function checkTile({ transfer, level, i, j, domain }: TileAddress): void 
         `HeadStore.tile: ${name} must be an integer from 0, got ${formatValue(n)}`,
         { [name]: n },
       );
-  if (domain !== undefined && !(domain > 0 && domain < Infinity))
+  if (domain !== undefined && !(domain > 0))
     throw new OptionError(
       "tile",
       `HeadStore.tile: domain must be a number above 0, got ${formatValue(domain)}`,

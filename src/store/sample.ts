@@ -64,7 +64,12 @@ export interface SampleOptions {
  */
 export function sampleBundle(kind: "causal" | "bidirectional", options: SampleOptions = {}): StoreInput {
   checkCount("sampleBundle", arguments, 2);
-  checkArgument(Object.hasOwn(HEADS, kind), "sampleBundle", '"causal" or "bidirectional"', kind);
+  checkArgument(
+    typeof kind === "string" && Object.hasOwn(HEADS, kind),
+    "sampleBundle",
+    '"causal" or "bidirectional"',
+    kind,
+  );
   checkNames("sampleBundle", options, ["tokens", "seed"]);
   const text = kind === "causal" ? CAUSAL : BIDIRECTIONAL;
   const { tokens = text.split(" "), seed = 7 } = options;

@@ -2,8 +2,8 @@
  * The store: synchronous, exact answers about single rows, and long computations through `compute`; equal requests in
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
-import { checkMethods, formatValue, isList, OptionError, refuseGot, refuseValue } from "../core/errors.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkMethods, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
+import { checkKind, checkKinds, type Kinds } from "../core/option-names.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { checkRequest, checkTile } from "./check.ts";
@@ -100,7 +100,7 @@ class LocalStore implements HeadStore {
   // Synchronous answers, about a head in memory
 
   row(ref: HeadRef, i: number, stage: Stage, edits?: Edits): Float64Array {
-    if (!edits) return this.#keptRow(ref, i, stage).slice();
+    if (edits === undefined) return this.#keptRow(ref, i, stage).slice();
     const head = this.#headNow(ref);
     this.#checkStage(ref, stage);
     checkIndex("i", i, head.data.Nq);
@@ -128,12 +128,13 @@ class LocalStore implements HeadStore {
     checkIndex("i", i, head.data.Nq);
     if (!head.data.value)
       throw new OptionError("values", `HeadStore: \`${this.blocks[ref.block].name}\` has no values`);
-    if (edits) checkEdits(head, edits);
+    checkEdits(head, edits);
     return head.edited(i, edits).output(i);
   }
 
   vector(ref: HeadRef, what: "query" | "key" | "value", index: number): Float64Array {
     const { data } = this.#headNow(ref);
+    if (typeof what !== "string") refuseValue("HeadStore.vector", "what", '"query", "key" or "value"', what);
     const array = data[what];
     const [count, width, indexName] =
       what === "query"
@@ -149,7 +150,7 @@ class LocalStore implements HeadStore {
     const head = this.#headNow(ref);
     checkIndex("i", i, head.data.Nq);
     checkIndex("j", j, head.data.Nk);
-    if (edits) checkEdits(head, edits);
+    checkEdits(head, edits);
     return ledgerOf(head, ref, i, j, edits);
   }
 
@@ -157,7 +158,7 @@ class LocalStore implements HeadStore {
 
   async states(block: number, layer: number): Promise<States> {
     if (this.#disposed) throw gone();
-    const laid = this.#source.blocks[block];
+    const laid = this.#source.blocks[checkKind("HeadStore.states", "block", "an integer ≥ 0", block)];
     const name = laid?.states.get(layer);
     if (name === undefined) {
       const { states = [], name: blockName = "" } = laid?.block ?? {};
@@ -195,22 +196,20 @@ class LocalStore implements HeadStore {
     this.#check(ref);
     this.#checkStage(ref, stage);
     checkIndex("j", j, this.blocks[ref.block].Nk);
-    const column = await this.#compute.answer(this.#urgent(ref, { what: "column", stage, j }), options);
-    return column as Float64Array;
+    return (await this.#urgent(ref, { what: "column", stage, j }, options)) as Float64Array;
   }
 
   async tile(ref: HeadRef, address: TileAddress, options?: RequestOptions): Promise<Tile> {
     this.#check(ref);
-    this.#checkStage(ref, address.stage);
     checkTile(address);
-    return (await this.#compute.answer(this.#urgent(ref, { what: "tile", address }), options)) as Tile;
+    this.#checkStage(ref, address.stage);
+    return (await this.#urgent(ref, { what: "tile", address }, options)) as Tile;
   }
 
   async range(ref: HeadRef, stage: Stage, options?: RequestOptions): Promise<readonly [number, number]> {
     this.#check(ref);
     this.#checkStage(ref, stage);
-    const range = await this.#compute.answer(this.#urgent(ref, { what: "range", stage }), options);
-    return range as readonly [number, number];
+    return (await this.#urgent(ref, { what: "range", stage }, options)) as readonly [number, number];
   }
 
   async link(
@@ -233,7 +232,8 @@ class LocalStore implements HeadStore {
 
   async picture(block: number, n = 0): Promise<Pixels> {
     if (this.#disposed) throw gone();
-    const grid = this.blocks[block]?.pictures?.[n];
+    const [at, of] = [block, n].map((x) => (typeof x === "number" ? x : -1));
+    const grid = this.blocks[at]?.pictures?.[of];
     if (!grid)
       throw new OptionError(
         "picture",
@@ -257,6 +257,7 @@ class LocalStore implements HeadStore {
   }
 
   prioritize(refs: readonly HeadRef[]): void {
+    checkKind("HeadStore.prioritize", "refs", "a list of objects", refs);
     for (const ref of refs) this.#check(ref);
     this.#order.clear();
     refs.forEach((ref, n) => this.#order.set(keyOf(ref), n));
@@ -361,13 +362,14 @@ class LocalStore implements HeadStore {
   }
 
   /** A request for the current view, which comes before all passes over heads. */
-  #urgent(ref: HeadRef, request: HeadRequest): PendingRequest {
-    return this.#request(ref, request, 2 * OFF_SCREEN);
+  #urgent(ref: HeadRef, request: HeadRequest, options?: RequestOptions): Promise<RequestAnswer> {
+    checkRequest("HeadStore", options);
+    return this.#compute.answer(this.#request(ref, request, 2 * OFF_SCREEN), options);
   }
 
   /** Background work: begun when it is its turn. */
   async #later(request: PendingRequest, options?: RequestOptions): Promise<RequestAnswer> {
-    checkRequest("HeadStore", options ?? {});
+    checkRequest("HeadStore", options);
     return this.#gate.run(request.urgency, options?.signal, () => this.#compute.answer(request, options));
   }
 
@@ -426,15 +428,20 @@ function checkIndex(what: "i" | "j", n: number, count: number): void {
     );
 }
 
-function checkEdits(head: StoreHead, edits: Edits): void {
-  checkNames("HeadStore: edits", edits, ["query", "key", "scale"]);
+const EDITS: Kinds = { "a list of numbers": "query", "an object": "key", "a number": "scale" };
+const KEY_EDIT: Kinds = { "": "index", "a list of numbers": "values" };
+
+function checkEdits(head: StoreHead, edits: Edits = {}): void {
+  checkKinds("HeadStore: edits", edits, EDITS);
   const { d, Nk } = head.data;
   if (!head.scored && (edits.query || edits.key || edits.scale !== undefined))
     throw new OptionError("edits", "HeadStore: weights that were given have no query, key or scale to edit");
-  if (edits.key) checkIndex("j", edits.key.index, Nk);
+  if (edits.key) {
+    checkKinds("HeadStore: edits.key", edits.key, KEY_EDIT);
+    checkKind("HeadStore: edits.key", "values", "a list of numbers", edits.key.values);
+    checkIndex("j", edits.key.index, Nk);
+  }
   for (const [name, values] of Object.entries({ query: edits.query, key: edits.key?.values }))
     if (values && values.length !== d)
       throw new OptionError("edits", `HeadStore: an edited ${name} needs ${d} numbers, got ${values.length}`);
-  if (edits.scale !== undefined && typeof edits.scale !== "number")
-    refuseGot("edits", "HeadStore: an edited scale must be a number", edits.scale);
 }

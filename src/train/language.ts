@@ -4,8 +4,15 @@
  *
  * An encoder's logits are computed only at positions with a target, an eighth of the work of its last layer.
  */
-import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../core/errors.ts";
-import { checkOptionNames } from "../core/option-names.ts";
+import {
+  checkArgument,
+  checkCount,
+  checkInteger,
+  OptionError,
+  refuseValue,
+  UnsupportedError,
+} from "../core/errors.ts";
+import { checkKind, checkOptionNames } from "../core/option-names.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { BertConfig, Gpt2Config } from "../models/config/types.ts";
 import { Bert } from "../models/families/encoders/bert.ts";
@@ -80,7 +87,9 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     "dtype",
     "ids",
   ]);
+  checkInteger("languageModel", "width", options.width, 1);
   const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
+  const { ids = {} } = options;
   for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
     if (!(Number.isSafeInteger(value) && value > 0))
       refuseValue("languageModel", name, "an integer > 0", value);
@@ -89,7 +98,14 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       heads,
       width,
     });
-  if (!(dropout >= 0 && dropout < 1)) refuseValue("languageModel", "dropout", "in [0, 1)", dropout);
+  checkKind("languageModel", "ids", "an object", ids);
+  for (const [name, id] of Object.entries(ids)) {
+    if (!/^(?:bos|eos|pad)_token_id$/.test(name))
+      refuseValue("languageModel", "ids", "what specialIds returns, { eos_token_id: id }", ids);
+    checkInteger("languageModel", `ids.${name}`, id, 0, vocabulary - 1);
+  }
+  if (!(typeof dropout === "number" && dropout >= 0 && dropout < 1))
+    refuseValue("languageModel", "dropout", "in [0, 1)", dropout);
   if (kind === "decoder") {
     const config: Gpt2Config = {
       vocab_size: vocabulary,
@@ -113,7 +129,10 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
       kind,
       model,
       parameters: () => model.parameters(),
-      loss: ({ inputs, targets }) => crossEntropy(model.forward(inputs), targets),
+      loss(batch) {
+        checkKind("loss", "batch", "an object", batch);
+        return crossEntropy(model.forward(batch.inputs), batch.targets);
+      },
       async lossOver(tapeOf, { inputs, targets }) {
         if (dropout > 0)
           throw new UnsupportedError(

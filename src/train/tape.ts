@@ -130,7 +130,7 @@ export class Tape {
     if (!Number.isFinite(scale)) refuseValue("Tape.gradients", "scale", "a number", scale);
     if (this.#spent)
       throw new OptionError("tape", "Tape.gradients: this tape is spent; record the work on a new one");
-    if (typeof loss?.size !== "number") refuseValue("Tape.gradients", "loss", "a tensor", loss);
+    if (!(loss instanceof Tensor)) refuseValue("Tape.gradients", "loss", "a tensor", loss);
     if (loss.size !== 1)
       throw new ShapeError(
         "loss",

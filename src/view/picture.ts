@@ -12,14 +12,14 @@ import {
   ShapeError,
 } from "../core/errors.ts";
 import { isNested, type NestedNumbers } from "../core/nested.ts";
-import { checkNames } from "../core/option-names.ts";
+import { checkKinds, type Kinds } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import { storeFrom } from "../store/layout/from.ts";
 import type { DrawnFigure } from "./figure/drawn.ts";
 import { renderFigure } from "./figure/figure.ts";
-import { FIGURE_OPTION_NAMES, type FigureOptions } from "./figure/options.ts";
-import { renderText, TEXT_OPTIONS, type TextOptions } from "./terminal/text.ts";
+import { FIGURE_KINDS, type FigureOptions } from "./figure/options.ts";
+import { renderText, TEXT_KINDS, type TextOptions } from "./terminal/text.ts";
 
 /** A tensor, or nested arrays. */
 type Values = TensorLike | NestedNumbers;
@@ -53,7 +53,13 @@ export interface AttentionPicture {
   readonly figure: DrawnFigure;
 }
 
-const PICTURE_OPTIONS = ["tokens", "queryTokens", "keyTokens", "isCausal", "scale"] as const;
+/** The options of a picture beside those of its drawing. */
+const withPicture = (drawing: Kinds): Kinds => ({
+  ...drawing,
+  "true or false": `isCausal ${drawing["true or false"] ?? ""}`.trim(),
+  "a number": "scale",
+  "": `tokens queryTokens keyTokens ${drawing[""]}`,
+});
 
 /**
  * A figure of weights, or of queries and keys: `svg`, `pdf()`, caption and alternative text. The other options are those of
@@ -69,7 +75,7 @@ export async function figureOf(
   options: PictureOptions & Omit<FigureOptions, "block" | "layer"> = {},
 ): Promise<DrawnFigure> {
   checkCount("figureOf", arguments, 2);
-  checkNames("figureOf", options, [...PICTURE_OPTIONS, ...FIGURE_OPTION_NAMES]);
+  checkKinds("figureOf", options, withPicture(FIGURE_KINDS));
   return withStore("figureOf", source, options, (store, rest) => renderFigure(store, rest as FigureOptions));
 }
 
@@ -87,7 +93,7 @@ export async function show(
   options: PictureOptions & Omit<TextOptions, "block" | "layer"> = {},
 ): Promise<AttentionPicture> {
   checkCount("show", arguments, 2);
-  checkNames("show", options, [...PICTURE_OPTIONS, ...TEXT_OPTIONS]);
+  checkKinds("show", options, withPicture(TEXT_KINDS));
   return withStore("show", source, options, async (store, rest) => {
     const page = { ...(rest as TextOptions), layer: 0, head: options.head ?? 0 };
     const { queryTokens } = store.blocks[0];

@@ -2,7 +2,9 @@
  * The contract of a cluster engine: seven operations over ranks. Two implementations: `mpi.ts` (processes, over MPI) and
  * `local.ts` (ranks inside one process, for tests and for learning); `group.ts` has the groups that `split` makes of either. The rest of this folder uses only these operations.
  */
+
 import { checkMethods, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 
 /**
  * A group of ranks that compute together. Every rank calls the same operations in the same order; an operation ends when
@@ -183,6 +185,7 @@ export function partBytes(
   bytes: readonly number[] | undefined,
 ): readonly number[] {
   checkViews("allGather", comm.rank, { mine, into });
+  if (bytes !== undefined) checkKind("allGather", "bytes", "a list of integers ≥ 0", bytes);
   const parts = bytes ?? new Array<number>(comm.size).fill(mine.byteLength);
   const total = parts.reduce((sum, n) => sum + n, 0);
   if (parts.length !== comm.size || parts[comm.rank] !== mine.byteLength || total !== into.byteLength)

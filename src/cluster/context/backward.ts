@@ -92,7 +92,7 @@ export async function contextAttentionBackward(
 ): Promise<ContextGradients> {
   checkCount("contextAttentionBackward", arguments, 8);
   const what = "contextAttentionBackward";
-  const isObject = typeof options === "object" && options !== null;
+  const isObject = Object.prototype.toString.call(options) === "[object Object]";
   const { wanted = ["mask", "sinks", "tables"], ...forward } = isObject ? options : {};
   let backward: Omit<BackwardCall, keyof ContextCall> | undefined;
   const call = await prepare(what, comm, plan, query, key, value, isObject ? forward : options, (call) => {

@@ -14,12 +14,13 @@ import { type AttentionOptions, maskMembers, resolve } from "../../backend/probl
 import {
   checkArgument,
   checkCount,
+  checkInteger,
   checkMethods,
   refuseGot,
   refuseValue,
   ShapeError,
 } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import { asTensor, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { causal } from "../../masks/causal.ts";
 import { BoolExpression, textOf } from "../../masks/expression/expr.ts";
@@ -76,6 +77,14 @@ export class ShardPlan {
       "a length, a kind, and ranges by rank; shardSequence makes a plan",
       ranges,
     );
+    checkInteger("ShardPlan", "length", length, 0);
+    if (!["contiguous", "zigzag", "dealt"].includes(kind))
+      refuseValue("ShardPlan", "kind", '"contiguous", "zigzag" or "dealt"', kind);
+    checkKind("ShardPlan", "costs", "a list of numbers", costs);
+    for (const list of ranges) {
+      checkKind("ShardPlan", "ranges", "a list of lists", list);
+      for (const range of list) checkKind("ShardPlan", "a range", "a list of integers ≥ 0", range);
+    }
     this.length = length;
     this.ranks = ranges.length;
     this.kind = kind;
@@ -121,6 +130,7 @@ export class ShardPlan {
    */
   take(rank: number, sequence: TensorLike, axis = -2): Tensor {
     const rows = asTensor("ShardPlan.take: sequence", sequence);
+    if (!Number.isInteger(axis)) refuseValue("ShardPlan.take", "axis", "an integer", axis);
     const at = axis < 0 ? rows.shape.length + axis : axis;
     if (rows.shape[at] !== this.length)
       throw new ShapeError(

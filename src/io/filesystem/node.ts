@@ -2,7 +2,7 @@
  * Node's built-in modules for the functions that need them, looked up at the call, so that the same files load in
  * a browser; and errors of its file system as typed errors. The package's types do not contain its declarations.
  */
-import { HeedError, OptionError } from "../../core/errors.ts";
+import { formatValue, HeedError, OptionError } from "../../core/errors.ts";
 
 /** Node's built-in module `name`, or undefined elsewhere. */
 export function builtin<T>(name: string): T | undefined {
@@ -29,7 +29,8 @@ export const systemText = (error: Error): string =>
 export function fileError(what: string, doing: string, path: string, error: unknown): HeedError {
   if (error instanceof HeedError) return error;
   const { code } = error as NodeJS.ErrnoException;
-  return new OptionError("file", `${what}: cannot ${doing} ${path}: ${systemText(error as Error)}`, {
+  const place = typeof path === "string" ? path : formatValue(path);
+  return new OptionError("file", `${what}: cannot ${doing} ${place}: ${systemText(error as Error)}`, {
     path,
     errno: code,
   });

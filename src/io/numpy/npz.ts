@@ -3,8 +3,8 @@
  * is inflated no further than the size in its npy header, and its CRC is checked before it is used.
  */
 
-import { checkCount, checkMethods, HeedError, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkCount, checkMethods, formatValue, HeedError, OptionError } from "../../core/errors.ts";
+import { checkKind, checkNames } from "../../core/option-names.ts";
 import { crc32, deflate, inflate } from "../archive/deflate.ts";
 import { join, listMembers, type Member, type NewMember, writeMembers } from "../archive/zip.ts";
 import { entriesOf, type FileDType, type FileTensor, type NamedTensors } from "../element.ts";
@@ -76,10 +76,11 @@ export function openNpz(bytes: Uint8Array | ArrayBuffer, options: ReadNpzOptions
   const packed = ({ start, end }: Member) => file.subarray(start, end);
   const named = (name: string): Member => {
     const member = members.get(name);
-    if (!member) throw new OptionError("name", `readNpz: no array ${JSON.stringify(name)}`, { name });
+    if (!member) throw new OptionError("name", `readNpz: no array ${formatValue(name)}`, { name });
     return member;
   };
   const checkSize = (names: readonly string[]): void => {
+    checkKind("NpzFile.checkSize", "names", "a list of texts", names);
     const total = names.reduce((sum, name) => sum + named(name).size, 0);
     const subject = names.length === 1 ? JSON.stringify(names[0]) : `its ${names.length} arrays`;
     checkLimit("readNpz", subject, total, maxBytes, ". A safetensors file is read in parts");
@@ -219,6 +220,7 @@ export async function writeNpz(tensors: NamedTensors, options: WriteNpzOptions =
   const names = new Set<string>();
   for (const [name, value] of entriesOf("writeNpz", tensors)) {
     if (
+      typeof name !== "string" ||
       name === "" ||
       name === "__proto__" ||
       name.includes("\0") ||
@@ -227,7 +229,7 @@ export async function writeNpz(tensors: NamedTensors, options: WriteNpzOptions =
       /\p{Surrogate}/u.test(name) ||
       names.has(name)
     )
-      throw new OptionError("name", `writeNpz: ${JSON.stringify(name)} cannot name an array in an npz file`);
+      throw new OptionError("name", `writeNpz: ${formatValue(name)} cannot name an array in an npz file`);
     names.add(name);
     const bytes = writeNpyAs(`writeNpz, ${name}`, value);
     members.push({ name: `${name}.npy`, bytes, packed: options.compress ? await deflate(bytes) : undefined });

@@ -2,7 +2,7 @@
  * Safetensors files in memory: named tensors and a few texts, read as views and written as by the official
  * writer (wide dtypes first, then by name, so every tensor is aligned). `open.ts` reads lazily from a file or a Blob.
  */
-import { checkCount, OptionError } from "../../core/errors.ts";
+import { checkCount, formatValue, isMap, OptionError, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import type { Dense, FileTensor, NamedTensors } from "../element.ts";
 import { ELEMENTS, entriesOf, fromBytes, toBytes } from "../element.ts";
@@ -111,6 +111,8 @@ export function writeSafetensors(
 }
 
 function textsOf(metadata: NonNullable<WriteSafetensorsOptions["metadata"]>): [string, string][] {
+  const isTexts = isMap(metadata) || Object.prototype.toString.call(metadata) === "[object Object]";
+  if (!isTexts) refuseValue("writeSafetensors", "metadata", "a Map or an object of texts", metadata);
   const texts: [string, string][] = metadata instanceof Map ? [...metadata] : Object.entries(metadata);
   for (const [key, text] of texts) {
     checkText("metadata", key);
@@ -128,6 +130,6 @@ function checkText(option: string, text: unknown): void {
   if (typeof text !== "string" || text === "__proto__" || /\p{Surrogate}/u.test(text))
     throw new OptionError(
       option,
-      `writeSafetensors: ${JSON.stringify(text)} cannot be written to a safetensors header; expected well-formed Unicode other than __proto__`,
+      `writeSafetensors: ${formatValue(text)} cannot be written to a safetensors header; expected well-formed Unicode other than __proto__`,
     );
 }

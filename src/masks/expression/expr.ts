@@ -198,6 +198,7 @@ export class ScoreMod {
   /** The new score as an expression of `score` and the positions. */
   readonly expr: NumberExpression;
   constructor(expr: NumberExpression) {
+    if (!(expr instanceof NumberExpression)) throw argumentError("ScoreMod", "an expression of score", expr);
     this.expr = expr;
   }
 }

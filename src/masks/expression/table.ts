@@ -1,16 +1,9 @@
 /** Tables: numbers that expressions read by index, such as slopes, lengths and biases. */
 import { checkOnCpu } from "../../core/device/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import {
-  checkCount,
-  DTypeError,
-  OptionError,
-  refuseGot,
-  refuseValue,
-  ShapeError,
-} from "../../core/errors.ts";
+import { checkCount, DTypeError, OptionError, refuseGot, ShapeError } from "../../core/errors.ts";
 import { fromNested, type NestedNumbers } from "../../core/nested.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { asTensor, sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { lift, NumberExpression, type Table } from "./expr.ts";
 
@@ -32,11 +25,13 @@ export function table(
   at(...index: (NumberExpression | number)[]): NumberExpression;
 } {
   checkCount("table", arguments, 2);
-  checkNames("table", about, ["name", "strict", "exact", "highest"]);
-  const { name = "table", highest } = about;
-  if (typeof name !== "string") refuseValue("table", "name", "a text", name);
-  if (highest !== undefined && typeof highest !== "number")
-    refuseValue("table", "highest", "a number", highest);
+  checkKinds("table", about, {
+    "a text": "name",
+    "": "strict",
+    "a list of true or false": "exact",
+    "a number": "highest",
+  });
+  const { name = "table" } = about;
   const source = isTensorLike(values)
     ? asTensor(name, values)
     : asTensor(name, tensorFromList(name, values as ArrayLike<number> | NestedNumbers));

@@ -1,6 +1,6 @@
 /** Chat templates: a conversation as the prompt that a model was trained on. The template is in the model's files. */
 import { checkArgument, checkCount, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel } from "../text-model.ts";
 import { renderTemplate } from "./render.ts";
 import { type TemplateValue, templateValue } from "./values.ts";
@@ -40,7 +40,7 @@ export function chatPrompt(
   checkCount("chatPrompt", arguments, 3);
   const what = "chatPrompt";
   checkTextModel(what, model);
-  checkNames(what, options, ["addGenerationPrompt", "variables"]);
+  checkKinds(what, options, { "": "addGenerationPrompt", "an object": "variables" });
   const isMessages =
     Array.isArray(messages) && messages.length > 0 && messages.every((one) => typeof one?.role === "string");
   checkArgument(isMessages, what, "a list of messages, each with a role and a content", messages);

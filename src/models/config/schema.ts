@@ -1,5 +1,5 @@
 /** The fields of a family's config.json: their kinds, which are required, and what must agree. */
-import { checkArgument, FormatError } from "../../core/errors.ts";
+import { checkArgument, FormatError, formatValue } from "../../core/errors.ts";
 import { activationNamed } from "./activation.ts";
 import { type Rule, wrongOf } from "./fields.ts";
 
@@ -46,7 +46,7 @@ export function checkFields(
     const missing = values[name] === undefined || values[name] === null;
     if (missing && required.includes(name)) refuse(name, `${name} is missing`);
     const expected = missing ? undefined : wrongOf(values[name], rule);
-    if (expected !== undefined) refuse(name, `${name} must be ${expected}, got ${String(values[name])}`);
+    if (expected !== undefined) refuse(name, `${name} must be ${expected}, got ${formatValue(values[name])}`);
   }
   const [C, H] = [values[width] as number, values[heads] as number];
   if (C % H !== 0) refuse(heads, `${heads} ${H} does not divide ${width} ${C}`);

@@ -5,6 +5,7 @@
 import { keepTensor } from "../../core/arena.ts";
 import { placementOn } from "../../core/device/device.ts";
 import {
+  argumentError,
   checkArgument,
   checkCount,
   checkInteger,
@@ -13,12 +14,23 @@ import {
   OptionError,
   UnsupportedError,
 } from "../../core/errors.ts";
+import { checkKind, checkKinds } from "../../core/option-names.ts";
 import { isRecording } from "../../core/recording/record.ts";
-import { sizeOf, type Tensor, viewOf } from "../../core/tensor.ts";
+import { sizeOf, Tensor, viewOf } from "../../core/tensor.ts";
 import { empty } from "../../index.ts";
 import type { FloatTensor, Precision } from "../../nn/index.ts";
 import { tensorFrom } from "../../nn/ops/operand.ts";
 import { assignPart } from "../../nn/ops/shapes.ts";
+
+// biome-ignore format: a table
+const SIZE = { "": "layers heads d capacity", "a text": "dtype device" } as const;
+
+function checkTensors(method: string, layer: number, ...tensors: readonly Tensor[]): void {
+  if (!Number.isSafeInteger(layer) || layer < 0) checkInteger(`KeyValueCache.${method}`, "layer", layer, 0);
+  for (const t of tensors)
+    if (!(t instanceof Tensor && t.shape.length === 3))
+      throw argumentError(`KeyValueCache.${method}`, "keys and values [heads, n, d]", t);
+}
 
 /** The cache of one sequence: keys and values [heads, capacity, d] of each layer. */
 export class KeyValueCache {
@@ -42,6 +54,7 @@ export class KeyValueCache {
     device?: string;
   }) {
     checkCount("KeyValueCache", arguments, 1);
+    checkKinds("KeyValueCache", size, SIZE);
     const { layers, heads, d, capacity } = size;
     for (const [name, n] of Object.entries({ layers, heads, d, capacity }))
       checkInteger("KeyValueCache", name, n, 1);
@@ -57,7 +70,10 @@ export class KeyValueCache {
    * [heads, length + n, d]. `advance` adds the tokens once every layer has them.
    */
   append(layer: number, key: Tensor, value: Tensor): readonly [key: FloatTensor, value: FloatTensor] {
+    checkTensors("append", layer, key, value);
     const n = key.shape[1];
+    if (!(layer < this.#keys.length))
+      checkInteger("KeyValueCache.append", "layer", layer, 0, this.#keys.length - 1);
     if (isRecording())
       throw new UnsupportedError(
         "derivative",
@@ -76,7 +92,10 @@ export class KeyValueCache {
   crossed(layer: number, project: () => readonly FloatTensor[]): readonly FloatTensor[] {
     const cached = this.#crossed.get(layer);
     if (cached) return cached;
-    const copies = project().map((x) => {
+    const projected = checkKind("KeyValueCache.crossed", "project", "a function", project)();
+    checkKind("KeyValueCache.crossed", "the result of project", "a list", projected);
+    checkTensors("crossed", layer, ...projected);
+    const copies = projected.map((x) => {
       const copy = this.#allocate(x.shape);
       assignPart(x, copy, 0, 0);
       keepTensor(copy);
@@ -107,6 +126,9 @@ export class KeyValueCache {
   /** Adds tokens to `length`, once every layer has appended their keys and values. */
   advance(ids: ArrayLike<number>): void {
     checkArgument(isList(ids), "KeyValueCache.advance", "a list of token ids", ids);
+    for (let n = 0; n < ids.length; n++)
+      if (!(Number.isSafeInteger(ids[n]) && ids[n] >= 0))
+        checkInteger("KeyValueCache.advance", "a token id", ids[n], 0);
     for (let n = 0; n < ids.length; n++) this.#ids.push(ids[n]);
     this.length += ids.length;
   }

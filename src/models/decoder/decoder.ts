@@ -7,7 +7,14 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(x)                              · scale (Cohere), c·tanh(… / c) (Gemma 2)
  */
-import { checkCount, formatValue, OptionError, ShapeError, UnsupportedError } from "../../core/errors.ts";
+import {
+  checkCount,
+  formatValue,
+  OptionError,
+  refuseValue,
+  ShapeError,
+  UnsupportedError,
+} from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { awaitSteps, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -154,11 +161,14 @@ export class Decoder<C extends ModelConfig["config"] = DecoderConfig>
   /** The rows of the words, times the recipe's factor, then of the positions where the model learned them, [..., N, C]. */
   embeddingParts(ids: Ids, options: DecoderOptions = {}): EmbeddingPart[] {
     checkCount("Decoder.embeddingParts", arguments, 2);
+    checkOptionNames(this.label, options, CROSS_OPTIONS);
     return this.#embedded(ids, options);
   }
 
   #embedded(ids: Ids, { cache, keyMask }: DecoderOptions, at?: ArrayLike<number>): EmbeddingPart[] {
     const { names, embedding_scale = 1, position_offset = 0 } = this.recipe;
+    if (cache !== undefined && !(cache instanceof KeyValueCache))
+      refuseValue(this.label, "cache", "what cache() returns", cache);
     let words = this.weights.lookup(ids, `${names.embedding}.weight`);
     const lead = words.shape.slice(0, -1);
     const N = lead[lead.length - 1];

@@ -13,7 +13,7 @@ import { Decoder } from "../decoder/decoder.ts";
 import { Encoder, type EncoderOptions } from "../encoder/encoder.ts";
 import { checkTransformerConfig } from "../transformer/config.ts";
 import type { CrossOptions, ModelSizes, TransformerModel } from "../transformer/model.ts";
-import { Parameters } from "../transformer/parameters.ts";
+import { checkStart, Parameters } from "../transformer/parameters.ts";
 import { planOf } from "../transformer/plan.ts";
 import type { ModelStart } from "../transformer/transformer.ts";
 import type { EncoderDecoderConfig } from "./config.ts";
@@ -43,6 +43,7 @@ export class EncoderDecoder implements TransformerModel {
     checkCount("EncoderDecoder", arguments, 2);
     checkTransformerConfig(recipe);
     checkTransformerConfig(recipe.encoder);
+    checkStart("EncoderDecoder", options);
     const { hasHead = true } = options;
     const weights = new Parameters(recipe.model_type, planOf(recipe, hasHead), options);
     const shared = { dtype: options.dtype, weights };

@@ -117,8 +117,10 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
   }
 
   /** The rows of the words, then of the types and positions where the model has them, [..., N, E]. */
-  embeddingParts(ids: Ids, { typeIds }: EncoderOptions = {}): EmbeddingPart[] {
+  embeddingParts(ids: Ids, options: EncoderOptions = {}): EmbeddingPart[] {
     checkCount("Encoder.embeddingParts", arguments, 2);
+    checkOptionNames(this.type, options, ENCODER_OPTIONS);
+    const { typeIds } = options;
     const { names, embedding_scale = 1 } = this.recipe;
     let words = this.weights.lookup(ids, `${names.embedding}.weight`);
     const N = words.shape[words.shape.length - 2];

@@ -72,7 +72,7 @@ async function jpegDecoder(): Promise<JpegDecoder> {
 /** The picture in three bytes a pixel; alpha is dropped, as Pillow's `convert("RGB")` does. Throws an OptionError for what is none. */
 export function rgbOf(what: string, picture: Pixels): Pixels {
   const { width, height, data } = (picture ?? {}) as Pixels;
-  const pixels = width * height;
+  const pixels = typeof width === "number" && typeof height === "number" ? width * height : Number.NaN;
   const fits =
     Number.isInteger(width) && Number.isInteger(height) && width >= 1 && height >= 1 && ArrayBuffer.isView(data) &&
     (data.length === 3 * pixels || data.length === 4 * pixels); // biome-ignore format: one condition

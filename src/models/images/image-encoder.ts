@@ -9,7 +9,7 @@
  * the column of their patch (DINOv3).
  */
 import { checkCount, OptionError, ShapeError } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, concat, type FloatTensor, linear, reshape, rope, slice } from "../../nn/index.ts";
 import { layerDropout } from "../../nn/ops/dropout.ts";
@@ -44,6 +44,8 @@ export class ImageEncoder extends Transformer<ImageEncoderConfig, ForwardOptions
   gridOf(height: number, width: number): readonly [rows: number, columns: number] {
     checkCount("ImageEncoder.gridOf", arguments, 2);
     const [high, wide] = this.recipe.image.patch;
+    for (const [name, x] of Object.entries({ height, width }))
+      checkKind("ImageEncoder.gridOf", name, "an integer ≥ 0", x);
     if (!(height >= high && width >= wide))
       throw new OptionError(
         "picture-size",

@@ -17,7 +17,7 @@ import {
   UnsupportedError,
 } from "../../core/errors.ts";
 import { dot } from "../../core/numbers.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import {
   checkSlices,
   type ReadingSlices,
@@ -325,7 +325,7 @@ function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): F
 
 /** Throws an OptionError unless `pooling` is a pooling. */
 function checkPooling(what: string, pooling: Pooling): void {
-  checkOptionNames(what, pooling, ["modes", "normalize", "maxTokens", "lowercase"]);
+  checkKinds(what, pooling, { "a list": "modes", "true or false": "normalize", "": "maxTokens lowercase" });
   const { modes } = pooling;
   if (!Array.isArray(modes) || modes.length === 0 || modes.some((mode) => !MODES.includes(mode)))
     refuseGot("pooling", `${what}: the pooling's modes must be a list of ${MODES.join(", ")}`, modes);

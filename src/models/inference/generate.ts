@@ -14,7 +14,7 @@ import {
   refuseValue,
   UnsupportedError,
 } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { tokenIds } from "../../nn/ops/lookup.ts";
@@ -188,6 +188,7 @@ export function generateText(
 
 function* textSteps(model: TextModel, prompt: string, options: GenerateTextOptions): Steps<string> {
   checkTextModel("generateText", model);
+  checkKind("generateText", "options", "an object", options);
   const { stopTexts = [], onToken } = options;
   if (!Array.isArray(stopTexts) || stopTexts.some((text) => typeof text !== "string" || text === ""))
     refuseValue("generateText", "stopTexts", "texts, none empty", stopTexts);

@@ -2,7 +2,16 @@
  * Interventions: a head, a layer's attention, a feed-forward network, a state or a single link of a run is turned off or replaced. What
  * replaces an output is zeros, its mean over the text, or the output of another run (a patch), aligned token by token.
  */
-import { argumentError, checkArgument, checkCount, OptionError, refuseValue } from "../../core/errors.ts";
+
+import {
+  argumentError,
+  checkArgument,
+  checkCount,
+  isList,
+  OptionError,
+  refuseValue,
+} from "../../core/errors.ts";
+import { checkKind, checkKinds } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { FloatTensor } from "../../nn/index.ts";
 import type { EncoderOptions } from "../encoder/encoder.ts";
@@ -86,7 +95,7 @@ export function recordActivations(
   checkCount("recordActivations", arguments, 2);
   checkTextModel("recordActivations", model);
   checkArgument(
-    (tokens as Partial<TextTokens> | undefined)?.ids !== undefined,
+    [tokens?.ids, tokens?.typeIds ?? []].every(isList),
     "recordActivations",
     "tokens, as model.tokenize(text) returns them",
     tokens,
@@ -170,10 +179,17 @@ export function hooksOf(
 }
 
 const PARTS = ["head", "attention", "mlp", "state", "link"];
+// biome-ignore format: a table
+const INTERVENTION = { "": "part layer head replace position renormalize", "an integer ≥ 0": "query key" } as const;
+const ACTIVATIONS = { "a list of objects": "heads feedForward states" } as const;
 
 function checkIntervention(what: string, model: TextModel, one: Intervention): void {
   if (typeof one !== "object" || one === null)
     throw argumentError(what, "interventions such as { layer: 0, head: 1 }", one);
+  checkKinds(`${what}: an intervention`, one, INTERVENTION);
+  const { from, positions } = ((one as OutputIntervention).replace ?? {}) as Partial<Patch>;
+  if (from !== undefined) checkKinds(`${what}: from`, from, ACTIVATIONS);
+  if (positions !== undefined) checkKind(what, "positions", "a list", positions);
   const { part = "head", layer } = one;
   if (!PARTS.includes(part)) refuseValue(what, "part", `one of ${PARTS.join(", ")}`, part);
   checkIndex(what, "layer", layer, model.layers + (part === "state" ? 1 : 0));

@@ -1,5 +1,6 @@
 /** Predicted tokens: the most likely ones of a distribution over the vocabulary, and the mask token of a tokenizer. */
 import { OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import type { TextModel, TextTokens } from "../text-model.ts";
 import type { Tokenizer } from "../tokenizer/index.ts";
 
@@ -20,6 +21,7 @@ export function maskToken(tokenizer: Tokenizer): (typeof MASKS)[number] | undefi
 
 /** A text whose masks, `[MASK]` or `<mask>`, are spelled as the tokenizer's own. */
 export function spellMasks(tokenizer: Tokenizer, text: string): string {
+  checkKind("attention", "text", "a text", text);
   const maskText = maskToken(tokenizer);
   return maskText === undefined ? text : MASKS.reduce((all, token) => all.replaceAll(token, maskText), text);
 }

@@ -73,7 +73,8 @@ export function checkShares(
 ): void {
   checkNumber(what, "temperature", temperature, 0);
   checkInteger(what, "topK", topK, 1);
-  if (!(topP > 0 && topP <= 1)) refuseValue(what, "topP", "a share above 0, at most 1", topP);
+  if (!(typeof topP === "number" && topP > 0 && topP <= 1))
+    refuseValue(what, "topP", "a share above 0, at most 1", topP);
   checkNumber(what, "minP", minP, 0, 1);
 }
 

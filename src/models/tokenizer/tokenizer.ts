@@ -11,10 +11,12 @@ import {
   FormatError,
   formatValue,
   isList,
+  isMap,
   OptionError,
   refuseGot,
+  refuseValue,
 } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKind, checkNames } from "../../core/option-names.ts";
 import { type AddedToken, splitter, type TextPart } from "./added.ts";
 import { type BpeVocabulary, bpe } from "./bpe.ts";
 import { BYTE_CHARACTERS, bytesOfToken } from "./bytes.ts";
@@ -114,6 +116,10 @@ export class Tokenizer {
       "a specification with the added tokens; readTokenizer reads tokenizer.json",
       spec,
     );
+    if (!isMap(spec.vocab)) refuseValue("Tokenizer", "vocab", "a Map of ids by token", spec.vocab);
+    checkKind("Tokenizer", "added", "a list of objects", spec.added);
+    if (spec.kind === "bpe") checkKind("Tokenizer", "merges", "a list of lists", spec.merges);
+    if (spec.template !== undefined) checkKind("Tokenizer", "template", "an object", spec.template);
     this.spec = spec;
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
     // Files of other libraries may have an empty token, or two tokens with one id; neither makes encoding or decoding ambiguous.
@@ -168,16 +174,19 @@ export class Tokenizer {
 
   /** The id of a token as the vocabulary spells it, or undefined. */
   id(token: string): number | undefined {
+    checkKind("Tokenizer.id", "token", "a text", token);
     return this.#addedIds.get(token) ?? this.spec.vocab.get(token);
   }
 
   /** The vocabulary's spelling of an id, or undefined. */
   token(id: number): string | undefined {
+    if (typeof id !== "number") checkKind("Tokenizer.token", "id", "an integer ≥ 0", id);
     return this.#tokens[id];
   }
 
   /** True for a special token: `[SEP]`, `<|endoftext|>`. */
   isSpecial(id: number): boolean {
+    if (typeof id !== "number") checkKind("Tokenizer.isSpecial", "id", "an integer ≥ 0", id);
     return this.#added.get(id)?.special === true;
   }
 
@@ -360,7 +369,7 @@ export class Tokenizer {
   }
 
   #known(id: number): string {
-    const token = this.#tokens[id];
+    const token = typeof id === "number" ? this.#tokens[id] : undefined;
     if (token === undefined)
       throw new OptionError(
         "token-id",

@@ -2,7 +2,9 @@
  * The recipe of a transformer, as data: sizes, how a layer computes, and the names of its tensors. Encoders and decoders add
  * their fields (encoder/config.ts, decoder/config.ts); a family of models is a reader of config.json that returns a recipe.
  */
-import { checkArgument, FormatError } from "../../core/errors.ts";
+
+import { checkArgument, FormatError, formatValue } from "../../core/errors.ts";
+import { KINDS, type Kind, type Kinds } from "../../core/option-names.ts";
 import { activationNamed } from "../config/activation.ts";
 import type { RotaryConfig } from "./angles.ts";
 import type { RelativePositions } from "./disentangled.ts";
@@ -185,7 +187,22 @@ export interface TransformerConfig {
   readonly source?: Readonly<Record<string, unknown>>;
 }
 
-/** Throws a FormatError unless the sizes of a recipe are consistent. */
+/** Fields by what they must be; optional ones where they are there. */
+const RECIPE_KINDS: Kinds = {
+  "an integer ≥ 1":
+    "vocab_size hidden_size intermediate_size max_position_embeddings num_attention_heads num_key_value_heads head_dim",
+  "a text": "model_type hidden_act",
+  "an object": "names norm source",
+  "a list of objects": "layers",
+  "a list of integers ≥ 0": "eos_token_ids suppressed_ids",
+  "an integer ≥ 0": "decoder_start_token_id forced_bos_token_id forced_eos_token_id",
+  "a number": "initializer_range attention_dropout embd_pdrop resid_pdrop position_offset position_rows",
+  "true or false":
+    "qkv_bias key_bias output_bias mlp_bias head_bias_row head_map_bias qk_norm_last parallel transposed tie_word_embeddings",
+};
+const OPTIONAL = /^(?!vocab|hidden|inter|max_pos|num_|head_dim|names|norm)/;
+
+/** Throws a FormatError unless the fields of a recipe are of their kinds and its sizes consistent. */
 export function checkTransformerConfig(config: TransformerConfig): void {
   const isConfig = typeof config === "object" && config !== null && Array.isArray(config.layers);
   checkArgument(
@@ -198,9 +215,15 @@ export function checkTransformerConfig(config: TransformerConfig): void {
     throw new FormatError("config", `${config.model_type} config: ${text}`, { field });
   };
   const { num_attention_heads: H, num_key_value_heads: Hkv, head_dim: d, layers } = config;
-  for (const name of ["vocab_size", "hidden_size", "intermediate_size", "max_position_embeddings"] as const)
-    if (!(Number.isInteger(config[name]) && config[name] >= 1))
-      refuse(name, `${name} must be an integer ≥ 1`);
+  for (const [kind, names] of Object.entries(RECIPE_KINDS))
+    for (const name of names.split(" ") as (keyof TransformerConfig)[])
+      if (!(config[name] === undefined && OPTIONAL.test(name)) && !KINDS[kind as Kind](config[name]))
+        refuse(name, `${name} must be ${kind}, got ${formatValue(config[name])}`);
+  for (const name of ["embedding", "layer", "output", "down", "head"] as const)
+    if (typeof config.names[name] !== "string")
+      refuse("names", `names.${name} must be a text, got ${formatValue(config.names[name])}`);
+  if (!["rms", "layer"].includes(config.norm.kind))
+    refuse("norm", `norm.kind must be "rms" or "layer", got ${formatValue(config.norm.kind)}`);
   if (!(H >= 1 && Hkv >= 1 && H % Hkv === 0))
     refuse("num_key_value_heads", `num_key_value_heads ${Hkv} does not divide num_attention_heads ${H}`);
   if (layers.length === 0) refuse("layers", "there is no layer");

@@ -10,7 +10,7 @@ import type { FloatTensor } from "../../nn/index.ts";
 import { FORWARD_OPTIONS, type ForwardOptions } from "./attend.ts";
 
 const isWatched = (options: ForwardOptions): boolean =>
-  FORWARD_OPTIONS.some((name) => options[name] !== undefined) || isRecording();
+  FORWARD_OPTIONS.some((name) => options?.[name] !== undefined) || isRecording();
 
 /** Runs a forward pass, or a part of one, and returns its result. */
 export function inPassMemory(options: ForwardOptions, pass: () => FloatTensor): FloatTensor {

@@ -70,6 +70,10 @@ const WIDENED_BYTES = 2 ** 28;
 /** Maximum elements of a 16-bit matrix to widen at a time for a product. */
 const CHUNK = 2 ** 24;
 
+/** Checks the options of a new model. */
+export const checkStart = (what: string, options: StartOptions): void =>
+  checkNames(what, options, ["dtype", "seed", "parameters", "hasHead", "hasSpanHead", "weights"]);
+
 /**
  * The parameters of a model: given ones, checked against the plan, or new ones from the seed. 16-bit weights stay 16-bit in
  * memory; `get`, `lookup` and `linear` widen what they read.
@@ -84,7 +88,7 @@ export class Parameters {
   #device = "cpu";
 
   constructor(what: string, plan: ParameterPlan, options: StartOptions) {
-    checkNames(what, options, ["dtype", "seed", "parameters", "hasHead", "hasSpanHead"]);
+    checkStart(what, options);
     const { dtype = "float32", seed = 0, parameters } = options;
     checkPrecision(what, dtype);
     this.dtype = dtype;

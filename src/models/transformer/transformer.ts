@@ -12,7 +12,7 @@
  */
 // long: one class, whose methods are the parts of a layer in the order in which they run.
 import { placed } from "../../core/device/device.ts";
-import { checkMethods, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkMethods, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { type Resumable, runSteps } from "../../core/synchronous.ts";
 import { Tensor } from "../../core/tensor.ts";
 import {
@@ -49,7 +49,7 @@ import { type Disentangled, type RelativePositions, rowsOf } from "./disentangle
 import { joinProjections, type Projections } from "./global.ts";
 import { inPassMemory, layerMemory } from "./memory.ts";
 import type { ModelSizes } from "./model.ts";
-import { Parameters, type StartOptions } from "./parameters.ts";
+import { checkStart, Parameters, type StartOptions } from "./parameters.ts";
 import { planOf } from "./plan.ts";
 
 /** Distance from which all pairs share the last bucket of relative positions, unless a recipe has another. */
@@ -113,6 +113,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
   protected readonly weights: Parameters;
 
   constructor(recipe: R, options: ModelStart, label: string) {
+    checkStart(label, options);
     this.recipe = recipe;
     this.label = label;
     this.type = recipe.model_type;
@@ -171,6 +172,7 @@ export abstract class Transformer<R extends TransformerConfig, O extends Forward
 
   /** Logits of states [..., C]. Throws an UnsupportedError where the model has no head. */
   logits(hidden: FloatTensor): FloatTensor {
+    if (!(hidden instanceof Tensor)) refuseValue(this.label, "hidden", "states, what hidden returns", hidden);
     const { head, headMap, headNorm, headBias, embedding } = this.recipe.names;
     if (!this.hasHead)
       throw new UnsupportedError(

@@ -15,6 +15,13 @@ import { recordMove } from "../../core/recording/recording.ts";
 import { asTensor, type Tensor, type TensorLike, viewOf } from "../../core/tensor.ts";
 import { axisOf, type FloatTensorOf } from "../ops/operand.ts";
 
+/** True for `{ axis }`. */
+function isAxisOption(what: string, axis: unknown): axis is { readonly axis: AxesArgument } {
+  const isOption = typeof axis === "object" && axis !== null && "axis" in axis;
+  if (isOption) checkOptionNames(what, axis, ["axis"]);
+  return isOption;
+}
+
 /** One axis or several, each counted from the end where it is negative. */
 export type AxesArgument = number | readonly number[];
 
@@ -58,6 +65,7 @@ export function reducedAxes<O extends ReduceOptions>(
   else if (axis !== undefined && options.axis !== undefined)
     throw new OptionError("axis", `${what}: the axis is named twice, as an argument and as an option`);
   const all: O = isOptions ? { ...(axis as O), ...options } : options;
+  if (axis === null) throw argumentError(what, "an axis, a list of axes or options", axis);
   const named = isOptions ? all.axis : ((axis as AxesArgument | undefined) ?? all.axis);
   if (Array.isArray(named) && named.length === 0)
     throw new ShapeError("axis", `${what}: the list of axes is empty; leave it out for all axes`);
@@ -119,10 +127,7 @@ export function squeeze<T extends TensorLike>(
 ): MovedOf<T> {
   checkCount("squeeze", arguments, 2);
   const from = asTensor("squeeze: x", x);
-  const named =
-    typeof axis === "object" && axis !== null && "axis" in axis
-      ? axis.axis
-      : (axis as AxesArgument | undefined);
+  const named = isAxisOption("squeeze", axis) ? axis.axis : (axis as AxesArgument | undefined);
   const { axes } = reducedAxes("squeeze", named, {}, from.shape);
   const long = axes.find((n) => from.shape[n] !== 1);
   if (named !== undefined && long !== undefined)
@@ -148,8 +153,7 @@ export function expandDims<T extends TensorLike>(
 ): MovedOf<T> {
   checkCount("expandDims", arguments, 2);
   const from = asTensor("expandDims: x", x);
-  const named =
-    typeof axis === "object" && axis !== null && "axis" in axis ? axis.axis : (axis as AxesArgument);
+  const named = isAxisOption("expandDims", axis) ? axis.axis : (axis as AxesArgument);
   const axes = axesOf("expandDims", named, from.shape.length + [named].flat().length);
   const lengths = from.shape.slice();
   for (const n of axes) lengths.splice(n, 0, 1);

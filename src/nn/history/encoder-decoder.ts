@@ -9,9 +9,9 @@
  *   logitsᵢ = W^o·[sᵢ, cᵢ, y_{i−1}]    (the paper has a maxout layer here)
  */
 
-import { checkCount, refuseValue } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { checkArgument, checkCount, refuseValue } from "../../core/errors.ts";
+import { checkNames, checkOptionNames } from "../../core/option-names.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { Embedding } from "../embedding.ts";
 import { checkLayerOptions, checkSizes, generatorOf, type LayerOptions } from "../initialize.ts";
 import { Linear } from "../linear.ts";
@@ -128,10 +128,20 @@ export class RecurrentEncoderDecoder extends Module {
   write(
     previous: Ids,
     state: FloatTensor,
-    { annotations, keyMask }: EncoderOutput,
+    memory: EncoderOutput,
     options: { returnWeights?: boolean } = {},
   ): DecoderStep {
-    checkCount("RecurrentEncoderDecoder.write", arguments, 4);
+    const what = "RecurrentEncoderDecoder.write";
+    checkCount(what, arguments, 4);
+    checkOptionNames(what, options, ["returnWeights"]);
+    checkNames(`${what}: memory`, memory, ["annotations", "keyMask"]);
+    checkArgument(
+      state instanceof Tensor && state.shape.length === 2,
+      what,
+      "a state [B, hidden], as read returns",
+      state,
+    );
+    const { annotations, keyMask } = memory;
     return this.#write(this.target_embedding.forward(previous), state, annotations, keyMask, options);
   }
 

@@ -15,7 +15,7 @@
 import { matmul } from "../../api/matmul.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import { record } from "../../core/recording/record.ts";
 import { sizeOf, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { elu1 } from "../ops/activations.ts";
@@ -128,6 +128,7 @@ export function featureAttention(
   const Nk = keyFeatures.shape[keyFeatures.shape.length - 2];
   checkShapeIs(what, "key", keyFeatures, [...lead, Nk, m]);
   checkShapeIs(what, "value", v, [...lead, Nk, v.shape[v.shape.length - 1]]);
+  checkKind(what, "returnWeights", "true or false", returnWeights);
   if (typeof isCausal !== "boolean" || (isCausal && Nq !== Nk))
     throw new OptionError(
       "causal",

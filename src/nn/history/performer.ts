@@ -152,7 +152,7 @@ export function orthogonalFeatures(
 ): FloatTensor {
   checkCount("orthogonalFeatures", arguments, 4);
   checkPrecision("orthogonalFeatures", dtype);
-  if (!(Number.isInteger(m) && m >= 1 && m < 2 ** 24 && Number.isInteger(d) && d >= 0))
+  if (!(Number.isInteger(m) && m >= 1 && m < 2 ** 24 && Number.isInteger(d) && d >= 0 && d < 2 ** 24))
     throw new OptionError(
       "features",
       `orthogonalFeatures: expected m ≥ 1 and d ≥ 0, got ${formatValue(m)} and ${formatValue(d)}`,

@@ -67,7 +67,10 @@ export abstract class ScoredAttention extends Module {
     checkOptionNames(what, options, SCORED_OPTIONS);
     const { keyMask, attnMask, ...rest } = options;
     const keys = asTensor(`${what}: key`, key);
-    const masks = [...maskList(attnMask), ...(keyMask ? [expandKeyMask(what, keyMask, keys, false)] : [])];
+    const masks = [
+      ...maskList(what, attnMask),
+      ...(keyMask ? [expandKeyMask(what, keyMask, keys, false)] : []),
+    ];
     return this.attend(what, query, keys, value, { ...rest, attnMask: masks });
   }
 }

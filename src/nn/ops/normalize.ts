@@ -64,8 +64,8 @@ function norm<T extends TensorLike>(
 ): FloatTensorOf<T> {
   const from = rows(what, x);
   const C = from.shape[from.shape.length - 1];
-  const weight = weightLike && operand(what, "weight", weightLike, from);
-  const bias = biasLike && operand(what, "bias", biasLike, from);
+  const weight = weightLike === undefined ? undefined : operand(what, "weight", weightLike, from);
+  const bias = biasLike === undefined ? undefined : operand(what, "bias", biasLike, from);
   if (weight) checkShapeIs(what, "weight", weight, [C]);
   if (bias) checkShapeIs(what, "bias", bias, [C]);
   checkEps(what, eps);

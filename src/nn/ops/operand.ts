@@ -146,7 +146,7 @@ export function axisOf(what: string, axis: AxisArgument, rank: number): number {
   if (isOption) checkNames(what, axis, ["axis"]);
   const one = isOption ? (axis as { readonly axis: number }).axis : axis;
   const named = (Array.isArray(one) && one.length === 1 ? one[0] : one) as number;
-  const n = named < 0 ? named + rank : named;
+  const n = Number.isInteger(named) && named < 0 ? named + rank : named;
   if (!(Number.isInteger(n) && n >= 0 && n < rank))
     throw new ShapeError(
       "axis",

@@ -110,7 +110,7 @@ export function linear<T extends TensorLike>(x: T, weight: TensorLike, bias?: Te
       { x: from.shape, weight: w.shape },
     );
   const [out, width] = w.shape;
-  const b = bias && operand("linear", "bias", bias, from);
+  const b = bias === undefined ? undefined : operand("linear", "bias", bias, from);
   if (b) checkShapeIs("linear", "bias", b, [out]);
   const rows = asRows(from, width);
   const z = reshaped(product(rows, w, { transposeB: true, ...(b && { bias: b }) }), [

@@ -16,6 +16,7 @@ import { rope as rotatePairs } from "../../api/array.ts";
 import { placed } from "../../core/device/device.ts";
 import {
   checkCount,
+  checkInteger,
   formatTensor,
   formatValue,
   OptionError,
@@ -154,8 +155,10 @@ function rotations(
 /** Throws where an option of a rotation that no tensor is needed to check is wrong. */
 export function checkRope(
   what: string,
-  { layout = "half", base = 10_000, amplitude = 1 }: RopeOptions,
+  { layout = "half", base = 10_000, amplitude = 1, rotaryDim = 2, axis = -2 }: RopeOptions,
 ): void {
+  checkInteger(what, "rotaryDim", rotaryDim, 2);
+  if (!Number.isSafeInteger(axis)) refuseValue(what, "axis", "an integer", axis);
   if (layout !== "half" && layout !== "interleaved")
     refuseValue(what, "layout", '"half" or "interleaved"', layout);
   checkBase(what, base);
@@ -189,7 +192,7 @@ export function sinusoidalPositions(
   checkCount("sinusoidalPositions", arguments, 3);
   checkOptionNames("sinusoidalPositions", options, ["base", "offset", "dtype", "device"]);
   const { base = 10_000, offset = 0, dtype = "float32", device = "cpu" } = options;
-  if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0))
+  if (!(Number.isInteger(C) && C >= 0 && C % 2 === 0 && Number.isInteger(N) && N >= 0 && N * C < 2 ** 40))
     throw new ShapeError(
       "positions",
       `sinusoidalPositions: expected N ≥ 0 positions of an even C numbers, got ${formatValue(N)} and ${formatValue(C)}`,

@@ -3,7 +3,14 @@
  * All but `concat` return views where strides allow it: nothing is copied. The gradient is rearranged in reverse.
  */
 import { assign } from "../../api/array.ts";
-import { checkCount, formatTensor, formatValue, OptionError, ShapeError } from "../../core/errors.ts";
+import {
+  checkCount,
+  formatTensor,
+  formatValue,
+  OptionError,
+  refuseValue,
+  ShapeError,
+} from "../../core/errors.ts";
 import { record } from "../../core/recording/record.ts";
 import { reshaped, type Tensor, type TensorLike, transposed, viewOf } from "../../core/tensor.ts";
 import type { AxisArgument, FloatTensor, FloatTensorOf } from "./operand.ts";
@@ -47,14 +54,15 @@ export function slice<T extends TensorLike>(
   end?: number,
 ): FloatTensorOf<T> {
   checkCount("slice", arguments, 4);
+  if (end === null) refuseValue("slice", "end", "an integer or left out", end);
   const from = operand("slice", "x", x);
   const at = axisOf("slice", axis, from.shape.length);
   const length = from.shape[at];
-  const [first, last] = [start, end ?? length].map((n) => (n < 0 ? n + length : n));
+  const [first, last] = [start, end ?? length].map((n) => (Number.isInteger(n) && n < 0 ? n + length : n));
   if (!(Number.isInteger(first) && Number.isInteger(last) && 0 <= first && first <= last && last <= length))
     throw new ShapeError(
       "slice",
-      `slice: from ${formatValue(start)} to ${formatValue(end ?? length)} of axis ${axis} of length ${length}; ${formatTensor("x", from)}`,
+      `slice: from ${formatValue(start)} to ${formatValue(end ?? length)} of axis ${at} of length ${length}; ${formatTensor("x", from)}`,
       { axis, start, end, length },
     );
   const y = part(from, at, first, last - first);
@@ -92,7 +100,7 @@ export function split<T extends TensorLike>(
       `split: sizes must be a list of lengths such as [4, 4], got ${formatValue(sizes)}`,
       { got: sizes },
     );
-  const total = sizes.reduce((sum, n) => sum + n, 0);
+  const total = sizes.every(Number.isInteger) ? sizes.reduce((sum, n) => sum + n, 0) : Number.NaN;
   if (total !== from.shape[at] || sizes.some((n) => !(Number.isInteger(n) && n >= 0)))
     throw new ShapeError(
       "split",

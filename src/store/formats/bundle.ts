@@ -5,7 +5,7 @@
  */
 import { arrayFor, FLOAT_DTYPES, type FloatDType, isFloat, writerOf } from "../../core/dtype.ts";
 import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { sizeOf } from "../../core/tensor.ts";
 import { ELEMENTS, type FileTensor } from "../../io/element.ts";
 import { writeSafetensors } from "../../io/safetensors/safetensors.ts";
@@ -340,17 +340,12 @@ const share = (name: string, data: Uint8Array) => (n: number, x: number) => {
   data[n] = Math.round(255 * x);
 };
 
+// biome-ignore format: a table
+const BUNDLE = { "a list of texts": "blocks", "a list of integers ≥ 0": "layers", "a list": "heads", "an integer ≥ 1": "tokens", "a text": "dtype weightDtype", "": "values" } as const;
+
 function check(blocks: readonly Laid[], options: BundleOptions): void {
-  const { heads, tokens, dtype, weightDtype } = options;
-  checkNames("writeBundle", options, [
-    "blocks",
-    "layers",
-    "heads",
-    "tokens",
-    "dtype",
-    "weightDtype",
-    "values",
-  ]);
+  checkKinds("writeBundle", options, BUNDLE);
+  const { heads, dtype, weightDtype } = options;
   if (dtype !== undefined && !isFloat(dtype))
     throw new OptionError(
       "dtype",
@@ -362,12 +357,6 @@ function check(blocks: readonly Laid[], options: BundleOptions): void {
       "dtype",
       `writeBundle: weightDtype must be uint8 or one of ${FLOAT_DTYPES.join(", ")}, got ${formatValue(weightDtype)}`,
       { weightDtype },
-    );
-  if (tokens !== undefined && !(Number.isInteger(tokens) && tokens >= 1))
-    throw new OptionError(
-      "tokens",
-      `writeBundle: tokens must be an integer ≥ 1, got ${formatValue(tokens)}`,
-      { tokens },
     );
   for (const { block } of blocks)
     for (const h of heads ?? [])

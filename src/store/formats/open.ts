@@ -3,7 +3,7 @@
  * other formats in full. Pickles, which can run code, are never read. The load report lists the parts that are invalid.
  */
 import { checkCount, FormatError, formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKind, checkNames } from "../../core/option-names.ts";
 import { type SizeLimit, sizeLimit } from "../../io/limit.ts";
 import { openSource, type Source, type SourceLike } from "../../io/source.ts";
 import type { HeadRef } from "../block.ts";
@@ -52,6 +52,7 @@ type Format = "bundle" | "npz" | "npy" | "json";
 export async function openStore(from: SourceLike, options: OpenStoreOptions = {}): Promise<HeadStore> {
   checkCount("openStore", arguments, 2);
   checkNames("openStore", options, [...COMPUTE_OPTIONS, "maxBytes", "name", "tokens", "recipe", "lang"]);
+  if (options.name !== undefined) checkKind("openStore", "name", "a text", options.name);
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
   const source = await openSource("openStore", from);
   let bag: Bag | undefined;

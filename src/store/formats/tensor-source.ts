@@ -44,7 +44,7 @@ export function memoryBag(
 function inMemory(name: string, value: TensorLike | FileTensor): TensorHead & { readonly read: Bag["read"] } {
   // A Uint8Array without a dtype is uint8 here, as in files.
   const object = value as TensorObject;
-  const isUint8 = arrayName(object.data) === "Uint8Array" && (object.dtype ?? object.type) === undefined;
+  const isUint8 = arrayName(object?.data) === "Uint8Array" && (object.dtype ?? object.type) === undefined;
   const t = asTensor(name, isUint8 ? { ...object, dtype: "uint8" } : (value as TensorLike));
   const { dtype } = t;
   return {

@@ -14,6 +14,7 @@ import { checkNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import type { Segment } from "../block.ts";
+import { checkObject } from "../check.ts";
 import { localCompute } from "../compute/compute.ts";
 import type { HeadArrays } from "../compute/head.ts";
 import type { Port } from "../compute/messages.ts";
@@ -124,7 +125,7 @@ export interface ModelInput {
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
   checkCount("storeFromModel", arguments, 2);
   checkNames("storeFromModel", options, COMPUTE_OPTIONS);
-  if (!Array.isArray(shown?.layers) || !Array.isArray(shown.tokens))
+  if (!Array.isArray(shown?.layers) || shown.layers.some((layer) => !layer) || !Array.isArray(shown.tokens))
     refuseGot(
       "shown",
       "storeFromModel: expected the result of model.attention(text), { tokens, layers }",
@@ -162,6 +163,7 @@ function layerRecipe(
   { query, q, key, k, options = {} }: ModelInput["layers"][number],
   n: number,
 ): LayerRecipe {
+  checkObject("storeFromModel", `the options of layer ${n}`, options);
   const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;
   const other = Object.entries(rest).find(([, value]) => value !== undefined)?.[0];
   if (other !== undefined || (queryOffset !== undefined && typeof queryOffset !== "number"))

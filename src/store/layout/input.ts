@@ -2,7 +2,8 @@
  * The input of `storeFrom` and `writeBundle`: blocks of layers with their tensors, tokens and recipe; and its conversion to
  * a bag with the names of a bundle.
  */
-import { formatValue, OptionError, refuseGot } from "../../core/errors.ts";
+import { formatValue, isList, OptionError, refuseGot } from "../../core/errors.ts";
+import { checkKind, checkKinds, type Kinds } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { PictureGrid, Segment } from "../block.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
@@ -82,10 +83,23 @@ const PARTS = [
   ["lse", "lse"],
 ] as const;
 
+const INPUT: Kinds = { "a text": "name model text", "a list of texts": "warnings", "": "lang blocks" };
+const BLOCK: Kinds = {
+  "a text": "name kind",
+  "a list of texts": "tokens queryTokens keyTokens headNames",
+  "a list of objects": "segments pictures layers evidence",
+  "an object": "special recipe tensors",
+  "a list": "states",
+  "a number": "queryOffset",
+  "": "lang queryLang keyLang",
+};
+const LAYER: Kinds = { "an integer ≥ 0": "layer", "": PARTS.map(([field]) => field).join(" ") };
+
 /** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {
-  if (input === null || typeof input !== "object" || !Array.isArray(input.blocks))
+  if (input === null || typeof input !== "object" || !isList(input.blocks))
     refuseGot("store", "storeFrom: expected { blocks: [...] }", input);
+  checkKinds("storeFrom", input, INPUT);
   const tensors = new Map<string, TensorLike>();
   const metadata = new Map([["heed", VERSION]]);
   if (input.model !== undefined) metadata.set("model", input.model);
@@ -101,7 +115,8 @@ export function bagFrom(input: StoreInput): Bag {
       throw new OptionError("tensor", `storeFrom: the tensor \`${name}\` is given twice`, { name });
     tensors.set(name, value);
   };
-  for (const block of input.blocks) {
+  for (const [index, block] of input.blocks.entries()) {
+    checkKinds(`storeFrom: blocks[${index}]`, block, BLOCK);
     const {
       name = "self",
       kind,
@@ -115,22 +130,18 @@ export function bagFrom(input: StoreInput): Bag {
     } = block;
     if (name in abouts)
       throw new OptionError("block", `storeFrom: two blocks are called ${formatValue(name)}`, { name });
-    if (!Array.isArray(layers))
-      throw new OptionError(
-        "block",
-        `storeFrom: block ${formatValue(name)}: layers must be a list, got ${formatValue(layers)}`,
-        { name },
-      );
-    layers.forEach((layer: LayerInput, n) => {
+    checkKind(`storeFrom: block ${formatValue(name)}`, "layers", "a list of objects", layers);
+    layers.forEach((layer, n) => {
+      checkKinds(`storeFrom: blocks[${index}].layers[${n}]`, layer, LAYER);
       for (const [field, part] of PARTS) {
         const value = layer[field];
         if (value !== undefined) put(`${name}.${part}.${layer.layer ?? n}`, value);
       }
     });
-    block.states?.forEach((value: TensorLike, n: number) => put(`${name}.state.${n}`, value));
+    block.states?.forEach((value, n) => put(`${name}.state.${n}`, value));
     if (block.evidence?.length) metadata.set(`evidence.${name}`, JSON.stringify(block.evidence));
     for (const [tensor, value] of Object.entries<TensorLike>(block.tensors ?? {})) put(tensor, value);
-    const grids = (pictures as NonNullable<BlockInput["pictures"]>).map(({ image, ...grid }, n) => {
+    const grids = pictures.map(({ image, ...grid }, n) => {
       const tensor = `${name}.picture.${n}`;
       put(tensor, image);
       return { tensor, ...grid };

@@ -7,6 +7,7 @@ import { formatValue, OptionError } from "../../core/errors.ts";
 import type { FileTensor } from "../../io/element.ts";
 import type { FloatArray } from "../../rows/head-rows.ts";
 import type { Block, HeadRef } from "../block.ts";
+import { checkObject } from "../check.ts";
 import type { HeadArrays, WeightDType } from "../compute/head.ts";
 import { type Bag, floatsOf } from "../formats/tensor-source.ts";
 import type { HeadRecipe } from "../recipe/head-recipe.ts";
@@ -28,11 +29,10 @@ export function sourceOf(bag: Bag, blocks: readonly Laid[]): HeadSource {
 }
 
 /** The layer of a reference. Throws if the block, layer or head does not exist. */
-export function layerOf(
-  blocks: readonly Laid[],
-  { block, layer, head }: HeadRef,
-): { laid: Laid; layer: Layer } {
-  const laid = blocks[block];
+export function layerOf(blocks: readonly Laid[], ref: HeadRef): { laid: Laid; layer: Layer } {
+  checkObject("HeadStore", "a head, { block, layer, head }", ref);
+  const { block, layer, head } = ref;
+  const laid = typeof block === "number" ? blocks[block] : undefined;
   if (!laid)
     throw new OptionError(
       "head-ref",

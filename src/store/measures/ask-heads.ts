@@ -7,7 +7,7 @@
  */
 
 import { checkArgument, checkCount, formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { type HeadRef, headsOf } from "../block.ts";
 import { checkObject, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -67,7 +67,11 @@ export async function askHeads(
   checkCount("askHeads", arguments, 3);
   checkStore("askHeads", store);
   checkObject("askHeads", "a question, { query, key }", question);
-  checkNames("askHeads", question, ["block", "query", "key", "special"]);
+  checkKinds("askHeads", question, {
+    "an integer ≥ 0": "block",
+    "": "query key",
+    "true or false": "special",
+  });
   checkRequest("askHeads", request);
   const { block: index = 0, query, key, special = false } = question;
   const block = store.blocks[index];

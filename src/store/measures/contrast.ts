@@ -13,6 +13,7 @@
  */
 
 import { checkCount } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import type { Block, HeadRef } from "../block.ts";
 import { checkObject, checkPosition, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -194,7 +195,7 @@ export async function contrastOf(
   checkStore("contrastOf", store);
   checkObject("contrastOf", "a head, { block, layer, head }", ref);
   checkRequest("contrastOf", options, ["query", "maxCells"]);
-  const block = store.blocks[ref.block];
+  const block = store.blocks[checkKind("contrastOf", "block", "an integer ≥ 0", ref.block)];
   if (block) {
     checkPosition("contrastOf", "query", query, block.Nq);
     checkPosition("contrastOf", "key", key, block.Nk);

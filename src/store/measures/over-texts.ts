@@ -3,8 +3,15 @@
  * contrast (`contrast.ts`) of its strongest link in each text, with the texts in which that link may be claimed and those in which not.
  * Each text is measured once, on its own, so the work is linear in their number, and a result can be kept for the next call.
  */
-import { checkArgument, checkCount, formatValue, OptionError, refuseValue } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import {
+  checkArgument,
+  checkCount,
+  formatValue,
+  isMap,
+  OptionError,
+  refuseValue,
+} from "../../core/errors.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { type HeadRef, headsOf } from "../block.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
@@ -37,6 +44,10 @@ export interface OverTextsOptions extends RequestOptions {
   /** Results of texts that were measured before, by name and question; the new ones are added. */
   readonly cache?: Map<string, readonly TextOfHead[]>;
 }
+
+// biome-ignore format: a table
+const OPTIONS = { "a text": "query key", "": "layer head at cache signal onProgress", "an integer ≥ 0": "examples" } as const;
+const TEXT = { "a text": "name", "": "open", "true or false": "dispose", "an integer ≥ 0": "block" } as const;
 
 /** A number over texts. */
 export interface TextSpread {
@@ -120,17 +131,7 @@ export async function headsOverTexts(
   const isList =
     Array.isArray(texts) && texts.length > 0 && texts.every((it) => typeof it?.open === "function");
   checkArgument(isList, what, "a list of texts, { name, open }", texts);
-  checkNames(what, options, [
-    "query",
-    "key",
-    "layer",
-    "head",
-    "at",
-    "examples",
-    "cache",
-    "signal",
-    "onProgress",
-  ]);
+  checkKinds(what, options, OPTIONS);
   const { examples = 3, cache = new Map(), query, key, layer, head, at } = options;
   checkArgument(
     at === undefined || [at?.query, at?.key].every((n) => Number.isInteger(n) && n >= 0),
@@ -138,10 +139,11 @@ export async function headsOverTexts(
     "at: { query, key }, integers from 0",
     at,
   );
-  if (!(Number.isInteger(examples) && examples >= 0))
-    refuseValue(what, "examples", "an integer ≥ 0", examples);
+  if (!isMap(cache)) refuseValue(what, "cache", "a Map", cache);
   const names = new Set<string>();
-  for (const { name } of texts) {
+  for (const text of texts) {
+    checkKinds(`${what}: texts`, text, TEXT);
+    const { name } = text;
     if (names.has(name))
       throw new OptionError("name", `${what}: two texts have the name ${formatValue(name)}`, { name });
     names.add(name);

@@ -9,7 +9,7 @@
  */
 
 import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import type { HeadRef } from "../block.ts";
 import { checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
@@ -101,7 +101,7 @@ export async function layerMatrices(
   request: RequestOptions,
 ): Promise<LayerMatrices> {
   checkStore(name, store);
-  checkNames(name, options, ["block", "alpha", "fuse", "discard", "from"]);
+  checkKinds(name, options, { "an integer ≥ 0": "block", "a number": "alpha discard", "": "fuse from" });
   checkRequest(name, request);
   const { block: index = 0, alpha = 0.5, fuse = "mean", discard = 0 } = options;
   const fail = (option: string, expected: string, got: unknown): never => {

@@ -64,6 +64,8 @@ describe("tellingLink", () => {
     const store = storeFrom(sampleBundle("causal"));
     for (const query of [2, 5])
       expect(await tellingLink(store, { layer: 1, head: 2, query })).toMatchObject({ head: 2, query });
-    expect(await tellingLink(store, { query: 10_000 })).toBeUndefined();
+    await expect(tellingLink(store, { query: 10_000 })).rejects.toThrow(
+      "tellingLink: query must be an integer",
+    );
   });
 });

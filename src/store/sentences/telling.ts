@@ -6,9 +6,9 @@
  */
 
 import { checkCount, formatValue, OptionError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { type Block, type HeadRef, headsOf } from "../block.ts";
-import { checkRequest, checkStore } from "../check.ts";
+import { checkPosition, checkRequest, checkStore } from "../check.ts";
 import type { RequestOptions } from "../compute/request.ts";
 import type { HeadStore } from "../head-store.ts";
 import { contrastRows, type LinkContrast, linkOf } from "../measures/contrast.ts";
@@ -50,7 +50,9 @@ export async function tellingLink(
 ): Promise<TellingLink | undefined> {
   checkCount("tellingLink", arguments, 3);
   checkStore("tellingLink", store);
-  checkNames("tellingLink", options, ["block", "layer", "head", "query"]);
+  checkKinds("tellingLink", options, { "an integer ≥ 0": "block", "": "layer head query" });
+  if (options.query !== undefined)
+    checkPosition("tellingLink", "query", options.query, Math.max(...store.blocks.map(({ Nq }) => Nq)));
   checkRequest("tellingLink", request);
   const refs = refsOf(store, options);
   if (refs.length === 0 && refsOf(store, {}).length > 0)

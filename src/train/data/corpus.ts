@@ -249,7 +249,8 @@ function checkCorpus(texts: readonly string[], tokenizer: Tokenizer, options: Co
       `Corpus: ${accumulate} micro-batches do not divide a batch of ${batch}`,
       { batch, accumulate },
     );
-  if (!(masked > 0 && masked <= 1)) refuseValue("Corpus", "masked", "a share above 0, at most 1", masked);
+  if (!(typeof masked === "number" && masked > 0 && masked <= 1))
+    refuseValue("Corpus", "masked", "a share above 0, at most 1", masked);
   if (!(Number.isSafeInteger(context) && context > 2))
     refuseValue("Corpus", "context", "an integer > 2", context);
   if (!(Number.isSafeInteger(short) && short >= 0)) refuseValue("Corpus", "short", "an integer ≥ 0", short);

@@ -136,7 +136,7 @@ function checkSequences(what: string, sequences: readonly Int32Array[], least: n
     "one or more sequences of token ids, a list of Int32Array",
     sequences,
   );
-  const [{ length }] = sequences;
+  const length = sequences[0]?.length;
   for (const [n, ids] of sequences.entries()) {
     if (!(ids instanceof Int32Array))
       throw argumentError(what, "sequences that are Int32Arrays, as in Int32Array.of(3, 1)", ids);

@@ -15,6 +15,7 @@ export function permutation(n: number, generator: Generator): Uint32Array {
   checkArgument(
     Number.isInteger(n) &&
       n >= 0 &&
+      n < 2 ** 31 &&
       typeof (generator as Partial<Generator> | undefined)?.below === "function",
     "permutation",
     "a count ≥ 0 and a Generator, as in permutation(5, new Generator(1))",

@@ -14,7 +14,9 @@ import {
   formatValue,
   isMap,
   OptionError,
+  refuseValue,
 } from "../../core/errors.ts";
+import { checkKind, checkKinds, type Kinds } from "../../core/option-names.ts";
 import { markChanged } from "../../core/recording/changes.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
@@ -58,12 +60,9 @@ export async function writeCheckpoint(
   config: string,
 ): Promise<Uint8Array<ArrayBuffer>> {
   checkCount("writeCheckpoint", arguments, 4);
-  checkArgument(
-    isMap(parameters) && typeof optimizer === "object" && typeof progress === "object",
-    "writeCheckpoint",
-    "a Map of parameters by name, their optimizer, and the progress",
-    isMap(parameters) ? optimizer : parameters,
-  );
+  checkTrained("writeCheckpoint", parameters, optimizer);
+  checkProgress(progress);
+  checkKind("writeCheckpoint", "config", "a text", config);
   const { steps } = optimizer;
   const state = [...stateOf(parameters, optimizer)];
   const tensors = new Map(
@@ -82,6 +81,35 @@ export async function writeCheckpoint(
       sha256: JSON.stringify({ metadata: sumOfMetadata(metadata), tensors: sums }),
     },
   });
+}
+
+function checkTrained(
+  what: string,
+  parameters: ReadonlyMap<string, Tensor>,
+  optimizer: Pick<Optimizer, "moments">,
+): void {
+  checkArgument(
+    isMap(parameters) && typeof optimizer?.moments === "function",
+    what,
+    "a Map of parameters by name, their optimizer, and the progress",
+    isMap(parameters) ? optimizer : parameters,
+  );
+  for (const [name, t] of parameters)
+    if (!(t instanceof Tensor)) refuseValue(what, `parameters: ${formatValue(name)}`, "a tensor", t);
+}
+
+const PROGRESS: Kinds = { "an integer ≥ 0": "step", "a list": "losses", "a list of lists": "heldOut" };
+
+/** A loss that is not finite is a loss. */
+function checkProgress(progress: Progress): void {
+  const what = "writeCheckpoint: progress";
+  checkKinds(what, progress, PROGRESS);
+  const isNumber = (x: unknown) => typeof x === "number";
+  const { step, losses, heldOut } = progress;
+  checkKind(what, "step", "an integer ≥ 0", step);
+  if (!losses?.every(isNumber)) refuseValue(what, "losses", "a list of numbers", losses);
+  if (!Array.isArray(heldOut) || !heldOut.every((pair) => pair.length === 2 && pair.every(isNumber)))
+    refuseValue(what, "heldOut", "pairs [step, loss]", heldOut);
 }
 
 /** SHA-256 of the elements of a tensor. */
@@ -176,6 +204,7 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint {
     config,
     restore(parameters, optimizer) {
       checkCount("Checkpoint.restore", arguments, 2);
+      checkTrained("Checkpoint.restore", parameters, optimizer);
       const targets = stateOf(parameters, optimizer);
       for (const [name, target] of targets) {
         const tensor = tensors.get(name);

@@ -4,6 +4,7 @@
  */
 
 import { checkCount, FormatError } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import { fileError, fileSystem } from "../../io/filesystem/node.ts";
 import { keepPrevious, previousOf, replaceFile } from "../../io/filesystem/save.ts";
 import type { AdamW } from "../adamw.ts";
@@ -90,6 +91,7 @@ export interface LoadedCheckpoint {
  */
 export async function loadCheckpoint(path: string): Promise<LoadedCheckpoint> {
   checkCount("loadCheckpoint", arguments, 1);
+  checkKind("loadCheckpoint", "path", "a text", path);
   try {
     return await readFrom(path);
   } catch (damage) {

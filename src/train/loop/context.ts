@@ -10,7 +10,7 @@ import { contextAttention } from "../../cluster/context/forward.ts";
 import { checkOptions, type Via } from "../../cluster/context/options.ts";
 import { type ShardPlan, shardSequence } from "../../cluster/context/shard.ts";
 import { checkCount, OptionError } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { extrasOf } from "../../nn/ops/attend-derivative.ts";
 import type { FloatTensor } from "../../nn/ops/operand.ts";
@@ -57,6 +57,7 @@ export class ContextTape extends Tape implements SequenceShard {
   /** `contextAttention`, recorded with its gradients. */
   async attend(query: FloatTensor, key: FloatTensor, value: FloatTensor, options: ShardedOptions = {}) {
     checkCount("ContextTape.attend", arguments, 4);
+    checkKinds("ContextTape.attend", options, { "": "attnMask isCausal scoreMod sinks scale dropoutP seed" });
     const [comm, plan, call] = [this.#comm, this.#plan, { ...options, via: this.#via }];
     const state = await contextAttention(comm, plan, query, key, value, call);
     const extras = extrasOf(options);

@@ -37,7 +37,8 @@ export function meanLoss<B>(
     Array.isArray(batches) ? model : batches,
   );
   checkArgument(typeof countOf === "function", "meanLoss", "a function as the third argument", countOf);
-  checkArgument(batches.length > 0, "meanLoss", "one or more batches", batches);
+  const isSome = batches.length > 0 && batches.every((batch) => batch != null);
+  checkArgument(isSome, "meanLoss", "one or more batches", batches);
   return weightedMean(
     batches.map(countOf),
     batches.map((batch) => lossOf(model, batch)),

@@ -3,8 +3,8 @@
  * tensor is checked: the parameters, then the outputs of each operation, then the gradients, last layer first. The first
  * tensor that is not finite is the origin.
  */
-import { checkArgument, checkCount, isMap } from "../../core/errors.ts";
-import type { Tensor } from "../../core/tensor.ts";
+import { checkArgument, checkCount, isMap, refuseValue } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { type Operation, withRecorder } from "../../nn/record.ts";
 import { addTo, filled } from "../tape.ts";
 
@@ -22,6 +22,8 @@ export interface NonFinite {
 
 /** True if every element is finite; a promise for a tensor of another device, with the values at the time of the call. */
 export function allFinite(tensor: Tensor): boolean | Promise<boolean> {
+  if (!(tensor instanceof Tensor))
+    refuseValue("findNonFinite", "parameters", "a Map of tensors by name", tensor);
   if (tensor.device === "cpu") {
     const { data, offset, size } = tensor.dense();
     return areFinite(data as Float32Array, offset, offset + size);

@@ -4,7 +4,7 @@
 import type { Communicator } from "../../cluster/communicator/communicator.ts";
 import { checkOnCpu } from "../../core/device/device.ts";
 import { OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import { sameDevice, Tensor } from "../../core/tensor.ts";
 import type { AdamWOptions } from "../adamw.ts";
 import type { Batch } from "../data/data.ts";
@@ -234,12 +234,16 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     refuse("resume", "what readCheckpoint returns", resume);
   if (checkpoint !== undefined && typeof checkpoint?.path !== "string")
     refuse("checkpoint", "{ path }, the file to write", checkpoint);
-  if (checkpoint) positive("checkpoint.every", checkpoint.every ?? 100);
-  if (heldOut && !Array.isArray(heldOut.batches))
+  if (checkpoint) {
+    checkKinds("train: checkpoint", checkpoint, { "a text": "config", "": "path every save" });
+    positive("checkpoint.every", checkpoint.every ?? 100);
+  }
+  if (heldOut !== undefined) checkKinds("train: heldOut", heldOut, { "": "batches every" });
+  if (heldOut && !(Array.isArray(heldOut.batches) && !heldOut.batches.some((batch) => batch == null)))
     refuse("heldOut", "{ batches, every }, a list of batches and a number of steps", heldOut);
   if (heldOut) positive("heldOut.every", heldOut.every);
   if (heldOut?.batches.length === 0) refuse("heldOut.batches", "at least one batch", heldOut.batches);
-  if (options.maxNorm !== undefined && !(options.maxNorm > 0))
+  if (options.maxNorm !== undefined && !(typeof options.maxNorm === "number" && options.maxNorm > 0))
     refuse("maxNorm", "a number > 0", options.maxNorm);
   if (resume && resume.step > steps)
     throw new OptionError("steps", `train: the checkpoint is of step ${resume.step}, but steps is ${steps}`, {

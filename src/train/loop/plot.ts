@@ -2,8 +2,8 @@
  * A loss curve as text: dots of Braille patterns (2 × 4 per character, Unicode U+2800), with a scale on the left and the
  * steps below. The training loss is drawn as the mean over each column of dots; held-out losses are drawn as `o`.
  */
-import { checkCount, refuseGot, refuseValue } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkCount, checkInteger, refuseGot, refuseValue } from "../../core/errors.ts";
+import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 
 /** The data of a plot. */
 export interface LossCurve {
@@ -23,6 +23,8 @@ const DOTS = [
   [0x40, 0x80],
 ] as const;
 
+const LOSS_CURVE = { "a list": "losses", "a list of lists": "heldOut lines" } as const;
+
 /**
  * Draws a curve in `columns` by `rows` characters, including the scale; `ascii` uses ASCII characters only.
  *
@@ -37,9 +39,17 @@ export function renderLoss(
   checkOptionNames("renderLoss", options, ["columns", "rows", "ascii"]);
   if (!Array.isArray(curve?.losses))
     refuseGot("losses", "renderLoss: expected { losses: [...] }, the loss of each step", curve);
+  checkKinds("renderLoss", curve, LOSS_CURVE);
+  const isNumber = (x: unknown) => typeof x === "number";
+  const isPair = (pair: readonly unknown[], isAt: (x: unknown) => boolean) =>
+    pair.length === 2 && isAt(pair[0]) && isNumber(pair[1]);
+  if (!curve.losses.every(isNumber)) refuseValue("renderLoss", "losses", "numbers", curve.losses);
+  if (curve.heldOut?.every((one) => isPair(one, Number.isFinite)) === false)
+    refuseValue("renderLoss", "heldOut", "pairs [step, loss]", curve.heldOut);
+  if (curve.lines?.every((one) => isPair(one, (name) => typeof name === "string")) === false)
+    refuseValue("renderLoss", "lines", "pairs [name, loss]", curve.lines);
   const { columns = 72, rows = 12, ascii = false } = options;
-  for (const [name, n] of Object.entries({ columns, rows }))
-    if (!(Number.isInteger(n) && n >= 1)) refuseValue("renderLoss", name, "an integer ≥ 1", n);
+  for (const [name, n] of Object.entries({ columns, rows })) checkInteger("renderLoss", name, n, 1, 10_000);
   // Losses that are not finite are gaps.
   const isDrawn = ([, loss]: readonly [unknown, number]) => Number.isFinite(loss);
   const { losses } = curve;

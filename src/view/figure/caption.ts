@@ -3,6 +3,7 @@
  * text, and a LaTeX figure environment.
  */
 
+import { checkKind } from "../../core/option-names.ts";
 import type { Stage } from "../../store/block.ts";
 import { comparedStep } from "../../store/measures/key-sums.ts";
 import type { HeadMeasures } from "../../store/measures/measures.ts";
@@ -207,6 +208,7 @@ function latexText(content: string): string {
  * ends in .svg is included by the package `svg`.
  */
 export function latexFigure(file: string, width: number, facts: readonly string[]): string {
+  checkKind("latex", "name", "a text", file);
   const svg = /\.svg$/i.test(file);
   const name = file.replace(/\.svg$/i, "");
   const label = name.replace(/[^\w-]+/g, "-").replace(/^-|-$/g, "") || "attention";

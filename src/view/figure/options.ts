@@ -4,7 +4,7 @@
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKinds, type Kinds } from "../../core/option-names.ts";
 import type { Block, HeadRef, Stage } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import type { Edits, HeadStore } from "../../store/head-store.ts";
@@ -129,13 +129,18 @@ const DEFAULTS = {
   notes: [],
 } as const;
 
-/** The names of all options. */
-export const FIGURE_OPTION_NAMES: readonly string[] = [...Object.keys(DEFAULTS), ...PLACES];
+/** All options; those of the kind "" are checked below. */
+export const FIGURE_KINDS: Kinds = {
+  "": [...Object.keys(DEFAULTS), ...PLACES].join(" "),
+  "a list of integers ≥ 0": "rows hidden querySegments keySegments",
+  "a list of texts": "notes",
+  "an object": "whatIf",
+};
 
 /** Checks options against a store. Throws OptionError, or UnsupportedError for a stage that the file has no tensors for. */
 export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Figure {
   checkStore("renderFigure", store);
-  checkNames("renderFigure", options, FIGURE_OPTION_NAMES);
+  checkKinds("renderFigure", options, FIGURE_KINDS);
   const defined = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const resolved = { ...DEFAULTS, ...defined } as unknown as Figure & FigureOptions;
   for (const [name, words] of Object.entries(FIGURE_WORDS)) {

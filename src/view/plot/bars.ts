@@ -63,7 +63,7 @@ export function bars(
       : isTensorLike(entries)
         ? []
         : Object.entries(entries);
-  if (isTensorLike(entries) || !list.every((entry) => Array.isArray(entry)))
+  if (isTensorLike(entries) || !list.every((entry) => Array.isArray(entry) && typeof entry[0] === "string"))
     refuseGot(
       "bars",
       "bars: entries must be { name: value }, [name, value] pairs or an array of numbers such as tensor.toFloat64()",

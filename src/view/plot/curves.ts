@@ -1,7 +1,7 @@
 /** Curves over one axis: cost against length, entropy against scale. Either axis may be logarithmic. */
 
-import { checkCount, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkCount, isList, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { axis, axisTitle } from "./axis.ts";
 import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
 import { dodge } from "./labels.ts";
@@ -30,6 +30,9 @@ export interface CurveOptions {
   rows?: number;
 }
 
+// biome-ignore format: a table
+const CURVE_OPTIONS = { "": "title logX logY columns", "a text": "x y", "an integer ≥ 1": "rows" } as const;
+
 const MARKS = ["●", "▲", "■", "◆", "○"];
 
 /**
@@ -43,10 +46,15 @@ const MARKS = ["●", "▲", "■", "◆", "○"];
  */
 export function curves(series: readonly Curve[], options: CurveOptions = {}): Plot {
   checkCount("curves", arguments, 2);
-  checkNames("curves", options, ["title", "x", "y", "logX", "logY", "columns", "rows"]);
+  checkKinds("curves", options, CURVE_OPTIONS);
   const { title = "", columns = 60, rows = 14 } = options;
   const input: unknown = series;
-  if (!Array.isArray(input) || !input.every((curve) => Array.isArray(curve?.points)))
+  if (
+    !Array.isArray(input) ||
+    !input.every(
+      (curve) => typeof curve?.name === "string" && Array.isArray(curve.points) && curve.points.every(isList),
+    )
+  )
     refuseGot("curves", "curves: series must be a list of { name, points: [[x, y], …] }", series);
   const points = series.flatMap((curve) => curve.points);
   if (points.length === 0) throw new OptionError("curves", "curves: there is nothing to draw");

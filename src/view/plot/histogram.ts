@@ -1,7 +1,7 @@
 /** How values are spread: counts of equal intervals. */
 
-import { checkCount, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkCount, checkInteger, OptionError, refuseGot, refuseValue } from "../../core/errors.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { axis } from "./axis.ts";
 import { bars } from "./bars.ts";
 import { CHART_AXIS, colorClass, type Plot, plotArea, plotOf, svgDocument } from "./document.ts";
@@ -28,7 +28,7 @@ export interface HistogramOptions {
  */
 export function histogram(values: ArrayLike<number>, options: HistogramOptions = {}): Plot {
   checkCount("histogram", arguments, 2);
-  checkNames("histogram", options, ["title", "bins", "range"]);
+  checkKinds("histogram", options, { "": "title", "an integer ≥ 1": "bins", "a list": "range" });
   const { title = "", bins = 12 } = options;
   if (!Array.isArray(values) && !ArrayBuffer.isView(values))
     refuseGot(
@@ -40,10 +40,10 @@ export function histogram(values: ArrayLike<number>, options: HistogramOptions =
   if (list.length === 0) throw new OptionError("histogram", "histogram: there is nothing to draw");
   const bad = list.find((x) => !Number.isFinite(x));
   if (bad !== undefined) refuseGot("histogram", "histogram: values must be finite", bad);
-  if (!(Number.isInteger(bins) && bins >= 1)) refuseValue("histogram", "bins", "an integer ≥ 1", bins);
+  checkInteger("histogram", "bins", bins, 1, 2 ** 24);
   const [least, greatest] = [Math.min, Math.max].map((of) => list.reduce((a, b) => of(a, b)));
   const [low, end] = options.range ?? [least, greatest];
-  if (!(low <= least && end >= greatest && Number.isFinite(end - low)))
+  if (!(Number.isFinite(low) && Number.isFinite(end) && low <= least && end >= greatest))
     refuseValue(
       "histogram",
       "range",

@@ -1,6 +1,6 @@
 /** The similarity of several texts, as lines for a terminal. */
 
-import { checkArgument, checkCount, checkInteger, refuseValue } from "../../core/errors.ts";
+import { checkArgument, checkCount, refuseValue } from "../../core/errors.ts";
 import { checkNames } from "../../core/option-names.ts";
 import { oneLine, pad, truncate, widthOf } from "../../store/text/label.ts";
 import { dim, type Paint, plain } from "./paint.ts";
@@ -28,14 +28,14 @@ export function renderSimilarity(
 ): string[] {
   checkCount("renderSimilarity", arguments, 3);
   checkArgument(
-    Array.isArray(texts) && Array.isArray(cosines),
+    Array.isArray(texts) && texts.every((text) => typeof text === "string") && Array.isArray(cosines),
     "renderSimilarity",
     "a list of texts and a list of rows of cosines",
     Array.isArray(texts) ? cosines : texts,
   );
   checkNames("renderSimilarity", options, ["columns", "paint"]);
   const isRow = (row: ArrayLike<number>) =>
-    row?.length === texts.length && Array.from(row).every((x) => Math.abs(x) < 1.01);
+    row?.length === texts.length && Array.from(row).every((x) => typeof x === "number" && Math.abs(x) < 1.01);
   if (cosines.length !== texts.length || !cosines.every(isRow))
     refuseValue(
       "renderSimilarity",
@@ -43,7 +43,6 @@ export function renderSimilarity(
       `${texts.length} rows of as many numbers from -1 to 1`,
       cosines,
     );
-  if (options.columns !== undefined) checkInteger("renderSimilarity", "columns", options.columns, 1);
   const paint = options.paint ?? "mono";
   const columns = options.columns ?? 80;
   const say = (text: string) => plain(text, paint);

@@ -9,7 +9,8 @@
  * All functions return lines of text; none writes to a terminal.
  */
 
-import { checkArgument, checkCount } from "../../core/errors.ts";
+import { checkArgument, checkCount, refuseValue } from "../../core/errors.ts";
+import { checkKinds } from "../../core/option-names.ts";
 import { graphemes, pad, truncate, widthOf, wrap } from "../../store/text/label.ts";
 import { colorAt, lightness, placeOf, type Rgb } from "../color.ts";
 import { bold, colored, dim, isColor, type Paint, plain, shade } from "./paint.ts";
@@ -37,6 +38,10 @@ export interface TerminalOptions {
   readonly paint?: Paint;
 }
 
+// biome-ignore format: a table
+const HEAT_OPTIONS = { "a list of texts": "queryLabels keyLabels", "": "columns paint" } as const;
+const HEAT_MAP = { "": "title weights", "an integer ≥ 0": "queries keys" } as const;
+
 const GAP = 3;
 const LETTERS = 8;
 /** Maps of more tokens are drawn in half blocks. */
@@ -52,14 +57,24 @@ const MAX_LABELED = 32;
 export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOptions): string[] {
   checkCount("renderHeatMaps", arguments, 2);
   checkArgument(Array.isArray(maps), "renderHeatMaps", "a list of maps", maps);
+  checkKinds("renderHeatMaps", options, HEAT_OPTIONS);
   if (maps.length === 0) return [];
-  for (const { weights, queries, keys } of maps)
+  for (const map of maps) {
+    checkKinds("renderHeatMaps: a map", map, HEAT_MAP);
+    const { weights, queries, keys } = map;
+    for (const [labels, count] of [
+      ["queryLabels", queries],
+      ["keyLabels", keys],
+    ] as const)
+      if (options[labels]?.length !== count)
+        refuseValue("renderHeatMaps", labels, `a list of ${count} texts`, options[labels]);
     checkArgument(
       weights?.length === queries * keys,
       "renderHeatMaps",
       `weights as a list of queries × keys = ${queries * keys} numbers, such as tensor.toFloat64()`,
       weights,
     );
+  }
   const { keys } = maps[0];
   const page = pageOf(options);
   if (fitsNumbers(maps.length, page)) return withValues(maps[0], page);

@@ -4,7 +4,7 @@
  * (page.ts), links (links.ts), heads (heads.ts), a word (words.ts).
  */
 import { checkCount } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKind, checkKinds, type Kinds } from "../../core/option-names.ts";
 import { type HeadRef, headsOf } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import type { HeadStore } from "../../store/head-store.ts";
@@ -50,22 +50,15 @@ export interface TextOptions {
   readonly token?: string;
 }
 
-/** The names of all options. */
-export const TEXT_OPTIONS = [
-  "columns",
-  "paint",
-  "block",
-  "layer",
-  "head",
-  "query",
-  "key",
-  "all",
-  "links",
-  "words",
-  "bits",
-  "others",
-  "token",
-] as const satisfies readonly (keyof TextOptions)[];
+/** All options. */
+export const TEXT_KINDS = {
+  "an integer ≥ 0": "block query key",
+  "an integer ≥ 1": "links",
+  "true or false": "words",
+  "a list of integers ≥ 0": "others",
+  "a text": "token",
+  "": "columns paint layer head all bits",
+} as const satisfies Kinds;
 
 /** Tokens in a summary. */
 const TOKENS = 60;
@@ -83,7 +76,8 @@ export async function renderText(
 ): Promise<string[]> {
   checkCount("renderText", arguments, 3);
   checkStore("renderText", store);
-  checkNames("renderText", options, TEXT_OPTIONS);
+  checkKind("renderText", "title", "a text", title);
+  checkKinds("renderText", options, TEXT_KINDS);
   const { columns = 80, paint = "mono", block: index = 0, layer, head, all = false, links = 3 } = options;
   const { query, key, bits = false } = options;
   const block = store.blocks[index];
@@ -158,7 +152,7 @@ export function explainLink(
   checkStore("explainLink", store);
   checkObject("explainLink", "{ block, layer, head, query, key }", link);
   const { layer, head, query, key, block: index } = link;
-  const block = store.blocks[index];
+  const block = store.blocks[checkKind("explainLink", "block", "an integer ≥ 0", index)];
   const { lines, weight } = store.ledger(link, query, key);
   const count = store.visible(link, query).reduce((sum, visible) => sum + visible, 0);
   const labels = labelsOf(block);
