@@ -33,10 +33,10 @@ export const KINDS = {
     isText(x) && ["truecolor", "256", "mono", "ascii"].includes(x as string),
   "an AbortSignal": (x: unknown) => typeof (x as AbortSignal)?.throwIfAborted === "function",
 };
-export type Kind = keyof typeof KINDS;
+export type ValueKind = keyof typeof KINDS;
 
 /** Options that are of one kind wherever they occur: the text "false" would count as true. */
-const KIND_OF: ReadonlyMap<string, Kind> = new Map(
+const KIND_OF: ReadonlyMap<string, ValueKind> = new Map(
   Object.entries({
     "true or false":
       "about addGenerationPrompt addSpecialTokens all ascii background bidirectional bits caption compress " +
@@ -53,31 +53,31 @@ const KIND_OF: ReadonlyMap<string, Kind> = new Map(
     "an AbortSignal": "signal",
     "an integer ≥ 0": "layer head",
     '"truecolor", "256", "mono" or "ascii"': "paint",
-  }).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as Kind] as const)),
+  }).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as ValueKind] as const)),
 );
 
 /** Options for which null has a meaning: `position: null` is every position. */
 const NULLABLE = ["position"];
 
 /** What an option that means the same wherever it occurs must be; undefined where its value is fine. */
-function expectedOf(name: string, x: unknown, named: Kind | undefined): string | undefined {
+function expectedOf(name: string, x: unknown, named: ValueKind | undefined): string | undefined {
   if (x === null && !NULLABLE.includes(name)) return "a value or left out";
   const kind = named ?? (/^on[A-Z]/.test(name) ? "a function" : undefined);
   return kind === undefined || KINDS[kind](x) ? undefined : kind;
 }
 
 /** Returns the argument `name` of the function `what`. Throws unless it is of this kind. */
-export function checkKind<T>(what: string, name: string, kind: Kind, x: T): T {
+export function checkKind<T>(what: string, name: string, kind: ValueKind, x: T): T {
   return KINDS[kind](x) ? x : refuseValue(what, name, kind, x);
 }
 
 /** Names of options or fields, by what they must be; "" is another check's. */
-export type Kinds = Partial<Readonly<Record<Kind | "", string>>>;
+export type FieldKinds = Partial<Readonly<Record<ValueKind | "", string>>>;
 
 /** Throws unless `fields` is an object with names of `kinds` only, each undefined or of its kind. */
-export function checkKinds(what: string, fields: object, kinds: Kinds): void {
+export function checkKinds(what: string, fields: object, kinds: FieldKinds): void {
   const kindOf = new Map(
-    Object.entries(kinds).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as Kind])),
+    Object.entries(kinds).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as ValueKind])),
   );
   checkNames(what, fields, [...kindOf.keys()], undefined, kindOf);
 }
@@ -91,7 +91,7 @@ export function checkNames(
   options: object,
   names: readonly string[],
   synonymOf: (name: string) => string | undefined = () => undefined,
-  kinds: ReadonlyMap<string, Kind | ""> = KIND_OF,
+  kinds: ReadonlyMap<string, ValueKind | ""> = KIND_OF,
 ): void {
   // Options in a Map or a promise would be ignored silently.
   if (!isObject(options)) refuseValue(what, "options", "an object", options);

@@ -3,7 +3,7 @@
  * flight are shared. It caches the most recently used heads, rows and passes.
  */
 import { checkMethods, formatValue, isList, OptionError, refuseValue } from "../core/errors.ts";
-import { checkKind, checkKinds, type Kinds } from "../core/option-names.ts";
+import { checkKind, checkKinds, type FieldKinds } from "../core/option-names.ts";
 import type { Pixels } from "../io/read-png.ts";
 import type { HeadRef, Stage } from "./block.ts";
 import { checkRequest, checkTile } from "./check.ts";
@@ -428,8 +428,8 @@ function checkIndex(what: "i" | "j", n: number, count: number): void {
     );
 }
 
-const EDITS: Kinds = { "a list of numbers": "query", "an object": "key", "a number": "scale" };
-const KEY_EDIT: Kinds = { "": "index", "a list of numbers": "values" };
+const EDITS: FieldKinds = { "a list of numbers": "query", "an object": "key", "a number": "scale" };
+const KEY_EDIT: FieldKinds = { "": "index", "a list of numbers": "values" };
 
 function checkEdits(head: StoreHead, edits: Edits = {}): void {
   checkKinds("HeadStore: edits", edits, EDITS);

@@ -12,7 +12,7 @@ import {
   ShapeError,
 } from "../core/errors.ts";
 import { isNested, type NestedNumbers } from "../core/nested.ts";
-import { checkKinds, type Kinds } from "../core/option-names.ts";
+import { checkKinds, type FieldKinds } from "../core/option-names.ts";
 import { asTensor, reshaped, type Tensor, type TensorLike } from "../core/tensor.ts";
 import type { HeadStore } from "../store/head-store.ts";
 import { storeFrom } from "../store/layout/from.ts";
@@ -54,7 +54,7 @@ export interface AttentionPicture {
 }
 
 /** The options of a picture beside those of its drawing. */
-const withPicture = (drawing: Kinds): Kinds => ({
+const withPicture = (drawing: FieldKinds): FieldKinds => ({
   ...drawing,
   "true or false": `isCausal ${drawing["true or false"] ?? ""}`.trim(),
   "a number": "scale",

@@ -4,7 +4,7 @@
  */
 
 import { checkArgument, FormatError, formatValue } from "../../core/errors.ts";
-import { KINDS, type Kind, type Kinds } from "../../core/option-names.ts";
+import { type FieldKinds, KINDS, type ValueKind } from "../../core/option-names.ts";
 import { activationNamed } from "../config/activation.ts";
 import type { RotaryConfig } from "./angles.ts";
 import type { RelativePositions } from "./disentangled.ts";
@@ -188,7 +188,7 @@ export interface TransformerConfig {
 }
 
 /** Fields by what they must be; optional ones where they are there. */
-const RECIPE_KINDS: Kinds = {
+const RECIPE_KINDS: FieldKinds = {
   "an integer ≥ 1":
     "vocab_size hidden_size intermediate_size max_position_embeddings num_attention_heads num_key_value_heads head_dim",
   "a text": "model_type hidden_act",
@@ -217,7 +217,7 @@ export function checkTransformerConfig(config: TransformerConfig): void {
   const { num_attention_heads: H, num_key_value_heads: Hkv, head_dim: d, layers } = config;
   for (const [kind, names] of Object.entries(RECIPE_KINDS))
     for (const name of names.split(" ") as (keyof TransformerConfig)[])
-      if (!(config[name] === undefined && OPTIONAL.test(name)) && !KINDS[kind as Kind](config[name]))
+      if (!(config[name] === undefined && OPTIONAL.test(name)) && !KINDS[kind as ValueKind](config[name]))
         refuse(name, `${name} must be ${kind}, got ${formatValue(config[name])}`);
   for (const name of ["embedding", "layer", "output", "down", "head"] as const)
     if (typeof config.names[name] !== "string")

@@ -3,7 +3,7 @@
  * a bag with the names of a bundle.
  */
 import { formatValue, isList, OptionError, refuseGot } from "../../core/errors.ts";
-import { checkKind, checkKinds, type Kinds } from "../../core/option-names.ts";
+import { checkKind, checkKinds, type FieldKinds } from "../../core/option-names.ts";
 import type { TensorLike } from "../../core/tensor.ts";
 import type { PictureGrid, Segment } from "../block.ts";
 import { languageTag, VERSION } from "../formats/metadata.ts";
@@ -83,8 +83,8 @@ const PARTS = [
   ["lse", "lse"],
 ] as const;
 
-const INPUT: Kinds = { "a text": "name model text", "a list of texts": "warnings", "": "lang blocks" };
-const BLOCK: Kinds = {
+const INPUT: FieldKinds = { "a text": "name model text", "a list of texts": "warnings", "": "lang blocks" };
+const BLOCK: FieldKinds = {
   "a text": "name kind",
   "a list of texts": "tokens queryTokens keyTokens headNames",
   "a list of objects": "segments pictures layers evidence",
@@ -93,7 +93,7 @@ const BLOCK: Kinds = {
   "a number": "queryOffset",
   "": "lang queryLang keyLang",
 };
-const LAYER: Kinds = { "an integer ≥ 0": "layer", "": PARTS.map(([field]) => field).join(" ") };
+const LAYER: FieldKinds = { "an integer ≥ 0": "layer", "": PARTS.map(([field]) => field).join(" ") };
 
 /** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {

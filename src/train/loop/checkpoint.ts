@@ -16,7 +16,7 @@ import {
   OptionError,
   refuseValue,
 } from "../../core/errors.ts";
-import { checkKind, checkKinds, type Kinds } from "../../core/option-names.ts";
+import { checkKind, checkKinds, type FieldKinds } from "../../core/option-names.ts";
 import { markChanged } from "../../core/recording/changes.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { type FileTensor, readSafetensors, writeSafetensors } from "../../io/index.ts";
@@ -98,7 +98,7 @@ function checkTrained(
     if (!(t instanceof Tensor)) refuseValue(what, `parameters: ${formatValue(name)}`, "a tensor", t);
 }
 
-const PROGRESS: Kinds = { "an integer ≥ 0": "step", "a list": "losses", "a list of lists": "heldOut" };
+const PROGRESS: FieldKinds = { "an integer ≥ 0": "step", "a list": "losses", "a list of lists": "heldOut" };
 
 /** A loss that is not finite is a loss. */
 function checkProgress(progress: Progress): void {

@@ -4,7 +4,7 @@
  */
 
 import { formatValue, OptionError, UnsupportedError } from "../../core/errors.ts";
-import { checkKinds, type Kinds } from "../../core/option-names.ts";
+import { checkKinds, type FieldKinds } from "../../core/option-names.ts";
 import type { Block, HeadRef, Stage } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import type { Edits, HeadStore } from "../../store/head-store.ts";
@@ -130,7 +130,7 @@ const DEFAULTS = {
 } as const;
 
 /** All options; those of the kind "" are checked below. */
-export const FIGURE_KINDS: Kinds = {
+export const FIGURE_KINDS: FieldKinds = {
   "": [...Object.keys(DEFAULTS), ...PLACES].join(" "),
   "a list of integers ≥ 0": "rows hidden querySegments keySegments",
   "a list of texts": "notes",

@@ -4,7 +4,7 @@
  * (page.ts), links (links.ts), heads (heads.ts), a word (words.ts).
  */
 import { checkCount } from "../../core/errors.ts";
-import { checkKind, checkKinds, type Kinds } from "../../core/option-names.ts";
+import { checkKind, checkKinds, type FieldKinds } from "../../core/option-names.ts";
 import { type HeadRef, headsOf } from "../../store/block.ts";
 import { checkObject, checkStore } from "../../store/check.ts";
 import type { HeadStore } from "../../store/head-store.ts";
@@ -58,7 +58,7 @@ export const TEXT_KINDS = {
   "a list of integers ≥ 0": "others",
   "a text": "token",
   "": "columns paint layer head all bits",
-} as const satisfies Kinds;
+} as const satisfies FieldKinds;
 
 /** Tokens in a summary. */
 const TOKENS = 60;
