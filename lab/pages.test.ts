@@ -171,6 +171,14 @@ test("each lesson has teacher's notes: aim, minutes, steps, questions with answe
   }
 });
 
+test("the marks that a model adds have one name on all pages, not that of the tokenizer", () => {
+  for (const [name, text] of files)
+    if (name.endsWith(".html") && !name.startsWith("course"))
+      expect(text, name).not.toMatch(/\[(?:CLS|SEP)\]/);
+  for (const name of ["words", "heads", "explanation"])
+    expect(files.get(`${name}.html`)).toContain("start mark");
+});
+
 test("no header of a table is empty", () => {
   for (const [name, text] of files) expect(text, name).not.toMatch(/<th[^>]*><\/th>/);
 });

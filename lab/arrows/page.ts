@@ -24,8 +24,6 @@ type PageView = LabView<Arrows, ArrowsNumbers>;
 
 const REACH = 4;
 const IT = 3;
-/** A coordinate of the query's tip, in steps of 0.05. */
-const _tip = (value: number) => clamp(Math.round(value * 20) / 20, -REACH, REACH) + 0;
 
 /** Where the query comes from, and its button. */
 const MODES = [

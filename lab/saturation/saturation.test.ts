@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { viewOf } from "../../tests/golden/lab/listings.ts";
 import { eight, manyRows } from "./compute.ts";
 import { jacobianNorm } from "./jacobian.ts";
-import { positionOf, timesAt } from "./page.ts";
+import { page, positionOf, timesAt } from "./page.ts";
 import { bound } from "./picture.ts";
 
 /** ‖diag(p) − p·pᵀ‖, cell by cell. */
@@ -99,4 +100,10 @@ test("rows are independent: none has the keys of another, and another seed has o
   const [first, second] = [1, 2].map((seed) => manyRows(1, 10, seed));
   expect(new Set(first.logs).size).toBeGreaterThan(1990);
   expect(first.entropy).not.toBe(second.entropy);
+});
+
+test("the entropy that the second task asks for is in the picture, wide and narrow", async () => {
+  const view = await viewOf("saturation", page.steps[3].state as never);
+  for (const wide of [true, false])
+    expect(page.picture({ ...view, wide } as never)).toContain("mean entropy");
 });

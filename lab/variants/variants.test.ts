@@ -98,3 +98,8 @@ test("the caption and the bands have the smallest and the largest error over the
   expect(textOf(page.caption(twice as never))).toContain(`Over 2 throws (bands): Longformer`);
   expect(textOf(page.caption(twice as never))).toContain(`Performer ${low} to ${high}`);
 });
+
+test("what a tile has is called the log of the sum so far", async () => {
+  const view = await viewOf("variants", { show: "tiles", tile: 3 } as never);
+  expect(page.picture(view as never)).toContain("maximum + log of the sum so far");
+});
