@@ -102,7 +102,7 @@ export const page = definePage<Becomes, BecomesNumbers>({
           ],
         ],
         formatGuess: (guess) => number(guess / 100),
-        show: { layer: 6 },
+        show: { layer: 6, shown: "path" },
         mark: (guess, { wide }) => {
           if (!wide) return guessText(268, 160, number(guess / 100));
           const { x, y } = apartAt();

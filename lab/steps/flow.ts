@@ -268,26 +268,26 @@ function narrowFlow(view: StepsView): string {
       pair(state.v.slice(j * D, j * D + D)),
     ];
     parts.push(
+      j === chosen ? rect(4, y - 11, 371, y + 14, { rx: 3, class: "fhover" }) : "",
+      rect(COLUMNS[4] - 21, y - 9, COLUMNS[4] + 21, y + 12, {
+        class: share > 0 ? weightClass(share) : "none",
+      }),
+      ...values.map((content, at) =>
+        text(COLUMNS[at], y + 5, content, {
+          class: `mid mono s11 ${["tk", "", "", "", share > 0 ? textClass(share) : "", "tv"][at]}`,
+          ...squeezed(content, 11, 46),
+        }),
+      ),
+      // Above the numbers, and named by its word alone.
       pressable(
         `cell:${i},${j}`,
         `${words[i]} and ${word}: ${percent(share)}`,
         j === chosen,
-        rect(4, y - 11, 371, y + 14, { rx: 3, class: j === chosen ? "fhover" : "hit" }) +
+        rect(4, y - 11, 371, y + 14, { class: "hit" }) +
           text(44, y + 5, word, {
             class: `end s11 ${j === chosen ? "tk bold" : ""}`,
             ...squeezed(word, 11, 38),
-          }) +
-          rect(COLUMNS[4] - 21, y - 9, COLUMNS[4] + 21, y + 12, {
-            class: share > 0 ? weightClass(share) : "none",
-          }) +
-          values
-            .map((content, at) =>
-              text(COLUMNS[at], y + 5, content, {
-                class: `mid mono s11 ${["tk", "", "", "", share > 0 ? textClass(share) : "", "tv"][at]}`,
-                ...squeezed(content, 11, 46),
-              }),
-            )
-            .join(""),
+          }),
       ),
     );
   }
