@@ -367,3 +367,19 @@ for (const width of [1280, 375])
       }
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
     }));
+
+test("a wait of more than a moment is said beside the picture, and the text begins where the header does", ({
+  visit,
+}) =>
+  visit("steps.html", {}, async (page) => {
+    const busy = page.locator(".stage .busy");
+    await expect(busy).toBeHidden();
+    await page.evaluate(() => document.querySelector(".lab")?.setAttribute("data-state", "computing"));
+    await expect(busy).toBeVisible();
+    const [home, text] = await Promise.all(
+      [".top .home", ".text h1"].map((name) =>
+        page.locator(name).evaluate((one) => one.getBoundingClientRect().left),
+      ),
+    );
+    expect(text).toBeGreaterThanOrEqual(home);
+  }));

@@ -322,3 +322,15 @@ test("the open task has all of a phone but the control: it scrolls over the pict
     await expect(page.locator(".open .verdict")).toBeInViewport();
     await expect(page.locator(".open .verdict")).toHaveText(/^Right/);
   }));
+
+test("words: a task is ticked by pointing at a word, without a press on it", ({ visit }) =>
+  visit("words.html", {}, async (page) => {
+    await press(page, '.control [data-act="step:1"]', "Enter");
+    await press(page, '.control [data-act="line:green"]', "Enter");
+    const words = page.locator(".stage svg.wide [data-hover]");
+    for (let i = 0; i < (await words.count()) && (await ticked(page)) === 0; i++) {
+      await words.nth(i).hover();
+      await quiet(page);
+    }
+    expect(await ticked(page)).toBe(1);
+  }));
