@@ -1,3 +1,4 @@
+/** What a conversation needs from a model's files, and its check. */
 import { checkKind, checkKinds } from "../../core/option-names.ts";
 
 /** What a conversation's template needs from the model's files. */
