@@ -95,7 +95,8 @@ export async function contextAttentionBackward(
   const isObject = Object.prototype.toString.call(options) === "[object Object]";
   const { wanted = ["mask", "sinks", "tables"], ...forward } = isObject ? options : {};
   let backward: Omit<BackwardCall, keyof ContextCall> | undefined;
-  const call = await prepare(what, comm, plan, query, key, value, isObject ? forward : options, (call) => {
+  const args = [plan, query, key, value, isObject ? forward : options] as const;
+  const call = await prepare(what, comm, args, (call) => {
     backward = upstreamOf(call, dOutput, state, wanted);
     return { wanted: wanted.join(", "), "dtype of dOutput": backward.dOutput.dtype };
   });

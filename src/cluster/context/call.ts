@@ -69,20 +69,25 @@ export const rowsOf = (plan: ShardPlan, rank: number): LocalRows => ({
 export const localQueries = ({ replicated, plan, comm, positions }: ContextCall): LocalRows =>
   replicated ? { positions } : { ranges: plan.ranges(comm.rank), positions };
 
+/** What a caller gives besides the communicator. */
+type Arguments = readonly [
+  plan: ShardPlan,
+  query: TensorLike,
+  key: TensorLike,
+  value: TensorLike,
+  options: ContextOptions,
+];
+
 /** Checks a call on every rank, makes sure that all ranks make the same one, and prepares it. */
 export async function prepare(
   what: string,
   comm: Communicator,
-  plan: ShardPlan,
-  queryLike: TensorLike,
-  keyLike: TensorLike,
-  valueLike: TensorLike,
-  options: ContextOptions,
+  args: Arguments,
   more: (call: ContextCall) => Terms = () => ({}),
 ): Promise<ContextCall> {
   checkCommunicator(what, comm);
   return agree(comm, what, () => {
-    const { call, terms } = describe(what, comm, plan, queryLike, keyLike, valueLike, options);
+    const { call, terms } = describe(what, comm, args);
     return { terms: { ...terms, ...more(call) }, value: call };
   });
 }
@@ -90,48 +95,34 @@ export async function prepare(
 function describe(
   what: string,
   comm: Communicator,
-  plan: ShardPlan,
-  queryLike: TensorLike,
-  keyLike: TensorLike,
-  valueLike: TensorLike,
-  options: ContextOptions,
+  [plan, queryLike, keyLike, valueLike, options]: Arguments,
 ): { call: ContextCall; terms: Terms } {
   checkOptions(what, comm, plan, options);
   const { layout = "bhsd", via = "auto", queries = "sharded" } = options;
   const { rank } = comm;
   const replicated = queries === "replicated";
-  const copyIn = (name: string, like: TensorLike): Tensor => {
-    const t = asTensor(`${what}: ${name}`, like);
-    if (!isFloat(t.dtype) || t.shape.length < 2 || (layout === "bshd" && t.shape.length < 3))
+  const rows = plan.size(rank);
+  const copyIn = (name: string, like: TensorLike, anyRows = false): Tensor => {
+    const tensor = asTensor(`${what}: ${name}`, like);
+    if (!isFloat(tensor.dtype) || tensor.shape.length < 2 || (layout === "bshd" && tensor.shape.length < 3))
       throw new ShapeError(
         name,
-        `${what}: ${name} must be [..., N, d] of floats, got ${formatTensor(name, t)}`,
-        {
-          got: t.shape,
-        },
+        `${what}: ${name} must be [..., N, d] of floats, got ${formatTensor(name, tensor)}`,
+        { got: tensor.shape },
       );
-    checkOnCpu(what, name, t);
-    return layout === "bshd" ? transposed(t, -3, -2).dense() : t.dense();
-  };
-  const [query, key, value] = [
-    copyIn("query", queryLike),
-    copyIn("key", keyLike),
-    copyIn("value", valueLike),
-  ];
-  const rows = plan.size(rank);
-  for (const [name, t] of [
-    ["query", query],
-    ["key", key],
-    ["value", value],
-  ] as const) {
+    checkOnCpu(what, name, tensor);
+    const t = layout === "bshd" ? transposed(tensor, -3, -2).dense() : tensor.dense();
     const n = t.shape[t.shape.length - 2];
-    if (n !== rows && !(replicated && name === "query"))
+    if (n !== rows && !anyRows)
       throw new ShapeError(
         "shard",
         `${what}: ${name} must hold the ${rows} positions that the plan gives rank ${rank}, got ${n} (${formatTensor(name, t)})`,
         { rank, got: n, want: rows },
       );
-  }
+    return t;
+  };
+  const query = copyIn("query", queryLike, replicated);
+  const [key, value] = [copyIn("key", keyLike), copyIn("value", valueLike)];
   const queryRows = replicated ? query.shape[query.shape.length - 2] : plan.length;
   const positions = replicated ? replicatedPositions(what, plan, queryRows, options) : plan.positions(rank);
   // The call over the whole sequence, as one process would make it, checks shapes and options.

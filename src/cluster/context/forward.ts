@@ -47,7 +47,7 @@ export async function contextAttention(
   options: ContextOptions = {},
 ): Promise<State> {
   checkCount("contextAttention", arguments, 6);
-  const call = await prepare("contextAttention", comm, plan, query, key, value, options);
+  const call = await prepare("contextAttention", comm, [plan, query, key, value, options]);
   const state = await { gather, ring, resident }[call.via](call);
   return narrowState(call, state);
 }
