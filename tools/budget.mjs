@@ -12,7 +12,7 @@ export const BUDGET = new Map([
   ["src/api", 1_350],
   ["src/backend", 2_800],
   ["src/cli", 8_250],
-  ["src/cluster", 4_070],
+  ["src/cluster", 4_080],
   ["src/core", 3_180],
   ["src/io", 5_030],
   ["src/masks", 1_950],
