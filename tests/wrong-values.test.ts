@@ -229,6 +229,8 @@ const REFUSED: Row[] = [
   ["a block that is null", "options", "storeFrom: blocks[0]: options must be an object, got null", () => V.storeFrom({ blocks: [null] })],
   ["tokens as a text", "tokens", 'storeFrom: blocks[0]: tokens must be a list of texts, got "a b"', () => V.storeFrom({ blocks: [{ tokens: "a b", layers: [] }] })],
   ["workerBytes as a text", "workerBytes", 'storeFrom: workerBytes must be an integer ≥ 1, got "1e6"', () => V.storeFrom(input, { workerBytes: "1e6" })],
+  ["a segment that is none", "query", "storeFrom: segments[0]: query must be a list of integers ≥ 0, got [NaN, 1]", () => V.storeFrom({ blocks: [{ ...input.blocks[0], segments: [{ name: "s", query: [NaN, 1] }] }] })],
+  ["a function in a recipe", "a value", "storeFrom: recipe.scale: a value must be an object, got", () => V.storeFrom({ blocks: [{ ...input.blocks[0], recipe: { scale: () => 1 } }] })],
   ["paint of show", "paint", 'show: paint must be "truecolor", "256", "mono" or "ascii", got "red"', () => V.show([[1]], { paint: "red" })],
   ["links of renderText", "links", "renderText: links must be an integer ≥ 1, got 0.5", () => V.renderText(store, "a", { links: 0.5 })],
   ["words of renderText", "words", 'renderText: words must be true or false, got "yes"', () => V.renderText(store, "a", { words: "yes" })],

@@ -6,7 +6,7 @@
 import { tidy } from "../../api/tidy.ts";
 import { checkArgument, checkCount, OptionError, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { cosine } from "../../core/numbers.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import { type FloatTensor, slice } from "../../nn/index.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import type { AttentionChange, ForwardOptions, LayerAttention } from "../transformer/attend.ts";
@@ -174,6 +174,7 @@ export function ablateHeads(
   checkTextModel(what, model);
   const { pair, top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0)) refuseValue(what, "top", "an integer ≥ 1", top);
+  checkKind(what, "heads", "a list of objects", heads);
   checkHeads(what, heads);
   const [first, second] = [text, pair].map((one) => one && spellMasks(model.tokenizer, one));
   const tokens = model.tokenize(first as string, second);

@@ -158,7 +158,10 @@ export class Residual {
     const { recipe } = run.model;
     const N = run.ids.length;
     const zeros = (C: number) => new Tensor(new Float64Array(N * C), [N, C], "float64") as FloatTensor;
-    const parts = run.model.embeddingParts(run.ids, { typeIds: run.typeIds });
+    const parts = run.model.embeddingParts(
+      run.ids,
+      run.model.architecture === "encoder" ? { typeIds: run.typeIds } : {},
+    );
     this.#groups.push({
       components: parts.map(({ kind }) => ({ kind })),
       x: concat(

@@ -212,7 +212,11 @@ export function checkTransformerConfig(config: TransformerConfig): void {
     config,
   );
   const refuse = (field: string, text: string): never => {
-    throw new FormatError("config", `${config.model_type} config: ${text}`, { field });
+    throw new FormatError(
+      "config",
+      `${String(formatValue(config.model_type)).replaceAll('"', "")} config: ${text}`,
+      { field },
+    );
   };
   const { num_attention_heads: H, num_key_value_heads: Hkv, head_dim: d, layers } = config;
   for (const [kind, names] of Object.entries(RECIPE_KINDS))

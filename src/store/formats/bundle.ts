@@ -341,7 +341,7 @@ const share = (name: string, data: Uint8Array) => (n: number, x: number) => {
 };
 
 // biome-ignore format: a table
-const BUNDLE = { "a list of texts": "blocks", "a list of integers ≥ 0": "layers", "a list": "heads", "an integer ≥ 1": "tokens", "a text": "dtype weightDtype", "": "values" } as const;
+const BUNDLE = { "a list of texts": "blocks", "a list of integers ≥ 0": "layers heads", "an integer ≥ 1": "tokens", "a text": "dtype weightDtype", "": "values" } as const;
 
 function check(blocks: readonly Laid[], options: BundleOptions): void {
   checkKinds("writeBundle", options, BUNDLE);

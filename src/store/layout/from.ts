@@ -10,11 +10,10 @@ import {
   refuseGot,
   UnsupportedError,
 } from "../../core/errors.ts";
-import { checkNames } from "../../core/option-names.ts";
+import { checkKind, checkNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import type { Segment } from "../block.ts";
-import { checkObject } from "../check.ts";
 import { localCompute } from "../compute/compute.ts";
 import type { HeadArrays } from "../compute/head.ts";
 import type { Port } from "../compute/messages.ts";
@@ -163,7 +162,7 @@ function layerRecipe(
   { query, q, key, k, options = {} }: ModelInput["layers"][number],
   n: number,
 ): LayerRecipe {
-  checkObject("storeFromModel", `the options of layer ${n}`, options);
+  checkKind("storeFromModel", `the options of layer ${n}`, "an object", options);
   const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;
   const other = Object.entries(rest).find(([, value]) => value !== undefined)?.[0];
   if (other !== undefined || (queryOffset !== undefined && typeof queryOffset !== "number"))

@@ -93,7 +93,18 @@ const BLOCK: FieldKinds = {
   "a number": "queryOffset",
   "": "lang queryLang keyLang",
 };
+const SEGMENT: FieldKinds = { "a text": "name", "a list of integers ≥ 0": "query key" };
+const PICTURE: FieldKinds = { "": "image", "an integer ≥ 0": "first rows columns" };
+const SPECIAL: FieldKinds = { "a list of integers ≥ 0": "query key" };
 const LAYER: FieldKinds = { "an integer ≥ 0": "layer", "": PARTS.map(([field]) => field).join(" ") };
+
+/** Throws where JSON would leave a value out or change it. */
+function checkJson(what: string, value: unknown): void {
+  const isPlain = ["string", "boolean", "undefined"].includes(typeof value) || Number.isFinite(value);
+  if (isPlain) return;
+  if (!Array.isArray(value)) checkKind(what, "a value", "an object", value);
+  for (const [name, one] of Object.entries(value as object)) checkJson(`${what}.${name}`, one);
+}
 
 /** Converts the input to a bag with the names and the metadata of a bundle. */
 export function bagFrom(input: StoreInput): Bag {
@@ -141,6 +152,11 @@ export function bagFrom(input: StoreInput): Bag {
     block.states?.forEach((value, n) => put(`${name}.state.${n}`, value));
     if (block.evidence?.length) metadata.set(`evidence.${name}`, JSON.stringify(block.evidence));
     for (const [tensor, value] of Object.entries<TensorLike>(block.tensors ?? {})) put(tensor, value);
+    for (const [n, segment] of (segments ?? []).entries())
+      checkKinds(`storeFrom: segments[${n}]`, segment, SEGMENT);
+    for (const [n, picture] of pictures.entries()) checkKinds(`storeFrom: pictures[${n}]`, picture, PICTURE);
+    if (special) checkKinds("storeFrom: special", special, SPECIAL);
+    if (recipe) checkJson("storeFrom: recipe", recipe);
     const grids = pictures.map(({ image, ...grid }, n) => {
       const tensor = `${name}.picture.${n}`;
       put(tensor, image);

@@ -148,9 +148,11 @@ export function resolveFigure(store: HeadStore, options: FigureOptions = {}): Fi
     if (!words.some((word) => word === value)) refuse(name, `one of ${words.join(", ")}`, value);
   }
   const { width, top, mass } = resolved;
-  if (!(width >= 40 && width <= 400)) refuse("width", "a number of millimeters from 40 to 400", width);
+  if (!(typeof width === "number" && width >= 40 && width <= 400))
+    refuse("width", "a number of millimeters from 40 to 400", width);
   if (!(Number.isInteger(top) && top >= 1)) refuse("top", "an integer from 1 on", top);
-  if (!(mass > 0 && mass <= 1)) refuse("mass", "a share above 0 and at most 1", mass);
+  if (!(typeof mass === "number" && mass > 0 && mass <= 1))
+    refuse("mass", "a share above 0 and at most 1", mass);
 
   const blockName = options.block ?? 0;
   const index =
