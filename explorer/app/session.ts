@@ -232,6 +232,13 @@ export class Session {
     return this.store?.blocks.find(({ name }) => name === this.state.block) ?? this.store?.blocks[0];
   }
 
+  /** The pinned heads of this store; those of other files and models stay in the state. */
+  get pins(): readonly HeadName[] {
+    const isHere = ({ block: of, layer, head }: HeadName) =>
+      this.store?.blocks.some((one) => one.name === of && one.layers.includes(layer) && head < one.heads);
+    return this.state.pins.filter(isHere);
+  }
+
   /** The cursor's head. */
   get ref(): HeadRef {
     return this.refOf(this.state);

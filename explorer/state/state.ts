@@ -28,7 +28,8 @@ export type TransferName = State["transfer"];
 export type Hide = State["hide"];
 export type RampName = State["ramp"];
 
-/** The maximum number of pinned heads, one for each letter. */
+/** The letters of pinned heads, and their maximum number. */
+export const PIN_LETTERS = "ABCDEF";
 export const MAX_PINS = 6;
 
 export const DEFAULT: State = {

@@ -116,6 +116,10 @@ test("pins that an address names and the first file lacks are said when it opens
     const notices = page.locator("attention-view .notices");
     await expect(notices).toContainText("leaves out: pinned head L0 H9.");
     await expect(notices.locator("p.error").filter({ visible: true })).toHaveCount(1);
+    // The list of pins has the other one alone.
+    const pins = page.locator("attention-view .pins li");
+    await expect(pins).toHaveCount(1);
+    await expect(pins).toContainText("L0 H1");
   }));
 
 test("three on a page, one of them inside another shadow root, share nothing", ({ visit }) =>

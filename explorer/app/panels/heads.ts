@@ -1,13 +1,13 @@
 /** The left column: blocks, sorting, filters, the atlas, and the pinned heads. */
 import { html, nothing, type TemplateResult } from "lit";
 import { live } from "lit/directives/live.js";
+import { type HeadRef, headsOf } from "../../../src/store/block.ts";
 import type { HeadMeasures } from "../../../src/store/measures/measures.ts";
 import { css } from "../../../ui/css.ts";
 import { BY_PATTERN, METRICS, metricOf, metricValue } from "../../state/metrics.ts";
 import { WITHOUT_TOKENS } from "../../state/select.ts";
-import { type Filter, MAX_PINS, SORTS, sameHead, togglePin } from "../../state/state.ts";
+import { type Filter, MAX_PINS, PIN_LETTERS, SORTS, sameHead, togglePin } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
-import { PIN_LETTERS } from "../../views/atlas/letters.ts";
 import { bar, choice, numeral, select, type Ui } from "../ui.ts";
 
 export function atlasPanel(ui: Ui, atlas: HTMLElement): TemplateResult {
@@ -59,14 +59,9 @@ export function sorting({ session }: Ui): TemplateResult {
 function span(session: Ui["session"], metric: string): readonly [number, number] | undefined {
   const { block } = session;
   if (block === undefined) return undefined;
-  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const layer of block.layers)
-    for (let head = 0; head < block.heads; head++) {
-      const value = metricValue(session.measures({ block: block.name, layer, head }), metric);
-      if (value === undefined) continue;
-      low = Math.min(low, value);
-      high = Math.max(high, value);
-    }
+  const measuresOf = ({ layer, head }: HeadRef) => session.measures({ block: block.name, layer, head });
+  const values = headsOf(block, 0).flatMap((ref) => metricValue(measuresOf(ref), metric) ?? []);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
   return low <= high ? [low, high] : undefined;
 }
 
@@ -124,9 +119,9 @@ export function pins({ session }: Ui): TemplateResult {
     ${
       state.pins.length === 0 || block === undefined || metric === undefined
         ? html`<p class="quiet">Up to six heads stay here, side by side.</p>`
-        : html`<p class="quiet">Bars: ${metric.label}.</p><ul class="pins">${state.pins.map((pin, i) => {
+        : html`<p class="quiet">Bars: ${metric.label}.</p><ul class="pins">${session.pins.map((pin) => {
             const value = metricValue(session.measures(pin), name);
-            return html`<li><span class="letter" aria-hidden="true">${PIN_LETTERS[i]}</span>
+            return html`<li><span class="letter" aria-hidden="true">${PIN_LETTERS[state.pins.indexOf(pin)]}</span>
           <button type="button" class="link" @click=${() => session.set({ block: pin.block, layer: pin.layer, head: pin.head })}>${shortName(session, pin)}</button>
           ${bar(value !== undefined && extent ? value / (extent[1] || 1) : 0)}
           ${value === undefined ? html`<span></span>` : numeral(value, name, metric.options)}

@@ -1,9 +1,10 @@
 /** What is drawn over thumbnails: crosses over heads that are off, names, outlines of the cursor's and of pinned heads. */
 import type { Session } from "../../app/session.ts";
 import type { Paints } from "../../canvas/colors.ts";
-import { type HeadName, sameHead } from "../../state/state.ts";
+import { type HeadName, PIN_LETTERS, sameHead } from "../../state/state.ts";
 import type { PixelBox } from "../matrix/frame.ts";
-import { PIN_DASHES, PIN_LETTERS } from "./letters.ts";
+
+const PIN_DASHES: readonly (readonly number[])[] = [[], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3]];
 
 /** A cross over an ablated head. */
 export function crossOut(

@@ -9,9 +9,8 @@ import { css } from "../../../ui/css.ts";
 import type { Session } from "../../app/session.ts";
 import type { Slices } from "../../app/time-slicer.ts";
 import { numeral, quoted } from "../../app/ui.ts";
-import { type HeadName, type State, sameHead } from "../../state/state.ts";
+import { type HeadName, PIN_LETTERS, type State, sameHead } from "../../state/state.ts";
 import { shortName } from "../../state/words.ts";
-import { PIN_LETTERS } from "../atlas/letters.ts";
 import type { LinkTotals, WeightedLink } from "./edges.ts";
 import type { Focus, LinesPicture, Over } from "./focus.ts";
 import { linksChosen, linksOver } from "./focus.ts";
@@ -34,12 +33,13 @@ export interface Strand {
 }
 
 /** The heads that are drawn together; with fewer than two, only the cursor's head is drawn. */
-export function strandsOf({ state, dark }: Session, color: string): readonly Strand[] {
+export function strandsOf({ state, dark, pins }: Session, color: string): readonly Strand[] {
   if (!state.together) return [];
   const colors = HEAD_COLORS[dark ? "dark" : "light"];
-  const pinned = state.pins.flatMap((head, n) =>
-    head.block === state.block ? [{ head, letter: PIN_LETTERS[n], color: colors[n] }] : [],
-  );
+  const at = (head: HeadName) => state.pins.indexOf(head);
+  const pinned = pins
+    .filter((head) => head.block === state.block)
+    .map((head) => ({ head, letter: PIN_LETTERS[at(head)], color: colors[at(head)] }));
   const { block, layer, head } = state;
   const cursor = { block, layer, head };
   return pinned.some((one) => sameHead(one.head, cursor))
