@@ -135,6 +135,8 @@ export function textModel<M extends TransformerModel>(
 ): TextModel<M> {
   checkCount("textModel", arguments, 3);
   checkKinds("textModel", options, { "a text": "name", "a list of objects": "notes", "an object": "chat" });
+  for (const note of options.notes ?? [])
+    checkKinds("textModel: notes", note, { "a text": "severity code text" });
   if (options.chat) checkChat("textModel", options.chat);
   if (typeof (model as Partial<M> | undefined)?.sizes !== "object")
     throw new OptionError(

@@ -6,7 +6,7 @@
  *     x = layers(x)                                        transformer.ts
  *     logits = output·norm(act(W·x)) + b                   the output matrix is the embedding unless the file has its own
  */
-import { checkCount, UnsupportedError } from "../../core/errors.ts";
+import { checkCount, refuseValue, UnsupportedError } from "../../core/errors.ts";
 import { checkOptionNames } from "../../core/option-names.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { add, type FloatTensor, type Ids, scale } from "../../nn/index.ts";
@@ -93,6 +93,7 @@ export class Encoder<C extends ModelConfig["config"] = EncoderConfig>
    */
   spanLogits(hidden: FloatTensor): FloatTensor {
     checkCount("Encoder.spanLogits", arguments, 1);
+    if (!(hidden instanceof Tensor)) refuseValue(this.type, "hidden", "states, what hidden returns", hidden);
     const { span, spanMap, spanNorm } = this.recipe.names;
     if (!this.hasSpanHead || span === undefined)
       throw new UnsupportedError(

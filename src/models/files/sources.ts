@@ -1,5 +1,7 @@
 /** Where the files of a model come from: a folder (Node) or bytes by name. */
+
 import { FormatError, OptionError, UnsupportedError } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import { builtin, fileError, fileSystem } from "../../io/filesystem/node.ts";
 import type { SourceLike } from "../../io/index.ts";
 import { checkSize } from "../../io/limit.ts";
@@ -28,6 +30,7 @@ export interface ModelFiles {
 
 /** The files of a folder. `within` is the folder that must contain the targets of links. */
 export async function filesOfFolder(what: string, directory: string, within?: string): Promise<ModelFiles> {
+  checkKind(what, "directory", "a text", directory);
   const fs = fileSystem(what);
   const { join } = builtin<typeof import("node:path")>("node:path")!;
   const stat = await fs.stat(directory).catch(() => undefined);

@@ -325,7 +325,12 @@ function pool(states: Float64Array, N: number, { modes, normalize }: Pooling): F
 
 /** Throws an OptionError unless `pooling` is a pooling. */
 function checkPooling(what: string, pooling: Pooling): void {
-  checkKinds(what, pooling, { "a list": "modes", "true or false": "normalize", "": "maxTokens lowercase" });
+  checkKinds(what, pooling, {
+    "a list": "modes",
+    "true or false": "normalize",
+    "an integer ≥ 0": "maxTokens",
+    "": "lowercase",
+  });
   const { modes } = pooling;
   if (!Array.isArray(modes) || modes.length === 0 || modes.some((mode) => !MODES.includes(mode)))
     refuseGot("pooling", `${what}: the pooling's modes must be a list of ${MODES.join(", ")}`, modes);

@@ -4,7 +4,7 @@
  */
 
 import { checkCount, OptionError, refuseValue } from "../../core/errors.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKind, checkOptionNames } from "../../core/option-names.ts";
 import type { AddedToken } from "./added.ts";
 import { BYTE_CHARACTERS, byteSpelling, GPT2_CHUNKS } from "./bytes.ts";
 import { learnMerges, type Word } from "./merges.ts";
@@ -91,6 +91,8 @@ export function trainTokenizer(texts: Iterable<string>, options: TrainTokenizerO
   if (kind === "bpe" && words.length > 0) refuse("words", 'left out for "bpe", which has merges only', words);
   if (typeof texts === "string" || typeof texts?.[Symbol.iterator] !== "function")
     refuse("texts", "a list of strings", texts);
+  if (options.specialTokens !== undefined)
+    checkKind("trainTokenizer", "specialTokens", "a list of texts", options.specialTokens);
   const special = [...(options.specialTokens ?? (kind === "bpe" ? ["<|endoftext|>"] : BERT_TOKENS))];
   if (
     special.some((token) => typeof token !== "string" || token === "") ||

@@ -53,6 +53,7 @@ export async function openStore(from: SourceLike, options: OpenStoreOptions = {}
   checkCount("openStore", arguments, 2);
   checkNames("openStore", options, [...COMPUTE_OPTIONS, "maxBytes", "name", "tokens", "recipe", "lang"]);
   if (options.name !== undefined) checkKind("openStore", "name", "a text", options.name);
+  if (options.recipe !== undefined) checkKind("openStore", "recipe", "an object", options.recipe);
   const name = oneLine(options.name ?? nameOf(from)).slice(0, 200);
   const source = await openSource("openStore", from);
   let bag: Bag | undefined;

@@ -10,7 +10,7 @@ import {
   refuseGot,
   UnsupportedError,
 } from "../../core/errors.ts";
-import { checkKind, checkNames } from "../../core/option-names.ts";
+import { checkKind, checkKinds, checkNames } from "../../core/option-names.ts";
 import { asTensor, type TensorLike } from "../../core/tensor.ts";
 import type { AttentionOptions } from "../../index.ts";
 import type { Segment } from "../block.ts";
@@ -124,7 +124,11 @@ export interface ModelInput {
 export function storeFromModel(shown: ModelInput, options: ComputeOptions = {}): HeadStore {
   checkCount("storeFromModel", arguments, 2);
   checkNames("storeFromModel", options, COMPUTE_OPTIONS);
-  if (!Array.isArray(shown?.layers) || shown.layers.some((layer) => !layer) || !Array.isArray(shown.tokens))
+  if (
+    !Array.isArray(shown?.layers) ||
+    shown.layers.some((layer) => typeof layer !== "object" || layer === null) ||
+    !Array.isArray(shown.tokens)
+  )
     refuseGot(
       "shown",
       "storeFromModel: expected the result of model.attention(text), { tokens, layers }",
@@ -163,6 +167,7 @@ function layerRecipe(
   n: number,
 ): LayerRecipe {
   checkKind("storeFromModel", `the options of layer ${n}`, "an object", options);
+  checkKinds(`storeFromModel: the options of layer ${n}`, { scale: options.scale }, { "a number": "scale" });
   const { isCausal = false, queryOffset, scale, returnWeights: _, ...rest } = options;
   const other = Object.entries(rest).find(([, value]) => value !== undefined)?.[0];
   if (other !== undefined || (queryOffset !== undefined && typeof queryOffset !== "number"))

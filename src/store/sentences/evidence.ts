@@ -3,7 +3,9 @@
  * where the other tokens give it 4 %, and none where they give it 78 %. The claim is never stronger than the verdict of
  * `measures/contrast.ts`.
  */
+
 import { checkCount } from "../../core/errors.ts";
+import { checkKind } from "../../core/option-names.ts";
 import type { Block } from "../block.ts";
 import { checkObject } from "../check.ts";
 import type { LinkContrast } from "../measures/contrast.ts";
@@ -34,6 +36,8 @@ export function evidenceOf(
 ): (string | Num)[] {
   checkObject("evidenceOf", "a block", block);
   checkObject("evidenceOf", "a link with its contrast, as tellingLink returns it", link);
+  if (beyond !== undefined)
+    checkObject("evidenceOf", "a head over texts, as headsOverTexts returns it", beyond);
   const here = baselineOf(block, link, name);
   return here.length === 0 || beyond === undefined ? here : [...here, ...beyondOf(link, beyond)];
 }
@@ -114,6 +118,7 @@ export function evidenceText(
   beyond?: HeadOverTexts,
 ): string {
   checkCount("evidenceText", arguments, 4);
+  checkKind("evidenceText", "name", "a text", name);
   return evidenceOf(block, link, name, beyond)
     .map((part) => (typeof part === "string" ? part : part.text))
     .join("");

@@ -69,7 +69,7 @@ export function renderHeatMaps(maps: readonly HeatMap[], options: TerminalOption
       if (options[labels]?.length !== count)
         refuseValue("renderHeatMaps", labels, `a list of ${count} texts`, options[labels]);
     checkArgument(
-      weights?.length === queries * keys,
+      weights?.length === queries * keys && Array.from(weights).every((w) => typeof w === "number"),
       "renderHeatMaps",
       `weights as a list of queries × keys = ${queries * keys} numbers, such as tensor.toFloat64()`,
       weights,
