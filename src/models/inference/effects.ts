@@ -8,7 +8,7 @@ import { tidy } from "../../api/tidy.ts";
 import { align } from "../../core/align.ts";
 import { checkArgument, checkCount, formatValue, OptionError, refuseGot } from "../../core/errors.ts";
 import { cosine } from "../../core/numbers.ts";
-import { checkOptionNames } from "../../core/option-names.ts";
+import { checkKinds, checkOptionNames } from "../../core/option-names.ts";
 import { checkTextModel, type TextModel, type TextTokens } from "../text-model.ts";
 import { layerWeights } from "../transformer/attend.ts";
 import type { Intervention, InterventionHooks, Patch, Replacement } from "./intervene.ts";
@@ -171,6 +171,10 @@ function quantityOf(
   };
   const C = model.model.sizes.width;
   const rowOf = (states: Float64Array, row: number) => states.subarray(row * C, (row + 1) * C);
+  if (quantity?.of !== undefined)
+    checkKinds(`${what}: the quantity`, quantity, {
+      "": "of token against position otherPosition layer head query key",
+    });
   switch (quantity?.of) {
     case "state": {
       const { position, otherPosition = position } = quantity;

@@ -189,12 +189,16 @@ function checkIntervention(what: string, model: TextModel, one: Intervention): v
   checkKinds(`${what}: an intervention`, one, INTERVENTION);
   const { from, positions } = ((one as OutputIntervention).replace ?? {}) as Partial<Patch>;
   if (from !== undefined) checkKinds(`${what}: from`, from, ACTIVATIONS);
-  if (positions !== undefined) checkKind(what, "positions", "a list", positions);
+  for (const at of positions === undefined ? [] : checkKind(what, "positions", "a list", positions))
+    if (at !== undefined && !Number.isInteger(at))
+      refuseValue(what, "positions", "integers or undefined", positions);
   const { part = "head", layer } = one;
   if (!PARTS.includes(part)) refuseValue(what, "part", `one of ${PARTS.join(", ")}`, part);
   checkIndex(what, "layer", layer, model.layers + (part === "state" ? 1 : 0));
   if (part === "head" || part === "link") checkIndex(what, "head", one.head, model.heads);
-  if (one.part !== "link") checkReplacement(what, one.replace ?? "zero");
+  if (one.part === "link") return;
+  checkReplacement(what, one.replace ?? "zero");
+  if (one.position != null) checkKind(what, "position", "an integer ≥ 0", one.position);
 }
 
 const copyOf = (x: FloatTensor) => (x.contiguous().data as FloatTensor["data"]).slice();

@@ -198,7 +198,7 @@ function addLayer(
   if (all) add(parts.v, [shared, keys], "numbers");
   const norms = parts.vnorm === undefined ? 0 : bag.tensors.get(parts.vnorm)!.shape[0];
   if (all) add(parts.vnorm, [norms === block.heads ? heads : shared, keys], "kept");
-  if (all) add(parts.wo, [heads?.flatMap(wo)], "numbers");
+  if (all) add(parts.wo, [heads && Array.from(heads).flatMap(wo)], "numbers");
   // The model's log-sum-exp is over all keys; it would not match fewer keys.
   if (keys === undefined) add(parts.lse, [heads, queries], "kept");
   for (const tensor of [layer.mask, layer.bias]) {

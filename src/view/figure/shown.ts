@@ -120,7 +120,7 @@ function segmentsOf(
   edge: "query" | "key",
 ): readonly (readonly [number, number])[] | undefined {
   if (chosen.length === 0) return undefined;
-  return chosen.flatMap((n) => (block.segments[n][edge] ? [block.segments[n][edge]] : []));
+  return Array.from(chosen).flatMap((n) => (block.segments[n][edge] ? [block.segments[n][edge]] : []));
 }
 
 /** All indices below `count`, or those in any of the ranges, each once, ascending. */
