@@ -116,7 +116,7 @@ async function run(browser, base, name) {
     if (name === "P9") figures = [await memoryOf(page)];
     await pace(page);
   });
-  return { figures, slowest, problem };
+  return { figures, slowest, problem: problem.trim() || (figures.length > 0 ? "" : "no figures") };
 }
 
 /** @param {number} value @param {string} unit */
