@@ -31,7 +31,8 @@ export const KINDS = {
   "a list of true or false": listOf((x) => typeof x === "boolean"),
   '"truecolor", "256", "mono" or "ascii"': (x: unknown) =>
     isText(x) && ["truecolor", "256", "mono", "ascii"].includes(x as string),
-  "an AbortSignal": (x: unknown) => typeof (x as AbortSignal)?.throwIfAborted === "function",
+  "the signal of an AbortController": (x: unknown) =>
+    typeof (x as AbortSignal)?.throwIfAborted === "function",
 };
 export type ValueKind = keyof typeof KINDS;
 
@@ -50,7 +51,7 @@ const KIND_OF: ReadonlyMap<string, ValueKind> = new Map(
     "a tensor or a list": "keyMask",
     "an object": "kernel",
     "a list of numbers": "frequencies",
-    "an AbortSignal": "signal",
+    "the signal of an AbortController": "signal",
     "an integer ≥ 0": "layer head",
     '"truecolor", "256", "mono" or "ascii"': "paint",
   }).flatMap(([kind, names]) => namesOf(names).map((name) => [name, kind as ValueKind] as const)),

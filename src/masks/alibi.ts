@@ -43,6 +43,7 @@ export function alibi(slopes: ArrayLike<number> | readonly (readonly number[])[]
  */
 export function alibiSlopes(heads: number): Float32Array {
   checkCount("alibiSlopes", arguments, 1);
+  checkInteger("alibiSlopes", "heads", heads, 1);
   checkInteger("alibiSlopes", "heads", heads, 1, 2 ** 16);
   const powers = (n: number) => Array.from({ length: n }, (_, i) => 2 ** ((-8 * (i + 1)) / n));
   const n = 2 ** Math.floor(Math.log2(heads));

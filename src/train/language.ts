@@ -87,12 +87,18 @@ export function languageModel(kind: LanguageKind, options: LanguageOptions): Lan
     "dtype",
     "ids",
   ]);
-  checkInteger("languageModel", "width", options.width, 1);
-  const { vocabulary, context, layers, heads, width, inner = 4 * width, dropout = 0, seed, dtype } = options;
-  const { ids = {} } = options;
-  for (const [name, value] of Object.entries({ vocabulary, context, layers, heads, width, inner }))
+  const { vocabulary, context, layers, heads, width, dropout = 0, seed, dtype } = options;
+  for (const [name, value] of Object.entries({
+    vocabulary,
+    context,
+    layers,
+    heads,
+    width,
+    inner: options.inner ?? 1,
+  }))
     if (!(Number.isSafeInteger(value) && value > 0))
       refuseValue("languageModel", name, "an integer > 0", value);
+  const { ids = {}, inner = 4 * width } = options;
   if (width % heads !== 0)
     throw new OptionError("heads", `languageModel: ${heads} heads do not divide a width of ${width}`, {
       heads,

@@ -174,8 +174,8 @@ export function ablateHeads(
   checkTextModel(what, model);
   const { pair, top = 5 } = options;
   if (!(Number.isInteger(top) && top > 0)) refuseValue(what, "top", "an integer ≥ 1", top);
-  checkKind(what, "heads", "a list of objects", heads);
   checkHeads(what, heads);
+  checkKind(what, "heads", "a list of objects", heads);
   const [first, second] = [text, pair].map((one) => one && spellMasks(model.tokenizer, one));
   const tokens = model.tokenize(first as string, second);
   const N = tokens.ids.length;

@@ -238,9 +238,12 @@ export function checkTrainOptions<B>(options: TrainOptions<B>): void {
     checkKinds("train: checkpoint", checkpoint, { "a text": "config", "": "path every save" });
     positive("checkpoint.every", checkpoint.every ?? 100);
   }
-  if (heldOut !== undefined) checkKinds("train: heldOut", heldOut, { "": "batches every" });
-  if (heldOut && !(Array.isArray(heldOut.batches) && !heldOut.batches.some((batch) => batch == null)))
+  if (
+    heldOut !== undefined &&
+    !(Array.isArray(heldOut?.batches) && !heldOut.batches.some((batch) => batch == null))
+  )
     refuse("heldOut", "{ batches, every }, a list of batches and a number of steps", heldOut);
+  if (heldOut !== undefined) checkKinds("train: heldOut", heldOut, { "": "batches every" });
   if (heldOut) positive("heldOut.every", heldOut.every);
   if (heldOut?.batches.length === 0) refuse("heldOut.batches", "at least one batch", heldOut.batches);
   if (options.maxNorm !== undefined && !(typeof options.maxNorm === "number" && options.maxNorm > 0))
