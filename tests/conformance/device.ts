@@ -348,6 +348,7 @@ const arrayCases: DeviceCase[] = [
     arrayCase(`cast to ${dtype}`, (place) => ({ x: place(t(1, 3, 4).transpose()), y: place(new Tensor(arrayFor(dtype, 12), [4, 3], dtype)) }), ["y"])),
   arrayCase("where", (place) => ({ condition: place(new Tensor(Uint8Array.of(1, 0, 1), [3, 1], "bool")), a: place(t(1, 4)), b: place(t(2, 2, 3, 4)), y: place(t(9, 2, 3, 4)) }), ["y"]),
   arrayCase("power", (place) => ({ a: place(t(1, 1, 4)), b: place(t(2, 3, 1)), y: place(t(9, 3, 4)) }), ["y"]),
+  arrayCase("power of negative numbers", (place) => ({ a: place(new Tensor(Float32Array.of(-2, -0.5, 1.5, 3), [4], "float32")), b: place(new Tensor(Float32Array.of(2, 3, 0, -1), [4, 1], "float32")), y: place(t(9, 4, 4)) }), ["y"]),
   ...(["lt", "le", "eq", "ne"] as const).map((f) =>
     arrayCase(`compare ${f}`, (place) => ({ function: f, a: place(new Tensor(Float32Array.of(0, 1, 2, NaN), [4], "float32")), b: place(new Tensor(Float32Array.of(1, NaN, 1), [3, 1], "float32")), y: place(new Tensor(new Uint8Array(12), [3, 4], "bool")) }), ["y"])),
   ...([false, true] as const).flatMap((flag) => [
