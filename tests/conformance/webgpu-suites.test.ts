@@ -21,8 +21,8 @@ afterAll(() => started?.destroy());
 
 const isAll = process.env.HEED_GPU === "all";
 const adapter = started ? started.adapter.description || started.adapter.vendor : reason;
-/** Cases with the kernels of the conformance suite's first part. */
-const FIRST = ["rank4-plain", "gqa-6-2"];
+/** Cases with few kernels, and a mask whose gradient has a number for each cell. */
+const FIRST = ["rank4-plain", "gqa-6-2", "bias-minus-infinity"];
 const [COUNT, SEED] = [Number(process.env.HEED_CASES ?? 40), Number(process.env.HEED_SEED ?? 1)];
 
 /** Compares numbers of the device with PyTorch's in float64, within the bound of the tests of the CPU. */

@@ -16,6 +16,8 @@ import * as heed from "./dist/index.js";
 import { gelu, LayerNorm, Linear, matmul } from "./dist/nn/index.js";
 import { webgpu } from "./dist/webgpu/index.js";
 
+addEventListener("unhandledrejection", ({ reason }) => console.error(String(reason)));
+addEventListener("error", ({ message }) => console.error(message));
 const gpu = await webgpu().catch((error) => ({ reason: error.message }));
 const results = {};
 if (!gpu.reason) {
@@ -27,12 +29,12 @@ if (!gpu.reason) {
   const calls = {
     causal: ([q, k, v]) => heed.scaledDotProductAttention(q, k, v, { isCausal: "lower-right" }).output,
     "window, slopes and dropout": ([q, k, v]) =>
-      heed.scaledDotProductAttention(q, k, v, { attnMask: heed.slidingWindow(9, 4), scoreMod: heed.alibi(), dropoutP: 0.2, seed: 7 }).output,
+      heed.scaledDotProductAttention(q, k, v, { attnMask: heed.slidingWindow(9, 4), scoreMod: heed.alibi(heed.alibiSlopes(4)), dropoutP: 0.2, seed: 7 }).output,
     lse: ([q, k, v]) => heed.scaledDotProductAttention(q, k, v, { sinks: [0, 1, -1, 0.5] }).lse,
     weights: ([q, k, v]) => heed.attentionWeights(q, k, heed.scaledDotProductAttention(q, k, v).lse, { heads: [3], rows: [34, 0] }),
     "gradient of the key": ([q, k, v]) => {
-      const state = heed.scaledDotProductAttention(q, k, v, { isCausal: true });
-      return heed.attentionBackward(state.output, q, k, v, state, { isCausal: true }).dKey;
+      const state = heed.scaledDotProductAttention(q, k, v, { isCausal: "lower-right" });
+      return heed.attentionBackward(state.output, q, k, v, state, { isCausal: "lower-right" }).dKey;
     },
     product: ([, , , a, b]) => matmul(a, b),
     "norm, GELU and a linear layer": ([, , , a]) => layers[1].forward(gelu(layers[0].forward(a))),

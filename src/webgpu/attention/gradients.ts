@@ -41,7 +41,8 @@ export function backward(
   if (ds && score)
     for (const table of tablesOf(score).filter((t) => t.type === "float"))
       tables.set(table, tableGradient(session, problem, ds, table, lookups));
-  ds?.dispose();
+  // The gradient of a mask with a number for each cell is this tensor.
+  if (ds && !masks.includes(ds)) ds.dispose();
   const sinks = wanted.includes("sinks") ? sinkGradient(session, problem, stats) : undefined;
   const result = {
     dQuery: reduced(session, dq, query.shape, query.dtype),
