@@ -116,10 +116,13 @@ export class Tokenizer {
       "a specification with the added tokens; readTokenizer reads tokenizer.json",
       spec,
     );
+    if (!["bpe", "wordpiece", "pipeline"].includes(spec.kind))
+      refuseValue("Tokenizer", "kind", '"bpe", "wordpiece" or "pipeline"', spec.kind);
     if (!isMap(spec.vocab)) refuseValue("Tokenizer", "vocab", "a Map of ids by token", spec.vocab);
     checkKind("Tokenizer", "added", "a list of objects", spec.added);
     if (spec.kind === "bpe") checkKind("Tokenizer", "merges", "a list of lists", spec.merges);
-    if (spec.template !== undefined) checkKind("Tokenizer", "template", "an object", spec.template);
+    if (spec.template !== undefined)
+      checkKind("Tokenizer", "template.single", "a list", spec.template?.single);
     this.spec = spec;
     this.#added = new Map(spec.added.map((token) => [token.id, token]));
     // Files of other libraries may have an empty token, or two tokens with one id; neither makes encoding or decoding ambiguous.

@@ -56,6 +56,7 @@ export function checkBytes(
   limit = MAX_BYTES,
   halves: (name: string) => boolean = () => false,
 ): void {
+  checkPrecision(what, dtype);
   let numbers = 0;
   let bytes = 0;
   for (const [name, { shape }] of plan) {
