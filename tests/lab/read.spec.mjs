@@ -260,3 +260,8 @@ test("heads: one head alone is described once, and its averages are its own", ({
       /The average of the outputs and average weights × average values are \d+.% apart\./,
     );
   }));
+
+test("a link to a step opens with the picture of that step", ({ visit }) =>
+  visit("steps.html#stop6", {}, (page) =>
+    expect(page.locator(".picture svg.wide")).toContainText("output = softmax · V"),
+  ));
