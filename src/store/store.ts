@@ -237,7 +237,7 @@ class LocalStore implements HeadStore {
     if (!grid)
       throw new OptionError(
         "picture",
-        `HeadStore.picture: block ${formatValue(block)} has ${this.blocks[block]?.pictures?.length ?? 0} pictures; there is no number ${formatValue(n)}`,
+        `HeadStore.picture: block ${formatValue(block)} has ${this.blocks[at]?.pictures?.length ?? 0} pictures; there is no number ${formatValue(n)}`,
         { block, n },
       );
     const { data, shape } = await this.#source.bag.read(grid.tensor);
