@@ -52,8 +52,8 @@ const cell = (
 ): string =>
   rect(x + 1, y + 1, x + w - 1, y + h - 1, { rx: 2, class: fill }) +
   text(x + w / 2, y + h / 2 + 4, content, {
-    class: `mid mono ${w < 36 ? "s11" : "s12"} ${ink}`,
-    ...squeezed(content, 11.5, w - 3),
+    class: `mid mono ${w < 36 || content.length > 4 ? "s11" : "s12"} ${ink}`,
+    ...squeezed(content, 11.5, w - 6),
   });
 
 /** A number of X or of a matrix, which can be dragged. */
