@@ -35,9 +35,7 @@ export function mount<S extends LabState, N>(
   { worker, address, hash = address ? location.hash : "" }: MountOptions,
 ): MountedPage {
   const state = new PageState(page, hash);
-  const progress = new ReaderProgress(root, state);
-  // The browser has scrolled to the step that a link names before anything listens.
-  progress.scrolled = hash.startsWith("#stop");
+  const progress = new ReaderProgress(root, state, hash.startsWith("#stop"));
   const drawing = new Drawing(root, state, progress, address);
   const unknown = unknownNames(page.fields, hash);
   if (unknown.length > 0)

@@ -18,9 +18,11 @@ export class ReaderProgress<S extends LabState, N> {
   /** The step whose prediction was answered last, and the scroll position then: it can be on the screen while the next step is active. */
   #answered = { at: -1, scroll: 0 };
   /** True once the reader has scrolled: a step of the text never sets its state by itself before that. */
-  scrolled = false;
+  scrolled: boolean;
 
-  constructor(root: HTMLElement, state: PageState<S, N>) {
+  /** `scrolled`: the address names a step, to which the browser has scrolled before anything listens. */
+  constructor(root: HTMLElement, state: PageState<S, N>, scrolled: boolean) {
+    this.scrolled = scrolled;
     this.#root = root;
     this.#state = state;
     this.#steps = [...root.querySelectorAll<HTMLElement>(".step")];
