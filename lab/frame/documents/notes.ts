@@ -34,7 +34,7 @@ ${
 ${predictions.map(
   ({ predict, at }) =>
     html`<p><b>${typeof predict.question === "function" ? predict.question(answers[at]) : predict.question}</b> (<a href=${link(at)}>step ${at + 1}</a>) ${predict.result(answers[at])}</p>
-<ul>${[...reasonsOf(predict, answers[at])].sort(([a], [b]) => a - b).map(([low, high, reason]) => html`<li>Who says ${formatGuess(predict, low)}${high === low ? "" : ` to ${formatGuess(predict, high)}`}: ${reason}</li>`)}</ul>`,
+<ul>${[...reasonsOf(predict, answers[at])].sort(([a], [b]) => a - b).map(([low, high, reason]) => html`<li>The answer ${formatGuess(predict, low)}${high === low ? "" : ` to ${formatGuess(predict, high)}`}: ${reason}</li>`)}</ul>`,
 )}`
 }
 <h2>Ask afterwards</h2>
