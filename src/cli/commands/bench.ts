@@ -171,6 +171,7 @@ export const command: Command = {
   notes: `Results are checked against the formula in float64 before anything is timed. Variants are interleaved; medians are shown.
 GFLOP/s count 4·B·H·Nq·Nk·d, masked scores too, so causal attention shows what the mask saves.`,
   multiple: ["shape", "device"],
+  comparesEngines: true,
   examples: [
     "heed bench",
     "heed bench --simd wide,relaxed,strict --threads 1",

@@ -51,6 +51,8 @@ export interface Command {
   readonly optional?: readonly string[];
   /** Options that may be given several times: their value is a list. */
   readonly multiple?: readonly string[];
+  /** True where `--simd` and `--threads` are lists, which the command itself applies. */
+  readonly comparesEngines?: boolean;
   /** Values of options that are not given. */
   readonly defaults?: Readonly<Record<string, string>>;
   /** Options whose value may be white space: texts that are matched literally. */

@@ -97,6 +97,17 @@ describe("dispatch", () => {
       err: "heed explain: unknown option --shpae; did you mean --shape? (see heed explain --help)\n",
     });
   });
+
+  it("a list of threads or levels where one is expected ends with 2: only bench compares several", async () => {
+    for (const [name, value, what] of [
+      ["threads", "1,2", "an integer"],
+      ["simd", "relaxed,strict", "wide, relaxed, strict"],
+    ]) {
+      const { code, err } = await say("explain", "--shape", "1,1,8,8", `--${name}`, value);
+      expect(code).toBe(2);
+      expect(err).toContain(`--${name} must be ${what}`);
+    }
+  });
 });
 
 describe("tell", () => {

@@ -46,7 +46,7 @@ export async function dispatch(args: readonly string[], io: Io): Promise<number>
       io.stdout.write(commandPage(command, io));
       return EXIT.ok;
     }
-    await engineDefaults(values, io);
+    await engineDefaults(command.comparesEngines ? {} : values, io);
     const commands = () => Promise.all(COMMANDS.map(({ load }) => load()));
     const device = await startDevice(values);
     try {

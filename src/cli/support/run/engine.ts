@@ -17,13 +17,12 @@ export const ENGINE_HELP = {
   threads: "N  maximum threads (default: HEED_THREADS, else the cores, at most 16)",
 } as const;
 
-/** Applies `--simd` and `--threads` before a command runs. Lists, as of bench, are left to the command. */
+/** Applies `--simd` and `--threads` before a command runs. */
 export async function engineDefaults(values: Values, io: Pick<Io, "stderr">): Promise<void> {
   configure({ onWarning: (message) => io.stderr.write(`${message}\n`) });
   const { simd, threads } = values;
-  if (typeof threads === "string" && !threads.includes(","))
-    configure({ threads: integer("threads", threads, 1, 64) });
-  if (typeof simd === "string" && !simd.includes(",")) configure(settingsOf(level(simd)));
+  if (typeof threads === "string") configure({ threads: integer("threads", threads, 1, 64) });
+  if (typeof simd === "string") configure(settingsOf(level(simd)));
 }
 
 /** The settings that select a level. */
