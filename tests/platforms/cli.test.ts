@@ -112,7 +112,9 @@ describe("heed", () => {
         ["doctor"],
       ].map((line) => heed(line, trapped)),
     );
-    for (const { code, err } of ended) expect({ code, err }).toEqual({ code: 0, err: "" });
+    // Dawn, with which `doctor` looks for a GPU, warns of what a Vulkan driver lacks.
+    const ofHeed = (err: string) => err.replaceAll(/^Warning: max\w+ artificially reduced .*\n/gm, "");
+    for (const { code, err } of ended) expect({ code, err: ofHeed(err) }).toEqual({ code: 0, err: "" });
     // The trap works.
     const pull = await heed(["pull", "org/model"], { ...trapped, HF_ENDPOINT: "http://127.0.0.1:9" });
     expect(pull).toMatchObject({ code: 99, err: expect.stringContaining("connects by") });

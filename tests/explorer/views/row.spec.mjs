@@ -36,6 +36,7 @@ function opened(page) {
   return page.evaluate(async () => {
     const { makeInput } = /** @type {any} */ (globalThis);
     const rows = /** @type {any[]} */ ([...document.querySelectorAll("attention-row")]);
+    const isNamed = rows.map((one) => one.hasAttribute("query"));
     for (const [n, one] of rows.entries())
       await one.open(makeInput({ seed: n + 1, Nq: 8 + n, recipe: { mask: "causal" } }));
     const right = (/** @type {any} */ one) => {
@@ -43,8 +44,10 @@ function opened(page) {
       const shown = Number(one.shadowRoot.querySelector(".readout .num")?.value);
       return shown === one.store.cell({ block: 0, layer, head }, query, key, "weights");
     };
-    const drawn = (/** @type {any} */ one) => one.shadowRoot.querySelector(".rowview") && right(one);
     // Where no cell was named, one is chosen once the head was looked through, and written a frame later.
+    const isChosen = (/** @type {any} */ { state }) => state.query + state.key > 0;
+    const drawn = (/** @type {any} */ one, /** @type {number} */ n) =>
+      (isNamed[n] || isChosen(one)) && one.shadowRoot.querySelector(".rowview") && right(one);
     for (let n = 0; n < 600 && !rows.every(drawn); n++)
       await new Promise((resolve) => requestAnimationFrame(resolve));
     return rows.map((one) => {
