@@ -251,7 +251,7 @@ test("a teacher's link carries page, own sentence, state and task; the answer is
     await expect(page.locator(".share .saying")).toHaveText("Link copied.");
     const link = await page.evaluate(() => navigator.clipboard.readText());
     expect(link).toContain("own=old+kings+love+young+queens");
-    expect(decodeURIComponent(link)).not.toContain("96");
+    expect(decodeURIComponent(link)).not.toContain("96 %");
     await page.evaluate(() => localStorage.clear());
     await open(page, link);
     const task = page.locator(".assigned");

@@ -6,7 +6,7 @@
 import { expect } from "@playwright/test";
 import { codeOf } from "../../../src/store/measures/transfer.ts";
 import { colorTable } from "../../../src/view/color.ts";
-import { same, test } from "../support/fixtures.ts";
+import { becomes, same, test } from "../support/fixtures.ts";
 import { makeInput, picture } from "../support/heads.mjs";
 import { settled } from "../support/site.mjs";
 
@@ -83,7 +83,7 @@ test("a file with a picture opens on it, and every patch has the color of its we
   await visit({ heads: HEADS }, async (page) => {
     const { mode, domain, layer, head, query } = await state(page);
     same([mode, domain], ["photo", "row"], "how it opens");
-    same((await units(page)).length, N, "tokens");
+    await becomes(async () => (await units(page)).length, N, "tokens");
     await compared(page, layer, head, query);
     // Patches cover the picture, row by row, without gaps.
     const patches = (await units(page)).filter(({ unit }) => unit >= GRID.first);
