@@ -20,13 +20,13 @@ const endsOf = ({ numbers: { reach }, state }: PageView) =>
     return [way, [middle[0], middle[WORDS - 1]].map((share) => Number(share.toPrecision(3)))] as const;
   });
 
-const keptNames = (view: PageView) =>
+const factorNames = (view: PageView) =>
   `[${endsOf(view)
     .map(([way]) => way)
     .join(", ")}]`;
 
 /** What a step back keeps of the gradient, from the shares of the first and the last word. */
-const keptListing = (view: PageView, comment: string, before: string, after: string, rest: string) =>
+const factorListing = (view: PageView, comment: string, before: string, after: string, rest: string) =>
   `${comment} Shares in the gradient of the last output,
 ${comment} words 1 and ${WORDS}: the middle of eight draws.
 ${endsOf(view)
@@ -40,15 +40,15 @@ ${rest}`;
 export const code: Listings<Before, BeforeNumbers> = {
   typescript: (view) =>
     view.numbers.reach !== undefined
-      ? keptListing(
+      ? factorListing(
           view,
           "//",
           "const ",
           ";",
-          `const kept = ([first, last]) =>
+          `const factor = ([first, last]) =>
   (first / last) ** (1 / ${WORDS - 1});
-for (const pair of ${keptNames(view)})
-  console.log(kept(pair).toFixed(3));`,
+for (const pair of ${factorNames(view)})
+  console.log(factor(pair).toFixed(3));`,
         )
       : `import { scaledDotProductAttention,
   tensor } from "heed";
@@ -68,16 +68,16 @@ console.log([...weights.toFloat64()]
   .map((x) => x.toFixed(2)).join(" "));`,
   python: (view) =>
     view.numbers.reach !== undefined
-      ? keptListing(
+      ? factorListing(
           view,
           "#",
           "",
           "",
-          `def kept(first, last):
+          `def factor(first, last):
     return (first / last) ** (1 / ${WORDS - 1})
 
-for pair in ${keptNames(view)}:
-    print(f"{kept(*pair):.3f}")`,
+for pair in ${factorNames(view)}:
+    print(f"{factor(*pair):.3f}")`,
         )
       : `import numpy as np
 
